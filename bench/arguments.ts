@@ -45,8 +45,8 @@ export const usage = `Usage: npm run bench -- [options]
        npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json
 
-Measures Rollcall next to a bare uWebSockets.js server and idiomatic peers (Fastify, Express), in turn, on
-this machine, with a Redis and a Postgres of its own. Under three minutes. Writes report.html, report.md and
+Measures Rollcall next to a bare uWebSockets.js server and idiomatic peers (Fastify), in turn, on this
+machine, with a Redis and a Postgres of its own. Under nine minutes. Writes report.html, report.md and
 result.json.
 
   --quick            five shorter rounds of stats, read, page and vote: under 90 seconds
@@ -54,13 +54,13 @@ result.json.
   --stores NAME      redis (default: Redis and Postgres), or embedded
   --peers WHICH      all, stats (only there; quick's default), none
   --rounds N         rounds per scenario (3; quick 5)
-  --seconds S        measured seconds per round and server (0.5)
+  --seconds S        measured seconds per round and server (2; quick 0.5)
   --connections N    open connections (256)
   --rate N           open loop: N requests/s; latency counts from the scheduled time
   --bots N           bots in the directory (1000)
   --load NAME        auto (default): wrk where it is installed, else autocannon; or one of the two
   --placement NAME   one-core (CPU), free (requests/s, latency); default both
-  --limit SECONDS    makes rounds shorter or fewer when the run would take longer (140; quick 68); 0: no limit
+  --limit SECONDS    makes rounds shorter or fewer when the run would take longer (480; quick 68); 0: no limit
   --json FILE        also writes the whole result to FILE
   --out FOLDER       where the report goes (bench/results/<time>; quick: no report)
   --profile FOLDER   also writes a CPU profile of the server to FOLDER
@@ -191,11 +191,11 @@ export const parseArguments = (args: readonly string[]): Options => {
     quick,
     races: !quick,
     rounds: parseCount('rounds', given.rounds ?? (quick ? '5' : '3'), [1, 100]),
-    secondsMax: parseCount('limit', given.limit ?? (quick ? '68' : '140'), [0, 86_400]),
+    secondsMax: parseCount('limit', given.limit ?? (quick ? '68' : '480'), [0, 86_400]),
     connections: parseCount('connections', given.connections ?? (isFar ? '10' : '256'), [1, 1_024]),
     rate: parseCount('rate', given.rate ?? (isFar ? '100' : '0'), [0, 1_000_000]),
     warmupSeconds: quick ? 0.1 : 0.15,
-    measureSeconds: parseNumber('seconds', given.seconds ?? '0.5', [0.2, 60]),
+    measureSeconds: parseNumber('seconds', given.seconds ?? (quick ? '0.5' : '2'), [0.2, 60]),
     bots: parseCount('bots', given.bots ?? '1000', [10, 100_000]),
     load: parseChoice('load', given.load ?? 'auto', ['auto', 'autocannon', 'wrk']),
     placements:

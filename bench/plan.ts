@@ -22,8 +22,8 @@ export const warmUp = {
   /** The share of a scenario's time that warm-up may take; on a slow machine it would take all. */
   shareMax: 0.55,
 } as const;
-/** The shortest round, however little time there is. */
-const measureSecondsMin = 0.2;
+/** The shortest round, however little time there is, seconds. */
+const measureSecondsMin = { quick: 0.2, full: 2 };
 
 export const selectLoadScenarios = ({ scenarios }: Pick<Options, 'scenarios'>): readonly LoadScenarioName[] =>
   scenarios.filter((name) => name !== 'idle');
@@ -39,6 +39,12 @@ export const selectPeers = (options: Pick<Options, 'peers' | 'scenarios'>): read
   const wanted = new Set(selectLoadScenarios(options).flatMap((name) => peersFor(options, name)));
   return peerNames.filter((name) => wanted.has(name));
 };
+
+/** A full run on Redis measures what is written on the embedded stores, too. */
+export const measuresEmbedded = (
+  { quick, stores, peers }: Pick<Options, 'quick' | 'stores' | 'peers'>,
+  name: LoadScenarioName,
+): boolean => !quick && stores === 'redis' && peers !== 'none' && (name === 'stats' || name === 'vote');
 
 /** One server at one place. */
 export interface Turn {
@@ -57,14 +63,15 @@ const isWorthwhile = (name: LoadScenarioName, { server, placement }: Turn): bool
 
 /** All turns of one round. The order rotates, so that no server always runs on a warm machine. */
 export const planTurns = (
-  options: Pick<Options, 'quick' | 'peers'>,
+  options: Pick<Options, 'quick' | 'peers' | 'stores'>,
   placements: readonly (Placement | null)[],
   { name, round }: { readonly name: LoadScenarioName; readonly round: number },
 ): readonly Turn[] => {
   const peers = peersFor(options, name);
-  const order = serverNames.filter(
-    (one) => one === 'bare' || one === 'rollcall' || peers.includes(one as PeerName),
-  );
+  const order = serverNames.filter((one) => {
+    if (one === 'rollcall-embedded') return measuresEmbedded(options, name);
+    return one === 'bare' || one === 'rollcall' || peers.includes(one as PeerName);
+  });
   const turns = placements.flatMap((placement) => order.map((server) => ({ server, placement })));
   const worthwhile =
     options.quick && placements.length > 1 ? turns.filter((turn) => isWorthwhile(name, turn)) : turns;
@@ -122,6 +129,7 @@ export const planSeconds = (
   if (options.secondsMax === 0) return measureSeconds;
   if (left.seconds <= 0 && left.round > roundsMin[options.quick ? 'quick' : 'full']) return 0;
   const turns = (options.rounds - left.round + 1) * left.turns;
+  const least = Math.min(measureSeconds, measureSecondsMin[options.quick ? 'quick' : 'full']);
   const affordable = left.seconds / turns - warmupSeconds - left.betweenSeconds;
-  return Math.min(measureSeconds, Math.max(measureSecondsMin, affordable));
+  return Math.min(measureSeconds, Math.max(least, affordable));
 };

@@ -15,6 +15,7 @@ import { watchMoments } from './measure/moments.ts';
 import { measureRound, type Target } from './measure/round.ts';
 import { countAcceptedVotes } from './peers/check.ts';
 import {
+  measuresEmbedded,
   planSeconds,
   planTurns,
   selectLoadScenarios,
@@ -129,7 +130,8 @@ const withServers = async (
   live.print(`Starting ${options.stores === 'redis' ? 'Redis, Postgres and ' : ''}the servers …`);
   const stores = await openStores(options.stores, peers.length > 0);
   try {
-    const wanted = { stores, directory, folder, peers, profileDir: options.profileDir };
+    const embedded = selectLoadScenarios(options).some((name) => measuresEmbedded(options, name));
+    const wanted = { stores, directory, folder, peers, embedded, profileDir: options.profileDir };
     const servers = await untilAborted(run.signal, startContestants(wanted, started));
     live.print(`All ${servers.size} do their work (bench/peers/check.ts).`);
     await task(servers, stores);
@@ -255,7 +257,7 @@ const warmUpServer = async (run: Run, { name, server, world, untilMs }: Cold): P
   const process = world.servers.get(server);
   if (process === undefined) return;
   const means = { ...run, options: { ...run.options, measureSeconds: warmUp.seconds, rate: 0 } };
-  const turnsMax = warmUp.turnsMax[server === 'rollcall' || server === 'bare' ? server : 'peer'];
+  const turnsMax = warmUp.turnsMax[warmUpKindOf(server)];
   let requests = 0;
   for (let turn = 0; turn < turnsMax && requests < warmUp.requests; turn++) {
     if (run.signal.aborted || (turn > 0 && performance.now() > untilMs)) return;
@@ -272,8 +274,13 @@ const warmUpServer = async (run: Run, { name, server, world, untilMs }: Cold): P
   }
 };
 
+const warmUpKindOf = (server: ServerName): keyof typeof warmUp.turnsMax => {
+  if (server === 'bare') return 'bare';
+  return server === 'rollcall' || server === 'rollcall-embedded' ? 'rollcall' : 'peer';
+};
+
 const formatSample = ({ round, placement, server, load, cpuUs }: Sample): string =>
-  `  ${round} ${placement.padEnd(8)} ${server.padEnd(13)}` +
+  `  ${round} ${placement.padEnd(8)} ${server.padEnd(17)}` +
   ` ${String(Math.round(load.requestsPerSecond)).padStart(7)} requests/s` +
   `  p99 ${(load.latencyMs[4] ?? 0).toFixed(1)} ms  CPU ${cpuUs.toFixed(1)} µs`;
 
@@ -300,7 +307,7 @@ const measureIdleOnes = async (
 /** Sends a thousand simultaneous votes of one user for one bot and counts the accepted ones. */
 const measureRaces = async ({ live, directory }: Run, servers: Contestants): Promise<Races> => {
   const through: Partial<Record<ServerName, number>> = {};
-  for (const name of ['rollcall', 'fastify-redis', 'express-sql'] as const) {
+  for (const name of ['rollcall', 'fastify-redis', 'fastify-sql'] as const) {
     const server = servers.get(name);
     if (server === undefined) continue;
     through[name] = await countAcceptedVotes(server.url, directory, racesAtOnce);

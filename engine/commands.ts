@@ -44,7 +44,7 @@ import {
 
 /** The parts of the engine that commands use. */
 export interface CommandCore extends Core {
-  readonly flusher: Pick<Flusher, 'waitForFlush' | 'getBacklogSize'>;
+  readonly flusher: Pick<Flusher, 'waitForFlush' | 'flushEarly' | 'getBacklogSize'>;
   readonly stalenessPoller: Pick<StalenessPoller, 'rechecking' | 'suspectStale'>;
   readonly load: Loader;
   readonly rules: () => CommitRules;
@@ -66,6 +66,7 @@ export const createCommands = (core: CommandCore): Commands => ({
   vote: (request) => vote(core, request),
   readVoteStatus: (kind, id, user) => readVoteStatus(core, { kind, id }, user),
   waitForFlush: (kind, id) => core.flusher.waitForFlush(computeEntityShard(kind, id)),
+  flushEarly: (kind, id) => core.flusher.flushEarly(computeEntityShard(kind, id)),
   refreshFacts: (kind, id) => refreshFacts(core, { kind, id }),
   deliverAdjustments: (kind, id) => deliverOpenAdjustments(core, { kind, id }),
   suspectStale: () => core.stalenessPoller.suspectStale(),

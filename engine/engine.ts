@@ -74,6 +74,11 @@ export interface Engine {
   readVoteStatus(kind: EntityKind, id: string, user: string): Promise<VoteStatus>;
   /** Resolves when the votes that were hot before the call are in the ledger; rejects after 1 s. */
   waitForFlush(kind: EntityKind, id: string): Promise<void>;
+  /**
+   * Flushes the entity's votes within `limits.flushEarlyMs` instead of within the interval. Returns at once
+   * and promises nothing.
+   */
+  flushEarly(kind: EntityKind, id: string): void;
   /** Sends the ledger's facts to the hot store, after an edit that counting depends on. Hot. */
   refreshFacts(kind: EntityKind, id: string): Promise<void>;
   /** Delivers this entity's open adjustments, after the ledger recorded some (void, delete, reset). Hot. */

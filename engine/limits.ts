@@ -72,6 +72,8 @@ export const limits = {
   flushVotesMax: 5_000,
   /** How long a read that must see past votes waits for their flush. */
   flushWaitMs: 1_000,
+  /** Pause before a flush that something hurries, so that the votes of a burst share it. */
+  flushEarlyMs: 20,
   /** Reads that may wait for a flush at the same time. */
   flushRequestsMax: 10_000,
   /** Rounds for one set of flush requests before other work continues. */

@@ -9,17 +9,21 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Engine } from '../engine/engine.ts';
 import type { DomainError, ErrorCode } from '../engine/errors.ts';
+import type { EntityKind } from '../engine/ids.ts';
 import type { Clock } from '../engine/ports.ts';
 import type { Permission } from '../engine/rules/permissions.ts';
 import type { TokenKind } from '../engine/rules/token.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
+import type { SecretBox } from '../storage/catalogue/webhooks/secrets.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import type { BadgeCache } from './handlers/badge-cache.ts';
 import type { VoteLogWaiters } from './handlers/vote-log-waiters.ts';
 import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
+import type { WebhookSender } from './outbound/webhooks/send.ts';
 import type { BodyLimits } from './request/body.ts';
+import { NoParams } from './schema/common.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
 
@@ -35,11 +39,27 @@ export interface App {
   readonly botLookup: BotLookup;
   readonly meters: DirectoryMeters;
   readonly voteLogWaiters: VoteLogWaiters;
+  readonly webhooks: WebhookAccess;
   readonly badges: BadgeCache<Reply>;
   readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;
   /** The live nodes of the fleet as of their last heartbeats, this one included. */
   readonly listNodes: () => readonly NodeStatus[];
+}
+
+/** What handlers need for webhooks beside the catalogue. */
+export interface WebhookAccess {
+  readonly sender: Pick<WebhookSender, 'open'>;
+  readonly secrets: SecretBox;
+  /**
+   * Whether this listing may have an enabled endpoint; late by seconds on other nodes than the one that
+   * edited it. One look-up in memory, none when no endpoint exists.
+   */
+  isWatched(kind: EntityKind, id: string): boolean;
+  /** Call after an endpoint was created, changed or deleted here. */
+  onEdited(): void;
+  /** Call after deliveries were queued here. */
+  onQueued(): void;
 }
 
 /** Settings of the facade that handlers read. */
@@ -51,6 +71,9 @@ export interface FacadeSettings {
   readonly packsPerUserMax: number;
   readonly remindersPerUserMax: number;
   readonly pushSubscriptionsPerUserMax: number;
+  readonly webhooks: 'on' | 'off';
+  readonly webhooksPerEntityMax: number;
+  readonly webhookAddresses: 'public' | 'any';
 }
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
@@ -111,7 +134,16 @@ export interface TeamInBody {
 }
 
 /** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
-export type LimitName = 'login' | 'bot_create' | 'bot_meta' | 'auth_test' | 'stats' | 'vote_log' | 'badge';
+export type LimitName =
+  | 'login'
+  | 'bot_create'
+  | 'bot_meta'
+  | 'auth_test'
+  | 'stats'
+  | 'vote_log'
+  | 'badge'
+  | 'webhook_edit'
+  | 'webhook_test';
 
 /** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
 export type Caching = 'no-store' | 'entity' | 'list';
@@ -215,10 +247,20 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+type Optional<Whole, Name extends keyof Whole> = Omit<Whole, Name> & Partial<Pick<Whole, Name>>;
+
+/** A route as a route file writes it; what it leaves out is as in `usualFields`. */
+export type RouteDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Optional<
+  Route<P, Q, B>,
+  keyof typeof usualFields
+>;
+
+const usualFields = { params: NoParams, caching: 'no-store', errors: [] } as const;
+
 /** Types a route by its schemas, then erases the types so that all routes fit one table. */
 export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>(
-  route: Route<Params, Query, Body>,
-): AnyRoute => route as unknown as AnyRoute;
+  route: RouteDefinition<Params, Query, Body>,
+): AnyRoute => ({ ...usualFields, ...route }) as unknown as AnyRoute;
 
 // biome-ignore lint/suspicious/noExplicitAny: the one erased route type.
 export type AnyRoute = Route<any, any, any>;

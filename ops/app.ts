@@ -8,7 +8,6 @@ import type { Logger } from 'pino';
 import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
 import { createBadgeCache } from '../http/handlers/badge-cache.ts';
-import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import type { App, Reply } from '../http/route.ts';
 import { routes } from '../http/routes/table.ts';
@@ -19,15 +18,21 @@ import { systemClock } from './clock.ts';
 import type { ClusterContext } from './cluster-context.ts';
 import type { Config } from './config.ts';
 import { toLimitSettings } from './limit-settings.ts';
+import type { Webhooks } from './webhooks.ts';
 
 /** The `App` of the handlers, with the session cache that authentication reads. */
 export type PublicApp = App & { readonly sessions: SessionCache };
+
+interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters'> {
+  readonly webhooks: Pick<Webhooks, 'access'>;
+  readonly metrics: Metrics;
+}
 
 /** Call it once per process: the `App` holds caches. */
 export const createApp = (
   { catalogue, sessions, listNodes }: Pick<ClusterContext, 'catalogue' | 'sessions' | 'listNodes'>,
   config: Config,
-  { engine, push, login, metrics }: Pick<App, 'engine' | 'push' | 'login'> & { readonly metrics: Metrics },
+  { engine, push, login, voteLogWaiters, webhooks, metrics }: AppParts,
 ): PublicApp => {
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
@@ -44,7 +49,8 @@ export const createApp = (
     push,
     login,
     meters: metrics.directory,
-    voteLogWaiters: createVoteLogWaiters({ clock: systemClock, readHeads: catalogue.voteLog.heads }),
+    voteLogWaiters,
+    webhooks: webhooks.access,
     badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),
     settings: config,
     listNodes,

@@ -38,6 +38,8 @@ export interface JoiningNode {
   readonly readFigures: () => NodeFigures;
   /** Receives the names of the live nodes with each heartbeat; never called on a node that is alone. */
   readonly onNodes: (names: readonly string[]) => void;
+  /** Called when another node has edited webhook endpoints. */
+  readonly refreshWebhooks: () => Promise<void>;
 }
 
 /** Closed by `close`, before the stores. */
@@ -111,10 +113,19 @@ interface SharedParts {
   readonly onWarning: OnWarning;
 }
 
-/** When a node edited facts in SQL but could not reach the hot store, every other node updates it instead. */
-const subscribeToFactChanges = ({ pubsub, onWarning }: SharedParts, engine: Engine): void => {
+/**
+ * When a node edited facts in SQL but could not reach the hot store, every other node updates it instead.
+ * Webhook endpoints that a node missed are read within seconds.
+ */
+const subscribeToEdits = (
+  { pubsub, onWarning }: SharedParts,
+  { engine, refreshWebhooks }: JoiningNode,
+): void => {
   pubsub.subscribe({
     onMessage: (message) => {
+      if (message.kind === 'webhooks') {
+        refreshWebhooks().catch((error: unknown) => onWarning('webhooks could not be read', error));
+      }
       if (message.kind !== 'facts') return;
       engine.refreshFacts(message.entity, message.id).catch((error: unknown) => {
         onWarning('the facts that another node changed could not be sent to the hot store', error);
@@ -183,7 +194,8 @@ const openShared = async (
     rates: createRates(pubsub.commands),
     runs: pubsub.runs,
     listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
-    join: ({ name, adminUrl, engine, version, readFigures, onNodes }) => {
+    join: (node) => {
+      const { name, adminUrl, engine, version, readFigures, onNodes } = node;
       const parts = { pubsub, stores, onWarning };
       const library = stores.libraries?.version ?? '';
       const readFacts = () => ({ library, adminUrl, version, figures: readFigures() });
@@ -192,7 +204,7 @@ const openShared = async (
       const onFailure = (error: Error): void => onWarning('the heartbeat in Redis failed', error);
       const sendHeartbeat = createHeartbeatTask(heartbeats, parts, onNodes);
       sendHeartbeat().catch(onFailure);
-      subscribeToFactChanges(parts, engine);
+      subscribeToEdits(parts, node);
       pubsub.subscribe({ stalled: () => engine.suspectStale() });
       cleanups.push(startInterval(heartbeatEveryMs, sendHeartbeat, onFailure), () => heartbeats.leave());
     },

@@ -6,6 +6,7 @@
  * since it cannot repair them, and reports: a note in `/readyz`, a log line when it begins and when it ends,
  * and a gauge. While Redis does not answer, the last result stays. Used by rollcall.ts.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { MemorySettings } from '../storage/open.ts';
 
 export interface EvictionWatchParts {
@@ -17,7 +18,10 @@ export interface EvictionWatchParts {
 }
 
 export interface EvictionWatch {
-  /** The first check. Rejects with a message for the operator when a primary may evict. */
+  /**
+   * The first check. Rejects with a message for the operator when a primary may evict, or when one does not
+   * answer for 5 s.
+   */
   assertNoEviction(): Promise<void>;
   /** Checks again. Never rejects: other notes report a store that does not answer. */
   check(): Promise<void>;
@@ -27,6 +31,12 @@ export interface EvictionWatch {
 
 /** Together with the duration of a check, well below the minute that docs/operating.md promises. */
 export const evictionCheckEveryMs = 20_000;
+/**
+ * A process that stands still while it starts, on a busy machine, takes its own silence for that of Redis and
+ * connects again. The first check waits for that so long.
+ */
+const reconnectMsMax = 5_000;
+const reconnectPauseMs = 50;
 
 const isSafe = ({ policy }: MemorySettings): boolean => policy === 'noeviction';
 const mayEvict = (settings: MemorySettings): boolean =>
@@ -61,9 +71,20 @@ export const createEvictionWatch = (parts: EvictionWatchParts): EvictionWatch =>
     if (before.size > 0 && notes.length === 0)
       parts.log.info('Redis evicts nothing now: maxmemory-policy is noeviction');
   };
+  const readPatiently = async (): Promise<readonly MemorySettings[]> => {
+    const endMs = performance.now() + reconnectMsMax;
+    for (;;) {
+      try {
+        return await readSettings();
+      } catch (error) {
+        if (performance.now() > endMs) throw error;
+      }
+      await pause(reconnectPauseMs);
+    }
+  };
   return {
     assertNoEviction: async () => {
-      const settings = await readSettings();
+      const settings = await readPatiently();
       const [evicting] = settings.filter(mayEvict);
       if (evicting !== undefined) throw new Error(`REDIS_URL: ${describeRisk(evicting)}, then start again.`);
       update(settings);

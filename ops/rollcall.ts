@@ -21,6 +21,7 @@ import { assertLimits } from '../engine/limits.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
+import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import { routes } from '../http/routes/table.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics, type Metrics, type NodeHealth } from '../http/telemetry/metrics.ts';
@@ -49,6 +50,7 @@ import { createStoreAccess } from './store-access.ts';
 import { startInterval } from './timers.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
+import { openWebhooks } from './webhooks.ts';
 
 export interface StartInput extends Hooks {
   /** Default: the log of these settings on standard output. */
@@ -157,13 +159,10 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const assignment: FlushAssignment = { shards: null };
   const nodes = stores.shared ? await membership.listNodes(nodeAliveMs) : [];
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
-  const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment });
-  const push = await openPush(sql, config);
-  const login = await openLogin(sql, config, {
-    report: createLoginReporter(logger),
-    meters: metrics.outbound,
-  });
-  const app = createApp(clusterContext, config, { engine, push, login, metrics });
+  const services = await openServices(stores, config, { ...options, metrics });
+  const { push, webhooks } = services;
+  const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment, services });
+  const app = createApp(clusterContext, config, { ...services, engine, metrics });
   const facade = createPublic(app, config, { ...options, metrics });
   const state = { draining: false };
   const isDraining = (): boolean => state.draining || loss.reason !== '';
@@ -188,19 +187,44 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const log = (message: string, details: object): void => logger.error(details, message);
   const onSuccess = (job: string, ms: number): void => logger.info({ job, ms: Math.round(ms) }, 'job done');
   const jobParts = { engine, catalogue: app.catalogue, push, clock: systemClock, meters: metrics.jobs, node };
-  const jobs = createJobs({ ...jobParts, log, onLogged: metrics.directory.recordLoggedVotes, onSuccess });
+  const onLogged = metrics.directory.recordLoggedVotes;
+  const jobs = createJobs({ ...jobParts, ...config, webhooks, log, onLogged, onSuccess });
   jobs.start();
   buildSearchIndexes(sql).catch((error: Error) => log('an index was not built', { error: error.message }));
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
   const onNodes = (names: readonly string[]): void => {
     assignment.shards = assignShards(node, names);
   };
-  clusterContext.join({ ...self, engine, onNodes });
-  const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss };
+  clusterContext.join({ ...self, engine, onNodes, refreshWebhooks: webhooks.refresh });
+  const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss, webhooks };
   const parts = { state, facade, admin, engine, voteLogWaiters: app.voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
   const otherNodes = nodes.filter((name) => name !== node);
   return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
+};
+
+type Services = Awaited<ReturnType<typeof openServices>>;
+
+const openServices = async (
+  { sql, shared }: Stores,
+  config: Config,
+  { logger, clusterContext, metrics }: StartOptions & { readonly metrics: Metrics },
+) => {
+  const { windows } = toCommitRules(config, []);
+  const log = (message: string, details: object): void => logger.warn(details, message);
+  const report = createLoginReporter(logger);
+  return {
+    push: await openPush(sql, config),
+    login: await openLogin(sql, config, { report, meters: metrics.outbound }),
+    webhooks: await openWebhooks(
+      { sql, shared, meters: metrics.webhooks, windows, clock: systemClock, log },
+      config,
+    ),
+    voteLogWaiters: createVoteLogWaiters({
+      clock: systemClock,
+      readHeads: clusterContext.catalogue.voteLog.heads,
+    }),
+  };
 };
 
 /** The node's health for its metrics; the same as `/readyz` says. */
@@ -267,16 +291,26 @@ interface EngineContext {
   readonly membership: Membership;
   readonly metrics: Metrics;
   readonly assignment: FlushAssignment;
+  readonly services: Services;
 }
 
 const startEngine = async (
   stores: Stores,
   config: Config,
-  { hooks, clusterContext, membership, metrics, assignment }: StartOptions & EngineContext,
+  { hooks, clusterContext, membership, metrics, assignment, services }: StartOptions & EngineContext,
 ): Promise<Engine> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
-  const ledger = createLedger(stores.sql, { onLogged: metrics.directory.recordLoggedVotes });
+  const { voteLogWaiters, webhooks } = services;
+  const ledger = createLedger(stores.sql, {
+    writesDeliveries: config.webhooks === 'on',
+    isWebhookBacklogFull: webhooks.isBacklogFull,
+    onVotes: ({ incarnations, logged, deliveries }) => {
+      metrics.directory.recordLoggedVotes(logged);
+      voteLogWaiters.wake(incarnations);
+      if (deliveries > 0) webhooks.wake();
+    },
+  });
   const engine = createEngine({
     hot: hooks.hot?.(stores.hot) ?? stores.hot,
     ledger: hooks.ledger?.(ledger) ?? ledger,

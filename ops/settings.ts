@@ -10,10 +10,24 @@ import { limits } from '../engine/limits.ts';
 
 const hourMs = 3_600_000;
 
-const count = (value: number, maximum: number) =>
-  Type.Integer({ default: value, minimum: 1, maximum, example: String(value) });
-const buildPort = (value: number) =>
-  Type.Integer({ default: value, minimum: 0, maximum: 65_535, example: String(value) });
+const buildInteger = (value: number, [minimum, maximum]: readonly [number, number]) =>
+  Type.Integer({ default: value, minimum, maximum, example: String(value) });
+const count = (value: number, maximum: number) => buildInteger(value, [1, maximum]);
+const buildChoice = <const Choice extends string>(
+  value: Choice,
+  choices: readonly Choice[],
+  example: Choice,
+) =>
+  Type.Unsafe<Choice>(
+    Type.Union(
+      choices.map((choice) => Type.Literal(choice)),
+      { default: value, example },
+    ),
+  );
+const buildList = (about: { pattern: string; expected: string; example: string; maxItems?: number }) => {
+  const { example, maxItems = 64, ...item } = about;
+  return Type.Array(Type.String(item), { default: [], maxItems, example });
+};
 const buildText = (value: string, about: { pattern: string; expected: string; example: string }) =>
   Type.String({ default: value, ...about });
 const host = buildText('127.0.0.1', {
@@ -43,104 +57,65 @@ const buildVoteWait = (value: number) =>
   });
 
 const settingsSchema = Type.Object({
-  port: buildPort(8_080),
+  port: buildInteger(8_080, [0, 65_535]),
   host,
   publicUrl: buildText('', {
     pattern: '^(https?://[^/?#\\s]+(/[^?#\\s]*[^/?#\\s])?)?$',
     expected: 'an http or https address without a slash at the end, or nothing',
     example: 'https://api.example.org',
   }),
-  adminPort: buildPort(9_090),
+  adminPort: buildInteger(9_090, [0, 65_535]),
   adminHost: host,
   adminToken: buildText('', {
     pattern: '^([A-Za-z0-9_.~-]{32,256})?$',
     expected: '32 to 256 letters, digits or _ . ~ -, or nothing',
     example: 'd0rKt7QmUe3XzV9cYp5sLw2BnHa8GjFi4RoZ6Tu1',
   }),
-  adminTokens: Type.Array(
-    Type.String({
-      pattern: '^[a-z0-9][a-z0-9._-]{0,31}:[A-Za-z0-9_.~-]{32,256}(:read)?$',
-      expected: 'name:token or name:token:read, separated by commas',
-    }),
-    { default: [], maxItems: 64, example: 'robin:d0rKt7QmUe3XzV9cYp5sLw2BnHa8GjFi4RoZ6Tu1:read' },
-  ),
-  adminHosts: Type.Array(
-    Type.String({
-      pattern: '^[A-Za-z0-9_.-]{1,253}$',
-      expected: 'host names without a port, separated by commas',
-    }),
-    { default: [], maxItems: 64, example: 'node1.example.org' },
-  ),
-  trustedProxies: Type.Array(
-    Type.String({
-      pattern: '^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$',
-      expected: 'addresses or networks, separated by commas',
-    }),
-    { default: [], maxItems: 64, example: '10.0.0.0/8,::1' },
-  ),
-  bodyBytesMax: Type.Integer({
-    default: 1_048_576,
-    minimum: 65_536,
-    maximum: 16_777_216,
-    example: '1048576',
+  adminTokens: buildList({
+    pattern: '^[a-z0-9][a-z0-9._-]{0,31}:[A-Za-z0-9_.~-]{32,256}(:read)?$',
+    expected: 'name:token or name:token:read, separated by commas',
+    example: 'robin:d0rKt7QmUe3XzV9cYp5sLw2BnHa8GjFi4RoZ6Tu1:read',
   }),
+  adminHosts: buildList({
+    pattern: '^[A-Za-z0-9_.-]{1,253}$',
+    expected: 'host names without a port, separated by commas',
+    example: 'node1.example.org',
+  }),
+  trustedProxies: buildList({
+    pattern: '^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$',
+    expected: 'addresses or networks, separated by commas',
+    example: '10.0.0.0/8,::1',
+  }),
+  bodyBytesMax: buildInteger(1_048_576, [65_536, 16_777_216]),
   workers: Type.Integer({ default: 1, minimum: 1, maximum: 64, example: '2' }),
-  leaveMs: Type.Integer({ default: 1_000, minimum: 0, maximum: 60_000, example: '1000' }),
-  drainMs: Type.Integer({ default: 5_000, minimum: 100, maximum: 60_000, example: '5000' }),
-  logLevel: Type.Union(
-    [
-      Type.Literal('trace'),
-      Type.Literal('debug'),
-      Type.Literal('info'),
-      Type.Literal('warn'),
-      Type.Literal('error'),
-      Type.Literal('silent'),
-    ],
-    { default: 'info', example: 'info' },
-  ),
-  logFormat: Type.Union([Type.Literal('auto'), Type.Literal('text'), Type.Literal('json')], {
-    default: 'auto',
-    example: 'json',
-  }),
+  leaveMs: buildInteger(1_000, [0, 60_000]),
+  drainMs: buildInteger(5_000, [100, 60_000]),
+  logLevel: buildChoice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
+  logFormat: buildChoice('auto', ['auto', 'text', 'json'], 'json'),
 
   dataDir: buildText('./data', { pattern: '^[^\\0]{1,1024}$', expected: 'a folder', example: './data' }),
-  redisUrl: Type.Array(
-    Type.String({
-      pattern: '^rediss?://[^\\s,]+$',
-      expected: 'redis:// or rediss:// addresses, separated by commas, or nothing',
-    }),
-    { default: [], maxItems: 64, example: 'redis://127.0.0.1:6379' },
-  ),
+  redisUrl: buildList({
+    pattern: '^rediss?://[^\\s,]+$',
+    expected: 'redis:// or rediss:// addresses, separated by commas, or nothing',
+    example: 'redis://127.0.0.1:6379',
+  }),
   databaseUrl: buildText('', {
     pattern: '^(postgres(ql)?://\\S+)?$',
     expected: 'a postgres:// address, or nothing',
     example: 'postgres://rollcall@127.0.0.1:5432/rollcall',
   }),
-  demo: Type.Union([Type.Literal('auto'), Type.Literal('on'), Type.Literal('off')], {
-    default: 'auto',
-    example: 'off',
-  }),
-  flushIntervalMs: Type.Integer({ default: 1_000, minimum: 50, maximum: 60_000, example: '1000' }),
-  snapshotIntervalMinutes: Type.Integer({ default: 10, minimum: 1, maximum: 1_440, example: '10' }),
-  actorsMax: Type.Integer({
-    default: limits.actorsMax,
-    minimum: 1_000,
-    maximum: 10_000_000,
-    example: String(limits.actorsMax),
-  }),
+  demo: buildChoice('auto', ['auto', 'on', 'off'], 'off'),
+  flushIntervalMs: buildInteger(1_000, [50, 60_000]),
+  snapshotIntervalMinutes: buildInteger(10, [1, 1_440]),
+  actorsMax: buildInteger(limits.actorsMax, [1_000, 10_000_000]),
 
   voteWaitHours: buildVoteWait(12),
   voteWaitPremiumHours: buildVoteWait(4),
   voteWaitWeekendHours: buildVoteWait(6),
   votesPerWeekendRequest: count(2, 10),
-  uptimeCheckMinutes: Type.Integer({ default: 5, minimum: 1, maximum: 60, example: '5' }),
-  uptimeFreshMinutes: Type.Integer({ default: 15, minimum: 1, maximum: 1_440, example: '15' }),
-  visitorsPerEntityMax: Type.Integer({
-    default: 1_000_000,
-    minimum: 1_000,
-    maximum: 100_000_000,
-    example: '1000000',
-  }),
+  uptimeCheckMinutes: buildInteger(5, [1, 60]),
+  uptimeFreshMinutes: buildInteger(15, [1, 1_440]),
+  visitorsPerEntityMax: buildInteger(1_000_000, [1_000, 100_000_000]),
 
   loginIssuer: buildAddress('https://id.example.org'),
   loginAuthorizeUrl: buildAddress('https://chat.example.org/oauth2/authorize'),
@@ -156,28 +131,24 @@ const settingsSchema = Type.Object({
     expected: 'up to 512 characters without blanks, or nothing',
     example: 'what-the-provider-says',
   }),
-  loginClientAuth: Type.Union([Type.Literal('basic'), Type.Literal('post')], {
-    default: 'basic',
-    example: 'post',
+  loginClientAuth: buildChoice('basic', ['basic', 'post'], 'post'),
+  loginScopes: buildList({
+    pattern: '^[!#-+\\--\\[\\]-~]{1,128}$',
+    expected: 'scopes, separated by commas',
+    example: 'identify',
+    maxItems: 32,
   }),
-  loginScopes: Type.Array(
-    Type.String({ pattern: '^[!#-+\\--\\[\\]-~]{1,128}$', expected: 'scopes, separated by commas' }),
-    { default: [], maxItems: 32, example: 'identify' },
-  ),
-  loginRedirectUris: Type.Array(
-    Type.String({
-      pattern: '^[a-z][a-z0-9+.-]*://[^\\s,#]{1,2000}$',
-      expected: 'addresses without a fragment, separated by commas',
-    }),
-    { default: [], maxItems: 64, example: 'https://example.org/login' },
-  ),
-  loginProfileFields: Type.Array(
-    Type.String({
-      pattern: '^(id|username|display_name|avatar)=[A-Za-z0-9_.:-]{1,128}$',
-      expected: 'id=, username=, display_name= or avatar= with the name of a field',
-    }),
-    { default: [], maxItems: 4, example: 'display_name=nick' },
-  ),
+  loginRedirectUris: buildList({
+    pattern: '^[a-z][a-z0-9+.-]*://[^\\s,#]{1,2000}$',
+    expected: 'addresses without a fragment, separated by commas',
+    example: 'https://example.org/login',
+  }),
+  loginProfileFields: buildList({
+    pattern: '^(id|username|display_name|avatar)=[A-Za-z0-9_.:-]{1,128}$',
+    expected: 'id=, username=, display_name= or avatar= with the name of a field',
+    example: 'display_name=nick',
+    maxItems: 4,
+  }),
   loginAvatarUrl: buildText('', {
     pattern: '^(https://[^\\s]{1,400})?$',
     expected: 'an https address with {avatar} in it, or nothing',
@@ -212,9 +183,18 @@ const settingsSchema = Type.Object({
     expected: 'a mailto: or https: address, or nothing',
     example: 'mailto:operator@example.org',
   }),
-  pushAddresses: Type.Union([Type.Literal('public'), Type.Literal('any')], {
-    default: 'public',
-    example: 'public',
+  pushAddresses: buildChoice('public', ['public', 'any'], 'public'),
+
+  webhooks: buildChoice('on', ['on', 'off'], 'off'),
+  webhooksPerEntityMax: count(5, 100),
+  webhookTimeoutSeconds: count(10, 30),
+  webhookDisableDays: count(5, 30),
+  webhookLogDays: count(30, 365),
+  webhookAddresses: buildChoice('public', ['public', 'any'], 'public'),
+  secretsKey: buildText('', {
+    pattern: '^([0-9a-fA-F]{64})?$',
+    expected: '64 hexadecimal digits, or nothing',
+    example: '4f1d2c3b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f00f',
   }),
 });
 

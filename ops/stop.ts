@@ -12,6 +12,7 @@ import { systemClock } from './clock.ts';
 import type { ClusterContext } from './cluster-context.ts';
 import type { Config } from './config.ts';
 import type { Schedule } from './jobs/schedule.ts';
+import type { Webhooks } from './webhooks.ts';
 
 /** After a loss of the embedded SQL nothing can be flushed, and a new process should start soon. */
 const lostDrainMsMax = 1_000;
@@ -29,6 +30,7 @@ export interface Stoppable {
   readonly config: Config;
   readonly cancelTimers: () => void;
   readonly jobs: Pick<Schedule, 'stop'>;
+  readonly webhooks: Pick<Webhooks, 'close'>;
   /** Why the node lost its database; `''` while it has not. */
   readonly loss: { readonly reason: string };
 }
@@ -65,7 +67,12 @@ const stop = async (parts: Stoppable): Promise<void> => {
   parts.voteLogWaiters.close();
   if (parts.stores.shared && loss.reason === '') await leave(parts);
   parts.cancelTimers();
-  await Promise.all([parts.facade.drain(drainMs), endJobs(parts, drainMs)]);
+  await Promise.all([
+    parts.facade.drain(drainMs),
+    endJobs(parts, drainMs),
+    // Half of the time, so that a slow receiver's attempt can still be given back.
+    parts.webhooks.close(drainMs / 2),
+  ]);
   await parts.engine.drain(systemClock.monotonicMs() + drainMs);
   await parts.membership.leave().catch(() => {
     // SQL is away: the last heartbeat stays, and a downtime of all nodes counts from it.

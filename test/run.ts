@@ -26,7 +26,8 @@ const limitSeconds = 300;
 const faultLimitSeconds = 3_000;
 /**
  * Half of what an embedded Postgres costs that lives for seconds is V8 compiling its wasm a second time,
- * better. Here that begins some twenty times later; fault tests run with the defaults.
+ * better. Here that begins some twenty times later; files of the fault lane alone, some of which are timed,
+ * run with the defaults.
  */
 const briefWords = ['--wasm-tiering-budget=300000000'];
 
@@ -130,14 +131,17 @@ interface Course {
 const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tally, checked }: Course) => {
   const [lane = 'loop'] = lanes;
   const faults = lane === 'faults';
-  const limits = faults ? { seconds: faultLimitSeconds } : { seconds: limitSeconds, nodeWords: briefWords };
+  const limitsOf = (file: string) => ({
+    seconds: faults ? faultLimitSeconds : limitSeconds,
+    nodeWords: file.endsWith('.fault.ts') ? [] : briefWords,
+  });
   const display = createDisplay(files.length);
   const waiting = [...files];
   // From both ends: neighbours are alike, and two that wait for time-outs would leave both cores idle.
   const takeNext = (index: number) => (index % 2 === 0 ? waiting.shift() : waiting.pop());
   const work = async (index: number): Promise<void> => {
     if (index > 0) await checked;
-    const worker = createWorker(limits);
+    const worker = createWorker(limitsOf);
     for (let file = takeNext(index); file !== undefined; file = takeNext(index)) {
       display.started(file);
       const outcome = await worker.run(file);

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { ArgumentError } from '../arguments.ts';
 import { measureActors } from '../growth/actors.ts';
 import { measurePoint, openWorld, type Point, type World } from '../growth/point.ts';
-import { buildGrowthTable, renderGrowthHtml } from '../growth/report.ts';
+import { buildGrowthTable, renderGrowth } from '../growth/report.ts';
 import { describeMachine, type Machine } from '../machine/machine.ts';
 import type { Live } from '../report/live.ts';
 import { alignColumns } from '../report/text.ts';
@@ -104,7 +104,7 @@ export const runGrowth = async (
 const write = (folder = 'bench/results/growth', growth: Growth): string => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'growth.json'), `${JSON.stringify(growth, null, 2)}\n`);
-  const page = join(folder, 'growth.html');
-  writeFileSync(page, renderGrowthHtml(growth));
+  const page = join(folder, 'growth.md');
+  writeFileSync(page, renderGrowth(growth));
   return page;
 };

@@ -47,7 +47,7 @@ export const runTokens = (args: readonly string[]): string => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(imported, toImportLines(directory), ownerOnly);
   writeFileSync(tokens, `${JSON.stringify(directory)}\n`, ownerOnly);
-  return `Import it with the settings of the server (embedded stores: stop the server first):
+  return `Import it with the settings of the server:
   npm run ops -- import ${imported}
 Then, with the server running:
   npm run bench -- --url http://127.0.0.1:8080 --tokens ${tokens}`;

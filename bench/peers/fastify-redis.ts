@@ -17,6 +17,8 @@ import {
   refusals,
   type StatsPost,
   statsSchema,
+  type Visit,
+  type Vote,
   voteWaitHours,
 } from './peer.ts';
 
@@ -43,10 +45,6 @@ app.post<{ Body: StatsPost }>('/bots/stats', { schema: { body: statsSchema } }, 
   return recorded;
 });
 
-interface Visit {
-  readonly Params: { readonly id: string };
-  readonly Querystring: { readonly target?: string };
-}
 app.get<Visit>('/bots/:id', async (request, reply) => {
   const key = `bot:${request.params.id}`;
   const found = await redis.hgetall(key);
@@ -60,10 +58,6 @@ app.get<Visit>('/bots/:id', async (request, reply) => {
   return { ...JSON.parse(profile), ...Object.fromEntries(counted) };
 });
 
-interface Vote {
-  readonly Params: { readonly user: string; readonly bot: string };
-  readonly Querystring: { readonly upvote?: string };
-}
 app.put<Vote>('/users/:user/bots/:bot/votes', async (request, reply) => {
   const { user, bot } = request.params;
   const caller = await findUser(request.headers['user-auth'] as string | undefined);

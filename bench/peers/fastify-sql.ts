@@ -1,7 +1,9 @@
 /**
- * The peer on SQL: Fastify, `postgres`, one UPDATE per post and per page view, one SELECT per read.
+ * The peer on SQL: Fastify, `postgres`, one UPDATE per post and per page view, one SELECT per read, and a
+ * vote that checks for an earlier one, then inserts and counts.
  *
- * As durable as ours: every statement is a transaction that Postgres syncs. A program of its own;
+ * As durable as ours: every statement is a transaction that Postgres syncs. Two simultaneous votes may both
+ * check before either inserts; the report shows how many double votes pass. A program of its own;
  * `PEER_STORE` is the database's address.
  */
 import type { AddressInfo } from 'node:net';
@@ -14,12 +16,16 @@ import {
   refusals,
   type StatsPost,
   statsSchema,
+  type Visit,
+  type Vote,
+  voteWaitHours,
 } from './peer.ts';
 import { type BotRow, createHolderLookup, openTables, toPage } from './tables.ts';
 
 const { store, directory } = readPeerSettings();
 const sql = await openTables(store, directory);
 const findBot = createSessions(createHolderLookup(sql, 'bot'));
+const findUser = createSessions(createHolderLookup(sql, 'user'));
 const app = fastify();
 
 app.post<{ Body: StatsPost }>('/bots/stats', { schema: { body: statsSchema } }, async (request, reply) => {
@@ -34,10 +40,6 @@ app.post<{ Body: StatsPost }>('/bots/stats', { schema: { body: statsSchema } }, 
   return recorded;
 });
 
-interface Visit {
-  readonly Params: { readonly id: string };
-  readonly Querystring: { readonly target?: string };
-}
 app.get<Visit>('/bots/:id', async (request, reply) => {
   const { id } = request.params;
   const rows =
@@ -46,6 +48,24 @@ app.get<Visit>('/bots/:id', async (request, reply) => {
       : await sql<BotRow[]>`select * from bots where id = ${id}`;
   const [row] = rows;
   return row === undefined ? reply.code(404).send(refusals.missing) : toPage(row);
+});
+
+app.put<Vote>('/users/:user/bots/:bot/votes', async (request, reply) => {
+  const { user, bot } = request.params;
+  const caller = await findUser(request.headers['user-auth'] as string | undefined);
+  if (caller !== user) return reply.code(401).send(refusals.token);
+  const upvote = request.query.upvote === 'true';
+  const [last] = await sql`
+    select id from votes
+    where author = ${user} and bot = ${bot}
+      and created_at > now() - make_interval(hours => ${voteWaitHours})
+    limit 1`;
+  if (last !== undefined) return reply.code(429).send(refusals.wait);
+  await sql.begin(async (transaction) => {
+    await transaction`insert into votes (author, bot, upvote) values (${user}, ${bot}, ${upvote})`;
+    await transaction`update bots set votes = votes + ${upvote ? 1 : -1} where id = ${bot}`;
+  });
+  return reply.code(204).send();
 });
 
 await app.listen({ host: '127.0.0.1', port: 0 });

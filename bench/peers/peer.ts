@@ -72,6 +72,16 @@ export interface StatsPost {
   readonly status?: string;
 }
 
+/** What Fastify's routes take. */
+export interface Visit {
+  readonly Params: { readonly id: string };
+  readonly Querystring: { readonly target?: string };
+}
+export interface Vote {
+  readonly Params: { readonly user: string; readonly bot: string };
+  readonly Querystring: { readonly upvote?: string };
+}
+
 export const recorded = { message: 'Stats recorded.', context: {} };
 export const refusals = {
   token: { message: 'This token is not known.' },

@@ -1,6 +1,6 @@
 /**
- * The tables of the peers on SQL, and how they are filled: the schema of a directory that writes every
- * request to SQL. Called by fastify-sql.ts and express-sql.ts.
+ * The tables of the peer on SQL, and how they are filled: the schema of a directory that writes every
+ * request to SQL. Called by fastify-sql.ts.
  */
 import postgres from 'postgres';
 import type { Directory } from '../scenarios/directory.ts';

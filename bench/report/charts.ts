@@ -1,7 +1,7 @@
 /**
  * Draws charts of a result as SVG text, with ECharts and without a browser. Pure but for the library.
  *
- * Every server has one colour in all charts. Called by html.ts and by the growth report.
+ * Every server has one colour in all charts. Called by html.ts.
  */
 
 import { BarChart, LineChart } from 'echarts/charts';
@@ -17,21 +17,21 @@ use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRen
 const colours: Readonly<Record<ServerName, string>> = {
   bare: '#8a94a6',
   rollcall: '#1769e0',
+  'rollcall-embedded': '#66a3ff',
   'fastify-redis': '#d9480f',
   'fastify-sql': '#2b8a3e',
-  'express-sql': '#9c36b5',
 };
 const ink = '#343a40';
 const faint = '#e9ecef';
 
-export interface Chart {
+interface Chart {
   readonly title: string;
   readonly width?: number;
   readonly height?: number;
   readonly option: EChartsCoreOption;
 }
 
-export const drawChart = ({ title, width = 560, height = 320, option }: Chart): string => {
+const drawChart = ({ title, width = 560, height = 320, option }: Chart): string => {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   chart.setOption({
     animation: false,
@@ -46,7 +46,7 @@ export const drawChart = ({ title, width = 560, height = 320, option }: Chart): 
   return svg;
 };
 
-export const axis = (name: string, more: Readonly<Record<string, unknown>> = {}) => ({
+const axis = (name: string, more: Readonly<Record<string, unknown>> = {}) => ({
   type: 'value',
   name,
   nameLocation: 'middle',
@@ -56,7 +56,7 @@ export const axis = (name: string, more: Readonly<Record<string, unknown>> = {})
   splitLine: { lineStyle: { color: faint } },
   ...more,
 });
-export const below = { nameGap: 26 };
+const below = { nameGap: 26 };
 
 const presentServers = (scenarios: readonly ScenarioFigures[]): readonly ServerName[] =>
   serverNames.filter((name) => scenarios.some(({ servers }) => servers[name] !== undefined));

@@ -31,7 +31,7 @@ const figures: readonly Figure[] = [
   {
     name: 'CPU ÷ bare',
     isLessBetter: true,
-    of: (_, { ratios }) => ratios.find(({ to }) => to === 'bare')?.cpu ?? null,
+    of: (_, { ratios }) => ratios.find(({ ours, to }) => ours === 'rollcall' && to === 'bare')?.cpu ?? null,
   },
 ];
 

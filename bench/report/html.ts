@@ -42,7 +42,7 @@ const cell = (tag: string, text: string, word: boolean): string => {
 };
 
 /** The first column repeats no name. */
-export const renderTable = ({ head, rows, textColumns: words }: Table): string => {
+const renderTable = ({ head, rows, textColumns: words }: Table): string => {
   const body = rows.map((row, index) => {
     const isFirst = row[0] !== rows[index - 1]?.[0];
     const cells = row.map((text, column) => cell('td', column === 0 && !isFirst ? '' : text, column < words));
@@ -54,8 +54,8 @@ export const renderTable = ({ head, rows, textColumns: words }: Table): string =
   return `<div class="scroll"><table>${table}</table></div>`;
 };
 
-export const renderPage = (title: string, body: string): string =>
-  `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>` +
+const renderPage = (body: string): string =>
+  `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Rollcall: bench report</title>` +
   `<meta name="viewport" content="width=device-width,initial-scale=1"><style>${style}</style></head>` +
   `<body><main>${body}</main></body></html>\n`;
 
@@ -87,5 +87,5 @@ export const renderHtml = (result: Result): string => {
       ? `<h2>While it was measured</h2>${grid([drawMemory(result), drawFlushLag(result)])}`
       : '',
   ];
-  return renderPage('Rollcall: bench report', body.join('\n'));
+  return renderPage(body.join('\n'));
 };

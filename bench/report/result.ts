@@ -11,7 +11,7 @@ import { percentiles } from '../load/order.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { Placement } from '../machine/places.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
-import type { ServerName } from '../servers/contestants.ts';
+import type { OwnName, ServerName } from '../servers/contestants.ts';
 import { type Bottleneck, findBottleneck, judgeCpuRatio, judgeRateRatio } from './ratio-rules.ts';
 import { computeSpread, type Spread } from './statistics.ts';
 
@@ -52,8 +52,14 @@ export interface ServerFigures {
 }
 
 export interface RatioFigures {
+  readonly ours: OwnName;
   readonly to: ServerName;
+  /** CPU of the server alone. */
   readonly cpu: Spread | null;
+  /** CPU of the server and its Redis; `null` where one of the two works on SQL or embedded stores. */
+  readonly total: Spread | null;
+  /** CPU of our Redis to that of the bare server; `null` for other servers. */
+  readonly redis: Spread | null;
   readonly rate: Spread | null;
   /** The generator limited Rollcall: the ratio of requests/s is at least this. */
   readonly rateIsLeast: boolean;
@@ -147,45 +153,79 @@ const toServerFigures = (samples: readonly Sample[]): ServerFigures => {
   };
 };
 
-const toRatioFigures = (
-  ours: readonly Sample[],
-  others: readonly Sample[],
-  value: (sample: Sample) => number,
+type Value = (sample: Sample) => number;
+
+/** Ratios within rounds of one placement, over rounds. */
+const toRatios = (
+  { ours, others, placement: placing }: Pair & { readonly placement: Placement },
+  value: Value,
+  divisorOf: Value = value,
 ): Spread | null => {
-  const ratios = ours.flatMap((sample) => {
+  const ratios = placed(ours, placing).flatMap((sample) => {
     const { round, placement } = sample;
-    const other = others.find((one) => one.round === round && one.placement === placement);
-    const divisor = other === undefined ? 0 : value(other);
+    const other = placed(others, placing).find((one) => one.round === round && one.placement === placement);
+    const divisor = other === undefined ? 0 : divisorOf(other);
     return divisor > 0 ? [value(sample) / divisor] : [];
   });
   return ratios.length === 0 ? null : computeSpread(ratios);
 };
 
+interface Pair {
+  readonly ours: readonly Sample[];
+  readonly others: readonly Sample[];
+}
+
+const cpuOf: Value = ({ cpuUs }) => cpuUs;
+const redisOf: Value = ({ redisCpuUs }) => redisCpuUs;
+const totalOf: Value = (sample) => cpuOf(sample) + redisOf(sample);
+
+const computeCpuRatios = (
+  pair: Pair,
+  { ours, to }: Pick<RatioFigures, 'ours' | 'to'>,
+): Pick<RatioFigures, 'cpu' | 'total' | 'redis'> => {
+  const within = (value: Value, divisorOf?: Value) =>
+    toRatios({ ...pair, placement: 'one-core' }, value, divisorOf);
+  const usesRedis = ours === 'rollcall' && pair.ours.some((sample) => redisOf(sample) > 0);
+  const toBare = usesRedis && to === 'bare';
+  const toRedis = usesRedis && to === 'fastify-redis';
+  return {
+    cpu: within(cpuOf),
+    total: toBare ? within(totalOf, cpuOf) : toRedis ? within(totalOf) : null,
+    redis: toBare ? within(redisOf, cpuOf) : null,
+  };
+};
+
 const ratiosTo = (
-  to: ServerName,
+  { ours, to }: Pick<RatioFigures, 'ours' | 'to'>,
   bySample: ReadonlyMap<ServerName, readonly Sample[]>,
   servers: Readonly<Partial<Record<ServerName, ServerFigures>>>,
 ): RatioFigures => {
-  const ours = bySample.get('rollcall') ?? [];
-  const others = bySample.get(to) ?? [];
-  const [our, other] = [servers.rollcall, servers[to]];
-  if (our === undefined || other === undefined) {
-    return { to, cpu: null, rate: null, rateIsLeast: false, reasons: [] };
-  }
+  const pair = { ours: bySample.get(ours) ?? [], others: bySample.get(to) ?? [] };
+  const none = { ours, to, cpu: null, total: null, redis: null, rate: null, rateIsLeast: false };
+  const [our, other] = [servers[ours], servers[to]];
+  if (our === undefined || other === undefined) return { ...none, reasons: [] };
   // A quick run measures the CPU of some servers only.
   const alike = our.samePressure === other.samePressure;
   const noCpu = alike ? judgeCpuRatio(our, other) : '';
-  const measured = isPlaced(ours, 'free') && isPlaced(others, 'free');
+  const measured = isPlaced(pair.ours, 'free') && isPlaced(pair.others, 'free');
   const { reason: noRate, isLeast } = measured ? judgeRateRatio(our, other) : { reason: '', isLeast: false };
-  const within = (placement: Placement, value: (sample: Sample) => number) =>
-    toRatioFigures(placed(ours, placement), placed(others, placement), value);
   return {
-    to,
-    cpu: noCpu === null ? within('one-core', ({ cpuUs }) => cpuUs) : null,
-    rate: noRate === null ? within('free', ({ load }) => load.requestsPerSecond) : null,
+    ...none,
+    ...(noCpu === null && computeCpuRatios(pair, { ours, to })),
+    rate:
+      noRate === null ? toRatios({ ...pair, placement: 'free' }, ({ load }) => load.requestsPerSecond) : null,
     rateIsLeast: isLeast,
     reasons: [noCpu, noRate].flatMap((reason) => (reason === null || reason === '' ? [] : [reason])),
   };
+};
+
+/** Rollcall to every other server; on its embedded stores to the bare server alone. */
+const pairsOf = (names: readonly ServerName[]): Pick<RatioFigures, 'ours' | 'to'>[] => {
+  const others = names.filter((name) => name !== 'rollcall' && name !== 'rollcall-embedded');
+  const ours = names.includes('rollcall') ? others.map((to) => ({ ours: 'rollcall', to }) as const) : [];
+  return names.includes('rollcall-embedded') && others.includes('bare')
+    ? [...ours, { ours: 'rollcall-embedded', to: 'bare' }]
+    : ours;
 };
 
 /** The figures of one scenario from its samples, complete or not. */
@@ -202,25 +242,32 @@ export const toScenarioFigures = (
   );
   const servers: Partial<Record<ServerName, ServerFigures>> = {};
   for (const [name, list] of bySample) servers[name] = toServerFigures(list);
-  const others = [...bySample.keys()].filter((name) => name !== 'rollcall');
   return {
     scenario,
     rounds: Math.min(...[...bySample.values()].map((list) => new Set(list.map(({ round }) => round)).size)),
     servers,
-    ratios: bySample.has('rollcall') ? others.map((name) => ratiosTo(name, bySample, servers)) : [],
+    ratios: pairsOf([...bySample.keys()]).map((pair) => ratiosTo(pair, bySample, servers)),
   };
 };
 
 const named = (name: ServerName): string => (name === 'bare' ? 'bare_uws' : name.replaceAll('-', '_'));
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;
 
-/** Ratios by the names that tools read: `<scenario>_cpu_vs_<other>`, `<scenario>_rps_vs_<other>`. */
-export const collectRatios = (scenarios: readonly ScenarioFigures[]): Record<string, number> =>
-  Object.fromEntries(
-    scenarios.flatMap(({ scenario, ratios }) =>
-      ratios.flatMap(({ to, cpu, rate }) => [
-        ...(cpu === null ? [] : [[`${scenario}_cpu_vs_${named(to)}`, rounded(cpu.median)] as const]),
-        ...(rate === null ? [] : [[`${scenario}_rps_vs_${named(to)}`, rounded(rate.median)] as const]),
-      ]),
-    ),
+/**
+ * Ratios by the names that tools read: `<scenario>_<figure>_vs_<other>`, where the figure is `cpu`,
+ * `total_cpu` (with Redis), `redis_cpu` or `rps`; `embedded_<scenario>_…` on the embedded stores.
+ */
+export const collectRatios = (scenarios: readonly ScenarioFigures[]): Record<string, number> => {
+  const all = scenarios.flatMap(({ scenario, ratios }) =>
+    ratios.flatMap(({ ours, to, cpu, total, redis, rate }) => {
+      const figures = { cpu, total_cpu: total, redis_cpu: redis, rps: rate };
+      const prefix = ours === 'rollcall' ? scenario : `embedded_${scenario}`;
+      return Object.entries(figures).map(
+        ([figure, spread]) => [`${prefix}_${figure}_vs_${named(to)}`, spread] as const,
+      );
+    }),
   );
+  return Object.fromEntries(
+    all.flatMap(([name, spread]) => (spread === null ? [] : [[name, rounded(spread.median)]])),
+  );
+};

@@ -75,22 +75,26 @@ const judgeTarget = (value: number, target: string | undefined): string => {
   return `${target} ${(target.startsWith('≤') ? value <= limit : value >= limit) ? '✓' : '✗'}`;
 };
 
+const toCells = (ratio: Spread | null, target: string | undefined): [string, string] =>
+  ratio === null ? ['–', ''] : [formatRange(ratio, 2), judgeTarget(ratio.median, target)];
+
 const ratioRows = ({ scenario, ratios }: ScenarioFigures): string[][] =>
-  ratios.map(({ to, cpu, rate, rateIsLeast }: RatioFigures) => {
-    const target = findTargets(scenario, to);
+  ratios.map(({ ours, to, cpu, total, rate, rateIsLeast }: RatioFigures) => {
+    const target = findTargets(scenario, ours, to);
     return [
       scenario,
+      ours,
       to,
-      cpu === null ? '–' : formatRange(cpu, 2),
-      cpu === null ? '' : judgeTarget(cpu.median, target.cpu),
+      ...toCells(cpu, target.cpu),
+      ...toCells(total, target.total),
       rate === null ? '–' : `${rateIsLeast ? '≥ ' : ''}${formatRange(rate, 2)}`,
       rate === null ? '' : judgeTarget(rate.median, target.rate),
     ];
   });
 
 export const buildRatioTable = ({ scenarios }: Result): Table => ({
-  head: ['scenario', 'other', 'server CPU', 'target', 'requests/s', 'target'],
-  textColumns: 2,
+  head: ['scenario', 'ours', 'other', 'server CPU', 'target', 'with Redis', 'target', 'requests/s', 'target'],
+  textColumns: 3,
   rows: scenarios.flatMap(ratioRows),
 });
 
@@ -146,7 +150,9 @@ export const buildNotes = (result: Result): string[] => {
   const servers = result.scenarios.flatMap((one) => Object.values(one.servers));
   const { cores, loadBefore } = result.machine;
   const missing = result.scenarios.flatMap(({ scenario, ratios }) =>
-    ratios.flatMap(({ to, reasons }) => reasons.map((reason) => `${scenario} ÷ ${to}: ${reason}.`)),
+    ratios.flatMap(({ ours, to, reasons }) =>
+      reasons.map((reason) => `${scenario}, ${ours} ÷ ${to}: ${reason}.`),
+    ),
   );
   return [
     ...raceNotes(result),

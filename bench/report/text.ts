@@ -38,7 +38,7 @@ export const renderText = (result: Result): string =>
     .join('\n')
     .trimEnd();
 
-const markdownTable = ({ head, rows, textColumns: words }: Table): string => {
+export const renderMarkdownTable = ({ head, rows, textColumns: words }: Table): string => {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const rule = head.map((_, column) => (column < words ? '---' : '---:'));
   return [line(head), line(rule), ...rows.map(line)].join('\n');
@@ -50,9 +50,9 @@ export const renderMarkdown = (result: Result): string =>
     ...describeRun(result),
     ...(buildRatioTable(result).rows.length === 0
       ? []
-      : ['## Rollcall ÷ the others', markdownTable(buildRatioTable(result))]),
+      : ['## Rollcall ÷ the others', renderMarkdownTable(buildRatioTable(result))]),
     '## Figures',
-    markdownTable(buildServerTable(result)),
+    renderMarkdownTable(buildServerTable(result)),
     buildNotes(result)
       .map((note) => `- ${note}`)
       .join('\n'),

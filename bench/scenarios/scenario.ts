@@ -54,7 +54,7 @@ export type ScenarioName = (typeof scenarioNames)[number];
  */
 export type LoadScenarioName = Exclude<ScenarioName, 'idle'>;
 
-export const peerNames = ['fastify-redis', 'fastify-sql', 'express-sql'] as const;
+export const peerNames = ['fastify-redis', 'fastify-sql'] as const;
 export type PeerName = (typeof peerNames)[number];
 
 /** Creates numbers from 0 to below 1, the same for the same connection and round. */

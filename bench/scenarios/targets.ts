@@ -2,22 +2,28 @@
  * The project's targets: ratios of Rollcall to another server, with Redis as the hot store and 256
  * connections. Text, because `≤` and `≥` belong to it.
  */
-import type { LoadScenarioName, PeerName } from './scenario.ts';
+import type { OwnName, ServerName } from '../servers/contestants.ts';
+import type { LoadScenarioName } from './scenario.ts';
 
 export interface Targets {
+  /** CPU of the server alone. */
   readonly cpu?: string;
+  /** CPU of the server and its Redis. */
+  readonly total?: string;
   readonly rate?: string;
 }
 
 const targets: Readonly<Record<string, Targets>> = {
-  'stats bare': { cpu: '≤ 1.9' },
-  'stats fastify-redis': { cpu: '≤ 0.4' },
-  'stats fastify-sql': { rate: '≥ 8' },
-  'read bare': { cpu: '≤ 1.5' },
-  'page bare': { cpu: '≤ 1.8' },
-  'vote bare': { cpu: '≤ 2.4' },
-  'badges bare': { cpu: '≤ 1.5' },
+  'stats rollcall bare': { cpu: '≤ 2.1', total: '≤ 3.1' },
+  'stats rollcall fastify-redis': { cpu: '≤ 0.4', total: '≤ 0.5' },
+  'stats rollcall fastify-sql': { rate: '≥ 4' },
+  'stats rollcall-embedded bare': { cpu: '≤ 2.4' },
+  'read rollcall bare': { cpu: '≤ 1.5' },
+  'page rollcall bare': { cpu: '≤ 2.4' },
+  'vote rollcall bare': { total: '≤ 6' },
+  'vote rollcall-embedded bare': { cpu: '≤ 7' },
+  'badges rollcall bare': { cpu: '≤ 1.5' },
 };
 
-export const findTargets = (scenario: LoadScenarioName, other: PeerName | 'bare' | 'rollcall'): Targets =>
-  targets[`${scenario} ${other}`] ?? {};
+export const findTargets = (scenario: LoadScenarioName, ours: OwnName, other: ServerName): Targets =>
+  targets[`${scenario} ${ours} ${other}`] ?? {};

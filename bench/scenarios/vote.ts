@@ -31,7 +31,7 @@ export const createVote = ({ directory, connection, connections }: Round, turn: 
 export const vote: Scenario = {
   name: 'vote',
   summary: 'PUT /users/{uid}/bots/{id}/votes, each accepted',
-  peers: ['fastify-redis', 'express-sql'],
+  peers: ['fastify-redis', 'fastify-sql'],
   requestsOf: (round) => {
     const first = Math.ceil(round.usedSeconds * votesPerConnectionAndSecond);
     const count = Math.floor(round.seconds * votesPerConnectionAndSecond);

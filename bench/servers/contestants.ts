@@ -4,7 +4,7 @@
  *
  * When a server fails the check, the run stops and says what is wrong. Called by the suite.
  */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findFailedClaims, type Skill } from '../peers/check.ts';
 import type { Directory } from '../scenarios/directory.ts';
@@ -13,16 +13,18 @@ import { type ServerProcess, startServer } from './process.ts';
 import { type BodySizes, type Folder, startBare, startRollcall } from './rollcall.ts';
 import type { Stores } from './stores.ts';
 
-export type ServerName = 'rollcall' | 'bare' | PeerName;
+/** Rollcall on the stores of the run, and on its embedded stores beside those. */
+export type OwnName = 'rollcall' | 'rollcall-embedded';
+export type ServerName = OwnName | 'bare' | PeerName;
 /** In the order of reports. */
-export const serverNames: readonly ServerName[] = ['bare', 'rollcall', ...peerNames];
+export const serverNames: readonly ServerName[] = ['bare', 'rollcall', 'rollcall-embedded', ...peerNames];
 
 const skillsByServer: Readonly<Record<ServerName, readonly Skill[]>> = {
   bare: [],
   rollcall: ['stats', 'read', 'page', 'vote'],
+  'rollcall-embedded': ['stats', 'read', 'page', 'vote'],
   'fastify-redis': ['stats', 'read', 'page', 'vote'],
-  'fastify-sql': ['stats', 'read', 'page'],
-  'express-sql': ['read', 'vote'],
+  'fastify-sql': ['stats', 'read', 'page', 'vote'],
 };
 
 export type Contestants = ReadonlyMap<ServerName, ServerProcess>;
@@ -32,13 +34,14 @@ export interface Wanted {
   readonly directory: Directory;
   readonly folder: Folder;
   readonly peers: readonly PeerName[];
+  /** Whether Rollcall runs a second time, on embedded stores. */
+  readonly embedded: boolean;
   readonly profileDir: string | null;
 }
 
 const programs: Readonly<Record<PeerName, string>> = {
   'fastify-redis': '../peers/fastify-redis.ts',
   'fastify-sql': '../peers/fastify-sql.ts',
-  'express-sql': '../peers/express-sql.ts',
 };
 
 export const startPeer = async (
@@ -51,6 +54,13 @@ export const startPeer = async (
   const store = name === 'fastify-redis' ? await stores.peerRedis() : await stores.peerDatabase(database);
   const settings = { PEER_STORE: store, PEER_DIRECTORY: file, NODE_ENV: 'production' };
   return startServer({ file: programs[name], settings });
+};
+
+const startEmbedded = ({ directory, folder }: Wanted): Promise<ServerProcess> => {
+  const path = join(folder.path, 'embedded');
+  mkdirSync(path);
+  const stores = { REDIS_URL: '', DATABASE_URL: '' };
+  return startRollcall({ ...folder, path }, { directory, profileDir: null, stores });
 };
 
 /** The body sizes of the bare server, so that both servers send the same number of bytes. */
@@ -79,6 +89,7 @@ export const startContestants = async (
   await Promise.all([
     keep('rollcall', startRollcall(folder, { directory, profileDir, stores: stores.rollcall })),
     ...peers.map((name) => keep(name, startPeer(name, wanted))),
+    ...(wanted.embedded ? [keep('rollcall-embedded', startEmbedded(wanted))] : []),
   ]);
   const { url } = started.get('rollcall') as ServerProcess;
   await keep('bare', startBare(await readBodySizes(url, directory)));

@@ -46,6 +46,10 @@ export class Actor {
     this.pendingVotes = null;
   }
 
+  getLazyState(): LazyState {
+    return this.state;
+  }
+
   readState(): HotState {
     return this.state.read();
   }

@@ -95,7 +95,7 @@ interface RegistryState extends RegistryParts {
   readonly byId: Readonly<Record<EntityKind, Map<string, Actor>>>;
   readonly byShard: Map<Shard, Set<EntityAddress>>;
   readonly activations: Map<EntityAddress, Activation>;
-  /** The newest reply about each entity that is being activated. */
+  /** The newest known state of each entity that is being activated and has no actor. */
   readonly latestStates: Map<EntityAddress, LatestState>;
   /** Actors whose votes are not all known to be flushed. */
   readonly unflushed: Map<Actor, UnflushedPolls>;
@@ -246,11 +246,17 @@ const discardShard = (
   shard: Shard,
   except: { has(address: EntityAddress): boolean },
 ): void => {
+  for (const [address, activation] of state.activations) {
+    if (activation.shard !== shard || except.has(address)) continue;
+    activation.stale = true;
+    // Its load may be older than what the actor has shown since.
+    const actor = state.actors.get(address);
+    if (actor === undefined) continue;
+    const { ref, generation } = actor;
+    state.latestStates.set(address, { ref, generation, state: actor.getLazyState() });
+  }
   for (const address of [...(state.byShard.get(shard) ?? [])]) {
     if (!except.has(address)) discard(state, address);
-  }
-  for (const [address, activation] of state.activations) {
-    if (activation.shard === shard && !except.has(address)) activation.stale = true;
   }
 };
 
@@ -296,10 +302,10 @@ const markUnflushedStale = (state: RegistryState): void => {
   }
 };
 
-/** Advances the clock until there is room for one more actor, by a bounded number of steps. */
 /**
- * Spares actors whose state is being loaded again: without the actor, a load that comes after the reply to a
- * later commit would hide that commit (I9).
+ * Advances the clock until there is room for one more actor, by a bounded number of steps. Spares actors
+ * whose state is being loaded again: without the actor, a load that comes after the reply to a later commit
+ * would hide that commit (I9).
  */
 const passivate = (state: RegistryState): void => {
   for (let step = 0; step < limits.passivationStepsMax && state.actors.size >= state.actorsMax; step++) {

@@ -49,6 +49,7 @@ import {
   restartNumbering,
   type SealedBatch,
   type ShardQueue,
+  setShardVersion,
   type Turn,
   type TurnFailure,
   takeWaiting,
@@ -246,7 +247,7 @@ const handleReplies = (gate: OutputGateState, queue: CommitQueue, replies: reado
     const { batch, shardQueue } = sealedBatch;
     const answered = isAnswered(reply);
     if (answered && !gate.retransmitBuffer?.hasLost(batch, reply)) {
-      adoptBatchReply(gate, sealedBatch, reply);
+      adoptBatchReply(gate, sealedBatch, { reply, outcomeUnknown });
       if (shardQueue.broken) brokenQueues.push(shardQueue);
       continue;
     }
@@ -279,19 +280,19 @@ const observeVersion = (
     gate.meters.recordContinuityLoss('version_regressed');
   }
   const moved = fellBack || hasMoved(now, shardQueue);
-  if (moved)
-    [shardQueue.generation, shardQueue.version, shardQueue.chainHash] = [
-      now.generation,
-      now.version,
-      now.chainHash,
-    ];
+  if (moved) setShardVersion(shardQueue, now);
   return moved;
 };
 
-const adoptBatchReply = (gate: OutputGateState, sealed: SealedBatch, reply: BatchReply): void => {
+const adoptBatchReply = (
+  gate: OutputGateState,
+  sealed: SealedBatch,
+  { reply, outcomeUnknown }: { readonly reply: BatchReply; readonly outcomeUnknown: boolean },
+): void => {
   const { shardQueue } = sealed;
   // Before its first reply the queue knows no version, so `foreign` is true: others may have written.
   const foreign = !isDirectSuccessor(reply, shardQueue, sealed.batch);
+  const mayHaveLost = foreign && (gate.hot.mayLoseTail || reply.generation !== shardQueue.generation);
   const fellBack = hasFallenBack(reply, shardQueue);
   if (fellBack) {
     shardQueue.broken = true;
@@ -302,16 +303,12 @@ const adoptBatchReply = (gate: OutputGateState, sealed: SealedBatch, reply: Batc
   // A query adopts nothing of other nodes; if the version fell, recovery discards the shard's actors.
   if (isQuery && !fellBack) return;
   gate.retransmitBuffer?.keep(shardQueue, sealed.batch, reply);
-  [shardQueue.generation, shardQueue.version, shardQueue.chainHash] = [
-    reply.generation,
-    reply.version,
-    reply.chainHash,
-  ];
+  setShardVersion(shardQueue, reply);
   if (isQuery) return;
   shardQueue.sequence = sealed.batch.sequence;
   gate.adopt(sealed.batch, reply, foreign);
   countPending(gate, -sealed.turns.length);
-  answerTurns(sealed.turns, reply);
+  answerTurns(sealed.turns, reply, outcomeUnknown && mayHaveLost);
 };
 
 /** Takes new generations. If that fails, the turns of those shards fail and the other shards go on. */

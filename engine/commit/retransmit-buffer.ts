@@ -14,7 +14,7 @@ import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import type { Clock, HotWriter } from '../ports.ts';
-import { type ItemReply, type ShardQueue, Turn } from './shard-queue.ts';
+import { type ItemReply, isCounted, type ShardQueue, Turn } from './shard-queue.ts';
 
 export interface RetransmitBufferParts {
   readonly hot: HotWriter;
@@ -107,10 +107,10 @@ const keep = (
 ): void => {
   const { decisions } = reply;
   const items = batch.items.filter((item, index) => {
-    const kind = decisions?.[index]?.kind;
+    const decision = decisions?.[index];
     // Not kept: the next use of a lost entity initialises it from its current row.
     if (item.kind === 'init' || item.kind === 'remember') return false;
-    return kind === 'applied' || kind === 'voted';
+    return decision !== undefined && isCounted(decision);
   });
   if (items.length === 0) return;
   const { producer, sequence } = batch;
@@ -190,9 +190,8 @@ const handleDecision = (buffer: BufferState, item: Item, { decision }: ItemReply
   if (decision.kind === 'absent') reactivate(buffer, item);
   else {
     addBytes(buffer, -estimateBytes(item));
-    const counted = decision.kind === 'applied' || decision.kind === 'voted';
     buffer.meters.recordResendOutcome(
-      counted ? 'applied' : decision.kind === 'refused' ? 'merged' : 'deleted',
+      isCounted(decision) ? 'applied' : decision.kind === 'refused' ? 'merged' : 'deleted',
     );
   }
 };

@@ -50,7 +50,7 @@ export class Turn {
   /** `null` for a turn that no caller waits for. */
   readonly waiter: Waiter | null;
   stage: 'open' | 'sealed' | 'closed';
-  /** The waiter has its answer or failure, or there is none. */
+  /** Nothing waits for this item: it has no waiter, or its waiter was answered. */
   answered: boolean;
 
   constructor(item: Item, deadlineMs: number, waiter: Waiter | null) {
@@ -201,16 +201,22 @@ const close = (turn: Turn): void => {
   turn.waiter?.onClosed?.();
 };
 
-/** Ends the turns of a batch with the reply to it. */
-export const answerTurns = (turns: readonly Turn[], reply: BatchReply): void => {
+/**
+ * Ends the turns of a batch with the reply to it. `mayHaveLost`: the store may have lost an earlier copy of
+ * the batch that counted, and SQL may have it. Then a decision that counts nothing is no answer (I2).
+ */
+export const answerTurns = (turns: readonly Turn[], reply: BatchReply, mayHaveLost: boolean): void => {
   const { decisions, states, generation } = reply;
   for (let index = 0; index < turns.length; index++) {
     const turn = turns[index] as Turn;
     const decision = decisions?.[index];
-    if (decision === undefined) failTurn(turn, { outcome: 'unknown', code: 'store_unavailable' });
+    if (decision === undefined || (mayHaveLost && !isCounted(decision))) failTurn(turn, unknown);
     else answerTurn(turn, { decision, state: states[index] ?? null, generation });
   }
 };
+
+/** Whether the item took effect. */
+export const isCounted = ({ kind }: Decision): boolean => kind === 'applied' || kind === 'voted';
 
 /** Whether the batch is applied, now or earlier. */
 export const isAnswered = ({ outcome }: BatchReply): boolean =>
@@ -267,6 +273,13 @@ export const takeWaiting = (shardQueue: ShardQueue): readonly Turn[] => {
   shardQueue.open = [];
   shardQueue.query = null;
   return waiting;
+};
+
+/** Records the shard's newest known version. */
+export const setShardVersion = (shardQueue: ShardQueue, version: ShardVersion): void => {
+  shardQueue.generation = version.generation;
+  shardQueue.version = version.version;
+  shardQueue.chainHash = version.chainHash;
 };
 
 /** The shard's last known version. */

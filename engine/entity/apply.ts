@@ -206,6 +206,17 @@ const applyClick = (slot: CurrentSlot, visitor: string, context: ApplyContext): 
   return { decision: applied, slot: stampState(slot, state, context), effects };
 };
 
+/**
+ * A lost item that must not apply again. A click that the row includes was counted there, but the store may
+ * have lost its visitor: it is written again, so that the visitor does not count twice.
+ */
+const skipLost = (slot: CurrentSlot, item: Item, { rules, visited }: ApplyContext): ItemOutcome => {
+  const outcome = keepSlot(slot, applied);
+  if (item.kind !== 'click' || !canCountVisitor(slot.state, rules.visitorsMax) || visited(item.visitor))
+    return outcome;
+  return { ...outcome, effects: [{ kind: 'visitor', visitor: item.visitor }] };
+};
+
 /** Applies an item to the current listing of exactly its incarnation. */
 const applyToCurrent = (slot: CurrentSlot, item: Item, context: ApplyContext): ItemOutcome => {
   switch (item.kind) {
@@ -255,7 +266,7 @@ export const applyItem = (item: Item, slot: Slot | null, context: ApplyContext):
     slot !== null && (slot.incarnation > incarnation || (slot.incarnation === incarnation && !slot.state));
   if (isDeleted) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);
   if (slot !== null && slot.incarnation === incarnation && isCurrent(slot)) {
-    return isAlreadyApplied(slot, item) ? keepSlot(slot, applied) : applyToCurrent(slot, item, context);
+    return isAlreadyApplied(slot, item) ? skipLost(slot, item, context) : applyToCurrent(slot, item, context);
   }
   // The store does not know this listing, or only an earlier one of the same address.
   if (item.kind === 'init') return applyInit(slot, item, context);

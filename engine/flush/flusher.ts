@@ -14,11 +14,12 @@
  * does not block the others. Created and started by `create.ts`.
  */
 import assert from 'node:assert/strict';
-import { DomainError, StorageError, type StorageReason } from '../errors.ts';
+import { DomainError, StorageError } from '../errors.ts';
 import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import type { Backlog, BacklogSize, Clock, FlushReceipt, FlushSink, FlushSource } from '../ports.ts';
+import { toMessage, toReason, toReasonMessage } from './flush-failures.ts';
 
 export interface FlusherParts {
   readonly hot: FlushSource;
@@ -43,6 +44,8 @@ export interface Flusher {
    * `store_unavailable` after `limits.flushWaitMs`, or at once if too many callers wait or it is stopped.
    */
   waitForFlush(shard: Shard): Promise<void>;
+  /** Flushes the shard's votes within `limits.flushEarlyMs`, unless stores fail. Costs one look-up. */
+  flushEarly(shard: Shard): void;
   /** The backlog's size after the last round, for the limit on outbox votes. */
   getBacklogSize(): BacklogSize;
   /** A short message for `/readyz`, or `null` if the last rounds succeeded. */
@@ -65,6 +68,10 @@ type FlusherMode = 'waiting' | 'working' | 'backing off' | 'stopped';
 interface FlusherState extends FlusherParts {
   backlogSize: BacklogSize;
   flushRequests: FlushRequest[];
+  /** Shards to flush soon; nothing waits for them. */
+  earlyShards: Set<Shard>;
+  /** The wait that runs now is `limits.flushEarlyMs` or less. */
+  isEarly: boolean;
   /** Only `setMode` writes it. */
   readonly mode: FlusherMode;
   working: Promise<void>;
@@ -80,6 +87,8 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     ...parts,
     backlogSize: { entities: 0, votes: 0 },
     flushRequests: [],
+    earlyShards: new Set(),
+    isEarly: false,
     mode: 'stopped',
     working: Promise.resolve(),
     cancelWait: () => {},
@@ -94,8 +103,9 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
       waitThenWork(state, state.intervalMs);
     },
     waitForFlush: (shard) => requestFlush(state, shard),
+    flushEarly: (shard) => flushEarly(state, shard),
     getBacklogSize: () => state.backlogSize,
-    getLastError: () => (state.failure === null ? null : reasonMessages[toReason(state.failure)]),
+    getLastError: () => (state.failure === null ? null : toReasonMessage(state.failure)),
     failure: () => (state.failure === null ? null : toMessage(state.failure)),
     drain: (deadlineMs) => drain(state, deadlineMs),
     stop: () => {
@@ -104,21 +114,6 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     },
   };
 };
-
-const reasonMessages: Readonly<Record<StorageReason, string>> = {
-  unreachable: 'a store does not answer',
-  busy: 'a store is too busy',
-  full: 'a store has no room',
-  row: 'a row is refused',
-  uninitialised: 'the hot store lost its data',
-  damaged: 'a store found damaged data',
-  outdated: 'the hot store is behind SQL',
-  closed: 'the stores are closed',
-  bug: 'a store fails for an unknown reason',
-};
-
-const toReason = (error: unknown): StorageReason => (error instanceof StorageError ? error.reason : 'bug');
-const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const modesAfter: Readonly<Record<FlusherMode, readonly FlusherMode[]>> = {
   waiting: ['working', 'stopped'],
@@ -138,7 +133,16 @@ const waitThenWork = (state: FlusherState, delayMs: number): void => {
   state.cancelWait = state.clock.after(delayMs, () => startRounds(state));
 };
 
+const flushEarly = (state: FlusherState, shard: Shard): void => {
+  state.earlyShards.add(shard);
+  if (state.mode !== 'waiting' || state.isEarly) return;
+  state.isEarly = true;
+  state.cancelWait();
+  waitThenWork(state, Math.min(limits.flushEarlyMs, state.intervalMs));
+};
+
 const startRounds = (state: FlusherState): void => {
+  state.isEarly = false;
   setMode(state, 'working');
   state.working = work(state).then(
     () => recordSuccess(state),
@@ -149,7 +153,7 @@ const startRounds = (state: FlusherState): void => {
 /** One look at the backlog; where nothing waits, no round runs. */
 const work = async (state: FlusherState): Promise<void> => {
   const startedMs = state.clock.monotonicMs();
-  if (state.flushRequests.length === 0 && (await isAtRest(state))) {
+  if (!isWanted(state) && (await isAtRest(state))) {
     state.caughtUpMs = startedMs;
     if (state.mode !== 'stopped') await state.deliver();
     return;
@@ -158,6 +162,9 @@ const work = async (state: FlusherState): Promise<void> => {
     .catch((error: unknown) => reconcileIfOutdated(state, error))
     .finally(() => measureBacklog(state));
 };
+
+const isWanted = ({ flushRequests, earlyShards }: FlusherState): boolean =>
+  flushRequests.length + earlyShards.size > 0;
 
 const isAtRest = async (state: FlusherState): Promise<boolean> => {
   const size = await state.hot.countBacklog();
@@ -184,7 +191,10 @@ const recordSuccess = (state: FlusherState): void => {
   state.failure = null;
   if (state.mode === 'stopped') return;
   setMode(state, 'waiting');
-  waitThenWork(state, state.flushRequests.length > 0 ? 0 : state.intervalMs);
+  state.isEarly = isWanted(state);
+  if (state.flushRequests.length > 0) waitThenWork(state, 0);
+  else
+    waitThenWork(state, state.isEarly ? Math.min(limits.flushEarlyMs, state.intervalMs) : state.intervalMs);
 };
 
 const recordFailure = (state: FlusherState, error: unknown): void => {
@@ -236,10 +246,11 @@ const isFull = ({ entities, votes }: Backlog): boolean =>
 /** Serves the flush requests known now. Requests that come meanwhile get rounds of their own. */
 const serveFlushRequests = async (state: FlusherState): Promise<void> => {
   const requests = state.flushRequests;
-  if (requests.length === 0) return;
+  if (!isWanted(state)) return;
+  const shards = [...new Set([...requests.map((request) => request.shard), ...state.earlyShards])];
   state.flushRequests = [];
+  state.earlyShards.clear();
   try {
-    const shards = [...new Set(requests.map((request) => request.shard))];
     // Flushes their totals too: rows and totals in SQL must agree if the hot store loses its data.
     const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax, shards };
     // A read that is not full contains every waiting vote, so it serves all earlier flush requests.

@@ -94,6 +94,6 @@ const ledgerLost =
   'The hot store holds counters, but the SQL database has never seen a directory that they belong to: it ' +
   'is new, or a copy from before the directory was there, or one of the two belongs to another directory. ' +
   'Nothing was changed, and the counters (totals of stats, clicks and votes) are still in the hot store. ' +
-  'If the database was lost, restore its backup and run "npm run ops -- reflush"; without a backup, import ' +
+  'If the database was lost, restore its backup and run "rollcall ops reflush"; without a backup, import ' +
   'the directory into a new database with an empty hot store (a new DATA_DIR). If the hot store belongs to ' +
   'another directory, point to an empty one.';

@@ -1,8 +1,9 @@
 /**
  * Requests that wait for the next vote of a listing (`wait=` of the vote log).
  *
- * One timer runs while any request waits: it reads the heads of all awaited logs by one statement. The number
- * of waiting requests is bounded; above it a request is answered at once, as it is when the node leaves. When
+ * A flush of this node that writes votes of an awaited log looks at once. For flushes of other nodes one
+ * timer runs while any request waits: it reads the heads of all awaited logs by one statement. The number of
+ * waiting requests is bounded; above it a request is answered at once, as it is when the node leaves. When
  * a read fails, each request ends with its own time. Created by the composition root, used by vote-log.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
@@ -10,6 +11,8 @@ import type { Clock } from '../../engine/ports.ts';
 export interface VoteLogWaiters {
   /** Resolves when the log of this listing is longer than `number`, after `waitMs`, or when closed. */
   wait(incarnation: number, number: number, waitMs: number): Promise<void>;
+  /** Votes of these listings are in SQL. Looks at once if one of them is awaited. */
+  wake(incarnations: ReadonlySet<number>): void;
   /** Answers all, and from here on at once. */
   close(): void;
 }
@@ -31,7 +34,12 @@ interface Waiter {
 
 interface WaitersState extends Required<VoteLogWaitersParts> {
   readonly waiters: Set<Waiter>;
+  /** A look is scheduled or in progress. */
   looking: boolean;
+  /** Heads are being read. */
+  reading: boolean;
+  /** Votes came while heads were being read. */
+  lookAgain: boolean;
   closed: boolean;
   cancelTimer: () => void;
 }
@@ -45,6 +53,8 @@ export const createVoteLogWaiters = (parts: VoteLogWaitersParts): VoteLogWaiters
     ...parts,
     waiters: new Set(),
     looking: false,
+    reading: false,
+    lookAgain: false,
     closed: false,
     cancelTimer: () => {},
   };
@@ -56,6 +66,11 @@ export const createVoteLogWaiters = (parts: VoteLogWaitersParts): VoteLogWaiters
         state.waiters.add({ incarnation, number, endMs, release: resolve });
         if (!state.looking) scheduleLook(state);
       });
+    },
+    wake: (incarnations) => {
+      for (const { incarnation } of state.waiters) {
+        if (incarnations.has(incarnation)) return void look(state);
+      }
     },
     close: () => {
       state.closed = true;
@@ -72,6 +87,20 @@ const scheduleLook = (state: WaitersState): void => {
 };
 
 const look = async (state: WaitersState): Promise<void> => {
+  state.lookAgain = true;
+  if (state.reading) return;
+  state.reading = true;
+  state.cancelTimer();
+  while (state.lookAgain) {
+    state.lookAgain = false;
+    await releaseServed(state);
+  }
+  state.reading = false;
+  state.looking = false;
+  if (state.waiters.size > 0 && !state.closed) scheduleLook(state);
+};
+
+const releaseServed = async (state: WaitersState): Promise<void> => {
   const incarnations = [...new Set([...state.waiters].map(({ incarnation }) => incarnation))];
   const heads = await state.readHeads(incarnations).catch(() => new Map<number, number>());
   const nowMs = state.clock.monotonicMs();
@@ -81,6 +110,4 @@ const look = async (state: WaitersState): Promise<void> => {
     state.waiters.delete(waiter);
     waiter.release();
   }
-  state.looking = false;
-  if (state.waiters.size > 0 && !state.closed) scheduleLook(state);
 };

@@ -71,6 +71,9 @@ const sendVote = (app: App, vote: VoteRequest): Promise<Reply> =>
   app.engine.vote(vote).then(
     (outcome) => {
       app.meters.recordVote(vote.kind, toVoteResult(outcome));
+      if (outcome.kind === 'voted' && app.webhooks.isWatched(vote.kind, vote.id)) {
+        app.engine.flushEarly(vote.kind, vote.id);
+      }
       return toVoteReply(outcome);
     },
     (error: unknown) => {

@@ -30,6 +30,8 @@ export const defaultLimits: LimitSettings = {
   auth_test: { requests: 60, seconds: 60, burst: 60 },
   stats: { requests: 1_000, seconds: 1, burst: 2_000 },
   vote_log: { requests: 10, seconds: 1, burst: 20 },
+  webhook_edit: { requests: 60, seconds: 60, burst: 60 },
+  webhook_test: { requests: 5, seconds: 60, burst: 5 },
   badge: { requests: 100, seconds: 1, burst: 500 },
 };
 
@@ -196,6 +198,8 @@ export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Lim
     auth_test: createRateTable('auth_test', settings.auth_test),
     stats: createRateTable('stats', settings.stats),
     vote_log: createRateTable('vote_log', settings.vote_log),
+    webhook_edit: createRateTable('webhook_edit', settings.webhook_edit),
+    webhook_test: createRateTable('webhook_test', settings.webhook_test),
     badge: createRateTable('badge', settings.badge),
   };
   return {

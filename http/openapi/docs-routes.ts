@@ -15,9 +15,7 @@ const base = {
   section: 'Documents',
   auth: { kind: 'public' },
   caching: 'entity',
-  params: Type.Object({}),
   replies: { 200: Type.String() },
-  errors: [],
 } as const;
 
 const scriptHeaders = {

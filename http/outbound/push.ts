@@ -20,6 +20,7 @@ import {
   toHost,
   vetHost,
 } from './guarded-address.ts';
+import { parseRetryAfterMs } from './retry-after.ts';
 
 /** The key pair that identifies this directory to push services; base64url, as web-push generates it. */
 export interface VapidKeys {
@@ -179,17 +180,7 @@ const toPushOutcome = (response: IncomingMessage): PushOutcome => {
   if (status === 404 || status === 410) return { kind: 'gone' };
   const reason = `the push service answered ${status}`;
   if (status === 429 || status >= 500) {
-    return { kind: 'retry', afterMs: parseRetryAfterMs(response), reason };
+    return { kind: 'retry', afterMs: parseRetryAfterMs(response) ?? 0, reason };
   }
   return { kind: 'rejected', reason };
-};
-
-/**
- * Parses `Retry-After`, in seconds or as a date relative to the service's own clock. 0 when there is none.
- */
-const parseRetryAfterMs = ({ headers }: IncomingMessage): number => {
-  const value = headers['retry-after'] ?? '';
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;
-  const [untilMs, nowMs] = [Date.parse(value), Date.parse(headers.date ?? '')];
-  return Number.isNaN(untilMs) || Number.isNaN(nowMs) ? 0 : Math.max(0, untilMs - nowMs);
 };

@@ -31,7 +31,7 @@ const checkMinimum: SchemaValidateFunction = (
   parent?: { readonly [keyword: string]: unknown },
 ) => {
   if (isFarTooLong(text, parent?.maxLength) || isVisiblyLong(text, min)) return true;
-  // `blanks`: it would be long enough if its blank ends counted; only then the message mentions them.
+  // `blanks`: the text is too short only without the blanks at its ends. The message then mentions them.
   checkMinimum.errors = [{ keyword: 'minLength', params: { limit: min, blanks: text.length >= min } }];
   return false;
 };

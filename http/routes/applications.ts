@@ -10,7 +10,6 @@ import {
   Applications,
   ApplicationsParams,
 } from '../schema/applications.ts';
-import { NoParams } from '../schema/common.ts';
 
 const section = 'Applications';
 const ownAuth: Auth = { kind: 'self', user: 'user_id' };
@@ -24,9 +23,7 @@ export const applicationRoutes: readonly AnyRoute[] = [
     summary: 'Lists all positions with their questions, including hidden and closed positions.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     replies: { 200: ApplicationMeta },
-    errors: [],
     handle: (app) => showPositions(app),
   }),
   defineRoute({
@@ -37,10 +34,8 @@ export const applicationRoutes: readonly AnyRoute[] = [
     summary: "Lists the user's own applications, newest first.",
     auth: ownAuth,
     bannedAllowed: true,
-    caching: 'no-store',
     params: ApplicationsParams,
     replies: { 200: Applications },
-    errors: [],
     handle: (app, { params }) => showApplications(app, params.user_id),
   }),
   defineRoute({
@@ -53,7 +48,6 @@ export const applicationRoutes: readonly AnyRoute[] = [
       'The positions `certification` and `resubmit` are about a bot: the answer to `bot_id` must be its id.',
     auth: ownAuth,
     bannedAllowed: true,
-    caching: 'no-store',
     params: ApplicationsParams,
     body: ApplicationBody,
     replies: { 204: null },

@@ -4,7 +4,7 @@
 import { showPost, showPostSeo, showPosts } from '../handlers/blog.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { Post, PostParams, Posts } from '../schema/blog.ts';
-import { NoParams, Seo } from '../schema/common.ts';
+import { Seo } from '../schema/common.ts';
 
 const section = 'Blog';
 
@@ -17,9 +17,7 @@ export const blogRoutes: readonly AnyRoute[] = [
     summary: 'Lists the published posts without their content, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     replies: { 200: Posts },
-    errors: [],
     handle: (app) => showPosts(app),
   }),
   defineRoute({

@@ -16,7 +16,6 @@ import {
   TransferParams,
 } from '../schema/bot-edits.ts';
 import { BotMeta, BotMetaParams, BotMetaQuery } from '../schema/bot-meta.ts';
-import { NoParams } from '../schema/common.ts';
 
 const section = 'Bots';
 
@@ -41,8 +40,6 @@ export const botEditRoutes: readonly AnyRoute[] = [
     auth: { kind: 'owner', kinds: ['user', 'team'], permission: 'add_bots', field: 'team_owner' },
     limit: 'bot_create',
     callsOutbound: true,
-    caching: 'no-store',
-    params: NoParams,
     body: BotBody,
     replies: { 204: null },
     errors: ['already_exists'],
@@ -60,11 +57,9 @@ export const botEditRoutes: readonly AnyRoute[] = [
     auth: { kind: 'kinds', kinds: ['user', 'team'], permission: 'add_bots' },
     limit: 'bot_meta',
     callsOutbound: true,
-    caching: 'no-store',
     params: BotMetaParams,
     query: BotMetaQuery,
     replies: { 200: BotMeta },
-    errors: [],
     handle: (app, { params, query }) => showBotMeta(app, params.client_id, query.fallback_bot_id),
   }),
   defineRoute({
@@ -74,11 +69,9 @@ export const botEditRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Changes a bot. Absent fields keep their value; a given list replaces the old list.',
     auth: buildBotAuth('edit_bots', ['user', 'team', 'bot']),
-    caching: 'no-store',
     params: BotEditParams,
     body: BotSettingsBody,
     replies: { 204: null },
-    errors: [],
     check: ({ body }) => checkBotAddresses(body),
     handle: (app, request) =>
       editBot(app, { botId: request.params.id, caller: requireCaller(request) }, request.body),
@@ -90,10 +83,8 @@ export const botEditRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Deletes a bot for good. Its votes become void, and its sessions end.',
     auth: buildBotAuth('delete_bots', ['user', 'team']),
-    caching: 'no-store',
     params: BotEditParams,
     replies: { 204: null },
-    errors: [],
     handle: (app, request) => deleteBot(app, request.params.id, requireCaller(request)),
   }),
   defineRoute({
@@ -111,11 +102,9 @@ export const botEditRoutes: readonly AnyRoute[] = [
       user: 'uid',
       into: { field: 'team_id', permission: 'add_bots' },
     },
-    caching: 'no-store',
     params: TransferParams,
     body: TransferBody,
     replies: { 204: null },
-    errors: [],
     handle: (app, request) =>
       transferBot(app, { botId: request.params.bid, caller: requireCaller(request) }, request.body.team_id),
   }),

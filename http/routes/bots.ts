@@ -11,8 +11,8 @@ import { recordStats } from '../handlers/stats.ts';
 import type { BodyLimits } from '../request/body.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from '../schema/bots.ts';
-import { ApiResponse, buildPageSchema, NoParams, PageQuery, Seo } from '../schema/common.ts';
-import { IndexBot, indexBotExample } from '../schema/index-entities.ts';
+import { ApiResponse, buildPageSchema, PageQuery, Seo } from '../schema/common.ts';
+import { IndexBot } from '../schema/index-entities.ts';
 
 const section = 'Bots';
 
@@ -32,9 +32,8 @@ export const botRoutes: readonly AnyRoute[] = [
     summary: 'Lists all approved and certified bots, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     query: PageQuery,
-    replies: { 200: buildPageSchema(IndexBot, perPage.bots, indexBotExample) },
+    replies: { 200: buildPageSchema(IndexBot, perPage.bots) },
     errors: ['page_invalid'],
     handle: (app, { query }) => showBotPage(app, parsePage(query)),
   }),
@@ -45,10 +44,7 @@ export const botRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Returns six listed bots, chosen at random.',
     auth: { kind: 'public' },
-    caching: 'no-store',
-    params: NoParams,
     replies: { 200: BotsRandom },
-    errors: [],
     handle: (app) => showRandomBots(app),
   }),
   defineRoute({
@@ -59,9 +55,7 @@ export const botRoutes: readonly AnyRoute[] = [
     summary: 'Returns the lists of the front page.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     replies: { 200: BotsIndex },
-    errors: [],
     handle: (app) => showFrontPage(app),
   }),
   defineRoute({
@@ -104,8 +98,6 @@ export const botRoutes: readonly AnyRoute[] = [
     // A ban of the owner does not stop the bot from posting its statistics.
     bannedAllowed: true,
     limit: 'stats',
-    caching: 'no-store',
-    params: NoParams,
     body: StatsBody,
     bodyLimits: statsBodyLimits,
     replies: { 200: ApiResponse },

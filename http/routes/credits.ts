@@ -10,7 +10,7 @@ import {
 } from '../handlers/credits.ts';
 import { parseTargetKind } from '../handlers/request-values.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
-import { ApiResponse, NoParams } from '../schema/common.ts';
+import { ApiResponse } from '../schema/common.ts';
 import { CreditOverview, Credits, RedeemQuery, TiersQuery, VoteCreditTiers } from '../schema/credits.ts';
 import { TargetVotesParams } from '../schema/votes.ts';
 
@@ -33,8 +33,6 @@ export const creditRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Lists the credit tiers, which say what votes are worth.',
     auth: { kind: 'public' },
-    caching: 'no-store',
-    params: NoParams,
     query: TiersQuery,
     replies: { 200: VoteCreditTiers },
     errors: ['target_type_unsupported'],
@@ -49,7 +47,6 @@ export const creditRoutes: readonly AnyRoute[] = [
     summary:
       'Returns how the redeemable votes of a bot or server fall into the credit tiers, and their value.',
     auth: { kind: 'public' },
-    caching: 'no-store',
     params: TargetVotesParams,
     replies: { 200: CreditOverview },
     errors: ['target_type_unsupported', 'not_found'],
@@ -64,7 +61,6 @@ export const creditRoutes: readonly AnyRoute[] = [
     summary:
       'Returns the credits of a bot or server: how many were redeemed, and how many of them were spent.',
     auth: { kind: 'public' },
-    caching: 'no-store',
     params: TargetVotesParams,
     replies: { 200: Credits },
     errors: ['target_type_unsupported', 'not_found'],
@@ -88,7 +84,6 @@ export const creditRoutes: readonly AnyRoute[] = [
       type: 'target_type',
       id: 'target_id',
     },
-    caching: 'no-store',
     params: TargetVotesParams,
     query: RedeemQuery,
     replies: { 200: ApiResponse },

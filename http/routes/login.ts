@@ -3,12 +3,11 @@
  */
 import { checkLoginBody, logIn, showLoginUrl } from '../handlers/login.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
-import { NoParams } from '../schema/common.ts';
 import { LoginBody, LoginUrl, LoginUrlQuery } from '../schema/login.ts';
 import { SessionCreated } from '../schema/sessions.ts';
 
 const section = 'Sessions and login';
-const base = { section, auth: { kind: 'public' }, caching: 'no-store', params: NoParams } as const;
+const base = { section, auth: { kind: 'public' } } as const;
 const path = '/auth/login/chat-oauth2';
 
 export const loginRoutes: readonly AnyRoute[] = [

@@ -9,7 +9,6 @@ import {
   unsubscribe,
 } from '../handlers/notifications.ts';
 import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
-import { NoParams } from '../schema/common.ts';
 import {
   NotificationQuery,
   NotificationsParams,
@@ -30,9 +29,7 @@ export const notificationRoutes: readonly AnyRoute[] = [
     summary: 'Returns the public key that a browser needs to subscribe.',
     auth: { kind: 'public' },
     caching: 'entity',
-    params: NoParams,
     replies: { 200: PushInfo },
-    errors: [],
     handle: (app) => showPushInfo(app),
   }),
   defineRoute({
@@ -42,10 +39,8 @@ export const notificationRoutes: readonly AnyRoute[] = [
     section,
     summary: "Lists a user's push subscriptions, oldest first.",
     auth: ownAuth,
-    caching: 'no-store',
     params: NotificationsParams,
     replies: { 200: SubscriptionList },
-    errors: [],
     handle: (app, { params }) => showSubscriptions(app, params.id),
   }),
   defineRoute({
@@ -56,7 +51,6 @@ export const notificationRoutes: readonly AnyRoute[] = [
     summary: 'Subscribes a browser to push messages.',
     description: 'If another user has subscribed the same endpoint, it moves to this user.',
     auth: ownAuth,
-    caching: 'no-store',
     params: NotificationsParams,
     body: SubscriptionBody,
     replies: { 204: null },
@@ -71,7 +65,6 @@ export const notificationRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Ends a push subscription.',
     auth: ownAuth,
-    caching: 'no-store',
     params: NotificationsParams,
     query: NotificationQuery,
     replies: { 204: null },

@@ -7,9 +7,9 @@ import { checkPackBody, createPack, deletePack, editPack, showPackSeo } from '..
 import { showPack } from '../handlers/packs.ts';
 import { parsePage } from '../handlers/request-values.ts';
 import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
-import { buildPageSchema, NoParams, PageQuery, Seo } from '../schema/common.ts';
+import { buildPageSchema, PageQuery, Seo } from '../schema/common.ts';
 import { NewPackParams, OwnPackParams, PackBody, PackEditBody } from '../schema/pack-edits.ts';
-import { Pack, PackParams, packExample } from '../schema/packs.ts';
+import { Pack, PackParams } from '../schema/packs.ts';
 
 const section = 'Packs';
 const ownAuth: Auth = { kind: 'self', user: 'uid' };
@@ -23,9 +23,8 @@ export const packRoutes: readonly AnyRoute[] = [
     summary: 'Lists all packs, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     query: PageQuery,
-    replies: { 200: buildPageSchema(Pack, perPage.packs, packExample) },
+    replies: { 200: buildPageSchema(Pack, perPage.packs) },
     errors: ['page_invalid'],
     handle: (app, { query }) => showPackPage(app, parsePage(query)),
   }),
@@ -62,7 +61,6 @@ export const packRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Creates a pack of bots and servers.',
     auth: { kind: 'self', user: 'id' },
-    caching: 'no-store',
     params: NewPackParams,
     body: PackBody,
     replies: { 204: null },
@@ -78,7 +76,6 @@ export const packRoutes: readonly AnyRoute[] = [
     summary:
       "Changes one of the user's packs. Absent fields keep their value; a given list replaces the old list.",
     auth: ownAuth,
-    caching: 'no-store',
     params: OwnPackParams,
     body: PackEditBody,
     replies: { 204: null },
@@ -92,7 +89,6 @@ export const packRoutes: readonly AnyRoute[] = [
     section,
     summary: "Deletes one of the user's packs for good. Its votes become void.",
     auth: ownAuth,
-    caching: 'no-store',
     params: OwnPackParams,
     replies: { 204: null },
     errors: ['not_found'],

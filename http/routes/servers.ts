@@ -7,8 +7,8 @@ import { parsePage } from '../handlers/request-values.ts';
 import { showServer } from '../handlers/servers.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { BotQuery } from '../schema/bots.ts';
-import { buildPageSchema, NoParams, PageQuery } from '../schema/common.ts';
-import { IndexServer, indexServerExample } from '../schema/index-entities.ts';
+import { buildPageSchema, PageQuery } from '../schema/common.ts';
+import { IndexServer } from '../schema/index-entities.ts';
 import { Server, ServerParams } from '../schema/servers.ts';
 
 const section = 'Servers';
@@ -22,9 +22,8 @@ export const serverRoutes: readonly AnyRoute[] = [
     summary: 'Lists all approved and certified public servers, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     query: PageQuery,
-    replies: { 200: buildPageSchema(IndexServer, perPage.servers, indexServerExample) },
+    replies: { 200: buildPageSchema(IndexServer, perPage.servers) },
     errors: ['page_invalid'],
     handle: (app, { query }) => showServerPage(app, parsePage(query)),
   }),

@@ -11,7 +11,7 @@ import {
   testToken,
 } from '../handlers/sessions.ts';
 import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
-import { ApiResponse, NoParams } from '../schema/common.ts';
+import { ApiResponse } from '../schema/common.ts';
 import {
   AuthTest,
   AuthTestBody,
@@ -44,7 +44,6 @@ export const sessionRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Lists the sessions of an entity, without their tokens.',
     auth: buildEntityAuth('view_sessions'),
-    caching: 'no-store',
     params: SessionsParams,
     replies: { 200: Sessions },
     errors: ['target_type_unsupported', 'not_found'],
@@ -58,7 +57,6 @@ export const sessionRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Creates an API session. Only this reply shows the token.',
     auth: buildEntityAuth('manage_sessions'),
-    caching: 'no-store',
     params: SessionsParams,
     body: SessionBody,
     replies: { 201: SessionCreated },
@@ -77,7 +75,6 @@ export const sessionRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Revokes a session. Its token is refused at once.',
     auth: buildEntityAuth('manage_sessions'),
-    caching: 'no-store',
     params: SessionParams,
     replies: { 200: ApiResponse },
     errors: ['target_type_unsupported', 'not_found'],
@@ -92,11 +89,8 @@ export const sessionRoutes: readonly AnyRoute[] = [
     summary: 'Tells whether a token is valid for an entity, and whether its user is banned.',
     auth: { kind: 'public' },
     limit: 'auth_test',
-    caching: 'no-store',
-    params: NoParams,
     body: AuthTestBody,
     replies: { 200: AuthTest },
-    errors: [],
     handle: (app, { body }) => testToken(app, body),
   }),
 ];

@@ -3,7 +3,6 @@
  */
 import { showBenefits, showCoupons, showItems } from '../handlers/shop.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
-import { NoParams } from '../schema/common.ts';
 import { Coupons, ItemBenefits, Items } from '../schema/shop.ts';
 
 const section = 'Shop';
@@ -17,9 +16,7 @@ export const shopRoutes: readonly AnyRoute[] = [
     summary: 'Lists the public coupons that can be used now.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     replies: { 200: Coupons },
-    errors: [],
     handle: (app) => showCoupons(app),
   }),
   defineRoute({
@@ -30,9 +27,7 @@ export const shopRoutes: readonly AnyRoute[] = [
     summary: 'Lists the items that the shop sells.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     replies: { 200: Items },
-    errors: [],
     handle: (app) => showItems(app),
   }),
   defineRoute({
@@ -43,9 +38,7 @@ export const shopRoutes: readonly AnyRoute[] = [
     summary: 'Lists the benefits that items give.',
     auth: { kind: 'public' },
     caching: 'list',
-    params: NoParams,
     replies: { 200: ItemBenefits },
-    errors: [],
     handle: (app) => showBenefits(app),
   }),
 ];

@@ -22,6 +22,7 @@ import { teamRoutes } from './teams.ts';
 import { vanityRoutes } from './vanity.ts';
 import { voteLogRoutes } from './vote-log.ts';
 import { voteRoutes } from './votes.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 export interface RouteFile {
   /** Path relative to the project's root. */
@@ -40,6 +41,7 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/routes/packs.ts', routes: packRoutes },
   { file: 'http/routes/votes.ts', routes: voteRoutes },
   { file: 'http/routes/vote-log.ts', routes: voteLogRoutes },
+  { file: 'http/routes/webhooks.ts', routes: webhookRoutes },
   { file: 'http/routes/badges.ts', routes: badgeRoutes },
   { file: 'http/routes/credits.ts', routes: creditRoutes },
   { file: 'http/routes/reminders.ts', routes: reminderRoutes },

@@ -7,7 +7,7 @@ import { requireCaller } from '../handlers/request-values.ts';
 import { createTeam, deleteTeam, editTeam, showTeamSeo } from '../handlers/team-edits.ts';
 import { parseRequiredTargets, showTeam } from '../handlers/teams.ts';
 import { type AnyRoute, defineRoute, replyOk } from '../route.ts';
-import { NoParams, Seo } from '../schema/common.ts';
+import { Seo } from '../schema/common.ts';
 import { checkLinks } from '../schema/fields.ts';
 import { TeamBody, TeamCreated, TeamEditBody, TeamEditParams } from '../schema/team-edits.ts';
 import { Team, TeamParams, TeamPermissions, TeamQuery } from '../schema/teams.ts';
@@ -23,9 +23,7 @@ export const teamRoutes: readonly AnyRoute[] = [
     summary: 'Lists all permissions that a team member can have.',
     auth: { kind: 'public' },
     caching: 'entity',
-    params: NoParams,
     replies: { 200: TeamPermissions },
-    errors: [],
     handle: () => replyOk({ perms: permissionCatalogue }),
   }),
   defineRoute({
@@ -62,8 +60,6 @@ export const teamRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Creates a team; the caller becomes its owner.',
     auth: { kind: 'user' },
-    caching: 'no-store',
-    params: NoParams,
     body: TeamBody,
     replies: { 201: TeamCreated },
     errors: ['limit_reached'],
@@ -77,11 +73,9 @@ export const teamRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Changes a team. Absent and null fields keep their value; a given list replaces the old list.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'edit_team', type: '=team', id: 'tid' },
-    caching: 'no-store',
     params: TeamEditParams,
     body: TeamEditBody,
     replies: { 204: null },
-    errors: [],
     check: ({ body }) => checkLinks(body.extra_links),
     handle: (app, request) =>
       editTeam(app, { teamId: request.params.tid, caller: requireCaller(request) }, request.body),
@@ -93,7 +87,6 @@ export const teamRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Deletes a team for good. It must not own bots or servers.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'owner', type: '=team', id: 'tid' },
-    caching: 'no-store',
     params: TeamEditParams,
     replies: { 204: null },
     errors: ['team_not_empty'],

@@ -38,7 +38,6 @@ export const voteLogRoutes: readonly AnyRoute[] = [
     auth: { kind: 'public' },
     limit: 'vote_log',
     longPoll: true,
-    caching: 'no-store',
     params: TargetVotesParams,
     query: VoteLogQuery,
     replies: { 200: VoteLogReply },

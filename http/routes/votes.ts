@@ -13,7 +13,6 @@ import {
   VoteQuery,
   VoterList,
   VoteStatusReply,
-  voteExample,
 } from '../schema/votes.ts';
 
 const section = 'Votes';
@@ -35,7 +34,6 @@ export const voteRoutes: readonly AnyRoute[] = [
     description:
       'The reply is sent when the hot store has confirmed the vote. One request per wait period is accepted.',
     auth: { kind: 'self', user: 'uid' },
-    caching: 'no-store',
     params: UserVotesParams,
     query: VoteQuery,
     replies: { 204: null },
@@ -60,7 +58,6 @@ export const voteRoutes: readonly AnyRoute[] = [
     section,
     summary: "Returns a user's valid votes on an entity, and how long they must wait before the next vote.",
     auth: { kind: 'public' },
-    caching: 'no-store',
     params: UserVotesParams,
     replies: { 200: VoteStatusReply },
     errors: ['target_type_unsupported', 'not_found'],
@@ -73,10 +70,9 @@ export const voteRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Lists all votes of a user on an entity, including void votes, newest first.',
     auth: { kind: 'public' },
-    caching: 'no-store',
     params: UserVotesParams,
     query: PageQuery,
-    replies: { 200: buildPageSchema(Vote, perPage.userVotes, voteExample) },
+    replies: { 200: buildPageSchema(Vote, perPage.userVotes) },
     errors: ['target_type_unsupported', 'page_invalid', 'not_found'],
     handle: (app, { params, query }) => showVotes(app, parseUserTarget(params), parsePage(query)),
   }),
@@ -87,7 +83,6 @@ export const voteRoutes: readonly AnyRoute[] = [
     section,
     summary: 'Lists the ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
     auth: { kind: 'public' },
-    caching: 'no-store',
     params: TargetVotesParams,
     query: PageQuery,
     replies: { 200: VoterList },

@@ -3,97 +3,74 @@
  */
 import { type Static, Type } from 'typebox';
 import { plainText } from '../request/patterns.ts';
-import { Flag, Text, TextList, Timestamp, User, UserId, Uuid, userExample } from './common.ts';
+import { buildText, Flag, TextList, Timestamp, TrueFlag, User, UserId, Uuid } from './common.ts';
+import { buildObject } from './example.ts';
 
 export const ApplicationsParams = Type.Object({ user_id: UserId });
 
-export const Question = Type.Object({
-  id: Text,
-  paragraph: Type.String({ description: 'Explains the question.' }),
-  placeholder: Text,
-  question: Text,
+export const Question = buildObject({
+  id: buildText('motivation'),
+  paragraph: Type.String({
+    description: 'Explains the question.',
+    examples: ['Tell us what draws you to this and what you hope to change.'],
+  }),
+  placeholder: buildText('I want to join because …'),
+  question: buildText('Why do you want to join the staff?'),
   short: Type.Boolean({
     description: 'If true, an answer has at most 4,096 characters; if false, 50 to 10,000.',
   }),
 });
 
-const questionExample = {
-  id: 'motivation',
-  paragraph: 'Tell us what draws you to this and what you hope to change.',
-  placeholder: 'I want to join because …',
-  question: 'Why do you want to join the staff?',
-  short: false,
-};
-const positionExample = {
-  closed: false,
-  cooldown: 48,
-  hidden: false,
-  id: 'staff',
-  info: 'Review new entries, answer people who need help and keep the place friendly.',
-  name: 'Staff',
-  questions: [questionExample],
-  tags: ['Reviews', 'Support'],
-};
-export const Position = Type.Object({
-  closed: Flag,
-  cooldown: Type.Integer({ minimum: 0, description: 'Hours between two applications of a user.' }),
-  hidden: Type.Boolean({
-    description: 'True if menus should not show the position. Users can still apply for it.',
-  }),
-  id: Text,
-  info: Text,
-  name: Text,
-  questions: Type.Array(Question),
-  tags: TextList,
-});
+export const Position = buildObject(
+  {
+    closed: Flag,
+    cooldown: Type.Integer({
+      minimum: 0,
+      description: 'Hours between two applications of a user.',
+      examples: [48],
+    }),
+    hidden: Type.Boolean({
+      description: 'True if menus should not show the position. Users can still apply for it.',
+    }),
+    id: buildText('staff'),
+    info: buildText('Review new entries, answer people who need help and keep the place friendly.'),
+    name: buildText('Staff'),
+    questions: Type.Array(Question),
+    tags: TextList,
+  },
+  { tags: ['Reviews', 'Support'] },
+);
 export type Position = Static<typeof Position>;
 
-export const ApplicationMeta = Type.Object(
-  { positions: Type.Array(Position), stable: Flag },
-  { examples: [{ positions: [positionExample], stable: true }] },
-);
+export const ApplicationMeta = buildObject({ positions: Type.Array(Position), stable: TrueFlag });
 export type ApplicationMeta = Static<typeof ApplicationMeta>;
 
 const answersExample = {
   motivation: 'I have used this directory for two years and want to help those who come new to it.',
 };
-const applicationExample = {
-  answers: answersExample,
-  app_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a42',
-  created_at: '2026-03-01T12:00:00.000Z',
-  position: 'staff',
-  questions: [questionExample],
-  review_feedback: '',
-  state: 'pending',
-  user: userExample,
-  user_id: userExample.id,
-};
-export const Application = Type.Object(
+export const Application = buildObject(
   {
     answers: Type.Record(Type.String(), Type.String()),
     app_id: Uuid,
     created_at: Timestamp,
-    position: Text,
+    position: buildText('staff'),
     questions: Type.Array(Question, {
       description: 'The questions as they were when the application was sent.',
     }),
     review_feedback: Type.String({ description: 'What the reviewer answered; empty until the review.' }),
-    state: Type.String({ description: '`pending`, `approved` or `denied`.' }),
+    state: Type.String({ description: '`pending`, `approved` or `denied`.', examples: ['pending'] }),
     user: User,
-    user_id: Text,
+    user_id: buildText('728871946456137770'),
   },
-  { examples: [applicationExample] },
+  { answers: answersExample },
 );
 export type Application = Static<typeof Application>;
-export const Applications = Type.Object(
-  { apps: Type.Array(Application) },
-  { examples: [{ apps: [applicationExample] }] },
-);
+export const Applications = buildObject({ apps: Type.Array(Application) });
 
 /** Answers to unknown questions are dropped, so a body may have more of them than the position asks. */
 const answersMax = 128;
 
-export const ApplicationBody = Type.Object(
+export const ApplicationBody = buildObject(
   {
     answers: Type.Record(Type.String(), Type.String(), {
       maxProperties: answersMax,
@@ -101,6 +78,6 @@ export const ApplicationBody = Type.Object(
     }),
     position: Type.String({ minLength: 1, maxLength: 64, pattern: plainText, examples: ['staff'] }),
   },
-  { examples: [{ answers: answersExample, position: 'staff' }] },
+  { answers: answersExample },
 );
 export type ApplicationBody = Static<typeof ApplicationBody>;

@@ -3,7 +3,8 @@
  */
 import { type Static, Type } from 'typebox';
 import { plainText } from '../request/patterns.ts';
-import { Text, TextList, Timestamp, User, userExample } from './common.ts';
+import { buildText, TextList, Timestamp, User } from './common.ts';
+import { buildObject } from './example.ts';
 
 export const PostParams = Type.Object({
   slug: Type.String({
@@ -18,29 +19,20 @@ export const PostParams = Type.Object({
 const fields = {
   author: User,
   created_at: Timestamp,
-  description: Text,
+  description: buildText('What this directory is, and what it is not.'),
   draft: Type.Boolean({ description: 'Always false: drafts are not shown.' }),
-  slug: Text,
+  slug: buildText('welcome'),
   tags: TextList,
-  title: Text,
-};
-const example = {
-  author: userExample,
-  created_at: '2026-03-01T12:00:00.000Z',
-  description: 'What this directory is, and what it is not.',
-  draft: false,
-  slug: 'welcome',
-  tags: ['news'],
-  title: 'Welcome',
+  title: buildText('Welcome'),
 };
 
 /** A post without its content, as lists show it. */
-export const PostSummary = Type.Object(fields, { examples: [example] });
+export const PostSummary = buildObject(fields);
 export type PostSummary = Static<typeof PostSummary>;
-export const Posts = Type.Object({ posts: Type.Array(PostSummary) }, { examples: [{ posts: [example] }] });
+export const Posts = buildObject({ posts: Type.Array(PostSummary) });
 
-export const Post = Type.Object(
-  { ...fields, content: Text },
-  { examples: [{ ...example, content: 'Everything here is counted, and nothing twice.' }] },
-);
+export const Post = buildObject({
+  ...fields,
+  content: buildText('Everything here is counted, and nothing twice.'),
+});
 export type Post = Static<typeof Post>;

@@ -6,6 +6,7 @@
 import { type Static, Type } from 'typebox';
 import { plainText, platformId, platformIdOrEmpty } from '../request/patterns.ts';
 import { BotId, Flag, TargetId, toNullable, UserId } from './common.ts';
+import { buildObject } from './example.ts';
 import {
   buildLine,
   buildProse,
@@ -19,27 +20,17 @@ import {
 export const BotEditParams = Type.Object({ id: BotId });
 export const TransferParams = Type.Object({ uid: UserId, bid: BotId });
 
-const longExample = 'Keeps watch over your server. '.repeat(20).trim();
 const fields = {
   extra_links: LinksInput,
   invite: HttpsAddress,
   library: buildLine(1, 50, 'discord.js'),
-  long: buildProse(500, 65_536, longExample),
+  long: buildProse(500, 65_536, 'Keeps watch over your server. '.repeat(20).trim()),
   prefix: buildLine(1, 10, '!'),
   short: buildProse(30, 150, 'Keeps watch over your server, day and night.'),
   nsfw: Flag,
   tags: buildTags(1),
 };
-const example = {
-  invite: 'https://example.org/invite',
-  library: 'discord.js',
-  long: longExample,
-  prefix: '!',
-  short: 'Keeps watch over your server, day and night.',
-  tags: ['moderation'],
-};
-
-export const BotBody = Type.Object(
+export const BotBody = buildObject(
   {
     ...fields,
     bot_id: Type.String({
@@ -66,11 +57,11 @@ export const BotBody = Type.Object(
       }),
     ),
   },
-  { examples: [{ bot_id: '815553000470478850', ...example }] },
+  { tags: ['moderation'] },
 );
 export type BotBody = Static<typeof BotBody>;
 
-export const BotSettingsBody = Type.Object(
+export const BotSettingsBody = buildObject(
   {
     captcha_opt_out: Type.Optional(Flag),
     extra_links: Type.Optional(fields.extra_links),
@@ -82,13 +73,13 @@ export const BotSettingsBody = Type.Object(
     short: Type.Optional(fields.short),
     tags: Type.Optional(fields.tags),
   },
-  { examples: [{ prefix: '?', tags: ['moderation', 'logging'] }] },
+  { prefix: '?', tags: ['moderation', 'logging'] },
 );
 export type BotSettingsBody = Static<typeof BotSettingsBody>;
 
-export const TransferBody = Type.Object(
+export const TransferBody = buildObject(
   { team_id: TargetId },
-  { examples: [{ team_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10' }] },
+  { team_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10' },
 );
 export type TransferBody = Static<typeof TransferBody>;
 

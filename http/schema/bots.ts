@@ -8,19 +8,20 @@ import { presenceStatuses } from '../../engine/entity/state.ts';
 import { limits, statsIntegerMax } from '../../engine/limits.ts';
 import {
   BotIdOrVanity,
-  Count,
+  buildCount,
+  buildSum,
+  buildText,
   ExtraLink,
   Flag,
-  Sum,
   Text,
   TextList,
   Timestamp,
   toNullable,
   User,
   Uuid,
-  userExample,
 } from './common.ts';
-import { IndexBot, indexBotExample } from './index-entities.ts';
+import { buildObject, findExample } from './example.ts';
+import { botUserExample, IndexBot } from './index-entities.ts';
 import { Pack } from './packs.ts';
 import { Team } from './teams.ts';
 
@@ -48,105 +49,77 @@ export const BotQuery = Type.Object({
   ),
 });
 
-const botExample = {
-  approval_note: 'Works as described.',
-  approximate_votes: 41,
-  bot_id: '815553000470478850',
-  captcha_opt_out: false,
-  cert_reason: '',
-  claimed_by: '',
-  clicks: 1207,
-  client_id: '815553000470478850',
-  created_at: '2026-01-10T09:30:00.000Z',
-  extra_links: [{ name: 'Website', value: 'https://example.org' }],
-  invite: 'https://example.org/invite',
-  invite_clicks: 88,
-  itag: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10',
-  last_claimed: null,
-  last_japi_update: null,
-  last_stats_post: '2026-03-01T12:00:00.000Z',
-  library: 'discord.js',
-  nsfw: false,
-  owner: userExample,
-  prefix: '!',
-  premium: false,
-  premium_period_length: 0,
-  servers: 1200,
-  shard_list: [600, 600],
-  shards: 2,
-  short: 'Keeps watch over your server, day and night.',
-  start_premium_period: null,
-  tags: ['moderation'],
-  total_uptime: 8640,
-  type: 'approved',
-  unique_clicks: 640,
-  updated_at: '2026-02-01T10:00:00.000Z',
-  uptime: 8630,
-  uptime_last_checked: '2026-03-01T11:55:00.000Z',
-  user: { ...userExample, id: '815553000470478850', username: 'lighthouse', bot: true },
-  users: 90210,
-  vanity: 'lighthouse',
-  vanity_ref: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a11',
-  vote_banned: false,
-  votes: 42,
-};
-export const Bot = Type.Object(
+export const Bot = buildObject(
   {
-    approval_note: Text,
-    approximate_votes: Type.Integer({ description: 'The `votes` that were last written to the ledger.' }),
-    bot_id: Text,
+    approval_note: buildText('Works as described.'),
+    approximate_votes: Type.Integer({
+      description: 'The `votes` that were last written to the ledger.',
+      examples: [41],
+    }),
+    bot_id: buildText('815553000470478850'),
     captcha_opt_out: Flag,
     cert_reason: Text,
     claimed_by: Text,
-    clicks: Count,
-    client_id: Text,
+    clicks: buildCount(1207),
+    client_id: buildText('815553000470478850'),
     created_at: Timestamp,
     extra_links: Type.Array(ExtraLink),
-    invite: Text,
-    invite_clicks: Count,
+    invite: buildText('https://example.org/invite'),
+    invite_clicks: buildCount(88),
     itag: Uuid,
     last_claimed: toNullable(Timestamp),
     last_japi_update: toNullable(Timestamp),
     last_stats_post: toNullable(Timestamp),
-    library: Text,
+    library: buildText('discord.js'),
     long: Type.Optional(Type.String({ description: 'Only with `include=long`.' })),
     nsfw: Flag,
     owner: toNullable(User),
-    prefix: Text,
+    prefix: buildText('!'),
     premium: Flag,
     premium_period_length: Type.Integer({
       minimum: 0,
       description: 'Length of the premium period in hours.',
     }),
-    servers: Count,
-    shard_list: Type.Array(Count),
-    shards: Count,
-    short: Text,
+    servers: buildCount(1200),
+    shard_list: Type.Array(buildCount(600)),
+    shards: buildCount(2),
+    short: buildText('Keeps watch over your server, day and night.'),
     start_premium_period: toNullable(Timestamp),
     tags: TextList,
     team_owner: Type.Optional(Team),
-    total_uptime: Type.Integer({ minimum: 0, description: 'Number of uptime checks.' }),
-    type: Type.String({ description: '`pending`, `approved`, `certified` or `denied`.' }),
-    unique_clicks: Count,
+    total_uptime: Type.Integer({ minimum: 0, description: 'Number of uptime checks.', examples: [8640] }),
+    type: Type.String({
+      description: '`pending`, `approved`, `certified` or `denied`.',
+      examples: ['approved'],
+    }),
+    unique_clicks: buildCount(640),
     updated_at: Timestamp,
-    uptime: Type.Integer({ minimum: 0, description: 'Number of uptime checks that the bot passed.' }),
+    uptime: Type.Integer({
+      minimum: 0,
+      description: 'Number of uptime checks that the bot passed.',
+      examples: [8630],
+    }),
     uptime_last_checked: toNullable(Timestamp),
     user: User,
-    users: Count,
-    vanity: Text,
+    users: buildCount(90210),
+    vanity: buildText('lighthouse'),
     vanity_ref: Uuid,
     vote_banned: Flag,
-    votes: Sum,
+    votes: buildSum(42),
   },
-  { examples: [botExample] },
+  {
+    last_stats_post: '2026-03-01T12:00:00.000Z',
+    owner: findExample(User),
+    shard_list: [600, 600],
+    tags: ['moderation'],
+    uptime_last_checked: '2026-03-01T11:55:00.000Z',
+    user: botUserExample,
+  },
 );
 export type Bot = Static<typeof Bot>;
 
-export const BotsRandom = Type.Object(
-  { bots: Type.Array(IndexBot) },
-  { examples: [{ bots: [indexBotExample] }] },
-);
-export const BotsIndex = Type.Object(
+export const BotsRandom = buildObject({ bots: Type.Array(IndexBot) });
+export const BotsIndex = buildObject(
   {
     certified: Type.Array(IndexBot),
     most_viewed: Type.Array(IndexBot),
@@ -155,18 +128,7 @@ export const BotsIndex = Type.Object(
     recently_added: Type.Array(IndexBot),
     top_voted: Type.Array(IndexBot),
   },
-  {
-    examples: [
-      {
-        certified: [],
-        most_viewed: [indexBotExample],
-        packs: [],
-        premium: [],
-        recently_added: [indexBotExample],
-        top_voted: [indexBotExample],
-      },
-    ],
-  },
+  { certified: [], packs: [], premium: [] },
 );
 export type BotsIndex = Static<typeof BotsIndex>;
 

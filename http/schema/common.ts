@@ -6,6 +6,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { plainText } from '../request/patterns.ts';
+import { buildObject } from './example.ts';
 
 export const Timestamp = Type.String({
   format: 'date-time',
@@ -20,12 +21,18 @@ export const Uuid = Type.String({
 export const toNullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 export const Text = Type.String();
+/** Text with an example. */
+export const buildText = (example: string) => Type.String({ examples: [example] });
 export const Flag = Type.Boolean();
+/** A flag whose example is `true`. */
+export const TrueFlag = Type.Boolean({ examples: [true] });
 export const TextList = Type.Array(Type.String());
 /** A counter; never negative. */
 export const Count = Type.Integer({ minimum: 0 });
+export const buildCount = (example: number) => Type.Integer({ minimum: 0, examples: [example] });
 /** Upvotes minus downvotes; may be negative. */
 export const Sum = Type.Integer();
+export const buildSum = (example: number) => Type.Integer({ examples: [example] });
 
 const buildId = (description: string, example: string) =>
   Type.String({ minLength: 1, maxLength: 128, pattern: plainText, description, examples: [example] });
@@ -53,60 +60,37 @@ export const PageQuery = Type.Object({
 });
 export const NoParams = Type.Object({});
 
-export const ApiResponse = Type.Object(
-  { message: Text, context: Type.Record(Type.String(), Type.String()) },
-  { examples: [{ message: 'Stats recorded.', context: {} }] },
-);
+export const ApiResponse = buildObject({
+  message: buildText('Stats recorded.'),
+  context: Type.Record(Type.String(), Type.String()),
+});
 
-export const userExample = {
-  avatar: 'https://cdn.example.org/avatars/728871946456137770.webp',
-  bot: false,
-  display_name: 'Robin',
-  extra_data: {},
-  flags: [],
-  id: '728871946456137770',
-  status: 'online',
-  username: 'robin',
-};
-export const User = Type.Object(
-  {
-    avatar: Text,
-    bot: Flag,
-    display_name: Text,
-    extra_data: Type.Record(Type.String(), Type.Unknown()),
-    flags: TextList,
-    id: Text,
-    status: Type.String({ description: '`online`, `idle`, `dnd` or `offline`.' }),
-    username: Text,
-  },
-  { examples: [userExample] },
-);
+export const User = buildObject({
+  avatar: buildText('https://cdn.example.org/avatars/728871946456137770.webp'),
+  bot: Flag,
+  display_name: buildText('Robin'),
+  extra_data: Type.Record(Type.String(), Type.Unknown()),
+  flags: TextList,
+  id: buildText('728871946456137770'),
+  status: Type.String({ description: '`online`, `idle`, `dnd` or `offline`.', examples: ['online'] }),
+  username: buildText('robin'),
+});
 export type User = Static<typeof User>;
 
-export const ExtraLink = Type.Object(
-  { name: Text, value: Text },
-  { examples: [{ name: 'Website', value: 'https://example.org' }] },
-);
+export const ExtraLink = buildObject({
+  name: buildText('Website'),
+  value: buildText('https://example.org'),
+});
 export type ExtraLink = Static<typeof ExtraLink>;
 
-export const Seo = Type.Object(
-  { avatar: Text, id: Text, name: Text, short: Text },
-  {
-    examples: [
-      {
-        avatar: 'https://cdn.example.org/avatars/815553000470478850.webp',
-        id: '815553000470478850',
-        name: 'lighthouse',
-        short: 'Keeps watch over your server, day and night.',
-      },
-    ],
-  },
-);
+export const Seo = buildObject({
+  avatar: buildText('https://cdn.example.org/avatars/815553000470478850.webp'),
+  id: buildText('815553000470478850'),
+  name: buildText('lighthouse'),
+  short: buildText('Keeps watch over your server, day and night.'),
+});
 export type Seo = Static<typeof Seo>;
 
 /** Builds the schema of one page of a list; `count` is the number of results on all pages. */
-export const buildPageSchema = <Item extends TSchema>(item: Item, perPage: number, example: unknown) =>
-  Type.Object(
-    { count: Count, per_page: Count, results: Type.Array(item) },
-    { examples: [{ count: 1, per_page: perPage, results: [example] }] },
-  );
+export const buildPageSchema = <Item extends TSchema>(item: Item, perPage: number) =>
+  buildObject({ count: buildCount(1), per_page: buildCount(perPage), results: Type.Array(item) });

@@ -4,88 +4,58 @@
  * They have a file of their own to avoid an import cycle: packs and teams embed them, and bots embed teams.
  */
 import { type Static, Type } from 'typebox';
-import { Count, Flag, Sum, Text, TextList, Timestamp, User, Uuid, userExample } from './common.ts';
+import { buildCount, buildSum, buildText, Flag, TextList, Timestamp, User, Uuid } from './common.ts';
+import { buildObject, findExample } from './example.ts';
 
-export const indexBotExample = {
-  approximate_votes: 41,
-  bot_id: '815553000470478850',
-  clicks: 1207,
-  created_at: '2026-01-10T09:30:00.000Z',
-  invite_clicks: 88,
-  library: 'discord.js',
-  nsfw: false,
-  premium: false,
-  servers: 1200,
-  shards: 2,
-  short: 'Keeps watch over your server, day and night.',
-  tags: ['moderation'],
-  type: 'approved',
-  user: { ...userExample, id: '815553000470478850', username: 'lighthouse', bot: true },
-  vanity: 'lighthouse',
-  vanity_ref: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a11',
-  votes: 41,
+export const botUserExample = {
+  ...(findExample(User) as object),
+  id: '815553000470478850',
+  username: 'lighthouse',
+  bot: true,
 };
-export const IndexBot = Type.Object(
+
+export const IndexBot = buildObject(
   {
-    approximate_votes: Sum,
-    bot_id: Text,
-    clicks: Count,
+    approximate_votes: buildSum(41),
+    bot_id: buildText('815553000470478850'),
+    clicks: buildCount(1207),
     created_at: Timestamp,
-    invite_clicks: Count,
-    library: Text,
+    invite_clicks: buildCount(88),
+    library: buildText('discord.js'),
     nsfw: Flag,
     premium: Flag,
-    servers: Count,
-    shards: Count,
-    short: Text,
+    servers: buildCount(1200),
+    shards: buildCount(2),
+    short: buildText('Keeps watch over your server, day and night.'),
     tags: TextList,
-    type: Text,
+    type: buildText('approved'),
     user: User,
-    vanity: Text,
+    vanity: buildText('lighthouse'),
     vanity_ref: Uuid,
-    votes: Sum,
+    votes: buildSum(41),
   },
-  { examples: [indexBotExample] },
+  { tags: ['moderation'], user: botUserExample },
 );
 export type IndexBot = Static<typeof IndexBot>;
 
-export const indexServerExample = {
-  approximate_votes: 12,
-  avatar: 'https://cdn.example.org/icons/758641373074423808.webp',
-  clicks: 402,
-  invite_clicks: 61,
-  name: 'Harbour',
-  nsfw: false,
-  online_members: 310,
-  premium: false,
-  server_id: '758641373074423808',
-  short: 'A calm place to talk about boats and bots.',
-  state: 'public',
-  tags: ['community'],
-  total_members: 2048,
-  type: 'approved',
-  vanity: 'harbour',
-  vanity_ref: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a12',
-  votes: 12,
-};
 export const indexServerFields = {
-  approximate_votes: Sum,
-  avatar: Text,
-  clicks: Count,
-  invite_clicks: Count,
-  name: Text,
+  approximate_votes: buildSum(12),
+  avatar: buildText('https://cdn.example.org/icons/758641373074423808.webp'),
+  clicks: buildCount(402),
+  invite_clicks: buildCount(61),
+  name: buildText('Harbour'),
   nsfw: Flag,
-  online_members: Count,
+  online_members: buildCount(310),
   premium: Flag,
-  server_id: Text,
-  short: Text,
-  state: Type.String({ description: '`public`, `private` or `unlisted`.' }),
+  server_id: buildText('758641373074423808'),
+  short: buildText('A calm place to talk about boats and bots.'),
+  state: Type.String({ description: '`public`, `private` or `unlisted`.', examples: ['public'] }),
   tags: TextList,
-  total_members: Count,
-  type: Text,
-  vanity: Text,
+  total_members: buildCount(2048),
+  type: buildText('approved'),
+  vanity: buildText('harbour'),
   vanity_ref: Uuid,
-  votes: Sum,
+  votes: buildSum(12),
 };
-export const IndexServer = Type.Object(indexServerFields, { examples: [indexServerExample] });
+export const IndexServer = buildObject(indexServerFields, { tags: ['community'] });
 export type IndexServer = Static<typeof IndexServer>;

@@ -4,6 +4,7 @@
 import { type Static, Type } from 'typebox';
 import { packUrl, plainText } from '../request/patterns.ts';
 import { PackUrl, UserId } from './common.ts';
+import { buildObject } from './example.ts';
 import { buildLine, buildProse, buildTags } from './fields.ts';
 
 export const NewPackParams = Type.Object({ id: UserId });
@@ -20,7 +21,7 @@ const name = buildLine(3, 20, 'Night owls');
 const short = buildProse(10, 100, 'Bots for people who never sleep.');
 const tags = buildTags(1);
 
-export const PackBody = Type.Object(
+export const PackBody = buildObject(
   {
     bots: Type.Optional(bots),
     name,
@@ -33,22 +34,11 @@ export const PackBody = Type.Object(
       examples: ['night-owls'],
     }),
   },
-  {
-    examples: [
-      {
-        bots: ['815553000470478850'],
-        name: 'Night owls',
-        servers: [],
-        short: 'Bots for people who never sleep.',
-        tags: ['fun'],
-        url: 'night-owls',
-      },
-    ],
-  },
+  { bots: ['815553000470478850'], tags: ['fun'] },
 );
 export type PackBody = Static<typeof PackBody>;
 
-export const PackEditBody = Type.Object(
+export const PackEditBody = buildObject(
   {
     bots: Type.Optional(bots),
     name: Type.Optional(name),
@@ -56,6 +46,6 @@ export const PackEditBody = Type.Object(
     short: Type.Optional(short),
     tags: Type.Optional(tags),
   },
-  { examples: [{ short: 'Bots for people who hardly ever sleep.' }] },
+  { short: 'Bots for people who hardly ever sleep.' },
 );
 export type PackEditBody = Static<typeof PackEditBody>;

@@ -2,40 +2,27 @@
  * Schema of packs (contract §2.9).
  */
 import { type Static, Type } from 'typebox';
-import { Flag, PackUrl, Sum, Text, TextList, Timestamp, User, userExample } from './common.ts';
-import { IndexBot, IndexServer, indexBotExample } from './index-entities.ts';
+import { buildSum, buildText, Flag, PackUrl, TextList, Timestamp, User } from './common.ts';
+import { buildObject } from './example.ts';
+import { IndexBot, IndexServer } from './index-entities.ts';
 
 export const PackParams = Type.Object({ id: PackUrl });
 
-export const packExample = {
-  bot_ids: ['815553000470478850'],
-  bots: [indexBotExample],
-  created_at: '2026-01-10T09:30:00.000Z',
-  name: 'Night owls',
-  owner: userExample,
-  server_ids: [],
-  servers: [],
-  short: 'Bots for people who never sleep.',
-  tags: ['fun'],
-  url: 'night-owls',
-  vote_banned: false,
-  votes: 3,
-};
-export const Pack = Type.Object(
+export const Pack = buildObject(
   {
-    bot_ids: TextList,
+    bot_ids: Type.Array(buildText('815553000470478850')),
     bots: Type.Array(IndexBot),
     created_at: Timestamp,
-    name: Text,
+    name: buildText('Night owls'),
     owner: User,
     server_ids: TextList,
     servers: Type.Array(IndexServer),
-    short: Text,
+    short: buildText('Bots for people who never sleep.'),
     tags: TextList,
-    url: Text,
+    url: buildText('night-owls'),
     vote_banned: Flag,
-    votes: Sum,
+    votes: buildSum(3),
   },
-  { examples: [packExample] },
+  { servers: [], tags: ['fun'] },
 );
 export type Pack = Static<typeof Pack>;

@@ -4,7 +4,8 @@
 import { type Static, Type } from 'typebox';
 import { tokenKinds } from '../../engine/rules/token.ts';
 import { plainText } from '../request/patterns.ts';
-import { Flag, TargetId, TargetType, Text, TextList, Timestamp, Uuid } from './common.ts';
+import { buildText, Flag, TargetId, TargetType, TextList, Timestamp, TrueFlag, Uuid } from './common.ts';
+import { buildObject } from './example.ts';
 
 /** Ten years of 365 days. */
 const sessionSecondsMax = 315_360_000;
@@ -18,36 +19,23 @@ export const SessionParams = Type.Object({
   session_id: Uuid,
 });
 
-const sessionExample = {
-  created_at: '2026-03-01T12:00:00.000Z',
-  expiry: '2027-03-01T12:00:00.000Z',
-  id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a16',
-  name: 'stats poster',
-  perm_limits: [],
-  target_id: '815553000470478850',
-  target_type: 'bot',
-  type: 'api',
-};
-export const Session = Type.Object(
+export const Session = buildObject(
   {
     created_at: Timestamp,
     expiry: Timestamp,
     id: Uuid,
-    name: Text,
+    name: buildText('stats poster'),
     perm_limits: TextList,
-    target_id: Text,
-    target_type: Text,
-    type: Type.String({ description: '`login` or `api`.' }),
+    target_id: buildText('815553000470478850'),
+    target_type: buildText('bot'),
+    type: Type.String({ description: '`login` or `api`.', examples: ['api'] }),
   },
-  { examples: [sessionExample] },
+  { expiry: '2027-03-01T12:00:00.000Z' },
 );
 export type Session = Static<typeof Session>;
-export const Sessions = Type.Object(
-  { sessions: Type.Array(Session) },
-  { examples: [{ sessions: [sessionExample] }] },
-);
+export const Sessions = buildObject({ sessions: Type.Array(Session) });
 
-export const SessionBody = Type.Object(
+export const SessionBody = buildObject(
   {
     expiry: Type.Integer({
       minimum: 1,
@@ -64,52 +52,32 @@ export const SessionBody = Type.Object(
     }),
     type: Type.String({ description: 'Must be `api`.', examples: ['api'] }),
   },
-  { examples: [{ expiry: 31_536_000, name: 'stats poster', perm_limits: [], type: 'api' }] },
+  { perm_limits: [] },
 );
 export type SessionBody = Static<typeof SessionBody>;
 
-export const SessionCreated = Type.Object(
-  { session_id: Uuid, target_id: Text, token: Text },
-  {
-    examples: [
-      {
-        session_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a16',
-        target_id: '815553000470478850',
-        token: '<ACCESS_TOKEN>',
-      },
-    ],
-  },
-);
+export const SessionCreated = buildObject({
+  session_id: Uuid,
+  target_id: buildText('815553000470478850'),
+  token: buildText('<ACCESS_TOKEN>'),
+});
 export type SessionCreated = Static<typeof SessionCreated>;
 
-export const AuthTestBody = Type.Object(
-  {
-    auth_type: Type.Enum([...tokenKinds], { examples: ['bot'] }),
-    target_id: Type.String({ maxLength: 128, examples: ['815553000470478850'] }),
-    token: Type.String({ maxLength: 512, examples: ['<ACCESS_TOKEN>'] }),
-  },
-  { examples: [{ auth_type: 'bot', target_id: '815553000470478850', token: '<ACCESS_TOKEN>' }] },
-);
+export const AuthTestBody = buildObject({
+  auth_type: Type.Enum([...tokenKinds], { examples: ['bot'] }),
+  target_id: Type.String({ maxLength: 128, examples: ['815553000470478850'] }),
+  token: Type.String({ maxLength: 512, examples: ['<ACCESS_TOKEN>'] }),
+});
 export type AuthTestBody = Static<typeof AuthTestBody>;
 
-export const AuthTest = Type.Object(
+export const AuthTest = buildObject(
   {
-    authorized: Flag,
+    authorized: TrueFlag,
     banned: Flag,
     data: Type.Record(Type.String(), Type.Unknown()),
-    id: Text,
-    target_type: Text,
+    id: buildText('815553000470478850'),
+    target_type: buildText('bot'),
   },
-  {
-    examples: [
-      {
-        authorized: true,
-        banned: false,
-        data: { session_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a16', perm_limits: [] },
-        id: '815553000470478850',
-        target_type: 'bot',
-      },
-    ],
-  },
+  { data: { session_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a16', perm_limits: [] } },
 );
 export type AuthTest = Static<typeof AuthTest>;

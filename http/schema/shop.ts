@@ -2,104 +2,75 @@
  * Schemas of the shop (contract §2.21): coupons, items, and the benefits of items.
  */
 import { type Static, Type } from 'typebox';
-import { Flag, Text, TextList, Timestamp, toNullable, User, userExample } from './common.ts';
+import { buildText, TextList, Timestamp, TrueFlag, toNullable, User } from './common.ts';
+import { buildObject, findExample } from './example.ts';
 
-const Money = Type.Number({ minimum: 0, description: 'In hundredths; may be fractional.' });
-const buildHours = (meaning: string) => Type.Integer({ minimum: 0, description: `${meaning}, in hours.` });
+const buildMoney = (example: number) =>
+  Type.Number({ minimum: 0, description: 'In hundredths; may be fractional.', examples: [example] });
+const buildHours = (meaning: string, example: number) =>
+  Type.Integer({ minimum: 0, description: `${meaning}, in hours.`, examples: [example] });
 
 const sharedFields = {
   created_at: Timestamp,
   created_by: toNullable(User),
-  id: Text,
   last_updated: Timestamp,
   target_types: TextList,
   updated_by: toNullable(User),
 };
-const sharedExamples = {
-  created_at: '2026-03-01T12:00:00.000Z',
-  created_by: userExample,
-  last_updated: '2026-03-02T12:00:00.000Z',
-  target_types: ['bot', 'server'],
-  updated_by: null,
-};
+const sharedExamples = { created_by: findExample(User), target_types: ['bot', 'server'] };
 
-const benefitExample = {
-  ...sharedExamples,
-  description: 'Votes every four hours.',
-  id: 'faster-votes',
-  name: 'Faster votes',
-};
-export const ItemBenefit = Type.Object(
-  { ...sharedFields, description: Text, name: Text },
-  { examples: [benefitExample] },
+export const ItemBenefit = buildObject(
+  {
+    ...sharedFields,
+    description: buildText('Votes every four hours.'),
+    id: buildText('faster-votes'),
+    name: buildText('Faster votes'),
+  },
+  sharedExamples,
 );
 export type ItemBenefit = Static<typeof ItemBenefit>;
 
-const itemExample = {
-  ...sharedExamples,
-  benefits: ['faster-votes'],
-  cents: 499.5,
-  description: 'A month in which everybody can vote every four hours.',
-  duration: 720,
-  id: 'premium-month',
-  name: 'Premium for a month',
-};
-export const ShopItem = Type.Object(
+export const ShopItem = buildObject(
   {
     ...sharedFields,
     benefits: TextList,
-    cents: Money,
-    description: Text,
-    duration: buildHours('How long the item lasts'),
-    name: Text,
+    cents: buildMoney(499.5),
+    description: buildText('A month in which everybody can vote every four hours.'),
+    duration: buildHours('How long the item lasts', 720),
+    id: buildText('premium-month'),
+    name: buildText('Premium for a month'),
   },
-  { examples: [itemExample] },
+  { ...sharedExamples, benefits: ['faster-votes'] },
 );
 export type ShopItem = Static<typeof ShopItem>;
 
-const couponExample = {
-  ...sharedExamples,
-  allowed_users: [],
-  applicable_items: ['premium-month'],
-  cents: 100,
-  code: 'SPRING',
-  expiry: 720,
-  id: 'spring-sale',
-  max_uses: 0,
-  public: true,
-  requirements: [],
-  reuse_wait_duration: 24,
-  usable: true,
-};
-export const Coupon = Type.Object(
+export const Coupon = buildObject(
   {
     ...sharedFields,
     allowed_users: Type.Array(Type.String(), {
       description: 'Always empty: the users who may use a coupon are not shown.',
     }),
     applicable_items: TextList,
-    cents: Money,
-    code: Text,
-    expiry: buildHours('How long the coupon can be used after its creation (0: without limit)'),
+    cents: buildMoney(100),
+    code: buildText('SPRING'),
+    expiry: buildHours('How long the coupon can be used after its creation (0: without limit)', 720),
+    id: buildText('spring-sale'),
     max_uses: Type.Integer({
       minimum: 0,
       description: 'How often the coupon can be used; 0 means without limit.',
     }),
-    public: Flag,
+    public: TrueFlag,
     requirements: TextList,
-    reuse_wait_duration: buildHours('How long a user waits before using the coupon again'),
-    usable: Flag,
+    reuse_wait_duration: buildHours('How long a user waits before using the coupon again', 24),
+    usable: TrueFlag,
   },
-  { examples: [couponExample] },
+  { ...sharedExamples, applicable_items: ['premium-month'] },
 );
 export type Coupon = Static<typeof Coupon>;
 
-export const Coupons = Type.Object({ items: Type.Array(Coupon) }, { examples: [{ items: [couponExample] }] });
+export const Coupons = buildObject({ items: Type.Array(Coupon) });
 export type Coupons = Static<typeof Coupons>;
-export const Items = Type.Object({ items: Type.Array(ShopItem) }, { examples: [{ items: [itemExample] }] });
+export const Items = buildObject({ items: Type.Array(ShopItem) });
 export type Items = Static<typeof Items>;
-export const ItemBenefits = Type.Object(
-  { items: Type.Array(ItemBenefit) },
-  { examples: [{ items: [benefitExample] }] },
-);
+export const ItemBenefits = buildObject({ items: Type.Array(ItemBenefit) });
 export type ItemBenefits = Static<typeof ItemBenefits>;

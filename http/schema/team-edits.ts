@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox';
 import { entityKinds } from '../../engine/ids.ts';
 import { plainText } from '../request/patterns.ts';
 import { Flag, TargetId, TargetType, TextList, toNullable, UserId, Uuid } from './common.ts';
+import { buildObject } from './example.ts';
 import { buildLine, buildProse, buildTags, LinksInput } from './fields.ts';
 
 /** More than there are permissions; duplicates are dropped. */
@@ -23,56 +24,48 @@ const optionalFields = {
   short: Type.Optional(toNullable(buildProse(0, 150, 'We keep the lights on.'))),
   tags: Type.Optional(toNullable(buildTags(0))),
 };
-const teamBodyExample = {
-  name: 'Keepers',
-  extra_links: [{ name: 'Website', value: 'https://example.org' }],
-  nsfw: false,
-  short: 'We keep the lights on.',
-  tags: ['utility'],
-};
-export const TeamBody = Type.Object({ name, ...optionalFields }, { examples: [teamBodyExample] });
+export const TeamBody = buildObject(
+  { name, ...optionalFields },
+  {
+    extra_links: [{ name: 'Website', value: 'https://example.org' }],
+    nsfw: false,
+    short: 'We keep the lights on.',
+    tags: ['utility'],
+  },
+);
 export type TeamBody = Static<typeof TeamBody>;
-export const TeamEditBody = Type.Object(
+export const TeamEditBody = buildObject(
   { name: Type.Optional(name), ...optionalFields },
-  { examples: [{ short: 'We keep the lights on, day and night.' }] },
+  { short: 'We keep the lights on, day and night.' },
 );
 export type TeamEditBody = Static<typeof TeamEditBody>;
 
-export const TeamCreated = Type.Object(
-  { team_id: Uuid },
-  { examples: [{ team_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10' }] },
-);
+export const TeamCreated = buildObject({ team_id: Uuid });
 export type TeamCreated = Static<typeof TeamCreated>;
 
 const PermissionIds = Type.Array(Type.String({ examples: ['edit_bots'] }), {
   maxItems: permissionIdsMax,
   description: 'Permission ids (see `GET /teams/meta/permissions`).',
 });
-export const MemberBody = Type.Object(
-  {
-    perms: PermissionIds,
-    user_id: Type.String({
-      minLength: 1,
-      maxLength: 128,
-      pattern: plainText,
-      examples: ['728871946456137770'],
-    }),
-  },
-  { examples: [{ perms: ['edit_bots', 'view_sessions'], user_id: '728871946456137770' }] },
-);
+export const MemberBody = buildObject({
+  perms: PermissionIds,
+  user_id: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: plainText,
+    examples: ['728871946456137770'],
+  }),
+});
 export type MemberBody = Static<typeof MemberBody>;
 
-export const MemberEditBody = Type.Object(
+export const MemberEditBody = buildObject(
   {
     data_holder: Type.Optional(toNullable(Flag)),
     mentionable: Type.Optional(toNullable(Flag)),
     perms: Type.Optional(toNullable(PermissionIds)),
   },
-  { examples: [{ data_holder: null, mentionable: true, perms: ['edit_bots'] }] },
+  { data_holder: null, mentionable: true, perms: ['edit_bots'] },
 );
 export type MemberEditBody = Static<typeof MemberEditBody>;
 
-export const GrantedPermissions = Type.Object(
-  { perms: TextList },
-  { examples: [{ perms: ['edit_bots', 'view_sessions'] }] },
-);
+export const GrantedPermissions = buildObject({ perms: TextList }, { perms: ['edit_bots', 'view_sessions'] });

@@ -3,17 +3,18 @@
  */
 import { type Static, Type } from 'typebox';
 import {
+  buildSum,
+  buildText,
   ExtraLink,
   Flag,
-  Sum,
   TeamIdOrVanity,
-  Text,
   TextList,
   Timestamp,
+  TrueFlag,
   User,
   Uuid,
-  userExample,
 } from './common.ts';
+import { buildObject } from './example.ts';
 import { IndexBot, IndexServer } from './index-entities.ts';
 
 /** The kinds of entities that a team can include. */
@@ -31,100 +32,56 @@ export const TeamQuery = Type.Object({
   }),
 });
 
-const memberExample = {
-  created_at: '2026-01-10T09:30:00.000Z',
-  data_holder: true,
-  flags: [],
-  itag: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a13',
-  mentionable: true,
-  service: 'api',
-  team_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10',
-  user: userExample,
-};
-export const TeamMember = Type.Object(
-  {
-    created_at: Timestamp,
-    data_holder: Flag,
-    flags: TextList,
-    itag: Uuid,
-    mentionable: Flag,
-    service: Text,
-    team_id: Text,
-    user: User,
-  },
-  { examples: [memberExample] },
-);
+export const TeamMember = buildObject({
+  created_at: Timestamp,
+  data_holder: TrueFlag,
+  flags: TextList,
+  itag: Uuid,
+  mentionable: TrueFlag,
+  service: buildText('api'),
+  team_id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'),
+  user: User,
+});
 export type TeamMember = Static<typeof TeamMember>;
 
-export const teamExample = {
-  approximate_votes: 7,
-  created_at: '2026-01-10T09:30:00.000Z',
-  entities: { bots: [], members: [memberExample], servers: [], targets: ['team_member'] },
-  extra_links: [],
-  id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10',
-  name: 'Keepers',
-  nsfw: false,
-  service: 'api',
-  short: 'We keep the lights on.',
-  tags: [],
-  updated_at: '2026-02-01T10:00:00.000Z',
-  vanity: 'keepers',
-  vanity_ref: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14',
-  vote_banned: false,
-  votes: 7,
-};
-export const TeamEntities = Type.Object({
-  bots: Type.Array(IndexBot),
-  members: Type.Array(TeamMember),
-  servers: Type.Array(IndexServer),
-  targets: Type.Array(Type.String({ description: 'The requested kinds.' })),
-});
+export const TeamEntities = buildObject(
+  {
+    bots: Type.Array(IndexBot),
+    members: Type.Array(TeamMember),
+    servers: Type.Array(IndexServer),
+    targets: Type.Array(Type.String({ description: 'The requested kinds.', examples: ['team_member'] })),
+  },
+  { bots: [], servers: [] },
+);
 export type TeamEntities = Static<typeof TeamEntities>;
 
-export const Team = Type.Object(
+export const Team = buildObject(
   {
-    approximate_votes: Sum,
+    approximate_votes: buildSum(7),
     created_at: Timestamp,
     entities: TeamEntities,
     extra_links: Type.Array(ExtraLink),
-    id: Text,
-    name: Text,
+    id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'),
+    name: buildText('Keepers'),
     nsfw: Flag,
-    service: Text,
-    short: Text,
+    service: buildText('api'),
+    short: buildText('We keep the lights on.'),
     tags: TextList,
     updated_at: Timestamp,
-    vanity: Text,
+    vanity: buildText('keepers'),
     vanity_ref: Uuid,
     vote_banned: Flag,
-    votes: Sum,
+    votes: buildSum(7),
   },
-  { examples: [teamExample] },
+  { extra_links: [] },
 );
 export type Team = Static<typeof Team>;
 
-export const TeamPermission = Type.Object({
-  category: Text,
-  dangerous: Flag,
-  desc: Text,
-  id: Text,
-  name: Text,
+export const TeamPermission = buildObject({
+  category: buildText('General'),
+  dangerous: TrueFlag,
+  desc: buildText('Everything, and deleting the team.'),
+  id: buildText('owner'),
+  name: buildText('Owner'),
 });
-export const TeamPermissions = Type.Object(
-  { perms: Type.Array(TeamPermission) },
-  {
-    examples: [
-      {
-        perms: [
-          {
-            category: 'General',
-            dangerous: true,
-            desc: 'Everything, and deleting the team.',
-            id: 'owner',
-            name: 'Owner',
-          },
-        ],
-      },
-    ],
-  },
-);
+export const TeamPermissions = buildObject({ perms: Type.Array(TeamPermission) });

@@ -3,7 +3,8 @@
  */
 import { type Static, Type } from 'typebox';
 import { itagText, plainText, uuidText } from '../request/patterns.ts';
-import { TargetId, TargetType, Text, Timestamp, Uuid } from './common.ts';
+import { buildText, TargetId, TargetType, Timestamp, Uuid } from './common.ts';
+import { buildObject } from './example.ts';
 
 export const VanityParams = Type.Object({
   code: Type.String({
@@ -27,30 +28,20 @@ export const VanityQuery = Type.Object({
 });
 export type VanityQuery = Static<typeof VanityQuery>;
 
-export const Vanity = Type.Object(
-  { code: Text, created_at: Timestamp, itag: Uuid, target_id: Text, target_type: Text },
-  {
-    examples: [
-      {
-        code: 'keepers',
-        created_at: '2026-01-10T09:30:00.000Z',
-        itag: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a14',
-        target_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10',
-        target_type: 'team',
-      },
-    ],
-  },
-);
+export const Vanity = buildObject({
+  code: buildText('keepers'),
+  created_at: Timestamp,
+  itag: Uuid,
+  target_id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'),
+  target_type: buildText('team'),
+});
 export type Vanity = Static<typeof Vanity>;
 
 export const VanityTargetParams = Type.Object({ target_type: TargetType, target_id: TargetId });
-export const VanityBody = Type.Object(
-  {
-    code: Type.String({
-      maxLength: 128,
-      description: '2 to 32 characters of `a-z 0-9 - _`; upper case is changed to lower case.',
-      examples: ['keepers'],
-    }),
-  },
-  { examples: [{ code: 'keepers' }] },
-);
+export const VanityBody = buildObject({
+  code: Type.String({
+    maxLength: 128,
+    description: '2 to 32 characters of `a-z 0-9 - _`; upper case is changed to lower case.',
+    examples: ['keepers'],
+  }),
+});

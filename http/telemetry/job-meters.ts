@@ -1,7 +1,7 @@
 /**
  * The Prometheus metrics of background jobs and push messages. Updated by ops/jobs; registered by metrics.ts.
  */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Instruments } from './instruments.ts';
 
 const pushOutcomes = ['delivered', 'gone', 'retry', 'rejected', 'abandoned'] as const;
 
@@ -18,39 +18,30 @@ export interface JobMeters {
 
 const secondsBuckets = [0.01, 0.05, 0.25, 1, 5, 15, 60, 300];
 
-export const registerJobMeters = (registers: Registry[]): JobMeters => {
-  const labelNames = ['job'];
-  const time = new Histogram({
-    name: 'rollcall_job_duration_seconds',
-    help: 'Duration of the successful runs of a job on this node.',
-    labelNames,
-    buckets: secondsBuckets,
-    registers,
-  });
-  const success = new Gauge({
-    name: 'rollcall_job_last_success_timestamp_seconds',
-    help: 'Unix time of the last successful run of a job on this node.',
-    labelNames,
-    registers,
-  });
-  const failures = new Counter({
+export const registerJobMeters = (instruments: Instruments): JobMeters => {
+  const time = instruments.createHistogram(
+    'rollcall_job_duration_seconds',
+    'Duration of the successful runs of a job on this node.',
+    secondsBuckets,
+    ['job'],
+  );
+  const success = instruments.createGauge(
+    'rollcall_job_last_success_timestamp_seconds',
+    'Unix time of the last successful run of a job on this node.',
+    ['job'],
+  );
+  const failures = instruments.createCounterBy('job', [], {
     name: 'rollcall_job_failures_total',
     help: 'Failed runs of a job on this node.',
-    labelNames,
-    registers,
   });
-  const messages = new Counter({
+  const messages = instruments.createCounterBy('outcome', pushOutcomes, {
     name: 'rollcall_push_messages_total',
     help: 'Attempts to send a push message, by outcome.',
-    labelNames: ['outcome'],
-    registers,
   });
-  const unnumbered = new Gauge({
-    name: 'rollcall_votes_unnumbered',
-    help: 'Votes of listings that have no number in the vote log yet; counted up to 100,000.',
-    registers,
-  });
-  for (const outcome of pushOutcomes) messages.inc({ outcome }, 0);
+  const unnumbered = instruments.createGauge(
+    'rollcall_votes_unnumbered',
+    'Votes of listings that have no number in the vote log yet; counted up to 100,000.',
+  );
   return {
     recordSuccess: (job, milliseconds) => {
       time.observe({ job }, milliseconds / 1_000);

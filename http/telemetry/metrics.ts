@@ -5,14 +5,16 @@
  * nanoseconds (timings.ts); prom-client's own metrics serve calls per batch, tick or flush. Nothing here
  * throws into its callers. Served by routes/admin/health.ts.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
+import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
 import { registerTimings } from './timings.ts';
+import { registerWebhookMeters, type WebhookMeters } from './webhook-meters.ts';
 
 export interface Metrics {
   readonly engine: EngineMeters;
@@ -20,6 +22,7 @@ export interface Metrics {
   readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
   readonly outbound: OutboundMeters;
+  readonly webhooks: WebhookMeters;
   /** Records this node's clock minus the hot store's, ms. */
   recordClockAhead(milliseconds: number): void;
   /** From here on every scrape shows what `read` returns. */
@@ -105,33 +108,22 @@ const sizeBuckets = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
 
 const continuityLosses = ['commits_lost', 'version_regressed', 'duplicate', 'gap', 'uninitialised'];
 
-const createBatchMeters = (registers: Registry[]) => {
-  const items = new Histogram({
-    name: 'rollcall_batch_items',
-    help: 'Items per committed batch.',
-    buckets: sizeBuckets,
-    registers,
-  });
-  const commit = new Histogram({
-    name: 'rollcall_batch_commit_duration_seconds',
-    help: 'Time from sealing a batch to its confirmation by the hot store.',
-    buckets: secondsBuckets,
-    registers,
-  });
-  const failures = new Counter({
+const createBatchMeters = (instruments: Instruments) => {
+  const { createCounterBy, createHistogram } = instruments;
+  const items = createHistogram('rollcall_batch_items', 'Items per committed batch.', sizeBuckets);
+  const commit = createHistogram(
+    'rollcall_batch_commit_duration_seconds',
+    'Time from sealing a batch to its confirmation by the hot store.',
+    secondsBuckets,
+  );
+  const failures = createCounterBy('outcome', ['not_applied', 'unknown'], {
     name: 'rollcall_commit_failures_total',
     help: 'Failed commits, by outcome: not_applied, or unknown.',
-    labelNames: ['outcome'],
-    registers,
   });
-  for (const outcome of ['not_applied', 'unknown']) failures.inc({ outcome }, 0);
-  const broken = new Counter({
+  const broken = createCounterBy('reason', continuityLosses, {
     name: 'rollcall_continuity_losses_total',
     help: 'Times the hot store did not continue where the last confirmed batch of a shard ended, by reason.',
-    labelNames: ['reason'],
-    registers,
   });
-  for (const reason of continuityLosses) broken.inc({ reason }, 0);
   return {
     recordCommit: (count: number, milliseconds: number): void => {
       items.observe(count);
@@ -139,29 +131,24 @@ const createBatchMeters = (registers: Registry[]) => {
     },
     recordCommitFailure: (outcome: string): void => failures.inc({ outcome }),
     recordContinuityLoss: (reason: string): void => broken.inc({ reason }),
-    ...createRetransmitMeters(registers),
-    ...createStalenessMeters(registers),
+    ...createRetransmitMeters(instruments),
+    ...createStalenessMeters(instruments),
   };
 };
 
-const createRetransmitMeters = (registers: Registry[]) => {
-  const bytes = new Gauge({
-    name: 'rollcall_retransmit_buffer_bytes',
-    help: 'Bytes of confirmed work kept in memory in case the hot store loses it.',
-    registers,
-  });
-  const resent = new Counter({
-    name: 'rollcall_retransmitted_items_total',
-    help: 'Confirmed items that the hot store lost and that were sent to it again.',
-    registers,
-  });
-  const results = new Counter({
+const createRetransmitMeters = ({ createCounter, createCounterBy, createGauge }: Instruments) => {
+  const bytes = createGauge(
+    'rollcall_retransmit_buffer_bytes',
+    'Bytes of confirmed work kept in memory in case the hot store loses it.',
+  );
+  const resent = createCounter(
+    'rollcall_retransmitted_items_total',
+    'Confirmed items that the hot store lost and that were sent to it again.',
+  );
+  const results = createCounterBy('outcome', ['applied', 'merged', 'deleted'], {
     name: 'rollcall_retransmit_results_total',
     help: 'Lost items by result: applied, merged into a newer vote of the same user, or listing deleted.',
-    labelNames: ['outcome'],
-    registers,
   });
-  for (const outcome of ['applied', 'merged', 'deleted']) results.inc({ outcome }, 0);
   return {
     recordRetransmitBytes: (size: number): void => bytes.set(size),
     recordResends: (items: number): void => resent.inc(items),
@@ -169,22 +156,19 @@ const createRetransmitMeters = (registers: Registry[]) => {
   };
 };
 
-const createStalenessMeters = (registers: Registry[]) => {
-  const polled = new Counter({
-    name: 'rollcall_version_poll_shards_total',
-    help: 'Shard versions compared with the hot store.',
-    registers,
-  });
-  const changedShards = new Counter({
-    name: 'rollcall_version_poll_changed_shards_total',
-    help: 'Shards that other nodes had changed; this node loads what they changed at its next read.',
-    registers,
-  });
-  const loads = new Counter({
-    name: 'rollcall_entity_loads_total',
-    help: 'Entities read from the hot store, because this node had no current state of them.',
-    registers,
-  });
+const createStalenessMeters = ({ createCounter }: Instruments) => {
+  const polled = createCounter(
+    'rollcall_version_poll_shards_total',
+    'Shard versions compared with the hot store.',
+  );
+  const changedShards = createCounter(
+    'rollcall_version_poll_changed_shards_total',
+    'Shards that other nodes had changed; this node loads what they changed at its next read.',
+  );
+  const loads = createCounter(
+    'rollcall_entity_loads_total',
+    'Entities read from the hot store, because this node had no current state of them.',
+  );
   return {
     recordVersionPoll: (shards: number, changed: number): void => {
       polled.inc(shards);
@@ -196,32 +180,24 @@ const createStalenessMeters = (registers: Registry[]) => {
 
 const flushFailures: readonly StorageReason[] = ['unreachable', 'busy', 'full', 'row', 'damaged', 'bug'];
 
-const createFlushMeters = (registers: Registry[]) => {
-  const time = new Histogram({
-    name: 'rollcall_flush_duration_seconds',
-    help: 'Time of one flush round to SQL.',
-    buckets: secondsBuckets,
-    registers,
-  });
-  const rows = new Counter({
+const createFlushMeters = ({ createCounter, createCounterBy, createHistogram }: Instruments) => {
+  const time = createHistogram(
+    'rollcall_flush_duration_seconds',
+    'Time of one flush round to SQL.',
+    secondsBuckets,
+  );
+  const rows = createCounterBy('kind', ['entities', 'votes'], {
     name: 'rollcall_flushed_rows_total',
     help: 'Rows flushed to SQL, by kind: entities, or votes.',
-    labelNames: ['kind'],
-    registers,
   });
-  for (const kind of ['entities', 'votes']) rows.inc({ kind }, 0);
-  const failures = new Counter({
+  const failures = createCounterBy('reason', flushFailures, {
     name: 'rollcall_flush_failures_total',
     help: 'Failed flush rounds, by reason.',
-    labelNames: ['reason'],
-    registers,
   });
-  for (const reason of flushFailures) failures.inc({ reason }, 0);
-  const deadLetters = new Counter({
-    name: 'rollcall_dead_letters_total',
-    help: 'Rows that SQL rejected and that were moved to the dead letters.',
-    registers,
-  });
+  const deadLetters = createCounter(
+    'rollcall_dead_letters_total',
+    'Rows that SQL rejected and that were moved to the dead letters.',
+  );
   return {
     recordFlush: (entities: number, votes: number, milliseconds: number): void => {
       time.observe(milliseconds / 1_000);
@@ -233,13 +209,12 @@ const createFlushMeters = (registers: Registry[]) => {
   };
 };
 
-const createLevelMeters = (registers: Registry[]) => {
-  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
-  const pending = gauge('rollcall_pending_items', 'Items waiting in open batches and in flight.');
-  const actors = gauge('rollcall_actors', 'Live actors.');
-  const dirty = gauge('rollcall_backlog_entities', 'Entities changed since they were last flushed.');
-  const outbox = gauge('rollcall_outbox_votes', 'Accepted votes not yet in SQL.');
-  const lag = gauge('rollcall_flush_lag_seconds', 'Age of the oldest change that is not in SQL.');
+const createLevelMeters = ({ createGauge }: Instruments) => {
+  const pending = createGauge('rollcall_pending_items', 'Items waiting in open batches and in flight.');
+  const actors = createGauge('rollcall_actors', 'Live actors.');
+  const dirty = createGauge('rollcall_backlog_entities', 'Entities changed since they were last flushed.');
+  const outbox = createGauge('rollcall_outbox_votes', 'Accepted votes not yet in SQL.');
+  const lag = createGauge('rollcall_flush_lag_seconds', 'Age of the oldest change that is not in SQL.');
   return {
     recordPending: (items: number): void => pending.set(items),
     recordActors: (live: number): void => actors.set(live),
@@ -252,24 +227,6 @@ const createLevelMeters = (registers: Registry[]) => {
       lag.set(oldestAgeMs / 1_000);
     },
   };
-};
-
-const createClockMeter = (registers: Registry[]): ((milliseconds: number) => void) => {
-  const ahead = new Gauge({
-    name: 'rollcall_clock_offset_seconds',
-    help: "This node's clock minus the hot store's; 0 on the embedded store.",
-    registers,
-  });
-  return (milliseconds) => ahead.set(milliseconds / 1_000);
-};
-
-const createEvictionMeter = (registers: Registry[]): ((servers: number) => void) => {
-  const evicting = new Gauge({
-    name: 'rollcall_redis_evicting_servers',
-    help: 'Redis primaries that may evict counters: set maxmemory-policy noeviction there.',
-    registers,
-  });
-  return (servers) => evicting.set(servers);
 };
 
 const registerHealth = (registers: Registry[], read: () => NodeHealth): void => {
@@ -308,19 +265,29 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
   for (const name of misnamedMetrics) registry.removeSingleMetric(name);
+  const instruments = createInstruments(registers);
+  const clockAhead = instruments.createGauge(
+    'rollcall_clock_offset_seconds',
+    "This node's clock minus the hot store's; 0 on the embedded store.",
+  );
+  const evictingServers = instruments.createGauge(
+    'rollcall_redis_evicting_servers',
+    'Redis primaries that may evict counters: set maxmemory-policy noeviction there.',
+  );
   return {
     engine: {
-      ...createBatchMeters(registers),
-      ...createFlushMeters(registers),
-      ...createLevelMeters(registers),
+      ...createBatchMeters(instruments),
+      ...createFlushMeters(instruments),
+      ...createLevelMeters(instruments),
     },
     requests: createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),
-    jobs: registerJobMeters(registers),
+    jobs: registerJobMeters(instruments),
     outbound: registerOutboundMeters(registers),
-    recordClockAhead: createClockMeter(registers),
+    webhooks: registerWebhookMeters(registers),
+    recordClockAhead: (milliseconds) => clockAhead.set(milliseconds / 1_000),
     watchHealth: (read) => registerHealth(registers, read),
-    recordEvictingServers: createEvictionMeter(registers),
+    recordEvictingServers: (servers) => evictingServers.set(servers),
     render: () => registry.metrics(),
     contentType: registry.contentType,
     version,

@@ -1,5 +1,5 @@
 /**
- * `npm run ops -- backup DIR`: copies all data of SQL and, with embedded stores, of the hot store.
+ * `rollcall ops backup DIR`: copies all data of SQL and, with embedded stores, of the hot store.
  *
  * Contains the order of the steps and the messages; storage/backup/ does the copying. The folder gets its
  * name when the copy is complete and verified. A node that runs on the embedded stores sends the copy itself;

@@ -1,5 +1,5 @@
 /**
- * `npm run ops -- export FILE|-`: writes the whole directory as JSON lines.
+ * `rollcall ops export FILE|-`: writes the whole directory as JSON lines.
  *
  * The file gets its name only when it is complete and synced. Only its owner can read it.
  */

@@ -5,14 +5,12 @@
 import { importLinesMax } from '../../http/schema/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped } from '../../storage/import/import.ts';
-import { type KindName, kindNames } from '../../storage/import/kinds.ts';
+import { kindNames } from '../../storage/import/kinds.ts';
 import { measureFile, readFileLines, type SourceLine } from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
+import { type Counts, createZeroCounts } from '../../storage/import/write.ts';
 import type { Progress } from './progress.ts';
 import type { RunningNode } from './running-node.ts';
-
-type Counts = Record<KindName, number>;
-const createCounts = (): Counts => Object.fromEntries(kindNames.map((kind) => [kind, 0])) as Counts;
 
 export interface DryRun {
   readonly lines: number;
@@ -23,7 +21,7 @@ export interface DryRun {
 /** Checks the form of every line; opens no store and writes nothing. */
 export const checkLines = async (path: string, progress: Progress): Promise<DryRun> => {
   const { lines } = await measureFile(path);
-  const records = createCounts();
+  const records = createZeroCounts();
   const badLines: BadLine[] = [];
   for await (const batch of splitBatches(readFileLines(path, 0))) {
     for (const { record } of batch.records) records[record.kind]++;
@@ -110,7 +108,7 @@ export const importThroughNode = async (
   const startedMs = performance.now();
   const { lines } = await measureFile(source.path);
   const report: ImportReport = {
-    added: createCounts(),
+    added: createZeroCounts(),
     skipped: 0,
     rejected: 0,
     rejectedFile: '',

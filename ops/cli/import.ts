@@ -1,5 +1,5 @@
 /**
- * `npm run ops -- import FILE`: imports JSON lines into SQL or through a running node, with progress and a
+ * `rollcall ops import FILE`: imports JSON lines into SQL or through a running node, with progress and a
  * summary, or checks them without writing.
  */
 import { basename } from 'node:path';

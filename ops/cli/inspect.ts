@@ -1,5 +1,5 @@
 /**
- * `npm run ops -- inspect KIND ID`: shows what the catalogue, SQL and the hot store hold about one entity.
+ * `rollcall ops inspect KIND ID`: shows what the catalogue, SQL and the hot store hold about one entity.
  *
  * Formats the result as text or JSON; storage/export/inspect.ts reads it.
  */

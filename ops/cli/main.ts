@@ -1,5 +1,5 @@
 /**
- * `npm run ops -- COMMAND`: the operator's command line.
+ * `rollcall ops COMMAND`: the operator's command line.
  *
  * Parses the arguments, opens the configured stores or finds the node that has them open, runs one command,
  * and closes the stores. Results go to
@@ -13,13 +13,13 @@ import { reconcileGenerations } from '../../engine/flush/generations.ts';
 import type { EntityKind } from '../../engine/ids.ts';
 import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
-import { openStores, type Stores } from '../../storage/open.ts';
+import type { Stores } from '../../storage/open.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
-import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { runBackup } from './backup.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { confirmTarget, type ExportArgs, runExport } from './export.ts';
+import { runWithStores } from './flush.ts';
 import { type ImportArgs, type ImportTarget, runDryImport, runImport } from './import.ts';
 import { parseKind, runInspect } from './inspect.ts';
 import { findNearest } from './nearest.ts';
@@ -36,23 +36,6 @@ interface ParsedArgs {
   readonly options: ReadonlySet<string>;
   readonly help: boolean;
 }
-
-/** The options that a command takes. */
-const optionsOf: Readonly<Record<string, readonly string[]>> = {
-  import: ['skip-bad', 'dry-run', 'json'],
-  export: ['yes', 'json'],
-  inspect: ['json'],
-  backup: ['json'],
-};
-
-const operandCounts: Readonly<Record<string, number>> = {
-  import: 1,
-  export: 1,
-  inspect: 2,
-  backup: 1,
-  restore: 1,
-  reflush: 0,
-};
 
 const parse = (argv: readonly string[]): ParsedArgs => {
   try {
@@ -72,7 +55,7 @@ const parse = (argv: readonly string[]): ParsedArgs => {
     return { command, operands, options: new Set(Object.keys(options)), help };
   } catch (error) {
     const reason = (error as Error).message.split('. ')[0] ?? 'unknown option';
-    throw new CommandError(`${reason}. See: npm run ops -- help`, 2);
+    throw new CommandError(`${reason}. See: rollcall ops help`, 2);
   }
 };
 
@@ -86,10 +69,11 @@ const assertArgs = ({ command, operands, options }: ParsedArgs): void => {
     const hint = nearest === null ? all : `Did you mean "${nearest}"?`;
     throw new CommandError(`There is no command "${command}". ${hint}`, 2);
   }
-  const operandCount = operandCounts[command];
-  const misplaced = [...options].some((option) => !optionsOf[command]?.includes(option));
-  if ((operandCount !== undefined && operands.length !== operandCount) || misplaced) {
-    throw new CommandError(`Usage: npm run ops -- ${help.usage}`, 2);
+  // What a command takes is in its usage: operands in capitals, options in brackets.
+  const operandCount = help.usage.match(/ [A-Z]+/g)?.length ?? 0;
+  const misplaced = [...options].some((option) => !help.usage.includes(`[--${option}]`));
+  if (operands.length !== operandCount || misplaced) {
+    throw new CommandError(`Usage: rollcall ops ${help.usage}`, 2);
   }
   if (command === 'inspect') parseKind(operands[0] ?? '');
 };
@@ -225,23 +209,16 @@ const beginGenerations = async (stores: Stores): Promise<void> => {
   stores.markReflushed();
 };
 
-const runOnConfiguredStores = async (
+const runOnConfiguredStores = (
   config: Config,
   terminal: Terminal,
   { command, task }: { readonly command: string; readonly task: (stores: Stores) => Promise<number> },
-): Promise<number> => {
-  const onWarning = (message: string, error: unknown): void =>
-    void terminal.err.write(`${message}: ${error instanceof Error ? error.message : String(error)}\n`);
-  const stores = await openStores(config, { clock: systemClock.nowMs, onWarning });
-  try {
-    for (const note of stores.notes) terminal.err.write(`${note}\n`);
+): Promise<number> =>
+  runWithStores(config, terminal, async (stores) => {
     await migrate(stores.sql);
     if (command === 'import' && !stores.shared) await beginGenerations(stores);
-    return await task(stores);
-  } finally {
-    await stores.close();
-  }
-};
+    return task(stores);
+  });
 
 const runWithConfiguredStores: RunWithStores = async (terminal, { command }, task) => {
   const config = readConfig();

@@ -1,5 +1,5 @@
 /**
- * `npm run ops -- restore DIR` restores a backup; `reflush` repairs SQL after it was restored by other
+ * `rollcall ops restore DIR` restores a backup; `reflush` repairs SQL after it was restored by other
  * means.
  *
  * Contains the order of the steps and the messages. A restore never overwrites data. A hot store that is

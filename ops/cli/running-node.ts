@@ -30,21 +30,21 @@ export interface RunningNode {
   endImport(): Promise<void>;
 }
 
+const throwRefusal = async (response: Response, url: string): Promise<never> => {
+  const { answer } = await readReply(response, url);
+  throw new CommandError(`The node refuses: ${String(answer.message)}`);
+};
+
 const createClient = (config: Config) => {
   const key = findKey(config);
   const send = (request: NodeRequest): Promise<Response> => sendRequest(config, key, request);
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
     const request = { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
-    const { status, answer } = await readReply(await send(request), getNodeUrl(config));
-    if (status < 300) return answer;
-    throw new CommandError(`The node refuses: ${String(answer.message)}`);
+    const response = await send(request);
+    if (!response.ok) return throwRefusal(response, getNodeUrl(config));
+    return (await readReply(response, getNodeUrl(config))).answer;
   };
   return { send, call };
-};
-
-const throwRefusal = async (response: Response, url: string): Promise<never> => {
-  const { answer } = await readReply(response, url);
-  throw new CommandError(`The node refuses: ${String(answer.message)}`);
 };
 
 /**

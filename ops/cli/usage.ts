@@ -90,7 +90,7 @@ const closing = [
   'that has the embedded stores (DATA_DIR) open. Commands of the second list need a running node. They find',
   'it by ADMIN_HOST and ADMIN_PORT, its token by ADMIN_TOKEN or in DATA_DIR. --json prints JSON; --dry-run',
   'says what a command would do; --yes confirms it. Exit codes: 0 done, 1 failed or refused, 2 not',
-  'understood or not confirmed, 130 interrupted.',
+  'understood or not confirmed, 130 interrupted. In a clone: npm run ops -- COMMAND.',
 ];
 
 /** The help text that lists all commands. */
@@ -102,11 +102,11 @@ export const formatUsage = (): string => {
     return `  ${group.padEnd(width)}   ${verbs.join(', ')}`;
   });
   const online = ['Operations of a running node (help GROUP shows more):', '', ...operations];
-  return ['Usage: npm run ops -- COMMAND', '', ...lines, '', ...online, '', ...closing, ''].join('\n');
+  return ['Usage: rollcall ops COMMAND', '', ...lines, '', ...online, '', ...closing, ''].join('\n');
 };
 
 /** The help text of one command. */
 export const formatCommandHelp = (help: CommandHelp): string =>
-  [`Usage: npm run ops -- ${help.usage}`, '', `${capitalise(help.summary)}.`, ...help.details, ''].join('\n');
+  [`Usage: rollcall ops ${help.usage}`, '', `${capitalise(help.summary)}.`, ...help.details, ''].join('\n');
 
 const capitalise = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -13,9 +13,11 @@ import type { JobMeters } from '../../http/telemetry/job-meters.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
+import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
 import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
+import type { Webhooks } from '../webhooks.ts';
 import { hourly, monthly } from './calendar.ts';
 import type { FleetJob, NodeJob } from './job.ts';
 import { sendMessages } from './push-messages.ts';
@@ -26,9 +28,11 @@ export interface JobsParts {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
   readonly push: PushClient;
+  readonly webhooks: Pick<Webhooks, 'look' | 'keepUp' | 'refresh'>;
   readonly clock: { nowMs(): number; monotonicMs(): number };
   readonly meters: JobMeters;
   readonly node: string;
+  readonly webhookLogDays: number;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
   /** Called with the number of votes that a step numbered. */
   readonly onLogged: (votes: number) => void;
@@ -39,6 +43,9 @@ export interface JobsParts {
 /** Short enough to send a reminder within a minute of the end of the wait, even by a slow push service. */
 const reminderPauseMs = 15_000;
 const numberingPauseMs = 10_000;
+/** Deliveries of this node are sent at once; this is for those of other nodes, and for repeats. */
+const webhookPauseMs = 1_000;
+const webhookUpkeepPauseMs = 5_000;
 const listingsPerRun = 200;
 const runRetentionDays = 400;
 
@@ -48,15 +55,16 @@ export const createJobs = (parts: JobsParts): Schedule => {
   const purge: FleetJob = {
     name: 'purge',
     calendar: hourly,
-    run: async ({ dueAtMs }) => {
+    run: async ({ dueAtMs, signal }) => {
       await purgeLogins(parts.catalogue.sql, dueAtMs);
       await purgeVoterOrders(parts.catalogue.sql);
+      await purgeDeliveries(parts.catalogue.sql, parts.webhookLogDays, signal);
       await runs.purge(runRetentionDays);
     },
   };
   return createSchedule({
     fleetJobs: [createMonthlyReset(parts), purge],
-    nodeJobs: [createReminderJob(parts), createNumberingJob(parts)],
+    nodeJobs: [createReminderJob(parts), createNumberingJob(parts), ...createWebhookJobs(parts)],
     runs,
     meters: parts.meters,
     clock: parts.clock,
@@ -95,8 +103,15 @@ export const createNumberingJob = ({
   },
 });
 
+const createWebhookJobs = ({ webhooks }: Pick<JobsParts, 'webhooks'>): readonly NodeJob[] => [
+  { name: 'webhooks', everyMs: webhookPauseMs, run: webhooks.look },
+  { name: 'webhook_upkeep', everyMs: webhookUpkeepPauseMs, run: webhooks.keepUp },
+];
+
 /** Queues a message for each reminder that is due, then sends the queued messages. */
-export const createReminderJob = (parts: Omit<JobsParts, 'node' | 'onLogged'>): NodeJob => ({
+export const createReminderJob = (
+  parts: Omit<JobsParts, 'node' | 'webhooks' | 'webhookLogDays' | 'onLogged'>,
+): NodeJob => ({
   name: 'reminders',
   everyMs: reminderPauseMs,
   run: async (signal) => {

@@ -225,7 +225,7 @@ export const describeLoss = (dataDirectory: string): string => {
     : 'No counters are lost: there were none. ';
   const advice = existsSync(hot)
     ? 'With a backup: restore it into a new DATA_DIR, replace its folder "hot" by the one named ' +
-      'above and run "npm run ops -- reflush". Without one: import the directory into a new DATA_DIR; ' +
+      'above and run "rollcall ops reflush". Without one: import the directory into a new DATA_DIR; ' +
       'counters then begin with what the import says. '
     : 'Restore a backup into a new DATA_DIR, or import the directory into one. ';
   return (

@@ -77,7 +77,7 @@ interface Page {
   readonly statement: string;
   /** The column that orders the rows. */
   readonly order: string;
-  /** A value below all of that column. */
+  /** A value lower than every value of that column: where the first page starts. */
   readonly start: string;
 }
 const starts: Readonly<Record<string, string>> = {

@@ -13,6 +13,7 @@ import { formatBooleans, formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
 import { createSerializationFailure } from '../sql/retry.ts';
 import { writeAdjustment } from './adjustments.ts';
+import { buildDeliveries, type DeliveryRules } from './webhook-deliveries.ts';
 
 /** Writes absolute totals where (generation, version) is newer; deleted rows stay deleted. */
 export const updateTotals = async (
@@ -67,24 +68,27 @@ export interface LateVotes {
 }
 
 export interface InsertedVotes {
-  /** Votes that got a number. */
+  /** How many votes got a number. */
   readonly logged: number;
   /** Those that are void from the start. */
   readonly late: readonly LateVotes[];
+  /** How many webhook deliveries were written. */
+  readonly deliveries: number;
 }
 
 /**
- * Inserts and numbers new votes. SQL sorts them, so that all
- * flushes lock rows in one order. Fields of a listing are sent once, not once per vote. Throws a
- * serialization failure when a node of an earlier version, which takes no lock for votes alone, wrote one of
- * them meanwhile: its number would be left out.
+ * Inserts and numbers new votes, and writes their webhook deliveries unless `rules` is `null`. SQL sorts
+ * them, so that all flushes lock rows in one order. Fields of a listing are sent once, not once per vote.
+ * Throws a serialization failure when a node of an earlier version, which takes no lock for votes alone,
+ * wrote one of them meanwhile: its number would be left out.
  */
 export const insertVotes = async (
   transaction: Transaction,
   votes: readonly OutboxVote[],
+  rules: DeliveryRules | null,
 ): Promise<InsertedVotes> => {
   const targets = [...new Map(votes.map(({ ref }) => [ref.incarnation, ref])).values()];
-  const [row] = await transaction<(InsertedVotes & { readonly unwritten: number })[]>`
+  const [row] = await transaction<(InsertedVotes & { unwritten: number })[]>`
     with target as (
       select * from unnest(
         ${formatNumbers(targets.map(({ incarnation }) => incarnation))}::bigint[],
@@ -109,7 +113,7 @@ export const insertVotes = async (
       from (select incarnation, count(*) as added from fresh group by incarnation) as sums
       where totals.incarnation = sums.incarnation
       returning totals.incarnation, votes_logged - added as before
-    ), inserted as (
+    ), written as (
       insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
         log_number)
       select itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
@@ -126,13 +130,15 @@ export const insertVotes = async (
         count(*) filter (where not upvote) as downvotes,
         jsonb_agg(jsonb_build_object(
           'user', author, 'atMs', (extract(epoch from created_at) * 1000)::bigint)) as voters
-      from inserted left join reset using (incarnation)
+      from written left join reset using (incarnation)
       where created_at < greatest(reset.at, (select max(at) from vote_resets where scope = 'all'))
       group by incarnation
     )
-    select (select count(*) from fresh) - (select count(*) from inserted) as unwritten,
-      (select count(log_number) from inserted) as logged,
-      (select coalesce(jsonb_agg(late order by incarnation), '[]') from late) as late`;
+    ${rules === null ? transaction`` : buildDeliveries(transaction, rules)}
+    select (select count(*) from fresh) - (select count(*) from written) as unwritten,
+      (select count(log_number) from written) as logged,
+      (select coalesce(jsonb_agg(late order by incarnation), '[]') from late) as late,
+      ${rules === null ? transaction`0` : transaction`(select count(*) from delivery)`} as deliveries`;
   if (row?.unwritten === 0) return row;
   throw createSerializationFailure('another node wrote one of these votes meanwhile');
 };

@@ -28,10 +28,24 @@ import { createPartitions, type Partitions } from './partitions.ts';
 import { selectEntities, toLedgerEntity } from './rows.ts';
 import { lockTotals } from './vote-log.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
+import type { DeliveryRules } from './webhook-deliveries.ts';
+
+/** What one flush wrote, for those who wait for votes. */
+export interface FlushedVotes {
+  readonly incarnations: ReadonlySet<number>;
+  /** How many votes got a number in their listing's log. */
+  readonly logged: number;
+  /** How many webhook deliveries. */
+  readonly deliveries: number;
+}
 
 export interface LedgerOptions {
-  /** Called with the number of votes that a committed flush numbered. */
-  readonly onLogged?: (votes: number) => void;
+  /** Called after a flush with votes has committed. Must not throw. */
+  readonly onVotes?: (votes: FlushedVotes) => void;
+  /** False while webhooks are switched off. Default: true. */
+  readonly writesDeliveries?: boolean;
+  /** Whether too many webhook deliveries wait; see `DeliveryRules`. */
+  readonly isWebhookBacklogFull?: () => boolean;
 }
 
 interface LedgerState extends LedgerOptions {
@@ -78,26 +92,41 @@ const find = async (
 const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
   const timeline = state.timeline ?? (await readTimeline(state.sql));
-  const logged = await retrySerializable(() =>
-    state.sql.begin((transaction) => writeFlush(transaction, round, timeline)),
+  const rules =
+    state.writesDeliveries === false
+      ? null
+      : { isBacklogFull: state.isWebhookBacklogFull?.() ?? false, isLate: false };
+  const written = await retrySerializable(() =>
+    state.sql.begin((transaction) => writeFlush(transaction, round, { timeline, rules })),
   );
   state.timeline = timeline;
-  state.onLogged?.(logged);
+  if (round.votes.length === 0) return;
+  state.onVotes?.({ incarnations: new Set(round.votes.map(({ ref }) => ref.incarnation)), ...written });
 };
 
-/** Resolves to the number of votes that got a number. */
-const writeFlush = async (transaction: Transaction, round: FlushRound, timeline: number): Promise<number> => {
+interface FlushContext {
+  readonly timeline: number;
+  /** For listings that have an endpoint; `null` writes no deliveries. */
+  readonly rules: DeliveryRules | null;
+}
+
+/** Resolves to how many votes it numbered, and how many webhook deliveries it wrote. */
+const writeFlush = async (
+  transaction: Transaction,
+  round: FlushRound,
+  { timeline, rules }: FlushContext,
+): Promise<Pick<FlushedVotes, 'logged' | 'deliveries'>> => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);
-  await lockTotals(
+  const watched = await lockTotals(
     transaction,
     [...round.entities, ...round.votes].map(({ ref }) => ref.incarnation),
   );
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
   await noteOlderFacts(transaction, round.entities, timeline);
-  if (round.votes.length === 0) return 0;
-  const { late, logged } = await insertVotes(transaction, round.votes);
+  if (round.votes.length === 0) return { logged: 0, deliveries: 0 };
+  const { late, logged, deliveries } = await insertVotes(transaction, round.votes, watched ? rules : null);
   await markDueByVotes(transaction, round.votes);
   if (late.length > 0) await adjustLateVotes(transaction, late);
-  return logged;
+  return { logged, deliveries };
 };

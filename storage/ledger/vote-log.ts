@@ -10,13 +10,21 @@
 
 import { formatNumbers } from '../sql/arrays.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
+import { buildDeliveries } from './webhook-deliveries.ts';
 
-/** Locks the totals of these listings until the transaction ends, in the order that every writer uses. */
-export const lockTotals = async (transaction: Transaction, incarnations: Iterable<number>): Promise<void> => {
+/**
+ * Locks the totals of these listings until the transaction ends, in the order that every writer uses.
+ * Resolves to whether one of them has an enabled webhook endpoint.
+ */
+export const lockTotals = async (
+  transaction: Transaction,
+  incarnations: Iterable<number>,
+): Promise<boolean> => {
   const sorted = [...new Set(incarnations)].sort((left, right) => left - right);
-  await transaction`
-    select from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
+  const rows = await transaction<{ watched: boolean }[]>`
+    select webhooks > 0 as watched from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
     order by incarnation for no key update`;
+  return rows.some(({ watched }) => watched);
 };
 
 /** Rows numbered by one transaction, which holds up the flush of that listing. */
@@ -36,7 +44,7 @@ export const assignNumbers = async (sql: Sql, incarnation: number): Promise<numb
 };
 
 const numberStep = async (transaction: Transaction, incarnation: number): Promise<number> => {
-  await lockTotals(transaction, [incarnation]);
+  const watched = await lockTotals(transaction, [incarnation]);
   const [row] = await transaction<{ numbered: number }[]>`
     with unnumbered as (
       select itag, created_at, row_number() over (order by created_at, itag) as position
@@ -46,13 +54,14 @@ const numberStep = async (transaction: Transaction, incarnation: number): Promis
       update totals set votes_logged = votes_logged + (select count(*) from unnumbered)
       where incarnation = ${incarnation} and exists (select from unnumbered)
       returning votes_logged - (select count(*) from unnumbered) as before
-    ), numbered as (
+    ), written as (
       update votes set log_number = counted.before + unnumbered.position
       from unnumbered, counted
       where votes.itag = unnumbered.itag and votes.created_at = unnumbered.created_at
-      returning 1
+      returning incarnation, votes.created_at, author, upvote, log_number
     )
-    select count(*) as numbered from numbered`;
+    ${watched ? buildDeliveries(transaction, { isBacklogFull: false, isLate: true }) : transaction``}
+    select count(*) as numbered from written`;
   return row?.numbered ?? 0;
 };
 

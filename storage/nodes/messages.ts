@@ -17,7 +17,9 @@ export type NodeMessage =
   /** Lists of this kind changed. */
   | { readonly kind: 'list'; readonly entity: EntityKind }
   /** Facts that votes and uptime depend on changed: the engine should read them again. */
-  | { readonly kind: 'facts'; readonly entity: EntityKind; readonly id: string };
+  | { readonly kind: 'facts'; readonly entity: EntityKind; readonly id: string }
+  /** Webhook endpoints were created, changed or deleted. */
+  | { readonly kind: 'webhooks' };
 
 /** A node's message to itself: its arrival proves that earlier messages have arrived. */
 export interface HeartbeatMessage {
@@ -27,7 +29,15 @@ export interface HeartbeatMessage {
   readonly sentMs: number;
 }
 
-const kinds: ReadonlySet<unknown> = new Set(['session', 'sessions', 'profile', 'list', 'facts', 'beat']);
+const kinds: ReadonlySet<unknown> = new Set([
+  'session',
+  'sessions',
+  'profile',
+  'list',
+  'facts',
+  'webhooks',
+  'beat',
+]);
 
 /** Encodes a message as JSON. */
 export const encodeMessage = (message: NodeMessage | HeartbeatMessage): string => JSON.stringify(message);

@@ -9,6 +9,7 @@
  */
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { OperatorCatalogue } from '../catalogue/operator/operator-catalogue.ts';
+import type { WebhookCatalogue } from '../catalogue/webhooks/webhooks.ts';
 import type { Pubsub } from './pubsub.ts';
 import type { MirroredSessions } from './sessions.ts';
 
@@ -56,6 +57,25 @@ const shareOperatorCatalogue = (
   },
 });
 
+/** Tells the other nodes that endpoints changed. A node that misses it reads them within seconds. */
+const shareWebhooks = (
+  webhooks: WebhookCatalogue,
+  { pubsub, onWarning }: CatalogueSharing,
+): WebhookCatalogue => {
+  const announce = <Result>(result: Result): Result => {
+    pubsub
+      .publish({ kind: 'webhooks' })
+      .catch((error: unknown) => onWarning('an edit was not published to the other nodes', error));
+    return result;
+  };
+  return {
+    ...webhooks,
+    insert: (target, request) => webhooks.insert(target, request).then(announce),
+    update: (target, request) => webhooks.update(target, request).then(announce),
+    remove: (target, id) => webhooks.remove(target, id).then(announce),
+  };
+};
+
 /** Wraps a catalogue for shared stores. Subscribes to `pubsub` until that is closed. */
 export const shareCatalogue = (catalogue: Catalogue, sharing: CatalogueSharing): Catalogue => {
   const { bots, servers, teams } = catalogue;
@@ -89,6 +109,7 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: CatalogueSharing):
           ),
       },
     },
+    webhooks: shareWebhooks(catalogue.webhooks, sharing),
     servers: { ...servers, drop: createNotifier(servers, 'server', sharing) },
     operator: shareOperatorCatalogue(catalogue.operator, sessions),
     teams: {

@@ -5,6 +5,9 @@
  * at once. Pauses are random, so that the same two transactions do not meet again. Used by the ledger and the
  * catalogue.
  */
+import type { Sql, Transaction } from './client.ts';
+import { asStorage } from './errors.ts';
+
 const repeatable = new Set(['40001', '40P01']);
 const attemptsMax = 4;
 const pauseMsMax = 40;
@@ -24,3 +27,10 @@ export const retrySerializable = async <Result>(transaction: () => Promise<Resul
     }
   }
 };
+
+/** Runs a task in a transaction, up to four times. Rejects with a `StorageError`. */
+export const runTransaction = <Result>(
+  sql: Sql,
+  operation: string,
+  task: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> => asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;

@@ -56,7 +56,7 @@ const stopFetchingTypes = (sql: Sql): void => {
 const describeDamage = (met: string): string =>
   `Postgres met damaged data (${met}): requests that need it get 503. See the log of the server. If ` +
   'files are damaged, bring the database back from a backup and, with all nodes stopped, run ' +
-  '"npm run ops -- reflush".';
+  '"rollcall ops reflush".';
 
 const createServerSql = (
   pool: Pool,

@@ -67,4 +67,24 @@ test('ratios are taken within rounds and have the names that tools look for', ()
   assert.is(result.ratios.stats_rps_vs_bare_uws, undefined);
 });
 
+test('totals add Redis, and the embedded stores have ratios of their own', () => {
+  const result = resultOf([
+    sampleOf({ cpuUs: 20, redisCpuUs: 5 }),
+    sampleOf({ server: 'rollcall-embedded', cpuUs: 30, redisCpuUs: 1 }),
+    sampleOf({ server: 'bare', cpuUs: 10, redisCpuUs: 1 }),
+    sampleOf({ server: 'fastify-redis', cpuUs: 40, redisCpuUs: 10 }),
+    sampleOf({ server: 'fastify-sql', cpuUs: 80, redisCpuUs: 1 }),
+  ]);
+
+  assert.equal(result.ratios, {
+    stats_cpu_vs_bare_uws: 2,
+    stats_total_cpu_vs_bare_uws: 2.5,
+    stats_redis_cpu_vs_bare_uws: 0.5,
+    stats_cpu_vs_fastify_redis: 0.5,
+    stats_total_cpu_vs_fastify_redis: 0.5,
+    stats_cpu_vs_fastify_sql: 0.25,
+    embedded_stats_cpu_vs_bare_uws: 3,
+  });
+});
+
 test.run();

@@ -34,18 +34,18 @@ test('the text names the machine, the ratio, its target, and who let double vote
   const text = renderText(rounds([18, 18, 18]));
 
   assert.match(text, /a processor, 2 cores.*commit abc1234/);
-  assert.match(text, /stats +bare +1\.80 \(1\.80–1\.80\) +≤ 1\.9 ✓/);
-  assert.match(text, /express-sql accepted 7; one would be correct/);
+  assert.match(text, /stats +rollcall +bare +1\.80 \(1\.80–1\.80\) +≤ 2\.1 ✓/);
+  assert.match(text, /fastify-sql accepted 7; one would be correct/);
 });
 
 test('a missed target is marked as missed', () => {
-  assert.match(renderText(rounds([30])), /3\.00 \(3\.00–3\.00\) +≤ 1\.9 ✗/);
+  assert.match(renderText(rounds([30])), /3\.00 \(3\.00–3\.00\) +≤ 2\.1 ✗/);
 });
 
 test('the Markdown holds both tables', () => {
   const text = renderMarkdown(rounds([18]));
 
-  assert.match(text, /\| scenario \| other \|/);
+  assert.match(text, /\| scenario \| ours \| other \|/);
   assert.match(text, /\| stats \| rollcall \| 1,000 \|/);
 });
 

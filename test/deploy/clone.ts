@@ -5,7 +5,7 @@
  * the caller's own. Nothing but the registry of npm is reached. Called by ways.fault.ts.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, lchownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, lchownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -53,6 +53,8 @@ const runAsRoot = (command: string, args: readonly string[]): string => {
 
 /** Installs this Node and the npm that came with it into a folder of their own. */
 export const installNode = (major: string): string => {
+  // The runner's folder is open to root alone, and the user needs to pass through it.
+  chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011);
   const folder = mkdtempSync(join(tmpdir(), `rollcall-node${major}-`));
   chmodSync(folder, 0o755);
   const packages = [`node@${major}`, `npm@${npmVersions[major]}`];

@@ -65,7 +65,8 @@ export const findPodman = (): void => {
 };
 
 export const openContainers = (): Containers => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-containers-'));
+  // Podman takes at most 50 characters for the folder of what runs.
+  const folder = mkdtempSync(join(tmpdir(), 'podman-'));
   const places = ['--root', join(folder, 'root'), '--runroot', join(folder, 'run')];
   const podman = (...args: readonly string[]): string =>
     run('podman', [...places, '--cgroup-manager=cgroupfs', '--runtime=runc', ...args]);

@@ -1,30 +1,42 @@
 /**
  * Runs every example of docs/client-guide.md, in order and unchanged, on a new server with the demo
- * directory. The output must equal the text below the example, where `…` matches anything.
+ * directory. The output must equal the text below the example, where `…` matches anything and `$USER_ID` the
+ * value of that variable.
+ *
+ * A `running` example does not end by itself: it is stopped once it has printed that text. One that receives
+ * webhooks gets forged requests first, then a vote signed with its secret.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { findFreePort } from '../../bench/shared/free-port.ts';
+import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
+import { createWebhookSecret, toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
+import { upvote } from '../http/outbound/webhooks/sample-events.ts';
 import { makeFolder } from '../support/folder.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
+import { until } from '../support/until.ts';
 
 interface Example {
   readonly line: number;
   readonly language: 'sh' | 'js';
+  readonly running: boolean;
   readonly code: string;
   readonly printed: string;
 }
 
 const guide = readFileSync(new URL('../../docs/client-guide.md', import.meta.url), 'utf8');
-const pattern = /^```(sh|js)\n([\s\S]*?)^```\n(?:^```\n([\s\S]*?)^```\n)?/gm;
+const pattern = /^```(sh|js)( running)?\n([\s\S]*?)^```\n(?:^```\n([\s\S]*?)^```\n)?/gm;
 const examples: Example[] = [...guide.matchAll(pattern)].map((match) => ({
   line: guide.slice(0, match.index).split('\n').length,
   language: match[1] as Example['language'],
-  code: match[2] as string,
-  printed: match[3] ?? '',
+  running: match[2] !== undefined,
+  code: match[3] as string,
+  printed: match[4] ?? '',
 }));
 
 const test = suite('client guide');
@@ -41,25 +53,73 @@ test.before(async () => {
     BOT_TOKEN: demo.bot.token,
     USER_ID: demo.user.id,
     USER_TOKEN: demo.user.token,
+    PORT: String(await findFreePort()),
+    WEBHOOK_SECRET: createWebhookSecret(),
   };
 });
 test.after(async () => {
   await node.stop();
 });
 
+const nodeArguments = ['--input-type=module', '-e'];
+const toEnvironment = () => ({ PATH: process.env.PATH ?? '', ...variables });
+
 const run = async ({ language, code }: Example): Promise<string> => {
   const [program, args] =
     language === 'sh'
       ? (['bash', ['-c', code]] as const)
-      : ([process.execPath, ['--input-type=module', '-e', code]] as const);
-  const env = { PATH: process.env.PATH ?? '', ...variables };
-  const { stdout } = await promisify(execFile)(program, [...args], { env, timeout: 30_000 });
+      : ([process.execPath, [...nodeArguments, code]] as const);
+  const { stdout } = await promisify(execFile)(program, [...args], { env: toEnvironment(), timeout: 30_000 });
   return stdout.trimEnd();
 };
 
+/** Runs it until it has printed the documented output. */
+const runUntilPrinted = async ({ code, printed }: Example): Promise<void> => {
+  const child = spawn(process.execPath, [...nodeArguments, code], {
+    env: toEnvironment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const closed = once(child, 'close');
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  try {
+    if (code.includes('WEBHOOK_SECRET')) {
+      await until('the example listens', () => text.includes('listening'), 30_000);
+      await sendWebhooks();
+    }
+    await until('the documented output', () => matches(printed, text.trimEnd()), 30_000);
+  } finally {
+    child.kill();
+    await closed;
+  }
+};
+
+/** Forged requests get 401, a genuine one 204. */
+const sendWebhooks = async (): Promise<void> => {
+  const body = toWebhookBody('standard', upvote) ?? '';
+  const { id } = upvote;
+  const nowSeconds = Math.floor(Date.now() / 1_000);
+  const sign = (secret: string | undefined, sentAtSeconds: number) =>
+    toWebhookHeaders({ format: 'standard', id, sentAtSeconds, body, secrets: [secret ?? '', formerSecret] });
+  const genuine = sign(variables.WEBHOOK_SECRET, nowSeconds);
+  const statusOf = async (headers: Record<string, string>, sent: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${variables.PORT}/`, { method: 'POST', headers, body: sent })).status;
+
+  assert.is(await statusOf(genuine, body.replace('98', '99')), 401);
+  assert.is(await statusOf({ ...genuine, 'webhook-id': 'another' }, body), 401);
+  assert.is(await statusOf(sign(variables.WEBHOOK_SECRET, nowSeconds - 600), body), 401);
+  assert.is(await statusOf(sign(createWebhookSecret(), nowSeconds), body), 401);
+  assert.is(await statusOf({}, body), 401);
+  assert.is(await statusOf(genuine, body), 204);
+};
+const formerSecret = createWebhookSecret();
+
 /** Whether the text matches the guide; `…` matches anything. */
 const matches = (expected: string, text: string): boolean => {
-  const parts = expected.trimEnd().split('…');
+  const known = expected.replace(/\$([A-Z_]+)/g, (_, name: string) => variables[name] ?? '');
+  const parts = known.trimEnd().split('…');
   const escaped = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${escaped.join('[^]*?')}$`).test(text);
 };
@@ -75,6 +135,7 @@ test('there are examples in both languages, each with its output', () => {
 
 for (const example of examples) {
   test(`docs/client-guide.md:${example.line} prints the documented output`, async () => {
+    if (example.running) return runUntilPrinted(example);
     const text = await run(example);
 
     assert.ok(matches(example.printed, text), `printed:\n${text}\nexpected:\n${example.printed}`);

@@ -15,7 +15,6 @@ import {
   takeSealed,
 } from '../../engine/commit/commit-queue.ts';
 import { addOpen, assertReplies, createShardQueue, seal } from '../../engine/commit/shard-queue.ts';
-import { createEngine } from '../../engine/create.ts';
 import type { BatchReply } from '../../engine/entity/items.ts';
 import { toLazyState } from '../../engine/entity/lazy-state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
@@ -23,9 +22,8 @@ import { createFlusher } from '../../engine/flush/flusher.ts';
 import { renewGenerations } from '../../engine/flush/generations.ts';
 import { limits } from '../../engine/limits.ts';
 import { adoptReply } from '../../engine/turns.ts';
-import { rules } from '../sim/plan.ts';
 import { ref, withBot } from './commit/output-gate-kit.ts';
-import { clickOn, createKit, recordedTurn } from './kit.ts';
+import { clickOn, createEngineOn, createKit, recordedTurn } from './kit.ts';
 
 const test = suite('assertions');
 
@@ -134,17 +132,7 @@ test('a flusher is started once, and an engine that drains is not started', asyn
     deliver: async () => 0,
     reconcile: async () => {},
   });
-  const engine = createEngine({
-    ...kit,
-    ledger: kit.ledger.port,
-    producer: 'node',
-    rules: () => rules,
-    visitorSecret: new Uint8Array(32),
-    newId: () => 'id',
-    flushIntervalMs: 1_000,
-    actorsMax: 9,
-    reflush: false,
-  });
+  const engine = createEngineOn(kit);
 
   flusher.start();
   assert.throws(() => flusher.start(), /cannot go from waiting to waiting/);

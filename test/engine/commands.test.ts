@@ -3,16 +3,15 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEngine } from '../../engine/create.ts';
 import type { Engine, EntityView } from '../../engine/engine.ts';
 import type { Batch, Item } from '../../engine/entity/items.ts';
 import type { DomainError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { HotStore } from '../../engine/ports.ts';
-import { calm, hotOverWire, ledgerOverWire, type Wire } from '../sim/faults.ts';
+import { hotOverWire, ledgerOverWire } from '../sim/faults.ts';
 import { rules } from '../sim/plan.ts';
-import { createKit, epochMs, initOf, type Kit, silence, stateIn } from './kit.ts';
+import { createEngineOn, createKit, epochMs, initOf, type Kit, silence, stateIn, wireOf } from './kit.ts';
 
 const test = suite('commands');
 
@@ -26,26 +25,14 @@ interface World extends Kit {
 
 const createWorld = async (): Promise<World> => {
   const kit = await createKit({ published: false });
-  const wire: Wire = {
-    driver: kit.driver,
-    clock: kit.clock,
-    profile: () => ({ ...calm, delayMaxMs: 0 }),
-    name: 'node',
-    counts: new Map(),
-    inFlight: { count: 0 },
-    life: () => 0,
-    bug: (error) => {
-      throw error;
-    },
-  };
+  const wire = wireOf(kit);
   const sent: Batch[] = [];
   kit.hot.hooks.beforeCommit = (batches) => {
     sent.push(...batches);
   };
   const ledger = ledgerOverWire(wire, kit.ledger.port);
   const hot: HotStore = hotOverWire(wire, kit.hot);
-  let ids = 0;
-  const engine = createEngine({
+  const engine = createEngineOn(kit, {
     hot: {
       ...hot,
       countBacklog: async () => {
@@ -63,15 +50,6 @@ const createWorld = async (): Promise<World> => {
         return rows;
       },
     },
-    clock: kit.clock,
-    meters: kit.meters,
-    producer: 'node',
-    rules: () => rules,
-    visitorSecret: new Uint8Array(32),
-    newId: () => `id-${++ids}`,
-    flushIntervalMs: 1_000,
-    actorsMax: 100,
-    reflush: false,
   });
   const world: World = { ...kit, engine, sent, holdFind: null, hotBacklogVotes: null };
   await kit.until(engine.start());

@@ -4,11 +4,9 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEngine } from '../../engine/create.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { limits } from '../../engine/limits.ts';
-import { rules } from '../sim/plan.ts';
-import { createKit, type Kit, refusal } from './kit.ts';
+import { createEngineOn, createKit, type Kit, refusal } from './kit.ts';
 
 const test = suite('health');
 
@@ -23,21 +21,12 @@ const createWorld = async (): Promise<World> => {
   const kit = await createKit({ published: false });
   const pulse = { away: [] as readonly string[], answeredMs: 0 };
   let failing = false;
-  const engine = createEngine({
-    ...kit,
+  const engine = createEngineOn(kit, {
     hot: {
       ...kit.hot,
       pulse: { listSilent: () => pulse.away, getAnsweredMs: () => pulse.answeredMs },
       peek: (limit) => (failing ? Promise.reject(refusal()) : kit.hot.peek(limit)),
     },
-    ledger: kit.ledger.port,
-    producer: 'node',
-    rules: () => rules,
-    visitorSecret: new Uint8Array(32),
-    newId: () => 'id',
-    flushIntervalMs: 1_000,
-    actorsMax: 10,
-    reflush: false,
   });
   await kit.until(engine.start());
   const failPeeks = (): void => {

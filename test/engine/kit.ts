@@ -6,6 +6,8 @@
  */
 
 import { type ItemReply, Turn, type TurnFailure } from '../../engine/commit/shard-queue.ts';
+import { createEngine } from '../../engine/create.ts';
+import type { Engine } from '../../engine/engine.ts';
 import type { CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
 import type { HotState } from '../../engine/entity/state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
@@ -16,6 +18,7 @@ import type { EngineMeters } from '../../engine/meters.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
 import { createDriver, createNodeClock, type Driver, type NodeClock } from '../sim/clock.ts';
+import { calm, type Wire } from '../sim/faults.ts';
 import { rules } from '../sim/plan.ts';
 
 export const epochMs = Date.UTC(2026, 0, 6, 12);
@@ -95,6 +98,40 @@ export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
   };
   if (options.published ?? true) await publishAll(hot, 1);
   return kit;
+};
+
+/** What sim/faults.ts needs to put a network without delays and faults between an engine and the stores. */
+export const wireOf = ({ driver, clock }: Kit): Wire => ({
+  driver,
+  clock,
+  profile: () => ({ ...calm, delayMaxMs: 0 }),
+  name: 'node',
+  counts: new Map(),
+  inFlight: { count: 0 },
+  life: () => 0,
+  bug: (error) => {
+    throw error;
+  },
+});
+
+/** An engine on the kit's stores, which is not started; `parts` replaces any of what it is made of. */
+export const createEngineOn = (kit: Kit, parts: Partial<Parameters<typeof createEngine>[0]> = {}): Engine => {
+  const producer = parts.producer ?? 'node';
+  let ids = 0;
+  return createEngine({
+    hot: kit.hot,
+    ledger: kit.ledger.port,
+    clock: kit.clock,
+    meters: kit.meters,
+    producer,
+    rules: () => rules,
+    visitorSecret: new Uint8Array(32),
+    newId: () => `${producer}-${++ids}`,
+    flushIntervalMs: 1_000,
+    actorsMax: 100,
+    reflush: false,
+    ...parts,
+  });
 };
 
 export const publishAll = (hot: HotModel, generation: number): Promise<void> =>

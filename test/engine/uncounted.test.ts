@@ -4,12 +4,10 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEngine } from '../../engine/create.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
-import { rules } from '../sim/plan.ts';
-import { createKit, type Kit, silence, stateIn } from './kit.ts';
+import { createEngineOn, createKit, type Kit, silence, stateIn } from './kit.ts';
 
 const test = suite('uncounted');
 
@@ -20,19 +18,7 @@ interface World extends Kit {
 
 const createWorld = async (): Promise<World> => {
   const kit = await createKit({ published: false });
-  const engine = createEngine({
-    hot: kit.hot,
-    ledger: kit.ledger.port,
-    clock: kit.clock,
-    meters: kit.meters,
-    producer: 'node',
-    rules: () => rules,
-    visitorSecret: new Uint8Array(32),
-    newId: () => 'id',
-    flushIntervalMs: 1_000,
-    actorsMax: 100,
-    reflush: false,
-  });
+  const engine = createEngineOn(kit);
   const bot = kit.ledger.list('bot', 'a');
   await kit.until(engine.start());
   return { ...kit, engine, bot };

@@ -20,7 +20,7 @@ import { type Asked, openWorld } from './routes/world.ts';
 
 const test = suite('authorisation');
 const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];
-const unrelated = 'delete_webhook_logs';
+const unrelated = 'manage_assets';
 
 let world = await openWorld();
 let strangers = await settle(world.sql, newPeople());

@@ -1,12 +1,11 @@
 /**
- * Guards of the engine, each with its patch: rules of one item, the output gate, the flusher, the actors.
+ * Guards of the engine, each with its patch: the output gate, the flusher, the actors.
  *
  * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
  */
 import type { Mutant } from './mutant.ts';
 import { ringMutants } from './retransmit-buffer.ts';
 
-const apply = 'engine/entity/apply.ts';
 const gate = 'engine/commit/output-gate.ts';
 const history = 'engine/entity/history.ts';
 const flusher = 'engine/flush/flusher.ts';
@@ -18,124 +17,6 @@ const lossesTest = 'test/engine/commit/output-gate-losses.test.ts';
 const flusherTest = 'test/engine/flush/flusher.test.ts';
 const assertionsTest = 'test/engine/assertions.test.ts';
 const commandsTest = 'test/engine/commands.test.ts';
-const votesTest = 'test/engine/entity/votes.test.ts';
-
-const ruleMutants: readonly Mutant[] = [
-  {
-    name: 'forget leaves no tombstone',
-    file: apply,
-    find: `slot: { incarnation: slot.incarnation, state: null },\n`,
-    replace: `slot: null,\n`,
-    killers: [applyTest],
-    why: 'a late batch would bring a deleted listing back (I12)',
-  },
-  {
-    name: 'items change deleted listings',
-    file: apply,
-    find: `  if (isDeleted) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);\n`,
-    replace: '',
-    killers: [applyTest],
-    why: 'an item of an earlier listing would count for the next one (I12)',
-  },
-  {
-    name: 'init of an active entity',
-    file: apply,
-    find: `    case 'init':\n    case 'remember':\n      return keepSlot(slot, applied);`,
-    replace:
-      `    case 'init':\n      return applyInit(slot, item, context);\n` +
-      `    case 'remember':\n      return keepSlot(slot, applied);`,
-    killers: [applyTest],
-    why: 'the second node to activate an entity would reset it to its SQL row (I1)',
-  },
-  {
-    name: 'init from a row newer than the shard',
-    file: apply,
-    find: `  if (isBefore({ generation, version: shardVersion }, row)) return keepSlot(slot, behind);\n`,
-    replace: '',
-    killers: [applyTest],
-    why: 'flushes of an emptied store would never override the SQL row (I10)',
-  },
-  {
-    name: 'an adjustment applies twice',
-    file: apply,
-    find: `  if (item.sequence <= state.adjustment) return keepSlot(slot, applied);\n`,
-    replace: `  if (item.sequence <= state.adjustment) item = { ...item, sequence: state.adjustment + 1 };\n`,
-    killers: [applyTest],
-    why: 'a delivery repeated after a crash would take votes twice (I6)',
-  },
-  {
-    name: 'an adjustment skips one',
-    file: apply,
-    find: `  if (item.sequence !== state.adjustment + 1) return keepSlot(slot, gap);\n`,
-    replace: '',
-    killers: [applyTest],
-    why: 'the skipped one would count as delivered (I6)',
-  },
-  {
-    name: 'facts go back',
-    file: apply,
-    find: `      if (item.facts.revision <= slot.state.facts.revision) return keepSlot(slot, applied);\n`,
-    replace: '',
-    killers: [applyTest],
-    why: 'a late refresh would undo a ban',
-  },
-  {
-    name: 'the window of a vote',
-    file: 'engine/entity/votes.ts',
-    find: `  if (sinceMs > 0 && atMs < retryAtMs) return refuseVote('wait', retryAtMs);\n`,
-    replace: '',
-    killers: [votesTest],
-    why: 'a user could vote without end (I5)',
-  },
-  {
-    name: 'a vote ahead of the clock',
-    file: 'engine/entity/votes.ts',
-    find: `  if (atMs > context.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');\n`,
-    replace: '',
-    killers: [votesTest],
-    why: 'a node whose clock is wrong could vote for tomorrow (I5)',
-  },
-  {
-    name: 'a vote behind the clock',
-    file: 'engine/entity/votes.ts',
-    find: `  if (late && context.lost !== true) return refuseVote('clock_behind');\n`,
-    replace: '',
-    killers: [votesTest],
-    why: 'a vote taken by a node with a slow clock would make its voter wait too briefly (I5)',
-  },
-  {
-    name: 'pinned and released vote records',
-    file: 'engine/entity/votes.ts',
-    find: `vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs)`,
-    replace: 'vote.atMs > 0',
-    killers: [votesTest],
-    why: 'voters of void votes would still wait, and those who redeemed would wait too briefly (I5)',
-  },
-  {
-    name: 'the cap of visitors',
-    file: 'engine/entity/clicks.ts',
-    find: `  state.uniqueClicks < visitorsMax && state.uniqueClicks <= state.clicks;`,
-    replace: `  visitorsMax > 0 && state.uniqueClicks <= state.clicks;`,
-    killers: ['test/engine/entity/clicks.test.ts', applyTest],
-    why: 'the set of visitors would grow without bound (I15)',
-  },
-  {
-    name: 'outages of the fleet',
-    file: 'engine/entity/uptime.ts',
-    find: `    count -= countChecks(downFromMs, Math.min(toMs, downtime.toMs - 1), rules.checkMs);\n`,
-    replace: `    count -= countChecks(downFromMs, downFromMs, rules.checkMs);\n`,
-    killers: ['test/engine/entity/uptime.test.ts'],
-    why: 'bots would lose uptime for our own outages',
-  },
-  {
-    name: 'limits of a minted session',
-    file: 'engine/rules/sessions.ts',
-    find: ` && (limits.length === 0 || includesPermission(limits, id));`,
-    replace: `;`,
-    killers: ['test/engine/rules/sessions.test.ts'],
-    why: 'a limited token could mint one without limits',
-  },
-];
 
 const gateMutants: readonly Mutant[] = [
   {
@@ -223,6 +104,14 @@ const gateMutants: readonly Mutant[] = [
     why: 'live actors would show old numbers for ever (I9, I13)',
   },
   {
+    name: 'a refusal answers a vote whose first copy may be lost',
+    file: gate,
+    find: `outcomeUnknown && mayHaveLost`,
+    replace: `false`,
+    killers: [lossesTest],
+    why: 'a vote that counted and is in SQL would be answered as refused or not applied (I2)',
+  },
+  {
     name: 'another chain hash at an equal version goes unnoticed',
     file: history,
     find: ` && now.chainHash !== known.chainHash\n`,
@@ -231,10 +120,22 @@ const gateMutants: readonly Mutant[] = [
     why: 'nodes would show lost changes for ever (I9)',
   },
   {
+    name: 'a lost click that the row includes forgets its visitor',
+    file: 'engine/entity/apply.ts',
+    find: `effects: [{ kind: 'visitor', visitor: item.visitor }] }`,
+    replace: `effects: none }`,
+    killers: [applyTest],
+    why: 'a visitor who returns after the store lost its newest writes would count twice (I7)',
+  },
+  {
     name: 'a new generation at an equal version goes unnoticed',
-    file: history,
-    find: `boolean => isBefore(known, now);`,
-    replace: `boolean => now.version > known.version;`,
+    file: 'engine/actors/staleness-poller.ts',
+    find: ` || now.generation !== seen.generation)
+      state.registry.discardShard(shard, noExceptions);
+    else if (hasMoved(now, seen)) {`,
+    replace: `)
+      state.registry.discardShard(shard, noExceptions);
+    else if (now.version > seen.version) {`,
     killers: [freshnessTest],
     why: 'a node would show for ever what a store lost and another node resent (I9)',
   },
@@ -261,6 +162,14 @@ const gateMutants: readonly Mutant[] = [
     replace: `  actor.reload(loaded, 0 * staleBelow);\n`,
     killers: [staleTest],
     why: 'a change that another node made during a load would stay invisible (I9)',
+  },
+  {
+    name: 'an activation forgets what the discarded actor has shown',
+    file: 'engine/actors/registry.ts',
+    find: `    state.latestStates.set(address, { ref, generation, state: actor.getLazyState() });\n`,
+    replace: '',
+    killers: ['test/engine/actors/registry.test.ts'],
+    why: 'a reader would see a state older than one that this node has shown (I8, I9)',
   },
   {
     name: 'no deadline in the output gate',
@@ -375,9 +284,4 @@ const flusherMutants: readonly Mutant[] = [
   },
 ];
 
-export const engineMutants: readonly Mutant[] = [
-  ...ruleMutants,
-  ...gateMutants,
-  ...ringMutants,
-  ...flusherMutants,
-];
+export const engineMutants: readonly Mutant[] = [...gateMutants, ...ringMutants, ...flusherMutants];

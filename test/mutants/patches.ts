@@ -6,6 +6,12 @@
 import { engineMutants } from './engine.ts';
 import { httpMutants } from './http.ts';
 import type { Mutant } from './mutant.ts';
+import { ruleMutants } from './rules.ts';
 import { storageMutants } from './storage.ts';
 
-export const mutants: readonly Mutant[] = [...engineMutants, ...storageMutants, ...httpMutants];
+export const mutants: readonly Mutant[] = [
+  ...ruleMutants,
+  ...engineMutants,
+  ...storageMutants,
+  ...httpMutants,
+];

@@ -39,8 +39,8 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'refused items are stored',
     file: ring,
-    find: `return kind === 'applied' || kind === 'voted';`,
-    replace: `return kind !== undefined;`,
+    find: `return decision !== undefined && isCounted(decision);`,
+    replace: `return decision !== undefined;`,
     killers: [ringTest],
     why: 'a vote that was answered with a refusal would be cast (I2)',
   },

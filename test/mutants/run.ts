@@ -5,20 +5,23 @@
  *
  * Works on copies of the tree in the temporary folder, never on the tree itself, two at a time. First all
  * tests concerned must pass unpatched, else their failure would prove nothing. A mutant is killed by a test
- * that fails or runs out of time; one that keeps its tests from starting proves nothing and is reported.
+ * that fails, or that takes several times as long as unpatched; one that keeps its tests from starting proves
+ * nothing and is reported.
  * Ends with `N killed, N survived`, non-zero when one survived or a patch no longer applies.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { shareCache } from '../runner/cache.ts';
+import { shareCache, useMemoryFolder } from '../runner/cache.ts';
 import { endRunning, type Outcome, runFile } from '../runner/test-process.ts';
 import { applyPatch, type Mutant } from './mutant.ts';
 import { mutants } from './patches.ts';
 
 const atOnce = 2;
-const limitSeconds = 60;
+const unpatchedSecondsMax = 300;
+/** A test whose guard is off: so many times as long as before, and some seconds more, on a busy machine. */
+const patience = { times: 5, moreSeconds: 20 };
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const copied = ['engine', 'http', 'storage', 'ops', 'bench', 'test', 'package.json', 'tsconfig.json'];
 
@@ -33,13 +36,15 @@ const main = async (): Promise<void> => {
     filters.every((filter) => name.includes(filter) || file.includes(filter)),
   );
   if (chosen.length === 0) throw new Error(`No mutant matches ${filters.join(' ')}.`);
+  useMemoryFolder();
   const trees = makeTrees();
   shareCache();
   const killers = [...new Set(chosen.flatMap((mutant) => mutant.killers))];
   console.log(`${chosen.length} mutants; first their ${killers.length} test files as they are`);
-  const red = await inTrees(trees, killers, redUnpatched);
-  if (red.some(Boolean)) throw new Error('Tests fail before any guard is off; nothing can be said.');
-  const verdicts = await inTrees(trees, chosen, tryMutant);
+  const seconds = await inTrees(trees, killers, timeUnpatched);
+  if (seconds.includes(null)) throw new Error('Tests fail before any guard is off; nothing can be said.');
+  const limits = new Map(killers.map((killer, index) => [killer, limitOf(seconds[index] ?? 0)]));
+  const verdicts = await inTrees(trees, chosen, (tree, mutant) => tryMutant(tree, mutant, limits));
   const killed = verdicts.filter((verdict) => verdict.killed).length;
   for (const [index, { killed, words }] of verdicts.entries()) {
     if (!killed) console.log(`\nSurvived: ${chosen[index]?.name}: ${words}\n  ${chosen[index]?.why}`);
@@ -78,21 +83,29 @@ const inTrees = async <Given, Result>(
   return results;
 };
 
-const redUnpatched = async (tree: string, killer: string): Promise<boolean> => {
-  const outcome = await runFile(join(tree, killer), { seconds: limitSeconds });
-  if (outcome.failures > 0)
-    console.log(`\n──── ${killer}\n${outcome.problems.join('\n')}\n${outcome.output}`);
-  return outcome.failures > 0;
+/** Seconds that each killer may take. */
+type Limits = ReadonlyMap<string, number>;
+
+const limitOf = (seconds: number): number => seconds * patience.times + patience.moreSeconds;
+
+/** Seconds of the test without a patch; `null` when it fails. */
+const timeUnpatched = async (tree: string, killer: string): Promise<number | null> => {
+  const { failures, problems, output, seconds } = await runFile(join(tree, killer), {
+    seconds: unpatchedSecondsMax,
+  });
+  if (failures === 0) return seconds;
+  console.log(`\n──── ${killer}\n${problems.join('\n')}\n${output}`);
+  return null;
 };
 
-const tryMutant = async (tree: string, mutant: Mutant): Promise<Verdict> => {
+const tryMutant = async (tree: string, mutant: Mutant, limits: Limits): Promise<Verdict> => {
   const path = join(tree, mutant.file);
   const text = readFileSync(path, 'utf8');
   const startedMs = performance.now();
   let verdict: Verdict;
   try {
     writeFileSync(path, applyPatch(mutant, text));
-    verdict = await findKiller(tree, mutant);
+    verdict = await findKiller(tree, mutant, limits);
   } catch (error) {
     verdict = { killed: false, words: error instanceof Error ? error.message : String(error) };
   } finally {
@@ -103,9 +116,10 @@ const tryMutant = async (tree: string, mutant: Mutant): Promise<Verdict> => {
   return verdict;
 };
 
-const findKiller = async (tree: string, mutant: Mutant): Promise<Verdict> => {
+const findKiller = async (tree: string, mutant: Mutant, limits: Limits): Promise<Verdict> => {
   for (const killer of mutant.killers) {
-    const outcome = await runFile(join(tree, killer), { seconds: limitSeconds, graceMs: 500 });
+    const seconds = limits.get(killer) ?? unpatchedSecondsMax;
+    const outcome = await runFile(join(tree, killer), { seconds });
     if (outcome.failures > 0) return verdictOf(killer, outcome);
   }
   return { killed: false, words: `${mutant.killers.join(', ')} did not notice` };

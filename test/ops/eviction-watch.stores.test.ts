@@ -10,6 +10,7 @@ import { readConfig } from '../../ops/config.ts';
 import { createEvictionWatch } from '../../ops/eviction-watch.ts';
 import { start } from '../../ops/rollcall.ts';
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
+import { openCutProxy } from '../support/cut-proxy.ts';
 import { makeFolder } from '../support/folder.ts';
 import { startNode } from '../support/node-process.ts';
 import { startPostgres } from '../support/postgres-server.ts';
@@ -106,6 +107,20 @@ test('without a memory limit such a policy gives a note and a log line', async (
       assert.equal(reports.measured, [0, 0]);
     });
   } finally {
+    await redis.dispose();
+  }
+});
+
+test('a connection that breaks before the first check does not end the start', async () => {
+  const redis = await startRedis({ settings: evicting });
+  const proxy = await openCutProxy(redis.port);
+  try {
+    await withWatch([`redis://127.0.0.1:${proxy.port}`], async (watch) => {
+      proxy.cut();
+      assert.match(await messageOf(watch.assertNoEviction()), /maxmemory-policy is allkeys-lru/);
+    });
+  } finally {
+    await proxy.close();
     await redis.dispose();
   }
 });

@@ -20,7 +20,8 @@ interface Shared {
   readonly files: string[];
 }
 
-export const createWorker = (limits: Limits): Worker => {
+/** `limitsOf` gives the limits of a file; those that share a process have the same. */
+export const createWorker = (limitsOf: (file: string) => Limits): Worker => {
   const problems: string[] = [];
   let shared: Shared | null = null;
   const endShared = async (): Promise<void> => {
@@ -30,9 +31,9 @@ export const createWorker = (limits: Limits): Worker => {
   };
   return {
     run: async (file) => {
-      if (!mayShare(file)) return runFile(file, limits);
+      if (!mayShare(file)) return runFile(file, limitsOf(file));
       if (shared !== null && !hasRoom(shared)) await endShared();
-      shared ??= { started: startTestProcess(limits), files: [] };
+      shared ??= { started: startTestProcess(limitsOf(file)), files: [] };
       shared.files.push(file);
       return shared.started.run(file);
     },

@@ -22,5 +22,9 @@ export const onceFailed: readonly { readonly seed: number; readonly showed: stri
   { seed: 900957, showed: 'the same, under one generation: nobody else missed what was lost' },
   { seed: 930715, showed: 'a removal was lost with its node: votes on the listing after it never came back' },
   { seed: 1654, showed: 'a poll that failed lost the version it began with, and a change stayed unseen' },
+  { seed: 3000157, showed: 'a vote counted in what the store then lost was answered not_applied' },
+  { seed: 5000066, showed: 'a reader joined a slow look at the store and saw less than its node had shown' },
+  { seed: 5011145, showed: 'the same, after a poll had found that others changed the shard' },
+  { seed: 6006634, showed: 'of two looks at the store at once the older one stayed' },
   { seed: 101250, showed: 'a flush from before a loss came to SQL after the healing' },
 ];

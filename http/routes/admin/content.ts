@@ -18,8 +18,6 @@ import {
 } from '../../handlers/operator/content.ts';
 import { previewRowRemoval } from '../../handlers/operator/previews.ts';
 import type { App } from '../../route.ts';
-import { NoParams } from '../../schema/common.ts';
-import { Done } from '../../schema/operator.ts';
 import {
   BenefitBody,
   BenefitList,
@@ -35,36 +33,33 @@ import {
 } from '../../schema/operator-content.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
-const base = { params: SlugParams, replies: { 200: Done } } as const;
-const lists = { method: 'GET', params: NoParams } as const;
-
 const tierOperations = [
   defineOperation({
-    ...lists,
     command: 'tiers list',
     name: 'listTiers',
+    method: 'GET',
     path: '/tiers',
     summary: 'Lists all credit tiers.',
     replies: { 200: TierList },
     handle: (app) => listTiers(app),
   }),
   defineOperation({
-    ...base,
     command: 'tiers put',
     name: 'putTier',
     method: 'PUT',
     path: '/tiers/{id}',
     summary: 'Adds or replaces a credit tier.',
+    params: SlugParams,
     body: TierBody,
     handle: (app, { params, body }) => putTier(app, params.id, body),
   }),
   defineOperation({
-    ...base,
     command: 'tiers delete',
     name: 'deleteTier',
     method: 'DELETE',
     path: '/tiers/{id}',
     summary: 'Deletes a credit tier.',
+    params: SlugParams,
     preview: (app, { params }) =>
       previewRowRemoval(
         'tier',
@@ -78,18 +73,18 @@ const tierOperations = [
 
 const shopLists = [
   defineOperation({
-    ...lists,
     command: 'benefits list',
     name: 'listAllBenefits',
+    method: 'GET',
     path: '/shop-benefits',
     summary: 'Lists all benefits.',
     replies: { 200: BenefitList },
     handle: (app) => listBenefits(app),
   }),
   defineOperation({
-    ...lists,
     command: 'items list',
     name: 'listAllItems',
+    method: 'GET',
     path: '/shop-items',
     summary: 'Lists all items of the shop.',
     replies: { 200: ItemList },
@@ -99,39 +94,39 @@ const shopLists = [
 
 const shopWrites = [
   defineOperation({
-    ...base,
     command: 'benefits put',
     name: 'putBenefit',
     method: 'PUT',
     path: '/shop/benefits/{id}',
     summary: 'Adds or replaces a benefit that items can give.',
+    params: SlugParams,
     body: BenefitBody,
     handle: (app, { params, body }) => putBenefit(app, params.id, body),
   }),
   defineOperation({
-    ...base,
     command: 'items put',
     name: 'putItem',
     method: 'PUT',
     path: '/shop/items/{id}',
     summary: 'Adds or replaces an item of the shop.',
+    params: SlugParams,
     body: ItemBody,
     handle: (app, { params, body }) => putItem(app, params.id, body),
   }),
   defineOperation({
-    ...base,
     command: 'coupons put',
     name: 'putCoupon',
     method: 'PUT',
     path: '/shop/coupons/{id}',
     summary: 'Adds or replaces a coupon.',
+    params: SlugParams,
     body: CouponBody,
     handle: (app, { params, body }) => putCoupon(app, params.id, body),
   }),
   defineOperation({
-    ...lists,
     command: 'coupons list',
     name: 'listCoupons',
+    method: 'GET',
     path: '/shop/coupons',
     summary: 'Lists all coupons, including those that are not public.',
     replies: { 200: CouponList },
@@ -164,12 +159,12 @@ const shopNouns = [
 ] as const;
 const shopDeletions = shopNouns.map(({ noun, remove, summary, listRows }) =>
   defineOperation({
-    ...base,
     command: `${noun}s delete`,
     name: `delete_${noun}`,
     method: 'DELETE',
     path: `/shop/${noun}s/{id}`,
     summary,
+    params: SlugParams,
     preview: (app, { params }) => previewRowRemoval(noun, params.id, listRows(app)),
     handle: async (app, { params }) =>
       toShopReply(await app.catalogue.operator.shop[remove](params.id), { noun, id: params.id }, 'deleted'),
@@ -178,31 +173,31 @@ const shopDeletions = shopNouns.map(({ noun, remove, summary, listRows }) =>
 
 const blogOperations = [
   defineOperation({
-    ...lists,
     command: 'blog list',
     name: 'listAllPosts',
+    method: 'GET',
     path: '/blog',
     summary: 'Lists all posts, including drafts.',
     replies: { 200: BlogPostList },
     handle: (app) => listPosts(app),
   }),
   defineOperation({
-    ...base,
     command: 'blog put',
     name: 'putPost',
     method: 'PUT',
     path: '/blog/{id}',
     summary: 'Adds or replaces a post; a draft is not published. Give long text in a file.',
+    params: SlugParams,
     body: BlogPostBody,
     handle: (app, { params, body }) => putPost(app, params.id, body),
   }),
   defineOperation({
-    ...base,
     command: 'blog delete',
     name: 'deletePost',
     method: 'DELETE',
     path: '/blog/{id}',
     summary: 'Deletes a post or draft.',
+    params: SlugParams,
     preview: (app, { params }) =>
       previewRowRemoval(
         'post',

@@ -4,12 +4,11 @@
  */
 import { showDeadLetters, showRuns } from '../../handlers/operator/failures.ts';
 import { parsePage } from '../../handlers/request-values.ts';
-import { NoParams } from '../../schema/common.ts';
 import { DeadLetterList, JobRunList } from '../../schema/operator.ts';
 import { PageOnlyQuery } from '../../schema/operator-lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
-const list = { method: 'GET', params: NoParams, query: PageOnlyQuery } as const;
+const list = { method: 'GET', query: PageOnlyQuery } as const;
 
 export const failureOperations: readonly AdminOperation[] = [
   defineOperation({

@@ -20,9 +20,6 @@ const base = {
   method: 'GET',
   section: 'Health',
   auth: { kind: 'public' },
-  caching: 'no-store',
-  params: Type.Object({}),
-  errors: [],
 } as const;
 
 const replyHealth = (httpStatus: number, status: string, notes: readonly string[]): Reply => ({

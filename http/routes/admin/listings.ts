@@ -17,11 +17,9 @@ import {
 import { showBots, showPacks, showServers, showTeams } from '../../handlers/operator/lists.ts';
 import { previewRemoval, previewVoteBan } from '../../handlers/operator/previews.ts';
 import { checkBotAddresses } from '../../schema/bot-edits.ts';
-import { NoParams } from '../../schema/common.ts';
 import {
   AddBotBody,
   ClaimBody,
-  Done,
   ListingParams,
   NewBotParams,
   NoteBody,
@@ -76,7 +74,6 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
       summary,
       params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
       body: NoteBody,
-      replies: { 200: Done },
       handle: (app, { params, body }) =>
         reviewListing(app, { kind, id: params.id }, { type, note: body.note ?? '' }),
     }),
@@ -89,7 +86,6 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
     summary: 'Certifies the listing.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: ReasonBody,
-    replies: { 200: Done },
     handle: (app, { params, body }) =>
       reviewListing(app, { kind, id: params.id }, { type: 'certified', note: body.reason ?? '' }),
   }),
@@ -101,7 +97,6 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
     summary: 'Makes the listing premium for some hours, from now or from a given time; 0 hours ends premium.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: PremiumBody,
-    replies: { 200: Done },
     handle: (app, { params, body }) => setPremium(app, { kind, id: params.id }, body),
   }),
   defineOperation({
@@ -111,7 +106,6 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
     path: `/${kind}s/{id}`,
     summary: 'Deletes the listing for good: its votes become void, and its tokens are revoked.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
-    replies: { 200: Done },
     preview: (app, { params }) => previewRemoval(app, { kind, id: params.id }),
     handle: (app, { params }) => removeListing(app, { kind, id: params.id }),
   }),
@@ -125,7 +119,6 @@ const voteBanOperations = [
     path: '/{target_type}/{target_id}/vote-ban',
     summary: 'Bans votes: users can no longer vote for the listing.',
     params: ListingParams,
-    replies: { 200: Done },
     preview: (app, { params }) => previewVoteBan(app, { kind: params.target_type, id: params.target_id }),
     handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, true),
   }),
@@ -136,7 +129,6 @@ const voteBanOperations = [
     path: '/{target_type}/{target_id}/vote-ban',
     summary: 'Lifts a vote ban: users can vote for the listing again.',
     params: ListingParams,
-    replies: { 200: Done },
     handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, false),
   }),
 ];
@@ -148,7 +140,6 @@ const teamOperations = [
     method: 'GET',
     path: '/teams',
     summary: 'Lists teams by id, 50 per page; a search also finds names.',
-    params: NoParams,
     query: SearchQuery,
     replies: { 200: TeamList },
     handle: (app, { query }) => showTeams(app, query),
@@ -171,7 +162,6 @@ const teamOperations = [
     summary:
       'Deletes a team; refused while it owns bots or servers. Its votes become void; its tokens are revoked.',
     params: OperatorTeamParams,
-    replies: { 200: Done },
     preview: (app, { params }) => previewRemoval(app, { kind: 'team', id: params.id }),
     handle: (app, { params }) => removeTeam(app, params.id),
   }),
@@ -184,7 +174,6 @@ const packOperations = [
     method: 'GET',
     path: '/packs',
     summary: 'Lists packs by url, 50 per page; a search also finds names.',
-    params: NoParams,
     query: SearchQuery,
     replies: { 200: PackList },
     handle: (app, { query }) => showPacks(app, query),
@@ -206,7 +195,6 @@ const packOperations = [
     path: '/packs/{url}',
     summary: 'Deletes a pack, but not the bots and servers in it. Its votes become void.',
     params: OperatorPackParams,
-    replies: { 200: Done },
     preview: (app, { params }) => previewRemoval(app, { kind: 'pack', id: params.url }),
     handle: (app, { params }) => removePack(app, params.url),
   }),
@@ -219,7 +207,6 @@ export const listingOperations: readonly AdminOperation[] = [
     method: 'GET',
     path: '/bots',
     summary: 'Lists the bots of one type, oldest first, or searches; else those that wait for a review.',
-    params: NoParams,
     query: ListBotsQuery,
     replies: { 200: BotList },
     handle: (app, { query }) => showBots(app, query),
@@ -244,7 +231,6 @@ export const listingOperations: readonly AdminOperation[] = [
     params: NewBotParams,
     body: AddBotBody,
     check: ({ body }) => checkBotAddresses(body),
-    replies: { 200: Done },
     handle: (app, { params, body }) => addBot(app, params.id, body),
   }),
   ...reviewOperations,
@@ -256,7 +242,6 @@ export const listingOperations: readonly AdminOperation[] = [
     summary: 'Records which user reviews the bot; the claim expires after an hour.',
     params: OperatorBotParams,
     body: ClaimBody,
-    replies: { 200: Done },
     handle: (app, { params, body }) => claimBot(app, params.id, body.user_id),
   }),
   defineOperation({
@@ -266,7 +251,6 @@ export const listingOperations: readonly AdminOperation[] = [
     path: '/bots/{id}/claim',
     summary: 'Removes the claim on a bot.',
     params: OperatorBotParams,
-    replies: { 200: Done },
     handle: (app, { params }) => claimBot(app, params.id, ''),
   }),
   defineOperation({
@@ -275,7 +259,6 @@ export const listingOperations: readonly AdminOperation[] = [
     method: 'GET',
     path: '/servers',
     summary: 'Lists servers by id, 50 per page; a search also finds names.',
-    params: NoParams,
     query: ListServersQuery,
     replies: { 200: ServerList },
     handle: (app, { query }) => showServers(app, query),
@@ -288,7 +271,6 @@ export const listingOperations: readonly AdminOperation[] = [
     summary: 'Adds a pending server, or replaces all its fields; absent fields get their defaults.',
     params: OperatorServerParams,
     body: ServerBody,
-    replies: { 200: Done },
     handle: (app, { params, body }) => putServer(app, params.id, body),
   }),
   ...voteBanOperations,

@@ -3,7 +3,7 @@
  */
 import { Type } from 'typebox';
 import { showNodes, showStatus } from '../../handlers/operator/nodes.ts';
-import { Flag, NoParams, Text, TextList, toNullable } from '../../schema/common.ts';
+import { Flag, Text, TextList, toNullable } from '../../schema/common.ts';
 import { buildList } from '../../schema/operator-lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
@@ -27,22 +27,21 @@ const FleetStatus = Type.Object({
   flush_lag_s: Type.Number(),
   nodes: Type.Array(NodeRow),
 });
-const base = { method: 'GET', params: NoParams } as const;
 
 export const nodeOperations: readonly AdminOperation[] = [
   defineOperation({
-    ...base,
     command: 'nodes list',
     name: 'listNodes',
+    method: 'GET',
     path: '/nodes',
     summary: 'Lists the live nodes with their version, load, backlog and latencies, a few seconds old.',
     replies: { 200: buildList('nodes', NodeRow) },
     handle: (app) => showNodes(app),
   }),
   defineOperation({
-    ...base,
     command: 'status show',
     name: 'showStatus',
+    method: 'GET',
     path: '/status',
     summary: 'Shows whether the node is ready, what the fleet does, and each of its nodes.',
     replies: { 200: FleetStatus },

@@ -14,9 +14,11 @@ import {
   defineRoute,
   type Reply,
   type Route,
+  type RouteDefinition,
   type RouteRequest,
   replyMessage,
 } from '../../route.ts';
+import { Done } from '../../schema/operator.ts';
 
 export interface AdminOperation {
   /** What an operator types, such as `bots approve`; the path parameters follow in their order. */
@@ -30,11 +32,12 @@ export interface AdminOperation {
 export type Preview<Request> = (app: App, request: Request) => Promise<string>;
 
 type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
-  Route<P, Q, B>,
-  'auth' | 'caching' | 'errors' | 'section'
+  RouteDefinition<P, Q, B>,
+  'auth' | 'section' | 'replies'
 > & {
   readonly command: string;
-  readonly errors?: Route['errors'];
+  /** Default: a message. */
+  readonly replies?: Route['replies'];
   /** False for the steps of an operation that is recorded as a whole. Default: all but GET. */
   readonly isAudited?: boolean;
   readonly preview?: Preview<RouteRequest<P, Q, B>>;
@@ -102,13 +105,12 @@ export const defineOperation = <P extends TObject, Q extends TObject, B extends 
           request: request as unknown as AnyRequest,
           task: () => definition.handle(app, request),
         });
-  const route: Route<P, Q, B> = {
-    errors: [],
+  const route: RouteDefinition<P, Q, B> = {
+    replies: { 200: Done },
     ...routeFields,
     ...(preview && { query: DryRunQuery as unknown as Q }),
     section: 'Operator',
     auth: { kind: 'public' },
-    caching: 'no-store',
     handle: async (app, request) =>
       preview !== undefined && isDryRun(request.query)
         ? replyMessage(await preview(app, request))

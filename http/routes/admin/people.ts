@@ -5,9 +5,7 @@ import { showUsers } from '../../handlers/operator/lists.ts';
 import { issueToken, putUser, setBan, showTokens, showUser } from '../../handlers/operator/people.ts';
 import { previewBan, previewRevocation } from '../../handlers/operator/previews.ts';
 import { revokeSession } from '../../handlers/sessions.ts';
-import { NoParams } from '../../schema/common.ts';
 import {
-  Done,
   OperatorSessionParams,
   OperatorUser,
   TokenBody,
@@ -42,7 +40,6 @@ const banOperations = bans.flatMap(({ verb, ban, summary }) => [
     path: `/users/{id}/${verb}`,
     summary,
     params: UserParams,
-    replies: { 200: Done },
     preview: (app, { params }) => previewBan(app, params.id, ban),
     handle: (app, { params }) => setBan(app, params.id, { ban, value: true }),
   }),
@@ -53,7 +50,6 @@ const banOperations = bans.flatMap(({ verb, ban, summary }) => [
     path: `/users/{id}/${verb}`,
     summary: `Lifts a ${verb}.`,
     params: UserParams,
-    replies: { 200: Done },
     handle: (app, { params }) => setBan(app, params.id, { ban, value: false }),
   }),
 ]);
@@ -65,7 +61,6 @@ export const peopleOperations: readonly AdminOperation[] = [
     method: 'GET',
     path: '/users',
     summary: 'Lists users by id, 50 per page; a search also finds names.',
-    params: NoParams,
     query: UsersQuery,
     replies: { 200: Users },
     handle: (app, { query }) => showUsers(app, query),
@@ -88,7 +83,6 @@ export const peopleOperations: readonly AdminOperation[] = [
     summary: 'Creates a user, or changes the given fields.',
     params: UserParams,
     body: UserBody,
-    replies: { 200: Done },
     handle: (app, { params, body }) => putUser(app, params.id, body),
   }),
   ...banOperations,
@@ -122,7 +116,6 @@ export const peopleOperations: readonly AdminOperation[] = [
     path: '/{target_type}/{target_id}/tokens/{session_id}',
     summary: 'Revokes a session: its token is refused, on every node within a second.',
     params: OperatorSessionParams,
-    replies: { 200: Done },
     preview: (app, { params }) =>
       previewRevocation(app, { kind: params.target_type, id: params.target_id }, params.session_id),
     handle: (app, { params }) =>

@@ -16,8 +16,7 @@ import {
   showPositions,
 } from '../../handlers/operator/review.ts';
 import { parsePage } from '../../handlers/request-values.ts';
-import { NoParams } from '../../schema/common.ts';
-import { AuditList, Done, ReservedNameList, ReservedNameParams } from '../../schema/operator.ts';
+import { AuditList, ReservedNameList, ReservedNameParams } from '../../schema/operator.ts';
 import {
   ApplicationParams,
   ApplicationsQuery,
@@ -37,7 +36,6 @@ const positionOperations = [
     method: 'GET',
     path: '/positions',
     summary: 'Lists all positions, also hidden ones.',
-    params: NoParams,
     replies: { 200: PositionList },
     handle: (app) => showPositions(app),
   }),
@@ -49,7 +47,6 @@ const positionOperations = [
     summary: 'Adds or replaces a position for which users can apply.',
     params: SlugParams,
     body: PositionBody,
-    replies: { 200: Done },
     handle: (app, { params, body }) => putPosition(app, params.id, body),
   }),
   defineOperation({
@@ -67,7 +64,6 @@ const positionOperations = [
           .then((rows) => rows.map(({ id, name }) => ({ id, title: name }))),
       ),
     params: SlugParams,
-    replies: { 200: Done },
     handle: async (app, { params }) =>
       replyRemoved(await app.catalogue.operator.positions.remove(params.id), 'position', params.id),
   }),
@@ -77,7 +73,6 @@ const positionOperations = [
     method: 'GET',
     path: '/applications',
     summary: 'Lists the applications of one state, oldest first, 50 per page.',
-    params: NoParams,
     query: ApplicationsQuery,
     replies: { 200: OperatorApplications },
     handle: (app, { query }) => showApplicationsByState(app, query.state ?? 'pending', parsePage(query)),
@@ -90,7 +85,6 @@ const positionOperations = [
     summary: 'Approves or denies an application; the decision is final.',
     params: ApplicationParams,
     body: ReviewBody,
-    replies: { 200: Done },
     handle: (app, { params, body }) => reviewApplication(app, params.app_id, body),
   }),
 ];
@@ -103,7 +97,6 @@ const reservedNameOperations = [
     path: '/words',
     summary:
       'Lists words that cannot become vanity codes, without those that Rollcall itself always reserves.',
-    params: NoParams,
     replies: { 200: ReservedNameList },
     handle: async (app) => replyWhole('words', await app.catalogue.operator.reservedNames.listAll()),
   }),
@@ -114,7 +107,6 @@ const reservedNameOperations = [
     path: '/words/{word}',
     summary: 'Reserves a word; an entity whose vanity code it is keeps it.',
     params: ReservedNameParams,
-    replies: { 200: Done },
     handle: (app, { params }) => addReservedName(app, params.word),
   }),
   defineOperation({
@@ -132,7 +124,6 @@ const reservedNameOperations = [
           .then((words) => words.map((id) => ({ id, title: '' }))),
       ),
     params: ReservedNameParams,
-    replies: { 200: Done },
     handle: (app, { params }) => removeReservedName(app, params.word),
   }),
 ];
@@ -146,7 +137,6 @@ export const reviewOperations: readonly AdminOperation[] = [
     method: 'GET',
     path: '/audit',
     summary: 'Lists what operators changed or tried to change, newest first, 50 per page.',
-    params: NoParams,
     query: PageOnlyQuery,
     replies: { 200: AuditList },
     handle: (app, { query }) => showAudit(app, parsePage(query)),

@@ -8,8 +8,6 @@ import { Type } from 'typebox';
 import type { EntityKind } from '../../../engine/ids.ts';
 import { usualBodyLimits } from '../../request/body.ts';
 import { type AnyRoute, type Reply, replyMessage, replyOk } from '../../route.ts';
-import { NoParams } from '../../schema/common.ts';
-import { Done } from '../../schema/operator.ts';
 import {
   CopyBody,
   ImportBody,
@@ -43,7 +41,6 @@ const importLimits = {
   bytesMax: importBytesMax,
   valuesMax: importLinesMax + 10,
 };
-const base = { params: NoParams, replies: { 200: Done } } as const;
 
 const replyCopy = ({ sendCopy }: StoreAccess, parts: 'all' | 'sql'): Reply => {
   if (sendCopy === null) return replyMessage('The stores of this node are servers: copy them with `backup`.');
@@ -52,7 +49,6 @@ const replyCopy = ({ sendCopy }: StoreAccess, parts: 'all' | 'sql'): Reply => {
 
 const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation({
-    ...base,
     command: 'stores owner',
     name: 'showStoresOwner',
     method: 'GET',
@@ -72,7 +68,6 @@ const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
     handle: async (_app, { params }) => replyOk(await access.inspect(params.target_type, params.target_id)),
   }),
   defineOperation({
-    ...base,
     command: 'stores copy',
     name: 'copyStores',
     method: 'POST',
@@ -86,7 +81,6 @@ const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
 
 const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation({
-    ...base,
     command: 'stores import',
     name: 'beginImport',
     method: 'POST',
@@ -96,7 +90,6 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     handle: () => replyMessage('The import begins.'),
   }),
   defineOperation({
-    ...base,
     command: 'stores import-lines',
     name: 'importLines',
     method: 'POST',
@@ -110,7 +103,6 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     handle: async (_app, { body }) => replyOk(await access.importLines(body.lines)),
   }),
   defineOperation({
-    ...base,
     command: 'stores end-import',
     name: 'endImport',
     method: 'POST',

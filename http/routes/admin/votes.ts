@@ -4,8 +4,7 @@
  */
 import { previewReset, previewResetAll, previewVoid } from '../../handlers/operator/previews.ts';
 import { resetAll, resetListing, voidVote } from '../../handlers/operator/votes.ts';
-import { NoParams } from '../../schema/common.ts';
-import { Done, ListingParams, ResetAllBody, ResetBody, VoteParams } from '../../schema/operator.ts';
+import { ListingParams, ResetAllBody, ResetBody, VoteParams } from '../../schema/operator.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
 export const voteOperations: readonly AdminOperation[] = [
@@ -16,7 +15,6 @@ export const voteOperations: readonly AdminOperation[] = [
     path: '/votes/{itag}',
     summary: 'Voids one vote; its user may vote again.',
     params: VoteParams,
-    replies: { 200: Done },
     preview: (app, { params }) => previewVoid(app, params.itag),
     handle: (app, { params }) => voidVote(app, params.itag),
   }),
@@ -28,7 +26,6 @@ export const voteOperations: readonly AdminOperation[] = [
     summary: 'Voids the votes of one listing, except immutable ones; their users may vote again.',
     params: ListingParams,
     body: ResetBody,
-    replies: { 200: Done },
     preview: (app, { params, body }) =>
       previewReset(app, { kind: params.target_type, id: params.target_id }, body),
     handle: (app, { params, body }) =>
@@ -41,9 +38,7 @@ export const voteOperations: readonly AdminOperation[] = [
     path: '/votes/reset-all',
     summary: 'Starts the monthly reset by hand: voids the votes of all listings, except immutable ones.',
     callsOutbound: true,
-    params: NoParams,
     body: ResetAllBody,
-    replies: { 200: Done },
     preview: (app, { body }) => previewResetAll(app, body),
     handle: (app, { body }) => resetAll(app, body),
   }),

@@ -213,7 +213,7 @@ export const findOperation = (argv: readonly string[]): AdminOperation => {
 export const parseCommand = (argv: readonly string[]): ParsedCommand => {
   const operation = findOperation(argv);
   const usage =
-    `Usage: npm run ops -- ${formatUsage(operation)}\n` + `More: npm run ops -- help ${operation.command}`;
+    `Usage: rollcall ops ${formatUsage(operation)}\n` + `More: rollcall ops help ${operation.command}`;
   const parsed = parse(argv.slice(2), operation, usage);
   const names = listParameterNames(operation.route.path);
   const missing = names[parsed.positionals.length];

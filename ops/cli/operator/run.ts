@@ -1,5 +1,5 @@
 /**
- * `npm run ops -- bots approve 123`: sends a request to the private listener of a running node and prints
+ * `rollcall ops bots approve 123`: sends a request to the private listener of a running node and prints
  * the answer.
  *
  * call.ts finds the address and the token. Never opens a store: the node does the work, so that it updates
@@ -113,8 +113,8 @@ export const formatOperationHelp = (args: readonly string[]): string => {
     const lines = operations.map(
       (operation) => `  ${formatShortUsage(operation)}\n      ${operation.route.summary}`,
     );
-    const more = `More: npm run ops -- help ${operations[0]?.command}`;
-    return ['Usage: npm run ops -- COMMAND', '', ...lines, '', more, ''].join('\n');
+    const more = `More: rollcall ops help ${operations[0]?.command}`;
+    return ['Usage: rollcall ops COMMAND', '', ...lines, '', more, ''].join('\n');
   }
   const operation = findOperation(args);
   const options = listOptionFields(operation).map((field) => ({
@@ -129,7 +129,7 @@ export const formatOperationHelp = (args: readonly string[]): string => {
   help.push({ syntax: '--json', description: 'Prints the answer as JSON.' });
   const width = Math.max(...help.map(({ syntax }) => syntax.length));
   const lines = help.map(({ syntax, description }) => `  ${syntax.padEnd(width)}   ${description}`.trimEnd());
-  const usage = `Usage: npm run ops -- ${formatUsage(operation)}`;
+  const usage = `Usage: rollcall ops ${formatUsage(operation)}`;
   return [usage, '', operation.route.summary, '', ...lines, ''].join('\n');
 };
 

@@ -11,8 +11,7 @@ import { findMissing, type Member, type TeamActor } from '../../../engine/rules/
 import type { Permission } from '../../../engine/rules/permissions.ts';
 import { deleteListing } from '../../ledger/adjust.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
-import { createSerializationFailure, retrySerializable } from '../../sql/retry.ts';
+import { createSerializationFailure, runTransaction } from '../../sql/retry.ts';
 import { endSessionsOf } from '../people/sessions.ts';
 import { openListing } from '../shared/listings.ts';
 import { insertMissingPerson } from '../shared/people.ts';
@@ -62,29 +61,19 @@ export type BotCreation = BotOutcome | { readonly kind: 'bot_taken' | 'client_ta
 export type BotTransfer = { readonly kind: 'moved' } | { readonly kind: 'stayed' } | BotRefusal;
 
 /** Every change is ledger when it resolves. */
-export interface BotEdits {
+export const createBotEdits = (sql: Sql) => ({
   /** Creates a pending bot with a vanity code made from its name. */
-  create(bot: NewBot, actor: TeamActor): Promise<BotCreation>;
-  edit(request: BotRequest, change: BotChange): Promise<BotOutcome>;
+  create: (bot: NewBot, actor: TeamActor) =>
+    runTransaction(sql, 'bots.create', (transaction) => createBot(transaction, bot, actor)),
+  edit: (request: BotRequest, change: BotChange) =>
+    runTransaction(sql, 'bots.edit', (transaction) => editBot(transaction, request, change)),
   /** Deletes the bot, its sessions and its vanity code; its votes become void. Its id may be listed again. */
-  remove(request: BotRequest): Promise<BotOutcome>;
+  remove: (request: BotRequest) =>
+    runTransaction(sql, 'bots.remove', (transaction) => deleteBot(transaction, request)),
   /** Gives the bot to a team. Its sessions end; everything else stays. */
-  transfer(request: BotRequest<TeamActor>, teamId: string): Promise<BotTransfer>;
-}
-
-export const createBotEdits = (sql: Sql): BotEdits => {
-  const runTransaction = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
-    asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
-  return {
-    create: (bot, actor) =>
-      runTransaction('bots.create', (transaction) => createBot(transaction, bot, actor)),
-    edit: (request, change) =>
-      runTransaction('bots.edit', (transaction) => editBot(transaction, request, change)),
-    remove: (request) => runTransaction('bots.remove', (transaction) => deleteBot(transaction, request)),
-    transfer: (request, teamId) =>
-      runTransaction('bots.transfer', (transaction) => transferBot(transaction, request, teamId)),
-  };
-};
+  transfer: (request: BotRequest<TeamActor>, teamId: string) =>
+    runTransaction(sql, 'bots.transfer', (transaction) => transferBot(transaction, request, teamId)),
+});
 
 /** Locks the teams that exist, in the order of ids (no deadlock). Resolves to their members. */
 const lockTeams = async (

@@ -10,7 +10,7 @@ import type { EntityKind } from '../../../engine/ids.ts';
 import { deleteListing } from '../../ledger/adjust.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { retrySerializable } from '../../sql/retry.ts';
+import { runTransaction } from '../../sql/retry.ts';
 import { endSessionsOf } from '../people/sessions.ts';
 import { openListing } from '../shared/listings.ts';
 import { giveVanity } from '../shared/vanity.ts';
@@ -41,21 +41,6 @@ export interface ServerFields {
   readonly state: 'public' | 'private' | 'unlisted';
   readonly totalMembers: number;
   readonly onlineMembers: number;
-}
-/** Each change resolves to whether the listing exists; ledger when it resolves. */
-export interface ListingEdits {
-  review(kind: ReviewedKind, id: string, review: Review): Promise<boolean>;
-  setPremium(kind: ReviewedKind, id: string, premium: PremiumPeriod): Promise<boolean>;
-  setVoteBan(kind: EntityKind, id: string, banned: boolean): Promise<boolean>;
-  /** Claims a bot for review; the user id `''` releases the claim. */
-  claim(botId: string, userId: string): Promise<boolean>;
-  /**
-   * Adds a server, or replaces all its fields except the type. `unknown_team` changes nothing. The server's
-   * sessions end if its team changes.
-   */
-  putServer(id: string, fields: ServerFields): Promise<'added' | 'changed' | 'unknown_team'>;
-  /** Deletes the listing, its sessions, vanity code and reminders; its votes become void. */
-  remove(kind: ReviewedKind, id: string): Promise<boolean>;
 }
 
 const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
@@ -124,10 +109,11 @@ const isOneRowChanged = (
   change: () => PromiseLike<readonly unknown[]>,
 ): Promise<boolean> => asStorage(operation, async () => (await change()).length === 1);
 
-export const createListingEdits = (sql: Sql): ListingEdits => ({
-  review: (kind, id, review) =>
+/** Each change resolves to whether the listing exists; ledger when it resolves. */
+export const createListingEdits = (sql: Sql) => ({
+  review: (kind: ReviewedKind, id: string, review: Review) =>
     isOneRowChanged('listings.review', () => (kind === 'bot' ? reviewBot : reviewServer)(sql, id, review)),
-  setPremium: (kind, id, { hours, startAt }) =>
+  setPremium: (kind: ReviewedKind, id: string, { hours, startAt }: PremiumPeriod) =>
     isOneRowChanged(
       'listings.setPremium',
       () => sql`
@@ -135,28 +121,30 @@ export const createListingEdits = (sql: Sql): ListingEdits => ({
           start_premium_period = case when ${hours} > 0 then coalesce(${startAt}::timestamptz, now()) end
         where ${sql(keys[kind])} = ${id} returning 1`,
     ),
-  setVoteBan: (kind, id, banned) =>
+  setVoteBan: (kind: EntityKind, id: string, banned: boolean) =>
     isOneRowChanged(
       'listings.setVoteBan',
       () => sql`
         update ${sql(tables[kind])} set vote_banned = ${banned}, revision = revision + 1
         where ${sql(keys[kind])} = ${id} returning 1`,
     ),
-  claim: (botId, userId) =>
+  /** Claims a bot for review; the user id `''` releases the claim. */
+  claim: (botId: string, userId: string) =>
     isOneRowChanged(
       'listings.claim',
       () => sql`
         update bots set claimed_by = ${userId}, last_claimed = case when ${userId} <> '' then now() end
         where bot_id = ${botId} returning 1`,
     ),
-  putServer: (id, fields) =>
-    asStorage('listings.putServer', () =>
-      retrySerializable(() => sql.begin((transaction) => putServer(transaction, id, fields))),
-    ) as Promise<'added' | 'changed' | 'unknown_team'>,
-  remove: (kind, id) =>
-    asStorage('listings.remove', () =>
-      retrySerializable(() =>
-        sql.begin((transaction) => (kind === 'bot' ? removeBot : removeServer)(transaction, id)),
-      ),
-    ) as Promise<boolean>,
+  /**
+   * Adds a server, or replaces all its fields except the type. `unknown_team` changes nothing. The server's
+   * sessions end if its team changes.
+   */
+  putServer: (id: string, fields: ServerFields) =>
+    runTransaction(sql, 'listings.putServer', (transaction) => putServer(transaction, id, fields)),
+  /** Deletes the listing, its sessions, vanity code and reminders; its votes become void. */
+  remove: (kind: ReviewedKind, id: string) =>
+    runTransaction(sql, 'listings.remove', (transaction) =>
+      (kind === 'bot' ? removeBot : removeServer)(transaction, id),
+    ),
 });

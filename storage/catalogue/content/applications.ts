@@ -19,7 +19,7 @@ import {
 import { includesPermission, type Permission } from '../../../engine/rules/permissions.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { retrySerializable } from '../../sql/retry.ts';
+import { runTransaction } from '../../sql/retry.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 import { findAccess } from '../shared/permissions.ts';
@@ -35,6 +35,10 @@ export interface PositionRow {
   readonly cooldown_hours: number;
 }
 export type AppState = 'pending' | 'approved' | 'denied';
+export interface AppVerdict {
+  readonly state: 'approved' | 'denied';
+  readonly feedback: string;
+}
 export interface AppRow {
   readonly app_id: string;
   readonly user_id: string;
@@ -65,25 +69,17 @@ export type AppOutcome =
   | { readonly kind: 'not_eligible'; readonly lacking: Readonly<Record<string, string>> }
   | { readonly kind: 'wait'; readonly waitMs: number };
 
-export interface Applications {
+export const createApplications = (sql: Sql, snapshots: Snapshots) => ({
   /** All positions, also hidden and closed ones, in the operator's order; from a snapshot like any list. */
-  listPositions(): Promise<{ readonly rows: readonly PositionRow[] }>;
-  /** The user's newest applications, at most 200. */
-  listOfUser(userId: string): Promise<readonly AppRow[]>;
-  /** Ledger when it resolves to `sent`; any other outcome changes nothing. */
-  send(request: AppRequest): Promise<AppOutcome>;
-}
-
-export const createApplications = (sql: Sql, snapshots: Snapshots): Applications => ({
   listPositions: () =>
     snapshots.get('positions', () =>
       asStorage('applications.positions', async () => ({ rows: await listPositions(sql) })),
     ),
-  listOfUser: (userId) => asStorage('applications.ofUser', () => readAppsOf(sql, userId)),
-  send: (request) =>
-    asStorage('applications.send', () =>
-      retrySerializable(() => sql.begin((transaction) => send(transaction, request)) as Promise<AppOutcome>),
-    ),
+  /** The user's newest applications, at most 200. */
+  listOfUser: (userId: string) => asStorage('applications.ofUser', () => readAppsOf(sql, userId)),
+  /** Ledger when it resolves to `sent`; any other outcome changes nothing. */
+  send: (request: AppRequest) =>
+    runTransaction(sql, 'applications.send', (transaction) => send(transaction, request)),
 });
 
 const positionsMax = 200;
@@ -221,7 +217,7 @@ export const listApplications = (
 export const reviewApplication = (
   sql: Queryable,
   id: string,
-  verdict: { readonly state: 'approved' | 'denied'; readonly feedback: string },
+  verdict: AppVerdict,
 ): Promise<'done' | 'not_found' | 'already_reviewed'> =>
   asStorage('applications.review', async () => {
     const rows = await sql`

@@ -35,17 +35,12 @@ export interface PostFields {
   readonly draft: boolean;
 }
 
-export interface Blog {
+export const createBlog = (sql: Sql, snapshots: Snapshots) => ({
   /** Published posts, newest first. The same object while the snapshot lasts. */
-  listPosts(): Promise<{ readonly rows: readonly PostRow[] }>;
-  /** Finds a published post; `null` when there is none. */
-  findPost(slug: string): Promise<FullPostRow | null>;
-}
-
-export const createBlog = (sql: Sql, snapshots: Snapshots): Blog => ({
   listPosts: () =>
     snapshots.get('blog', () => asStorage('blog.posts', async () => ({ rows: await readPosts(sql) }))),
-  findPost: (slug) => asStorage('blog.post', () => readPost(sql, slug)),
+  /** Finds a published post; `null` when there is none. */
+  findPost: (slug: string) => asStorage('blog.post', () => readPost(sql, slug)),
 });
 
 const postsListedMax = 500;

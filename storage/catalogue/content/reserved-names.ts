@@ -5,24 +5,17 @@
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 
-export interface ReservedNames {
-  listAll(): Promise<readonly string[]>;
-  /** Reserves a name; ledger when it resolves. `there`: it was reserved; `full`: there are 10,000 names. */
-  add(name: string): Promise<'added' | 'there' | 'full'>;
-  /** Releases a name; ledger when it resolves. Resolves to whether it was reserved. */
-  remove(name: string): Promise<boolean>;
-}
-
 const namesMax = 10_000;
 
-export const createReservedNames = (sql: Sql): ReservedNames => ({
+export const createReservedNames = (sql: Sql) => ({
   listAll: () =>
     asStorage('words.all', async () => {
       const rows = await sql<{ word: string }[]>`
         select word from reserved_words order by word limit ${namesMax}`;
       return rows.map(({ word }) => word);
     }),
-  add: (name) =>
+  /** Reserves a name; ledger when it resolves. `there`: it was reserved; `full`: there are 10,000 names. */
+  add: (name: string) =>
     asStorage('words.add', async () => {
       const rows = await sql`
         insert into reserved_words (word) select ${name}
@@ -32,7 +25,8 @@ export const createReservedNames = (sql: Sql): ReservedNames => ({
       const existing = await sql`select from reserved_words where word = ${name}`;
       return existing.length === 1 ? 'there' : 'full';
     }),
-  remove: (name) =>
+  /** Releases a name; ledger when it resolves. Resolves to whether it was reserved. */
+  remove: (name: string) =>
     asStorage('words.remove', async () => {
       const rows = await sql`delete from reserved_words where word = ${name} returning word`;
       return rows.length === 1;

@@ -72,17 +72,11 @@ export interface ShopList<Row> {
   readonly rows: readonly Row[];
 }
 /** All lists are in the order of creation, and from snapshots. */
-export interface Shop {
-  listBenefits(): Promise<ShopList<BenefitRow>>;
-  listItems(): Promise<ShopList<ItemRow>>;
-  /** Coupons that are public, usable and not expired. */
-  listPublicCoupons(): Promise<ShopList<CouponRow>>;
-}
-
-export const createShop = (sql: Sql, snapshots: Snapshots): Shop => ({
+export const createShop = (sql: Sql, snapshots: Snapshots) => ({
   listBenefits: () =>
     snapshots.get('shop benefits', () => asStorage('shop.benefits', () => readBenefits(sql))),
   listItems: () => snapshots.get('shop items', () => asStorage('shop.items', () => readItems(sql))),
+  /** Coupons that are public, usable and not expired. */
   listPublicCoupons: () =>
     snapshots.get('shop coupons', () => asStorage('shop.coupons', () => readCoupons(sql))),
 });

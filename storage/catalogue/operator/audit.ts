@@ -7,7 +7,7 @@
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { type ListPage, readPage } from './pages.ts';
+import { readPage } from './pages.ts';
 
 export interface AuditRequest {
   /** The name of the operator; `''` in records of versions that did not store it. */
@@ -26,16 +26,9 @@ export interface AuditEntry extends AuditRequest {
   readonly ended_at: Date | null;
 }
 
-export interface Audit {
+export const createAudit = (sql: Sql) => ({
   /** Writes the entry; ledger when it resolves. Resolves to its id. */
-  begin(request: AuditRequest): Promise<number>;
-  end(id: number, outcome: string): Promise<void>;
-  /** Newest first; pages count from 1. */
-  page(page: number): Promise<ListPage<AuditEntry>>;
-}
-
-export const createAudit = (sql: Sql): Audit => ({
-  begin: ({ operator, operation, target, details }) =>
+  begin: ({ operator, operation, target, details }: AuditRequest) =>
     asStorage('audit.begin', async () => {
       const [row] = await sql<{ id: number }[]>`
         insert into audit (operator, operation, target, details)
@@ -43,15 +36,16 @@ export const createAudit = (sql: Sql): Audit => ({
         returning id`;
       return (row as { id: number }).id;
     }),
-  end: (id, outcome) =>
+  end: (id: number, outcome: string) =>
     asStorage('audit.end', async () => {
       await sql`update audit set outcome = ${outcome}, ended_at = now() where id = ${id}`;
     }),
-  page: (page) =>
+  /** Newest first; pages count from 1. */
+  page: (page: number) =>
     asStorage('audit.page', () => {
       const select = sql`
         select id, asked_at, operator, operation, target, details, outcome, ended_at from audit
         order by id desc`;
-      return readPage(sql, { select, table: 'audit' }, page);
+      return readPage<AuditEntry>(sql, { select, table: 'audit' }, page);
     }),
 });

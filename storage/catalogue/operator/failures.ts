@@ -6,7 +6,7 @@
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { type ListPage, readPage } from './pages.ts';
+import { readPage } from './pages.ts';
 
 export interface RunRow {
   readonly name: string;
@@ -30,24 +30,19 @@ export interface DeadLetter {
 }
 
 /** Both lists are newest first; pages count from 1. */
-export interface Failures {
-  listRuns(page: number): Promise<ListPage<RunRow>>;
-  listDeadLetters(page: number): Promise<ListPage<DeadLetter>>;
-}
-
-export const createFailures = (sql: Sql): Failures => ({
-  listRuns: (page) =>
+export const createFailures = (sql: Sql) => ({
+  listRuns: (page: number) =>
     asStorage('troubles.runs', () => {
       const select = sql`
         select name, due_at, node, attempts, started_at, finished_at, error from job_runs
         order by due_at desc, name`;
-      return readPage(sql, { select, table: 'job_runs' }, page);
+      return readPage<RunRow>(sql, { select, table: 'job_runs' }, page);
     }),
-  listDeadLetters: (page) =>
+  listDeadLetters: (page: number) =>
     asStorage('troubles.deadLetters', () => {
       const select = sql`
         select id, created_at, newest_at, refusals, source, reason, body from dead_letters
         order by newest_at desc, id desc`;
-      return readPage(sql, { select, table: 'dead_letters' }, page);
+      return readPage<DeadLetter>(sql, { select, table: 'dead_letters' }, page);
     }),
 });

@@ -6,122 +6,63 @@
  * update caches, sessions and the engine after a change.
  */
 import type { EntityKind, Incarnation } from '../../../engine/ids.ts';
-import { resetVotes, type VoidOutcome, type VoteReset, voidVote } from '../../ledger/adjust.ts';
+import { resetVotes, type VoteReset, voidVote } from '../../ledger/adjust.ts';
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { createListingEdits, type ListingEdits } from '../bots/listing-edits.ts';
+import { createListingEdits } from '../bots/listing-edits.ts';
 import {
-  type AppRow,
   type AppState,
+  type AppVerdict,
   deletePosition,
   listApplications,
   listPositions,
   type PositionFields,
-  type PositionRow,
   reviewApplication,
   upsertPosition,
 } from '../content/applications.ts';
-import { deletePost, listAllPosts, type PostFields, type PostRow, upsertPost } from '../content/blog.ts';
-import { createReservedNames, type ReservedNames } from '../content/reserved-names.ts';
+import { deletePost, listAllPosts, type PostFields, upsertPost } from '../content/blog.ts';
+import { createReservedNames } from '../content/reserved-names.ts';
 import {
   type BenefitFields,
-  type BenefitRow,
   type CouponFields,
-  type CouponRow,
   deleteBenefit,
   deleteCoupon,
   deleteItem,
   type ItemFields,
-  type ItemRow,
   listBenefits,
   listCoupons,
   listItems,
-  type ShopOutcome,
   upsertBenefit,
   upsertCoupon,
   upsertItem,
 } from '../content/shop.ts';
-import { createPeopleEdits, type PeopleEdits } from '../people/people-edits.ts';
+import { createPeopleEdits } from '../people/people-edits.ts';
 import { deleteTier, type TierRow, upsertTier } from '../votes/credits.ts';
-import { type Audit, createAudit } from './audit.ts';
-import { createDirectoryLists, type DirectoryLists } from './directory-lists.ts';
-import { createFailures, type Failures } from './failures.ts';
-import { createPreviews, type Previews } from './previews.ts';
+import { createAudit } from './audit.ts';
+import { createDirectoryLists } from './directory-lists.ts';
+import { createFailures } from './failures.ts';
+import { createPreviews } from './previews.ts';
 
-/** Every change is ledger when it resolves. */
-export interface OperatorCatalogue {
-  readonly audit: Audit;
-  readonly people: PeopleEdits;
-  readonly listings: ListingEdits;
-  readonly reservedNames: ReservedNames;
-  readonly failures: Failures;
-  readonly lists: DirectoryLists;
-  readonly previews: Previews;
-  readonly votes: {
-    /** The caller flushes before, and delivers the adjustment afterwards. */
-    voidOne(itag: string): Promise<VoidOutcome>;
-    /** Resolves to the number of listings changed, or -1 when this same reset was made before. */
-    reset(reset: VoteReset): Promise<number>;
-    /** The incarnation of a listing; `null` when there is none. */
-    incarnationOf(kind: EntityKind, id: string): Promise<Incarnation | null>;
-  };
-  readonly tiers: {
-    /** False when the limit on tiers is reached. */
-    put(tier: Omit<TierRow, 'created_at'>): Promise<boolean>;
-    remove(id: string): Promise<boolean>;
-  };
-  readonly shop: {
-    putBenefit(fields: BenefitFields): Promise<ShopOutcome>;
-    putItem(fields: ItemFields): Promise<ShopOutcome>;
-    putCoupon(fields: CouponFields): Promise<ShopOutcome>;
-    removeBenefit(id: string): Promise<ShopOutcome>;
-    removeItem(id: string): Promise<ShopOutcome>;
-    removeCoupon(id: string): Promise<ShopOutcome>;
-    benefits(): Promise<readonly BenefitRow[]>;
-    items(): Promise<readonly ItemRow[]>;
-    /** All coupons, also those that are not public. */
-    coupons(): Promise<readonly CouponRow[]>;
-  };
-  readonly blog: {
-    /** All posts, also drafts. */
-    posts(): Promise<readonly PostRow[]>;
-    put(post: PostFields): Promise<void>;
-    remove(slug: string): Promise<boolean>;
-  };
-  readonly positions: {
-    /** All positions, also hidden ones. */
-    listAll(): Promise<readonly PositionRow[]>;
-    put(fields: PositionFields): ReturnType<typeof upsertPosition>;
-    remove(id: string): Promise<boolean>;
-  };
-  readonly applications: {
-    page(
-      state: AppState,
-      page: number,
-    ): Promise<{ readonly count: number; readonly rows: readonly AppRow[] }>;
-    review(
-      id: string,
-      verdict: { readonly state: 'approved' | 'denied'; readonly feedback: string },
-    ): ReturnType<typeof reviewApplication>;
-  };
-}
-
-const createShopCatalogue = (sql: Sql): OperatorCatalogue['shop'] => ({
-  putBenefit: (fields) => asStorage('shop.putBenefit', () => upsertBenefit(sql, fields, null)),
-  putItem: (fields) => asStorage('shop.putItem', () => upsertItem(sql, fields, null)),
-  putCoupon: (fields) => asStorage('shop.putCoupon', () => upsertCoupon(sql, fields, null)),
-  removeBenefit: (id) => asStorage('shop.removeBenefit', () => deleteBenefit(sql, id)),
-  removeItem: (id) => asStorage('shop.removeItem', () => deleteItem(sql, id)),
-  removeCoupon: (id) => asStorage('shop.removeCoupon', () => deleteCoupon(sql, id)),
+const createShopCatalogue = (sql: Sql) => ({
+  putBenefit: (fields: BenefitFields) => asStorage('shop.putBenefit', () => upsertBenefit(sql, fields, null)),
+  putItem: (fields: ItemFields) => asStorage('shop.putItem', () => upsertItem(sql, fields, null)),
+  putCoupon: (fields: CouponFields) => asStorage('shop.putCoupon', () => upsertCoupon(sql, fields, null)),
+  removeBenefit: (id: string) => asStorage('shop.removeBenefit', () => deleteBenefit(sql, id)),
+  removeItem: (id: string) => asStorage('shop.removeItem', () => deleteItem(sql, id)),
+  removeCoupon: (id: string) => asStorage('shop.removeCoupon', () => deleteCoupon(sql, id)),
   benefits: () => asStorage('shop.benefits', () => listBenefits(sql)),
   items: () => asStorage('shop.items', () => listItems(sql)),
+  /** All coupons, also those that are not public. */
   coupons: () => asStorage('shop.coupons', () => listCoupons(sql)),
 });
 
-const createVotesCatalogue = (sql: Sql): OperatorCatalogue['votes'] => ({
-  voidOne: (itag) => voidVote(sql, itag, 'operator'),
-  reset: (reset) => resetVotes(sql, reset),
-  incarnationOf: (kind, id) =>
+const createVotesCatalogue = (sql: Sql) => ({
+  /** The caller flushes before, and delivers the adjustment afterwards. */
+  voidOne: (itag: string) => voidVote(sql, itag, 'operator'),
+  /** Resolves to the number of listings changed, or -1 when this same reset was made before. */
+  reset: (reset: VoteReset) => resetVotes(sql, reset),
+  /** The incarnation of a listing; `null` when there is none. */
+  incarnationOf: (kind: EntityKind, id: string) =>
     asStorage('votes.incarnationOf', async () => {
       const [row] = await sql<{ incarnation: Incarnation }[]>`
         select incarnation from totals where kind = ${kind} and entity_id = ${id}`;
@@ -129,7 +70,8 @@ const createVotesCatalogue = (sql: Sql): OperatorCatalogue['votes'] => ({
     }),
 });
 
-export const createOperatorCatalogue = (sql: Sql): OperatorCatalogue => ({
+/** Every change is ledger when it resolves. */
+export const createOperatorCatalogue = (sql: Sql) => ({
   audit: createAudit(sql),
   people: createPeopleEdits(sql),
   listings: createListingEdits(sql),
@@ -139,22 +81,27 @@ export const createOperatorCatalogue = (sql: Sql): OperatorCatalogue => ({
   previews: createPreviews(sql),
   votes: createVotesCatalogue(sql),
   tiers: {
-    put: (tier) => asStorage('tiers.put', () => upsertTier(sql, tier)),
-    remove: (id) => asStorage('tiers.remove', () => deleteTier(sql, id)),
+    /** False when the limit on tiers is reached. */
+    put: (tier: Omit<TierRow, 'created_at'>) => asStorage('tiers.put', () => upsertTier(sql, tier)),
+    remove: (id: string) => asStorage('tiers.remove', () => deleteTier(sql, id)),
   },
   shop: createShopCatalogue(sql),
   blog: {
+    /** All posts, also drafts. */
     posts: () => asStorage('blog.all', () => listAllPosts(sql)),
-    put: (post) => upsertPost(sql, post),
-    remove: (slug) => deletePost(sql, slug),
+    put: (post: PostFields) => upsertPost(sql, post),
+    remove: (slug: string) => deletePost(sql, slug),
   },
   positions: {
+    /** All positions, also hidden ones. */
     listAll: () => asStorage('applications.allPositions', () => listPositions(sql)),
-    put: (fields) => upsertPosition(sql, fields),
-    remove: (id) => deletePosition(sql, id),
+    put: (fields: PositionFields) => upsertPosition(sql, fields),
+    remove: (id: string) => deletePosition(sql, id),
   },
   applications: {
-    page: (state, page) => listApplications(sql, state, page),
-    review: (id, verdict) => reviewApplication(sql, id, verdict),
+    page: (state: AppState, page: number) => listApplications(sql, state, page),
+    review: (id: string, verdict: AppVerdict) => reviewApplication(sql, id, verdict),
   },
 });
+
+export type OperatorCatalogue = ReturnType<typeof createOperatorCatalogue>;

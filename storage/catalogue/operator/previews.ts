@@ -27,15 +27,6 @@ export interface VoteSummary {
   readonly created_at: Date;
 }
 
-/** Each resolves to `null` when there is no such thing. */
-export interface Previews {
-  findListing(kind: EntityKind, id: string): Promise<ListingSummary | null>;
-  findUser(id: string): Promise<UserSummary | null>;
-  findVote(itag: string): Promise<VoteSummary | null>;
-  /** The listings that have votes, and their votes. */
-  countAllVotes(): Promise<{ readonly listings: number; readonly votes: number }>;
-}
-
 const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
 const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
 
@@ -47,8 +38,9 @@ const buildName = (sql: Queryable, kind: EntityKind) =>
 const buildTokens = (sql: Queryable, kind: string, id: string) => sql`
   (select count(*) from sessions where target_type = ${kind} and target_id = ${id} and expiry > now())`;
 
-export const createPreviews = (sql: Sql): Previews => ({
-  findListing: (kind, id) =>
+/** Each resolves to `null` when there is no such thing. */
+export const createPreviews = (sql: Sql) => ({
+  findListing: (kind: EntityKind, id: string) =>
     asStorage('previews.listing', async () => {
       const [row] = await sql<ListingSummary[]>`
         select ${buildName(sql, kind)} as name, upvotes + downvotes as votes,
@@ -57,18 +49,19 @@ export const createPreviews = (sql: Sql): Previews => ({
         where listing.${sql(keys[kind])} = ${id}`;
       return row ?? null;
     }),
-  findUser: (id) =>
+  findUser: (id: string) =>
     asStorage('previews.user', async () => {
       const [row] = await sql<UserSummary[]>`
         select username, ${buildTokens(sql, 'user', id)} as tokens from users where id = ${id}`;
       return row ?? null;
     }),
-  findVote: (itag) =>
+  findVote: (itag: string) =>
     asStorage('previews.vote', async () => {
       const [row] = await sql<VoteSummary[]>`
         select target_type, target_id, author, upvote, void, created_at from votes where itag = ${itag}`;
       return row ?? null;
     }),
+  /** The listings that have votes, and their votes. */
   countAllVotes: () =>
     asStorage('previews.allVotes', async () => {
       const [row] = await sql<{ listings: number; votes: number }[]>`

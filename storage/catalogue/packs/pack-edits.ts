@@ -7,8 +7,7 @@
  */
 import { deleteListing } from '../../ledger/adjust.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
-import { retrySerializable } from '../../sql/retry.ts';
+import { runTransaction } from '../../sql/retry.ts';
 import { lockOwner, openListing } from '../shared/listings.ts';
 
 export interface PackFields {
@@ -31,27 +30,18 @@ export type PackOutcome =
   | { readonly kind: 'unknown'; readonly bots: readonly string[]; readonly servers: readonly string[] };
 
 /** Every change is ledger when it resolves. */
-export interface PackEdits {
+export const createPackEdits = (sql: Sql) => ({
   /** The user must own fewer than `ownedMax` packs. */
-  create(request: PackRequest, fields: PackFields, ownedMax: number): Promise<PackOutcome>;
-  edit(request: PackRequest, change: PackChange): Promise<PackOutcome>;
+  create: (request: PackRequest, fields: PackFields, ownedMax: number) =>
+    runTransaction(sql, 'packs.create', (transaction) =>
+      createPack(transaction, { ...request, ownedMax }, fields),
+    ),
+  edit: (request: PackRequest, change: PackChange) =>
+    runTransaction(sql, 'packs.edit', (transaction) => editPack(transaction, request, change)),
   /** Deletes the pack; its votes become void. The url may be used again for another pack. */
-  remove(request: PackRequest): Promise<PackOutcome>;
-}
-
-export const createPackEdits = (sql: Sql): PackEdits => {
-  const runTransaction = (operation: string, task: (transaction: Transaction) => Promise<PackOutcome>) =>
-    asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<PackOutcome>;
-  return {
-    create: (request, fields, ownedMax) =>
-      runTransaction('packs.create', (transaction) =>
-        createPack(transaction, { ...request, ownedMax }, fields),
-      ),
-    edit: (request, change) =>
-      runTransaction('packs.edit', (transaction) => editPack(transaction, request, change)),
-    remove: (request) => runTransaction('packs.remove', (transaction) => removePack(transaction, request)),
-  };
-};
+  remove: (request: PackRequest) =>
+    runTransaction(sql, 'packs.remove', (transaction) => removePack(transaction, request)),
+});
 
 interface PackMembers {
   readonly bots: readonly string[];

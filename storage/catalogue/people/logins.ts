@@ -26,19 +26,14 @@ export interface SignIn {
 }
 export type SignInOutcome = 'signed_in' | 'banned' | 'not_banned';
 
-export interface Logins {
+export const createLogins = (sql: Sql) => ({
   /** Marks a code or state as used; ledger when it resolves. False when it was used before. */
-  claim(kind: LoginUse, hash: Buffer): Promise<boolean>;
+  claim: (kind: LoginUse, hash: Buffer) => asStorage('logins.claim', () => claim(sql, kind, hash)),
   /** Makes a code or state usable again after a failed login. */
-  release(kind: LoginUse, hash: Buffer): Promise<void>;
+  release: (kind: LoginUse, hash: Buffer) => asStorage('logins.release', () => release(sql, kind, hash)),
   /** Writes user and session, unless the ban rule refuses; ledger when it resolves. */
-  signIn(request: SignIn): Promise<SignInOutcome>;
-}
-
-export const createLogins = (sql: Sql): Logins => ({
-  claim: (kind, hash) => asStorage('logins.claim', () => claim(sql, kind, hash)),
-  release: (kind, hash) => asStorage('logins.release', () => release(sql, kind, hash)),
-  signIn: (request) => asStorage('logins.signIn', () => retrySerializable(() => signIn(sql, request))),
+  signIn: (request: SignIn) =>
+    asStorage('logins.signIn', () => retrySerializable(() => signIn(sql, request))),
 });
 
 const claim = async (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<boolean> => {

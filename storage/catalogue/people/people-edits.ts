@@ -30,15 +30,6 @@ export interface UserChange {
 }
 export type BanKind = 'banned' | 'vote_banned';
 
-export interface PeopleEdits {
-  find(id: string): Promise<UserRow | null>;
-  /** Creates or changes a user. Ledger when it resolves. */
-  put(id: string, change: UserChange): Promise<void>;
-  /**
-   * Sets or lifts a ban. The ban `banned` ends the team tokens that the user minted. Ledger when it resolves.
-   */
-  setBan(id: string, ban: BanKind, value: boolean): Promise<BanOutcome>;
-}
 export interface BanOutcome {
   /** The id was unknown before: a ban has created the user, the end of a ban has changed nothing. */
   readonly stranger: boolean;
@@ -49,13 +40,14 @@ export interface BanOutcome {
 const buildUserColumns = (sql: Queryable) =>
   sql`id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at`;
 
-export const createPeopleEdits = (sql: Sql): PeopleEdits => ({
-  find: (id) =>
+export const createPeopleEdits = (sql: Sql) => ({
+  find: (id: string) =>
     asStorage('people.find', async () => {
       const [row] = await sql<UserRow[]>`select ${buildUserColumns(sql)} from users where id = ${id}`;
       return row ?? null;
     }),
-  put: (id, change) =>
+  /** Creates or changes a user. Ledger when it resolves. */
+  put: (id: string, change: UserChange) =>
     asStorage('people.put', () =>
       sql.begin(async (transaction) => {
         await insertMissingPerson(transaction, id);
@@ -67,7 +59,10 @@ export const createPeopleEdits = (sql: Sql): PeopleEdits => ({
           where id = ${id}`;
       }),
     ).then(() => {}),
-  setBan: (id, ban, value) =>
+  /**
+   * Sets or lifts a ban. The ban `banned` ends the team tokens that the user minted. Ledger when it resolves.
+   */
+  setBan: (id: string, ban: BanKind, value: boolean) =>
     asStorage('people.setBan', () =>
       sql.begin(async (transaction) => {
         const created = value && (await insertMissingPerson(transaction, id));

@@ -11,8 +11,7 @@ import { findMissing, type Member, type TeamActor } from '../../../engine/rules/
 import type { Permission } from '../../../engine/rules/permissions.ts';
 import { deleteListing } from '../../ledger/adjust.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
-import { retrySerializable } from '../../sql/retry.ts';
+import { runTransaction } from '../../sql/retry.ts';
 import { endSessionsOf } from '../people/sessions.ts';
 import { lockOwner, openListing } from '../shared/listings.ts';
 import type { LinkRow } from '../shared/profiles.ts';
@@ -37,26 +36,18 @@ export type TeamRefusal =
 export type TeamOutcome = { readonly kind: 'done' } | TeamRefusal;
 
 /** Edits teams. Each promise resolves when SQL has committed the change (*ledger*). */
-export interface TeamEdits {
+export const createTeamEdits = (sql: Sql) => ({
   /** The user becomes owner, data holder and mentionable. They must own fewer than `ownedMax` teams. */
-  create(userId: string, fields: TeamFields, ownedMax: number): Promise<TeamCreation>;
-  edit(teamId: string, actor: TeamActor, change: TeamChange): Promise<TeamOutcome>;
+  create: (userId: string, fields: TeamFields, ownedMax: number) =>
+    runTransaction(sql, 'teams.create', (transaction) =>
+      createTeam(transaction, { userId, ownedMax }, fields),
+    ),
+  edit: (teamId: string, actor: TeamActor, change: TeamChange) =>
+    runTransaction(sql, 'teams.edit', (transaction) => editTeam(transaction, { teamId, actor }, change)),
   /** Deletes the team, its members, sessions and vanity code; its votes become void. It must own nothing. */
-  remove(teamId: string, actor: TeamActor): Promise<TeamOutcome>;
-}
-
-export const createTeamEdits = (sql: Sql): TeamEdits => {
-  const runTransaction = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
-    asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
-  return {
-    create: (userId, fields, ownedMax) =>
-      runTransaction('teams.create', (transaction) => createTeam(transaction, { userId, ownedMax }, fields)),
-    edit: (teamId, actor, change) =>
-      runTransaction('teams.edit', (transaction) => editTeam(transaction, { teamId, actor }, change)),
-    remove: (teamId, actor) =>
-      runTransaction('teams.remove', (transaction) => removeTeam(transaction, teamId, actor)),
-  };
-};
+  remove: (teamId: string, actor: TeamActor) =>
+    runTransaction(sql, 'teams.remove', (transaction) => removeTeam(transaction, teamId, actor)),
+});
 
 interface LockedMember extends Member {
   readonly mentionable: boolean;

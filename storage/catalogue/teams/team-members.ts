@@ -18,8 +18,7 @@ import {
 } from '../../../engine/rules/members.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
-import { retrySerializable } from '../../sql/retry.ts';
+import { runTransaction } from '../../sql/retry.ts';
 import { endExcessSessions } from '../people/sessions.ts';
 import { lockTeam } from './team-edits.ts';
 
@@ -48,24 +47,14 @@ export interface MemberAddition {
 }
 
 /** Every change is ledger when it resolves. */
-export interface TeamMembers {
-  add(request: MembershipRequest, added: MemberAddition): Promise<MemberOutcome>;
-  edit(request: MembershipRequest, change: MemberChange): Promise<EditOutcome>;
-  remove(request: MembershipRequest): Promise<RemovalOutcome>;
-}
-
-export const createTeamMembers = (sql: Sql): TeamMembers => {
-  const runTransaction = <Result>(operation: string, task: (transaction: Transaction) => Promise<Result>) =>
-    asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
-  return {
-    add: (request, added) =>
-      runTransaction('members.add', (transaction) => addMember(transaction, request, added)),
-    edit: (request, change) =>
-      runTransaction('members.edit', (transaction) => editMember(transaction, request, change)),
-    remove: (request) =>
-      runTransaction('members.remove', (transaction) => removeMember(transaction, request)),
-  };
-};
+export const createTeamMembers = (sql: Sql) => ({
+  add: (request: MembershipRequest, added: MemberAddition) =>
+    runTransaction(sql, 'members.add', (transaction) => addMember(transaction, request, added)),
+  edit: (request: MembershipRequest, change: MemberChange) =>
+    runTransaction(sql, 'members.edit', (transaction) => editMember(transaction, request, change)),
+  remove: (request: MembershipRequest) =>
+    runTransaction(sql, 'members.remove', (transaction) => removeMember(transaction, request)),
+});
 
 const addMember = async (
   transaction: Transaction,

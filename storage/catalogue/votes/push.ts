@@ -55,34 +55,29 @@ export interface TakeRequest {
   readonly limit: number;
 }
 
-export interface PushOutbox {
-  list(userId: string): Promise<readonly SubscriptionRow[]>;
+export const createPushOutbox = (sql: Sql) => ({
+  list: (userId: string) => asStorage('push.list', () => listSubscriptions(sql, userId)),
   /** Stores a subscription; ledger when it resolves. False when the user already has `max` others. */
-  subscribe(subscription: NewSubscription, max: number): Promise<boolean>;
+  subscribe: (subscription: NewSubscription, max: number) =>
+    asStorage('push.subscribe', () => subscribe(sql, subscription, max)),
   /** Deletes a subscription and its messages. False when this user has none with this id. */
-  unsubscribe(userId: string, id: string): Promise<boolean>;
+  unsubscribe: (userId: string, id: string) =>
+    asStorage('push.unsubscribe', () => unsubscribe(sql, userId, id)),
   /** Deletes a subscription that the push service no longer knows. */
-  drop(id: string): Promise<void>;
+  drop: (id: string) => asStorage('push.drop', () => drop(sql, id)),
   /** Leases due messages, longest overdue first. No other node receives them before the lease ends. */
-  take(request: TakeRequest): Promise<readonly PushMessage[]>;
+  take: (request: TakeRequest) => asStorage('push.take', () => take(sql, request)),
   /** Deletes a delivered message and records the time on its reminder. */
-  recordDelivery(message: PushMessage, nowMs: number): Promise<void>;
+  recordDelivery: (message: PushMessage, nowMs: number) =>
+    asStorage('push.delivered', () => recordDelivery(sql, message, nowMs)),
   /** Deletes a message that will not be sent again. */
-  abandon(message: PushMessage): Promise<void>;
+  abandon: (message: PushMessage) => asStorage('push.abandon', () => abandon(sql, message)),
   /** Delays this message until then, and other messages to the same browser at least as long. */
-  postpone(message: PushMessage, untilMs: number): Promise<void>;
-}
-
-export const createPushOutbox = (sql: Sql): PushOutbox => ({
-  list: (userId) => asStorage('push.list', () => listSubscriptions(sql, userId)),
-  subscribe: (subscription, max) => asStorage('push.subscribe', () => subscribe(sql, subscription, max)),
-  unsubscribe: (userId, id) => asStorage('push.unsubscribe', () => unsubscribe(sql, userId, id)),
-  drop: (id) => asStorage('push.drop', () => drop(sql, id)),
-  take: (request) => asStorage('push.take', () => take(sql, request)),
-  recordDelivery: (message, nowMs) => asStorage('push.delivered', () => recordDelivery(sql, message, nowMs)),
-  abandon: (message) => asStorage('push.abandon', () => abandon(sql, message)),
-  postpone: (message, untilMs) => asStorage('push.postpone', () => postpone(sql, message, untilMs)),
+  postpone: (message: PushMessage, untilMs: number) =>
+    asStorage('push.postpone', () => postpone(sql, message, untilMs)),
 });
+
+export type PushOutbox = ReturnType<typeof createPushOutbox>;
 
 const listSubscriptions = (sql: Queryable, userId: string) => sql<SubscriptionRow[]>`
   select id, endpoint, browser_info, created_at from push_subscriptions

@@ -12,15 +12,12 @@ import { computeValueCents } from '../../../engine/rules/credits.ts';
 import { lockListing, writeAdjustment } from '../../ledger/adjustments.ts';
 import { locks } from '../../ledger/locks.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
-import { retrySerializable } from '../../sql/retry.ts';
+import { runTransaction } from '../../sql/retry.ts';
 import { buildCycleStart, listTiers, type RedeemOutcome, type RedeemRequest, toTierRule } from './credits.ts';
 
 /** Redeems votes; ledger when it resolves. `engine.deliver` applies it to the hot store. */
 export const redeemVotes = (sql: Sql, request: RedeemRequest): Promise<RedeemOutcome> =>
-  asStorage('ledger.redeemVotes', () =>
-    retrySerializable(() => sql.begin((transaction) => redeem(transaction, request))),
-  ) as Promise<RedeemOutcome>;
+  runTransaction(sql, 'ledger.redeemVotes', (transaction) => redeem(transaction, request));
 
 const redeem = async (transaction: Transaction, request: RedeemRequest): Promise<RedeemOutcome> => {
   const { ref, kind, votes } = request;

@@ -59,33 +59,29 @@ export type ReminderUpdate =
   | { readonly kind: 'over'; readonly nowMs: number }
   | { readonly kind: 'idle' };
 
-export interface Reminders {
-  list(userId: string): Promise<readonly ReminderRow[]>;
+export const createReminders = (sql: Sql) => ({
+  list: (userId: string) => asStorage('reminders.list', () => listReminders(sql, userId)),
   /** Creates a reminder; ledger when it resolves. An existing one is not changed. */
-  set(key: ReminderKey, start: ReminderStart): Promise<ReminderOutcome>;
+  set: (key: ReminderKey, start: ReminderStart) =>
+    asStorage('reminders.set', () => setReminder(sql, key, start)),
   /** Deletes a reminder; ledger when it resolves. False when there is none. */
-  remove(key: ReminderKey): Promise<boolean>;
+  remove: (key: ReminderKey) => asStorage('reminders.remove', () => removeReminder(sql, key)),
   /**
    * Makes all reminders of this listing due. Call after the engine has received an edit that may shorten
    * waits.
    */
-  markDue(kind: EntityKind, id: string): Promise<void>;
+  markDue: (kind: EntityKind, id: string) =>
+    asStorage('reminders.lookAgain', () => markDueByEdit(sql, { kind, id })),
   /** Lists due reminders, longest overdue first. */
-  listDue(nowMs: number, limit: number): Promise<readonly DueReminder[]>;
+  listDue: (nowMs: number, limit: number) => asStorage('reminders.due', () => selectDue(sql, nowMs, limit)),
   /**
    * Records the result of a check, with its messages. False when the reminder has changed since it was read.
    */
-  recordCheck(due: DueReminder, verdict: ReminderUpdate): Promise<boolean>;
-}
-
-export const createReminders = (sql: Sql): Reminders => ({
-  list: (userId) => asStorage('reminders.list', () => listReminders(sql, userId)),
-  set: (key, start) => asStorage('reminders.set', () => setReminder(sql, key, start)),
-  remove: (key) => asStorage('reminders.remove', () => removeReminder(sql, key)),
-  markDue: (kind, id) => asStorage('reminders.lookAgain', () => markDueByEdit(sql, { kind, id })),
-  listDue: (nowMs, limit) => asStorage('reminders.due', () => selectDue(sql, nowMs, limit)),
-  recordCheck: (due, verdict) => asStorage('reminders.settle', () => updateReminder(sql, due, verdict)),
+  recordCheck: (due: DueReminder, verdict: ReminderUpdate) =>
+    asStorage('reminders.settle', () => updateReminder(sql, due, verdict)),
 });
+
+export type Reminders = ReturnType<typeof createReminders>;
 
 /** Builds a join that adds the name and picture of the listing of a `totals` row of any kind. */
 export const buildListingNames = (sql: Queryable) => sql`

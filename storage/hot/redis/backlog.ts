@@ -171,7 +171,7 @@ const groupByShard = (receipt: FlushReceipt): Map<Shard, FlushedShard> => {
   return receipts;
 };
 
-/** Packs the receipt of a shard for `settled`, in parts no larger than a step. */
+/** Packs a shard's receipt for the function `settled` of the library, in parts of at most `stepEntries`. */
 const packFlushed = (
   shard: Shard,
   { entities, itags }: FlushedShard,

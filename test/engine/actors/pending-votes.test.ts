@@ -36,16 +36,6 @@ const createWaitingVote = (): WaitingVote => {
   return vote;
 };
 
-test('when the first vote is accepted, those behind it are refused with the wait it leaves', () => {
-  const pending = createPending();
-  const votes = [createWaitingVote(), createWaitingVote()];
-  for (const vote of votes) addWaiter(pending, vote);
-
-  releaseWaiters(pending, { kind: 'voted', count: 1 }, 5_000);
-
-  for (const vote of votes) assert.equal(vote.outcome, { kind: 'refused', reason: 'wait', waitMs: 5_000 });
-});
-
 test('when the first vote is refused, those behind it are refused for the same reason', () => {
   for (const reason of ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'] as const) {
     const pending = createPending();
@@ -56,27 +46,6 @@ test('when the first vote is refused, those behind it are refused for the same r
 
     assert.equal(vote.outcome, { kind: 'refused', reason, waitMs: 7 });
   }
-});
-
-test('when the outcome of the first is unknown, those behind it were certainly not counted', () => {
-  const pending = createPending();
-  const vote = createWaitingVote();
-  addWaiter(pending, vote);
-
-  failWaiters(pending, { outcome: 'unknown', code: 'deadline_passed' });
-
-  assert.equal(vote.failure, { outcome: 'not_applied', code: 'deadline_passed' });
-});
-
-test('no vote waits behind one whose outcome is unknown', () => {
-  const pending = createPending();
-  failWaiters(pending, { outcome: 'unknown', code: 'deadline_passed' });
-  const vote = createWaitingVote();
-
-  addWaiter(pending, vote);
-
-  assert.is(vote.failure?.outcome, 'not_applied');
-  assert.is(pending.waiters.length, 0);
 });
 
 test('the votes behind one are bounded', () => {

@@ -1,11 +1,9 @@
 /**
  * Whole engines on the same model stores, in virtual time: for tests of what nodes see of others' writes.
  */
-import { createEngine } from '../../../engine/create.ts';
 import type { Engine, EntityView } from '../../../engine/engine.ts';
 import type { HotStore } from '../../../engine/ports.ts';
-import { rules } from '../../sim/plan.ts';
-import { createKit, type Kit } from '../kit.ts';
+import { createEngineOn, createKit, type Kit } from '../kit.ts';
 
 export interface World extends Kit {
   readonly polled: number[];
@@ -29,21 +27,12 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
       return kit.hot.readVersions(shards);
     },
   };
-  let ids = 0;
   const start = async (name: string): Promise<Engine> => {
-    const engine = createEngine({
+    const engine = createEngineOn(kit, {
       hot: options.hot?.(counted) ?? counted,
-      ledger: kit.ledger.port,
-      clock: kit.clock,
-      meters: kit.meters,
       producer: name,
-      rules: () => rules,
-      visitorSecret: new Uint8Array(32),
-      newId: () => `${name}-${++ids}`,
-      flushIntervalMs: 1_000,
       actorsMax: 1_000,
       shared: options.shared ?? true,
-      reflush: false,
     });
     await kit.until(engine.start());
     return engine;

@@ -212,6 +212,23 @@ test('a reply about an entity that is not being activated is not kept', async ()
   assert.is((await registry.getOrActivate('bot', 'a')).readState().version, 1);
 });
 
+test('a load that began before others changed the shard shows no less than the discarded actor', async () => {
+  const { registry } = world;
+  const { address, shard } = (await registry.getOrActivate('bot', 'a')).ref;
+  let answer: (activated: ActivatedEntity) => void = () => {};
+  world.find = () => new Promise((resolve) => (answer = resolve));
+  registry.markStale(address, 2);
+  const early = registry.getOrActivate('bot', 'a');
+  registry.findAt(address)?.adopt(1, foundAt('a', 8).state);
+  registry.discardShard(shard, new Set());
+  const late = registry.getOrActivate('bot', 'a');
+  answer(foundAt('a', 3));
+
+  assert.is((await late).readState().version, 8);
+  assert.is(await early, await late);
+  assert.is(registry.countActors(), 0, 'the next reader loads it');
+});
+
 test('a listing that the store dropped meanwhile is activated again', async () => {
   const answers: ((activated: ActivatedEntity | null) => void)[] = [];
   world.find = () => new Promise((resolve) => answers.push(resolve));

@@ -3,8 +3,20 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Item } from '../../../engine/entity/items.ts';
+import type { ModelShard } from '../../model/hot-model.ts';
 import { rules } from '../../sim/plan.ts';
-import { botRef, clickOn, initOf, recordedTurn, refusal, silence, stateIn } from '../kit.ts';
+import {
+  botRef,
+  clickOn,
+  epochMs,
+  initOf,
+  type KitOptions,
+  recordedTurn,
+  refusal,
+  silence,
+  stateIn,
+} from '../kit.ts';
 import { createWorld, failCommits, ref, withBot } from './output-gate-kit.ts';
 
 const test = suite('output gate: losses');
@@ -96,6 +108,43 @@ test('a batch of unknown outcome that meets a gap fails as unknown, and is never
 
   assert.is(turn.failure?.outcome, 'unknown');
   assert.is(stateIn(world.hot, ref)?.clicks, 0);
+});
+
+const voteAt = (atMs: number): Item => ({
+  kind: 'vote',
+  target: ref,
+  user: 'ann',
+  upvote: true,
+  atMs: epochMs + atMs,
+  itags: [`${atMs} a`, `${atMs} b`],
+});
+
+/** The reply to a vote and a click is lost, and so is their effect. They are resent after `meanwhile`. */
+const sendAgainAfter = async (options: KitOptions, meanwhile: (shard: ModelShard) => void) => {
+  const world = await withBot(options);
+  const shard = world.hot.shards[ref.shard] as ModelShard;
+  const before = structuredClone(shard);
+  failCommits(world, [silence()], true);
+  const turns = [voteAt(2), clickOn(ref)].map((item) => world.submit(recordedTurn(item)));
+  await world.pass(5);
+  Object.assign(shard, before);
+  meanwhile(shard);
+  const batch = { shard: ref.shard, producer: 'other node', sequence: 1, items: [voteAt(1)] };
+  await world.hot.commit([batch], rules);
+  await world.pass(50);
+  return turns.map(({ decided, failure }) => failure?.outcome ?? decided?.decision.kind);
+};
+
+test('after a loss, a batch sent again is answered only where it counts', async () => {
+  assert.equal(await sendAgainAfter({ mayLoseTail: true }, () => {}), ['unknown', 'applied']);
+  const renewed = (shard: ModelShard): void => {
+    shard.generation += 1;
+  };
+  assert.equal(await sendAgainAfter({}, renewed), ['unknown', 'applied']);
+});
+
+test('in a store that loses nothing, every decision about a batch sent again is an answer', async () => {
+  assert.equal(await sendAgainAfter({}, () => {}), ['refused', 'applied']);
 });
 
 test('a version that fell is a loss: the shard gets a new generation', async () => {

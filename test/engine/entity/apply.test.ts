@@ -272,6 +272,14 @@ test('a lost item counts again, unless the SQL row of the listing already includ
   assert.is(run({ kind: 'invite', target }, fromRow(8)).slot?.base?.version, 8);
 });
 
+test('the visitor of a lost click that the SQL row includes is stored again, and not counted', () => {
+  const click = { kind: 'click', target, visitor: '1', lostAt } as const;
+  const { slot, effects } = run(click, fromRow(8, { clicks: 1, uniqueClicks: 1 }));
+
+  assert.equal([slot?.state?.clicks, slot?.state?.uniqueClicks], [1, 1]);
+  assert.equal(effects, [{ kind: 'visitor', visitor: '1' }]);
+});
+
 test('a lost vote that the SQL row includes gets its records back and is not added', () => {
   const { decision, slot, effects } = run({ ...vote, lostAt }, fromRow(8, { upvotes: 3 }));
 

@@ -21,14 +21,6 @@ const fields = fc.record(
   { requiredKeys: [] },
 );
 
-test('a post replaces exactly the fields it contains, also with zero and empty values', () => {
-  const before = { ...emptyTotals, clicks: 4, servers: '10', users: '11', shardList: '1,2' };
-
-  const after = mergeStats(before, { users: '0', shardList: '' }, 99);
-
-  assert.equal(after, { ...before, users: '0', shardList: '', lastStatsPostMs: 99 });
-});
-
 test('for any posts, each field is the last one posted', () => {
   fc.assert(
     fc.property(fc.array(fields), (posts) => {

@@ -11,33 +11,16 @@ import {
 } from '../../../engine/flush/generations.ts';
 import { shardCount, toShard } from '../../../engine/ids.ts';
 import type { Ledger } from '../../../engine/ports.ts';
-import { calm, ledgerOverWire } from '../../sim/faults.ts';
-import { createKit, type Kit, publishAll } from '../kit.ts';
+import { ledgerOverWire } from '../../sim/faults.ts';
+import { createKit, type Kit, publishAll, wireOf } from '../kit.ts';
 
 const test = suite('generations');
-
-const ledgerOf = ({ driver, clock, ledger }: Kit): Ledger =>
-  ledgerOverWire(
-    {
-      driver,
-      clock,
-      profile: () => ({ ...calm, delayMaxMs: 0 }),
-      name: 'node',
-      counts: new Map(),
-      inFlight: { count: 0 },
-      life: () => 0,
-      bug: (error) => {
-        throw error;
-      },
-    },
-    ledger.port,
-  );
 
 const world = async (hotGeneration: number, ledgerGeneration: number): Promise<Kit & { sql: Ledger }> => {
   const kit = await createKit({ published: false });
   if (hotGeneration > 0) await publishAll(kit.hot, hotGeneration);
   kit.ledger.generations.fill(ledgerGeneration);
-  return { ...kit, sql: ledgerOf(kit) };
+  return { ...kit, sql: ledgerOverWire(wireOf(kit), kit.ledger.port) };
 };
 const generationsOf = (kit: Kit): number[] => [...new Set(kit.hot.shards.map((shard) => shard.generation))];
 

@@ -247,13 +247,45 @@ const load = (state: State, connections: number): Load => {
 
 /* ----------------------------------------------------------------- judge */
 
-const lookEverywhere = async (state: State): Promise<void> => {
+/** Looks at every bot at every node; returns these sights, which are the newest of the log. */
+const lookEverywhere = async (state: State): Promise<readonly Sight[]> => {
+  const before = state.log.sights.length;
   for (const { node, life, alive } of state.lives) {
     if (!alive) continue;
     state.log.life = life;
     const parts = { ...state, url: node.url };
     await Promise.all(state.directory.bots.map((bot) => look(parts, bot)));
   }
+  return state.log.sights.slice(before);
+};
+
+/** Whether all sights show what the hot store has now. */
+const areNewest = async ({ stores }: State, sights: readonly Sight[]): Promise<boolean> => {
+  const replies = await stores.hot.load(sights.map(({ bot }) => ({ kind: 'bot', id: bot })));
+  return sights.every(({ post, clicks }, index) => {
+    const reply = replies[index];
+    if (reply?.outcome !== 'found') return true;
+    return Number(reply.state.servers) === post && reply.state.clicks === clicks;
+  });
+};
+
+/**
+ * Looks until every node shows what the hot store has, for `staleMs` at most. The last looks are judged as if
+ * they came so much later: then nothing older may be shown.
+ */
+const lookAtRest = async (state: State): Promise<void> => {
+  const endMs = nowMs() + staleMs;
+  let sights = await lookEverywhere(state);
+  while (!(await areNewest(state, sights)) && nowMs() < endMs) {
+    await sleep(100);
+    sights = await lookEverywhere(state);
+  }
+  const later = sights.map((sight) => ({
+    ...sight,
+    callMs: sight.callMs + staleMs,
+    returnMs: sight.returnMs + staleMs,
+  }));
+  state.log.sights.splice(-sights.length, sights.length, ...later);
 };
 
 /** Resolves when nothing waits for SQL any more. */
@@ -267,8 +299,7 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   const { rounds = 1, wrong = [], mayLose = false, forgets = false } = options;
   const { log, stores, directory } = state;
   await untilFlushed(stores);
-  await sleep(staleMs + 500);
-  await lookEverywhere(state);
+  await lookAtRest(state);
   const merged = (await options.merged?.()) ?? 0;
   const stops = await Promise.all(state.lives.filter(({ alive }) => alive).map(({ node }) => stopWell(node)));
   for (const { life } of state.lives) log.endedMs[life] ??= nowMs();

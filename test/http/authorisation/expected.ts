@@ -69,6 +69,17 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listUserVotes: open,
   listVoters: open,
   readVoteLog: open,
+
+  listWebhooks: { kinds: all, needs: 'view_webhooks' },
+  createWebhook: { kinds: all, needs: 'manage_webhooks' },
+  editWebhook: { kinds: all, needs: 'manage_webhooks' },
+  deleteWebhook: { kinds: all, needs: 'manage_webhooks' },
+  replaceWebhookSecret: { kinds: all, needs: 'manage_webhooks' },
+  testWebhook: { kinds: all, needs: 'manage_webhooks' },
+  listWebhookDeliveries: { kinds: all, needs: 'view_webhook_logs' },
+  clearWebhookDeliveries: { kinds: all, needs: 'delete_webhook_logs' },
+  replayWebhook: { kinds: all, needs: 'manage_webhooks' },
+
   listCreditTiers: open,
   getCreditOverview: open,
   getCredits: open,

@@ -44,6 +44,7 @@ const valueFor = (
     case 'file':
       return 'votes.svg';
     case 'session_id':
+    case 'webhook_id':
       return '00000000-0000-7000-8000-000000000000';
     case 'id':
       if (route.path.startsWith('/users/{uid}/packs')) return people.pack;

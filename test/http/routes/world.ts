@@ -12,20 +12,22 @@ import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { CommitRules } from '../../../engine/entity/items.ts';
-import type { Clock } from '../../../engine/ports.ts';
+import type { Clock, Ledger } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
-import { createSessionCache } from '../../../http/auth/sessions.ts';
+import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
 import { createBadgeCache } from '../../../http/handlers/badge-cache.ts';
-import { createVoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
+import { createVoteLogWaiters, type VoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
+import type { WebhookSenderOptions } from '../../../http/outbound/webhooks/send.ts';
 import type { App, FacadeSettings, Reply } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
+import { openWebhooks, type Webhooks } from '../../../ops/webhooks.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
@@ -71,7 +73,11 @@ const rules: CommitRules = {
   visitorsMax: 1_000,
 };
 const silent = (): void => {};
-const { engine: engineMeters, directory: meters } = createMetrics([], {
+const {
+  engine: engineMeters,
+  directory: meters,
+  webhooks: webhookMeters,
+} = createMetrics([], {
   version: '1.2.3',
   commit: 'unknown',
 });
@@ -98,6 +104,8 @@ export interface TokenFields {
 export interface WorldOptions {
   /** If absent, messages may go to any address, including loopback. */
   readonly push?: Partial<PushOptions>;
+  /** The client that sends webhooks; it may send to any address, including loopback. */
+  readonly webhooks?: Partial<WebhookSenderOptions>;
   /** If absent, there is no login. */
   readonly login?: Login;
   /** If absent, no bot is looked up. */
@@ -116,6 +124,7 @@ export interface World {
   readonly catalogue: Catalogue;
   readonly clock: TestClock;
   readonly push: PushClient;
+  readonly webhooks: Webhooks;
   /** The app of the routes, for a second listener. */
   readonly app: App;
   /** Mints a session in SQL and returns its token. */
@@ -131,6 +140,7 @@ interface Parts {
   readonly catalogue: Catalogue;
   readonly clock: TestClock;
   readonly push: PushClient;
+  readonly webhooks: Webhooks;
   readonly app: App;
   readonly facade: Facade;
   readonly closeStores: () => Promise<void>;
@@ -144,7 +154,60 @@ const settings: FacadeSettings = {
   packsPerUserMax: 100,
   remindersPerUserMax: 5,
   pushSubscriptionsPerUserMax: 3,
+  webhooks: 'on',
+  webhooksPerEntityMax: 3,
+  webhookAddresses: 'any',
 };
+
+/** Tests send nothing to the internet. */
+const noSending = { resolve: async () => ['127.0.0.1'] };
+
+const openWebhooksOn = (
+  sql: Sql,
+  parts: { readonly clock: TestClock; readonly sending: Partial<WebhookSenderOptions> },
+): Promise<Webhooks> =>
+  openWebhooks(
+    { ...parts, sql, shared: false, meters: webhookMeters, windows: rules.windows, log: silent },
+    {
+      webhooks: 'on',
+      webhookAddresses: 'any',
+      webhookTimeoutSeconds: 5,
+      webhookDisableDays: 5,
+      secretsKey: '',
+    },
+  );
+
+interface Flushing {
+  readonly sql: Sql;
+  readonly voteLogWaiters: VoteLogWaiters;
+  readonly webhooks: Webhooks;
+}
+const createFlushedLedger = ({ sql, voteLogWaiters, webhooks }: Flushing): Ledger =>
+  createLedger(sql, {
+    onVotes: ({ incarnations, deliveries }) => {
+      voteLogWaiters.wake(incarnations);
+      if (deliveries > 0) webhooks.wake();
+    },
+  });
+
+const createFacadeOf = (app: App, sessions: SessionCache, options: WorldOptions): Facade =>
+  createFacade({
+    app,
+    routes: options.routes ?? routes,
+    sessions,
+    permissions: app.catalogue,
+    meters: { recordAnswer: silent },
+    logger: options.logger ?? {
+      ...silentLogger,
+      error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
+    },
+    limits: {
+      ...defaultLimits,
+      auth_test: { requests: 1_000, seconds: 1, burst: 1_000 },
+      webhook_edit: { requests: 1_000, seconds: 1, burst: 1_000 },
+    },
+    trustedProxies: options.trustedProxies ?? ['127.0.0.1'],
+  });
 
 const openParts = async (options: WorldOptions): Promise<Parts> => {
   const folder = makeFolder('rollcall-routes-');
@@ -152,9 +215,11 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const embedded = await openMigratedSql(join(folder, 'sql'));
   const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });
   const catalogue = createCatalogue(embedded.sql, { snapshotAgeMaxMs: 1 });
+  const webhooks = await openWebhooksOn(embedded.sql, { clock, sending: options.webhooks ?? noSending });
+  const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
   const engine = createEngine({
     hot,
-    ledger: createLedger(embedded.sql),
+    ledger: createFlushedLedger({ sql: embedded.sql, voteLogWaiters, webhooks }),
     clock,
     meters: engineMeters,
     producer: `test-${randomUUID()}`,
@@ -180,28 +245,24 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   });
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
-  const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
   const badges = createBadgeCache<Reply>(300);
-  const app: App = { ...parts, meters, voteLogWaiters, badges, settings, listNodes: () => [] };
-  const facade = createFacade({
-    app,
-    routes: options.routes ?? routes,
-    sessions,
-    permissions: catalogue,
-    meters: { recordAnswer: silent },
-    logger: options.logger ?? {
-      ...silentLogger,
-      error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
-    },
-    limits: { ...defaultLimits, auth_test: { requests: 1_000, seconds: 1, burst: 1_000 } },
-    trustedProxies: options.trustedProxies ?? ['127.0.0.1'],
-  });
+  const app: App = {
+    ...parts,
+    meters,
+    voteLogWaiters,
+    webhooks: webhooks.access,
+    badges,
+    settings,
+    listNodes: () => [],
+  };
+  const facade = createFacadeOf(app, sessions, options);
   const closeStores = async (): Promise<void> => {
     await hot.close();
     await embedded.close();
   };
-  return { folder, sql: embedded.sql, engine, catalogue, clock, push, app, facade, closeStores };
+  const { sql } = embedded;
+  return { folder, sql, engine, catalogue, clock, push, webhooks, app, facade, closeStores };
 };
 
 const mint = async (
@@ -242,7 +303,7 @@ const ask = async (url: string, method: string, options: AskOptions): Promise<As
 export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
   const parts = await openParts(options);
   const port = await parts.facade.listen('127.0.0.1', 0);
-  const { sql, engine, catalogue, clock, push, app } = parts;
+  const { sql, engine, catalogue, clock, push, webhooks, app } = parts;
   const isPublished = options.routes === undefined;
   return {
     port,
@@ -251,6 +312,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     catalogue,
     clock,
     push,
+    webhooks,
     app,
     token: (kind, id, fields = {}) => mint(parts, { kind, id }, fields),
     ask: async (method, path, options = {}) => {
@@ -261,6 +323,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     },
     close: async () => {
       await parts.facade.drain(1_000);
+      await webhooks.close(1_000);
       await engine.drain(clock.monotonicMs() + 2_000);
       await parts.closeStores();
       rmSync(parts.folder, { recursive: true, force: true });

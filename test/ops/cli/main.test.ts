@@ -1,5 +1,5 @@
 /**
- * `npm run ops`: valid and invalid arguments, exit codes, and the commands on real stores.
+ * The operator's commands: valid and invalid arguments, exit codes, and the commands on real stores.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { bot, linesOf, platformId, user, vote } from '../../storage/import/store
 import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 
-const test = suite('npm run ops');
+const test = suite('operator commands');
 const folder = makeFolder('rollcall-ops-');
 test.after(() => stores.close());
 
@@ -65,7 +65,7 @@ for (const line of ['help', '--help', '-h']) {
     const { code, out, err } = await run(line);
 
     assert.equal([code, err], [0, '']);
-    assert.match(out, /^Usage: npm run ops -- COMMAND/);
+    assert.match(out, /^Usage: rollcall ops COMMAND/);
   });
 }
 
@@ -74,7 +74,7 @@ for (const line of ['help import', 'import --help', 'import FILE --help']) {
     const { code, out } = await run(line);
 
     assert.is(code, 0);
-    assert.match(out, /^Usage: npm run ops -- import FILE.*--skip-bad {3}write bad lines/s);
+    assert.match(out, /^Usage: rollcall ops import FILE.*--skip-bad {3}write bad lines/s);
   });
 }
 
@@ -85,12 +85,12 @@ for (const [line, expected] of [
     'destroy',
     /no command "destroy"\. The commands are import, .*backup, restore, reflush, help; for a running node:/,
   ],
-  ['import', /Usage: npm run ops -- import FILE/],
-  ['import one two', /Usage: npm run ops -- import FILE/],
+  ['import', /Usage: rollcall ops import FILE/],
+  ['import one two', /Usage: rollcall ops import FILE/],
   ['inspect robot 1', /KIND must be one of bot, server, team, pack, not "robot"/],
-  ['inspect bot', /Usage: npm run ops -- inspect KIND ID/],
-  ['export file --skip-bad', /Usage: npm run ops -- export/],
-  ['import file --fast', /Unknown option '--fast'\. See: npm run ops -- help/],
+  ['inspect bot', /Usage: rollcall ops inspect KIND ID/],
+  ['export file --skip-bad', /Usage: rollcall ops export/],
+  ['import file --fast', /Unknown option '--fast'\. See: rollcall ops help/],
 ] as const) {
   test(`"${line}" is refused: exit code 2, no store opened`, async () => {
     const { code, out, err, opened } = await run(line);

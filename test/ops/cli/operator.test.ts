@@ -142,7 +142,7 @@ test('invalid arguments are not sent: exit code 2 and the usage', async () => {
   for (const [line, expected] of [
     [
       'bots approve',
-      /^ID is missing\.\nUsage: npm run ops -- bots approve ID \[options\]\nMore: .* help bots approve/,
+      /^ID is missing\.\nUsage: rollcall ops bots approve ID \[options\]\nMore: .* help bots approve/,
     ],
     ['bots approve 1 2', /^"2" is one argument too many\.\nUsage/],
     ['bots approve 1 --fast', /Unknown option '--fast'.*\nUsage/],
@@ -270,7 +270,7 @@ test('help lists the commands of a group, and the options of a command', () => {
     /^ {2}bots approve ID\n {6}Approves the listing: it is shown in lists and can receive votes\.$/m,
   );
   const help = formatOperationHelp(['bots', 'premium']);
-  assert.match(help, /^Usage: npm run ops -- bots premium ID --hours N \[options\]$/m);
+  assert.match(help, /^Usage: rollcall ops bots premium ID --hours N \[options\]$/m);
   assert.match(help, /^ {2}ID +Id of a bot\.$/m);
   assert.match(help, /^ {2}--hours N +Required\. Number of hours; 0 ends premium\.$/m);
   for (const line of help.split('\n')) assert.ok(line.length <= 120, line);

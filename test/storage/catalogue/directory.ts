@@ -5,6 +5,7 @@
  * The rows are written by plain statements, not by the product's import, so that the tests cover the
  * catalogue alone.
  */
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import {
   computeShard,
@@ -13,6 +14,7 @@ import {
   type EntityRef,
   toAddress,
 } from '../../../engine/ids.ts';
+import type { NewSession } from '../../../storage/catalogue/people/sessions.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
@@ -201,6 +203,19 @@ export const addPack = async (sql: Sql, url: string, fields: PackFields = {}): P
   await sql`insert into packs ${sql(row)}`;
   return ref;
 };
+
+/** A session to insert: of the API, for ten minutes, without limits, minted by Robin. */
+export const newSession = (fields: Partial<NewSession> & Pick<NewSession, 'target'>): NewSession => ({
+  id: randomUUID(),
+  type: 'api',
+  name: 'x',
+  permLimits: [],
+  tokenHash: randomBytes(32),
+  lastsSeconds: 600,
+  mintedBy: 'robin',
+  mintedWith: null,
+  ...fields,
+});
 
 export interface VoteFields {
   readonly author: string;

@@ -2,7 +2,6 @@
  * Which sessions end, or are refused, when a right to them ends: on the embedded SQL and on a Postgres
  * server.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { MemberChange, TeamActor } from '../../../engine/rules/members.ts';
@@ -19,6 +18,7 @@ import {
   addTeam,
   addUser,
   type Directory,
+  newSession,
   openDirectory,
 } from './directory.ts';
 
@@ -80,17 +80,8 @@ const openTeam = async (store: string) => {
     permLimits: readonly string[],
     by: { readonly user: string } | { readonly session: Minted } = { user: 'wren' },
   ): Promise<Minted> => {
-    const session = {
-      id: randomUUID(),
-      target,
-      type: 'api',
-      name: 'x',
-      permLimits,
-      tokenHash: randomBytes(32),
-      lastsSeconds: 600,
-      mintedBy: 'user' in by ? by.user : '',
-      mintedWith: 'user' in by ? null : by.session.id,
-    } as const;
+    const minter = 'user' in by ? { mintedBy: by.user } : { mintedBy: '', mintedWith: by.session.id };
+    const session = newSession({ target, permLimits, ...minter });
     const outcome = await catalogue.sessions.insert(session, 100);
     return { id: session.id, tokenHash: session.tokenHash, outcome };
   };

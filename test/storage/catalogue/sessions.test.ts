@@ -6,26 +6,25 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import type { NewSession } from '../../../storage/catalogue/people/sessions.ts';
-import { addBot, addMember, addPack, addServer, addTeam, addUser, openDirectory, uuid } from './directory.ts';
+import {
+  addBot,
+  addMember,
+  addPack,
+  addServer,
+  addTeam,
+  addUser,
+  newSession,
+  openDirectory,
+  uuid,
+} from './directory.ts';
 
 const test = suite('catalogue sessions');
 let minted = 0;
 
 const computeHash = (text: string): Buffer => createHash('sha256').update(text).digest();
-const session = (fields: Partial<NewSession> & Pick<NewSession, 'target'>): NewSession => {
-  minted++;
-  return {
-    id: uuid(minted),
-    type: 'api',
-    name: `session ${minted}`,
-    permLimits: ['edit_bots'],
-    tokenHash: computeHash(`token ${minted}`),
-    lastsSeconds: 60,
-    mintedBy: 'robin',
-    mintedWith: null,
-    ...fields,
-  };
-};
+/** Later ones have larger ids, as lists show them in this order. */
+const session = (fields: Parameters<typeof newSession>[0]): NewSession =>
+  newSession({ id: uuid(++minted), permLimits: ['edit_bots'], lastsSeconds: 60, ...fields });
 
 const directory = await openDirectory();
 const { sql } = directory;

@@ -258,6 +258,9 @@ test('Redis decides about lost items as the engine does', async () => {
     assert.is((await store.countBacklog()).votes, 2);
     assert.equal([(await asked())?.outcome, (await asked())?.lastSequence], ['duplicate', 2]);
     assert.is((await send({ ...post('7', atMs - 40), lostAt: fresh }))?.servers, '7');
+    assert.is((await send({ ...click('4'), lostAt: held }))?.clicks, 2);
+    const seen = await send(click('1'), click('4'), click('5'));
+    assert.equal([seen?.clicks, seen?.uniqueClicks], [5, 3], 'the row has counted 1 and 4');
     assert.not(store.mayLoseTail);
   } finally {
     await store.close();

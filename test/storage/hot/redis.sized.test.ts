@@ -142,11 +142,14 @@ test('a node of another version may write: then all heads are read', async () =>
   assert.is(await readHead(), 1);
   const redis = new Redis(server?.url ?? '');
   // Earlier libraries change shards without a trace in `moved`.
-  await redis.hset(`w${worlds}:{s${bot.shard}}:e`, '!g', '2');
+  const setGeneration = (generation: string) => redis.hset(`w${worlds}:{s${bot.shard}}:e`, '!g', generation);
+  await setGeneration('2');
   assert.is(await readHead(), 1, 'nothing moved');
   await (store as RedisHotStore).libraries.dropOthers(new Set(['0123456789ab']));
 
   assert.is(await readHead(), 2);
+  await setGeneration('3');
+  assert.is(await readHead(), 3);
   redis.disconnect();
   await store.close();
 });

@@ -1,16 +1,16 @@
 /**
  * The catalogue of a fleet: an edit or a lost membership on one node takes effect on the other.
  */
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatToken } from '../../../engine/rules/token.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import type { SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
+import type { NewSession, SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
 import { shareCatalogue } from '../../../storage/nodes/shared-catalogue.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
-import { addBot, addMember, addServer, addTeam, addUser } from '../catalogue/directory.ts';
+import { addBot, addMember, addServer, addTeam, addUser, newSession } from '../catalogue/directory.ts';
 import { type Node, openNode, openSessionSql } from './world.ts';
 
 const test = suite('catalogue of a fleet');
@@ -59,60 +59,12 @@ test('what was cached while messages may have been missed is read again', async 
   assert.is.not(await other.bots.find('bot1'), before);
 });
 
-test('tokens that a member minted for the team end on every node when the member is removed', async () => {
-  const team = { kind: 'team', id: 'team1' } as const;
-  const token = formatToken(team, randomBytes(32));
-  const tokenHash = createHash('sha256').update(token).digest();
-  const fields = { type: 'api', name: 'x', permLimits: ['edit_bots'], lastsSeconds: 600 } as const;
-  const minted = { ...fields, id: randomUUID(), target: team, tokenHash, mintedBy: 'wren', mintedWith: null };
-  assert.is(await one.sessions.insert(minted, 10), 'created');
-  const { cache } = nodes[1];
-  await until('it is kept', async () => {
-    await cache.find(token);
-    return !(cache.find(token) instanceof Promise);
-  });
-
-  const removal = await one.teams.members.remove({
-    teamId: 'team1',
-    userId: 'wren',
-    actor: { kind: 'user', id: 'robin', limits: [] },
-  });
-
-  assert.is(removal.kind, 'removed', JSON.stringify(removal));
-  await until('it is dead', async () => (await cache.find(token)) === null, 1_000);
-});
-
-test('tokens of a bot end on every node when it is transferred or deleted', async () => {
-  const { sql } = directory;
-  await addTeam(sql, 'team2');
-  await addMember(sql, 'team2', { user: 'robin', permissions: ['owner'] });
-  await addBot(sql, 'given');
-  const request = { botId: 'given', actor: { kind: 'user', id: 'robin', limits: [] } } as const;
-  const { cache } = nodes[1];
-  for (const end of [() => one.bots.edits.transfer(request, 'team2'), () => one.bots.edits.remove(request)]) {
-    const token = formatToken({ kind: 'bot', id: 'given' }, randomBytes(32));
-    const tokenHash = createHash('sha256').update(token).digest();
-    const target = { kind: 'bot', id: 'given' } as const;
-    const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;
-    const minted = { ...fields, id: randomUUID(), target, tokenHash, mintedBy: 'robin', mintedWith: null };
-    assert.is(await one.sessions.insert(minted, 10), 'created');
-    await until('it is kept', async () => {
-      await cache.find(token);
-      return !(cache.find(token) instanceof Promise);
-    });
-
-    assert.ok(['moved', 'done'].includes((await end()).kind));
-    await until('it is dead', async () => (await cache.find(token)) === null, 1_000);
-  }
-});
-
-/** A session of wren's that the other node has in its own cache. */
-const known = async (target: SessionTarget, permLimits: readonly string[]) => {
+/** Mints a session that the other node then has in its own cache. Returns how that node finds it. */
+const known = async (target: SessionTarget, fields: Partial<NewSession> = {}) => {
   const token = formatToken(target, randomBytes(32));
   const tokenHash = createHash('sha256').update(token).digest();
-  const fields = { type: 'api', name: 'x', permLimits, lastsSeconds: 600 } as const;
-  const minted = { ...fields, id: randomUUID(), target, tokenHash, mintedBy: 'wren', mintedWith: null };
-  assert.is(await one.sessions.insert(minted, 10), 'created');
+  const session = newSession({ target, tokenHash, mintedBy: 'wren', ...fields });
+  assert.is(await one.sessions.insert(session, 10), 'created');
   const { cache } = nodes[1];
   await until('it is kept', async () => {
     await cache.find(token);
@@ -121,12 +73,39 @@ const known = async (target: SessionTarget, permLimits: readonly string[]) => {
   return () => cache.find(token);
 };
 
+test('tokens that a member minted for the team end on every node when the member is removed', async () => {
+  const ofTeam = await known({ kind: 'team', id: 'team1' }, { permLimits: ['edit_bots'] });
+
+  const removal = await one.teams.members.remove({
+    teamId: 'team1',
+    userId: 'wren',
+    actor: { kind: 'user', id: 'robin', limits: [] },
+  });
+
+  assert.is(removal.kind, 'removed', JSON.stringify(removal));
+  await until('it is dead', async () => (await ofTeam()) === null, 1_000);
+});
+
+test('tokens of a bot end on every node when it is transferred or deleted', async () => {
+  const { sql } = directory;
+  await addTeam(sql, 'team2');
+  await addMember(sql, 'team2', { user: 'robin', permissions: ['owner'] });
+  await addBot(sql, 'given');
+  const request = { botId: 'given', actor: { kind: 'user', id: 'robin', limits: [] } } as const;
+  for (const end of [() => one.bots.edits.transfer(request, 'team2'), () => one.bots.edits.remove(request)]) {
+    const ofBot = await known({ kind: 'bot', id: 'given' }, { mintedBy: 'robin' });
+
+    assert.ok(['moved', 'done'].includes((await end()).kind));
+    await until('it is dead', async () => (await ofBot()) === null, 1_000);
+  }
+});
+
 test('tokens that a member minted end on every node when the member loses their permissions', async () => {
   const { sql } = directory;
   await addTeam(sql, 'team3');
   for (const user of ['robin', 'wren']) await addMember(sql, 'team3', { user, permissions: ['owner'] });
   const target = { kind: 'team', id: 'team3' } as const;
-  const [unlimited, limited] = [await known(target, []), await known(target, ['edit_bots'])];
+  const [unlimited, limited] = [await known(target), await known(target, { permLimits: ['edit_bots'] })];
   const demote = (permissions: readonly ('edit_bots' | 'edit_team')[]) =>
     one.teams.members.edit(
       { teamId: 'team3', userId: 'wren', actor: { kind: 'user', id: 'robin', limits: [] } },
@@ -147,9 +126,9 @@ test('a ban affects the team tokens and the bots of the user on every node', asy
   await addMember(sql, 'team4', { user: 'wren', permissions: ['owner'] });
   await addBot(sql, 'of-team4', { team_id: 'team4' });
   await addBot(sql, 'of-wren', { owner_id: 'wren' });
-  const ofTeam = await known({ kind: 'team', id: 'team4' }, []);
-  const ofTeamBot = await known({ kind: 'bot', id: 'of-team4' }, []);
-  const ofOwn = await known({ kind: 'bot', id: 'of-wren' }, []);
+  const ofTeam = await known({ kind: 'team', id: 'team4' });
+  const ofTeamBot = await known({ kind: 'bot', id: 'of-team4' });
+  const ofOwn = await known({ kind: 'bot', id: 'of-wren' });
   const { setBan } = one.operator.people;
 
   await setBan('wren', 'banned', true);
@@ -167,7 +146,7 @@ test('tokens of a server end on every node when it moves to another team', async
   for (const team of ['team5', 'team6']) await addTeam(sql, team);
   await addMember(sql, 'team5', { user: 'wren', permissions: ['owner'] });
   await addServer(sql, 'server5', { team_id: 'team5' });
-  const ofServer = await known({ kind: 'server', id: 'server5' }, []);
+  const ofServer = await known({ kind: 'server', id: 'server5' });
   const fields = { name: 'Harbour', avatar: '', short: 'Where ships meet.', long: '', invite: '', tags: [] };
   const counts = { nsfw: false, state: 'public', totalMembers: 0, onlineMembers: 0 } as const;
 

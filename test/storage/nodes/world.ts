@@ -4,7 +4,7 @@
  *
  * Every node reaches Redis through a proxy of its own, so that a test can cut or silence one node alone.
  */
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Clock } from '../../../engine/ports.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
@@ -16,7 +16,7 @@ import { type MirroredSessions, mirrorSessions } from '../../../storage/nodes/se
 import { type CutProxy, openCutProxy } from '../../support/cut-proxy.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
-import { addBot, addUser, type Directory, openDirectory } from '../catalogue/directory.ts';
+import { addBot, addUser, type Directory, newSession, openDirectory } from '../catalogue/directory.ts';
 
 export const clock: Clock = {
   nowMs: () => Date.now(),
@@ -110,11 +110,9 @@ export const createGate = () => {
 
 const mintWith = async (sessions: MirroredSessions): Promise<Minted> => {
   const token = formatToken(target, randomBytes(32));
-  const tokenHash = createHash('sha256').update(token).digest();
-  const id = randomUUID();
-  const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600, mintedBy: 'robin' } as const;
-  await sessions.insert({ ...fields, id, target, tokenHash, mintedWith: null }, 10_000);
-  return { id, token, hash: tokenHash.toString('hex') };
+  const session = newSession({ target, tokenHash: createHash('sha256').update(token).digest() });
+  await sessions.insert(session, 10_000);
+  return { id: session.id, token, hash: session.tokenHash.toString('hex') };
 };
 
 export const openNode = async (

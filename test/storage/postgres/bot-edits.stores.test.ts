@@ -2,13 +2,12 @@
  * Bots that are added, moved, deleted and given tokens by concurrent requests on a Postgres server. The
  * embedded store runs one transaction at a time, so only here can two decisions be concurrent.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { TeamActor } from '../../../engine/rules/members.ts';
 import type { NewBot } from '../../../storage/catalogue/bots/bot-edits.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { addMember, addTeam, addUser } from '../catalogue/directory.ts';
+import { addMember, addTeam, addUser, newSession } from '../catalogue/directory.ts';
 import { openDatabase } from './database.ts';
 
 const test = suite('bot edits on postgres');
@@ -172,19 +171,9 @@ test('of concurrent deletions of a bot, one succeeds', async () => {
 
 test('a token minted while its bot is deleted or transferred does not stay', async () => {
   const mint = (botId: string, user: string, mintedWith: string | null = null) => {
-    const id = randomUUID();
-    const session = {
-      id,
-      target: { kind: 'bot', id: botId },
-      type: 'api',
-      name: 'x',
-      permLimits: [],
-      tokenHash: randomBytes(32),
-      lastsSeconds: 600,
-      mintedBy: mintedWith === null ? user : '',
-      mintedWith,
-    } as const;
-    return catalogue.sessions.insert(session, 100).then((outcome) => ({ id, outcome }));
+    const mintedBy = mintedWith === null ? user : '';
+    const session = newSession({ target: { kind: 'bot', id: botId }, mintedBy, mintedWith });
+    return catalogue.sessions.insert(session, 100).then((outcome) => ({ id: session.id, outcome }));
   };
   for (let round = 0; round < rounds; round++) {
     const [team, other] = [await addNewTeam(['robin']), await addNewTeam(['robin', 'wren'], ['add_bots'])];

@@ -2,12 +2,12 @@
  * Rules of teams, packs and vanity codes under concurrent requests on a Postgres server. The embedded store
  * runs one transaction at a time, so only here can two decisions be concurrent.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { MemberChange, TeamActor } from '../../../engine/rules/members.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { addBot, addMember, addPack, addTeam, addUser } from '../catalogue/directory.ts';
+import type { NewSession, SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
+import { addBot, addMember, addPack, addTeam, addUser, newSession } from '../catalogue/directory.ts';
 import { openDatabase } from './database.ts';
 
 const test = suite('edits on postgres');
@@ -72,23 +72,6 @@ test('when owners remove each other at once, one owner stays', async () => {
       catalogue.teams.members.remove({ teamId, userId: 'robin', actor: actor('wren') }),
     ]);
     assert.equal(await countMembers(teamId), { owners: 1, holders: 1, members: 1 });
-  }
-});
-
-test('a team is either deleted or gets the bot, and nothing is half done', async () => {
-  for (let round = 0; round < rounds; round++) {
-    const teamId = await addNewTeam(['robin']);
-    const bot = `bot-of-${teamId}`;
-    const [removed, added] = await Promise.all([
-      catalogue.teams.edits.remove(teamId, actor('robin')),
-      addBot(sql, bot, { team_id: teamId }).then(
-        () => true,
-        () => false,
-      ),
-    ]);
-    const teamRows = await sql`select from teams where id = ${teamId}`;
-    assert.is(removed.kind, added ? 'not_empty' : 'done');
-    assert.is(teamRows.length, added ? 1 : 0);
   }
 });
 
@@ -160,71 +143,50 @@ test('two teams that swap their codes at once are answered, and each has one cod
   }
 });
 
+/** Mints as the user wren, or with a session that wren minted. */
+const mint = async (target: SessionTarget, fields: Partial<NewSession> = {}) => {
+  const mintedBy = fields.mintedWith === undefined ? 'wren' : '';
+  const session = newSession({ target, mintedBy, ...fields });
+  return { id: session.id, outcome: await catalogue.sessions.insert(session, 100) };
+};
+const mintIn = (teamId: string, fields: Partial<NewSession> = {}) =>
+  mint({ kind: 'team', id: teamId }, fields);
+
 test('a session minted while its minter is removed does not outlive the membership', async () => {
   for (let round = 0; round < rounds; round++) {
     const teamId = await addNewTeam(['robin', 'wren']);
-    const mint = (mintedWith: string | null) => {
-      const id = randomUUID();
-      const session = {
-        id,
-        target: { kind: 'team', id: teamId },
-        type: 'api',
-        name: 'x',
-        permLimits: [],
-        tokenHash: randomBytes(32),
-        lastsSeconds: 600,
-        mintedBy: mintedWith === null ? 'wren' : '',
-        mintedWith,
-      } as const;
-      return catalogue.sessions.insert(session, 100).then((outcome) => ({ id, outcome }));
-    };
-    const parent = await mint(null);
+    const parent = await mintIn(teamId);
+    const child = { mintedWith: parent.id };
     const removal = catalogue.teams.members.remove({ teamId, userId: 'wren', actor: actor('robin') });
-    await Promise.all([mint(null), mint(parent.id), mint(null), mint(parent.id)]);
+    await Promise.all([mintIn(teamId), mintIn(teamId, child), mintIn(teamId), mintIn(teamId, child)]);
 
     assert.is((await removal).kind, 'removed');
     const rows = await sql`select from sessions where target_id = ${teamId}`;
     assert.is(rows.length, 0);
-    assert.is((await mint(parent.id)).outcome, 'refused');
+    assert.is((await mintIn(teamId, child)).outcome, 'refused');
   }
 });
-
-/** Mints as the user wren, or with a session that wren minted. */
-const mintIn = async (teamId: string, permLimits: readonly string[], mintedWith: string | null = null) => {
-  const id = randomUUID();
-  const target = { kind: 'team', id: teamId } as const;
-  const fields = {
-    type: 'api',
-    name: 'x',
-    permLimits,
-    tokenHash: randomBytes(32),
-    lastsSeconds: 600,
-  } as const;
-  const mintedBy = mintedWith === null ? 'wren' : '';
-  const outcome = await catalogue.sessions.insert({ ...fields, id, target, mintedBy, mintedWith }, 100);
-  return { id, outcome };
-};
 
 test('a session minted while its minter is demoted does not outlive the right to it', async () => {
   for (let round = 0; round < rounds; round++) {
     const teamId = await addNewTeam(['robin', 'wren']);
-    const parent = await mintIn(teamId, []);
+    const parent = await mintIn(teamId);
     const demotion = catalogue.teams.members.edit(
       { teamId, userId: 'wren', actor: actor('robin') },
       { ...unchanged, permissions: ['manage_sessions', 'edit_bots'] },
     );
     await Promise.all([
-      mintIn(teamId, []),
-      mintIn(teamId, [], parent.id),
-      mintIn(teamId, ['owner']),
-      mintIn(teamId, ['edit_bots', 'delete_bots'], parent.id),
+      mintIn(teamId),
+      mintIn(teamId, { mintedWith: parent.id }),
+      mintIn(teamId, { permLimits: ['owner'] }),
+      mintIn(teamId, { permLimits: ['edit_bots', 'delete_bots'], mintedWith: parent.id }),
     ]);
 
     assert.is((await demotion).kind, 'done');
     const rows = await sql`select perm_limits from sessions where target_id = ${teamId}`;
     assert.is(rows.length, 0, JSON.stringify(rows));
-    assert.is((await mintIn(teamId, [])).outcome, 'refused');
-    assert.is((await mintIn(teamId, ['edit_bots'])).outcome, 'created');
+    assert.is((await mintIn(teamId)).outcome, 'refused');
+    assert.is((await mintIn(teamId, { permLimits: ['edit_bots'] })).outcome, 'created');
   }
 });
 
@@ -233,11 +195,6 @@ test('no session stays when its bot changes teams while its minter is demoted', 
     const [from, to] = [await addNewTeam(['robin', 'wren']), await addNewTeam(['robin', 'wren'])];
     const target = { kind: 'bot', id: `moving-${from}` } as const;
     await addBot(sql, target.id, { team_id: from });
-    const mint = () => {
-      const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;
-      const minted = { tokenHash: randomBytes(32), mintedBy: 'wren', mintedWith: null };
-      return catalogue.sessions.insert({ ...fields, ...minted, id: randomUUID(), target }, 100);
-    };
     const demote = (teamId: string) =>
       catalogue.teams.members.edit(
         { teamId, userId: 'wren', actor: actor('robin') },
@@ -245,7 +202,7 @@ test('no session stays when its bot changes teams while its minter is demoted', 
       );
     await Promise.all([
       catalogue.bots.edits.transfer({ botId: target.id, actor: actor('robin') }, to),
-      ...Array.from({ length: 4 }, mint),
+      ...Array.from({ length: 4 }, () => mint(target)),
       demote(to),
       demote(from),
     ]);
@@ -259,23 +216,18 @@ test('a team token minted while its minter is banned does not outlive the ban', 
   for (let round = 0; round < rounds; round++) {
     const teamId = await addNewTeam(['robin', 'banished']);
     await catalogue.operator.people.setBan('banished', 'banned', false);
-    const mint = () => {
-      const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;
-      const minted = { tokenHash: randomBytes(32), mintedBy: 'banished', mintedWith: null };
-      const target = { kind: 'team', id: teamId } as const;
-      return catalogue.sessions.insert({ ...fields, ...minted, id: randomUUID(), target }, 100);
-    };
-    await mint();
+    const mintAsBanished = () => mintIn(teamId, { mintedBy: 'banished' });
+    await mintAsBanished();
     await Promise.all([
-      mint(),
+      mintAsBanished(),
       catalogue.operator.people.setBan('banished', 'banned', true),
-      mint(),
-      mint(),
-      mint(),
+      mintAsBanished(),
+      mintAsBanished(),
+      mintAsBanished(),
     ]);
     const rows = await sql`select from sessions where target_id = ${teamId}`;
     assert.is(rows.length, 0);
-    assert.is(await mint(), 'refused');
+    assert.is((await mintAsBanished()).outcome, 'refused');
   }
 });
 

@@ -4,15 +4,19 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { locks } from '../../../storage/ledger/locks.ts';
+import { lockTotals } from '../../../storage/ledger/vote-log.ts';
+import type { Sql, Transaction } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
+import { until } from '../../support/until.ts';
 import { claimLedger } from '../ledger/contract.ts';
 import { claimLetters } from '../ledger/letters.ts';
 import { claimLineages } from '../ledger/timelines.ts';
 import { registerVoteLogTests } from '../ledger/vote-log.ts';
-import { worldOn } from '../ledger/world.ts';
+import { vote, worldOn } from '../ledger/world.ts';
 
 const test = suite('ledger on postgres');
 const server = await startPostgres();
@@ -45,6 +49,69 @@ test('a reset may take longer than the statement timeout, which is for requests'
   } finally {
     await impatient.close();
   }
+});
+
+/** Counts the transactions that begin. */
+const countBegins = (sql: Sql) => {
+  let begins = 0;
+  const get = (target: Sql, name: string | symbol): unknown => {
+    if (name === 'begin') begins += 1;
+    return Reflect.get(target, name);
+  };
+  return { sql: new Proxy(sql, { get }), count: () => begins };
+};
+
+/**
+ * Flushes two votes while another transaction writes the first of them, and commits once the flush waits for
+ * it. Resolves to the numbers of all votes, one earlier vote included, and how often the flush began.
+ */
+const flushBeside = async (
+  itag: number,
+  other: (transaction: Transaction, incarnation: number) => Promise<number | null>,
+) => {
+  const { sql } = opened;
+  const counted = countBegins(sql);
+  const ledger = createLedger(counted.sql);
+  const ref = await world.list(`beside-${itag}`);
+  const [earlier, first, second] = [vote(ref, itag), vote(ref, itag + 1), vote(ref, itag + 2)];
+  const writeFirst = (transaction: Transaction, number: number | null) => transaction`
+    insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
+      log_number)
+    values (${first.itag}, ${new Date(first.atMs)}, ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'one', true,
+      0, ${number})`;
+  // Looks for the month's partition, in a transaction of its own.
+  await ledger.flush({ entities: [], votes: [earlier] });
+  const before = counted.count();
+  const waits = async (): Promise<boolean> => {
+    const waiting = await sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return waiting.length > 0;
+  };
+  const { flushed } = await sql.begin(async (transaction) => {
+    const number = await other(transaction, ref.incarnation);
+    await writeFirst(transaction, number);
+    const flushed = ledger.flush({ entities: [], votes: [first, second] });
+    await Promise.race([until('the flush waits', waits), flushed]);
+    return { flushed };
+  });
+  await flushed;
+  const numbers = await sql<{ log_number: number | null }[]>`
+    select log_number from votes where incarnation = ${ref.incarnation} order by itag`;
+  return { numbers: numbers.map((row) => row.log_number), begins: counted.count() - before };
+};
+
+test('a flush of votes alone waits for the one before, and reads what it wrote', async () => {
+  const lockAndNumber = async (transaction: Transaction, incarnation: number): Promise<number> => {
+    await lockTotals(transaction, [incarnation]);
+    await transaction`update totals set votes_logged = 2 where incarnation = ${incarnation}`;
+    return 2;
+  };
+  assert.equal(await flushBeside(62_000, lockAndNumber), { numbers: [1, 2, 3], begins: 1 });
+});
+
+test('a flush that meets a vote of an earlier version’s node begins again, and leaves no hole', async () => {
+  const { numbers, begins } = await flushBeside(62_010, async () => null);
+  assert.equal({ numbers, begins }, { numbers: [1, null, 2], begins: 2 });
 });
 
 test.run();

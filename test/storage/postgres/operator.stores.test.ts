@@ -2,12 +2,11 @@
  * The operator's edits under concurrent requests on a Postgres server. The embedded store runs one
  * transaction at a time, so only here can two decisions be concurrent.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ServerFields } from '../../../storage/catalogue/bots/listing-edits.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { addBot, addMember, addTeam, addUser } from '../catalogue/directory.ts';
+import { addBot, addMember, addTeam, addUser, newSession } from '../catalogue/directory.ts';
 import { openDatabase } from './database.ts';
 
 const test = suite('operators on postgres');
@@ -34,23 +33,10 @@ const harbour: ServerFields = {
 const makeServerId = (): string => `7586413730744${String(++count).padStart(5, '0')}`;
 const put = (id: string, name: string) => catalogue.operator.listings.putServer(id, { ...harbour, name });
 const mint = async (kind: 'bot' | 'user', id: string) => {
-  const tokenHash = randomBytes(32);
-  const outcome = await catalogue.sessions.insert(
-    {
-      id: randomUUID(),
-      target: { kind, id },
-      type: kind === 'user' ? 'login' : 'api',
-      name: 'by the operator',
-      permLimits: [],
-      tokenHash,
-      lastsSeconds: 3_600,
-      mintedBy: '',
-      mintedWith: null,
-      onlyIfThere: true,
-    },
-    100,
-  );
-  return { outcome, tokenHash };
+  const type = kind === 'user' ? 'login' : 'api';
+  const session = newSession({ target: { kind, id }, type, mintedBy: '', onlyIfThere: true });
+  const outcome = await catalogue.sessions.insert(session, 100);
+  return { outcome, tokenHash: session.tokenHash };
 };
 
 test('of concurrent puts of one new server one adds it, and all others change it', async () => {
@@ -121,12 +107,7 @@ test('a session created while its server changes teams does not stay', async () 
     for (const team of [old, next]) await addTeam(sql, team);
     await catalogue.operator.listings.putServer(id, { ...harbour, teamId: old });
     await addMember(sql, old, { user: 'robin', permissions: ['owner'] });
-    const mintAsMember = () => {
-      const fields = { type: 'api', name: 'x', permLimits: [], lastsSeconds: 600 } as const;
-      const minted = { tokenHash: randomBytes(32), mintedBy: 'robin', mintedWith: null };
-      const target = { kind: 'server', id } as const;
-      return catalogue.sessions.insert({ ...fields, ...minted, id: randomUUID(), target }, 100);
-    };
+    const mintAsMember = () => catalogue.sessions.insert(newSession({ target: { kind: 'server', id } }), 100);
     assert.is(await mintAsMember(), 'created');
     await Promise.all([
       mintAsMember(),
@@ -139,19 +120,6 @@ test('a session created while its server changes teams does not stay', async () 
     assert.is(left.length, 0);
     assert.is(await mintAsMember(), 'refused');
   }
-});
-
-test('of concurrent reviews of an application one succeeds', async () => {
-  const id = randomUUID();
-  await sql`
-    insert into apps (app_id, user_id, position, questions, answers)
-    values (${id}, 'robin', 'staff', '[]', '{}')`;
-  const outcomes = await Promise.all(
-    ['a', 'b', 'c', 'd'].map((feedback) =>
-      catalogue.operator.applications.review(id, { state: 'approved', feedback }),
-    ),
-  );
-  assert.equal(outcomes.sort(), [...Array(3).fill('already_reviewed'), 'done']);
 });
 
 test('concurrent audit entries are all stored, each with its own outcome', async () => {

@@ -177,6 +177,17 @@ local function addVisitor(work, slot, rest, visitor)
   end
 end
 
+-- Stores the visitor of a lost click that is contained in the row: counted there, and maybe lost here.
+local function rememberVisitor(work, slot, visitor)
+  local rest = openRest(slot)
+  if rest[UNIQUE] < rules.visitorsMax and rest[UNIQUE] <= rest[CLICKS] then
+    local key = work.stem .. 'u:' .. getListing(slot)
+    work.visitors = work.visitors or {}
+    work.visitors[key] = work.visitors[key] or {}
+    work.visitors[key][visitor] = true
+  end
+end
+
 -- visitor
 local function applyClick(work, slot, at)
   local rest = openRest(slot)
@@ -354,7 +365,12 @@ local function applyItem(work, slot, at)
     return APPLIED
   end
   if exists and current == incarnation then
-    if kind == INIT or kind == REMEMBER or (lostGeneration and isContained(slot, kind, items[at])) then
+    if kind == INIT or kind == REMEMBER then
+      return APPLIED
+    elseif lostGeneration and isContained(slot, kind, items[at]) then
+      if kind == CLICK then
+        rememberVisitor(work, slot, items[at])
+      end
       return APPLIED
     end
     return appliers[kind](work, slot, at)

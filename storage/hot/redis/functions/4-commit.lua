@@ -186,6 +186,9 @@ local function writeBatch(work)
   if not work.changed then
     work.version = work.before
     call('HSET', work.key, work.field, packNewest(work.last, nowMs, work.decisions))
+    if work.visitors then
+      writeVisitors(work)
+    end
     if work.votes then
       writeVotes(work)
     end

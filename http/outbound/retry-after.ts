@@ -1,0 +1,15 @@
+/**
+ * Reads how long another service wants us to wait. Called by the clients of this folder.
+ */
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * Parses `Retry-After`, in seconds or as a date relative to the service's own clock. `undefined` when there
+ * is none; the caller bounds it.
+ */
+export const parseRetryAfterMs = ({ headers }: IncomingMessage): number | undefined => {
+  const value = headers['retry-after'] ?? '';
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;
+  const [untilMs, nowMs] = [Date.parse(value), Date.parse(headers.date ?? '')];
+  return Number.isNaN(untilMs) || Number.isNaN(nowMs) ? undefined : Math.max(0, untilMs - nowMs);
+};

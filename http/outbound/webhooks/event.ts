@@ -1,0 +1,80 @@
+/**
+ * What a webhook reports: the event of one accepted vote, and the event of the test button.
+ *
+ * An event is data for `toWebhookBody`: the body is built from it alone, so equal events give equal bytes,
+ * and every attempt of a delivery sends the same body. `id` is not in the body: it travels in the header
+ * `webhook-id`.
+ */
+import { v5 as toUuidV5 } from 'uuid';
+import type { EntityKind } from '../../../engine/ids.ts';
+
+/**
+ * - `standard`: the event as JSON;
+ * - `topgg`: the first webhooks of top.gg, which many receiver libraries accept;
+ * - `discord`: a message for a webhook of a Discord channel.
+ */
+export const webhookFormats = ['standard', 'topgg', 'discord'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+export interface EventUser {
+  readonly id: string;
+  readonly username: string;
+  readonly display_name: string;
+  /** A URL, or `''`. */
+  readonly avatar: string;
+}
+export interface EventTarget {
+  readonly type: EntityKind;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Timestamps are in RFC 3339 format, UTC, with milliseconds. */
+export interface VoteEvent {
+  readonly type: 'vote.created';
+  /** From `toEventId`. */
+  readonly id: string;
+  /** When the user voted. */
+  readonly timestamp: string;
+  readonly data: {
+    /** The epoch of the vote log, and the position of the request's first vote in it. */
+    readonly epoch: string;
+    readonly number: number;
+    /** The request's first vote. */
+    readonly itag: string;
+    /** The itags of all votes of the request, in order of their numbers. */
+    readonly vote_ids: readonly string[];
+    /** How many votes the request counted for. */
+    readonly weight: number;
+    readonly upvote: boolean;
+    readonly user: EventUser;
+    readonly target: EventTarget;
+    /** The listing's total once the flush had written this vote. */
+    readonly votes: number;
+    readonly created_at: string;
+    /** When the user may vote again, by the rules at the time of the vote. */
+    readonly next_vote_at: string;
+    readonly test: false;
+  };
+}
+
+/** Sent by the test button. */
+export interface TestEvent {
+  readonly type: 'webhook.test';
+  /** A new UUID for each test. */
+  readonly id: string;
+  /** When the button was pressed. */
+  readonly timestamp: string;
+  readonly data: {
+    readonly webhook_id: string;
+    /** Who pressed the button, or the owner when a token of the listing did. */
+    readonly user: EventUser;
+    readonly target: EventTarget;
+    readonly test: true;
+  };
+}
+
+export type WebhookEvent = VoteEvent | TestEvent;
+
+/** The id of the event that reports this vote to this endpoint; `itag` is the request's first vote. */
+export const toEventId = (itag: string, endpointId: string): string => toUuidV5(itag, endpointId);

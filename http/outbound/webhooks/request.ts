@@ -1,0 +1,164 @@
+/**
+ * One POST over the sockets of a given agent, and what its outcome means.
+ *
+ * Knows nothing of addresses: the agent connects only to judged ones (send.ts). A status decides the outcome,
+ * whatever becomes of the answer's body; at most 4 KB of that are read, for at most a second. No redirect is
+ * followed. Never throws: every outcome is a value. Called by send.ts.
+ */
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { type Agent, request } from 'node:https';
+import { toHost } from '../guarded-address.ts';
+import { parseRetryAfterMs } from '../retry-after.ts';
+
+/**
+ * Why an attempt failed, `''` when it succeeded:
+ * - `status`: an answer that is neither 2xx nor 3xx; `redirect`: 3xx;
+ * - `timeout`: no answer in time;
+ * - `address_refused`: the URL, or an address of its host, is not public;
+ * - `dns`: the host has no address, or no name server answered;
+ * - `tls`: the handshake failed, or the certificate is not valid for this host;
+ * - `connection`: no connection, or one that ended before an answer;
+ * - `answer_invalid`: what arrived is not HTTP;
+ * - `closed`: this node ended the attempt, which says nothing about the receiver.
+ */
+export type WebhookError =
+  | ''
+  | 'status'
+  | 'redirect'
+  | 'timeout'
+  | 'address_refused'
+  | 'dns'
+  | 'tls'
+  | 'connection'
+  | 'answer_invalid'
+  | 'closed';
+
+export interface WebhookFailure {
+  readonly error: WebhookError;
+  /** A sentence for the owner of the endpoint. */
+  readonly detail: string;
+}
+export interface WebhookAnswer extends WebhookFailure {
+  /** 0 without an answer. */
+  readonly status: number;
+  /** The beginning of the answer's body: at most 512 bytes of UTF-8, without NUL. */
+  readonly response: string;
+  /** The wait that the receiver requested; not bounded. */
+  readonly retryAfterMs: number | undefined;
+}
+
+export interface WebhookRequest {
+  readonly url: URL;
+  readonly agent: Agent;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Ends the exchange; its reason is the failure to report, a `WebhookFailure`. */
+  readonly signal: AbortSignal;
+}
+
+const answerBytesMax = 4_096;
+const responseBytesMax = 512;
+/** The status has arrived: the rest changes nothing any more. */
+const bodyMsMax = 1_000;
+const detailCharactersMax = 300;
+
+/** Resolves to `stale_socket` when a kept socket turned out to have ended: the request may be sent again. */
+export const sendRequest = (sent: WebhookRequest): Promise<WebhookAnswer | 'stale_socket'> =>
+  new Promise((resolve) => {
+    const { url, agent, headers, body, signal } = sent;
+    let hasAnswer = false;
+    const outgoing = request(
+      {
+        agent,
+        headers,
+        signal,
+        method: 'POST',
+        host: toHost(url),
+        port: url.port === '' ? 443 : Number(url.port),
+        path: url.pathname + url.search,
+      },
+      (answer) => {
+        hasAnswer = true;
+        readStart(answer, (text) => resolve(toAnswer(answer, text)));
+      },
+    );
+    outgoing.on('error', (error) => {
+      if (!hasAnswer) resolve(isStale(outgoing, error) ? 'stale_socket' : toFailedAnswer(sent, error));
+    });
+    // An answer that switches protocols ends without an error.
+    outgoing.on('close', () => {
+      if (!hasAnswer) resolve(toFailedAnswer(sent, new Error('it ended without an answer')));
+    });
+    outgoing.end(body);
+  });
+
+const isStale = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean =>
+  reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
+
+/** Calls `done` once. A body that did not end in time or in size ends the socket. */
+const readStart = (answer: IncomingMessage, done: (text: string) => void): void => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const stop = (): void => {
+    clearTimeout(timer);
+    answer.destroy();
+    done(toStoredText(Buffer.concat(chunks)));
+  };
+  const timer = setTimeout(stop, bodyMsMax);
+  answer.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) stop();
+  });
+  answer.on('end', stop);
+  answer.on('error', stop);
+};
+
+/** Text that SQL can store: well-formed, without NUL. */
+const toStoredText = (bytes: Buffer): string => {
+  const text = bytes.subarray(0, responseBytesMax).toString('utf8').replaceAll('\0', '');
+  // Replacement characters may have made it longer.
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(responseBytesMax));
+  return text.slice(0, read);
+};
+
+const toAnswer = (answer: IncomingMessage, response: string): WebhookAnswer => {
+  const status = answer.statusCode ?? 0;
+  const { error, detail } = judgeStatus(status, answer.headers.location);
+  return { status, error, detail: shorten(detail), response, retryAfterMs: parseRetryAfterMs(answer) };
+};
+
+const judgeStatus = (status: number, location: string | undefined): WebhookFailure => {
+  if (status >= 200 && status <= 299) return { error: '', detail: '' };
+  if (status < 300 || status > 399) return { error: 'status', detail: `The receiver answered ${status}.` };
+  const where = location === undefined ? '' : ` to ${location}`;
+  return {
+    error: 'redirect',
+    detail: `The receiver redirects (${status}${where}); redirects are not followed.`,
+  };
+};
+
+const toFailedAnswer = ({ signal }: WebhookRequest, error: NodeJS.ErrnoException): WebhookAnswer =>
+  toUnanswered(signal.aborted ? (signal.reason as WebhookFailure) : classify(error));
+
+export const toUnanswered = ({ error, detail }: WebhookFailure): WebhookAnswer => ({
+  status: 0,
+  error,
+  detail: shorten(detail),
+  response: '',
+  retryAfterMs: undefined,
+});
+
+const tlsCodes = /CERT|SSL|TLS|EPROTO|UNABLE_TO|HOSTNAME|_CA$/;
+
+/** Errors of several addresses come together, with a code but without a message. */
+const classify = ({ code = '', message }: NodeJS.ErrnoException): WebhookFailure => {
+  if (code.startsWith('HPE_'))
+    return { error: 'answer_invalid', detail: `The answer is not HTTP (${code}).` };
+  if (tlsCodes.test(code)) return { error: 'tls', detail: `The TLS connection failed: ${message}` };
+  if (code === 'ETIMEDOUT') return { error: 'timeout', detail: 'The host did not accept a connection.' };
+  return { error: 'connection', detail: `The connection failed: ${code || message}.` };
+};
+
+const shorten = (text: string): string =>
+  [...text.toWellFormed().replaceAll('\0', '')].slice(0, detailCharactersMax).join('');

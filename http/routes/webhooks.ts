@@ -1,0 +1,218 @@
+/**
+ * Routes of webhooks: a listing's endpoints, what was sent to them, and sending again.
+ */
+import { tokenKinds } from '../../engine/rules/token.ts';
+import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
+import {
+  clearDeliveries,
+  enqueueEvents,
+  parseReplayRange,
+  showDeliveries,
+} from '../handlers/webhook-deliveries.ts';
+import {
+  checkWebhookBody,
+  createWebhook,
+  deleteWebhook,
+  editWebhook,
+  replaceWebhookSecret,
+  showWebhooks,
+  testWebhook,
+} from '../handlers/webhooks.ts';
+import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import {
+  Deliveries,
+  DeliveriesQuery,
+  ReplayBody,
+  Replayed,
+  WebhookBody,
+  WebhookCreated,
+  WebhookEditBody,
+  WebhookList,
+  WebhookParams,
+  WebhookSecret,
+  WebhooksParams,
+  WebhookTest,
+} from '../schema/webhooks.ts';
+
+const section = 'Beyond the contract';
+const collection = '/{target_type}/{target_id}/webhooks';
+const item = `${collection}/{webhook_id}`;
+const webhookKinds = ['bot', 'server', 'team'] as const;
+const errors = ['target_type_unsupported', 'not_found'] as const;
+
+type WebhookPermission = 'view_webhooks' | 'manage_webhooks' | 'view_webhook_logs' | 'delete_webhook_logs';
+const buildEntityAuth = (permission: WebhookPermission): Auth => ({
+  kind: 'entity',
+  kinds: tokenKinds,
+  permission,
+  type: 'target_type',
+  id: 'target_id',
+});
+
+interface TargetParams {
+  readonly target_type: string;
+  readonly target_id: string;
+}
+const parseTarget = (params: TargetParams) => ({
+  kind: parseTargetKind(params.target_type, webhookKinds),
+  id: params.target_id,
+});
+const parsePath = (params: TargetParams & { readonly webhook_id: string }) => ({
+  target: parseTarget(params),
+  webhookId: params.webhook_id,
+});
+
+const endpointRoutes: readonly AnyRoute[] = [
+  defineRoute({
+    name: 'listWebhooks',
+    method: 'GET',
+    path: collection,
+    section,
+    summary: 'Lists the webhooks of an entity, without their secrets.',
+    auth: buildEntityAuth('view_webhooks'),
+    caching: 'no-store',
+    params: WebhooksParams,
+    replies: { 200: WebhookList },
+    errors,
+    check: ({ params }) => void parseTarget(params),
+    handle: (app, { params }) => showWebhooks(app, parseTarget(params)),
+  }),
+  defineRoute({
+    name: 'createWebhook',
+    method: 'POST',
+    path: collection,
+    section,
+    summary:
+      'Creates a webhook: each accepted vote is sent to its address. Only this reply shows the secret.',
+    auth: buildEntityAuth('manage_webhooks'),
+    limit: 'webhook_edit',
+    caching: 'no-store',
+    params: WebhooksParams,
+    body: WebhookBody,
+    replies: { 201: WebhookCreated },
+    errors: [...errors, 'limit_reached'],
+    check: ({ params, body }) => {
+      parseTarget(params);
+      checkWebhookBody(body);
+    },
+    handle: (app, request) =>
+      createWebhook(app, { caller: requireCaller(request), body: request.body }, parseTarget(request.params)),
+  }),
+  defineRoute({
+    name: 'editWebhook',
+    method: 'PATCH',
+    path: item,
+    section,
+    summary: 'Changes a webhook, disables it, or enables it again.',
+    auth: buildEntityAuth('manage_webhooks'),
+    limit: 'webhook_edit',
+    caching: 'no-store',
+    params: WebhookParams,
+    body: WebhookEditBody,
+    replies: { 204: null },
+    errors,
+    check: ({ params }) => void parseTarget(params),
+    handle: (app, { params, body }) => editWebhook(app, parsePath(params), body),
+  }),
+  defineRoute({
+    name: 'deleteWebhook',
+    method: 'DELETE',
+    path: item,
+    section,
+    summary: 'Deletes a webhook: nothing more is sent.',
+    auth: buildEntityAuth('manage_webhooks'),
+    limit: 'webhook_edit',
+    caching: 'no-store',
+    params: WebhookParams,
+    replies: { 204: null },
+    errors,
+    check: ({ params }) => void parseTarget(params),
+    handle: (app, { params }) => deleteWebhook(app, parsePath(params)),
+  }),
+  defineRoute({
+    name: 'replaceWebhookSecret',
+    method: 'POST',
+    path: `${item}/secret`,
+    section,
+    summary: 'Replaces the secret. The former one signs, too, for 24 hours.',
+    auth: buildEntityAuth('manage_webhooks'),
+    limit: 'webhook_edit',
+    caching: 'no-store',
+    params: WebhookParams,
+    replies: { 200: WebhookSecret },
+    errors,
+    check: ({ params }) => void parseTarget(params),
+    handle: (app, { params }) => replaceWebhookSecret(app, parsePath(params)),
+  }),
+  defineRoute({
+    name: 'testWebhook',
+    method: 'POST',
+    path: `${item}/test`,
+    section,
+    summary: 'Sends a `webhook.test` event now, and shows what came of it.',
+    auth: buildEntityAuth('manage_webhooks'),
+    limit: 'webhook_test',
+    callsOutbound: true,
+    caching: 'no-store',
+    params: WebhookParams,
+    replies: { 200: WebhookTest },
+    errors: [...errors, 'webhook_disabled'],
+    check: ({ params }) => void parseTarget(params),
+    handle: (app, request) => testWebhook(app, parsePath(request.params), requireCaller(request)),
+  }),
+];
+
+const deliveryRoutes: readonly AnyRoute[] = [
+  defineRoute({
+    name: 'listWebhookDeliveries',
+    method: 'GET',
+    path: `${item}/deliveries`,
+    section,
+    summary: 'Lists what was sent to a webhook and what waits, newest first, with the attempts.',
+    auth: buildEntityAuth('view_webhook_logs'),
+    caching: 'no-store',
+    params: WebhookParams,
+    query: DeliveriesQuery,
+    replies: { 200: Deliveries },
+    errors,
+    check: ({ params }) => void parseTarget(params),
+    handle: (app, { params, query }) => showDeliveries(app, parsePath(params), query),
+  }),
+  defineRoute({
+    name: 'clearWebhookDeliveries',
+    method: 'DELETE',
+    path: `${item}/deliveries`,
+    section,
+    summary: 'Deletes the log of what was sent. What waits stays.',
+    auth: buildEntityAuth('delete_webhook_logs'),
+    limit: 'webhook_edit',
+    caching: 'no-store',
+    params: WebhookParams,
+    replies: { 204: null },
+    errors,
+    check: ({ params }) => void parseTarget(params),
+    handle: (app, { params }) => clearDeliveries(app, parsePath(params)),
+  }),
+  defineRoute({
+    name: 'replayWebhook',
+    method: 'POST',
+    path: `${item}/replay`,
+    section,
+    summary: 'Sends events of the vote log once more, also to a disabled webhook.',
+    description: 'At most 10,000. Receivers know a repeat by its `webhook-id`, which is always the same.',
+    auth: buildEntityAuth('manage_webhooks'),
+    limit: 'webhook_edit',
+    caching: 'no-store',
+    params: WebhookParams,
+    body: ReplayBody,
+    replies: { 202: Replayed },
+    errors: [...errors, 'limit_reached'],
+    check: ({ params, body }) => {
+      parseTarget(params);
+      parseReplayRange(body);
+    },
+    handle: (app, { params, body }) => enqueueEvents(app, parsePath(params), body),
+  }),
+];
+
+export const webhookRoutes: readonly AnyRoute[] = [...endpointRoutes, ...deliveryRoutes];

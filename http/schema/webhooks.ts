@@ -1,0 +1,238 @@
+/**
+ * Schemas of webhooks, which are beyond the contract. Secrets appear only in the replies that create them.
+ */
+import { type Static, Type } from 'typebox';
+import { webhookFormats } from '../outbound/webhooks/event.ts';
+import { addressText, plainText } from '../request/patterns.ts';
+import { Count, Flag, TargetId, TargetType, Text, Timestamp, toNullable, Uuid } from './common.ts';
+
+const urlLengthMax = 1_024;
+/** `whsec_` and 64 bytes in base64. */
+const secretLengthMax = 94;
+
+export const WebhooksParams = Type.Object({ target_type: TargetType, target_id: TargetId });
+export const WebhookParams = Type.Object({
+  target_type: TargetType,
+  target_id: TargetId,
+  webhook_id: Uuid,
+});
+
+const Name = Type.String({ minLength: 1, maxLength: 64, pattern: plainText, examples: ['rewards'] });
+const Url = Type.String({
+  minLength: 1,
+  maxLength: urlLengthMax,
+  pattern: addressText,
+  description: 'An https address that leads to the public internet, on port 443.',
+  examples: ['https://bot.example.org/votes'],
+});
+const Events = Type.Array(Type.Enum(['vote.created'], { examples: ['vote.created'] }), {
+  minItems: 1,
+  maxItems: 16,
+  uniqueItems: true,
+  description: 'Which events are sent. `webhook.test` always is, on request.',
+});
+const Format = Type.Enum([...webhookFormats], {
+  description:
+    '`standard`: Standard Webhooks. `topgg`: what receivers of top.gg (v0) expect, for bots and servers, ' +
+    'without downvotes. `discord`: a message for a channel webhook of Discord.',
+  examples: ['standard'],
+});
+const UpOnly = Type.Boolean({ description: 'Downvotes are not sent.', examples: [false] });
+
+const webhookExample = {
+  id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a17',
+  name: 'rewards',
+  url: 'https://bot.example.org/votes',
+  events: ['vote.created'],
+  format: 'standard',
+  up_only: false,
+  enabled: true,
+  disabled_reason: '',
+  created_at: '2026-03-01T12:00:00.000Z',
+  last_delivered_at: null,
+  failing_since: null,
+  pending: 0,
+  secret_hint: 'whsec_…a1b2',
+};
+const shownFields = {
+  id: Uuid,
+  name: Text,
+  url: Text,
+  events: Type.Array(Text),
+  format: Text,
+  up_only: Flag,
+  enabled: Flag,
+  disabled_reason: Type.String({
+    description:
+      '`""` while enabled, else `owner`, `gone` (the receiver answered 410), `address_refused` (the ' +
+      'address is not public) or `failing` (every attempt failed for days).',
+  }),
+  created_at: Timestamp,
+  last_delivered_at: toNullable(Timestamp),
+  failing_since: toNullable(Timestamp),
+  pending: Type.Integer({ minimum: 0, description: 'Deliveries that wait.' }),
+  secret_hint: Type.String({ description: 'The end of the secret.' }),
+};
+export const Webhook = Type.Object(shownFields, { examples: [webhookExample] });
+export type Webhook = Static<typeof Webhook>;
+export const WebhookList = Type.Object(
+  { webhooks: Type.Array(Webhook) },
+  { examples: [{ webhooks: [webhookExample] }] },
+);
+
+const secretExample = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
+const Secret = Type.String({
+  description: 'Signs what is sent. It cannot be read again.',
+  examples: [secretExample],
+});
+export const WebhookCreated = Type.Object(
+  { ...shownFields, secret: Secret },
+  { examples: [{ ...webhookExample, secret: secretExample }] },
+);
+export type WebhookCreated = Static<typeof WebhookCreated>;
+export const WebhookSecret = Type.Object({ secret: Secret }, { examples: [{ secret: secretExample }] });
+export type WebhookSecret = Static<typeof WebhookSecret>;
+
+export const WebhookBody = Type.Object(
+  {
+    name: Name,
+    url: Url,
+    events: Type.Optional(Events),
+    format: Type.Optional(Format),
+    up_only: Type.Optional(UpOnly),
+    secret: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: secretLengthMax,
+        description: 'Your own secret: `whsec_` and 24 to 64 bytes in base64. Created if absent.',
+        examples: [secretExample],
+      }),
+    ),
+  },
+  { examples: [{ name: 'rewards', url: 'https://bot.example.org/votes' }] },
+);
+export type WebhookBody = Static<typeof WebhookBody>;
+
+export const WebhookEditBody = Type.Object(
+  {
+    name: Type.Optional(Name),
+    url: Type.Optional(Url),
+    events: Type.Optional(Events),
+    format: Type.Optional(Format),
+    up_only: Type.Optional(UpOnly),
+    enabled: Type.Optional(
+      Type.Boolean({
+        description: '`true` enables it again, and what waits is sent now.',
+        examples: [true],
+      }),
+    ),
+  },
+  { examples: [{ enabled: true }] },
+);
+export type WebhookEditBody = Static<typeof WebhookEditBody>;
+
+const status = Type.Integer({ minimum: 0, description: 'The HTTP status, 0 without an answer.' });
+const error = Type.String({
+  description:
+    '`""` when delivered, else `status`, `redirect`, `timeout`, `address_refused`, `dns`, `tls`, ' +
+    '`connection`, `answer_invalid`, `secret_unreadable` or `vote_missing`.',
+});
+const attemptFields = {
+  status,
+  milliseconds: Count,
+  error,
+  detail: Type.String({ description: 'The error as a sentence.' }),
+  response: Type.String({ description: 'The beginning of the answer, at most 512 bytes.' }),
+};
+
+const testExample = {
+  delivered: false,
+  status: 301,
+  milliseconds: 42,
+  error: 'redirect',
+  detail: 'The receiver redirects (301 to https://www.example.org/); redirects are not followed.',
+  response: '',
+};
+export const WebhookTest = Type.Object({ delivered: Flag, ...attemptFields }, { examples: [testExample] });
+export type WebhookTest = Static<typeof WebhookTest>;
+
+const cursorLengthMax = 32;
+export const DeliveriesQuery = Type.Object({
+  state: Type.Optional(
+    Type.Enum(['pending', 'delivered', 'expired'], { description: 'Only these; all if absent.' }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: cursorLengthMax,
+      description: '`next` of the reply before: older deliveries follow.',
+      examples: ['1042.1'],
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: 'Most deliveries in the reply; 50 if absent.' }),
+  ),
+});
+export type DeliveriesQuery = Static<typeof DeliveriesQuery>;
+
+const deliveryExample = {
+  id: '5f0c1c7e-2f39-5a34-8a3c-0f4a1f3d8a55',
+  type: 'vote.created',
+  number: 1_042,
+  state: 'delivered',
+  created_at: '2026-03-01T12:00:01.000Z',
+  next_attempt_at: null,
+  attempts: [
+    { at: '2026-03-01T12:00:01.120Z', status: 204, milliseconds: 38, error: '', detail: '', response: '' },
+  ],
+};
+export const Delivery = Type.Object(
+  {
+    id: Type.Union([Uuid, Type.Null()], {
+      description: 'The `webhook-id` of its requests; `null` when the vote no longer exists.',
+    }),
+    type: Text,
+    number: Type.Integer({ minimum: 1, description: "Number of the event's first vote in the vote log." }),
+    state: Type.String({ description: '`pending`, `delivered`, or `expired`: it is not tried again.' }),
+    created_at: Timestamp,
+    next_attempt_at: toNullable(Timestamp),
+    attempts: Type.Array(Type.Object({ at: Timestamp, ...attemptFields }), {
+      description: 'The newest 16, oldest first.',
+    }),
+  },
+  { examples: [deliveryExample] },
+);
+export type Delivery = Static<typeof Delivery>;
+export const Deliveries = Type.Object(
+  {
+    results: Type.Array(Delivery),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: 'Send it as `after` for older ones; `null` at the end.',
+    }),
+  },
+  { examples: [{ results: [deliveryExample], next: null }] },
+);
+
+const VoteNumber = Type.Integer({ minimum: 1, examples: [1_042] });
+export const ReplayBody = Type.Object(
+  {
+    number: Type.Optional(VoteNumber),
+    from_number: Type.Optional(VoteNumber),
+    to_number: Type.Optional(VoteNumber),
+    since: Type.Optional(Timestamp),
+    until: Type.Optional(Timestamp),
+    failed_only: Type.Optional(
+      Type.Boolean({ description: 'With `since`: only events that were not delivered.', examples: [true] }),
+    ),
+  },
+  {
+    description:
+      'Either `number`, or `from_number` and `to_number`, or `since` and `until` (times of the votes).',
+    examples: [{ from_number: 1_000, to_number: 1_042 }],
+  },
+);
+export type ReplayBody = Static<typeof ReplayBody>;
+export const Replayed = Type.Object(
+  { queued: Type.Integer({ minimum: 0, description: 'How many events are sent again.' }) },
+  { examples: [{ queued: 43 }] },
+);

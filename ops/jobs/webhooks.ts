@@ -1,0 +1,291 @@
+/**
+ * Sends webhook deliveries: leases endpoints, sends what is due to each, records what came of it.
+ *
+ * An endpoint is served by one node at a time, in the order of its votes, up to eight requests at once over
+ * one connection. Endpoints are served side by side, a bounded number per node, so a slow receiver delays no
+ * other. It looks when a flush of this node has written deliveries, and each second for those of other nodes
+ * and for repeats. A node that dies leaves a lease that ends; what it had not recorded is sent again. Created
+ * by the composition root; judging is in webhook-health.ts.
+ */
+
+import { emptyFacts } from '../../engine/entity/state.ts';
+import { computeWaitEndMs } from '../../engine/entity/votes.ts';
+import type { VoteWindows } from '../../engine/entity/windows.ts';
+import type { Clock } from '../../engine/ports.ts';
+import { toEventId, type VoteEvent, type WebhookFormat } from '../../http/outbound/webhooks/event.ts';
+import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
+import type { WebhookConnection, WebhookSender } from '../../http/outbound/webhooks/send.ts';
+import { toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
+import type { WebhookMeters } from '../../http/telemetry/webhook-meters.ts';
+import {
+  type DeliveryPage,
+  type DueDelivery,
+  type Lease,
+  type LeasedEndpoint,
+  pageMax,
+  type WebhookQueue,
+} from '../../storage/catalogue/webhooks/queue.ts';
+import type { SecretBox } from '../../storage/catalogue/webhooks/secrets.ts';
+import { type Attempted, decideVerdict } from './webhook-health.ts';
+
+export interface WebhookDispatcherParts {
+  readonly queue: WebhookQueue;
+  readonly sender: Pick<WebhookSender, 'open'>;
+  readonly secrets: Pick<SecretBox, 'unseal'>;
+  readonly windows: VoteWindows;
+  readonly disableDays: number;
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
+  readonly meters: Pick<WebhookMeters, 'recordAttempt'>;
+  /** Called after this node has disabled an endpoint. */
+  readonly onDisabled: (endpoint: LeasedEndpoint, reason: string) => void;
+  readonly onFailure: (error: Error) => void;
+}
+
+export interface WebhookDispatcher {
+  /** There may be deliveries that are due now. Returns at once. */
+  wake(): void;
+  /** Takes what is due and starts to send it. Resolves when it is taken; rejects when SQL fails. */
+  look(): Promise<void>;
+  /** Takes no more, waits for attempts in flight at most `waitMs`, then ends them. */
+  close(waitMs: number): Promise<void>;
+}
+
+export const webhookLimits = {
+  /** Endpoints that one node serves at a time. */
+  endpointsMax: 64,
+  leaseMs: 75_000,
+  /** No page begins later than this in a lease; with the longest time limit of a request it ends in time. */
+  serveMs: 30_000,
+  /** Pause per delivery while an endpoint recovers: 20 per second. */
+  slowPauseMs: 50,
+} as const;
+
+interface DispatcherState extends WebhookDispatcherParts {
+  readonly serving: Map<string, Promise<void>>;
+  readonly connections: Set<WebhookConnection>;
+  looking: Promise<void> | null;
+  /** Something may have become due since the last look began. */
+  lookAgain: boolean;
+  closing: boolean;
+  cancelPauses: Set<() => void>;
+}
+
+export const createWebhookDispatcher = (parts: WebhookDispatcherParts): WebhookDispatcher => {
+  const state: DispatcherState = {
+    ...parts,
+    serving: new Map(),
+    connections: new Set(),
+    looking: null,
+    lookAgain: false,
+    closing: false,
+    cancelPauses: new Set(),
+  };
+  return {
+    wake: () => void look(state).catch(state.onFailure),
+    look: () => look(state),
+    close: (waitMs) => close(state, waitMs),
+  };
+};
+
+const look = (state: DispatcherState): Promise<void> => {
+  state.lookAgain = true;
+  state.looking ??= takeWhileDue(state).finally(() => {
+    state.looking = null;
+  });
+  return state.looking;
+};
+
+const takeWhileDue = async (state: DispatcherState): Promise<void> => {
+  while (state.lookAgain && !state.closing) {
+    const limit = webhookLimits.endpointsMax - state.serving.size;
+    // The next endpoint that is done looks again.
+    if (limit === 0) return;
+    state.lookAgain = false;
+    const nowMs = state.clock.nowMs();
+    const leases = await state.queue.take({ nowMs, leaseMs: webhookLimits.leaseMs, limit });
+    for (const lease of leases) startServing(state, lease);
+    if (leases.length === limit) state.lookAgain = true;
+  }
+};
+
+const startServing = (state: DispatcherState, lease: Lease): void => {
+  const served = serve(state, lease)
+    .catch(state.onFailure)
+    .finally(() => {
+      state.serving.delete(lease.id);
+      if (state.lookAgain) look(state).catch(state.onFailure);
+    });
+  state.serving.set(lease.id, served);
+};
+
+const close = async (state: DispatcherState, waitMs: number): Promise<void> => {
+  state.closing = true;
+  for (const cancel of state.cancelPauses) cancel();
+  const cancel = state.clock.after(waitMs, () => {
+    for (const connection of state.connections) connection.close();
+  });
+  await state.looking?.catch(state.onFailure);
+  await Promise.all(state.serving.values());
+  cancel();
+};
+
+/** The connection of one lease; another url of the endpoint opens another one. */
+interface OpenConnection {
+  readonly url: string;
+  readonly connection: WebhookConnection;
+}
+
+/** Sends the deliveries of one endpoint until none is due, its time is over, or the node stops. */
+const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
+  const untilMs = state.clock.monotonicMs() + webhookLimits.serveMs;
+  let open: OpenConnection | null = null;
+  try {
+    for (;;) {
+      const page = await state.queue.readPage(lease, state.clock.nowMs());
+      if (page === null) return;
+      if (page.deliveries.length === 0) {
+        if (await state.queue.release(lease, page.endpoint.signal)) return;
+        continue;
+      }
+      if (state.closing || state.clock.monotonicMs() > untilMs) {
+        await state.queue.hand(lease, state.clock.nowMs());
+        return;
+      }
+      open = openConnection(state, page.endpoint.url, open);
+      if (await sendPage(state, lease, { page, connection: open.connection })) return;
+      if (page.endpoint.slowUntilMs > state.clock.nowMs()) {
+        await pause(state, page.deliveries.length * webhookLimits.slowPauseMs);
+      }
+    }
+  } finally {
+    if (open !== null) closeConnection(state, open);
+  }
+};
+
+const openConnection = (state: DispatcherState, url: string, open: OpenConnection | null): OpenConnection => {
+  if (open?.url === url) return open;
+  if (open !== null) closeConnection(state, open);
+  const connection = state.sender.open(url);
+  state.connections.add(connection);
+  return { url, connection };
+};
+
+const closeConnection = (state: DispatcherState, { connection }: OpenConnection): void => {
+  state.connections.delete(connection);
+  connection.close();
+};
+
+const pause = (state: DispatcherState, milliseconds: number): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      state.cancelPauses.delete(end);
+      resolve();
+    };
+    const cancel = state.clock.after(milliseconds, end);
+    state.cancelPauses.add(end);
+  });
+
+interface PageToSend {
+  readonly page: DeliveryPage;
+  readonly connection: WebhookConnection;
+}
+
+/** Resolves to whether the lease has ended. */
+const sendPage = async (
+  state: DispatcherState,
+  lease: Lease,
+  { page: { endpoint, deliveries }, connection }: PageToSend,
+): Promise<boolean> => {
+  const sent = await Promise.all(
+    deliveries.map((delivery) => attempt(state, { endpoint, delivery, connection })),
+  );
+  // What this node has cut off says nothing about the receiver: it stays due.
+  const attempts = sent.filter(({ outcome }) => outcome?.error !== 'closed');
+  for (const { outcome } of attempts) state.meters.recordAttempt(outcome?.error ?? 'vote_missing');
+  const nowMs = state.clock.nowMs();
+  const context = { nowMs, chance: Math.random, disableDays: state.disableDays };
+  const { results, health, disabledReason } = decideVerdict(endpoint, attempts, context);
+  const isLast = deliveries.length < pageMax && attempts.length === deliveries.length;
+  const ended = await state.queue.record(lease, { endpoint, results, health, nowMs, isLast });
+  if (disabledReason === '') return ended;
+  if (await state.queue.disable(endpoint, disabledReason)) state.onDisabled(endpoint, disabledReason);
+  return true;
+};
+
+interface AttemptParts {
+  readonly endpoint: LeasedEndpoint;
+  readonly delivery: DueDelivery;
+  readonly connection: WebhookConnection;
+}
+
+const attempt = async (
+  state: DispatcherState,
+  { endpoint, delivery, connection }: AttemptParts,
+): Promise<Attempted> => {
+  const { vote } = delivery;
+  const [itag] = vote?.itags ?? [];
+  if (vote === null || itag === undefined) return { delivery, body: '', outcome: null };
+  const format = endpoint.format as WebhookFormat;
+  const id = toEventId(itag, endpoint.id);
+  const body = delivery.body ?? toWebhookBody(format, toVoteEvent(state, endpoint, delivery));
+  if (body === undefined) return { delivery, body: '', outcome: null };
+  const nowMs = state.clock.nowMs();
+  const secrets = unsealSecrets(state, endpoint, nowMs);
+  if (secrets === null) return { delivery, body, outcome: sealedOutcome };
+  const sentAtSeconds = Math.floor(nowMs / 1_000);
+  const headers = toWebhookHeaders({ format, id, sentAtSeconds, body, secrets });
+  return { delivery, body, outcome: await connection.post(headers, body) };
+};
+
+const sealedOutcome = {
+  error: 'secret_unreadable',
+  detail: 'The secret cannot be read: the operator has changed SECRETS_KEY. Create a new secret.',
+  status: 0,
+  milliseconds: 0,
+  response: '',
+  retryAfterMs: undefined,
+} as const;
+
+/** The newest first; `null` when it cannot be read. */
+const unsealSecrets = (
+  { secrets }: DispatcherState,
+  { id, secret, formerSecret, formerUntilMs }: LeasedEndpoint,
+  nowMs: number,
+): readonly [string, ...string[]] | null => {
+  const newest = secrets.unseal(secret, id);
+  if (newest === null) return null;
+  const former = formerSecret === null || formerUntilMs <= nowMs ? null : secrets.unseal(formerSecret, id);
+  return former === null ? [newest] : [newest, former];
+};
+
+const toVoteEvent = (
+  { windows }: DispatcherState,
+  endpoint: LeasedEndpoint,
+  { number, votes, vote }: DueDelivery,
+): VoteEvent => {
+  const { itags, upvote, atMs, user } = vote as NonNullable<typeof vote>;
+  const itag = itags[0] as string;
+  const facts = { ...emptyFacts, premiumUntilMs: endpoint.premiumUntilMs };
+  const nextVoteMs = computeWaitEndMs({ facts, votedAtMs: atMs }, atMs, windows);
+  const votedAt = new Date(atMs).toISOString();
+  return {
+    type: 'vote.created',
+    id: toEventId(itag, endpoint.id),
+    timestamp: votedAt,
+    data: {
+      epoch: endpoint.epoch,
+      number,
+      itag,
+      vote_ids: itags,
+      weight: itags.length,
+      upvote,
+      user,
+      target: { type: endpoint.kind, id: endpoint.targetId, name: endpoint.targetName },
+      votes,
+      created_at: votedAt,
+      next_vote_at: new Date(nextVoteMs).toISOString(),
+      test: false,
+    },
+  };
+};

@@ -1,0 +1,138 @@
+/**
+ * Webhooks of one node: the key that seals secrets, the client that sends, the job that sends what is due,
+ * and what this node knows about endpoints.
+ *
+ * The node keeps in memory which listings have an enabled endpoint, so that votes on others cost nothing. It
+ * reads that after its own edits, after hints of other nodes and, on shared stores, every five seconds. An
+ * outdated answer only delays: the flush decides in SQL what is to be sent. Used by the composition root.
+ */
+import type { CommitRules } from '../engine/entity/items.ts';
+import type { Clock } from '../engine/ports.ts';
+import { createWebhookSender, type WebhookSenderOptions } from '../http/outbound/webhooks/send.ts';
+import type { WebhookAccess } from '../http/route.ts';
+import type { WebhookMeters } from '../http/telemetry/webhook-meters.ts';
+import { createWebhookQueue } from '../storage/catalogue/webhooks/queue.ts';
+import { createSecretBox } from '../storage/catalogue/webhooks/secrets.ts';
+import {
+  expireBacklogs,
+  listWatched,
+  pendingPerEndpointMax,
+  readWebhookFigures,
+} from '../storage/catalogue/webhooks/upkeep.ts';
+import { failingFrom } from '../storage/ledger/webhook-deliveries.ts';
+import { getOrCreateSecret } from '../storage/nodes/membership.ts';
+import type { Sql } from '../storage/sql/client.ts';
+import type { Config } from './config.ts';
+import { createWebhookDispatcher, type WebhookDispatcher } from './jobs/webhooks.ts';
+
+export interface WebhooksParts {
+  readonly sql: Sql;
+  /** Other nodes use the same stores. */
+  readonly shared: boolean;
+  readonly meters: WebhookMeters;
+  readonly windows: CommitRules['windows'];
+  readonly clock: Clock;
+  /** Other options of the client that sends (tests). */
+  readonly sending?: Partial<WebhookSenderOptions>;
+  readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
+}
+
+export type WebhookSettings = Pick<
+  Config,
+  'webhooks' | 'webhookAddresses' | 'webhookTimeoutSeconds' | 'webhookDisableDays' | 'secretsKey'
+>;
+
+/** The webhooks of a started node; closed after its listener, before its stores. */
+export interface Webhooks {
+  readonly access: WebhookAccess;
+  /** Whether too many deliveries wait to write more for endpoints that fail. */
+  isBacklogFull(): boolean;
+  /** Endpoints were edited somewhere: reads them. Rejects when SQL fails. */
+  refresh(): Promise<void>;
+  /** For every few seconds: reads the endpoints if they may have changed, and bounds the backlogs. */
+  keepUp(): Promise<void>;
+  /** Starts to send what is due, if there is any endpoint. Rejects when SQL fails. */
+  look(): Promise<void>;
+  /** A flush of this node has written deliveries. */
+  wake(): void;
+  close(waitMs: number): Promise<void>;
+}
+
+/** Listings kept in memory; with more, each listing counts as one that has an endpoint. */
+const watchedMax = 10_000;
+/** Deliveries of the fleet that may wait. */
+const pendingMax = 5_000_000;
+
+interface Known {
+  listings: ReadonlySet<string>;
+  endpoints: number;
+  pending: number;
+}
+
+const toKey = (kind: string, id: string): string => `${kind}/${id}`;
+
+const readKey = async (sql: Sql, { secretsKey }: WebhookSettings): Promise<Buffer> =>
+  Buffer.from(secretsKey === '' ? await getOrCreateSecret(sql, 'webhook_key') : secretsKey, 'hex');
+
+/** Reads the key, creating it on first use. Rejects when SQL fails. */
+export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings): Promise<Webhooks> => {
+  const { sql, log } = parts;
+  const isOff = config.webhooks === 'off';
+  const known: Known = { listings: new Set(), endpoints: 0, pending: 0 };
+  const secrets = createSecretBox(await readKey(sql, config));
+  const sender = createWebhookSender({
+    addresses: config.webhookAddresses,
+    timeoutMs: config.webhookTimeoutSeconds * 1_000,
+    ...parts.sending,
+  });
+  const onFailure = (error: Error): void => log('webhooks were not sent', { error: error.message });
+  const refresh = (): Promise<void> => readKnown(parts, known);
+  await refresh();
+  const dispatcher: WebhookDispatcher = createWebhookDispatcher({
+    ...parts,
+    queue: createWebhookQueue(sql),
+    sender,
+    secrets,
+    disableDays: config.webhookDisableDays,
+    onDisabled: ({ id, kind, targetId }, reason) => {
+      log('a webhook was disabled', { webhook: id, target: toKey(kind, targetId), reason });
+      refresh().catch(onFailure);
+    },
+    onFailure,
+  });
+  return {
+    access: {
+      sender,
+      secrets,
+      isWatched: (kind, id) => !isOff && isWatched(known, kind, id),
+      onEdited: () => void refresh().then(dispatcher.wake, onFailure),
+      onQueued: dispatcher.wake,
+    },
+    isBacklogFull: () => known.pending > pendingMax,
+    refresh,
+    keepUp: async () => {
+      if (isOff || (!parts.shared && known.endpoints === 0)) return;
+      await refresh();
+      if (known.pending > pendingPerEndpointMax) await expireBacklogs(sql);
+    },
+    look: () => (isOff || known.endpoints === 0 ? Promise.resolve() : dispatcher.look()),
+    wake: dispatcher.wake,
+    close: async (waitMs) => {
+      await dispatcher.close(waitMs);
+      sender.close();
+    },
+  };
+};
+
+const isWatched = ({ listings }: Known, kind: string, id: string): boolean =>
+  listings.size > 0 && (listings.size > watchedMax || listings.has(toKey(kind, id)));
+
+const readKnown = async ({ sql, meters, clock }: WebhooksParts, known: Known): Promise<void> => {
+  const { oldestDueMs, ...levels } = await readWebhookFigures(sql, failingFrom);
+  known.endpoints = levels.healthy + levels.failing + levels.disabled;
+  known.pending = levels.pending;
+  const rows = levels.healthy + levels.failing === 0 ? [] : await listWatched(sql, watchedMax + 1);
+  known.listings = new Set(rows.map(({ kind, id }) => toKey(kind, id)));
+  const lagMs = oldestDueMs === 0 ? 0 : Math.max(0, clock.nowMs() - oldestDueMs);
+  meters.recordLevels({ ...levels, lagMs });
+};

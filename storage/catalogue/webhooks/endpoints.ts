@@ -1,0 +1,251 @@
+/**
+ * The webhook endpoints of a listing, as their owners edit them.
+ *
+ * Every edit locks the listing's row in `totals` first and then counts its enabled endpoints there: a flush,
+ * which locks the same row, sees an endpoint wholly or not at all. Endpoints are deleted with their listing.
+ * Secrets are sealed by the caller. Called by catalogue.ts.
+ */
+import type { EntityKind } from '../../../engine/ids.ts';
+import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { buildListingNames } from '../votes/reminders.ts';
+
+export interface WebhookTarget {
+  readonly kind: EntityKind;
+  readonly id: string;
+}
+/** The endpoint as its owners see it. */
+export interface EndpointRow {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly format: string;
+  readonly up_only: boolean;
+  readonly enabled: boolean;
+  readonly disabled_reason: string;
+  readonly created_at: Date;
+  readonly last_delivered_at: Date | null;
+  readonly failing_since_ms: number;
+  readonly pending: number;
+  readonly secret_hint: string;
+}
+/** An endpoint with what is needed to send to it. */
+export interface SealedEndpoint extends EndpointRow {
+  readonly incarnation: number;
+  readonly secret: Buffer;
+  readonly former_secret: Buffer | null;
+  readonly former_until_ms: number;
+  /** The user who created it, `''` when a token of the listing did. */
+  readonly created_by: string;
+}
+export interface EndpointFields {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly format: string;
+  readonly upOnly: boolean;
+}
+export interface SealedSecret {
+  readonly sealed: Buffer;
+  readonly hint: string;
+}
+export interface NewEndpoint extends EndpointFields {
+  readonly id: string;
+  readonly secret: SealedSecret;
+  readonly createdBy: string;
+}
+export interface EndpointChanges extends Partial<EndpointFields> {
+  readonly enabled?: boolean;
+}
+export interface NewSecret extends SealedSecret {
+  /** Until then the former secret signs, too. */
+  readonly formerUntilMs: number;
+}
+
+const buildColumns = (sql: Queryable) => sql`
+  endpoint.id, endpoint.name, endpoint.url, endpoint.events, endpoint.format, endpoint.up_only,
+  endpoint.enabled, endpoint.disabled_reason, endpoint.created_at, endpoint.last_delivered_at,
+  endpoint.failing_since_ms, endpoint.pending, endpoint.secret_hint`;
+
+/** Lists the endpoints of a listing, oldest first. */
+export const listEndpoints = (sql: Queryable, { kind, id }: WebhookTarget): Promise<readonly EndpointRow[]> =>
+  sql<EndpointRow[]>`
+    select ${buildColumns(sql)} from webhook_endpoints as endpoint join totals using (incarnation)
+    where totals.kind = ${kind} and totals.entity_id = ${id} order by endpoint.created_at, endpoint.id`;
+
+/** Finds an endpoint of this listing with its secrets; `null` when there is none. */
+export const findEndpoint = async (
+  sql: Queryable,
+  { kind, id }: WebhookTarget,
+  endpointId: string,
+): Promise<SealedEndpoint | null> => {
+  const [row] = await sql<SealedEndpoint[]>`
+    select ${buildColumns(sql)}, incarnation, secret, former_secret, former_until_ms, endpoint.created_by
+    from webhook_endpoints as endpoint join totals using (incarnation)
+    where totals.kind = ${kind} and totals.entity_id = ${id} and endpoint.id = ${endpointId}`;
+  return row ?? null;
+};
+
+/** The listing's name and a user, as an event shows them. */
+export interface EventPeople {
+  readonly name: string;
+  readonly user: {
+    readonly id: string;
+    readonly username: string;
+    readonly display_name: string;
+    readonly avatar: string;
+  };
+}
+
+/** Reads what an event shows; unknown users and listings are shown by their ids. */
+export const describeEvent = async (
+  sql: Queryable,
+  incarnation: number,
+  userId: string,
+): Promise<EventPeople> => {
+  const [row] = await sql<(EventPeople['user'] & { name: string })[]>`
+    select coalesce(named.name, totals.entity_id) as name, users.id, users.username, users.display_name,
+      users.avatar
+    from totals ${buildListingNames(sql)} left join users on users.id = ${userId}
+    where totals.incarnation = ${incarnation}`;
+  const { name = '', username, display_name, avatar } = row ?? {};
+  const user = {
+    id: userId,
+    username: username ?? userId,
+    display_name: display_name ?? userId,
+    avatar: avatar ?? '',
+  };
+  return { name, user };
+};
+
+/** Locks the listing; `null` when there is none. */
+const lockListing = async (transaction: Transaction, { kind, id }: WebhookTarget): Promise<number | null> => {
+  const [row] = await transaction<{ incarnation: number }[]>`
+    select incarnation from totals where kind = ${kind} and entity_id = ${id} for no key update`;
+  return row?.incarnation ?? null;
+};
+
+const countEnabled = async (transaction: Transaction, incarnation: number): Promise<void> => {
+  await transaction`
+    update totals set webhooks = (
+      select count(*) from webhook_endpoints where incarnation = ${incarnation} and enabled)
+    where incarnation = ${incarnation}`;
+};
+
+/** Inserts an endpoint; ledger when it resolves. */
+export const insertEndpoint = (
+  sql: Sql,
+  target: WebhookTarget,
+  { endpoint, max }: { readonly endpoint: NewEndpoint; readonly max: number },
+): Promise<'created' | 'limit_reached' | 'not_found'> =>
+  sql.begin(async (transaction) => {
+    const incarnation = await lockListing(transaction, target);
+    if (incarnation === null) return 'not_found';
+    const [existing] = await transaction<{ count: number }[]>`
+      select count(*) as count from webhook_endpoints where incarnation = ${incarnation}`;
+    if ((existing?.count ?? 0) >= max) return 'limit_reached';
+    const { id, name, url, format, events, upOnly, secret, createdBy } = endpoint;
+    await transaction`
+      insert into webhook_endpoints
+        (id, incarnation, name, url, format, events, up_only, secret, secret_hint, created_by)
+      values (${id}, ${incarnation}, ${name}, ${url}, ${format}, ${[...events]}::text[], ${upOnly},
+        ${secret.sealed}, ${secret.hint}, ${createdBy})`;
+    await countEnabled(transaction, incarnation);
+    return 'created';
+  });
+
+/**
+ * Changes an endpoint; ledger when it resolves. Enabling it, or another url, ends its failure: what waits is
+ * sent now. False when the listing has no such endpoint.
+ */
+export const updateEndpoint = (
+  sql: Sql,
+  target: WebhookTarget,
+  { id, changes, nowMs }: { readonly id: string; readonly changes: EndpointChanges; readonly nowMs: number },
+): Promise<boolean> =>
+  sql.begin(async (transaction) => {
+    const incarnation = await lockListing(transaction, target);
+    if (incarnation === null) return false;
+    const { name = null, url = null, format = null, events = null, upOnly = null, enabled = null } = changes;
+    const retries = enabled === true || url !== null;
+    if (retries) await endDelays(transaction, { id, incarnation });
+    const rows = await transaction`
+      update webhook_endpoints set
+        name = coalesce(${name}, name), url = coalesce(${url}, url), format = coalesce(${format}, format),
+        events = coalesce(${events as string[] | null}::text[], events),
+        up_only = coalesce(${upOnly}, up_only), revision = revision + 1, signal = signal + 1,
+        enabled = coalesce(${enabled}, enabled),
+        disabled_reason = case ${enabled}::boolean when true then '' when false then 'owner'
+          else disabled_reason end,
+        failures = case when ${retries} then 0 else failures end,
+        failing_since_ms = case when ${retries} then 0 else failing_since_ms end,
+        wait_until_ms = case when ${retries} then 0 else wait_until_ms end,
+        due_at_ms = case when not coalesce(${enabled}, enabled) then null
+          when ${retries} and pending > 0 then ${nowMs}::bigint else due_at_ms end
+      where id = ${id} and incarnation = ${incarnation} returning id`;
+    await countEnabled(transaction, incarnation);
+    return rows.length > 0;
+  });
+
+const endDelays = async (
+  transaction: Transaction,
+  { id, incarnation }: { readonly id: string; readonly incarnation: number },
+): Promise<void> => {
+  await transaction`
+    update webhook_deliveries set next_at_ms = 0
+    where endpoint_id = ${id} and state = 0 and next_at_ms > 0
+      and exists (select from webhook_endpoints where id = ${id} and incarnation = ${incarnation})`;
+};
+
+/**
+ * Deletes an endpoint; ledger when it resolves: nothing more is sent. Its deliveries are purged later. False
+ * when the listing has no such endpoint.
+ */
+export const deleteEndpoint = (sql: Sql, target: WebhookTarget, id: string): Promise<boolean> =>
+  sql.begin(async (transaction) => {
+    const incarnation = await lockListing(transaction, target);
+    if (incarnation === null) return false;
+    const rows = await transaction`
+      delete from webhook_endpoints where id = ${id} and incarnation = ${incarnation} returning id`;
+    await countEnabled(transaction, incarnation);
+    return rows.length > 0;
+  });
+
+/** Replaces the secret; ledger when it resolves. False when the listing has no such endpoint. */
+export const replaceSecret = async (
+  sql: Queryable,
+  { kind, id }: WebhookTarget,
+  { endpointId, secret }: { readonly endpointId: string; readonly secret: NewSecret },
+): Promise<boolean> => {
+  const rows = await sql`
+    update webhook_endpoints as endpoint set
+      former_secret = secret, former_until_ms = ${secret.formerUntilMs}, secret = ${secret.sealed},
+      secret_hint = ${secret.hint}, revision = revision + 1
+    from totals
+    where totals.incarnation = endpoint.incarnation and totals.kind = ${kind} and totals.entity_id = ${id}
+      and endpoint.id = ${endpointId} returning endpoint.id`;
+  return rows.length > 0;
+};
+
+/**
+ * Disables an endpoint for a reason that its sender found, unless its owner has edited it since. Ledger when
+ * it resolves.
+ */
+export const disableEndpoint = (
+  sql: Sql,
+  {
+    id,
+    incarnation,
+    revision,
+  }: { readonly id: string; readonly incarnation: number; readonly revision: number },
+  reason: string,
+): Promise<boolean> =>
+  sql.begin(async (transaction) => {
+    await transaction`select from totals where incarnation = ${incarnation} for no key update`;
+    const rows = await transaction`
+      update webhook_endpoints set enabled = false, disabled_reason = ${reason}, due_at_ms = null,
+        revision = revision + 1, signal = signal + 1, lease_until_ms = 0
+      where id = ${id} and revision = ${revision} and enabled returning id`;
+    await countEnabled(transaction, incarnation);
+    return rows.length > 0;
+  });

@@ -1,0 +1,309 @@
+/**
+ * The queue of webhook deliveries, as senders use it: take an endpoint, read what is due, record the results.
+ *
+ * A sender takes a whole endpoint under a lease, so an endpoint has one sender in the fleet, and another node
+ * takes over when that one dies: delivery is at least once. The time of the lease's end is its token. What is
+ * read and what is recorded is decided by SQL alone: a disabled, changed or deleted endpoint takes effect at
+ * the next page. Times are the node's, ms. Used by ops/jobs/webhooks.ts.
+ */
+import type { EntityKind } from '../../../engine/ids.ts';
+import { failingFrom } from '../../ledger/webhook-deliveries.ts';
+import { formatBooleans, formatNumbers, formatTexts } from '../../sql/arrays.ts';
+import type { Queryable, Sql } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import { buildListingNames } from '../votes/reminders.ts';
+import { disableEndpoint } from './endpoints.ts';
+
+/** Deliveries of one endpoint that are sent at the same time. */
+export const pageMax = 8;
+/** Newest attempts kept with each delivery. */
+const attemptsKept = 16;
+
+export interface Lease {
+  readonly id: string;
+  readonly untilMs: number;
+}
+/** The endpoint as it is now. */
+export interface LeasedEndpoint {
+  readonly id: string;
+  readonly incarnation: number;
+  readonly kind: EntityKind;
+  readonly targetId: string;
+  readonly targetName: string;
+  /** The epoch of the listing's vote log. */
+  readonly epoch: string;
+  readonly url: string;
+  readonly format: string;
+  readonly secret: Buffer;
+  readonly formerSecret: Buffer | null;
+  readonly formerUntilMs: number;
+  readonly revision: number;
+  readonly signal: number;
+  readonly failures: number;
+  readonly failingSinceMs: number;
+  readonly waitUntilMs: number;
+  readonly slowUntilMs: number;
+  /** The end of the listing's premium period, 0 for none. */
+  readonly premiumUntilMs: number;
+}
+export interface VotePerson {
+  readonly id: string;
+  readonly username: string;
+  readonly display_name: string;
+  readonly avatar: string;
+}
+/** The votes of the request that an event is about. */
+export interface DeliveredVote {
+  readonly itags: readonly string[];
+  readonly upvote: boolean;
+  readonly atMs: number;
+  readonly user: VotePerson;
+}
+export interface DueDelivery {
+  readonly number: number;
+  readonly kind: number;
+  /** The listing's total when it was written. */
+  readonly votes: number;
+  readonly tries: number;
+  /** Sent once more on request: its result changes nothing but its state. */
+  readonly replay: boolean;
+  /** What a failed attempt has sent, `null` for none. */
+  readonly body: string | null;
+  /** `null` when SQL no longer has the vote. */
+  readonly vote: DeliveredVote | null;
+}
+export interface DeliveryPage {
+  readonly endpoint: LeasedEndpoint;
+  readonly deliveries: readonly DueDelivery[];
+}
+/** One attempt, as its owner sees it. */
+export interface AttemptRow {
+  readonly at: string;
+  readonly status: number;
+  readonly milliseconds: number;
+  readonly error: string;
+  readonly detail: string;
+  readonly response: string;
+}
+export interface DeliveryResult {
+  readonly delivery: DueDelivery;
+  readonly state: 'pending' | 'delivered' | 'expired';
+  /** When it is tried again, if it is pending. */
+  readonly nextAtMs: number;
+  /** What was sent, if it will be sent again. */
+  readonly body: string | null;
+  readonly attempt: AttemptRow;
+}
+/** The endpoint's health after a page. */
+export interface EndpointHealth {
+  readonly failures: number;
+  readonly failingSinceMs: number;
+  readonly waitUntilMs: number;
+  readonly slowUntilMs: number;
+}
+export interface PageResult {
+  readonly endpoint: LeasedEndpoint;
+  readonly results: readonly DeliveryResult[];
+  readonly health: EndpointHealth;
+  readonly nowMs: number;
+  /** All that was due is among the results. */
+  readonly isLast: boolean;
+}
+
+export interface WebhookQueue {
+  /** Leases endpoints with due deliveries, longest overdue first. No other node gets them meanwhile. */
+  take(request: {
+    readonly nowMs: number;
+    readonly leaseMs: number;
+    readonly limit: number;
+  }): Promise<readonly Lease[]>;
+  /** Reads what is due, in the order of the votes; `null` when the lease or the endpoint is gone. */
+  readPage(lease: Lease, nowMs: number): Promise<DeliveryPage | null>;
+  /** Records results. True when nothing is left, which ends the lease. */
+  record(lease: Lease, page: PageResult): Promise<boolean>;
+  /** Ends a lease after a page without deliveries. False when there is new work: read again. */
+  release(lease: Lease, signal: number): Promise<boolean>;
+  /** Ends a lease while deliveries are due. */
+  hand(lease: Lease, nowMs: number): Promise<void>;
+  /** Disables an endpoint, unless its owner has edited it since the page was read. */
+  disable(endpoint: LeasedEndpoint, reason: string): Promise<boolean>;
+}
+
+export const createWebhookQueue = (sql: Sql): WebhookQueue => ({
+  take: (request) => asStorage('webhooks.take', () => take(sql, request)),
+  readPage: (lease, nowMs) => asStorage('webhooks.page', () => readPage(sql, lease, nowMs)),
+  record: (lease, page) => asStorage('webhooks.record', () => record(sql, lease, page)),
+  release: (lease, signal) => asStorage('webhooks.release', () => release(sql, lease, signal)),
+  hand: (lease, nowMs) => asStorage('webhooks.hand', () => hand(sql, lease, nowMs)),
+  disable: (endpoint, reason) => asStorage('webhooks.disable', () => disableEndpoint(sql, endpoint, reason)),
+});
+
+const take: (sql: Queryable, request: Parameters<WebhookQueue['take']>[0]) => Promise<readonly Lease[]> = (
+  sql,
+  { nowMs, leaseMs, limit },
+) => sql<Lease[]>`
+  update webhook_endpoints set lease_until_ms = ${nowMs + leaseMs}
+  where id in (
+    select id from webhook_endpoints where due_at_ms <= ${nowMs} and lease_until_ms <= ${nowMs}
+    order by due_at_ms limit ${limit} for update skip locked)
+  returning id, lease_until_ms as "untilMs"`;
+
+type PageRow = LeasedEndpoint & {
+  readonly timeline: number;
+  readonly number: number | null;
+  readonly deliveryKind: number;
+  readonly votes: number;
+  readonly tries: number;
+  readonly replay: boolean;
+  readonly body: string | null;
+  readonly itags: readonly string[] | null;
+  readonly upvote: boolean;
+  readonly atMs: number;
+  readonly author: string;
+  readonly username: string | null;
+  readonly display_name: string | null;
+  readonly avatar: string | null;
+};
+
+const readPage = async (sql: Queryable, lease: Lease, nowMs: number): Promise<DeliveryPage | null> => {
+  const rows = await sql<PageRow[]>`
+    with leased as (
+      select * from webhook_endpoints where id = ${lease.id} and lease_until_ms = ${lease.untilMs}
+    ), due as (
+      (select delivery.* from leased, lateral (
+        select * from webhook_deliveries where endpoint_id = ${lease.id} and state = 0 and not replay
+          and next_at_ms <= ${nowMs}
+        order by log_number limit case when leased.failures >= ${failingFrom} then 1 else ${pageMax} end
+      ) as delivery where leased.enabled and leased.wait_until_ms <= ${nowMs})
+      union all
+      (select * from webhook_deliveries where endpoint_id = ${lease.id} and replay
+      order by log_number limit ${pageMax})
+      limit ${pageMax}
+    )
+    select leased.id, leased.incarnation, totals.kind, totals.entity_id as "targetId",
+      named.name as "targetName", (select revisions from lineage) as timeline, leased.url, leased.format,
+      leased.secret, leased.former_secret as "formerSecret", leased.former_until_ms as "formerUntilMs",
+      leased.revision, leased.signal, leased.failures, leased.failing_since_ms as "failingSinceMs",
+      leased.wait_until_ms as "waitUntilMs", leased.slow_until_ms as "slowUntilMs",
+      coalesce((select (extract(epoch from premium_until) * 1000)::bigint from facts
+        where facts.incarnation = leased.incarnation), 0) as "premiumUntilMs",
+      due.log_number as number, due.kind as "deliveryKind", due.votes, due.tries, due.replay, due.body,
+      vote.itags, vote.upvote, vote.at_ms as "atMs", vote.author, users.username, users.display_name,
+      users.avatar
+    from leased join totals using (incarnation)
+    ${buildListingNames(sql)}
+    left join due on true
+    left join lateral (
+      select first.author, first.upvote, (extract(epoch from first.created_at) * 1000)::bigint as at_ms,
+        array(
+          select itag from votes
+          where votes.incarnation = leased.incarnation and votes.log_number >= due.log_number
+            and votes.created_at = first.created_at and votes.author = first.author
+          order by votes.log_number limit due.weight) as itags
+      from votes as first
+      where first.incarnation = leased.incarnation and first.log_number = due.log_number
+    ) as vote on true
+    left join users on users.id = vote.author
+    order by due.log_number`;
+  const [row] = rows;
+  if (row === undefined) return null;
+  const epoch = `${row.timeline.toString(36)}-${row.incarnation.toString(36)}`;
+  return { endpoint: { ...row, epoch }, deliveries: rows.flatMap(toDelivery) };
+};
+
+const toDelivery = (row: PageRow): readonly DueDelivery[] => {
+  const { number, deliveryKind: kind, votes, tries, replay, body } = row;
+  return number === null ? [] : [{ number, kind, votes, tries, replay, body, vote: toVote(row) }];
+};
+
+const toVote = ({ itags, upvote, atMs, author, ...person }: PageRow): DeliveredVote | null => {
+  if (itags === null) return null;
+  const { username, display_name, avatar } = person;
+  const user = {
+    id: author,
+    username: username ?? author,
+    display_name: display_name ?? author,
+    avatar: avatar ?? '',
+  };
+  return { itags, upvote, atMs, user };
+};
+
+const states = { pending: 0, delivered: 1, expired: 2 } as const;
+
+/** Keeps the newest attempts. */
+const appendAttempt = (sql: Queryable) => sql`
+  case when jsonb_array_length(attempts) < ${attemptsKept} then attempts else attempts - 0 end
+    || result.attempt::jsonb`;
+
+const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<boolean> => {
+  const { endpoint, results, health, nowMs, isLast } = page;
+  const delivered = results.some(({ state }) => state === 'delivered');
+  const [row] = await sql<{ ended: boolean }[]>`
+    with result as (
+      select * from unnest(
+        ${formatNumbers(results.map(({ delivery }) => delivery.number))}::bigint[],
+        ${formatNumbers(results.map(({ delivery }) => delivery.kind))}::smallint[],
+        ${formatNumbers(results.map(({ state }) => states[state]))}::smallint[],
+        ${formatNumbers(results.map(({ nextAtMs }) => nextAtMs))}::bigint[],
+        ${formatTexts(results.map(({ body }) => body ?? ''))}::text[],
+        ${formatTexts(results.map(({ attempt }) => JSON.stringify(attempt)))}::text[],
+        ${formatBooleans(results.map(({ delivery }) => delivery.replay))}::boolean[]
+      ) as result (log_number, kind, state, next_at_ms, body, attempt, is_replay)
+    ), recorded as (
+      update webhook_deliveries as delivery set
+        state = case when not is_replay or result.state = 1 then result.state else delivery.state end,
+        tries = delivery.tries + case when is_replay then 0 else 1 end,
+        next_at_ms = case when is_replay then delivery.next_at_ms else result.next_at_ms end,
+        replay = delivery.replay and not is_replay,
+        body = nullif(result.body, ''),
+        attempts = ${appendAttempt(sql)}
+      from result
+      where delivery.endpoint_id = ${lease.id} and delivery.log_number = result.log_number
+        and delivery.kind = result.kind and delivery.state = 0
+      returning delivery.state
+    ), replayed as (
+      update webhook_deliveries as delivery set
+        state = case when result.state = 1 then 1 else delivery.state end, replay = false,
+        attempts = ${appendAttempt(sql)}
+      from result
+      where delivery.endpoint_id = ${lease.id} and delivery.log_number = result.log_number
+        and delivery.kind = result.kind and delivery.state <> 0
+    ), sums as (
+      select (select count(*) from recorded where state <> 0) as finished
+    )
+    update webhook_endpoints as endpoint set pending = pending - finished,
+      failures = case when revision = ${endpoint.revision} then ${health.failures} else failures end,
+      failing_since_ms = case when revision = ${endpoint.revision} then ${health.failingSinceMs}
+        else failing_since_ms end,
+      wait_until_ms = case when revision = ${endpoint.revision} then ${health.waitUntilMs}
+        else wait_until_ms end,
+      slow_until_ms = ${health.slowUntilMs},
+      last_delivered_at = case when ${delivered} then ${new Date(nowMs)}::timestamptz
+        else last_delivered_at end,
+      lease_until_ms = case when lease_until_ms = ${lease.untilMs} and ${isLast} and pending = finished
+        and signal = ${endpoint.signal} then 0 else lease_until_ms end,
+      due_at_ms = case when lease_until_ms = ${lease.untilMs} and ${isLast} and pending = finished
+        and signal = ${endpoint.signal} then null else due_at_ms end
+    from sums
+    where endpoint.id = ${lease.id}
+    returning lease_until_ms = 0 as ended`;
+  return row === undefined || row.ended;
+};
+
+/**
+ * The next due time is that of the first waiting delivery, but not before the endpoint may be tried again.
+ */
+const release = async (sql: Queryable, lease: Lease, signal: number): Promise<boolean> => {
+  const rows = await sql`
+    update webhook_endpoints set lease_until_ms = 0, due_at_ms = case when enabled then (
+      select greatest(wait_until_ms, min(next_at_ms)) from webhook_deliveries
+      where endpoint_id = ${lease.id} and state = 0 having count(*) > 0) end
+    where id = ${lease.id} and lease_until_ms = ${lease.untilMs} and signal = ${signal} returning id`;
+  return rows.length > 0;
+};
+
+const hand = async (sql: Queryable, lease: Lease, nowMs: number): Promise<void> => {
+  await sql`
+    update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${nowMs}
+    where id = ${lease.id} and lease_until_ms = ${lease.untilMs}`;
+};

@@ -1,0 +1,127 @@
+/**
+ * Guards of the rules of one item, each with its patch: facts, votes, clicks, uptime, sessions.
+ *
+ * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
+ */
+import type { Mutant } from './mutant.ts';
+
+const apply = 'engine/entity/apply.ts';
+const applyTest = 'test/engine/entity/apply.test.ts';
+const votesTest = 'test/engine/entity/votes.test.ts';
+
+export const ruleMutants: readonly Mutant[] = [
+  {
+    name: 'forget leaves no tombstone',
+    file: apply,
+    find: `slot: { incarnation: slot.incarnation, state: null },\n`,
+    replace: `slot: null,\n`,
+    killers: [applyTest],
+    why: 'a late batch would bring a deleted listing back (I12)',
+  },
+  {
+    name: 'items change deleted listings',
+    file: apply,
+    find: `  if (isDeleted) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);\n`,
+    replace: '',
+    killers: [applyTest],
+    why: 'an item of an earlier listing would count for the next one (I12)',
+  },
+  {
+    name: 'init of an active entity',
+    file: apply,
+    find: `    case 'init':\n    case 'remember':\n      return keepSlot(slot, applied);`,
+    replace:
+      `    case 'init':\n      return applyInit(slot, item, context);\n` +
+      `    case 'remember':\n      return keepSlot(slot, applied);`,
+    killers: [applyTest],
+    why: 'the second node to activate an entity would reset it to its SQL row (I1)',
+  },
+  {
+    name: 'init from a row newer than the shard',
+    file: apply,
+    find: `  if (isBefore({ generation, version: shardVersion }, row)) return keepSlot(slot, behind);\n`,
+    replace: '',
+    killers: [applyTest],
+    why: 'flushes of an emptied store would never override the SQL row (I10)',
+  },
+  {
+    name: 'an adjustment applies twice',
+    file: apply,
+    find: `  if (item.sequence <= state.adjustment) return keepSlot(slot, applied);\n`,
+    replace: `  if (item.sequence <= state.adjustment) item = { ...item, sequence: state.adjustment + 1 };\n`,
+    killers: [applyTest],
+    why: 'a delivery repeated after a crash would take votes twice (I6)',
+  },
+  {
+    name: 'an adjustment skips one',
+    file: apply,
+    find: `  if (item.sequence !== state.adjustment + 1) return keepSlot(slot, gap);\n`,
+    replace: '',
+    killers: [applyTest],
+    why: 'the skipped one would count as delivered (I6)',
+  },
+  {
+    name: 'facts go back',
+    file: apply,
+    find: `      if (item.facts.revision <= slot.state.facts.revision) return keepSlot(slot, applied);\n`,
+    replace: '',
+    killers: [applyTest],
+    why: 'a late refresh would undo a ban',
+  },
+  {
+    name: 'the window of a vote',
+    file: 'engine/entity/votes.ts',
+    find: `  if (sinceMs > 0 && atMs < retryAtMs) return refuseVote('wait', retryAtMs);\n`,
+    replace: '',
+    killers: [votesTest],
+    why: 'a user could vote without end (I5)',
+  },
+  {
+    name: 'a vote ahead of the clock',
+    file: 'engine/entity/votes.ts',
+    find: `  if (atMs > context.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');\n`,
+    replace: '',
+    killers: [votesTest],
+    why: 'a node whose clock is wrong could vote for tomorrow (I5)',
+  },
+  {
+    name: 'a vote behind the clock',
+    file: 'engine/entity/votes.ts',
+    find: `  if (late && context.lost !== true) return refuseVote('clock_behind');\n`,
+    replace: '',
+    killers: [votesTest],
+    why: 'a vote taken by a node with a slow clock would make its voter wait too briefly (I5)',
+  },
+  {
+    name: 'pinned and released vote records',
+    file: 'engine/entity/votes.ts',
+    find: `vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs)`,
+    replace: 'vote.atMs > 0',
+    killers: [votesTest],
+    why: 'voters of void votes would still wait, and those who redeemed would wait too briefly (I5)',
+  },
+  {
+    name: 'the cap of visitors',
+    file: 'engine/entity/clicks.ts',
+    find: `  state.uniqueClicks < visitorsMax && state.uniqueClicks <= state.clicks;`,
+    replace: `  visitorsMax > 0 && state.uniqueClicks <= state.clicks;`,
+    killers: ['test/engine/entity/clicks.test.ts', applyTest],
+    why: 'the set of visitors would grow without bound (I15)',
+  },
+  {
+    name: 'outages of the fleet',
+    file: 'engine/entity/uptime.ts',
+    find: `    count -= countChecks(downFromMs, Math.min(toMs, downtime.toMs - 1), rules.checkMs);\n`,
+    replace: `    count -= countChecks(downFromMs, downFromMs, rules.checkMs);\n`,
+    killers: ['test/engine/entity/uptime.test.ts'],
+    why: 'bots would lose uptime for our own outages',
+  },
+  {
+    name: 'limits of a minted session',
+    file: 'engine/rules/sessions.ts',
+    find: ` && (limits.length === 0 || includesPermission(limits, id));`,
+    replace: `;`,
+    killers: ['test/engine/rules/sessions.test.ts'],
+    why: 'a limited token could mint one without limits',
+  },
+];
