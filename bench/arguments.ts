@@ -1,7 +1,7 @@
 /**
  * Parses the arguments of `npm run bench -- …` into options, or throws a message that says what to correct.
  */
-import { parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { type Placement, placements } from './machine/places.ts';
 import { type ScenarioName, scenarioNames } from './scenarios/scenario.ts';
 
@@ -109,8 +109,8 @@ const parseScenarios = (
   return scenarioNames.filter((name) => wanted.includes(name));
 };
 
-const text = { type: 'string' } as const;
-const flag = { type: 'boolean', default: false } as const;
+export const text = { type: 'string' } as const;
+export const flag = { type: 'boolean', default: false } as const;
 const shape = {
   quick: flag,
   help: flag,
@@ -133,9 +133,14 @@ const shape = {
   'i-own-this': flag,
 } as const;
 
-const parseOptions = (args: readonly string[]) => {
+/** Parses options and operands. Throws `ArgumentError`. */
+export const parseWords = <Shape extends NonNullable<ParseArgsConfig['options']>>(
+  args: readonly string[],
+  options: Shape,
+  allowPositionals = false,
+) => {
   try {
-    return parseArgs({ args: [...args], options: shape }).values;
+    return parseArgs({ args: [...args], options, allowPositionals });
   } catch (error) {
     throw new ArgumentError((error as Error).message.split('. ')[0] ?? 'unknown option');
   }
@@ -178,7 +183,7 @@ const parseTarget = (given: GivenTarget): TargetOptions | null => {
 
 /** Throws `ArgumentError`. */
 export const parseArguments = (args: readonly string[]): Options => {
-  const given = parseOptions(args);
+  const given = parseWords(args, shape).values;
   const { quick } = given;
   const target = parseTarget(given);
   const isFar = target !== null && !target.isLoopback;

@@ -255,18 +255,22 @@ export type RouteDefinition<P extends TObject, Q extends TObject, B extends TSch
   keyof typeof usualFields
 >;
 
-const usualFields = { params: NoParams, caching: 'no-store', errors: [] } as const;
+const usualFields = { section: '', params: NoParams, caching: 'no-store', errors: [] } as const;
 
 /** Types a route by its schemas, then erases the types so that all routes fit one table. */
 export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>(
   route: RouteDefinition<Params, Query, Body>,
 ): AnyRoute => ({ ...usualFields, ...route }) as unknown as AnyRoute;
 
+/** The routes of one section of the API. */
+export const defineRoutes = (section: string, routes: readonly AnyRoute[]): readonly AnyRoute[] =>
+  routes.map((route) => ({ ...route, section }));
+
 // biome-ignore lint/suspicious/noExplicitAny: the one erased route type.
 export type AnyRoute = Route<any, any, any>;
 
-export const replyOk = (json: unknown): Reply => ({ status: 200, json });
-export const replyCreated = (json: unknown): Reply => ({ status: 201, json });
+export const replyOk = <Json>(json: Json): Reply => ({ status: 200, json });
+export const replyCreated = <Json>(json: Json): Reply => ({ status: 201, json });
 export const replyText = (body: string): Reply => ({ status: 200, text: body });
 export const noContent: Reply = { status: 204 };
 /** ApiResponse (contract §2.1). */

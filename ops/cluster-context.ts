@@ -18,6 +18,8 @@ import {
   type Heartbeats,
   heartbeatEveryMs,
   type LiveNode,
+  listFlushers,
+  type NodeFacts,
 } from '../storage/nodes/heartbeats.ts';
 import type { Pubsub } from '../storage/nodes/pubsub.ts';
 import { createRates } from '../storage/nodes/rates.ts';
@@ -36,8 +38,8 @@ export interface JoiningNode {
   readonly engine: Engine;
   readonly version: string;
   readonly readFigures: () => NodeFigures;
-  /** Receives the names of the live nodes with each heartbeat; never called on a node that is alone. */
-  readonly onNodes: (names: readonly string[]) => void;
+  /** Receives the names of the nodes that flush with each heartbeat; never called on a node that is alone. */
+  readonly onFlushers: (names: readonly string[]) => void;
   /** Called when another node has edited webhook endpoints. */
   readonly refreshWebhooks: () => Promise<void>;
 }
@@ -141,17 +143,24 @@ const subscribeToEdits = (
 const createHeartbeatTask = (
   heartbeats: Heartbeats,
   { stores }: SharedParts,
-  onNodes: JoiningNode['onNodes'],
+  onFlushers: JoiningNode['onFlushers'],
 ): (() => Promise<void>) => {
   let versions = '';
   return async () => {
-    const nodes = await heartbeats.sendHeartbeat();
-    onNodes(nodes.map(({ name }) => name));
+    onFlushers(listFlushers(await heartbeats.sendHeartbeat()));
     const used = [...heartbeats.listVersions()].sort().join(' ');
     if (used === versions) return;
     await stores.libraries?.dropOthers(heartbeats.listVersions());
     versions = used;
   };
+};
+
+const createFactsReader = (
+  { libraries, isSqlUp }: Stores,
+  { adminUrl, version, readFigures }: Pick<JoiningNode, 'adminUrl' | 'version' | 'readFigures'>,
+): (() => NodeFacts) => {
+  const library = libraries?.version ?? '';
+  return () => ({ library, adminUrl, version, figures: { ...readFigures() }, reachesSql: isSqlUp() });
 };
 
 /** The context of a node on Redis and Postgres. Its Redis clients connect in the background. */
@@ -195,14 +204,13 @@ const openShared = async (
     runs: pubsub.runs,
     listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
     join: (node) => {
-      const { name, adminUrl, engine, version, readFigures, onNodes } = node;
+      const { name, engine, onFlushers } = node;
       const parts = { pubsub, stores, onWarning };
-      const library = stores.libraries?.version ?? '';
-      const readFacts = () => ({ library, adminUrl, version, figures: readFigures() });
+      const readFacts = createFactsReader(stores, node);
       const heartbeats = createHeartbeats({ commands: pubsub.commands, name, readFacts });
       joined = heartbeats;
       const onFailure = (error: Error): void => onWarning('the heartbeat in Redis failed', error);
-      const sendHeartbeat = createHeartbeatTask(heartbeats, parts, onNodes);
+      const sendHeartbeat = createHeartbeatTask(heartbeats, parts, onFlushers);
       sendHeartbeat().catch(onFailure);
       subscribeToEdits(parts, node);
       pubsub.subscribe({ stalled: () => engine.suspectStale() });

@@ -192,10 +192,10 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   jobs.start();
   buildSearchIndexes(sql).catch((error: Error) => log('an index was not built', { error: error.message }));
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
-  const onNodes = (names: readonly string[]): void => {
+  const onFlushers = (names: readonly string[]): void => {
     assignment.shards = assignShards(node, names);
   };
-  clusterContext.join({ ...self, engine, onNodes, refreshWebhooks: webhooks.refresh });
+  clusterContext.join({ ...self, engine, onFlushers, refreshWebhooks: webhooks.refresh });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss, webhooks };
   const parts = { state, facade, admin, engine, voteLogWaiters: app.voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
@@ -305,7 +305,7 @@ const startEngine = async (
   const ledger = createLedger(stores.sql, {
     writesDeliveries: config.webhooks === 'on',
     isWebhookBacklogFull: webhooks.isBacklogFull,
-    onVotes: ({ incarnations, logged, deliveries }) => {
+    onVotes: ({ incarnations, deliveries, logged }) => {
       metrics.directory.recordLoggedVotes(logged);
       voteLogWaiters.wake(incarnations);
       if (deliveries > 0) webhooks.wake();

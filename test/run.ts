@@ -26,8 +26,8 @@ const limitSeconds = 300;
 const faultLimitSeconds = 3_000;
 /**
  * Half of what an embedded Postgres costs that lives for seconds is V8 compiling its wasm a second time,
- * better. Here that begins some twenty times later; files of the fault lane alone, some of which are timed,
- * run with the defaults.
+ * better. Here that begins some twenty times later. The fault cases of HTTP measure one long life: they run
+ * with the defaults.
  */
 const briefWords = ['--wasm-tiering-budget=300000000'];
 
@@ -133,7 +133,7 @@ const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tall
   const faults = lane === 'faults';
   const limitsOf = (file: string) => ({
     seconds: faults ? faultLimitSeconds : limitSeconds,
-    nodeWords: file.endsWith('.fault.ts') ? [] : briefWords,
+    nodeWords: file.includes('/http-') ? [] : briefWords,
   });
   const display = createDisplay(files.length);
   const waiting = [...files];

@@ -7,8 +7,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { ArgumentError, parseCount } from '../arguments.ts';
+import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';
 import { type FleetAnswers, type Routing, routings } from '../fleet/drive.ts';
 import { type Fleet, measureIdle, measureLoad, type Used } from '../fleet/measure.ts';
 import type { Live } from '../report/live.ts';
@@ -58,16 +57,8 @@ const warmUpSeconds = 4;
 const settleMs = 12_000;
 
 const parseOptions = (args: readonly string[]): FleetOptions | null => {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean', default: false } as const;
-  const names = { nodes: text, rate: text, seconds: text, routing: text, json: text, help: flag } as const;
-  const given = (() => {
-    try {
-      return parseArgs({ args: [...args], options: { ...names, 'idle-seconds': text } }).values;
-    } catch (error) {
-      throw new ArgumentError((error as Error).message);
-    }
-  })();
+  const names = { nodes: text, rate: text, seconds: text, routing: text, json: text, help: flag };
+  const given = parseWords(args, { ...names, 'idle-seconds': text }).values;
   if (given.help) return null;
   const { routing = '', nodes = '1,2,4,8' } = given;
   if (routing !== '' && !(routings as readonly string[]).includes(routing))

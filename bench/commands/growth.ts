@@ -7,8 +7,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { ArgumentError } from '../arguments.ts';
+import { flag, parseCount, parseWords, text } from '../arguments.ts';
 import { measureActors } from '../growth/actors.ts';
 import { measurePoint, openWorld, type Point, type World } from '../growth/point.ts';
 import { buildGrowthTable, renderGrowth } from '../growth/report.ts';
@@ -29,28 +28,8 @@ export interface Growth {
   readonly points: readonly Point[];
 }
 
-const parseGrowthOptions = (args: readonly string[]) => {
-  const text = { type: 'string' } as const;
-  const shape = { sizes: text, outage: text, out: text, help: { type: 'boolean', default: false } } as const;
-  try {
-    return parseArgs({ args: [...args], options: shape }).values;
-  } catch (error) {
-    throw new ArgumentError((error as Error).message);
-  }
-};
-
-const parseSizes = (text: string): number[] =>
-  text.split(',').map((word) => {
-    const size = Number(word);
-    if (Number.isInteger(size) && size >= 100 && size <= 10_000_000) return size;
-    throw new ArgumentError(`--sizes: "${word}" must be a whole number from 100 to 10000000.`);
-  });
-
-const parseOutage = (word: string): number => {
-  const seconds = Number(word);
-  if (seconds > 0 && seconds <= 3_600) return seconds;
-  throw new ArgumentError(`--outage is "${word}" but must be seconds, at most 3600.`);
-};
+const parseSizes = (list: string): number[] =>
+  list.split(',').map((word) => parseCount('sizes', word, [100, 10_000_000]));
 
 /** The exit code. Throws `ArgumentError`. */
 export const runGrowth = async (
@@ -58,13 +37,13 @@ export const runGrowth = async (
   live: Live,
   signal: AbortSignal,
 ): Promise<number> => {
-  const given = parseGrowthOptions(args);
+  const given = parseWords(args, { sizes: text, outage: text, out: text, help: flag }).values;
   if (given.help) {
     console.log(usage);
     return 0;
   }
   const sizes = parseSizes(given.sizes ?? '1000,10000,100000,1000000').sort((a, b) => a - b);
-  const outageSeconds = parseOutage(given.outage ?? '60');
+  const outageSeconds = parseCount('outage', given.outage ?? '60', [1, 3_600]);
   const machine = describeMachine();
   const bytesPerActor = await measureActors();
   live.print(`a live actor takes ${bytesPerActor} bytes`);

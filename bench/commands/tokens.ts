@@ -7,8 +7,7 @@
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { ArgumentError, parseCount } from '../arguments.ts';
+import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';
 import { createDirectory, toImportLines } from '../scenarios/directory.ts';
 
 const usage = `Usage: npm run bench -- tokens FOLDER [--bots N] [--users N]
@@ -19,19 +18,9 @@ Votes and mixed need as many users as connections.
 
 const ownerOnly = { mode: 0o600, flag: 'wx' } as const;
 
-const parse = (args: readonly string[]) => {
-  const text = { type: 'string' } as const;
-  const options = { bots: text, users: text, help: { type: 'boolean', default: false } } as const;
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true });
-  } catch (error) {
-    throw new ArgumentError((error as Error).message);
-  }
-};
-
 /** Returns text for the terminal. Throws `ArgumentError`; never overwrites a file. */
 export const runTokens = (args: readonly string[]): string => {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parseWords(args, { bots: text, users: text, help: flag }, true);
   if (values.help) return usage;
   const [folder, more] = positionals;
   if (folder === undefined || more !== undefined)

@@ -8,7 +8,7 @@
 import { Agent, request as send } from 'node:http';
 import { build } from 'hdr-histogram-js';
 import { createRandom } from '../../ops/demo/random.ts';
-import { findScenario } from '../scenarios/all.ts';
+import { buildRequestLists } from '../scenarios/all.ts';
 import type { Directory } from '../scenarios/directory.ts';
 import type { LoadRequest, LoadScenarioName } from '../scenarios/scenario.ts';
 
@@ -41,10 +41,7 @@ const socketsPerServer = 64;
 
 const buildRequests = (order: FleetOrder): readonly LoadRequest[] => {
   const count = Math.ceil(order.rate * order.seconds);
-  const scenario = findScenario(order.scenario);
-  const built = Array.from({ length: lists }, (_, connection) =>
-    scenario.requestsOf({ ...order, round: order.usedSeconds + 1, connection, connections: lists }),
-  );
+  const built = buildRequestLists({ ...order, round: order.usedSeconds + 1, connections: lists });
   return Array.from({ length: count }, (_, index) => {
     const list = built[index % lists] as LoadRequest[];
     return list[Math.floor(index / lists) % list.length] as LoadRequest;

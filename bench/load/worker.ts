@@ -6,24 +6,13 @@
  */
 import { performance } from 'node:perf_hooks';
 import { build } from 'hdr-histogram-js';
-import { findScenario } from '../scenarios/all.ts';
+import { buildRequestLists, findScenario } from '../scenarios/all.ts';
 import type { Directory } from '../scenarios/directory.ts';
-import type { LoadRequest } from '../scenarios/scenario.ts';
 import { driveReconnecting } from './churn.ts';
 import { type Drive, driveAutocannon } from './drive.ts';
 import { type LoadResult, type Order, percentiles, type Report, sliceSeconds } from './order.ts';
 
 const say = (report: Report): void => void process.send?.(report);
-
-/** One list of requests per connection, sent in a cycle. */
-const buildRequestLists = (order: Order, directory: Directory): LoadRequest[][] => {
-  const scenario = findScenario(order.scenario);
-  const seconds = order.warmupSeconds + order.measureSeconds;
-  const { connections } = order;
-  return Array.from({ length: connections }, (_, connection) =>
-    scenario.requestsOf({ ...order, directory, connection, seconds }),
-  );
-};
 
 /** What is counted between `begun` and `ended`. */
 const createTally = () => {
@@ -66,23 +55,24 @@ const pause = (seconds: number): Promise<void> =>
 const run = async (order: Order, directory: Directory): Promise<LoadResult> => {
   const drive: Drive = findScenario(order.scenario).reconnects ? driveReconnecting : driveAutocannon;
   const tally = createTally();
-  const driving = drive(order, buildRequestLists(order, directory), tally.answer);
+  const seconds = order.warmupSeconds + order.measureSeconds;
+  const driving = drive(order, buildRequestLists({ ...order, directory, seconds }), tally.answer);
   await pause(order.warmupSeconds);
   const fromCpu = process.cpuUsage();
   const fromMs = tally.begin();
   say({ kind: 'begun' });
   await pause(order.measureSeconds);
   tally.end();
-  const seconds = (performance.now() - fromMs) / 1_000;
+  const measuredSeconds = (performance.now() - fromMs) / 1_000;
   const used = process.cpuUsage(fromCpu);
   say({ kind: 'ended' });
   const errors = await driving.stop();
   const figures = tally.figures();
   return {
     ...figures,
-    requestsPerSecond: figures.requests / seconds,
+    requestsPerSecond: figures.requests / measuredSeconds,
     errors,
-    generatorBusy: (used.user + used.system) / 1_000_000 / seconds,
+    generatorBusy: (used.user + used.system) / 1_000_000 / measuredSeconds,
   };
 };
 

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readCpuTime } from '../machine/cpu.ts';
 import { listCores } from '../machine/places.ts';
-import { findScenario } from '../scenarios/all.ts';
+import { buildRequestLists } from '../scenarios/all.ts';
 import type { Directory } from '../scenarios/directory.ts';
 import type { LoadRequest } from '../scenarios/scenario.ts';
 import { killOnExit } from '../servers/process.ts';
@@ -26,16 +26,8 @@ const pollMs = 5;
 
 /** wrk has one cycle of requests for all connections: those of our connections, interleaved. */
 const buildRequests = (order: Order, directory: Directory): LoadRequest[] => {
-  const { connections } = order;
-  const scenario = findScenario(order.scenario);
-  const lists = Array.from({ length: connections }, (_, connection) =>
-    scenario.requestsOf({
-      ...order,
-      directory,
-      connection,
-      seconds: order.warmupSeconds + order.measureSeconds,
-    }),
-  );
+  const seconds = order.warmupSeconds + order.measureSeconds;
+  const lists = buildRequestLists({ ...order, directory, seconds });
   const longest = Math.max(...lists.map((list) => list.length));
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list[index] ?? [])).flat();
 };

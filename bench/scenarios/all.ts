@@ -7,7 +7,7 @@ import { index } from './index.ts';
 import { mixed } from './mixed.ts';
 import { page } from './page.ts';
 import { read } from './read.ts';
-import type { LoadScenarioName, Scenario } from './scenario.ts';
+import type { LoadRequest, LoadScenarioName, Round, Scenario } from './scenario.ts';
 import { stats } from './stats.ts';
 import { vote } from './vote.ts';
 
@@ -23,3 +23,11 @@ const scenarios: Readonly<Record<LoadScenarioName, Scenario>> = {
 };
 
 export const findScenario = (name: LoadScenarioName): Scenario => scenarios[name];
+
+/** One list of requests per connection, sent in a cycle. */
+export const buildRequestLists = (
+  round: Omit<Round, 'connection'> & { readonly scenario: LoadScenarioName },
+): LoadRequest[][] =>
+  Array.from({ length: round.connections }, (_, connection) =>
+    scenarios[round.scenario].requestsOf({ ...round, connection }),
+  );

@@ -1,9 +1,7 @@
 /**
  * `page`: visitors open a bot's page, each from their own address behind a proxy. Counts clicks and visitors.
  */
-import { createChances, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
-
-const requestsPerConnection = 64;
+import { drawRequests, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
 
 const createAddress = (chance: () => number): string =>
   `10.${[0, 0, 0].map(() => Math.floor(chance() * 256)).join('.')}`;
@@ -18,8 +16,5 @@ export const page: Scenario = {
   name: 'page',
   summary: 'GET /bots/{id}?target=page from many addresses, skewed',
   peers: ['fastify-redis', 'fastify-sql'],
-  requestsOf: (round) => {
-    const chance = createChances(round);
-    return Array.from({ length: requestsPerConnection }, () => createVisit(chance, round));
-  },
+  requestsOf: drawRequests(createVisit),
 };

@@ -61,6 +61,16 @@ export type PeerName = (typeof peerNames)[number];
 export const createChances = ({ round, connection }: Round): (() => number) =>
   createRandom(round * 100_003 + connection).next;
 
+const requestsPerConnection = 64;
+
+/** Draws the requests of a connection at random. */
+export const drawRequests =
+  (draw: (chance: () => number, round: Round) => LoadRequest): Scenario['requestsOf'] =>
+  (round) => {
+    const chance = createChances(round);
+    return Array.from({ length: requestsPerConnection }, () => draw(chance, round));
+  };
+
 /** A rank from 0 to below `count`, low ones far more often: the first percent gets a third of all. */
 const skewed = (chance: () => number, count: number): number => Math.floor(count * chance() ** 4);
 

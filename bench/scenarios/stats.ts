@@ -1,9 +1,7 @@
 /**
  * `stats`: bots post their statistics; a few post more often than the rest. Every post differs.
  */
-import { createChances, type LoadRequest, pickPoster, type Round, type Scenario } from './scenario.ts';
-
-const requestsPerConnection = 64;
+import { drawRequests, type LoadRequest, pickPoster, type Round, type Scenario } from './scenario.ts';
 
 export const createPost = (chance: () => number, { directory }: Round): LoadRequest => ({
   method: 'POST',
@@ -24,8 +22,5 @@ export const stats: Scenario = {
   name: 'stats',
   summary: 'POST /bots/stats by many bots, skewed',
   peers: ['fastify-redis', 'fastify-sql'],
-  requestsOf: (round) => {
-    const chance = createChances(round);
-    return Array.from({ length: requestsPerConnection }, () => createPost(chance, round));
-  },
+  requestsOf: drawRequests(createPost),
 };

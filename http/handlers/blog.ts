@@ -35,13 +35,16 @@ const readPost = async (app: App, slug: string): Promise<FullPostRow> => {
 /** `GET /blogs/{slug}`. */
 export const showPost = async (app: App, slug: string): Promise<Reply> => {
   const row = await readPost(app, slug);
-  const post: Post = { ...toPostSummary(row), content: row.content };
-  return replyOk(post);
+  return replyOk<Post>({ ...toPostSummary(row), content: row.content });
 };
 
 /** `GET /blogs/{slug}/seo`: shows the avatar of the author. */
 export const showPostSeo = async (app: App, slug: string): Promise<Reply> => {
   const row = await readPost(app, slug);
-  const seo: Seo = { avatar: toAuthor(row).avatar, id: row.slug, name: row.title, short: row.description };
-  return replyOk(seo);
+  return replyOk<Seo>({
+    avatar: toAuthor(row).avatar,
+    id: row.slug,
+    name: row.title,
+    short: row.description,
+  });
 };

@@ -68,6 +68,10 @@ export const computeVotes = (state: HotState): number => state.upvotes - state.d
 export const createNotFoundError = (kind: string): DomainError =>
   new DomainError('not_found', `There is no such ${kind}.`);
 
+/** `limit` is the maximum that is reached. */
+export const createLimitError = (message: string, limit: number): DomainError =>
+  new DomainError('limit_reached', message, { limit: String(limit) });
+
 /** Checks permission ids of a body; `pointer` is their JSON Pointer. Throws `validation_failed`. */
 export const parsePermissionIds = (pointer: string, ids: readonly string[]): readonly Permission[] => {
   const permissions = parsePermissions(ids);

@@ -57,7 +57,7 @@ export const showCreditOverview = async (app: App, { kind, id }: CreditTarget): 
   const votes = state.upvotes + pendingUpvotes - state.downvotes - pendingDownvotes;
   const redeemable = BigInt(Math.max(0, votes));
   const rules = tiers.map((row) => ({ votes: BigInt(row.votes), cents: BigInt(row.cents) }));
-  const reply: CreditOverview = {
+  return replyOk<CreditOverview>({
     slab_overview: computeTierSlices(rules, redeemable, redeemed).map((taken) =>
       toExactInteger(String(taken)),
     ),
@@ -65,8 +65,7 @@ export const showCreditOverview = async (app: App, { kind, id }: CreditTarget): 
     total_credits: toExactInteger(String(computeValueCents(rules, redeemable, redeemed))),
     vote_info: toVoteInfo(kind, window),
     votes,
-  };
-  return replyOk(reply);
+  });
 };
 
 const toVoteRedeem = (row: RedeemRow, target: CreditTarget): VoteRedeem => ({
@@ -83,13 +82,12 @@ const toVoteRedeem = (row: RedeemRow, target: CreditTarget): VoteRedeem => ({
 export const showCredits = async (app: App, target: CreditTarget): Promise<Reply> => {
   const { ref } = await app.engine.read(target.kind, target.id);
   const { credits, spent, rows } = await app.catalogue.credits.redeems(ref);
-  const reply: Credits = {
+  return replyOk<Credits>({
     available_credits: toExactInteger(String(BigInt(credits) - BigInt(spent))),
     redeemed_credits: toExactInteger(spent),
     redeems: rows.map((row) => toVoteRedeem(row, target)),
     total_credits: toExactInteger(credits),
-  };
-  return replyOk(reply);
+  });
 };
 
 const toRedeemError = (

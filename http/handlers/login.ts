@@ -48,8 +48,7 @@ export const showLoginUrl = async (app: App, query: LoginUrlQuery): Promise<Repl
   const { state, challenge } = login.states.create(app.clock.nowMs());
   const url = await login.provider.buildAuthorizeUrl({ redirectUri, state, challenge });
   if (url === null) throw createUnavailableError();
-  const reply: LoginUrl = { client_id: login.provider.clientId, url, state };
-  return replyOk(reply);
+  return replyOk<LoginUrl>({ client_id: login.provider.clientId, url, state });
 };
 
 /** Throws `protocol_unsupported`, which tells old clients the required protocol. */
@@ -129,6 +128,5 @@ export const logIn = async (app: App, body: LoginBody): Promise<Reply> => {
   if (outcome === 'not_banned') {
     throw new DomainError('forbidden', 'Only banned users can use the scope "ban_exempt".');
   }
-  const reply: SessionCreated = { session_id: id, target_id: profile.id, token };
-  return replyOk(reply);
+  return replyOk<SessionCreated>({ session_id: id, target_id: profile.id, token });
 };

@@ -4,17 +4,15 @@
 import { ECDH } from 'node:crypto';
 import bowser from 'bowser';
 import { v7 as uuidv7 } from 'uuid';
-import { DomainError } from '../../engine/errors.ts';
 import type { BrowserInfo, SubscriptionRow } from '../../storage/catalogue/votes/push.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { type App, noContent, type Reply, replyOk } from '../route.ts';
 import type { PushInfo, Subscription, SubscriptionBody, SubscriptionList } from '../schema/notifications.ts';
-import { createNotFoundError, toTimestamp } from './convert.ts';
+import { createLimitError, createNotFoundError, toTimestamp } from './convert.ts';
 
 /** `GET /users/notifications/info`. */
 export const showPushInfo = (app: App): Reply => {
-  const reply: PushInfo = { public_key: app.push.publicKey };
-  return replyOk(reply);
+  return replyOk<PushInfo>({ public_key: app.push.publicKey });
 };
 
 const toSubscription = (row: SubscriptionRow): Subscription => ({
@@ -27,8 +25,7 @@ const toSubscription = (row: SubscriptionRow): Subscription => ({
 /** `GET /users/{id}/notifications`: oldest first. */
 export const showSubscriptions = async (app: App, userId: string): Promise<Reply> => {
   const rows = await app.catalogue.push.list(userId);
-  const reply: SubscriptionList = { notifications: rows.map(toSubscription) };
-  return replyOk(reply);
+  return replyOk<SubscriptionList>({ notifications: rows.map(toSubscription) });
 };
 
 const isCurvePoint = (p256dh: string): boolean => {
@@ -95,7 +92,7 @@ export const subscribe = async (
   };
   if (await app.catalogue.push.subscribe(subscription, max)) return noContent;
   const message = `You have ${max} push subscriptions, which is the maximum. Delete one first.`;
-  throw new DomainError('limit_reached', message, { limit: String(max) });
+  throw createLimitError(message, max);
 };
 
 /** `DELETE /users/{id}/notification`. */

@@ -7,7 +7,7 @@ import { createValidationError } from '../response/validation-error.ts';
 import { type App, noContent, type Reply, replyOk } from '../route.ts';
 import type { Seo } from '../schema/common.ts';
 import type { PackBody, PackEditBody } from '../schema/pack-edits.ts';
-import { createNotFoundError } from './convert.ts';
+import { createLimitError, createNotFoundError } from './convert.ts';
 import { notifyAfterCommit } from './notify-after-commit.ts';
 
 const emptyPackMessage = 'must contain a bot or a server: a pack cannot be empty';
@@ -35,12 +35,9 @@ const toPackError = (outcome: Exclude<PackOutcome, { kind: 'done' }>, ownedMax: 
         '/url': 'is taken',
       });
     case 'limit_reached':
-      return new DomainError(
-        'limit_reached',
+      return createLimitError(
         `You have ${ownedMax} packs, which is the maximum. Delete one first.`,
-        {
-          limit: String(ownedMax),
-        },
+        ownedMax,
       );
     case 'not_found':
       return createNotFoundError('pack');
@@ -111,6 +108,5 @@ export const deletePack = async (
 export const showPackSeo = async (app: App, urlOrName: string): Promise<Reply> => {
   const pack = await app.catalogue.packs.summary(urlOrName);
   if (pack === null) throw createNotFoundError('pack');
-  const seo: Seo = { avatar: '', id: pack.url, name: pack.name, short: pack.short };
-  return replyOk(seo);
+  return replyOk<Seo>({ avatar: '', id: pack.url, name: pack.name, short: pack.short });
 };

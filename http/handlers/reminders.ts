@@ -1,12 +1,11 @@
 /**
  * Shows, sets and deletes the reminders of a user. The jobs in ops/jobs find due reminders and send messages.
  */
-import { DomainError } from '../../engine/errors.ts';
 import { type EntityKind, entityKinds } from '../../engine/ids.ts';
 import type { ReminderKey, ReminderRow } from '../../storage/catalogue/votes/reminders.ts';
 import { type App, noContent, type Reply, replyOk } from '../route.ts';
 import type { Reminder, ReminderList } from '../schema/reminders.ts';
-import { createNotFoundError, toTimestamp, toTimestampOrNull } from './convert.ts';
+import { createLimitError, createNotFoundError, toTimestamp, toTimestampOrNull } from './convert.ts';
 import { parseTargetKind } from './request-values.ts';
 
 interface ReminderPath {
@@ -33,8 +32,7 @@ const toReminder = (row: ReminderRow): Reminder => ({
 /** `GET /users/{id}/reminders`: oldest first. */
 export const showReminders = async (app: App, userId: string): Promise<Reply> => {
   const rows = await app.catalogue.reminders.list(userId);
-  const reply: ReminderList = { reminders: rows.map(toReminder) };
-  return replyOk(reply);
+  return replyOk<ReminderList>({ reminders: rows.map(toReminder) });
 };
 
 /**
@@ -54,7 +52,7 @@ export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> 
   if (outcome === 'not_found') throw createNotFoundError(key.kind);
   if (outcome === 'limit_reached') {
     const message = `You have ${max} reminders, which is the maximum. Delete one first.`;
-    throw new DomainError('limit_reached', message, { limit: String(max) });
+    throw createLimitError(message, max);
   }
   return showReminders(app, key.userId);
 };

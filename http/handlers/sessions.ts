@@ -15,7 +15,7 @@ import { createPermissionError } from '../auth/authorise.ts';
 import { mintToken } from '../auth/mint.ts';
 import { type App, type Caller, type Reply, replyCreated, replyMessage, replyOk } from '../route.ts';
 import type { AuthTest, AuthTestBody, Session, SessionBody, SessionCreated } from '../schema/sessions.ts';
-import { createNotFoundError, parsePermissionIds, toTimestamp } from './convert.ts';
+import { createLimitError, createNotFoundError, parsePermissionIds, toTimestamp } from './convert.ts';
 
 /** Checks what a schema cannot. Throws `session_type_unsupported` or `validation_failed`. */
 export const checkSessionBody = (body: SessionBody): void => {
@@ -102,10 +102,9 @@ export const mintSession = async (
   if (outcome === 'refused') throw createPermissionError('manage_sessions');
   if (outcome === 'limit_reached') {
     const message = `An entity has at most ${sessionsMax} API sessions. Revoke one first.`;
-    throw new DomainError('limit_reached', message, { limit: String(sessionsMax) });
+    throw createLimitError(message, sessionsMax);
   }
-  const reply: SessionCreated = { session_id: id, target_id: target.id, token };
-  return replyCreated(reply);
+  return replyCreated<SessionCreated>({ session_id: id, target_id: target.id, token });
 };
 
 /**
@@ -139,12 +138,11 @@ const findTestedSession = async (app: App, body: AuthTestBody): Promise<SessionO
 /** `POST /auth/test`: reads SQL, not the session cache, so a revoked token is recognised at once. */
 export const testToken = async (app: App, body: AuthTestBody): Promise<Reply> => {
   const session = await findTestedSession(app, body);
-  const reply: AuthTest = {
+  return replyOk<AuthTest>({
     authorized: session !== null,
     banned: session?.banned ?? false,
     data: session === null ? {} : { session_id: session.sessionId, perm_limits: [...session.limits] },
     id: body.target_id,
     target_type: body.auth_type,
-  };
-  return replyOk(reply);
+  });
 };

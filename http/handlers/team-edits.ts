@@ -32,7 +32,7 @@ import type {
   TeamCreated,
   TeamEditBody,
 } from '../schema/team-edits.ts';
-import { createNotFoundError, parsePermissionIds } from './convert.ts';
+import { createLimitError, createNotFoundError, parsePermissionIds } from './convert.ts';
 import { notifyAfterCommit } from './notify-after-commit.ts';
 
 const toTeamActor = (caller: Caller): TeamActor => ({
@@ -40,9 +40,6 @@ const toTeamActor = (caller: Caller): TeamActor => ({
   id: caller.id,
   limits: caller.limits,
 });
-
-const createLimitError = (message: string, limit: number): DomainError =>
-  new DomainError('limit_reached', message, { limit: String(limit) });
 
 /** Checks the permission ids of a member. Throws `validation_failed`. */
 export const parseMemberPermissions = (ids: readonly string[]): readonly Permission[] =>
@@ -60,13 +57,10 @@ export const createTeam = async (app: App, caller: Caller, body: TeamBody): Prom
   };
   const outcome = await app.catalogue.teams.edits.create(caller.id, fields, teamsPerUserMax);
   if (outcome.kind === 'limit_reached') {
-    throw createLimitError(
-      `You own ${teamsPerUserMax} teams, which is the maximum. Delete one first.`,
-      teamsPerUserMax,
-    );
+    const message = `You own ${teamsPerUserMax} teams, which is the maximum. Delete one first.`;
+    throw createLimitError(message, teamsPerUserMax);
   }
-  const reply: TeamCreated = { team_id: outcome.id };
-  return replyCreated(reply);
+  return replyCreated<TeamCreated>({ team_id: outcome.id });
 };
 
 const toTeamError = (outcome: Exclude<TeamOutcome, { kind: 'done' }>): DomainError => {
@@ -210,6 +204,5 @@ export const showTeamSeo = async (app: App, idVanityOrName: string): Promise<Rep
     profile = id === null ? null : await teams.find(id);
   }
   if (profile === null) throw createNotFoundError('team');
-  const seo: Seo = { avatar: '', id: profile.id, name: profile.name, short: profile.short };
-  return replyOk(seo);
+  return replyOk<Seo>({ avatar: '', id: profile.id, name: profile.name, short: profile.short });
 };

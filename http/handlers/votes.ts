@@ -117,13 +117,12 @@ export const showVoteStatus = async (app: App, vote: Omit<VoteRequest, 'upvote'>
   const voteStatus = await app.engine.readVoteStatus(kind, id, user);
   await app.engine.waitForFlush(kind, id);
   const votes = await app.catalogue.votes.valid({ user, ref: voteStatus.view.ref });
-  const reply: VoteStatusReply = {
+  return replyOk<VoteStatusReply>({
     has_voted: voteStatus.waitMs > 0,
     valid_votes: votes.map(toVote),
     vote_info: toVoteInfo(kind, voteStatus.window),
     wait: toWaitParts(voteStatus.waitMs),
-  };
-  return replyOk(reply);
+  });
 };
 
 /** Waits until the entity's acknowledged votes are in SQL; returns its reference. May throw `not_found`. */

@@ -3,7 +3,7 @@
  * them, because the appeal against a ban is an application.
  */
 import { sendApplication, showApplications, showPositions } from '../handlers/applications.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import {
   ApplicationBody,
   ApplicationMeta,
@@ -11,15 +11,13 @@ import {
   ApplicationsParams,
 } from '../schema/applications.ts';
 
-const section = 'Applications';
 const ownAuth: Auth = { kind: 'self', user: 'user_id' };
 
-export const applicationRoutes: readonly AnyRoute[] = [
+export const applicationRoutes = defineRoutes('Applications', [
   defineRoute({
     name: 'getPositions',
     method: 'GET',
     path: '/apps/meta',
-    section,
     summary: 'Lists all positions with their questions, including hidden and closed positions.',
     auth: { kind: 'public' },
     caching: 'list',
@@ -30,7 +28,6 @@ export const applicationRoutes: readonly AnyRoute[] = [
     name: 'listApplications',
     method: 'GET',
     path: '/users/{user_id}/apps',
-    section,
     summary: "Lists the user's own applications, newest first.",
     auth: ownAuth,
     bannedAllowed: true,
@@ -42,7 +39,6 @@ export const applicationRoutes: readonly AnyRoute[] = [
     name: 'createApplication',
     method: 'POST',
     path: '/users/{user_id}/apps',
-    section,
     summary: 'Applies for a position. A user can have one pending application per position.',
     description:
       'The positions `certification` and `resubmit` are about a bot: the answer to `bot_id` must be its id.',
@@ -61,4 +57,4 @@ export const applicationRoutes: readonly AnyRoute[] = [
     ],
     handle: (app, { params, body }) => sendApplication(app, params.user_id, body),
   }),
-];
+]);

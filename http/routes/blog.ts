@@ -2,18 +2,15 @@
  * Routes of the blog (contract §4.8).
  */
 import { showPost, showPostSeo, showPosts } from '../handlers/blog.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { Post, PostParams, Posts } from '../schema/blog.ts';
 import { Seo } from '../schema/common.ts';
 
-const section = 'Blog';
-
-export const blogRoutes: readonly AnyRoute[] = [
+export const blogRoutes = defineRoutes('Blog', [
   defineRoute({
     name: 'listPosts',
     method: 'GET',
     path: '/blogs/@all',
-    section,
     summary: 'Lists the published posts without their content, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
@@ -24,7 +21,6 @@ export const blogRoutes: readonly AnyRoute[] = [
     name: 'getPost',
     method: 'GET',
     path: '/blogs/{slug}',
-    section,
     summary: 'Returns one published post with its content.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -37,7 +33,6 @@ export const blogRoutes: readonly AnyRoute[] = [
     name: 'getPostSeo',
     method: 'GET',
     path: '/blogs/{slug}/seo',
-    section,
     summary: 'Returns what search engines show of a post.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -46,4 +41,4 @@ export const blogRoutes: readonly AnyRoute[] = [
     errors: ['not_found'],
     handle: (app, { params }) => showPostSeo(app, params.slug),
   }),
-];
+]);

@@ -6,7 +6,7 @@ import type { TokenKind } from '../../engine/rules/token.ts';
 import { createBot, deleteBot, editBot, transferBot } from '../handlers/bot-edits.ts';
 import { showBotMeta } from '../handlers/bot-meta.ts';
 import { requireCaller } from '../handlers/request-values.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import {
   BotBody,
   BotEditParams,
@@ -17,8 +17,6 @@ import {
 } from '../schema/bot-edits.ts';
 import { BotMeta, BotMetaParams, BotMetaQuery } from '../schema/bot-meta.ts';
 
-const section = 'Bots';
-
 const buildBotAuth = (permission: Permission, kinds: readonly TokenKind[]): Auth => ({
   kind: 'entity',
   kinds,
@@ -27,12 +25,11 @@ const buildBotAuth = (permission: Permission, kinds: readonly TokenKind[]): Auth
   id: 'id',
 });
 
-export const botEditRoutes: readonly AnyRoute[] = [
+export const botEditRoutes = defineRoutes('Bots', [
   defineRoute({
     name: 'createBot',
     method: 'PUT',
     path: '/bots',
-    section,
     summary: 'Adds a bot. It is pending until it is reviewed.',
     description:
       'The caller adds it for themselves, with an unlimited session, or for a team in which they have the ' +
@@ -50,7 +47,6 @@ export const botEditRoutes: readonly AnyRoute[] = [
     name: 'getBotMeta',
     method: 'GET',
     path: '/bots/{client_id}/meta',
-    section,
     summary: 'Returns what the platform and this directory know about an application.',
     description:
       'If a look-up fails, `fetch_errors` says why, and the other fields hold what the directory knows.',
@@ -66,7 +62,6 @@ export const botEditRoutes: readonly AnyRoute[] = [
     name: 'editBot',
     method: 'PATCH',
     path: '/bots/{id}/settings',
-    section,
     summary: 'Changes a bot. Absent fields keep their value; a given list replaces the old list.',
     auth: buildBotAuth('edit_bots', ['user', 'team', 'bot']),
     params: BotEditParams,
@@ -80,7 +75,6 @@ export const botEditRoutes: readonly AnyRoute[] = [
     name: 'deleteBot',
     method: 'DELETE',
     path: '/bots/{id}',
-    section,
     summary: 'Deletes a bot for good. Its votes become void, and its sessions end.',
     auth: buildBotAuth('delete_bots', ['user', 'team']),
     params: BotEditParams,
@@ -91,7 +85,6 @@ export const botEditRoutes: readonly AnyRoute[] = [
     name: 'transferBot',
     method: 'PATCH',
     path: '/users/{uid}/bots/{bid}/teams',
-    section,
     summary: 'Transfers a bot to a team. Its sessions end; everything else stays.',
     auth: {
       kind: 'entity',
@@ -108,4 +101,4 @@ export const botEditRoutes: readonly AnyRoute[] = [
     handle: (app, request) =>
       transferBot(app, { botId: request.params.bid, caller: requireCaller(request) }, request.body.team_id),
   }),
-];
+]);

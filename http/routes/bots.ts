@@ -9,12 +9,10 @@ import { showBotPage, showFrontPage, showRandomBots } from '../handlers/lists.ts
 import { parsePage } from '../handlers/request-values.ts';
 import { recordStats } from '../handlers/stats.ts';
 import type { BodyLimits } from '../request/body.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from '../schema/bots.ts';
 import { ApiResponse, buildPageSchema, PageQuery, Seo } from '../schema/common.ts';
 import { IndexBot } from '../schema/index-entities.ts';
-
-const section = 'Bots';
 
 /** A full `shard_list` of 20-digit numbers takes 344,000 bytes; real clients also send unknown fields. */
 const statsBodyLimits: BodyLimits = {
@@ -23,12 +21,11 @@ const statsBodyLimits: BodyLimits = {
   valuesMax: limits.shardListEntriesMax + 1_024,
 };
 
-export const botRoutes: readonly AnyRoute[] = [
+export const botRoutes = defineRoutes('Bots', [
   defineRoute({
     name: 'listBots',
     method: 'GET',
     path: '/bots/@all',
-    section,
     summary: 'Lists all approved and certified bots, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
@@ -41,7 +38,6 @@ export const botRoutes: readonly AnyRoute[] = [
     name: 'randomBots',
     method: 'GET',
     path: '/bots/@random',
-    section,
     summary: 'Returns six listed bots, chosen at random.',
     auth: { kind: 'public' },
     replies: { 200: BotsRandom },
@@ -51,7 +47,6 @@ export const botRoutes: readonly AnyRoute[] = [
     name: 'indexBots',
     method: 'GET',
     path: '/bots/@index',
-    section,
     summary: 'Returns the lists of the front page.',
     auth: { kind: 'public' },
     caching: 'list',
@@ -62,7 +57,6 @@ export const botRoutes: readonly AnyRoute[] = [
     name: 'getBot',
     method: 'GET',
     path: '/bots/{id}',
-    section,
     summary: 'Returns one bot with live counters.',
     description: '`target=page` and `target=invite` count the visit; the reply shows the totals before it.',
     auth: { kind: 'public' },
@@ -77,7 +71,6 @@ export const botRoutes: readonly AnyRoute[] = [
     name: 'getBotSeo',
     method: 'GET',
     path: '/bots/{id}/seo',
-    section,
     summary: 'Returns what a link preview of a bot needs.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -90,7 +83,6 @@ export const botRoutes: readonly AnyRoute[] = [
     name: 'postStats',
     method: 'POST',
     path: '/bots/stats',
-    section,
     summary: "Records the calling bot's statistics.",
     description:
       'The reply is sent when the hot store has confirmed the post. Equal posts may be sent repeatedly.',
@@ -104,4 +96,4 @@ export const botRoutes: readonly AnyRoute[] = [
     errors: ['not_found'],
     handle: (app, request) => recordStats(app, request),
   }),
-];
+]);

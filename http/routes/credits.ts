@@ -9,12 +9,11 @@ import {
   showTiers,
 } from '../handlers/credits.ts';
 import { parseTargetKind } from '../handlers/request-values.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { ApiResponse } from '../schema/common.ts';
 import { CreditOverview, Credits, RedeemQuery, TiersQuery, VoteCreditTiers } from '../schema/credits.ts';
 import { TargetVotesParams } from '../schema/votes.ts';
 
-const section = 'Votes';
 const creditKinds = ['bot', 'server'] as const;
 
 const parseTarget = (params: { readonly target_type: string; readonly target_id: string }) => ({
@@ -25,12 +24,11 @@ const parseTarget = (params: { readonly target_type: string; readonly target_id:
 const parseCreditKind = (targetType: string | undefined) =>
   targetType === undefined ? null : parseTargetKind(targetType.replace(/(?<=.)s$/, ''), creditKinds);
 
-export const creditRoutes: readonly AnyRoute[] = [
+export const creditRoutes = defineRoutes('Votes', [
   defineRoute({
     name: 'listCreditTiers',
     method: 'GET',
     path: '/votes/credit-tiers',
-    section,
     summary: 'Lists the credit tiers, which say what votes are worth.',
     auth: { kind: 'public' },
     query: TiersQuery,
@@ -43,7 +41,6 @@ export const creditRoutes: readonly AnyRoute[] = [
     name: 'getCreditOverview',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/credit-tiers',
-    section,
     summary:
       'Returns how the redeemable votes of a bot or server fall into the credit tiers, and their value.',
     auth: { kind: 'public' },
@@ -57,7 +54,6 @@ export const creditRoutes: readonly AnyRoute[] = [
     name: 'getCredits',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/credits',
-    section,
     summary:
       'Returns the credits of a bot or server: how many were redeemed, and how many of them were spent.',
     auth: { kind: 'public' },
@@ -71,7 +67,6 @@ export const creditRoutes: readonly AnyRoute[] = [
     name: 'redeemCredits',
     method: 'POST',
     path: '/{target_type}/{target_id}/votes/credits',
-    section,
     summary: 'Redeems votes of a bot or server as credits for the shop, oldest upvotes first.',
     description:
       'The redeemed votes become void, but their voters still have to wait before they vote again. A ' +
@@ -91,4 +86,4 @@ export const creditRoutes: readonly AnyRoute[] = [
     check: ({ params, query }) => void [parseTarget(params), parseVotes(query.votes)],
     handle: (app, { params, query }) => redeemCredits(app, parseTarget(params), parseVotes(query.votes)),
   }),
-];
+]);

@@ -2,20 +2,18 @@
  * Routes of the login with the chat platform (contract §4.1).
  */
 import { checkLoginBody, logIn, showLoginUrl } from '../handlers/login.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { LoginBody, LoginUrl, LoginUrlQuery } from '../schema/login.ts';
 import { SessionCreated } from '../schema/sessions.ts';
 
-const section = 'Sessions and login';
-const base = { section, auth: { kind: 'public' } } as const;
 const path = '/auth/login/chat-oauth2';
 
-export const loginRoutes: readonly AnyRoute[] = [
+export const loginRoutes = defineRoutes('Sessions and login', [
   defineRoute({
-    ...base,
     name: 'getLoginUrl',
     method: 'GET',
     path,
+    auth: { kind: 'public' },
     summary:
       'Returns the address of the login page, with a state that is valid for one login within 10 minutes.',
     callsOutbound: true,
@@ -25,10 +23,10 @@ export const loginRoutes: readonly AnyRoute[] = [
     handle: (app, { query }) => showLoginUrl(app, query),
   }),
   defineRoute({
-    ...base,
     name: 'logIn',
     method: 'POST',
     path,
+    auth: { kind: 'public' },
     summary: "Exchanges the platform's code for a user token. Only this reply shows the token.",
     limit: 'login',
     callsOutbound: true,
@@ -46,4 +44,4 @@ export const loginRoutes: readonly AnyRoute[] = [
     check: ({ body }) => checkLoginBody(body),
     handle: (app, { body }) => logIn(app, body),
   }),
-];
+]);

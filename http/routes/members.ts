@@ -10,7 +10,7 @@ import {
   removeMember,
   showPermissions,
 } from '../handlers/team-edits.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import {
   GrantedPermissions,
   MemberBody,
@@ -21,8 +21,6 @@ import {
   TeamEditParams,
 } from '../schema/team-edits.ts';
 
-const section = 'Teams';
-
 const buildMemberAuth = (permission: Permission): Auth => ({
   kind: 'entity',
   kinds: ['user', 'team'],
@@ -31,12 +29,11 @@ const buildMemberAuth = (permission: Permission): Auth => ({
   id: 'tid',
 });
 
-export const memberRoutes: readonly AnyRoute[] = [
+export const memberRoutes = defineRoutes('Teams', [
   defineRoute({
     name: 'addTeamMember',
     method: 'PUT',
     path: '/teams/{tid}/members',
-    section,
     summary: 'Adds a member to a team. Callers can grant only permissions that they have themselves.',
     auth: buildMemberAuth('add_team_members'),
     params: TeamEditParams,
@@ -51,7 +48,6 @@ export const memberRoutes: readonly AnyRoute[] = [
     name: 'editTeamMember',
     method: 'PATCH',
     path: '/teams/{tid}/members/{mid}',
-    section,
     summary: "Changes a member's permissions, or whether they are a data holder or can be mentioned.",
     auth: { ...buildMemberAuth('edit_team_members'), unless: 'mid' } as Auth,
     params: MemberParams,
@@ -66,7 +62,6 @@ export const memberRoutes: readonly AnyRoute[] = [
     name: 'removeTeamMember',
     method: 'DELETE',
     path: '/teams/{tid}/members/{mid}',
-    section,
     summary: 'Removes a member from a team. Members can remove themselves.',
     auth: { ...buildMemberAuth('remove_team_members'), unless: 'mid' } as Auth,
     params: MemberParams,
@@ -78,7 +73,6 @@ export const memberRoutes: readonly AnyRoute[] = [
     name: 'getPermissions',
     method: 'GET',
     path: '/users/{id}/{target_type}/{target_id}/perms',
-    section,
     summary: 'Lists the permissions of a user on an entity; an owner has all permissions.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -91,4 +85,4 @@ export const memberRoutes: readonly AnyRoute[] = [
       return showPermissions(app, { kind, id: params.target_id }, params.id);
     },
   }),
-];
+]);

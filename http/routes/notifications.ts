@@ -8,7 +8,7 @@ import {
   subscribe,
   unsubscribe,
 } from '../handlers/notifications.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import {
   NotificationQuery,
   NotificationsParams,
@@ -17,15 +17,13 @@ import {
   SubscriptionList,
 } from '../schema/notifications.ts';
 
-const section = 'Notifications';
 const ownAuth: Auth = { kind: 'self', user: 'id' };
 
-export const notificationRoutes: readonly AnyRoute[] = [
+export const notificationRoutes = defineRoutes('Notifications', [
   defineRoute({
     name: 'getPushInfo',
     method: 'GET',
     path: '/users/notifications/info',
-    section,
     summary: 'Returns the public key that a browser needs to subscribe.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -36,7 +34,6 @@ export const notificationRoutes: readonly AnyRoute[] = [
     name: 'listNotifications',
     method: 'GET',
     path: '/users/{id}/notifications',
-    section,
     summary: "Lists a user's push subscriptions, oldest first.",
     auth: ownAuth,
     params: NotificationsParams,
@@ -47,7 +44,6 @@ export const notificationRoutes: readonly AnyRoute[] = [
     name: 'createNotification',
     method: 'POST',
     path: '/users/{id}/notifications',
-    section,
     summary: 'Subscribes a browser to push messages.',
     description: 'If another user has subscribed the same endpoint, it moves to this user.',
     auth: ownAuth,
@@ -62,7 +58,6 @@ export const notificationRoutes: readonly AnyRoute[] = [
     name: 'deleteNotification',
     method: 'DELETE',
     path: '/users/{id}/notification',
-    section,
     summary: 'Ends a push subscription.',
     auth: ownAuth,
     params: NotificationsParams,
@@ -71,4 +66,4 @@ export const notificationRoutes: readonly AnyRoute[] = [
     errors: ['not_found'],
     handle: (app, { params, query }) => unsubscribe(app, params.id, query.notif_id),
   }),
-];
+]);

@@ -6,20 +6,18 @@ import { showPackPage } from '../handlers/lists.ts';
 import { checkPackBody, createPack, deletePack, editPack, showPackSeo } from '../handlers/pack-edits.ts';
 import { showPack } from '../handlers/packs.ts';
 import { parsePage } from '../handlers/request-values.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import { buildPageSchema, PageQuery, Seo } from '../schema/common.ts';
 import { NewPackParams, OwnPackParams, PackBody, PackEditBody } from '../schema/pack-edits.ts';
 import { Pack, PackParams } from '../schema/packs.ts';
 
-const section = 'Packs';
 const ownAuth: Auth = { kind: 'self', user: 'uid' };
 
-export const packRoutes: readonly AnyRoute[] = [
+export const packRoutes = defineRoutes('Packs', [
   defineRoute({
     name: 'listPacks',
     method: 'GET',
     path: '/packs/@all',
-    section,
     summary: 'Lists all packs, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
@@ -32,7 +30,6 @@ export const packRoutes: readonly AnyRoute[] = [
     name: 'getPack',
     method: 'GET',
     path: '/packs/{id}',
-    section,
     summary: 'Returns one pack by its url.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -45,7 +42,6 @@ export const packRoutes: readonly AnyRoute[] = [
     name: 'getPackSeo',
     method: 'GET',
     path: '/packs/{id}/seo',
-    section,
     summary: 'Returns what search engines show of a pack, by url or name.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -58,7 +54,6 @@ export const packRoutes: readonly AnyRoute[] = [
     name: 'createPack',
     method: 'PUT',
     path: '/users/{id}/packs',
-    section,
     summary: 'Creates a pack of bots and servers.',
     auth: { kind: 'self', user: 'id' },
     params: NewPackParams,
@@ -72,7 +67,6 @@ export const packRoutes: readonly AnyRoute[] = [
     name: 'editPack',
     method: 'PATCH',
     path: '/users/{uid}/packs/{id}',
-    section,
     summary:
       "Changes one of the user's packs. Absent fields keep their value; a given list replaces the old list.",
     auth: ownAuth,
@@ -86,7 +80,6 @@ export const packRoutes: readonly AnyRoute[] = [
     name: 'deletePack',
     method: 'DELETE',
     path: '/users/{uid}/packs/{id}',
-    section,
     summary: "Deletes one of the user's packs for good. Its votes become void.",
     auth: ownAuth,
     params: OwnPackParams,
@@ -94,4 +87,4 @@ export const packRoutes: readonly AnyRoute[] = [
     errors: ['not_found'],
     handle: (app, { params }) => deletePack(app, params),
   }),
-];
+]);

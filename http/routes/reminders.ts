@@ -2,18 +2,16 @@
  * Routes of reminders (contract §4.7).
  */
 import { deleteReminder, setReminder, showReminders, toReminderKey } from '../handlers/reminders.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import { ReminderList, ReminderParams, RemindersParams } from '../schema/reminders.ts';
 
-const section = 'Reminders';
 const ownAuth: Auth = { kind: 'self', user: 'uid' };
 
-export const reminderRoutes: readonly AnyRoute[] = [
+export const reminderRoutes = defineRoutes('Reminders', [
   defineRoute({
     name: 'listReminders',
     method: 'GET',
     path: '/users/{id}/reminders',
-    section,
     summary: "Lists a user's reminders, oldest first.",
     auth: { kind: 'self', user: 'id' },
     params: RemindersParams,
@@ -24,7 +22,6 @@ export const reminderRoutes: readonly AnyRoute[] = [
     name: 'setReminder',
     method: 'PUT',
     path: '/users/{uid}/{target_type}/{target_id}/reminders',
-    section,
     summary: 'Reminds the user when they can vote for the entity again.',
     description: 'Each push subscription of the user gets one message when the wait after a vote ends.',
     auth: ownAuth,
@@ -38,7 +35,6 @@ export const reminderRoutes: readonly AnyRoute[] = [
     name: 'deleteReminder',
     method: 'DELETE',
     path: '/users/{uid}/{target_type}/{target_id}/reminders',
-    section,
     summary: 'Deletes a reminder.',
     auth: ownAuth,
     params: ReminderParams,
@@ -47,4 +43,4 @@ export const reminderRoutes: readonly AnyRoute[] = [
     check: ({ params }) => void toReminderKey(params),
     handle: (app, { params }) => deleteReminder(app, params),
   }),
-];
+]);

@@ -5,20 +5,17 @@ import { perPage } from '../../engine/rules/pages.ts';
 import { showServerPage } from '../handlers/lists.ts';
 import { parsePage } from '../handlers/request-values.ts';
 import { showServer } from '../handlers/servers.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { BotQuery } from '../schema/bots.ts';
 import { buildPageSchema, PageQuery } from '../schema/common.ts';
 import { IndexServer } from '../schema/index-entities.ts';
 import { Server, ServerParams } from '../schema/servers.ts';
 
-const section = 'Servers';
-
-export const serverRoutes: readonly AnyRoute[] = [
+export const serverRoutes = defineRoutes('Servers', [
   defineRoute({
     name: 'listServers',
     method: 'GET',
     path: '/servers/@all',
-    section,
     summary: 'Lists all approved and certified public servers, newest first.',
     auth: { kind: 'public' },
     caching: 'list',
@@ -31,7 +28,6 @@ export const serverRoutes: readonly AnyRoute[] = [
     name: 'getServer',
     method: 'GET',
     path: '/servers/{id}',
-    section,
     summary: 'Returns one server with live counters.',
     description: '`target=page` and `target=invite` count the visit; the reply shows the totals before it.',
     auth: { kind: 'public' },
@@ -42,4 +38,4 @@ export const serverRoutes: readonly AnyRoute[] = [
     errors: ['not_found'],
     handle: (app, request) => showServer(app, request),
   }),
-];
+]);

@@ -10,7 +10,7 @@ import {
   showSessions,
   testToken,
 } from '../handlers/sessions.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import { ApiResponse } from '../schema/common.ts';
 import {
   AuthTest,
@@ -21,8 +21,6 @@ import {
   Sessions,
   SessionsParams,
 } from '../schema/sessions.ts';
-
-const section = 'Sessions and login';
 
 const buildEntityAuth = (permission: 'view_sessions' | 'manage_sessions'): Auth => ({
   kind: 'entity',
@@ -36,12 +34,11 @@ const parseTarget = (params: { readonly target_type: string; readonly target_id:
   id: params.target_id,
 });
 
-export const sessionRoutes: readonly AnyRoute[] = [
+export const sessionRoutes = defineRoutes('Sessions and login', [
   defineRoute({
     name: 'listSessions',
     method: 'GET',
     path: '/{target_type}/{target_id}/sessions',
-    section,
     summary: 'Lists the sessions of an entity, without their tokens.',
     auth: buildEntityAuth('view_sessions'),
     params: SessionsParams,
@@ -54,7 +51,6 @@ export const sessionRoutes: readonly AnyRoute[] = [
     name: 'createSession',
     method: 'POST',
     path: '/{target_type}/{target_id}/sessions',
-    section,
     summary: 'Creates an API session. Only this reply shows the token.',
     auth: buildEntityAuth('manage_sessions'),
     params: SessionsParams,
@@ -72,7 +68,6 @@ export const sessionRoutes: readonly AnyRoute[] = [
     name: 'revokeSession',
     method: 'DELETE',
     path: '/{target_type}/{target_id}/sessions/{session_id}',
-    section,
     summary: 'Revokes a session. Its token is refused at once.',
     auth: buildEntityAuth('manage_sessions'),
     params: SessionParams,
@@ -85,7 +80,6 @@ export const sessionRoutes: readonly AnyRoute[] = [
     name: 'testToken',
     method: 'POST',
     path: '/auth/test',
-    section,
     summary: 'Tells whether a token is valid for an entity, and whether its user is banned.',
     auth: { kind: 'public' },
     limit: 'auth_test',
@@ -93,4 +87,4 @@ export const sessionRoutes: readonly AnyRoute[] = [
     replies: { 200: AuthTest },
     handle: (app, { body }) => testToken(app, body),
   }),
-];
+]);

@@ -2,17 +2,14 @@
  * Routes of the shop (contract §4.10): three public lists.
  */
 import { showBenefits, showCoupons, showItems } from '../handlers/shop.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { Coupons, ItemBenefits, Items } from '../schema/shop.ts';
 
-const section = 'Shop';
-
-export const shopRoutes: readonly AnyRoute[] = [
+export const shopRoutes = defineRoutes('Shop', [
   defineRoute({
     name: 'listPublicCoupons',
     method: 'GET',
     path: '/shop/public-coupons',
-    section,
     summary: 'Lists the public coupons that can be used now.',
     auth: { kind: 'public' },
     caching: 'list',
@@ -23,7 +20,6 @@ export const shopRoutes: readonly AnyRoute[] = [
     name: 'listShopItems',
     method: 'GET',
     path: '/shop/items',
-    section,
     summary: 'Lists the items that the shop sells.',
     auth: { kind: 'public' },
     caching: 'list',
@@ -34,11 +30,10 @@ export const shopRoutes: readonly AnyRoute[] = [
     name: 'listItemBenefits',
     method: 'GET',
     path: '/shop/item-benefits',
-    section,
     summary: 'Lists the benefits that items give.',
     auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: ItemBenefits },
     handle: (app) => showBenefits(app),
   }),
-];
+]);

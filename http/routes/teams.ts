@@ -6,20 +6,17 @@ import { permissionCatalogue } from '../../engine/rules/permissions.ts';
 import { requireCaller } from '../handlers/request-values.ts';
 import { createTeam, deleteTeam, editTeam, showTeamSeo } from '../handlers/team-edits.ts';
 import { parseRequiredTargets, showTeam } from '../handlers/teams.ts';
-import { type AnyRoute, defineRoute, replyOk } from '../route.ts';
+import { defineRoute, defineRoutes, replyOk } from '../route.ts';
 import { Seo } from '../schema/common.ts';
 import { checkLinks } from '../schema/fields.ts';
 import { TeamBody, TeamCreated, TeamEditBody, TeamEditParams } from '../schema/team-edits.ts';
 import { Team, TeamParams, TeamPermissions, TeamQuery } from '../schema/teams.ts';
 
-const section = 'Teams';
-
-export const teamRoutes: readonly AnyRoute[] = [
+export const teamRoutes = defineRoutes('Teams', [
   defineRoute({
     name: 'listTeamPermissions',
     method: 'GET',
     path: '/teams/meta/permissions',
-    section,
     summary: 'Lists all permissions that a team member can have.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -30,7 +27,6 @@ export const teamRoutes: readonly AnyRoute[] = [
     name: 'getTeam',
     method: 'GET',
     path: '/teams/{id}',
-    section,
     summary: 'Returns one team with the requested entities.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -44,7 +40,6 @@ export const teamRoutes: readonly AnyRoute[] = [
     name: 'getTeamSeo',
     method: 'GET',
     path: '/teams/{id}/seo',
-    section,
     summary: 'Returns what search engines show of a team, by id, vanity code or name.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -57,7 +52,6 @@ export const teamRoutes: readonly AnyRoute[] = [
     name: 'createTeam',
     method: 'POST',
     path: '/teams',
-    section,
     summary: 'Creates a team; the caller becomes its owner.',
     auth: { kind: 'user' },
     body: TeamBody,
@@ -70,7 +64,6 @@ export const teamRoutes: readonly AnyRoute[] = [
     name: 'editTeam',
     method: 'PATCH',
     path: '/teams/{tid}',
-    section,
     summary: 'Changes a team. Absent and null fields keep their value; a given list replaces the old list.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'edit_team', type: '=team', id: 'tid' },
     params: TeamEditParams,
@@ -84,7 +77,6 @@ export const teamRoutes: readonly AnyRoute[] = [
     name: 'deleteTeam',
     method: 'DELETE',
     path: '/teams/{tid}',
-    section,
     summary: 'Deletes a team for good. It must not own bots or servers.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'owner', type: '=team', id: 'tid' },
     params: TeamEditParams,
@@ -92,4 +84,4 @@ export const teamRoutes: readonly AnyRoute[] = [
     errors: ['team_not_empty'],
     handle: (app, request) => deleteTeam(app, request.params.tid, requireCaller(request)),
   }),
-];
+]);

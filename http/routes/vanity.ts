@@ -5,17 +5,14 @@ import { tokenKinds } from '../../engine/rules/token.ts';
 import { vanityKinds } from '../../engine/rules/vanity.ts';
 import { parseTargetKind } from '../handlers/request-values.ts';
 import { changeVanity, checkCode, checkItag, redirectVanity, showVanity } from '../handlers/vanity.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { Vanity, VanityBody, VanityParams, VanityQuery, VanityTargetParams } from '../schema/vanity.ts';
 
-const section = 'Vanity';
-
-export const vanityRoutes: readonly AnyRoute[] = [
+export const vanityRoutes = defineRoutes('Vanity', [
   defineRoute({
     name: 'getVanity',
     method: 'GET',
     path: '/vanity/{code}',
-    section,
     summary: 'Returns the entity that has a vanity code, a target id or an itag.',
     auth: { kind: 'public' },
     caching: 'entity',
@@ -30,7 +27,6 @@ export const vanityRoutes: readonly AnyRoute[] = [
     name: 'followVanity',
     method: 'GET',
     path: '/@{code}',
-    section,
     summary: 'Redirects to the entity that has a vanity code.',
     description: 'For debugging. `Location` is a path of this API.',
     auth: { kind: 'public' },
@@ -45,7 +41,6 @@ export const vanityRoutes: readonly AnyRoute[] = [
     name: 'changeVanity',
     method: 'PATCH',
     path: '/{target_type}/{target_id}/vanity',
-    section,
     summary: "Changes an entity's vanity code.",
     auth: {
       kind: 'entity',
@@ -67,4 +62,4 @@ export const vanityRoutes: readonly AnyRoute[] = [
       return changeVanity(app, { kind, id: params.target_id }, body.code);
     },
   }),
-];
+]);

@@ -4,7 +4,7 @@
 import { perPage } from '../../engine/rules/pages.ts';
 import { parsePage, parseVoteTarget, requireCaller } from '../handlers/request-values.ts';
 import { castVote, showVoters, showVoteStatus, showVotes } from '../handlers/votes.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { buildPageSchema, PageQuery } from '../schema/common.ts';
 import {
   TargetVotesParams,
@@ -15,8 +15,6 @@ import {
   VoteStatusReply,
 } from '../schema/votes.ts';
 
-const section = 'Votes';
-
 interface UserVotesPath {
   readonly uid: string;
   readonly target_type: string;
@@ -24,12 +22,11 @@ interface UserVotesPath {
 }
 const parseUserTarget = (params: UserVotesPath) => ({ ...parseVoteTarget(params), user: params.uid });
 
-export const voteRoutes: readonly AnyRoute[] = [
+export const voteRoutes = defineRoutes('Votes', [
   defineRoute({
     name: 'castVote',
     method: 'PUT',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
-    section,
     summary: 'Casts an upvote or a downvote.',
     description:
       'The reply is sent when the hot store has confirmed the vote. One request per wait period is accepted.',
@@ -55,7 +52,6 @@ export const voteRoutes: readonly AnyRoute[] = [
     name: 'getStanding',
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
-    section,
     summary: "Returns a user's valid votes on an entity, and how long they must wait before the next vote.",
     auth: { kind: 'public' },
     params: UserVotesParams,
@@ -67,7 +63,6 @@ export const voteRoutes: readonly AnyRoute[] = [
     name: 'listUserVotes',
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes/@all',
-    section,
     summary: 'Lists all votes of a user on an entity, including void votes, newest first.',
     auth: { kind: 'public' },
     params: UserVotesParams,
@@ -80,7 +75,6 @@ export const voteRoutes: readonly AnyRoute[] = [
     name: 'listVoters',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/user-list',
-    section,
     summary: 'Lists the ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
     auth: { kind: 'public' },
     params: TargetVotesParams,
@@ -90,4 +84,4 @@ export const voteRoutes: readonly AnyRoute[] = [
     handle: (app, { params, query }) =>
       showVoters(app, parseVoteTarget(params), query.page === undefined ? null : parsePage(query)),
   }),
-];
+]);

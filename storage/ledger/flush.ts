@@ -68,7 +68,7 @@ export interface LateVotes {
 }
 
 export interface InsertedVotes {
-  /** How many votes got a number. */
+  /** Votes that got a number. */
   readonly logged: number;
   /** Those that are void from the start. */
   readonly late: readonly LateVotes[];

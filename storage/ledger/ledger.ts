@@ -14,7 +14,7 @@ import { retrySerializable } from '../sql/retry.ts';
 import { markAdjustmentsDelivered, selectOpenAdjustments } from './adjustments.ts';
 import { insertDeadLetter } from './dead-letters.ts';
 import { markDueByVotes } from './due-reminders.ts';
-import { adjustLateVotes, insertVotes, updateTotals } from './flush.ts';
+import { adjustLateVotes, type InsertedVotes, insertVotes, updateTotals } from './flush.ts';
 import {
   issueGeneration,
   noteOlderFacts,
@@ -33,7 +33,7 @@ import type { DeliveryRules } from './webhook-deliveries.ts';
 /** What one flush wrote, for those who wait for votes. */
 export interface FlushedVotes {
   readonly incarnations: ReadonlySet<number>;
-  /** How many votes got a number in their listing's log. */
+  /** How many votes got a number. */
   readonly logged: number;
   /** How many webhook deliveries. */
   readonly deliveries: number;
@@ -100,8 +100,9 @@ const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
     state.sql.begin((transaction) => writeFlush(transaction, round, { timeline, rules })),
   );
   state.timeline = timeline;
-  if (round.votes.length === 0) return;
-  state.onVotes?.({ incarnations: new Set(round.votes.map(({ ref }) => ref.incarnation)), ...written });
+  if (written === null) return;
+  const incarnations = new Set(round.votes.map(({ ref }) => ref.incarnation));
+  state.onVotes?.({ incarnations, logged: written.logged, deliveries: written.deliveries });
 };
 
 interface FlushContext {
@@ -110,12 +111,12 @@ interface FlushContext {
   readonly rules: DeliveryRules | null;
 }
 
-/** Resolves to how many votes it numbered, and how many webhook deliveries it wrote. */
+/** Resolves to what was written of votes; `null` for a round without votes. */
 const writeFlush = async (
   transaction: Transaction,
   round: FlushRound,
   { timeline, rules }: FlushContext,
-): Promise<Pick<FlushedVotes, 'logged' | 'deliveries'>> => {
+): Promise<InsertedVotes | null> => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);
   const watched = await lockTotals(
@@ -124,9 +125,9 @@ const writeFlush = async (
   );
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
   await noteOlderFacts(transaction, round.entities, timeline);
-  if (round.votes.length === 0) return { logged: 0, deliveries: 0 };
-  const { late, logged, deliveries } = await insertVotes(transaction, round.votes, watched ? rules : null);
+  if (round.votes.length === 0) return null;
+  const inserted = await insertVotes(transaction, round.votes, watched ? rules : null);
   await markDueByVotes(transaction, round.votes);
-  if (late.length > 0) await adjustLateVotes(transaction, late);
-  return { logged, deliveries };
+  if (inserted.late.length > 0) await adjustLateVotes(transaction, inserted.late);
+  return inserted;
 };

@@ -18,6 +18,8 @@ export interface NodeFacts {
   /** Its version of the program, and what it measures; nodes of earlier versions send neither. */
   readonly version?: string;
   readonly figures?: Readonly<Record<string, number | null>>;
+  /** Whether it reaches SQL and so can flush; nodes of earlier versions do not say. */
+  readonly reachesSql?: boolean;
 }
 export interface LiveNode extends NodeFacts {
   readonly name: string;
@@ -44,6 +46,15 @@ export interface HeartbeatOptions {
   /** Called for each heartbeat. */
   readonly readFacts: () => NodeFacts;
 }
+
+/**
+ * The names of the nodes that flush. A node without SQL leaves its shards to the others; if no node has SQL,
+ * the work stays divided among all, for when it returns.
+ */
+export const listFlushers = (nodes: readonly LiveNode[]): readonly string[] => {
+  const able = nodes.filter(({ reachesSql = true }) => reachesSql);
+  return (able.length > 0 ? able : nodes).map(({ name }) => name);
+};
 
 /** With the next heartbeat after it, others take over the work of a dead node within 10 s. */
 export const heartbeatLifeMs = 7_000;

@@ -2,129 +2,89 @@
  * Two and three nodes with random routing on one Redis and one Postgres: each acknowledged write is
  * stored once, and is soon visible at every node (I1–I13). Time limit: 240 s.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { tally } from '../faults/harness/judge.ts';
+import { nowMs } from '../faults/harness/client-log.ts';
+import { seed } from '../faults/harness/fault-case.ts';
+import { printFigures } from '../faults/harness/figures.ts';
 import { postShown, statsBody } from '../faults/harness/load.ts';
+import { onServers } from '../faults/harness/on-servers.ts';
+import { type Life, outsider } from '../faults/harness/stack.ts';
+import { acknowledged, underLoad } from '../faults/harness/waits.ts';
 import { tokenOf } from '../support/directory.ts';
-import { startPostgres } from '../support/postgres-server.ts';
-import { startRedis } from '../support/redis-server.ts';
-import { type Fleet, openFleet, printLine } from './fleet.ts';
+import { until } from '../support/until.ts';
 
 const test = suite('several nodes');
-const postgres = await startPostgres();
-test.after(() => postgres.close());
-const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
-const withFleet = async (nodes: number, task: (fleet: Fleet) => Promise<void>): Promise<void> => {
-  const redis = await startRedis();
-  try {
-    const fleet = await openFleet({ redis, postgres, name: `nodes${nodes}_${Date.now()}`, nodes, seed });
-    try {
-      await task(fleet);
-    } finally {
-      await fleet.close();
-    }
-  } catch (error) {
-    throw new Error(`seed ${seed}`, { cause: error });
-  } finally {
-    await redis.dispose();
-  }
+/** Posts for the bot outside of the log. Resolves to the status. */
+const post = async ({ node }: Life, id: number): Promise<number> => {
+  const headers = { 'Bot-Auth': tokenOf('bot', outsider), 'Content-Type': 'application/json' };
+  const reply = await fetch(`${node.url}/bots/stats`, { method: 'POST', headers, body: statsBody(id) });
+  return reply.status;
 };
-
-/** Longer than a write takes to become visible at every node. */
-const visibleMs = 5_500;
-
-/** Waits at least a second, and until `count` requests are acknowledged in total (at most 30 s). */
-const waitForAcknowledged = async (fleet: Fleet, count: number): Promise<void> => {
-  const endMs = performance.now() + 30_000;
-  await sleep(1_000);
-  while (tally(fleet.log).acked < count && performance.now() < endMs) await sleep(50);
-};
+const readShown = async ({ node }: Life): Promise<number | null> =>
+  postShown(await (await fetch(`${node.url}/bots/${outsider}`)).text());
 
 test('two nodes under load: nothing is lost, doubled, mixed up or undone', () =>
-  withFleet(2, async (fleet) => {
-    const load = fleet.load(16);
-    await waitForAcknowledged(fleet, 400);
-    await load.stop();
-    await sleep(visibleMs);
-    await fleet.lookEverywhere();
-    const { acked, votes } = await fleet.judge();
+  onServers({ seed }, async ({ stack }) => {
+    await underLoad(stack, 16, () => acknowledged(stack.log, 400));
 
-    printLine(`two nodes, random routing | acked ${acked} | votes ${votes} | seed ${seed}`);
-    assert.ok(acked > 300, `${acked} acknowledged`);
+    printFigures('two nodes, random routing', { ...(await stack.judge({ neverFalls: true })), seed });
   }));
 
 test('a third node joins under load and one leaves: nothing is lost, everything is flushed', () =>
-  withFleet(2, async (fleet) => {
-    const load = fleet.load(12);
-    await waitForAcknowledged(fleet, 150);
-    await fleet.grow();
-    await waitForAcknowledged(fleet, 300);
-    await fleet.shrink();
-    await waitForAcknowledged(fleet, 450);
-    await load.stop();
-    await sleep(visibleMs);
-    await fleet.lookEverywhere();
-    const { acked } = await fleet.judge();
+  onServers({ seed }, async ({ stack }) => {
+    const [first] = stack.alive() as [Life];
+    await underLoad(stack, 12, async () => {
+      await acknowledged(stack.log, 150);
+      await stack.open();
+      await acknowledged(stack.log, 150);
+      first.alive = false;
+      assert.is((await first.node.stop()).code, 0);
+      stack.log.endedMs[first.life] = nowMs();
+      await acknowledged(stack.log, 150);
+    });
+    await stack.judge({ neverFalls: true });
 
-    assert.is(fleet.log.unanswered, 0, 'the node that left answered every request');
-    assert.ok(acked > 300, `${acked} acknowledged`);
+    assert.is(stack.log.unanswered, 0, 'the node that left answered every request');
   }));
 
 test('a write acknowledged by one node is soon visible at the others', () =>
-  withFleet(3, async (fleet) => {
-    const [writer, ...readers] = fleet.nodes;
-    const bot = fleet.directory.bots[0] ?? '';
-    const headers = { 'Bot-Auth': tokenOf('bot', bot), 'Content-Type': 'application/json' };
-    const readShown = async (url: string): Promise<number | null> =>
-      postShown(await (await fetch(`${url}/bots/${bot}`)).text());
-    for (const { url } of fleet.nodes) await readShown(url);
-    let slowestMs = 0;
+  onServers({ seed, nodes: 3 }, async ({ stack }) => {
+    const [writer, ...readers] = stack.alive() as [Life, ...Life[]];
+    for (const life of stack.alive()) await readShown(life);
+    let slowestMsMax = 0;
     for (let id = 1_000; id < 1_008; id++) {
-      const reply = await fetch(`${writer?.url}/bots/stats`, {
-        method: 'POST',
-        headers,
-        body: statsBody(id),
-      });
-      assert.is(reply.status, 200);
+      assert.is(await post(writer, id), 200);
       const ackedMs = performance.now();
-      assert.is(await readShown(writer?.url ?? ''), id, 'at once where it was waitForAcknowledged');
-      for (const { url } of readers) {
-        while ((await readShown(url)) !== id) {
-          assert.ok(performance.now() - ackedMs < 10_000, 'soon elsewhere');
-          await sleep(10);
-        }
+      assert.is(await readShown(writer), id, 'at once where it was acknowledged');
+      for (const life of readers) {
+        await until('it is shown elsewhere', async () => (await readShown(life)) === id, 10_000);
       }
-      slowestMs = Math.max(slowestMs, performance.now() - ackedMs);
+      slowestMsMax = Math.max(slowestMsMax, performance.now() - ackedMs);
     }
-    printLine(`visible at every other node | slowest of 8 ${slowestMs.toFixed(0)} ms`);
+    printFigures('visible at every other node', { slowestMsMax });
   }));
 
 test('while Postgres is away posts count, requests that need it fail at once, flushing resumes', () =>
-  withFleet(2, async (fleet) => {
-    const [first, second] = fleet.nodes;
-    const [bot = '', unseen = ''] = fleet.directory.bots;
-    const headers = { 'Bot-Auth': tokenOf('bot', bot), 'Content-Type': 'application/json' };
-    const post = async (id: number): Promise<number> =>
-      (await fetch(`${first?.url}/bots/stats`, { method: 'POST', headers, body: statsBody(id) })).status;
-    assert.is(await post(1), 200);
+  onServers({ seed }, async ({ stack, postgres }) => {
+    const [first, second] = stack.alive() as [Life, Life];
+    const unseen = async () => (await fetch(`${second.node.url}/bots/${stack.directory.bots[1]}`)).status;
+    assert.is(await post(first, 1), 200);
     await postgres.stop('fast');
     try {
-      const readiness = async () => (await fetch(`${second?.adminUrl}/readyz`)).text();
-      while (!(await readiness()).includes('Postgres is away')) await sleep(20);
-      assert.is(await post(2), 200);
+      const readiness = async () => (await fetch(`${second.node.adminUrl}/readyz`)).text();
+      await until('it is noticed', async () => (await readiness()).includes('Postgres is away'));
+      assert.is(await post(first, 2), 200);
       const startedMs = performance.now();
-      for (let count = 0; count < 20; count++) {
-        assert.is((await fetch(`${second?.url}/bots/${unseen}`)).status, 503);
-      }
+      for (let count = 0; count < 20; count++) assert.is(await unseen(), 503);
       assert.ok((performance.now() - startedMs) / 20 < 500, 'refused at once');
     } finally {
       await postgres.start();
     }
-    while ((await fetch(`${second?.url}/bots/${unseen}`)).status !== 200) await sleep(50);
-    await fleet.judge();
+    await until('it is found', async () => (await unseen()) === 200);
+    // Fails unless all is flushed.
+    await stack.judge();
   }));
 
 test.run();

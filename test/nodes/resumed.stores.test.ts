@@ -7,18 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { postShown, statsBody } from '../faults/harness/load.ts';
+import { onServers } from '../faults/harness/on-servers.ts';
 import { operate } from '../faults/harness/operate.ts';
-import { type Life, openStack, type Stack } from '../faults/harness/stack.ts';
+import type { Life, Stack } from '../faults/harness/stack.ts';
 import { probe } from '../faults/harness/waits.ts';
 import { tokenOf } from '../support/directory.ts';
 import { type Answer, createClient } from '../support/http-client.ts';
-import { startPostgres } from '../support/postgres-server.ts';
-import { startRedis } from '../support/redis-server.ts';
 import { until } from '../support/until.ts';
 
 const test = suite('a node that was stopped');
-const postgres = await startPostgres();
-test.after(() => postgres.close());
 
 const stoppedMs = 5_000;
 /** A write at one node is visible at others after a second (I9). */
@@ -33,22 +30,15 @@ interface World {
   readonly stopped: Life;
 }
 
-const onTwoNodes = async (name: string, task: (world: World) => Promise<void>): Promise<void> => {
-  const redis = await startRedis();
-  try {
-    const databaseUrl = await postgres.database(name);
-    const stack = await openStack({ redisUrls: [redis.url], databaseUrl, nodes: 2, seed: 1 });
+const onTwoNodes = (task: (world: World) => Promise<void>): Promise<void> =>
+  onServers({ seed: 1 }, async ({ stack }) => {
+    const [busy, stopped] = stack.alive() as [Life, Life];
     try {
-      const [busy, stopped] = stack.alive() as [Life, Life];
       await task({ stack, busy, stopped });
     } finally {
-      stack.alive().map(({ node }) => node.signal('SIGCONT'));
-      await stack.close();
+      stopped.node.signal('SIGCONT');
     }
-  } finally {
-    await redis.dispose();
-  }
-};
+  });
 
 /**
  * Stops the second node, runs `meanwhile` at the first, and continues the second with requests in its
@@ -92,7 +82,7 @@ const keepBusy = ({ stack, stopped }: World): (() => Promise<void>) => {
 };
 
 test('shows nothing older than a second, from its first answer on', () =>
-  onTwoNodes('totals', async (world) => {
+  onTwoNodes(async (world) => {
     const { stack, busy, stopped } = world;
     const { bots } = stack.directory;
     const read = async (bot: string): Promise<Answer> => stack.client.ask(`${stopped.node.url}/bots/${bot}`);
@@ -133,7 +123,7 @@ test('shows nothing older than a second, from its first answer on', () =>
   }));
 
 test('its pages show edits that were made meanwhile', () =>
-  onTwoNodes('pages', async (world) => {
+  onTwoNodes(async (world) => {
     const { stack, busy, stopped } = world;
     const [bot = ''] = stack.directory.bots;
     const page = async (client = stack.client): Promise<Answer> =>
@@ -157,7 +147,7 @@ test('its pages show edits that were made meanwhile', () =>
   }));
 
 test('refuses tokens that were revoked meanwhile', () =>
-  onTwoNodes('tokens', async (world) => {
+  onTwoNodes(async (world) => {
     const { stack, busy, stopped } = world;
     const [user = '', voted = ''] = [stack.directory.users[0], stack.directory.bots[0]];
     const issue = await operate(stack, busy, { method: 'POST', path: `/user/${user}/tokens`, body: {} });

@@ -264,6 +264,8 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     auth_test: { requests: 7, seconds: 60, burst: 7 },
     stats: { requests: 8, seconds: 1, burst: 9 },
     vote_log: defaultLimits.vote_log,
+    webhook_edit: defaultLimits.webhook_edit,
+    webhook_test: defaultLimits.webhook_test,
     badge: defaultLimits.badge,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);

@@ -2,14 +2,13 @@
  * A SQL folder that is torn soon after a first start or an import is replaced by the snapshot of that time.
  * Without a snapshot the start reports what is lost, what is left and what to do, and changes nothing.
  */
-import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { DemoFile } from '../../ops/demo/access.ts';
 import { damage } from '../faults/cases/embedded-sql-damaged.ts';
 import { makeFolder } from '../support/folder.ts';
-import { spawnNode, startNode } from '../support/node-process.ts';
+import { postServers, readServers, spawnNode, startNode } from '../support/node-process.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('a torn folder');
@@ -18,19 +17,6 @@ const dataDir = join(root, 'data');
 test.before(() => makeBareFolder(dataDir));
 
 const startDemoNode = () => startNode({ dataDir, settings: { DEMO: 'on' } });
-const demoBot = (): DemoFile['bot'] => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')).bot;
-const post = async (url: string, servers: number): Promise<void> => {
-  const { status } = await fetch(`${url}/bots/stats`, {
-    method: 'POST',
-    headers: { 'Bot-Auth': demoBot().token },
-    body: JSON.stringify({ servers }),
-  });
-  assert.is(status, 200);
-};
-const readServers = async (url: string): Promise<unknown> => {
-  const bot = (await (await fetch(`${url}/bots/${demoBot().id}`)).json()) as { servers: number };
-  return bot.servers;
-};
 /** Has no deadline of its own: the limit of the test runner applies. */
 const waitForSnapshot = async (): Promise<void> => {
   const isThere = () => globSync('*/manifest.json', { cwd: join(dataDir, 'snapshots') }).length > 0;
@@ -46,12 +32,12 @@ const startRefused = async (): Promise<string> => {
 test('a node torn minutes after its first start is repaired from the snapshot of that start', async () => {
   const first = await startDemoNode();
   await waitForSnapshot();
-  await post(first.url, 4_242);
+  assert.is(await postServers(first.url, dataDir, 4_242), 200);
   await first.kill();
   damage(dataDir);
 
   const next = await startDemoNode();
-  const servers = await readServers(next.url);
+  const servers = await readServers(next.url, dataDir);
   await next.stop();
 
   assert.match(next.output(), /could not be used .* The snapshot .* was put in its place/);

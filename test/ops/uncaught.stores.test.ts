@@ -1,39 +1,39 @@
 /**
- * An uncaught error in a real process: it is logged, the node drains, and the process exits with 1.
+ * An uncaught error in a real process, or the end of its embedded SQL: it is logged, the node drains, and the
+ * process exits with 1, so that the next node finds all data.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { DemoFile } from '../../ops/demo/access.ts';
 import { makeFolder } from '../support/folder.ts';
-import { startNode } from '../support/node-process.ts';
+import { postServers, readServers, startNode } from '../support/node-process.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('an uncaught error');
 const folder = makeFolder('rollcall-uncaught-');
 const dataDir = join(folder, 'data');
+/** TMPDIR of the node: holds the socket of its database, so that the test can find it. */
+const temporary = join(folder, 't');
+mkdirSync(temporary);
 test.before(() => makeBareFolder(dataDir));
 
 const preload = new URL('./uncaught-preload.ts', import.meta.url).href;
 const startDemoNode = () =>
   startNode({
     dataDir,
-    settings: { DEMO: 'on', NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}` },
+    settings: {
+      DEMO: 'on',
+      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`,
+      TMPDIR: temporary,
+    },
   });
-const demo = (): DemoFile => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
-const post = async (url: string, servers: number): Promise<number> => {
-  const { bot } = demo();
-  const headers = { 'Bot-Auth': bot.token };
-  const body = JSON.stringify({ servers });
-  return (await fetch(`${url}/bots/stats`, { method: 'POST', headers, body })).status;
-};
-
 test('the node logs it, drains, exits with 1, and loses nothing acknowledged', async () => {
   const node = await startDemoNode();
-  assert.is(await post(node.url, 31_337), 200);
+  assert.is(await postServers(node.url, dataDir, 31_337), 200);
   node.signal('SIGUSR2');
   const { code, signal } = await node.exited;
 
@@ -45,9 +45,8 @@ test('the node logs it, drains, exits with 1, and loses nothing acknowledged', a
   assert.is(state.open, false, 'the stores were closed');
 
   const next = await startDemoNode();
-  const shown = await (await fetch(`${next.url}/bots/${demo().bot.id}`)).json();
+  assert.is(await readServers(next.url, dataDir), 31_337);
   assert.is((await next.stop()).code, 0);
-  assert.is((shown as { servers: number }).servers, 31_337);
 });
 
 test('more errors and a signal during the drain neither stop it nor change the exit code', async () => {
@@ -58,6 +57,31 @@ test('more errors and a signal during the drain neither stop it nor change the e
   assert.is(code, 1);
   assert.match(node.output(), /a fault of the test, thrown/);
   assert.is(JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8')).open, false);
+});
+
+/** A malformed first message ends a backend of the database; the embedded one has only one backend. */
+const endDatabase = (): void => {
+  const [socketFolder = ''] = readdirSync(temporary).filter((name) => name.startsWith('rollcall-sql-'));
+  const socket = connect(join(temporary, socketFolder, 's'));
+  socket.on('error', () => socket.destroy()).resume();
+  socket.write(Buffer.concat([Buffer.from([0, 0, 0, 20, 0, 3, 0, 0]), Buffer.from('user\0nobody\0')]));
+};
+
+test('a node whose embedded SQL ends does the same, and logs no token', async () => {
+  const node = await startDemoNode();
+  assert.is(await postServers(node.url, dataDir, 424_242), 200);
+  endDatabase();
+  const { code } = await node.exited;
+
+  assert.is(code, 1);
+  assert.match(node.output(), /Ending, so that a new process can start: the embedded database ended/);
+  assert.match(node.output(), /Z fatal /);
+  const lines = node.output().split('\n');
+  assert.not.match(lines.filter((line) => line.startsWith('{')).join('\n'), 'rc_bot_');
+
+  const next = await startDemoNode();
+  assert.is(await readServers(next.url, dataDir), 424_242);
+  assert.is((await next.stop()).code, 0);
 });
 
 test('a stop that does not end is cut off after its limit', () => {

@@ -5,7 +5,10 @@
  * expects of it. Every process started here is ended by its own pid. Called by the fault tests.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { DemoFile } from '../../ops/demo/access.ts';
 
 export const mainProgram = fileURLToPath(new URL('../../ops/main.ts', import.meta.url));
 
@@ -103,6 +106,23 @@ export const startNode = async (options: NodeOptions) => {
   return { ...node, ...(await node.ready) };
 };
 export type StartedNode = Awaited<ReturnType<typeof startNode>>;
+
+/** The demo file of a node that runs with `DEMO: 'on'`. */
+export const readDemo = (dataDir: string): DemoFile =>
+  JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
+
+/** Posts a number of servers for the demo bot. Resolves to the status. */
+export const postServers = async (url: string, dataDir: string, servers: number): Promise<number> => {
+  const headers = { 'Bot-Auth': readDemo(dataDir).bot.token };
+  const body = JSON.stringify({ servers });
+  return (await fetch(`${url}/bots/stats`, { method: 'POST', headers, body })).status;
+};
+
+/** The number of servers that the demo bot shows. */
+export const readServers = async (url: string, dataDir: string): Promise<unknown> => {
+  const reply = await fetch(`${url}/bots/${readDemo(dataDir).bot.id}`);
+  return ((await reply.json()) as { servers: number }).servers;
+};
 
 const watchWelcome = (
   child: ChildProcess,

@@ -5,15 +5,20 @@ import { DomainError } from '../../../engine/errors.ts';
 import type { ShopOutcome } from '../../../storage/catalogue/content/shop.ts';
 import { createValidationError } from '../../response/validation-error.ts';
 import { type App, type Reply, replyMessage } from '../../route.ts';
-import type {
-  BenefitBody,
-  BlogPostBody,
-  CouponBody,
-  ItemBody,
-  TierBody,
+import {
+  type BenefitBody,
+  BenefitList,
+  type BlogPostBody,
+  BlogPostList,
+  type CouponBody,
+  CouponList,
+  type ItemBody,
+  ItemList,
+  type TierBody,
+  TierList,
 } from '../../schema/operator-content.ts';
-import { createNotFoundError, toTimestamp } from '../convert.ts';
-import { replyWhole } from './lists.ts';
+import { createNotFoundError } from '../convert.ts';
+import { replyList } from './lists.ts';
 
 const createFullError = (noun: string): DomainError =>
   new DomainError('limit_reached', `The maximum number of ${noun} is reached. Delete one first.`);
@@ -50,17 +55,8 @@ export const replyRemoved = (removed: boolean, noun: string, id: string): Reply 
   return replyMessage(`${noun} ${id} is deleted.`);
 };
 
-export const listTiers = async (app: App): Promise<Reply> => {
-  const rows = await app.catalogue.credits.tiers(null);
-  return replyWhole(
-    'tiers',
-    rows.map(({ created_at: _, ...row }) => ({
-      ...row,
-      votes: Number(row.votes),
-      cents: Number(row.cents),
-    })),
-  );
-};
+export const listTiers = async (app: App): Promise<Reply> =>
+  replyList(TierList, await app.catalogue.credits.tiers(null));
 
 export const putTier = async (app: App, id: string, body: TierBody): Promise<Reply> => {
   if (!(await app.catalogue.operator.tiers.put({ id, ...body }))) throw createFullError('tiers');
@@ -112,55 +108,22 @@ export const putCoupon = async (app: App, id: string, body: CouponBody): Promise
   return toShopReply(await app.catalogue.operator.shop.putCoupon(fields), { noun: 'coupon', id }, 'written');
 };
 
-export const listBenefits = async (app: App): Promise<Reply> => {
-  const rows = await app.catalogue.operator.shop.benefits();
-  return replyWhole(
-    'benefits',
-    rows.map(({ id, name, target_types }) => ({ id, name, target_types })),
-  );
-};
+export const listBenefits = async (app: App): Promise<Reply> =>
+  replyList(BenefitList, await app.catalogue.operator.shop.benefits());
 
 export const listItems = async (app: App): Promise<Reply> => {
   const rows = await app.catalogue.operator.shop.items();
-  return replyWhole(
-    'items',
-    rows.map(({ id, name, cents, duration_hours: duration, benefits }) => ({
-      id,
-      name,
-      cents,
-      duration,
-      benefits,
-    })),
+  return replyList(
+    ItemList,
+    rows.map((row) => ({ ...row, duration: row.duration_hours })),
   );
 };
 
-export const listCoupons = async (app: App): Promise<Reply> => {
-  const rows = await app.catalogue.operator.shop.coupons();
-  return replyWhole(
-    'coupons',
-    rows.map(({ id, code, cents, public: isPublic, usable, created_at }) => ({
-      id,
-      code,
-      cents,
-      public: isPublic,
-      usable,
-      created_at: toTimestamp(created_at),
-    })),
-  );
-};
+export const listCoupons = async (app: App): Promise<Reply> =>
+  replyList(CouponList, await app.catalogue.operator.shop.coupons());
 
-export const listPosts = async (app: App): Promise<Reply> => {
-  const rows = await app.catalogue.operator.blog.posts();
-  return replyWhole(
-    'posts',
-    rows.map(({ slug, title, draft, created_at }) => ({
-      slug,
-      title,
-      draft,
-      created_at: toTimestamp(created_at),
-    })),
-  );
-};
+export const listPosts = async (app: App): Promise<Reply> =>
+  replyList(BlogPostList, await app.catalogue.operator.blog.posts());
 
 export const putPost = async (app: App, slug: string, body: BlogPostBody): Promise<Reply> => {
   await app.catalogue.operator.blog.put({

@@ -42,7 +42,7 @@ export const showBotDetails = async (app: App, idOrVanity: string): Promise<Repl
   const bot = await app.catalogue.bots.find(idOrVanity);
   if (bot === null) throw createNotFoundError('bot');
   const { state } = await app.engine.read('bot', bot.id);
-  const reply: OperatorBot = {
+  return replyOk<OperatorBot>({
     bot_id: bot.id,
     client_id: bot.client_id,
     name: bot.person?.username ?? bot.id,
@@ -63,8 +63,7 @@ export const showBotDetails = async (app: App, idOrVanity: string): Promise<Repl
     created_at: toTimestamp(bot.created_at),
     updated_at: toTimestamp(bot.updated_at),
     tokens: (await app.catalogue.sessions.list({ kind: 'bot', id: bot.id })).length,
-  };
-  return replyOk(reply);
+  });
 };
 
 /** Shows a team, found by id or vanity code. Rejects with `not_found`. */
@@ -74,7 +73,7 @@ export const showTeamDetails = async (app: App, idOrVanity: string): Promise<Rep
   const allKinds = { members: true, bots: true, servers: true } as const;
   const holdings = await app.catalogue.teams.holdings(team.id, allKinds);
   const { state } = await app.engine.read('team', team.id);
-  const reply: OperatorTeam = {
+  return replyOk<OperatorTeam>({
     id: team.id,
     name: team.name,
     short: team.short,
@@ -88,8 +87,7 @@ export const showTeamDetails = async (app: App, idOrVanity: string): Promise<Rep
     members: holdings.members.map(toMember),
     bots: holdings.bots.map(toListedBot),
     servers: holdings.servers.map(toListedServer),
-  };
-  return replyOk(reply);
+  });
 };
 
 /** The ids in a pack whose bot or server is deleted. */
@@ -104,7 +102,7 @@ export const showPackDetails = async (app: App, url: string): Promise<Reply> => 
   const [pack] = page.packs;
   if (pack === undefined) throw createNotFoundError('pack');
   const { state } = await app.engine.read('pack', pack.url);
-  const reply: OperatorPack = {
+  return replyOk<OperatorPack>({
     url: pack.url,
     name: pack.name,
     short: pack.short,
@@ -117,6 +115,5 @@ export const showPackDetails = async (app: App, url: string): Promise<Reply> => 
     deleted: listDeletedIds(pack, page),
     bots: pack.bot_ids.flatMap((id) => page.bots.get(id) ?? []).map(toListedBot),
     servers: pack.server_ids.flatMap((id) => page.servers.get(id) ?? []).map(toListedServer),
-  };
-  return replyOk(reply);
+  });
 };

@@ -1,13 +1,19 @@
 /**
  * Replies with the operator's lists: a page of rows with the total and the number of the next page.
  */
+import type { TObject } from 'typebox';
 import type { ListPage } from '../../../storage/catalogue/operator/pages.ts';
 import { type App, type Reply, replyOk } from '../../route.ts';
-import type {
-  ListBotsQuery,
-  ListServersQuery,
-  SearchQuery,
-  UsersQuery,
+import { Users } from '../../schema/operator.ts';
+import {
+  BotList,
+  type ListBotsQuery,
+  type ListServersQuery,
+  PackList,
+  type SearchQuery,
+  ServerList,
+  TeamList,
+  type UsersQuery,
 } from '../../schema/operator-lists.ts';
 import { toTimestamp } from '../convert.ts';
 import { parsePage } from '../request-values.ts';
@@ -15,7 +21,7 @@ import { parsePage } from '../request-values.ts';
 const rowsPerPage = 50;
 
 /** `name` is the member of the reply that has the rows. */
-export const replyPage = (name: string, { rows, total, totalIs }: ListPage<object>, page: number): Reply => {
+const replyPage = (name: string, { rows, total, totalIs }: ListPage<object>, page: number): Reply => {
   const isLast = rows.length < rowsPerPage || (totalIs === 'exact' && page * rowsPerPage >= total);
   return replyOk({ [name]: rows, total, total_is: totalIs, next_page: isLast ? null : page + 1 });
 };
@@ -24,16 +30,34 @@ export const replyPage = (name: string, { rows, total, totalIs }: ListPage<objec
 export const replyWhole = (name: string, rows: readonly unknown[]): Reply =>
   replyOk({ [name]: rows, total: rows.length, total_is: 'exact', next_page: null });
 
-const withTimestamps = <Row extends { readonly created_at: Date }>(list: ListPage<Row>) => ({
-  ...list,
-  rows: list.rows.map((row) => ({ ...row, created_at: toTimestamp(row.created_at) })),
-});
+/** The fields that the schema of a list (`buildList`) names; times become text. */
+const toRows = (list: TObject, rows: readonly object[]) => {
+  const [name, { items }] = Object.entries(list.properties)[0] as [string, { readonly items: TObject }];
+  const fields = Object.keys(items.properties);
+  const toText = (value: unknown): unknown => (value instanceof Date ? toTimestamp(value) : value);
+  const shown = rows.map((row) =>
+    Object.fromEntries(fields.map((field) => [field, toText(row[field as keyof typeof row])])),
+  );
+  return { name, rows: shown };
+};
+
+/** Replies with a list that is short enough to be shown whole, with the fields of its schema. */
+export const replyList = (list: TObject, rows: readonly object[]): Reply => {
+  const shown = toRows(list, rows);
+  return replyWhole(shown.name, shown.rows);
+};
+
+/** Replies with one page of a list, with the fields of its schema. */
+export const replyListPage = (list: TObject, found: ListPage<object>, page: number): Reply => {
+  const shown = toRows(list, found.rows);
+  return replyPage(shown.name, { ...found, rows: shown.rows }, page);
+};
 
 const toRequest = (query: SearchQuery) => ({ page: parsePage(query), search: query.search ?? '' });
 
 export const showUsers = async (app: App, query: UsersQuery): Promise<Reply> => {
   const request = { ...toRequest(query), ban: query.ban ?? null };
-  return replyPage('users', withTimestamps(await app.catalogue.operator.lists.users(request)), request.page);
+  return replyListPage(Users, await app.catalogue.operator.lists.users(request), request.page);
 };
 
 /** Without a type and a search: the bots that wait for a review. */
@@ -41,24 +65,20 @@ export const showBots = async (app: App, query: ListBotsQuery): Promise<Reply> =
   const request = toRequest(query);
   const type = query.type ?? (request.search === '' ? 'pending' : null);
   const list = await app.catalogue.operator.lists.bots({ ...request, type });
-  return replyPage('bots', withTimestamps(list), request.page);
+  return replyListPage(BotList, list, request.page);
 };
 
 export const showServers = async (app: App, query: ListServersQuery): Promise<Reply> => {
   const request = { ...toRequest(query), type: query.type ?? null };
-  return replyPage(
-    'servers',
-    withTimestamps(await app.catalogue.operator.lists.servers(request)),
-    request.page,
-  );
+  return replyListPage(ServerList, await app.catalogue.operator.lists.servers(request), request.page);
 };
 
 export const showTeams = async (app: App, query: SearchQuery): Promise<Reply> => {
   const request = toRequest(query);
-  return replyPage('teams', withTimestamps(await app.catalogue.operator.lists.teams(request)), request.page);
+  return replyListPage(TeamList, await app.catalogue.operator.lists.teams(request), request.page);
 };
 
 export const showPacks = async (app: App, query: SearchQuery): Promise<Reply> => {
   const request = toRequest(query);
-  return replyPage('packs', withTimestamps(await app.catalogue.operator.lists.packs(request)), request.page);
+  return replyListPage(PackList, await app.catalogue.operator.lists.packs(request), request.page);
 };

@@ -6,9 +6,15 @@ import { foldVanityCode } from '../../../engine/rules/vanity.ts';
 import type { AppState } from '../../../storage/catalogue/content/applications.ts';
 import { createValidationError } from '../../response/validation-error.ts';
 import { type App, type Reply, replyMessage } from '../../route.ts';
-import type { PositionBody, ReviewBody } from '../../schema/operator-content.ts';
-import { createNotFoundError, toTimestamp } from '../convert.ts';
-import { replyPage, replyWhole } from './lists.ts';
+import { AuditList } from '../../schema/operator.ts';
+import {
+  OperatorApplications,
+  type PositionBody,
+  PositionList,
+  type ReviewBody,
+} from '../../schema/operator-content.ts';
+import { createNotFoundError } from '../convert.ts';
+import { replyList, replyListPage } from './lists.ts';
 
 export const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
   const outcome = await app.catalogue.operator.positions.put({
@@ -39,15 +45,7 @@ export const putPosition = async (app: App, id: string, body: PositionBody): Pro
 
 export const showApplicationsByState = async (app: App, state: AppState, page: number): Promise<Reply> => {
   const { count, rows } = await app.catalogue.operator.applications.page(state, page);
-  const applications = rows.map((row) => ({
-    app_id: row.app_id,
-    user_id: row.user_id,
-    position: row.position,
-    state: row.state,
-    created_at: toTimestamp(row.created_at),
-    answers: row.answers,
-  }));
-  return replyPage('applications', { rows: applications, total: count, totalIs: 'exact' }, page);
+  return replyListPage(OperatorApplications, { rows, total: count, totalIs: 'exact' }, page);
 };
 
 export const reviewApplication = async (app: App, id: string, body: ReviewBody): Promise<Reply> => {
@@ -82,29 +80,17 @@ export const removeReservedName = async (app: App, name: string): Promise<Reply>
 export const showAudit = async (app: App, page: number): Promise<Reply> => {
   const list = await app.catalogue.operator.audit.page(page);
   const rows = list.rows.map((row) => ({
-    id: row.id,
-    asked_at: toTimestamp(row.asked_at),
-    operator: row.operator,
-    operation: row.operation,
-    target: row.target,
-    outcome: row.outcome,
+    ...row,
     took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
-    details: row.details,
   }));
-  return replyPage('entries', { ...list, rows }, page);
+  return replyListPage(AuditList, { ...list, rows }, page);
 };
 
 /** Lists all positions, also hidden ones, in their order. */
 export const showPositions = async (app: App): Promise<Reply> => {
   const rows = await app.catalogue.operator.positions.listAll();
-  return replyWhole(
-    'positions',
-    rows.map(({ id, name, closed, hidden, questions }) => ({
-      id,
-      name,
-      closed,
-      hidden,
-      questions: questions.length,
-    })),
+  return replyList(
+    PositionList,
+    rows.map((row) => ({ ...row, questions: row.questions.length })),
   );
 };

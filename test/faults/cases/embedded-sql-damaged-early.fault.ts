@@ -54,7 +54,10 @@ test('with a backup, the counters of the lost folder go on', async () => {
   for (const name of ['sql', 'snapshots']) rmSync(join(dataDir, name), { recursive: true });
   const refused = spawnNode({ dataDir });
   assert.is((await refused.exited).code, 1);
-  assert.match(refused.output(), /With a backup: restore it into a new DATA_DIR, put this folder "hot"/);
+  assert.match(
+    refused.output(),
+    /With a backup: restore it into a new DATA_DIR, replace its folder "hot" by the one named above/,
+  );
 
   const restored = join(root, 'restored');
   assert.is((await runOps(restored, 'restore', backup)).code, 0);

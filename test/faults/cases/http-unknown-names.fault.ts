@@ -6,7 +6,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
-import { openFleet } from '../../nodes/fleet.ts';
 import type { Directory } from '../../support/directory.ts';
 import { fillDirectory } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
@@ -16,6 +15,7 @@ import { startRedis } from '../../support/redis-server.ts';
 import { settings } from '../harness/embedded-run.ts';
 import { seed } from '../harness/fault-case.ts';
 import { printFigures } from '../harness/figures.ts';
+import { onServers } from '../harness/on-servers.ts';
 import { makeFaultTemplate, planOn } from '../harness/plans.ts';
 import { type FloodName, flood, measureVisibility } from './http-unknown-names.ts';
 
@@ -57,13 +57,11 @@ test('Redis and Postgres, and a name made at one node is found at the other with
   const stores = { REDIS_URL: redis.url, DATABASE_URL: address };
   await floodAll('servers', await startNode({ dataDir, settings: { ...settings, ...stores } }), directory);
   await redis.dispose();
-  const fresh = await startRedis();
-  const fleet = await openFleet({ redis: fresh, postgres, name: 'visible', nodes: 2, seed: 1 });
-  const [here, there] = fleet.nodes.map(({ url }) => url) as [string, string];
-  const slowestMs = await measureVisibility({ here, there, directory: fleet.directory });
-  await fleet.close();
-  await fresh.dispose();
   await postgres.close();
+  const slowestMs = await onServers({ seed: 1 }, ({ stack }) => {
+    const [here, there] = stack.alive().map(({ node }) => node.url) as [string, string];
+    return measureVisibility({ here, there, directory: stack.directory });
+  });
 
   assert.ok(slowestMs < visibleMsMax, `${slowestMs} ms`);
 });

@@ -47,6 +47,9 @@ export interface FaultCase<Figures extends object> {
   run(share: Share): Promise<Figures | null>;
 }
 
+/** An assertion of uvu also has what differs. */
+type Failure = Error & { readonly details?: string | false };
+
 /** Registers the case, if this lane has it. */
 export const faultCase = <Figures extends object>(
   test: ReturnType<typeof suite>,
@@ -58,8 +61,8 @@ export const faultCase = <Figures extends object>(
   test(title, async () => {
     let all: Figures | null = null;
     for (const seed of chosen) {
-      const figures: Figures | null = await run({ seed, count }).catch((error: Error) => {
-        throw new Error(`SEED=${seed}: ${error.message}`, { cause: error });
+      const figures: Figures | null = await run({ seed, count }).catch((error: Failure) => {
+        throw new Error(`SEED=${seed}: ${error.message}\n${error.details || ''}`, { cause: error });
       });
       if (figures === null) return;
       all = all === null ? figures : addFigures(all, figures);

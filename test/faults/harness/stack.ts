@@ -71,6 +71,8 @@ export interface JudgeOptions {
   readonly mayLose?: boolean;
   /** The store was emptied, so it does not know earlier visitors. */
   readonly forgets?: boolean;
+  /** Nothing was lost: at one node no read may show an older value than the one before it (I8). */
+  readonly neverFalls?: boolean;
   /** SQL was brought back older: votes of this time may have no rows, see `missing-rows.ts`. */
   readonly rowless?: Span;
   /** How many lost votes nodes say a newer vote of the same user stands for: so many are no fault. */
@@ -315,6 +317,7 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   const deadLetters = atRest.deadLetters === 0 ? [] : [`${atRest.deadLetters} dead letters`];
   if (!mayLose) verdict.doubled.push(...firstWindowFaults(judged, waitMs));
   if (forgets) forgetVisitors(verdict);
+  if (options.neverFalls) verdict.fell.push(...state.lives.flatMap(({ life }) => fallsAt(log, life)));
   const known = { log, rows: atRest.rows, waitMs, merged };
   ({ verdict, differences } = withoutMerged({ verdict, differences }, known));
   const demanded = mayLose ? { ...verdict, lost: [], fell: [] } : verdict;
@@ -326,6 +329,15 @@ const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
     rounds,
     seconds: (performance.now() - state.startedMs) / 1_000,
   };
+};
+
+/** What one node showed older than before, without any tolerance. */
+const fallsAt = (log: ClientLog, life: number): readonly string[] => {
+  const verdict = createVerdict();
+  const seen = { ...log, sights: log.sights.filter((sight) => sight.life === life) };
+  judgeStats(seen, verdict);
+  judgeClicks(seen, verdict);
+  return verdict.fell;
 };
 
 /** While a node cannot read the store it shows what it read last, and catches up soon after. */

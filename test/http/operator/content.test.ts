@@ -10,23 +10,11 @@ import { openOperated } from './world.ts';
 
 const test = suite('operations on what is offered');
 const world = await openOperated();
-const { sql } = world;
+const { done, refused, send: operate, sql } = world;
 for (const user of ['robin', 'ann']) await addUser(sql, user);
 await addBot(sql, 'bot1', { counted: { upvotes: 150 } });
 test.after(() => world.close());
 
-const operate = (words: string, body?: unknown) => {
-  const [method = '', path = ''] = words.split(' ');
-  return world.operate(method, path, body);
-};
-const done = async (words: string, body?: unknown): Promise<void> => {
-  const { status, json } = await operate(words, body);
-  assert.is(status, 200, JSON.stringify(json));
-};
-const refused = async (words: string, body?: unknown) => {
-  const { status, json } = await operate(words, body);
-  return [status, json.context.code];
-};
 const tier = { target_type: 'bot', position: 0, votes: 100, cents: 10 };
 
 test('tiers put: votes are worth credits; delete: they are not; lists show both', async () => {
@@ -72,6 +60,9 @@ test('benefits, items and coupons put: in the shop; what is still named cannot b
   await done('DELETE /shop/coupons/spring');
   await done('DELETE /shop/items/month');
   await done('DELETE /shop/benefits/speed');
+  for (const path of ['coupons/spring', 'items/month', 'benefits/speed']) {
+    assert.equal(await refused(`DELETE /shop/${path}`), [404, 'not_found']);
+  }
   await until('no item', async () => !(await shown('/shop/items')).includes('"month"'));
 });
 

@@ -21,22 +21,12 @@ const serverId = '758641373074423808';
 const harbour = { name: 'Harbour', short: 'Where ships and their crews meet at night.' };
 
 const world = await openOperated();
-const { sql } = world;
+const { done, read: show, send: operate, sql } = world;
 for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
 await addTeam(sql, 'team1');
 await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
 test.after(() => world.close());
 
-const show = (path: string) => world.read(path);
-const operate = (words: string, body?: unknown) => {
-  const [method = '', path = ''] = words.split(' ');
-  return world.operate(method, path, body);
-};
-const done = async (words: string, body?: unknown): Promise<string> => {
-  const { status, json } = await operate(words, body);
-  assert.is(status, 200, JSON.stringify(json));
-  return json.message;
-};
 const listedBots = async (): Promise<string[]> =>
   (await show('/bots/@all')).results.map((bot: { bot_id: string }) => bot.bot_id);
 

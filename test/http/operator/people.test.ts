@@ -4,27 +4,17 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { until } from '../../support/until.ts';
 import { openOperated } from './world.ts';
 
 const test = suite('operations on people and votes');
 
 const world = await openOperated();
-const { sql } = world;
+const { done, read: show, send: operate, sql } = world;
 for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
 await addTeam(sql, 'team1');
 for (const id of ['bot1', 'bot2', 'bot3']) await addBot(sql, id);
 test.after(() => world.close());
-
-const show = (path: string) => world.read(path);
-const operate = (words: string, body?: unknown) => {
-  const [method = '', path = ''] = words.split(' ');
-  return world.operate(method, path, body);
-};
-const done = async (words: string, body?: unknown): Promise<string> => {
-  const { status, json } = await operate(words, body);
-  assert.is(status, 200, JSON.stringify(json));
-  return json.message;
-};
 
 test('users put: makes one, then changes what is given; show and list tell it', async () => {
   await done('PUT /users/wren', { username: 'wren', flags: ['staff'] });
@@ -160,12 +150,10 @@ test('votes reset-all: must be confirmed; then every listing begins at 0', async
   const { json } = await operate('POST /votes/reset-all', { confirm: 'all' });
   assert.ok(Number(json.context.listings) >= 2, JSON.stringify(json));
 
-  const endMs = performance.now() + 20_000;
-  const votes = async () => [(await show('/bots/bot1')).votes, (await show('/bots/bot2')).votes];
-  while ((await votes()).some((count) => count !== 0)) {
-    assert.ok(performance.now() < endMs, 'the flusher tells the hot store');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await until('the flusher tells the hot store', async () => {
+    const shown = [await show('/bots/bot1'), await show('/bots/bot2')];
+    return shown.every(({ votes }) => votes === 0);
+  });
   assert.is((await world.vote('cat', 'bots/bot1')).status, 204);
 });
 

@@ -3,6 +3,7 @@
  *
  * Used by the tests beside this file; each opens one and closes it.
  */
+import * as assert from 'uvu/assert';
 import { createAdmin } from '../../../http/admin.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { type Asked, type AskOptions, openWorld, type World } from '../routes/world.ts';
@@ -15,6 +16,12 @@ export interface OperatedWorld extends World {
   readonly adminPort: number;
   /** Asks the private listener, with the operator's token unless told otherwise. */
   operate(method: string, path: string, body?: unknown, token?: string): Promise<Operated>;
+  /** Sends an operation, "METHOD /path". */
+  send(line: string, body?: unknown): Promise<Operated>;
+  /** Sends one that must succeed; resolves to its message. */
+  done(line: string, body?: unknown): Promise<string>;
+  /** Sends one that must fail; resolves to its status and code. */
+  refused(line: string, body?: unknown): Promise<readonly [number, string]>;
   /** What clients read, as JSON; a node that is too busy to answer is asked again. */
   read(path: string): Promise<Operated['json']>;
   /** A user's vote, from a session of his own. */
@@ -62,10 +69,24 @@ export const openOperated = async (): Promise<OperatedWorld> => {
     });
     return { status: response.status, json: await response.json() };
   };
+  const send = (line: string, body?: unknown): Promise<Operated> => {
+    const [method = '', path = ''] = line.split(' ');
+    return operate(method, path, body);
+  };
   return {
     ...world,
     adminPort,
     operate,
+    send,
+    done: async (line, body) => {
+      const { status, json } = await send(line, body);
+      assert.is(status, 200, JSON.stringify(json));
+      return json.message;
+    },
+    refused: async (line, body) => {
+      const { status, json } = await send(line, body);
+      return [status, json.context.code];
+    },
     read: (path) => readFrom(world, path),
     token: (kind, id, fields) => world.token(kind, id, { lastsSeconds: longSeconds, ...fields }),
     vote: async (user, target) => {

@@ -166,14 +166,6 @@ test("a bot in memory is answered at once, without a promise, also a team's", as
   }
 });
 
-test('GET /bots/:id → 304 when nothing changed', async () => {
-  const first = await world.ask('GET', '/bots/bot3');
-  const etag = first.headers.get('etag') ?? '';
-  const second = await world.ask('GET', '/bots/bot3', { headers: { 'if-none-match': etag } });
-
-  assert.equal([second.status, second.text], [304, '']);
-});
-
 test('a token changes nothing of the caching of a public operation, a bad one neither', async () => {
   const plain = await world.ask('GET', '/bots/bot3');
   for (const token of [await world.token('user', 'robin'), 'nonsense']) {

@@ -145,12 +145,10 @@ test('GET …/sessions → 200 lists metadata and never a token', async () => {
   assert.not.ok(reply.text.includes(made.json.token) || reply.text.includes('token_hash'));
 });
 
-test('GET …/sessions → 400, 403 for a member with another permission, 404', async () => {
+test('GET …/sessions → 400, 404', async () => {
   const token = await world.token('user', 'wren');
 
   assert.is((await world.ask('GET', '/packs/pack1/sessions', { token })).status, 400);
-  const reply = await world.ask('GET', '/bots/bot2/sessions', { token });
-  assert.equal([reply.status, reply.json.context.permission], [403, 'view_sessions']);
   assert.is((await world.ask('GET', '/bots/nobody/sessions', { token })).status, 404);
 });
 

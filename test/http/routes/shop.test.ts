@@ -1,13 +1,10 @@
 /**
- * The routes of the shop against a complete Rollcall, and the operator's edits behind them.
+ * The routes of the shop against a complete Rollcall. ../operator/content.test.ts has the operator's edits.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
   type CouponFields,
-  deleteBenefit,
-  deleteCoupon,
-  deleteItem,
   type ItemFields,
   listCoupons,
   upsertBenefit,
@@ -98,26 +95,6 @@ test('GET /shop/public-coupons → 200 with public, usable, unexpired ones, with
   assert.equal([shown[0].allowed_users, shown[0].applicable_items], [[], ['month']]);
   assert.equal([shown[0].code, shown[0].cents, shown[0].reuse_wait_duration], ['OPEN', 100, 24]);
   assert.is((await listCoupons(world.sql)).length, 5);
-});
-
-test('what does not exist cannot be named, and what is named cannot be deleted', async () => {
-  const { sql } = world;
-  assert.equal(await upsertItem(sql, item('bad', { benefits: ['speed', 'none'] }), null), {
-    kind: 'unknown',
-    ids: ['none'],
-  });
-  assert.equal(await upsertCoupon(sql, coupon('bad', { applicable_items: ['none'] }), null), {
-    kind: 'unknown',
-    ids: ['none'],
-  });
-  assert.equal(await upsertCoupon(sql, coupon('other', { code: 'OPEN' }), null), { kind: 'code_taken' });
-  assert.equal(await deleteBenefit(sql, 'speed'), { kind: 'in_use', by: ['month'] });
-  assert.equal(await deleteItem(sql, 'month'), { kind: 'in_use', by: ['open'] });
-  assert.equal(await deleteCoupon(sql, 'open'), { kind: 'done' });
-  assert.equal(await deleteItem(sql, 'month'), { kind: 'done' });
-  assert.equal(await deleteBenefit(sql, 'speed'), { kind: 'done' });
-  assert.equal(await deleteBenefit(sql, 'speed'), { kind: 'not_found' });
-  await list('/shop/items', (items) => items.length === 0);
 });
 
 test.run();

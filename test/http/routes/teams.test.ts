@@ -122,20 +122,15 @@ test('PATCH /teams/:tid → 204: absent and null stay, lists are replaced, at on
   assert.ok(json.updated_at > before.json.updated_at);
 });
 
-test('PATCH /teams/:tid → 400, 403 for a member with another permission, 404', async () => {
+test('PATCH /teams/:tid → 400, 404', async () => {
   const id = await made();
-  await addMember(world.sql, id, { user: 'wren', permissions: ['edit_bots'] });
   const patch = async (body: unknown, token: string, path = id) => {
     const { status } = await world.ask('PATCH', `/teams/${path}`, { token, body });
     return status;
   };
-  const wren = await world.token('user', 'wren');
-  const limited = await world.token('user', 'robin', { permLimits: ['edit_team'] });
 
   assert.is(await patch({ name: null }, robin), 400);
   assert.is(await patch({ name: 'ab' }, finch), 400);
-  assert.is(await patch({}, wren), 403);
-  assert.is(await patch({}, limited), 204);
   assert.is(await patch({}, robin, 'nowhere'), 404);
 });
 
@@ -165,16 +160,11 @@ test('DELETE /teams/:tid → 204: unknown, tokens dead, votes void, code free', 
   assert.is((await world.ask('DELETE', `/teams/${id}`, { token: robin })).status, 404);
 });
 
-test('DELETE /teams/:tid → 403 without owner, 409 while it owns something', async () => {
+test('DELETE /teams/:tid → 409 while it owns something', async () => {
   const id = await made();
-  const permissions = ['edit_team', 'delete_bots'];
-  await addMember(world.sql, id, { user: 'wren', permissions });
-  const remove = (token: string) => world.ask('DELETE', `/teams/${id}`, { token });
-  const refused = await remove(await world.token('user', 'wren'));
   await addBot(world.sql, '815553000470478999', { team_id: id });
-  const full = await remove(robin);
+  const full = await world.ask('DELETE', `/teams/${id}`, { token: robin });
 
-  assert.equal([refused.status, refused.json.context.permission], [403, 'owner']);
   assert.equal([full.status, full.json.context.code], [409, 'team_not_empty']);
   assert.is((await show(id)).status, 200);
 });

@@ -103,19 +103,6 @@ test('HEAD on an unknown path → 404 without a body', async () => {
   assert.not.match(answer.text, /route_not_found/);
 });
 
-test('pipelined requests are answered in order', async () => {
-  const answer = await raw(
-    world.port,
-    get + get.replace('/a ', '/b ') + sized('{}'),
-    (text) => answersIn(text).length === 3,
-  );
-
-  assert.equal(
-    answersIn(answer.text).map((each) => each.body),
-    ['{"id":"a","query":{"page":1}}', '{"id":"b","query":{"page":1}}', '{"body":{}}'],
-  );
-});
-
 test('the body of a rejected request is not parsed as the next request', async () => {
   const refused = `POST /nothing HTTP/1.1\r\n${host}Content-Length: ${smuggled.length}\r\n\r\n${smuggled}`;
 

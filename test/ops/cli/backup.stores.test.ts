@@ -20,10 +20,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runRestore } from '../../../ops/cli/restore.ts';
 import { listFolder } from '../../../storage/embedded/copy.ts';
-import { copyDataFolder, fillDirectory, openAtRest } from '../../support/directory.ts';
+import { copyDataFolder, makeDataFolder } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { startNode } from '../../support/node-process.ts';
-import { makeSqlFolder } from '../../support/sql-template.ts';
 import { count, run, shown, sizes, takeBackup, vote } from './counting.ts';
 
 const test = suite('backup of the embedded stores');
@@ -53,10 +52,7 @@ const countAndKill = async (dataDir: string, voter: number, servers: string): Pr
   }
 };
 
-await makeSqlFolder(join(original, 'sql'));
-const stores = await openAtRest(original);
-await fillDirectory(stores.sql, sizes);
-await stores.close();
+await makeDataFolder(original, sizes);
 const atBackup = await countAndKill(original, 0, '18446744073709551557');
 
 test('a backup contains counters that were never flushed', async () => {

@@ -5,17 +5,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { adminOperations } from '../../../http/routes/admin/table.ts';
-import { CommandError } from '../../../ops/cli/command.ts';
 import { runOperation } from '../../../ops/cli/operator/run.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';
 import { openStores } from '../../../storage/open.ts';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
+import { type Ran, runOnStreams } from './streams.ts';
 
 const test = suite('commands that ask first');
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-confirm-'));
@@ -47,30 +46,10 @@ test.after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 /** `answer` is what the operator types; `null` runs the command without a terminal. */
-const run = async (line: string, answer: string | null = null, token = ''): Promise<Ran> => {
-  const isTTY = answer !== null;
-  const [input, out, err] = [0, 1, 2].map(() => Object.assign(new PassThrough(), { isTTY }));
-  if (input === undefined || out === undefined || err === undefined) throw new Error('three streams');
-  const texts = { out: '', err: '' };
-  out.on('data', (chunk) => (texts.out += chunk));
-  err.on('data', (chunk) => (texts.err += chunk));
-  input.end(answer ?? '');
-  const { signal } = new AbortController();
+const run = (line: string, answer: string | null = null, token = ''): Promise<Ran> => {
   const used = token === '' ? config : { ...config, adminToken: token };
-  const code = await runOperation(line.split(' '), { input, out, err, signal }, used).catch(
-    (error: unknown) => {
-      if (!(error instanceof CommandError)) throw error;
-      texts.err += error.message;
-      return error.exitCode;
-    },
-  );
-  return { code, ...texts };
+  return runOnStreams((streams) => runOperation(line.split(' '), streams, used), answer);
 };
 const listBanned = async (): Promise<string[]> => {
   const { users } = JSON.parse((await run('users list --ban banned --json')).out);

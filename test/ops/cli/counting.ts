@@ -3,13 +3,13 @@
  *
  * Used by backup.stores.test.ts and by the same tests on real servers.
  */
-import { PassThrough } from 'node:stream';
 import * as assert from 'uvu/assert';
 import { runBackup } from '../../../ops/cli/backup.ts';
 import type { Terminal } from '../../../ops/cli/command.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
 import type { Stores } from '../../../storage/open.ts';
 import { type Directory, directoryOf, type Sizes, tokenOf } from '../../support/directory.ts';
+import { type Ran, runOnStreams } from './streams.ts';
 
 export const sizes: Sizes = { users: 4, bots: 3, servers: 1, teams: 1, packs: 1 };
 export const directory: Directory = directoryOf(sizes);
@@ -51,11 +51,6 @@ export const inSql = async ({ sql }: Pick<Stores, 'sql'>): Promise<string> => {
   return `${row?.servers} ${row?.clicks} ${row?.upvotes}`;
 };
 
-export interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 type Command = (config: Config, terminal: Terminal, operand: string) => Promise<number>;
 
 export const takeBackup: Command = (config, terminal, directory) =>
@@ -66,14 +61,4 @@ export const run = async (
   command: Command,
   settings: Readonly<Record<string, string>>,
   operand = '',
-): Promise<Ran> => {
-  const texts = { out: '', err: '' };
-  const streams = { out: new PassThrough(), err: new PassThrough() };
-  for (const name of ['out', 'err'] as const) streams[name].on('data', (chunk) => (texts[name] += chunk));
-  const terminal = { ...streams, signal: new AbortController().signal };
-  const code = await command(readConfig(settings), terminal, operand).catch((error: Error) => {
-    texts.err += error.message;
-    return 1;
-  });
-  return { code, ...texts };
-};
+): Promise<Ran> => runOnStreams((terminal) => command(readConfig(settings), terminal, operand));

@@ -9,9 +9,8 @@ import * as assert from 'uvu/assert';
 import { runReflush } from '../../../ops/cli/restore.ts';
 import { readConfig } from '../../../ops/config.ts';
 import { start } from '../../../ops/rollcall.ts';
-import { copyDataFolder, fillDirectory, openAtRest } from '../../support/directory.ts';
+import { copyDataFolder, makeDataFolder, openAtRest } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
-import { makeSqlFolder } from '../../support/sql-template.ts';
 import { count, inSql, run, shown, sizes } from './counting.ts';
 
 const test = suite('stores of different age');
@@ -48,10 +47,7 @@ const createPair = (sqlFrom: string, hotFrom: string | null): string => {
 };
 
 const early = toPath('early');
-await makeSqlFolder(join(early, 'sql'));
-const stores = await openAtRest(early);
-await fillDirectory(stores.sql, sizes);
-await stores.close();
+await makeDataFolder(early, sizes);
 await onNode(early, (url) => count(url, 0, '18446744073709551557'));
 const later = copyDataFolder(early, toPath('later'));
 const atLater = await onNode(later, (url) => count(url, 1, '18446744073709551001'));

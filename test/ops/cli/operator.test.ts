@@ -8,11 +8,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CommandError } from '../../../ops/cli/command.ts';
 import { formatOperationHelp, runOperation } from '../../../ops/cli/operator/run.ts';
 import { formatAnswer } from '../../../ops/cli/operator/table.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
@@ -20,6 +18,7 @@ import { start } from '../../../ops/rollcall.ts';
 import { botBody } from '../../support/bot-body.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
+import { type Ran, runOnStreams } from './streams.ts';
 
 const test = suite('commands for a running node');
 const folder = makeFolder('rollcall-operator-');
@@ -35,27 +34,10 @@ const node = await start(readConfig(settings));
 const config = { ...readConfig(settings), adminPort: Number(new URL(node.adminUrl).port) };
 test.after(() => node.stop());
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 /** Runs one command. Blanks separate the arguments; `_` in an argument stands for a blank. */
-const run = async (line: string, overrides: Partial<Config> = {}): Promise<Ran> => {
-  const [out, err] = [new PassThrough(), new PassThrough()];
-  const texts = { out: '', err: '' };
-  out.on('data', (chunk) => (texts.out += chunk));
-  err.on('data', (chunk) => (texts.err += chunk));
+const run = (line: string, overrides: Partial<Config> = {}): Promise<Ran> => {
   const args = line.split(' ').map((argument) => argument.replaceAll('_', ' '));
-  const { signal } = new AbortController();
-  const code = await runOperation(args, { out, err, signal }, { ...config, ...overrides }).catch(
-    (error: unknown) => {
-      if (!(error instanceof CommandError)) throw error;
-      texts.err += error.message;
-      return error.exitCode;
-    },
-  );
-  return { code, ...texts };
+  return runOnStreams((streams) => runOperation(args, streams, { ...config, ...overrides }));
 };
 const program = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
 /** Runs the real program. Not synchronous, because the node runs in this process. */

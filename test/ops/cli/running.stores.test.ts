@@ -12,7 +12,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runRestore } from '../../../ops/cli/restore.ts';
 import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
-import { fillDirectory, openAtRest } from '../../support/directory.ts';
+import { makeDataFolder } from '../../support/directory.ts';
 import { type NodeProcess, quiet, startNode } from '../../support/node-process.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { count, directory, run as runCommand, shown, sizes, vote as voteAs } from './counting.ts';
@@ -23,10 +23,7 @@ const dataDir = join(folder, 'data');
 const program = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
 let node: NodeProcess & { readonly url: string; readonly adminUrl: string };
 test.before(async () => {
-  await makeSqlFolder(join(dataDir, 'sql'));
-  const stores = await openAtRest(dataDir);
-  await fillDirectory(stores.sql, sizes);
-  await stores.close();
+  await makeDataFolder(dataDir, sizes);
   // It does not flush: a backup needs what only the hot store has.
   node = await startNode({ dataDir, settings: { FLUSH_INTERVAL_MS: '60000' } });
 });

@@ -9,6 +9,7 @@ import { type Running, start } from '../../../ops/rollcall.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('jobs of a node');
 
@@ -19,16 +20,15 @@ const startNode = (): Promise<Running> =>
   start(readConfig({ DATA_DIR: folder, PORT: '0', ADMIN_PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent' }));
 
 /** Waits until the metrics of the node report a success of this job. Jobs run at the start. */
-const waitForSuccess = async ({ adminUrl }: Running, job: string): Promise<void> => {
-  const line = `rollcall_job_last_success_timestamp_seconds{job="${job}"}`;
-  const untilMs = performance.now() + 45_000;
-  for (;;) {
-    const text = await (await fetch(`${adminUrl}/metrics`)).text();
-    if (text.includes(line)) return;
-    assert.ok(performance.now() < untilMs, `${job} did not succeed`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-};
+const waitForSuccess = ({ adminUrl }: Running, job: string): Promise<void> =>
+  until(
+    `a success of ${job}`,
+    async () => {
+      const text = await (await fetch(`${adminUrl}/metrics`)).text();
+      return text.includes(`rollcall_job_last_success_timestamp_seconds{job="${job}"}`);
+    },
+    45_000,
+  );
 
 const withSql = async <Result>(task: (sql: Awaited<ReturnType<typeof openEmbeddedSql>>['sql']) => Result) => {
   const { sql, close } = await openEmbeddedSql({ directory: join(folder, 'sql') });

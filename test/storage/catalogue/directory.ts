@@ -27,13 +27,7 @@ export interface Directory {
 /** Opens an empty, migrated database. */
 export const openDirectory = async (): Promise<Directory> => {
   const folder = makeFolder('rollcall-catalogue-');
-  const embedded = await openMigratedSql(join(folder, 'sql'));
-  return {
-    sql: embedded.sql,
-    close: async () => {
-      await embedded.close();
-    },
-  };
+  return openMigratedSql(join(folder, 'sql'));
 };
 
 /** A UUID that ends in this number. */
@@ -185,6 +179,7 @@ export const addMember = async (
 };
 
 export interface PackFields {
+  readonly owner_id?: string;
   readonly bot_ids?: string[];
   readonly server_ids?: string[];
   readonly created_at?: Date;

@@ -134,6 +134,81 @@ test('a record comes after those it refers to', async () => {
   assert.ok(text.indexOf(platformId(6)) < text.indexOf(platformId(5)), 'bots in the order of their listing');
 });
 
+const question = {
+  id: 'why',
+  question: 'Why?',
+  paragraph: 'In words.',
+  placeholder: 'Because …',
+  short: true,
+};
+const at = '2026-03-01T12:00:00.000Z';
+const written = { created_at: at, created_by: platformId(1), last_updated: at, updated_by: platformId(1) };
+/** Records of every kind of the operator's content, with every field, in the order of an export. */
+const content: Record<string, unknown>[] = [
+  { kind: 'tier', id: 'slab-a', target_type: 'bot', position: 0, votes: 100, cents: 10, created_at: at },
+  { kind: 'tier', id: 'slab-b', target_type: 'bot', position: 1, votes: 100, cents: 10, created_at: at },
+  {
+    kind: 'benefit',
+    id: 'fast',
+    name: 'Fast',
+    description: 'Votes\nsooner.',
+    target_types: ['bot', 'server'],
+  },
+  {
+    ...{
+      kind: 'item',
+      id: 'month',
+      name: 'A month',
+      cents: 499.5,
+      description: 'x',
+      duration: 720,
+      ...written,
+    },
+    ...{ benefits: ['fast'], target_types: ['bot'] },
+  },
+  {
+    ...{
+      kind: 'coupon',
+      id: 'spring',
+      code: 'SPRING',
+      cents: 0.000001,
+      public: true,
+      usable: false,
+      ...written,
+    },
+    ...{ expiry: 24, max_uses: 3, reuse_wait_duration: 1, allowed_users: ['5'], applicable_items: ['month'] },
+    ...{ requirements: ['certified'], target_types: ['server'] },
+  },
+  {
+    ...{ kind: 'post', slug: 'later', title: 'Later', content: 'Words.\nMore “words”.', description: 'y' },
+    ...{ tags: ['news'], draft: true, author: '5', created_at: at },
+  },
+  {
+    ...{ kind: 'position', id: 'helper', name: 'Helper', ordinal: 3, info: 'New.', tags: ['and "more"'] },
+    ...{ closed: true, hidden: true, cooldown: 12, questions: [question] },
+  },
+  {
+    ...{
+      kind: 'application',
+      app_id: '11111111-2222-4333-8444-555555555555',
+      user_id: '5',
+      position: 'staff',
+    },
+    ...{ questions: [question], answers: { why: 'I like to.\nReally.' }, state: 'denied' },
+    ...{ review_feedback: 'Not yet.', reviewed_at: at, created_at: at },
+  },
+  { kind: 'word', word: 'lantern', created_at: at },
+];
+
+test('every field of the content of an operator survives a round trip', async () => {
+  const exported = linesIn(await roundTrip(linesOf(...content))).map((line) => JSON.parse(line));
+
+  const picked = exported.map((record, index) =>
+    Object.fromEntries(Object.keys(content[index] ?? {}).map((name) => [name, record[name]])),
+  );
+  assert.equal(picked, content);
+});
+
 test('integers of 64 bits keep their digits', async () => {
   const line = JSON.stringify(bot(5)).replace(
     '{',

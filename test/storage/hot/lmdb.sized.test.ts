@@ -11,12 +11,13 @@ import { createInterface } from 'node:readline';
 import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
-import { StorageError } from '../../../engine/errors.ts';
+import type { StorageError } from '../../../engine/errors.ts';
 import { createEntityRef } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { openTables } from '../../../storage/hot/lmdb/tables.ts';
 import { isLoop } from '../../support/lane.ts';
+import { rejection } from '../../support/redis-load.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
 import { startMs } from './generate.ts';
 import { clicksPerBatch, initOf, producer, rules, targets } from './lmdb-child.ts';
@@ -63,15 +64,6 @@ const clicks = (count: number, from = 0): Item[] =>
     target: bot,
     visitor: String(from + index),
   }));
-/** The rejection of a call, which must be a `StorageError`. */
-const rejection = async (call: Promise<unknown>): Promise<StorageError> => {
-  const failure = await call.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  assert.instance(failure, StorageError);
-  return failure as StorageError;
-};
 
 test('a folder of another format is refused with a clear message', () =>
   inFolder(async (path) => {

@@ -62,6 +62,11 @@ const wrong: [string, unknown, RegExp][] = [
   ['a vote without time', vote(1, 2, { created_at: undefined }), /^created_at is missing$/],
   ['a reason for a vote that counts', vote(1, 2, { void_reason: 'x' }), /only a void vote may have/],
   ['a former vote that counts', vote(1, 2, { former: true }), /must be void/],
+  [
+    'a certification that does not ask for the bot',
+    { kind: 'position', id: 'certification', name: 'A', questions: [{ id: 'a', question: 'A?' }] },
+    /must have a short question with the id bot_id/,
+  ],
   ['a token instead of its hash', session({ token_hash: 'rc_user_1_x' }), /SHA-256/],
 ];
 for (const [name, record, message] of wrong) {

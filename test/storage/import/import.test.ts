@@ -99,15 +99,6 @@ test('a record that the store already has changes nothing', async () => {
   assert.equal([row?.prefix, row?.clicks], ['!', 9]);
 });
 
-test('integers of 64 bits are stored with all digits', async () => {
-  const line = JSON.stringify(bot(5)).replace('{', '{"servers":18446744073709551557,');
-
-  await importLines(store.sql, [...linesOf(user(1)), line]);
-
-  const [row] = await store.sql`select servers from totals`;
-  assert.is(row?.servers, '18446744073709551557');
-});
-
 test('a record may refer only to records before it', async () => {
   const stopped = await catchStop(load(bot(5), user(1)));
 
@@ -162,6 +153,47 @@ test('a record that only the database refuses is traced to its line', async () =
 
   assert.equal([report.added.bot, report.rejected], [19, 1]);
   assert.match(stopped.message, /^line 14: refused by the database: .*itag/);
+});
+
+for (const [what, record, message] of [
+  [
+    'an item of an unknown benefit',
+    { kind: 'item', id: 'a', name: 'A', cents: 1, benefits: ['none'] },
+    /no benefit none/,
+  ],
+  [
+    'a coupon for an unknown item',
+    { kind: 'coupon', id: 'a', code: 'A', cents: 1, applicable_items: ['none'] },
+    /no item none/,
+  ],
+  [
+    'a code that another coupon has',
+    { kind: 'coupon', id: 'b', code: 'SPRING', cents: 1 },
+    /refused by the database.*SPRING/,
+  ],
+] as const) {
+  test(`${what} stops the import, and nothing of it is written`, async () => {
+    await load({ kind: 'coupon', id: 'spring', code: 'SPRING', cents: 1 });
+    const before = await store.dump();
+
+    assert.match((await catchStop(load(user(1), record))).message, message);
+    assert.is(await store.dump(), before);
+  });
+}
+
+test('an import of positions deletes those of a new directory that no operator wrote', async () => {
+  await store.sql`
+    insert into app_positions (id, ordinal, name, info, questions, shipped)
+    values ('dev', 1, 'Dev', '', '[]', true), ('qaqc', 2, 'QA', '', '[]', true)`;
+  await store.sql`update app_positions set info = 'Ours.' where id = 'qaqc'`;
+
+  await load({ kind: 'position', id: 'qaqc', name: 'Other', questions: [{ id: 'a', question: 'A?' }] });
+
+  const rows = await store.sql`select id, info from app_positions`;
+  assert.equal(
+    rows.map((row) => ({ ...row })),
+    [{ id: 'qaqc', info: 'Ours.' }],
+  );
 });
 
 test('a vote without itag is imported once', async () => {

@@ -14,7 +14,8 @@ type Claims = (title: string, claim: () => Promise<void>) => void;
 const clicksOf = async (world: World, id: string): Promise<number | undefined> =>
   (await world.ledger.find([{ kind: 'pack', id }]))[0]?.totals.clicks;
 
-const reasonOf = async (task: Promise<unknown>): Promise<string> => {
+/** How a call on the stores ended: 'resolved', or the reason and the outcome of its error. */
+export const reasonOf = async (task: Promise<unknown>): Promise<string> => {
   try {
     await task;
     return 'resolved';

@@ -10,6 +10,7 @@ import { claimLedger } from './contract.ts';
 import { claimLetters } from './letters.ts';
 import { claimLineages } from './timelines.ts';
 import { registerVoteLogTests } from './vote-log.ts';
+import { registerWebhookTests } from './webhooks.ts';
 import { dirty, itagOf, openRealWorld, vote } from './world.ts';
 
 const test = suite('ledger');
@@ -20,6 +21,7 @@ claimLedger(test, () => world);
 claimLetters(test, () => world);
 claimLineages(test, () => world);
 registerVoteLogTests(test, () => world);
+registerWebhookTests(test, () => world);
 
 const tablesOf = async (numbers: readonly number[]): Promise<readonly string[]> => {
   const rows = await world.sql<{ name: string }[]>`

@@ -2,11 +2,11 @@
  * Redeeming on the embedded store, which runs one transaction at a time.
  */
 import { suite } from 'uvu';
+import { openDirectory } from '../catalogue/directory.ts';
 import { claimRedeems, prepareRedeems } from './redeems.ts';
-import { openTemporarySql } from './world.ts';
 
 const test = suite('redeem');
-const { sql, close } = await openTemporarySql();
+const { sql, close } = await openDirectory();
 test.before(() => prepareRedeems(sql));
 test.after(() => close());
 

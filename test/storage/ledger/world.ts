@@ -2,7 +2,6 @@
  * Worlds for ledger tests: a real ledger on an embedded database of its own, or the model, behind one set of
  * helpers. A world lives in a temporary folder and is closed by the test file that opened it.
  */
-import { join } from 'node:path';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
 import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
 import type { DirtyEntity, Ledger, OutboxVote } from '../../../engine/ports.ts';
@@ -10,8 +9,7 @@ import { deleteListing, resetVotes, voidVote } from '../../../storage/ledger/adj
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { createLedgerModel } from '../../model/ledger-model.ts';
-import { makeFolder } from '../../support/folder.ts';
-import { openMigratedSql } from '../../support/sql-template.ts';
+import { openDirectory } from '../catalogue/directory.ts';
 
 export interface World {
   readonly ledger: Ledger;
@@ -27,18 +25,6 @@ export interface World {
 export interface RealWorld extends World {
   readonly sql: Sql;
 }
-
-/** Opens an empty database in a temporary folder. */
-export const openTemporarySql = async (): Promise<{ sql: Sql; close(): Promise<void> }> => {
-  const folder = makeFolder('rollcall-ledger-');
-  const embedded = await openMigratedSql(join(folder, 'sql'));
-  return {
-    sql: embedded.sql,
-    close: async () => {
-      await embedded.close();
-    },
-  };
-};
 
 const listPack = (sql: Sql, id: string): Promise<EntityRef> =>
   sql.begin(async (transaction) => {
@@ -57,7 +43,7 @@ const listPack = (sql: Sql, id: string): Promise<EntityRef> =>
   });
 
 export const openRealWorld = async (): Promise<RealWorld> => {
-  const { sql, close } = await openTemporarySql();
+  const { sql, close } = await openDirectory();
   return worldOn(sql, close);
 };
 

@@ -9,7 +9,7 @@ import { createHeartbeats } from '../../../storage/nodes/heartbeats.ts';
 import { createRates } from '../../../storage/nodes/rates.ts';
 import { startRedisCluster } from '../../support/redis-cluster.ts';
 import { until } from '../../support/until.ts';
-import { type Minted, openNode, openSessionSql } from './world.ts';
+import { mintKnown, openNode, openSessionSql } from './world.ts';
 
 const test = suite('signals on a Cluster');
 
@@ -25,15 +25,7 @@ test.after(async () => {
   await directory.close();
 });
 
-const known = async (): Promise<Minted> => {
-  await until('both hear themselves', () => one.signals.isConnected() && other.signals.isConnected());
-  const minted = await one.mint();
-  await until('it is kept', async () => {
-    await other.find(minted);
-    return !(other.cache.find(minted.token) instanceof Promise);
-  });
-  return minted;
-};
+const known = () => mintKnown({ one, other });
 
 test('sessions are mirrored on all primaries, and revokes reach the other node', async () => {
   for (let round = 0; round < 10; round++) {

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { DomainError } from '../../../engine/errors.ts';
 import { decideRate } from '../../../http/limits/gcra.ts';
 import { createLimiter, defaultLimits } from '../../../http/limits/limiter.ts';
-import { createHeartbeats, heartbeatLifeMs } from '../../../storage/nodes/heartbeats.ts';
+import { createHeartbeats, heartbeatLifeMs, listFlushers } from '../../../storage/nodes/heartbeats.ts';
 import type { NodeMessage } from '../../../storage/nodes/messages.ts';
 import { openPubsub } from '../../../storage/nodes/pubsub.ts';
 import { createRates } from '../../../storage/nodes/rates.ts';
@@ -100,6 +100,27 @@ test('active nodes see each other and their versions; stopped or silent nodes ar
     (await first.sendHeartbeat()).map(({ name }) => name),
     ['first'],
   );
+  await first.leave();
+});
+
+test('a node that does not reach SQL leaves its shards to the others, while one of them does', async () => {
+  let reachesSql = true;
+  const facts = { library: '', adminUrl: 'http://a' };
+  const cutOff = createHeartbeats({
+    commands: one.commands,
+    name: 'cut off',
+    readFacts: () => ({ ...facts, reachesSql }),
+  });
+  const earlier = createHeartbeats({ commands: other.commands, name: 'earlier', readFacts: () => facts });
+  await cutOff.sendHeartbeat();
+  assert.equal(listFlushers(await earlier.sendHeartbeat()), ['cut off', 'earlier']);
+
+  reachesSql = false;
+  await cutOff.sendHeartbeat();
+  assert.equal(listFlushers(await earlier.sendHeartbeat()), ['earlier']);
+  await earlier.leave();
+  assert.equal(listFlushers(await cutOff.sendHeartbeat()), ['cut off']);
+  await cutOff.leave();
 });
 
 test('a limit of the fleet decides as the limit of a node does', async () => {

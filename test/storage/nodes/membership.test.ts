@@ -5,10 +5,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { limits } from '../../../engine/limits.ts';
 import { getOrCreateSecret, getOrCreateSetting, openMembership } from '../../../storage/nodes/membership.ts';
-import { openTemporarySql } from '../ledger/world.ts';
+import { openDirectory } from '../catalogue/directory.ts';
 
 const test = suite('fleet');
-const { sql, close } = await openTemporarySql();
+const { sql, close } = await openDirectory();
 const checkMs = 60_000;
 
 const seen = async (node: string, secondsAgo: number): Promise<void> => {

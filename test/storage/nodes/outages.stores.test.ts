@@ -7,6 +7,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
+import { rejection } from '../../support/redis-load.ts';
 import { until } from '../../support/until.ts';
 import { type Minted, openPair } from './world.ts';
 
@@ -61,15 +62,6 @@ const asStorageError = (cause: unknown): never => {
   throw new StorageError('sql', { outcome: 'not_applied', reason: 'unreachable', cause });
 };
 
-const failure = async (work: Promise<unknown>): Promise<StorageError> => {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  assert.instance(error, StorageError);
-  return error as StorageError;
-};
-
 test('a copy lasts an hour, and a confirmation by SQL renews it', async () => {
   const { minted, copy } = await known();
   await admin.pexpire(keyOf(minted), 100_000);
@@ -96,7 +88,7 @@ test('while SQL does not answer an old copy is valid, also after signals were lo
 
   for (const proxy of other.proxies) proxy.silence();
   await until('it noticed', () => !other.signals.isConnected());
-  await failure(Promise.resolve(other.find(minted)));
+  await rejection(Promise.resolve(other.find(minted)));
   for (const proxy of other.proxies) proxy.restore();
   await until('it hears again', () => other.signals.isConnected());
 
@@ -150,7 +142,7 @@ test('nodes that know of a revoke reject a copy that reappears after it', async 
   await admin.set(keyOf(minted), copy, 'PX', 3_600_000);
 
   faults.sqlAway = true;
-  await failure(other.sessions.byTokenHash(Buffer.from(minted.hash, 'hex')).then(() => {}, asStorageError));
+  await rejection(other.sessions.byTokenHash(Buffer.from(minted.hash, 'hex')).then(() => {}, asStorageError));
 
   assert.is(await one.sessions.byTokenHash(Buffer.from(minted.hash, 'hex')), null, 'SQL says so');
   assert.is(await admin.get(keyOf(minted)), 'revoked', 'and Redis learns it');
@@ -170,7 +162,7 @@ test('a revoke that SQL refused is reported as half done', async () => {
   const { minted } = await known();
   faults.deleteFails = true;
 
-  const { outcome, reason } = await failure(one.revoke(minted));
+  const { outcome, reason } = await rejection(one.revoke(minted));
 
   assert.is(outcome, 'unknown');
   assert.is(reason, 'unreachable');
@@ -184,7 +176,7 @@ test('a change committed before Redis failed is reported as half done', async ()
     for (const proxy of one.proxies) proxy.silence();
   };
 
-  const { outcome } = await failure(
+  const { outcome } = await rejection(
     one.sessions.changeSessions({ target: { kind: 'bot', id: 'bot1' } }, cut),
   );
 

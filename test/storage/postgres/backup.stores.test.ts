@@ -5,7 +5,6 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -25,6 +24,7 @@ import { fillDirectory } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('backup of the servers');
 const folder = makeFolder('rollcall-servers-');
@@ -73,11 +73,8 @@ const onStores = async <Result>(
   }
 };
 
-/** Waits until SQL has these totals, at most 30 s. */
-const waitForTotals = async (stores: Stores, expected: RegExp): Promise<void> => {
-  const endMs = performance.now() + 30_000;
-  while (!expected.test(await inSql(stores)) && performance.now() < endMs) await sleep(50);
-};
+const waitForTotals = (stores: Stores, expected: RegExp): Promise<void> =>
+  until('these totals in SQL', async () => expected.test(await inSql(stores)), 30_000);
 
 const doNothing = async (): Promise<void> => {};
 

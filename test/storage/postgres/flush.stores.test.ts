@@ -4,13 +4,13 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { StorageError } from '../../../engine/errors.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { FlushRound } from '../../../engine/ports.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
+import { reasonOf } from '../ledger/contract.ts';
 import { dirty, itagOf, vote, worldOn } from '../ledger/world.ts';
 import { type FlushLoad, openFlushLoad } from './flush-load.ts';
 
@@ -27,11 +27,6 @@ const createDatabase = async (): Promise<string> => {
 };
 test.after(() => server.close());
 
-const endOf = (task: Promise<unknown>): Promise<string> =>
-  task.then(
-    () => 'resolved',
-    (error) => (error instanceof StorageError ? `${error.reason} ${error.outcome}` : String(error)),
-  );
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 const withLoad = async (flushers: number, task: (load: FlushLoad) => Promise<void>): Promise<void> => {
@@ -119,14 +114,14 @@ test('a lock wait or a statement that takes too long fails as busy and changes n
   const round = { entities: [dirty(ref, 1, { version: 1, clicks: 5 })], votes: [vote(ref, 1)] };
   await other.begin(async (transaction) => {
     await transaction`select from totals where incarnation = ${ref.incarnation} for update`;
-    assert.is(await endOf(world.ledger.flush(round)), 'busy not_applied');
+    assert.is(await reasonOf(world.ledger.flush(round)), 'busy not_applied');
   });
   assert.equal(await world.votes(), {});
   await other.unsafe(`
     create function dawdle() returns trigger language plpgsql as
       $$ begin perform pg_sleep(30); return new; end $$;
     create trigger dawdle before update on totals for each row execute function dawdle()`);
-  assert.is(await endOf(world.ledger.flush(round)), 'busy not_applied');
+  assert.is(await reasonOf(world.ledger.flush(round)), 'busy not_applied');
 
   await other`drop trigger dawdle on totals`;
   await world.ledger.flush(round);

@@ -16,6 +16,7 @@ import { claimLedger } from '../ledger/contract.ts';
 import { claimLetters } from '../ledger/letters.ts';
 import { claimLineages } from '../ledger/timelines.ts';
 import { registerVoteLogTests } from '../ledger/vote-log.ts';
+import { registerWebhookTests } from '../ledger/webhooks.ts';
 import { vote, worldOn } from '../ledger/world.ts';
 
 const test = suite('ledger on postgres');
@@ -33,6 +34,7 @@ claimLedger(test, () => world);
 claimLetters(test, () => world);
 claimLineages(test, () => world);
 registerVoteLogTests(test, () => world);
+registerWebhookTests(test, () => world);
 
 test('a reset may take longer than the statement timeout, which is for requests', async () => {
   const impatient = await openServerSql(url, { statementTimeoutMs: 1_000, lockTimeoutMs: 20_000 });

@@ -4,23 +4,17 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { StorageError } from '../../../engine/errors.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { openStores } from '../../../storage/open.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
+import { reasonOf } from '../ledger/contract.ts';
 
 const test = suite('outage of postgres');
 const server = await startPostgres();
 test.after(() => server.close());
-
-const endOf = (task: Promise<unknown>): Promise<string> =>
-  task.then(
-    () => 'resolved',
-    (error) => (error instanceof StorageError ? `${error.reason} ${error.outcome}` : String(error)),
-  );
 
 test('while Postgres is away every operation fails at once, and then works again', async () => {
   const { sql, getLastError, close } = await openServerSql(await server.database('away'));
@@ -29,17 +23,18 @@ test('while Postgres is away every operation fails at once, and then works again
   const find = () => ledger.find([{ kind: 'bot', id: 'unknown' }]);
   assert.equal(await find(), [null]);
   await server.stop('fast');
-  const isAway = async () => (await endOf(find())) === 'unreachable not_applied' && getLastError() !== null;
+  const isAway = async () =>
+    (await reasonOf(find())) === 'unreachable not_applied' && getLastError() !== null;
   await until('in time', isAway);
 
   const startedMs = performance.now();
   for (let count = 0; count < 100; count++) {
-    assert.is(await endOf(find()), 'unreachable not_applied');
-    assert.is(await endOf(ledger.takeGeneration([], 0)), 'unreachable not_applied');
+    assert.is(await reasonOf(find()), 'unreachable not_applied');
+    assert.is(await reasonOf(ledger.takeGeneration([], 0)), 'unreachable not_applied');
   }
   assert.ok((performance.now() - startedMs) / 200 < 100, 'none waited for a connection');
   await server.start();
-  await until('in time', async () => (await endOf(find())) === 'resolved');
+  await until('in time', async () => (await reasonOf(find())) === 'resolved');
   assert.is(getLastError(), null);
   await close();
 });
@@ -51,13 +46,13 @@ test('a server that stops answering is detected, and its pending calls end as un
   server.signalAll('SIGSTOP');
   try {
     const startedMs = performance.now();
-    assert.is(await endOf(ledger.readGenerations()), 'unreachable unknown');
+    assert.is(await reasonOf(ledger.readGenerations()), 'unreachable unknown');
     assert.ok(performance.now() - startedMs < 30_000);
-    assert.is(await endOf(ledger.readGenerations()), 'unreachable not_applied');
+    assert.is(await reasonOf(ledger.readGenerations()), 'unreachable not_applied');
   } finally {
     server.signalAll('SIGCONT');
   }
-  await until('in time', async () => (await endOf(ledger.readGenerations())) === 'resolved');
+  await until('in time', async () => (await reasonOf(ledger.readGenerations())) === 'resolved');
   await close();
 });
 

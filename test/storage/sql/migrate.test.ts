@@ -34,7 +34,7 @@ const released: Readonly<Record<string, string>> = {
   '015.do.vote-log.sql': 'c5f05f5885a4994b00255c313f6517079d6a21663b09848e7a67e46dfd6bebb8',
   '016.do.named-operators.sql': '29e833aedbab75324b33db8a229298cd7b36c856c8bcdf360f6b251cf0cc571a',
   '017.do.search-indexes.sql': 'cfee3d2c1e0cd6552570836ed984031d1942172ef1799bc4adfffae2adfd772a',
-  '018.do.webhooks.sql': 'SUM018',
+  '018.do.webhooks.sql': 'b06e14beef64fad17cd9db9c2faac8e8887e95a025727e61b404711e9c03b647',
 };
 
 const write = (name: string, text: string): void => writeFileSync(join(files, name), text);

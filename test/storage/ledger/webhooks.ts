@@ -1,0 +1,215 @@
+/**
+ * The contract of webhook deliveries in SQL: a vote has one delivery per enabled endpoint, whatever flushes are
+ * repeated or race; one sender has an endpoint at a time; and no new work is overlooked. Run on both kinds of
+ * SQL.
+ */
+import * as assert from 'uvu/assert';
+import type { EntityRef } from '../../../engine/ids.ts';
+import { enqueueReplay } from '../../../storage/catalogue/webhooks/deliveries.ts';
+import {
+  deleteEndpoint,
+  insertEndpoint,
+  updateEndpoint,
+} from '../../../storage/catalogue/webhooks/endpoints.ts';
+import { createWebhookQueue, type Lease } from '../../../storage/catalogue/webhooks/queue.ts';
+import { expireBacklogs, purgeDeliveries } from '../../../storage/catalogue/webhooks/upkeep.ts';
+import { assignNumbers } from '../../../storage/ledger/vote-log.ts';
+import type { Sql } from '../../../storage/sql/client.ts';
+import { itagOf, type RealWorld, vote } from './world.ts';
+
+type Claims = (title: string, claim: () => Promise<void>) => void;
+
+const at = Date.UTC(2026, 10, 20, 12);
+const nowMs = at + 60_000;
+let endpoints = 0;
+
+const addEndpoint = async (sql: Sql, ref: EntityRef, upOnly = false): Promise<string> => {
+  const id = `00000000-0000-7000-8000-${String(++endpoints).padStart(12, '0')}`;
+  const secret = { sealed: Buffer.from('sealed'), hint: '' };
+  const fields = { name: 'x', url: 'https://example.org/', events: ['vote.created'], format: 'standard' };
+  const endpoint = { ...fields, id, upOnly, secret, createdBy: 'owner' };
+  assert.is(await insertEndpoint(sql, ref, { endpoint, max: 10 }), 'created');
+  return id;
+};
+const readNumbers = async (sql: Sql, id: string): Promise<readonly number[]> => {
+  const rows = await sql<{ number: number }[]>`
+    select log_number as number from webhook_deliveries where endpoint_id = ${id} order by log_number`;
+  return rows.map(({ number }) => number);
+};
+/** The counter beside the rows that it counts. */
+const readPending = async (sql: Sql, id: string): Promise<readonly unknown[]> => {
+  const [row] = await sql<{ pending: number; rows: number }[]>`
+    select pending, (select count(*) from webhook_deliveries where endpoint_id = ${id} and state = 0) as rows
+    from webhook_endpoints where id = ${id}`;
+  return [row?.pending, row?.rows];
+};
+const makeVotes = (ref: EntityRef, first: number, count: number) =>
+  Array.from({ length: count }, (_, index) => vote(ref, first + index, { atMs: at + index }));
+const takeOne = async (sql: Sql, id: string, timeMs = nowMs): Promise<Lease> => {
+  const leases = await createWebhookQueue(sql).take({ nowMs: timeMs, leaseMs: 1_000, limit: 1_000 });
+  const lease = leases.find((one) => one.id === id);
+  assert.ok(lease);
+  return lease as Lease;
+};
+const attempt = { at: '', status: 200, milliseconds: 1, error: '', detail: '', response: '' };
+const healthy = { failures: 0, failingSinceMs: 0, waitUntilMs: 0, slowUntilMs: 0 };
+
+export const registerWebhookTests = (test: Claims, open: () => RealWorld): void => {
+  test('webhooks: one delivery per vote and enabled endpoint, however often it is flushed', async () => {
+    const { ledger, list, sql } = open();
+    const [ref, other] = [await list('hook-one'), await list('hook-none')];
+    const [one, ups, off] = [
+      await addEndpoint(sql, ref),
+      await addEndpoint(sql, ref, true),
+      await addEndpoint(sql, ref),
+    ];
+    assert.ok(await updateEndpoint(sql, ref, { id: off, changes: { enabled: false }, nowMs }));
+    const votes = [...makeVotes(ref, 62_001, 3), vote(ref, 62_009, { upvote: false, atMs: at + 9 })];
+    for (let round = 0; round < 3; round++) {
+      await ledger.flush({ entities: [], votes: [...votes, vote(other, 62_010)] });
+    }
+
+    assert.equal(await readNumbers(sql, one), [1, 2, 3, 4]);
+    assert.equal(await readNumbers(sql, ups), [1, 2, 3]);
+    assert.equal(await readNumbers(sql, off), []);
+    assert.equal(await readPending(sql, one), [4, 4]);
+  });
+
+  test('webhooks: the votes of one request are one delivery', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('hook-double');
+    const id = await addEndpoint(sql, ref);
+    const both = [0, 1].map((voteNumber) => vote(ref, 62_020 + voteNumber, { user: 'twice', voteNumber }));
+    await ledger.flush({ entities: [], votes: [...both, vote(ref, 62_030, { atMs: at + 1 })] });
+
+    assert.equal(await readNumbers(sql, id), [1, 3]);
+    const lease = await takeOne(sql, id);
+    const page = await createWebhookQueue(sql).readPage(lease, nowMs);
+    assert.equal(
+      page?.deliveries.map((delivery) => delivery.vote?.itags),
+      [[itagOf(62_020), itagOf(62_021)], [itagOf(62_030)]],
+    );
+  });
+
+  test('webhooks: flushes that race, while endpoints come and go, leave counters and rows equal', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('hook-race');
+    const id = await addEndpoint(sql, ref);
+    const votes = makeVotes(ref, 62_100, 60);
+    const slices = Array.from({ length: 20 }, (_, index) => votes.slice(index, index + 41));
+    const late = addEndpoint(sql, ref);
+    await Promise.all([...slices.map((slice) => ledger.flush({ entities: [], votes: slice })), late]);
+
+    assert.equal(
+      await readNumbers(sql, id),
+      votes.map((_, index) => index + 1),
+    );
+    assert.equal(await readPending(sql, id), [60, 60]);
+    const [pending, rows] = await readPending(sql, await late);
+    assert.is(pending, rows);
+  });
+
+  test('webhooks: rows that get their number late get deliveries, but none from before the endpoint', async () => {
+    const { list, sql } = open();
+    const ref = await list('hook-late');
+    const id = await addEndpoint(sql, ref);
+    for (const [number, createdAt] of [
+      [62_201, new Date(at)],
+      [62_202, new Date()],
+    ] as const) {
+      await sql`
+        insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
+        values (${itagOf(number)}, ${createdAt}, ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'old', true, 0)`;
+    }
+    await assignNumbers(sql, ref.incarnation);
+
+    assert.equal(await readNumbers(sql, id), [2]);
+  });
+  registerQueueTests(test, open);
+};
+
+const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
+  test('webhooks: one of many senders gets an endpoint; when its lease has ended, another one does', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('hook-lease');
+    const id = await addEndpoint(sql, ref);
+    await ledger.flush({ entities: [], votes: [vote(ref, 62_301)] });
+    const queue = createWebhookQueue(sql);
+    const take = (timeMs: number) => queue.take({ nowMs: timeMs, leaseMs: 1_000, limit: 1_000 });
+    const taken = (await Promise.all([1, 2, 3, 4, 5, 6].map(() => take(nowMs)))).flat();
+    const mine = taken.filter((lease) => lease.id === id);
+    assert.is(mine.length, 1);
+    assert.is((await take(nowMs + 999)).filter((lease) => lease.id === id).length, 0);
+    const [next] = (await take(nowMs + 1_000)).filter((lease) => lease.id === id);
+    assert.ok(next);
+    assert.is(await queue.readPage(mine[0] as Lease, nowMs), null);
+  });
+
+  test('webhooks: work that comes while a sender ends is not overlooked', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('hook-signal');
+    const id = await addEndpoint(sql, ref);
+    await ledger.flush({ entities: [], votes: [vote(ref, 62_401)] });
+    const queue = createWebhookQueue(sql);
+    const lease = await takeOne(sql, id);
+    const page = await queue.readPage(lease, nowMs);
+    assert.ok(page);
+    const { endpoint, deliveries } = page as NonNullable<typeof page>;
+    await ledger.flush({ entities: [], votes: [vote(ref, 62_402, { atMs: at + 1 })] });
+    const results = deliveries.map((delivery) => {
+      return { delivery, state: 'delivered' as const, nextAtMs: 0, body: null, attempt };
+    });
+    const done = { endpoint, results, health: healthy, nowMs, isLast: true };
+    assert.is(await queue.record(lease, done), false);
+    assert.is(await queue.release(lease, endpoint.signal), false);
+    assert.equal(
+      (await queue.readPage(lease, nowMs))?.deliveries.map(({ number }) => number),
+      [2],
+    );
+    assert.equal(await readPending(sql, id), [1, 1]);
+  });
+
+  test('webhooks: too long a backlog expires from the oldest on; a replay sends an expired one again', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('hook-backlog');
+    const id = await addEndpoint(sql, ref);
+    await ledger.flush({ entities: [], votes: [vote(ref, 62_501)] });
+    await sql`
+      insert into webhook_deliveries (endpoint_id, log_number, kind, weight, votes)
+      select ${id}, number, 1, 1, 1 from generate_series(2, 10002) as number`;
+    // Failing, so that a page has one waiting delivery and room for replays.
+    await sql`update webhook_endpoints set pending = 10002, failures = 3 where id = ${id}`;
+    await expireBacklogs(sql);
+
+    assert.equal(await readPending(sql, id), [10_000, 10_000]);
+    const replay = {
+      id,
+      incarnation: ref.incarnation,
+      target: ref,
+      format: 'standard',
+      upOnly: false,
+      range: { fromNumber: 1, toNumber: 1 },
+      nowMs,
+    };
+    assert.is(await enqueueReplay(sql, replay), 1);
+    const page = await createWebhookQueue(sql).readPage(await takeOne(sql, id), nowMs);
+    assert.ok(page?.deliveries.some(({ number, replay: again }) => number === 1 && again));
+  });
+
+  test('webhooks: deliveries of deleted endpoints and listings are purged, others by age', async () => {
+    const { ledger, list, remove, sql } = open();
+    const [kept, gone] = [await list('hook-kept'), await list('hook-gone')];
+    const ids = [await addEndpoint(sql, kept), await addEndpoint(sql, kept), await addEndpoint(sql, gone)];
+    await ledger.flush({ entities: [], votes: [...makeVotes(kept, 62_601, 2), vote(gone, 62_609)] });
+    assert.ok(await deleteEndpoint(sql, kept, ids[1] as string));
+    await remove(gone);
+    await sql`
+      update webhook_deliveries set created_at = now() - interval '31 days'
+      where endpoint_id = ${ids[0] as string} and log_number = 1`;
+    await purgeDeliveries(sql, 30, new AbortController().signal);
+
+    const left = await Promise.all(ids.map((id) => readNumbers(sql, id)));
+    assert.equal(left, [[2], [], []]);
+    assert.equal(await readPending(sql, ids[0] as string), [1, 1]);
+  });
+};
