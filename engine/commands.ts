@@ -20,8 +20,17 @@ import {
 import { computeEntityShard } from './actors/registry.ts';
 import type { StalenessPoller } from './actors/staleness-poller.ts';
 import { type ItemReply, notApplied, type TurnFailure } from './commit/shard-queue.ts';
-import type { Engine, EntityView, StatsPost, VoteOutcome, VoteRequest, VoteStatus } from './engine.ts';
-import type { CommitRules, StatsItem, VoteItem } from './entity/items.ts';
+import type {
+  Engine,
+  EntityView,
+  PartsPost,
+  PartsView,
+  StatsPost,
+  VoteOutcome,
+  VoteRequest,
+  VoteStatus,
+} from './engine.ts';
+import type { CommitRules, PartsItem, StatsItem, VoteItem } from './entity/items.ts';
 import type { LazyState } from './entity/lazy-state.ts';
 import type { HotState } from './entity/state.ts';
 import { computeWaitEndMs, selectWindow } from './entity/votes.ts';
@@ -30,6 +39,9 @@ import { deliverAdjustments, toFactsItem } from './flush/delivery.ts';
 import type { Flusher } from './flush/flusher.ts';
 import type { EntityKind, EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
+import { judgeDueParts, type LivenessParts } from './liveness.ts';
+import type { EngineMeters } from './meters.ts';
+import type { HotReader } from './ports.ts';
 import {
   type Attempt,
   type Command,
@@ -47,6 +59,9 @@ export interface CommandCore extends Core {
   readonly flusher: Pick<Flusher, 'waitForFlush' | 'flushEarly' | 'getBacklogSize'>;
   readonly stalenessPoller: Pick<StalenessPoller, 'rechecking' | 'suspectStale'>;
   readonly load: Loader;
+  readonly hot: Pick<HotReader, 'readParts'>;
+  readonly liveness: LivenessParts;
+  readonly meters: Pick<EngineMeters, 'recordPartsSwitch'>;
   readonly rules: () => CommitRules;
   readonly newId: () => string;
   /** Hashes a client address to a visitor number. */
@@ -60,6 +75,9 @@ export type Commands = Omit<Engine, 'start' | 'drain' | 'readHealth'>;
 export const createCommands = (core: CommandCore): Commands => ({
   read: (kind, id) => read(core, kind, id),
   postStats: (botId, post) => runCommand(core, new StatsCommand(core, botId, post)),
+  postParts: (botId, post) => runCommand(core, new PartsCommand(core, botId, post)),
+  readParts: (botId, page) => readParts(core, botId, page),
+  judgeParts: (signal) => judgeDueParts(core.liveness, signal),
   countClick: (view, clientAddress) =>
     sendUnawaited(core, { kind: 'click', target: view.ref, visitor: core.computeVisitor(clientAddress) }),
   countInvite: (view) => sendUnawaited(core, { kind: 'invite', target: view.ref }),
@@ -126,6 +144,52 @@ class PostedView implements EntityView {
     return this.lazyState.read();
   }
 }
+
+/* ------------------------------------------------------------------ parts */
+
+class PartsCommand implements Command<EntityView> {
+  readonly kind = 'bot';
+  readonly id: string;
+  private readonly core: CommandCore;
+  private readonly post: PartsPost;
+
+  constructor(core: CommandCore, botId: string, post: PartsPost) {
+    this.id = botId;
+    this.core = core;
+    this.post = post;
+  }
+
+  makeItem(target: EntityRef): PartsItem {
+    return { kind: 'parts', target, atMs: this.core.clock.nowMs(), ...this.post };
+  }
+
+  toResult({ decision, state }: ItemReply, actor: Actor): EntityView {
+    const view = state === null ? readView(this.core, actor) : new PostedView(actor.ref, state);
+    if (decision.kind === 'inconsistent') throw createInconsistentError(view.state);
+    if (decision.kind !== 'applied') throw toFailureError(notApplied);
+    if (decision.switched !== undefined) this.core.meters.recordPartsSwitch(decision.switched);
+    return view;
+  }
+}
+
+const createInconsistentError = ({ parts }: HotState): DomainError => {
+  const shardCount = String(parts?.current?.shardCount ?? 0);
+  const message =
+    `The bot now has ${shardCount} shards; nothing was counted. Stop the processes that post another ` +
+    'shard_count. To go back to it, post totals to /bots/stats once.';
+  return new DomainError('shards_inconsistent', message, { shard_count: shardCount });
+};
+
+/** Without a current table the committed view has it all. */
+const readParts = async (
+  core: CommandCore,
+  id: string,
+  page: { readonly fromId: number; readonly limit: number },
+): Promise<PartsView> => {
+  const { state } = await read(core, 'bot', id);
+  const reply = state.parts === undefined ? null : await core.hot.readParts({ id, ...page });
+  return reply ?? { state, parts: new Map() };
+};
 
 /* ------------------------------------------------------------------ votes */
 

@@ -16,8 +16,9 @@ import type { CommitRules, Item } from './entity/items.ts';
 import { deliverAdjustments, deliverEdits } from './flush/delivery.ts';
 import { createFlusher, type Flusher } from './flush/flusher.ts';
 import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
-import { type Shard, toShard } from './ids.ts';
+import { allShards, type Shard, toShard } from './ids.ts';
 import { limits } from './limits.ts';
+import type { LivenessParts } from './liveness.ts';
 import type { EngineMeters } from './meters.ts';
 import type { Clock, HotStore, Ledger } from './ports.ts';
 import { adoptFlushed, adoptReply, reactivate, sendItem, toDeliveryParts } from './turns.ts';
@@ -116,6 +117,9 @@ const wireParts = (parts: EngineParts): WiredEngine => {
     clock,
     ledger,
     load,
+    hot,
+    meters,
+    liveness: wireLiveness(parts, (item) => sendItem(core, item)),
     rules,
     newId,
     computeVisitor: createVisitorHasher(parts.visitorSecret),
@@ -123,6 +127,13 @@ const wireParts = (parts: EngineParts): WiredEngine => {
   };
   return { parts, core, outputGate, flusher, stalenessPoller, phase: 'new' };
 };
+
+const wireLiveness = (parts: EngineParts, send: LivenessParts['send']): LivenessParts => ({
+  ...parts,
+  send,
+  listShards: () => parts.flushShards?.() ?? allShards,
+  stale: new Map(),
+});
 
 /** One node of a fleet delivers what the node that recorded it did not: the one that flushes this shard. */
 const deliveringShard = toShard(0);

@@ -6,8 +6,8 @@
  * last four carry `context.outcome`: `not_applied` or `unknown`).
  */
 
-import type { VoteRefusal } from './entity/items.ts';
-import type { HotState, PresenceStatus } from './entity/state.ts';
+import type { PostedPart, VoteRefusal } from './entity/items.ts';
+import type { HotState, Part, PresenceStatus } from './entity/state.ts';
 import type { VoteWindow } from './entity/windows.ts';
 import type { EntityKind, EntityRef } from './ids.ts';
 
@@ -24,6 +24,18 @@ export interface StatsPost {
   readonly users?: string;
   readonly shardList?: readonly string[];
   readonly status?: PresenceStatus;
+}
+
+/** A post of some shards of a bot, with distinct ids in ascending order, below `shardCount`. */
+export interface PartsPost {
+  readonly shardCount: number;
+  readonly parts: readonly PostedPart[];
+  readonly cluster?: string | undefined;
+}
+/** A bot and a page of its current parts by id, as of one moment. */
+export interface PartsView {
+  readonly state: HotState;
+  readonly parts: ReadonlyMap<number, Part>;
 }
 
 export interface VoteRequest {
@@ -61,6 +73,18 @@ export interface Engine {
   read(kind: EntityKind, id: string): EntityView | Promise<EntityView>;
   /** Merges a stats post. Resolves to the view that contains it. Hot. */
   postStats(botId: string, post: StatsPost): Promise<EntityView>;
+  /**
+   * Merges a post of some shards. Resolves to the view that contains it; rejects with `shards_inconsistent`
+   * if their table was replaced. Hot.
+   */
+  postParts(botId: string, post: PartsPost): Promise<EntityView>;
+  /** Reads parts with ids from `fromId` on, at most `limit`, from the hot store. */
+  readParts(botId: string, page: { readonly fromId: number; readonly limit: number }): Promise<PartsView>;
+  /**
+   * Judges which parts of the bots that this node flushes are live. For a job; nodes may do it at the same
+   * time.
+   */
+  judgeParts(signal: AbortSignal): Promise<void>;
   /**
    * Counts a page view of an entity just read. Returns at once; the click joins the next batch, one tick
    * later or under load up to `limits.gatherUnawaitedMs`.

@@ -43,6 +43,7 @@ export const errorStatuses = {
   position_closed: 409,
   bot_not_eligible: 409,
   votes_insufficient: 409,
+  shards_inconsistent: 409,
   webhook_disabled: 409,
   no_credit_tiers: 409,
   body_too_large: 413,

@@ -102,6 +102,15 @@ export const limits = {
   /** Length of the time buckets in which a hot store keeps last votes. */
   voteBucketMs: 12 * 3_600_000,
   shardListEntriesMax: 16_384,
+  /** Shards of a bot in one post, and on one page. */
+  partsPerPostMax: 1_000,
+  /** Servers or users of one shard: a full table then sums up to less than 2^53. */
+  partNumberMax: 2 ** 39 - 1,
+  /** Bots whose parts one call lists as due, and calls in one run. */
+  dueBotsMax: 500,
+  dueRoundsMax: 20,
+  /** Bots whose stale parts a node counts. */
+  staleBotsMax: 100_000,
   counterMax: Number.MAX_SAFE_INTEGER,
   downtimesMax: 1_024,
 } as const;

@@ -3,6 +3,7 @@
  *
  * Implementations must be fast, because every batch calls them. Implemented by `http/telemetry/metrics.ts`.
  */
+import type { PartsSwitch } from './entity/items.ts';
 import type { BacklogSize } from './ports.ts';
 
 /** Counters and timings that the engine reports; the admin listener publishes them. Calls never throw. */
@@ -28,4 +29,8 @@ export interface EngineMeters {
   recordVersionPoll(shards: number, moved: number): void;
   /** Entities read from the hot store in one call. */
   recordLoads(entities: number): void;
+  /** A table of parts came into force; `reason`: see `PartsSwitch`. */
+  recordPartsSwitch(reason: PartsSwitch): void;
+  /** Stale parts of the bots that this node judges, as of their last judgement. */
+  recordStaleParts(parts: number): void;
 }

@@ -20,7 +20,7 @@ import type {
   ShardPosition,
   ShardVersion,
 } from './entity/items.ts';
-import type { Facts, HotState, Totals } from './entity/state.ts';
+import type { Facts, HotState, Part, Totals } from './entity/state.ts';
 import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
 
 /** Time, and the only timers the engine uses. A virtual clock drives the simulation. */
@@ -103,11 +103,26 @@ export interface Pulse {
   getAnsweredMs(): number;
 }
 
+/** Parts of a bot's current table, with ids from `fromId` on, at most `limit`. */
+export interface PartsRequest {
+  readonly id: string;
+  readonly fromId: number;
+  readonly limit: number;
+}
+/** A bot's state and parts as of one moment. `parts` is empty without a current table. */
+export interface PartsReply {
+  readonly state: HotState;
+  /** By id; ids that were never posted are missing. */
+  readonly parts: ReadonlyMap<number, Part>;
+}
+
 /** Reads of the hot store. They change nothing, and no decision about counted facts uses their results. */
 export interface HotReader {
   load(requests: readonly LoadRequest[]): Promise<readonly LoadReply[]>;
   /** The current version of each given shard; the staleness poller compares them. */
   readVersions(shards: readonly Shard[]): Promise<readonly ShardVersion[]>;
+  /** `null` if the store does not know the bot. */
+  readParts(request: PartsRequest): Promise<PartsReply | null>;
   /** What changed in each shard since a known version, in the order given. */
   readChanges(known: readonly (ShardVersion & { readonly shard: Shard })[]): Promise<readonly ShardChanges[]>;
 }
@@ -175,6 +190,8 @@ export interface GenerationStore {
 
 /** Maintenance by the process that opened the hot store. */
 export interface HotUpkeep {
+  /** Bots in the given shards whose parts are due to be judged by the store's clock, in any order. */
+  listDueParts(shards: readonly Shard[], limit: number): Promise<readonly EntityRef[]>;
   /** What a confirmed commit survives, as text for the start message and `/readyz`. */
   readonly durability: string;
   /** Removes last votes older than the longest window and other expired entries, in one bounded step. */

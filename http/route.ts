@@ -141,6 +141,7 @@ export type LimitName =
   | 'auth_test'
   | 'stats'
   | 'vote_log'
+  | 'bot_shards'
   | 'badge'
   | 'webhook_edit'
   | 'webhook_test';

@@ -98,6 +98,11 @@ export const toCommitRules = (
     freshMs: minutesToMs(config.uptimeFreshMinutes),
     downtimes,
   },
+  parts: {
+    staleMs: minutesToMs(config.botShardStaleMinutes),
+    goneMs: hoursToMs(config.botShardGoneHours),
+    switchMs: minutesToMs(config.botShardSwitchMinutes),
+  },
   visitorsMax: config.visitorsPerEntityMax,
 });
 
@@ -171,6 +176,9 @@ const listContradictions = (settings: Partial<Settings>): string[] => {
   }
   if (isAbove(settings.uptimeCheckMinutes, settings.uptimeFreshMinutes)) {
     addMistake('uptimeCheckMinutes', 'uptimeFreshMinutes', 'stats must stay fresh for at least one check');
+  }
+  if (isAbove(settings.botShardStaleMinutes, (settings.botShardGoneHours ?? Infinity) * 60)) {
+    addMistake('botShardStaleMinutes', 'botShardGoneHours', 'a shard must be stale before it is gone');
   }
   if (isAbove(settings.statsPostsPerSecond, settings.statsPostsBurst)) {
     addMistake(

@@ -15,6 +15,7 @@ export const toLimitSettings = (config: Config): LimitSettings => ({
   auth_test: limitPerMinute(config.authTestsPerMinute),
   stats: { requests: config.statsPostsPerSecond, seconds: 1, burst: config.statsPostsBurst },
   vote_log: defaultLimits.vote_log,
+  bot_shards: defaultLimits.bot_shards,
   webhook_edit: defaultLimits.webhook_edit,
   webhook_test: defaultLimits.webhook_test,
   badge: defaultLimits.badge,

@@ -115,6 +115,9 @@ const settingsSchema = Type.Object({
   votesPerWeekendRequest: count(2, 10),
   uptimeCheckMinutes: buildInteger(5, [1, 60]),
   uptimeFreshMinutes: buildInteger(15, [1, 1_440]),
+  botShardStaleMinutes: buildInteger(15, [2, 1_440]),
+  botShardGoneHours: buildInteger(24, [1, 720]),
+  botShardSwitchMinutes: buildInteger(10, [1, 60]),
   visitorsPerEntityMax: buildInteger(1_000_000, [1_000, 100_000_000]),
 
   loginIssuer: buildAddress('https://id.example.org'),

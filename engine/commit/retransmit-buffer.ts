@@ -76,6 +76,7 @@ export const createRetransmitBuffer = (parts: RetransmitBufferParts): Retransmit
 export const estimateBytes = (item: Item): number => {
   if (item.kind === 'vote') return 400 + 2 * item.user.length;
   if (item.kind === 'stats') return 300 + (item.shardList?.length ?? 0);
+  if (item.kind === 'parts') return 300 + 100 * item.parts.length;
   if (item.kind === 'adjust') return 400 + 100 * (item.release.length + item.hold.length);
   return 250;
 };
@@ -106,8 +107,9 @@ const keep = (
   const { decisions } = reply;
   const items = batch.items.filter((item, index) => {
     const decision = decisions?.[index];
-    // Not kept: the next use of a lost entity initialises it from its current row.
-    if (item.kind === 'init' || item.kind === 'remember') return false;
+    // Not kept: the next use of a lost entity initialises it from its current row, and the next run of the
+    // job judges its parts.
+    if (item.kind === 'init' || item.kind === 'remember' || item.kind === 'liveness') return false;
     return decision !== undefined && isCounted(decision);
   });
   if (items.length === 0) return;
@@ -210,9 +212,8 @@ const handleDecision = (buffer: BufferState, item: Item, { decision }: ItemReply
   if (decision.kind === 'absent') reactivate(buffer, item);
   else {
     addBytes(buffer, -estimateBytes(item));
-    buffer.meters.recordResendOutcome(
-      isCounted(decision) ? 'applied' : decision.kind === 'refused' ? 'merged' : 'deleted',
-    );
+    const merged = decision.kind === 'refused' || decision.kind === 'inconsistent';
+    buffer.meters.recordResendOutcome(isCounted(decision) ? 'applied' : merged ? 'merged' : 'deleted');
   }
 };
 

@@ -17,10 +17,21 @@ import type {
   Decision,
   InitItem,
   Item,
+  PartsItem,
   RememberItem,
   ShardPosition,
+  StatsItem,
   VoteItem,
 } from './items.ts';
+import {
+  computePostedMs,
+  dropAllParts,
+  judgeParts,
+  mergeParts,
+  type PartsEffect,
+  type PartsLookups,
+  type PartsOutcome,
+} from './parts.ts';
 import { checkFacts, checkTotals } from './snapshot.ts';
 import type { HotState } from './state.ts';
 import { mergeStats } from './stats.ts';
@@ -52,7 +63,7 @@ export interface BatchContext {
 }
 
 /** The store's other data about the item's own incarnation. */
-export interface Lookups {
+export interface Lookups extends PartsLookups {
   /** The user's last votes with fromMs ≤ time ≤ toMs, in any order. Only swept ones may be missing. */
   votes(user: string, fromMs: number, toMs: number): readonly LastVote[];
   visited(visitor: string): boolean;
@@ -61,12 +72,13 @@ export interface Lookups {
 /** Everything that deciding one item needs besides the slot. Created once per item. */
 export type ApplyContext = BatchContext & Lookups;
 
-/** A write besides the slot; `mark` sets the flag of a user's last vote. */
+/** A write besides the slot, in the order of the list; `mark` sets the flag of a user's last vote. */
 export type Effect =
   | { readonly kind: 'mark'; readonly user: string; readonly atMs: number; readonly flag: LastVoteFlag }
   | { readonly kind: 'visitor'; readonly visitor: string }
   | { readonly kind: 'outbox'; readonly vote: VoteItem; readonly count: number }
-  /** Removes the visitors and last votes of an incarnation that is deleted now. */
+  | PartsEffect
+  /** Removes the visitors, parts and last votes of an incarnation that is deleted now. */
   | { readonly kind: 'bury'; readonly incarnation: Incarnation };
 
 export interface ItemOutcome {
@@ -78,12 +90,13 @@ export interface ItemOutcome {
 type CurrentSlot = Slot & { readonly state: HotState };
 
 const none: readonly Effect[] = Object.freeze([]);
-const applied: Decision = Object.freeze({ kind: 'applied' });
+const applied = Object.freeze({ kind: 'applied' }) satisfies Decision;
 const absent: Decision = Object.freeze({ kind: 'absent' });
 const forgotten: Decision = Object.freeze({ kind: 'forgotten' });
 const gap: Decision = Object.freeze({ kind: 'gap' });
 const behind: Decision = Object.freeze({ kind: 'behind' });
 const overflow: Decision = Object.freeze({ kind: 'overflow' });
+const inconsistent: Decision = Object.freeze({ kind: 'inconsistent' });
 
 const keepSlot = (slot: Slot | null, decision: Decision): ItemOutcome => ({ decision, slot, effects: none });
 
@@ -186,17 +199,49 @@ const applyAdjust = (slot: CurrentSlot, item: AdjustItem, context: ApplyContext)
 };
 
 /**
- * Adds a bot's uptime checks up to the item's time, or to the store's if that is earlier: a clock that is
+ * Adds a bot's uptime checks up to the given time, or to the store's if that is earlier: a clock that is
  * ahead must not add checks.
  */
 const foldItemUptime = (
-  item: Item & { readonly atMs: number },
+  { target, atMs }: { readonly target: Item['target']; readonly atMs: number },
   state: HotState,
   context: ApplyContext,
 ): HotState =>
-  item.target.kind === 'bot'
-    ? foldUptime(state, Math.min(item.atMs, context.nowMs), context.rules.uptime)
-    : state;
+  target.kind === 'bot' ? foldUptime(state, Math.min(atMs, context.nowMs), context.rules.uptime) : state;
+
+const applyStats = (slot: CurrentSlot, item: StatsItem & Item, context: ApplyContext): ItemOutcome => {
+  const state = foldItemUptime(item, slot.state, context);
+  const merged = mergeStats(state, item, Math.min(item.atMs, context.nowMs));
+  if (merged.parts === undefined || !hasTotals(item))
+    return { decision: applied, slot: stampState(slot, merged, context), effects: none };
+  const { parts, ...totals } = merged;
+  return { decision: applied, slot: stampState(slot, totals, context), effects: dropAllParts(parts) };
+};
+
+/** Whether the post says more than the status: then it has the last word on all totals. */
+const hasTotals = ({ servers, shards, users, shardList }: StatsItem): boolean =>
+  (servers ?? shards ?? users ?? shardList) !== undefined;
+
+const toPartsContext = (context: ApplyContext) => ({ ...context, rules: context.rules.parts });
+
+/** `atMs`: the time up to which uptime counts before the change. */
+const adoptParts = (
+  slot: CurrentSlot,
+  { changes, effects, switched, refused }: PartsOutcome,
+  { context, item, atMs }: { context: ApplyContext; item: Item; atMs: number },
+): ItemOutcome => {
+  const decision = refused ? inconsistent : switched === null ? applied : { ...applied, switched };
+  if (changes === null) return keepSlot(slot, decision);
+  const folded = foldItemUptime({ target: item.target, atMs }, slot.state, context);
+  return { decision, slot: stampState(slot, { ...folded, ...changes }, context), effects };
+};
+
+const applyParts = (slot: CurrentSlot, item: PartsItem & Item, context: ApplyContext): ItemOutcome => {
+  const lost = item.lostAt !== undefined;
+  const atMs = computePostedMs(item.atMs, { nowMs: context.nowMs, lost });
+  const outcome = mergeParts(slot.state, { item, atMs, lost }, toPartsContext(context));
+  return adoptParts(slot, outcome, { context, item, atMs });
+};
 
 const applyClick = (slot: CurrentSlot, visitor: string, context: ApplyContext): ItemOutcome => {
   const unique = canCountVisitor(slot.state, context.rules.visitorsMax) && !context.visited(visitor);
@@ -229,10 +274,13 @@ const applyToCurrent = (slot: CurrentSlot, item: Item, context: ApplyContext): I
         slot: { incarnation: slot.incarnation, state: null },
         effects: buildPurgeEffects(slot),
       };
-    case 'stats': {
-      const state = foldItemUptime(item, slot.state, context);
-      const merged = mergeStats(state, item, Math.min(item.atMs, context.nowMs));
-      return { decision: applied, slot: stampState(slot, merged, context), effects: none };
+    case 'stats':
+      return applyStats(slot, item, context);
+    case 'parts':
+      return applyParts(slot, item, context);
+    case 'liveness': {
+      const outcome = judgeParts(slot.state, toPartsContext(context));
+      return adoptParts(slot, outcome, { context, item, atMs: context.nowMs });
     }
     case 'facts': {
       if (item.facts.revision <= slot.state.facts.revision) return keepSlot(slot, applied);

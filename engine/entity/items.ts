@@ -7,7 +7,7 @@
 import type { EntityRef, Shard } from '../ids.ts';
 import type { LazyState } from './lazy-state.ts';
 import type { Facts, PresenceStatus, Totals } from './state.ts';
-import type { UptimeRules, VoteWindows } from './windows.ts';
+import type { PartsRules, UptimeRules, VoteWindows } from './windows.ts';
 
 /** A vote identified by voter and time: unique per entity, because windows never overlap. */
 export interface CastVote {
@@ -75,6 +75,28 @@ export interface StatsItem {
   readonly shardList?: string;
   readonly status?: PresenceStatus;
 }
+/** What a post says about one shard of a bot; absent fields keep their value. */
+export interface PostedPart {
+  /** From 0, below the shard count. */
+  readonly id: number;
+  readonly servers?: number | undefined;
+  readonly users?: number | undefined;
+  readonly status?: PresenceStatus | undefined;
+}
+/** A post of some shards of a bot, with distinct ids in ascending order. */
+export interface PartsItem {
+  readonly kind: 'parts';
+  readonly target: EntityRef;
+  readonly atMs: number;
+  readonly shardCount: number;
+  readonly parts: readonly PostedPart[];
+  readonly cluster?: string | undefined;
+}
+/** Marks parts of a bot that are stale or gone now. Repeating it changes nothing. */
+export interface LivenessItem {
+  readonly kind: 'liveness';
+  readonly target: EntityRef;
+}
 /** A page view. `visitor` is a signed 64-bit integer in decimal: the first 8 bytes of the keyed hash. */
 export interface ClickItem {
   readonly kind: 'click';
@@ -130,6 +152,8 @@ export type Item = (
   | InitItem
   | RememberItem
   | StatsItem
+  | PartsItem
+  | LivenessItem
   | ClickItem
   | InviteItem
   | VoteItem
@@ -142,7 +166,7 @@ export type Item = (
 /**
  * The store's decision about one item:
  * - `applied`: done (also for an `init` of an entity that exists, and for an `adjust`, `facts` or `forget`
- *   that was applied before);
+ *   that was applied before); `switched` says why a table of parts came into force by it;
  * - `voted`: accepted; `count` votes were added;
  * - `refused`: the rules forbid the vote; `retryAtMs` is set for `wait`, else 0;
  * - `absent`: the store does not know this entity; send `init`;
@@ -150,13 +174,19 @@ export type Item = (
  * - `gap`: an `adjust` came out of order; deliver the earlier ones first;
  * - `behind`: the SQL row of an `init` is newer than the shard's (generation, version): take a new
  *   generation;
- * - `overflow`: a counter would pass 2^53 − 1; nothing was changed.
+ * - `overflow`: a counter would pass 2^53 − 1; nothing was changed;
+ * - `inconsistent`: the parts belong to a table that was replaced; they were not counted.
  */
 export type Decision =
-  | { readonly kind: 'applied' }
+  | { readonly kind: 'applied'; readonly switched?: PartsSwitch }
   | { readonly kind: 'voted'; readonly count: number }
   | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly retryAtMs: number }
-  | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' };
+  | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' | 'inconsistent' };
+/**
+ * Why a table of parts came into force: all its parts were seen, it had waited long enough, or the table
+ * before it had no live part.
+ */
+export type PartsSwitch = 'complete' | 'time' | 'idle';
 export type VoteRefusal = 'wait' | 'not_listed' | 'vote_banned' | 'clock_ahead' | 'clock_behind';
 
 /** Identifies a batch of a shard. `sequence` is dense per (producer, shard), from 1; 0 is a query. */
@@ -198,5 +228,6 @@ export interface BatchReply {
 export interface CommitRules {
   readonly windows: VoteWindows;
   readonly uptime: UptimeRules;
+  readonly parts: PartsRules;
   readonly visitorsMax: number;
 }

@@ -51,6 +51,44 @@ export interface Totals {
   readonly adjustment: number;
 }
 
+/** One shard of a bot, as its newest post says. */
+export interface Part {
+  /** When it was posted, by the hot store's clock. */
+  readonly atMs: number;
+  readonly servers: number;
+  readonly users: number;
+  readonly status: PresenceStatus;
+  /** False when the store has marked it as stale. */
+  readonly live: boolean;
+  /** Name that the poster gave the group of processes that it belongs to, `''` for none. */
+  readonly cluster: string;
+}
+
+/** The parts of one shard count, summed up: what a post must not read all parts for. */
+export interface PartsTable {
+  readonly shardCount: number;
+  /** When its first part was posted. */
+  readonly sinceMs: number;
+  /** Parts that the store has, live or stale. */
+  readonly seen: number;
+  readonly servers: number;
+  readonly users: number;
+  /** Live parts by status, in the order of `presenceStatuses`. */
+  readonly live: readonly number[];
+}
+
+/** What the store knows of a bot that posts its shards one by one (`parts.ts`). */
+export interface PartsState {
+  /** The table whose sums are the bot's totals; `null` before the first one. */
+  readonly current: PartsTable | null;
+  /** A table that counts for nothing yet. */
+  readonly building: PartsTable | null;
+  /** Shard count of the table that `current` replaced, 0 for none. */
+  readonly replaced: number;
+  /** Before this time nothing becomes stale, gone or current by itself; `limits.counterMax` for never. */
+  readonly dueMs: number;
+}
+
 /** The state of one entity in the hot store. */
 export interface HotState extends Totals {
   readonly facts: Facts;
@@ -58,6 +96,8 @@ export interface HotState extends Totals {
   readonly flushedVotes: number;
   /** The shard's version when this entity last changed. */
   readonly version: number;
+  /** Absent unless the entity is a bot whose shards are posted one by one. Not part of the ledger. */
+  readonly parts?: PartsState;
 }
 
 export const emptyTotals: Totals = Object.freeze({

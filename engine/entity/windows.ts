@@ -1,5 +1,6 @@
 /**
- * The operator's settings for votes and uptime: how long voters wait, how uptime is checked. Types only.
+ * The operator's settings for votes, uptime and parts: how long voters wait, how uptime is checked, how long
+ * the shards of a bot count. Types only.
  *
  * They are the same on all nodes of a fleet. Used by the rules beside this file and by both hot stores.
  */
@@ -21,4 +22,13 @@ export interface UptimeRules {
   readonly freshMs: number;
   /** Half-open intervals in which the whole fleet was down, oldest first. Checks inside do not count. */
   readonly downtimes: readonly { readonly fromMs: number; readonly toMs: number }[];
+}
+/** When parts of a bot stop counting, and when a table of them comes into force. */
+export interface PartsRules {
+  /** A part that was posted longer ago is stale: it counts, but the bot's status does not depend on it. */
+  readonly staleMs: number;
+  /** A part that was posted longer ago is gone: it no longer counts. */
+  readonly goneMs: number;
+  /** How long a table waits for its missing parts before it comes into force. */
+  readonly switchMs: number;
 }

@@ -8,6 +8,7 @@ import { applicationRoutes } from './applications.ts';
 import { badgeRoutes } from './badges.ts';
 import { blogRoutes } from './blog.ts';
 import { botEditRoutes } from './bot-edits.ts';
+import { botShardRoutes } from './bot-shards.ts';
 import { botRoutes } from './bots.ts';
 import { creditRoutes } from './credits.ts';
 import { loginRoutes } from './login.ts';
@@ -35,6 +36,7 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/routes/login.ts', routes: loginRoutes },
   { file: 'http/routes/bots.ts', routes: botRoutes },
   { file: 'http/routes/bot-edits.ts', routes: botEditRoutes },
+  { file: 'http/routes/bot-shards.ts', routes: botShardRoutes },
   { file: 'http/routes/servers.ts', routes: serverRoutes },
   { file: 'http/routes/teams.ts', routes: teamRoutes },
   { file: 'http/routes/members.ts', routes: memberRoutes },

@@ -26,6 +26,8 @@ export interface DirectoryMeters {
   recordVote(kind: EntityKind, result: VoteResult): void;
   /** Counts one acknowledged stats post. */
   recordStatsPost(): void;
+  /** Counts the shards of one acknowledged post of shards. */
+  recordParts(parts: number): void;
   /** Counts one page view handed to the engine. */
   recordClick(): void;
   recordRedeem(cents: bigint): void;
@@ -96,6 +98,10 @@ export const registerDirectoryMeters = (registers: Registry[]): DirectoryMeters 
     return total;
   };
   const posts = registerCount('rollcall_stats_posts_total', 'Stats posts that were acknowledged.');
+  const parts = registerCount(
+    'rollcall_bot_shard_parts_total',
+    'Shards of bots in posts that were acknowledged.',
+  );
   const clicks = registerCount('rollcall_clicks_total', 'Page views that were counted as clicks.');
   const cents = registerCount('rollcall_credits_redeemed_cents_total', 'Value of the redeemed votes, cents.');
   const logged = registerCount(
@@ -114,6 +120,9 @@ export const registerDirectoryMeters = (registers: Registry[]): DirectoryMeters 
     },
     recordStatsPost: () => {
       posts.count += 1;
+    },
+    recordParts: (count) => {
+      parts.count += count;
     },
     recordClick: () => {
       clicks.count += 1;

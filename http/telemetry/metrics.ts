@@ -6,6 +6,7 @@
  * throws into its callers. Served by routes/admin/health.ts.
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { PartsSwitch } from '../../engine/entity/items.ts';
 import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
@@ -229,6 +230,25 @@ const createLevelMeters = ({ createGauge }: Instruments) => {
   };
 };
 
+const partsSwitches: readonly PartsSwitch[] = ['complete', 'time', 'idle'];
+
+const createPartsMeters = ({ createGauge, createCounterBy }: Instruments) => {
+  const stale = createGauge(
+    'rollcall_bot_shard_stale',
+    'Shards of bots that have not posted lately, of the bots that this node judges.',
+  );
+  const promotions = createCounterBy('reason', partsSwitches, {
+    name: 'rollcall_bot_shard_promotions_total',
+    help:
+      'Times the shards of a bot came into force for another shard count, by reason: complete, time, or ' +
+      'idle (none of the shards before was live).',
+  });
+  return {
+    recordStaleParts: (parts: number): void => stale.set(parts),
+    recordPartsSwitch: (reason: PartsSwitch): void => promotions.inc({ reason }),
+  };
+};
+
 const registerHealth = (registers: Registry[], read: () => NodeHealth): void => {
   new Gauge({
     name: 'rollcall_ready',
@@ -279,6 +299,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
       ...createBatchMeters(instruments),
       ...createFlushMeters(instruments),
       ...createLevelMeters(instruments),
+      ...createPartsMeters(instruments),
     },
     requests: createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),

@@ -1,6 +1,6 @@
 /**
- * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, reminders, and numbers of
- * votes that have none.
+ * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, reminders, numbers of votes
+ * that have none, and shards of bots that stopped posting.
  *
  * Some things need no job: a premium period and a login end when their time, which is compared at each use,
  * has passed; lists are read again on request; the first vote of a month creates the partition of the next
@@ -47,6 +47,8 @@ const numberingPauseMs = 10_000;
 const webhookPauseMs = 1_000;
 const webhookUpkeepPauseMs = 5_000;
 const listingsPerRun = 200;
+/** A shard is shown as stale at most this much late, and twice that when its node has just died. */
+const shardsPauseMs = 15_000;
 const runRetentionDays = 400;
 
 /** Creates the schedule with all jobs; call its `start` to begin. */
@@ -64,7 +66,12 @@ export const createJobs = (parts: JobsParts): Schedule => {
   };
   return createSchedule({
     fleetJobs: [createMonthlyReset(parts), purge],
-    nodeJobs: [createReminderJob(parts), createNumberingJob(parts), ...createWebhookJobs(parts)],
+    nodeJobs: [
+      createReminderJob(parts),
+      createNumberingJob(parts),
+      createShardsJob(parts),
+      ...createWebhookJobs(parts),
+    ],
     runs,
     meters: parts.meters,
     clock: parts.clock,
@@ -101,6 +108,13 @@ export const createNumberingJob = ({
     }
     meters.recordUnnumberedVotes(incarnations.length === 0 ? 0 : await countUnnumbered(catalogue.sql));
   },
+});
+
+/** Marks shards of bots that stopped posting. Nodes may do it at the same time. */
+export const createShardsJob = ({ engine }: Pick<JobsParts, 'engine'>): NodeJob => ({
+  name: 'bot_shards',
+  everyMs: shardsPauseMs,
+  run: (signal) => engine.judgeParts(signal),
 });
 
 const createWebhookJobs = ({ webhooks }: Pick<JobsParts, 'webhooks'>): readonly NodeJob[] => [

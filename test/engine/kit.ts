@@ -76,6 +76,8 @@ export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
       recordResends: (items) => count('resent', items),
       recordResendOutcome: (how) => count(`healed: ${how}`),
       recordLoads: () => {},
+      recordPartsSwitch: (reason) => count(`switched: ${reason}`),
+      recordStaleParts: (parts) => count('stale parts', parts),
       recordVersionPoll: (_shards, moved) => count('moved', moved),
     },
     pass: async (ms) => {

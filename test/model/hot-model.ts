@@ -32,6 +32,7 @@ import type {
   OutboxVote,
 } from '../../engine/ports.ts';
 import { listChanges, type ModelChange, recordChanges } from './hot-changes.ts';
+import { createPartsReaders, lookUpParts, type ModelParts as Parts, runPartsEffect } from './hot-parts.ts';
 import { takeFitting } from './take-fitting.ts';
 
 interface ModelVote {
@@ -56,6 +57,7 @@ export interface ModelShard {
   votes: ModelVote[];
   /** Visitors by listing. */
   readonly visitors: Map<string, Set<string>>;
+  readonly parts: Parts;
   readonly outbox: Map<string, OutboxVote>;
   changes: readonly ModelChange[];
 }
@@ -93,6 +95,7 @@ const emptyShard = (): ModelShard => ({
   dirty: new Map(),
   votes: [],
   visitors: new Map(),
+  parts: new Map(),
   outbox: new Map(),
   changes: [],
 });
@@ -113,11 +116,12 @@ const runEffect = (shard: ModelShard, target: EntityRef, effect: Effect): void =
     for (const [voteNumber, itag] of itags.slice(0, effect.count).entries()) {
       shard.outbox.set(itag, { itag, ref: target, user, upvote, atMs, voteNumber });
     }
-  } else {
+  } else if (effect.kind === 'bury') {
     const deleted = listingOf(target.address, effect.incarnation);
     shard.visitors.delete(deleted);
+    shard.parts.delete(deleted);
     shard.dirty.delete(target.address);
-  }
+  } else runPartsEffect(shard.parts, listing, effect);
 };
 
 const runItem = (
@@ -139,6 +143,7 @@ const runItem = (
         (vote) => vote.listing === listing && vote.user === user && vote.atMs >= fromMs && vote.atMs <= toMs,
       ),
     visited: (visitor) => shard.visitors.get(listing)?.has(visitor) ?? false,
+    ...lookUpParts(shard.parts, listing),
   });
   for (const effect of outcome.effects) runEffect(shard, item.target, effect);
   if (outcome.slot === slot || outcome.slot === null) return outcome.decision;
@@ -370,6 +375,7 @@ export const createHotModel = (options: ModelOptions): HotModel => {
     mayLoseTail: options.mayLoseTail ?? false,
     toCommitQueue: () => 0,
     ...readersOf(parts),
+    ...createPartsReaders(parts),
     ...writersOf(parts),
     async commit(batches, rules) {
       if (closed) throw new StorageError('commit', { outcome: 'not_applied', reason: 'closed' });

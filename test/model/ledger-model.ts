@@ -263,7 +263,7 @@ const updateTotals = (state: State, { ref, generation, state: hot }: DirtyEntity
   if (!row) return;
   const isOlder = row.generation < generation || (row.generation === generation && row.version < hot.version);
   if (!isOlder) return;
-  const { facts: _facts, flushedVotes: _flushedVotes, version, ...totals } = hot;
+  const { facts: _facts, flushedVotes: _flushedVotes, parts: _parts, version, ...totals } = hot;
   Object.assign(row, { totals, generation, version });
 };
 

@@ -6,12 +6,14 @@
 import { engineMutants } from './engine.ts';
 import { httpMutants } from './http.ts';
 import type { Mutant } from './mutant.ts';
+import { partsMutants } from './parts.ts';
 import { ruleMutants } from './rules.ts';
 import { storageMutants } from './storage.ts';
 
 export const mutants: readonly Mutant[] = [
   ...ruleMutants,
   ...engineMutants,
+  ...partsMutants,
   ...storageMutants,
   ...httpMutants,
 ];

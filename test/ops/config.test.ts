@@ -182,6 +182,7 @@ test('a password in a mistyped address is not repeated', () => {
 for (const environment of [
   { PORT: '9090' },
   { UPTIME_FRESH_MINUTES: '3' },
+  { BOT_SHARD_STALE_MINUTES: '90', BOT_SHARD_GONE_HOURS: '1' },
   { STATS_POSTS_BURST: '10' },
   { REDIS_URL: 'redis://a' },
   { DATABASE_URL: 'postgres://a/b' },
@@ -266,6 +267,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     vote_log: defaultLimits.vote_log,
     webhook_edit: defaultLimits.webhook_edit,
     webhook_test: defaultLimits.webhook_test,
+    bot_shards: defaultLimits.bot_shards,
     badge: defaultLimits.badge,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);

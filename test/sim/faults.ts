@@ -155,6 +155,8 @@ export const hotOverWire = (wire: Wire, hot: HotStore): HotStore => ({
   markFlushed: (receipt) => overWire(wire, 'settled', () => hot.markFlushed(receipt)),
   countBacklog: () => overWire(wire, 'backlog', () => hot.countBacklog()),
   readVersions: (shards) => overWire(wire, 'versions', () => hot.readVersions(shards)),
+  readParts: (request) => overWire(wire, 'parts', () => hot.readParts(request)),
+  listDueParts: (shards, limit) => overWire(wire, 'due parts', () => hot.listDueParts(shards, limit)),
   readChanges: (known) => overWire(wire, 'changes', () => hot.readChanges(known)),
   sweep: (nowMs) => overWire(wire, 'sweep', () => hot.sweep(nowMs)),
   close: () => hot.close(),

@@ -12,6 +12,8 @@ export interface Plan {
   readonly nodes: number;
   readonly clients: number;
   readonly opsPerClient: number;
+  /** Processes of one bot that post its shards. */
+  readonly posters: number;
   readonly hot: FaultProfile;
   readonly ledger: FaultProfile;
   readonly crashes: number;
@@ -39,6 +41,7 @@ export const rules: CommitRules = {
     weekend: { waitMs: 900, perUser: 2 },
   },
   uptime: { checkMs: 1_000, freshMs: 3_000, downtimes: [] },
+  parts: { staleMs: 2_000, goneMs: 60_000, switchMs: 1_200 },
   visitorsMax: 1_000_000,
 };
 
@@ -65,7 +68,7 @@ const drawEpoch = (random: Random): number => {
   return random.chance(0.5) ? day - random.integer(0, 4_000) : day + random.integer(0, dayMs);
 };
 
-export const drawPlan = (random: Random): Plan => {
+export const drawPlan = (random: Random, posters: number): Plan => {
   const isCalm = random.chance(0.12);
   const heat = isCalm ? 0 : random.pick([0.3, 1, 1, 1.6]);
   const times = (probability: number, most: number): number =>
@@ -78,6 +81,7 @@ export const drawPlan = (random: Random): Plan => {
     nodes: random.pick([1, 1, 2, 2, 3]),
     clients: random.integer(4, 9),
     opsPerClient: random.integer(10, 26),
+    posters,
     hot: isCalm ? calm : drawProfile(random, heat),
     ledger: isCalm ? calm : drawProfile(random, heat),
     crashes: times(0.45, 3),

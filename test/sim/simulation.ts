@@ -11,6 +11,7 @@ import { createDriver } from './clock.ts';
 import type { LedgerFaults } from './ledger.ts';
 import { foundDirectory, runOperators } from './operator.ts';
 import { drawPlan, type Plan } from './plan.ts';
+import { checkPosters, createPosters, postersOf, runPosters } from './posters.ts';
 import { createWorkload, runClient, targets, type Workload } from './workload.ts';
 import { addNode, boot, createWorld, type SimNode, violate, type World } from './world.ts';
 
@@ -36,12 +37,12 @@ const eventsMax = 60_000;
 
 export const simulate = async (options: SimulationOptions): Promise<SimulationResult> => {
   const driver = createDriver(options.seed, options.print);
-  const plan = drawPlan(driver.random);
+  const plan = drawPlan(driver.random, postersOf(options.seed));
   driver.note(JSON.stringify(plan));
   const world = createWorld(driver, plan, options.faults ?? {});
   const work = createWorkload(world);
   let done = false;
-  const story = runSimulation(work).finally(() => {
+  const story = runSimulation(work, options.seed).finally(() => {
     done = true;
   });
   story.catch(() => {});
@@ -79,14 +80,15 @@ const count = (counts: Map<string, number>, what: string): void => {
   counts.set(what, (counts.get(what) ?? 0) + 1);
 };
 
-const runSimulation = async (work: Workload): Promise<void> => {
+const runSimulation = async (work: Workload, seed: number): Promise<void> => {
   const { world } = work;
   const { driver, plan } = world;
   foundDirectory(world);
+  const posters = plan.posters > 0 ? createPosters(world, seed) : null;
   for (let index = 1; index <= plan.nodes; index++) addNode(world, `node${index}`);
   await Promise.all(world.nodes.map((node) => boot(world, node)));
   const clients = Array.from({ length: plan.clients }, (_, index) => runClient(work, index));
-  await Promise.all([...clients, runOperators(world)]);
+  await Promise.all([...clients, runOperators(world), posters && runPosters(posters)]);
   world.healed = true;
   driver.note('all faults end');
   // The latest call that may still take effect is this far away.
@@ -95,6 +97,7 @@ const runSimulation = async (work: Workload): Promise<void> => {
   await rest(world);
   await checkNodesSee(world);
   checkWorld(work);
+  if (posters !== null) checkPosters(posters);
 };
 
 /** I9, second half: a second after the last change every node shows the store's state. */

@@ -158,6 +158,8 @@ const metersOf = (world: World): EngineMeters => ({
   },
   recordResendOutcome: (how) => count(world, `lost item ${how}`),
   recordLoads: () => {},
+  recordPartsSwitch: (reason) => count(world, `table switched: ${reason}`),
+  recordStaleParts: () => {},
   recordVersionPoll: () => {},
 });
 

@@ -22,6 +22,7 @@ export const rules: CommitRules = {
     weekend: { waitMs: 6 * hourMs, perUser: 2 },
   },
   uptime: { checkMs: 300_000, freshMs: 900_000, downtimes: [] },
+  parts: { staleMs: 900_000, goneMs: 86_400_000, switchMs: 600_000 },
   visitorsMax: 1_000_000,
 };
 

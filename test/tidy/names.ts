@@ -62,7 +62,7 @@ const verbList = new Set(
     'begin build cast change check claim classify clear coerce compile compute confirm connect count',
     'cut decide decode define delete deliver describe disable dispatch drop edit empty encode end enqueue',
     'escape estimate expand expire explain export extend fail fetch fill find flush fold forget',
-    'format generate get give group guard import includes insert inspect install issue keep launch',
+    'format generate get give group guard import includes insert inspect install issue judge keep launch',
     'list load lock log look make mark matches measure merge migrate mint mirror name note notify',
     'obey open pack parse patch peek pick plan prefetch prepare preview publish pump purge put raise',
     'reactivate read receive reconcile record recount redeem redirect register release remove render',

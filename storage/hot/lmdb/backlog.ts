@@ -222,8 +222,8 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
 export const clearShard = async (writer: Writer, shard: Shard, position: ShardPosition): Promise<void> => {
   const current = writer.mirror[shard] as ShardMirror;
   if (current.generation !== position.generation || current.version !== position.version) return;
-  const { meta, producers, slots, dirty, outbox } = writer.tables;
-  const removals = [producers, slots, dirty, outbox].map((table) => ({
+  const { meta, producers, slots, dirty, outbox, parts, dueParts } = writer.tables;
+  const removals = [producers, slots, dirty, outbox, parts, dueParts].map((table) => ({
     table,
     keys: Array.from(table.getKeys(toShardRange(shard))),
   }));

@@ -6,9 +6,16 @@
  * the files of this folder; hot/redis/codec.ts uses its decision codes.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
-import type { Decision, VoteRefusal } from '../../../engine/entity/items.ts';
+import type { Decision, PartsSwitch, VoteRefusal } from '../../../engine/entity/items.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
-import type { HotState, PresenceStatus } from '../../../engine/entity/state.ts';
+import {
+  type HotState,
+  type Part,
+  type PartsState,
+  type PartsTable,
+  type PresenceStatus,
+  presenceStatuses,
+} from '../../../engine/entity/state.ts';
 import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
 import { parseEntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
@@ -20,9 +27,66 @@ export interface StoredSlot {
 }
 
 /**
- * 0 incarnation, 1 since, 2 version, 3 flushedVotes, 4–8 facts, 9–24 totals. A tombstone ends after 0.
+ * 0 incarnation, 1 since, 2 version, 3 flushedVotes, 4–8 facts, 9–24 totals, 25 parts if there are any. A
+ * tombstone ends after 0.
  */
-export type SlotArray = readonly (number | string | boolean)[];
+export type SlotArray = readonly (number | string | boolean | PartsStateArray)[];
+
+type TableArray = readonly number[];
+/** Due time, replaced shard count, current and building table; an empty array for no table. */
+type PartsStateArray = readonly [dueMs: number, replaced: number, current: TableArray, building: TableArray];
+
+const packTable = (table: PartsTable | null): TableArray =>
+  table === null
+    ? []
+    : [table.shardCount, table.sinceMs, table.seen, table.servers, table.users, ...table.live];
+
+const unpackTable = (array: TableArray): PartsTable | null => {
+  if (array.length === 0) return null;
+  const [shardCount = 0, sinceMs = 0, seen = 0, servers = 0, users = 0, ...live] = array;
+  return { shardCount, sinceMs, seen, servers, users, live };
+};
+
+const packPartsState = ({ dueMs, replaced, current, building }: PartsState): PartsStateArray => [
+  dueMs,
+  replaced,
+  packTable(current),
+  packTable(building),
+];
+
+const unpackPartsState = ([dueMs, replaced, current, building]: PartsStateArray): PartsState => ({
+  current: unpackTable(current),
+  building: unpackTable(building),
+  replaced,
+  dueMs,
+});
+
+export type PartArray = readonly [
+  atMs: number,
+  servers: number,
+  users: number,
+  status: number,
+  live: boolean,
+  cluster: string,
+];
+
+export const packPart = ({ atMs, servers, users, status, live, cluster }: Part): PartArray => [
+  atMs,
+  servers,
+  users,
+  presenceStatuses.indexOf(status),
+  live,
+  cluster,
+];
+
+export const unpackPart = ([atMs, servers, users, status, live, cluster]: PartArray): Part => ({
+  atMs,
+  servers,
+  users,
+  status: presenceStatuses[status] as PresenceStatus,
+  live,
+  cluster,
+});
 
 export const packSlot = ({ slot, since }: StoredSlot): SlotArray => {
   const { incarnation, state } = slot;
@@ -54,6 +118,7 @@ export const packSlot = ({ slot, since }: StoredSlot): SlotArray => {
     state.uptimeCheckedMs,
     state.releasedBeforeMs,
     state.adjustment,
+    ...(state.parts === undefined ? [] : [packPartsState(state.parts)]),
   ];
 };
 
@@ -87,12 +152,26 @@ export const unpackSlot = (array: SlotArray): StoredSlot => {
     },
     flushedVotes: array[3] as number,
     version: array[2] as number,
+    ...(array.length > 25 && { parts: unpackPartsState(array[25] as PartsStateArray) }),
   };
   checkState(state);
   return { slot: { incarnation, state }, since: array[1] as number };
 };
 
-const plainKinds = ['applied', 'absent', 'forgotten', 'gap', 'behind', 'overflow'] as const;
+const plainDecisions: readonly Decision[] = (
+  [
+    { kind: 'applied' },
+    { kind: 'absent' },
+    { kind: 'forgotten' },
+    { kind: 'gap' },
+    { kind: 'behind' },
+    { kind: 'overflow' },
+    { kind: 'inconsistent' },
+    { kind: 'applied', switched: 'complete' },
+    { kind: 'applied', switched: 'time' },
+    { kind: 'applied', switched: 'idle' },
+  ] as const
+).map((decision) => Object.freeze(decision));
 const refusals: readonly VoteRefusal[] = ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'];
 
 /**
@@ -102,15 +181,21 @@ const refusals: readonly VoteRefusal[] = ['wait', 'not_listed', 'vote_banned', '
 export type DecisionsArray = number | readonly (number | readonly number[])[];
 
 export const packDecisions = (decisions: readonly Decision[]): DecisionsArray => {
-  if (decisions.every((decision) => decision.kind === 'applied')) return decisions.length;
+  if (decisions.every(isPlainlyApplied)) return decisions.length;
   return decisions.map((decision) => {
     if (decision.kind === 'voted') return [decision.count];
     if (decision.kind === 'refused') return [refusals.indexOf(decision.reason), decision.retryAtMs];
-    return plainKinds.indexOf(decision.kind);
+    return plainDecisions.findIndex(
+      (plain) => plain.kind === decision.kind && getSwitch(plain) === getSwitch(decision),
+    );
   });
 };
 
-const plainDecisions = plainKinds.map((kind): Decision => Object.freeze({ kind }));
+const getSwitch = (decision: Decision): PartsSwitch | undefined =>
+  decision.kind === 'applied' ? decision.switched : undefined;
+
+const isPlainlyApplied = (decision: Decision): boolean =>
+  decision.kind === 'applied' && decision.switched === undefined;
 
 /** The plain decision with this number. */
 export const toPlainDecision = (code: number): Decision => plainDecisions[code] as Decision;

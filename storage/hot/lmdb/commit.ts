@@ -15,18 +15,20 @@ import { type LazyState, toLazyState } from '../../../engine/entity/lazy-state.t
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { lastVoteFlags } from '../../../engine/entity/votes.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';
-import type { DecisionsArray, OutboxArray } from './codec.ts';
+import type { DecisionsArray, OutboxArray, PartArray } from './codec.ts';
 import { packDecisions, packOutbox, packSlot, packVisitor, unpackDecisions } from './codec.ts';
 import {
   toBucket,
   toBucketKey,
   toDirtyKey,
+  toDuePartsKey,
   toOutboxKey,
   toProducerKey,
   toSlotKey,
   toVisitorsKey,
   toVoterKey,
 } from './keys.ts';
+import { dropListing, planPartsEffect, readPart, readTable } from './parts.ts';
 import type { ShardMirror, Tables, VotesArray } from './tables.ts';
 import { putMeta, readDecisions } from './tables.ts';
 import { type RecentValues, readStoredSlot } from './writer.ts';
@@ -35,6 +37,8 @@ interface OpenSlot {
   readonly shard: Shard;
   /** `since` as on disk; 0 when the slot is clean or missing. */
   readonly storedSince: number;
+  /** The due time of its parts as on disk. */
+  readonly storedDueMs: number | undefined;
   slot: Slot | null;
   since: number;
   changed: boolean;
@@ -56,6 +60,8 @@ export interface CommitPlan {
   /** Keys of the visitors of deleted listings. */
   readonly removedVisitors: Set<string>;
   readonly outbox: Map<string, OutboxArray>;
+  /** `null` removes a part. */
+  readonly parts: Map<string, PartArray | null>;
 }
 interface Overlay {
   readonly tables: Tables;
@@ -71,7 +77,9 @@ const openSlot = (overlay: Overlay, shard: Shard, address: EntityAddress): OpenS
   if (existing) return existing;
   const stored = readStoredSlot(overlay, shard, address);
   const since = stored?.since ?? 0;
-  const opened: OpenSlot = { shard, storedSince: since, slot: stored?.slot ?? null, since, changed: false };
+  const slot = stored?.slot ?? null;
+  const storedDueMs = slot?.state?.parts?.dueMs;
+  const opened: OpenSlot = { shard, storedSince: since, storedDueMs, slot, since, changed: false };
   plan.slots.set(address, opened);
   return opened;
 };
@@ -114,6 +122,8 @@ const createContext = (overlay: Overlay, target: EntityRef, batch: BatchContext)
     if (exists) recent.visitors.set(name, true);
     return exists;
   },
+  part: (shardCount, id) => readPart(overlay, target, { shardCount, id }),
+  parts: (shardCount) => readTable(overlay, target, shardCount),
 });
 
 const planVote = (overlay: Overlay, listing: string, vote: Effect & { readonly kind: 'mark' }): void => {
@@ -140,11 +150,14 @@ const planEffect = (overlay: Overlay, target: EntityRef, effect: Effect): void =
       const array = packOutbox({ ref: target, user, upvote, atMs, voteNumber });
       plan.outbox.set(toOutboxKey(target.shard, itag), array);
     }
+  } else if (effect.kind === 'part' || effect.kind === 'drop_parts') {
+    planPartsEffect(overlay, listing, effect);
   } else {
     // Its last votes stay until swept: keys of a later listing never equal theirs.
     const deleted = toVisitorsKey(target.shard, target.address, effect.incarnation);
     plan.visitors.delete(deleted);
     plan.removedVisitors.add(deleted);
+    dropListing(overlay, deleted);
   }
 };
 
@@ -236,16 +249,30 @@ export const decide = (batches: readonly Batch[], options: DecideOptions): Commi
     visitors: new Map(),
     removedVisitors: new Set(),
     outbox: new Map(),
+    parts: new Map(),
   };
   const overlay: Overlay = { ...options, plan };
   for (const batch of batches) plan.replies.push(decideBatch(overlay, batch));
   return plan;
 };
 
+/** Keeps the index of due parts equal to the states. */
+const putDueParts = (
+  { dueParts }: Tables,
+  address: EntityAddress,
+  { shard, storedDueMs, slot }: OpenSlot,
+): void => {
+  const dueMs = slot?.state?.parts?.dueMs;
+  if (dueMs === storedDueMs) return;
+  if (storedDueMs !== undefined) dueParts.remove(toDuePartsKey(shard, storedDueMs, address));
+  if (dueMs !== undefined) dueParts.put(toDuePartsKey(shard, dueMs, address), 0);
+};
+
 const putSlot = (tables: Tables, address: EntityAddress, openedSlot: OpenSlot): void => {
   if (!openedSlot.changed || openedSlot.slot === null) return;
   const key = toSlotKey(openedSlot.shard, address);
   tables.slots.put(key, packSlot({ slot: openedSlot.slot, since: openedSlot.since }));
+  putDueParts(tables, address, openedSlot);
   if (openedSlot.since === openedSlot.storedSince) return;
   if (openedSlot.storedSince > 0) tables.dirty.remove(toDirtyKey(key, openedSlot.storedSince));
   if (openedSlot.since > 0) tables.dirty.put(toDirtyKey(key, openedSlot.since), 0);
@@ -266,6 +293,10 @@ export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: Co
     for (const visitor of visitors) tables.visitors.put(key, packVisitor(visitor));
   }
   for (const [key, array] of plan.outbox) tables.outbox.put(key, array);
+  for (const [key, array] of plan.parts) {
+    if (array === null) tables.parts.remove(key);
+    else tables.parts.put(key, array);
+  }
 };
 
 /** Updates the mirror and the cache after the plan is on disk. */

@@ -60,6 +60,20 @@ export const toBucket = (atMs: number): number => Math.max(0, Math.floor(atMs / 
 /** The bucket comes first in the key, so that expired buckets form one range. */
 export const toBucketKey = (bucket: number): string => bucket.toString(36).padStart(8, '0');
 
+/** The key of a bot's part. All parts of a table, and all of a listing, form one range (`toPartsRange`). */
+export const toPartKey = (listing: string, shardCount: number, id: number): string =>
+  checkKey(`${listing} ${shardCount} ${id.toString(36).padStart(3, '0')}`);
+export const parsePartKey = (key: string): number => Number.parseInt(key.slice(key.lastIndexOf(' ') + 1), 36);
+/** The range of one table's keys, or of all tables of a listing. */
+export const toPartsRange = (listing: string, shardCount?: number): { start: string; end: string } => {
+  const table = shardCount === undefined ? listing : `${listing} ${shardCount}`;
+  return { start: `${table} `, end: `${table}!` };
+};
+
+/** The key of a bot in the index of due parts; the earliest time comes first. Without an address: a bound. */
+export const toDuePartsKey = (shard: Shard, dueMs: number, address: EntityAddress | ''): string =>
+  `s${shard} ${dueMs.toString(36).padStart(11, '0')} ${address}`;
+
 /** Voter and listing: the key of a last vote without its bucket. */
 export const toVoterKey = (visitors: string, user: string): string =>
   checkKey(`${visitors} ${encodePart(user)}`);

@@ -17,6 +17,7 @@ import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts
 import { unpackSlot } from './codec.ts';
 import { adoptPlan, decide, putPlan, readVotes } from './commit.ts';
 import { toSlotKey, toVisitorsKey, toVoterKey } from './keys.ts';
+import { listDueParts, readParts } from './parts.ts';
 import { openTables } from './tables.ts';
 import type { Writer } from './writer.ts';
 import { assertRoom, createWriter, runQueued, write } from './writer.ts';
@@ -194,6 +195,14 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
     mayLoseTail: false,
     toCommitQueue: () => 0,
     ...createReaders(store),
+    async readParts(request) {
+      assertOpen(store, 'parts');
+      return readParts(writer, request);
+    },
+    async listDueParts(shards, limit) {
+      assertOpen(store, 'due parts');
+      return listDueParts(writer, { shards, limit, nowMs: options.clock() });
+    },
     commit: (batches, rules) => commit(store, batches, rules),
     async publish(generations) {
       assertOpen(store, 'publish');

@@ -13,7 +13,7 @@ import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import type { Shard } from '../../../engine/ids.ts';
 import { shardCount, toShard } from '../../../engine/ids.ts';
-import type { DecisionsArray, OutboxArray, SlotArray } from './codec.ts';
+import type { DecisionsArray, OutboxArray, PartArray, SlotArray } from './codec.ts';
 import { parseProducerKey, toProducerKey, toShardKey } from './keys.ts';
 
 export const formatNumber = 1;
@@ -33,6 +33,9 @@ export interface Tables {
   readonly votes: Database<VotesArray, string>;
   readonly visitors: Database<Buffer, string>;
   readonly outbox: Database<OutboxArray, string>;
+  readonly parts: Database<PartArray, string>;
+  /** Bots by the time at which their parts must be judged. */
+  readonly dueParts: Database<number, string>;
 }
 
 export interface ShardMirror {
@@ -81,6 +84,8 @@ export const openTables = async (path: string, mapSizeBytes: number): Promise<Ta
     votes: root.openDB({ name: 'votes' }),
     visitors: root.openDB({ name: 'visitors', dupSort: true, encoding: 'ordered-binary' }),
     outbox: root.openDB({ name: 'outbox' }),
+    parts: root.openDB({ name: 'parts' }),
+    dueParts: root.openDB({ name: 'dueParts' }),
   };
   await checkFormat(tables, path);
   return tables;
@@ -117,10 +122,10 @@ const visitorBytes = 32;
 
 /** Measures the bytes in use, without free pages. */
 export const measureUsedBytes = (tables: Tables): number => {
-  const { meta, producers, slots, dirty, votes, visitors, outbox } = tables;
+  const { meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts } = tables;
   const visitorsCount = (visitors.getStats() as { entryCount: number }).entryCount;
   let bytes = visitorsCount * visitorBytes;
-  for (const table of [meta, producers, slots, dirty, votes, visitors, outbox]) {
+  for (const table of [meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts]) {
     const stats = table.getStats() as Record<string, number>;
     const { pageSize = 4_096, treeBranchPageCount = 0, treeLeafPageCount = 0, overflowPages = 0 } = stats;
     bytes += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);

@@ -16,12 +16,13 @@ import type {
   FactsItem,
   InitItem,
   Item,
+  PartsItem,
   StatsItem,
   VoteItem,
 } from '../../../engine/entity/items.ts';
 import type { LazyState } from '../../../engine/entity/lazy-state.ts';
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
-import type { HotState } from '../../../engine/entity/state.ts';
+import { type HotState, presenceStatuses } from '../../../engine/entity/state.ts';
 import type { EntityAddress, EntityRef, Incarnation } from '../../../engine/ids.ts';
 import { parseEntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
@@ -71,6 +72,24 @@ const packStats = (packer: Packer, item: StatsItem): void => {
   packPosted(packer, item.status);
 };
 
+/** Checks what Lua relies on: distinct ids in ascending order, below the shard count. */
+const packParts = (packer: Packer, { atMs, shardCount, parts, cluster }: PartsItem): void => {
+  packer.number(atMs);
+  packer.number(shardCount);
+  const opened = packer.open();
+  let below = -1;
+  for (const { id, servers, users, status } of parts) {
+    if (id <= below || id >= shardCount) assert.fail(`part ${id} of ${shardCount} follows part ${below}`);
+    below = id;
+    packer.number(id);
+    packer.value(servers ?? false);
+    packer.value(users ?? false);
+    packer.value(status === undefined ? false : presenceStatuses.indexOf(status));
+  }
+  packer.close(opened, parts.length * 4);
+  packPosted(packer, cluster);
+};
+
 const visitorPattern = /^(0|-?[1-9]\d{0,18})$/;
 
 const checkItags = ({ itags }: VoteItem): readonly string[] => {
@@ -86,7 +105,7 @@ const packVote = (packer: Packer, item: VoteItem): void => {
   packer.value(checkItags(item));
 };
 
-/** The number of each item kind in `3-items.lua`, and its number of arguments there. */
+/** The number of each item kind in `3-items.lua` and `3-parts.lua`, and its number of arguments there. */
 const kinds = {
   init: { number: 1, arguments: 5 },
   stats: { number: 2, arguments: 6 },
@@ -97,6 +116,8 @@ const kinds = {
   facts: { number: 7, arguments: 6 },
   forget: { number: 8, arguments: 0 },
   remember: { number: 10, arguments: 3 },
+  parts: { number: 11, arguments: 4 },
+  liveness: { number: 12, arguments: 0 },
 } as const;
 
 /** Precedes an item that the store lost; the position at which it was applied follows. */
@@ -118,6 +139,7 @@ const packArguments = (packer: Packer, item: Item): void => {
     packer.value(flattenCastVotes(item.release));
     packer.value(flattenCastVotes(item.hold));
   } else if (item.kind === 'init') packInit(packer, item);
+  else if (item.kind === 'parts') packParts(packer, item);
   else if (item.kind === 'facts') packFacts(packer, item);
   else if (item.kind === 'remember') {
     packer.number(item.readUnder);
@@ -236,7 +258,10 @@ export const packCall = (batches: readonly Batch[]): PackedCall => {
 };
 
 /** Packs the rules in the order of `unpackRules` of `2-rules.lua`. */
-export const packRules = ({ windows, uptime, visitorsMax }: CommitRules, voteWaitMaxMs: number): Buffer => {
+export const packRules = (
+  { windows, uptime, parts, visitorsMax }: CommitRules,
+  voteWaitMaxMs: number,
+): Buffer => {
   const { standard, premium, weekend } = windows;
   return packValue([
     uptime.checkMs,
@@ -245,6 +270,9 @@ export const packRules = ({ windows, uptime, visitorsMax }: CommitRules, voteWai
     ...[standard, premium, weekend].flatMap(({ waitMs, perUser }) => [waitMs, perUser]),
     voteWaitMaxMs,
     uptime.downtimes.flatMap(({ fromMs, toMs }) => [fromMs, toMs]),
+    parts.staleMs,
+    parts.goneMs,
+    parts.switchMs,
   ]);
 };
 

@@ -12,7 +12,19 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 
 const prefix = 'rollcall_';
-const verbs = ['commit', 'load', 'heads', 'changes', 'peek', 'settled', 'publish', 'clear', 'sweep'] as const;
+const verbs = [
+  'commit',
+  'load',
+  'heads',
+  'changes',
+  'peek',
+  'parts',
+  'due',
+  'settled',
+  'publish',
+  'clear',
+  'sweep',
+] as const;
 export type Verb = (typeof verbs)[number];
 
 export interface Library {

@@ -12,7 +12,17 @@ import { checkState } from '../../../engine/entity/snapshot.ts';
 import type { HotState, PresenceStatus } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
 import type { Value } from './pack.ts';
-import { type ByteCursor, createCursor, skip, takeArray, takeFlag, takeNumber, takeText } from './unpack.ts';
+import { readPartsState } from './parts-state.ts';
+import {
+  type ByteCursor,
+  createCursor,
+  skip,
+  takeArray,
+  takeBytes,
+  takeFlag,
+  takeNumber,
+  takeText,
+} from './unpack.ts';
 
 type FirstArray = readonly [
   incarnation: Incarnation,
@@ -44,8 +54,9 @@ type RestArray = readonly [
   adjustment: number,
 ];
 
-/** Values of the rest that this program reads; further ones belong to the Lua functions. */
+/** Values of the rest that this program reads always; further ones are the SQL row, then the parts if any. */
 const restLength = 11;
+const restLengthWithParts = 14;
 
 /** Packs a clean state into its two arrays. */
 export const packState = (incarnation: Incarnation, state: HotState): [first: Value[], rest: Value[]] => {
@@ -124,9 +135,20 @@ const takeState = (cursor: ByteCursor): HotState => {
     version,
   };
   // The SQL row it was initialised from follows; only the Lua functions use it.
+  if (length >= restLengthWithParts) return addParts(state, cursor);
   skip(cursor, length - restLength);
   checkState(state);
   return state;
+};
+
+/** The list of shards is padded while a bot has a current table (`functions/3-parts.lua`). */
+const addParts = (state: HotState, cursor: ByteCursor): HotState => {
+  skip(cursor, restLengthWithParts - restLength - 1);
+  const parts = readPartsState(takeBytes(cursor));
+  const shardList = parts.current === null ? state.shardList : state.shardList.replaceAll(' ', '');
+  const withParts = { ...state, shardList, parts };
+  checkState(withParts);
+  return withParts;
 };
 
 /** Reads the next slot of a reply; `null` for an empty one. Throws on an invalid state. */

@@ -28,6 +28,7 @@ import { type MemorySettings, readMemorySettings } from './eviction.ts';
 import { createHeadsReader, type HeadsReader, readChanges } from './heads.ts';
 import { dropLibraries, readLibrary } from './library.ts';
 import { type Link, openLink } from './link.ts';
+import { listDueParts, readParts } from './parts.ts';
 import { startPulse } from './pulse.ts';
 import { takeSlot } from './slots.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
@@ -311,6 +312,9 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     readClocks: () => runOperation(store, 'clocks', () => readClocks(link)),
     toCommitQueue: (shard) => link.toCommitQueue(shard),
     ...createReaders(store),
+    readParts: (request) => runOperation(store, 'parts', () => readParts(link, request)),
+    listDueParts: (shards, limit) =>
+      runOperation(store, 'due parts', () => listDueParts(link, { shards, limit, now: formatNow(store) })),
     commit: (batches, rules) => commitQueued(store, batches, rules),
     publish: (generations) =>
       runOperation(store, 'publish', async () => {

@@ -68,6 +68,14 @@ export const takeText = (cursor: ByteCursor): string => {
   return text;
 };
 
+/** Reads the next value, a text of any bytes. */
+export const takeBytes = (cursor: ByteCursor): Buffer => {
+  const end = findTextEnd(cursor);
+  const bytes = cursor.bytes.subarray(cursor.at, end);
+  cursor.at = end;
+  return bytes;
+};
+
 /** Moves to the first byte of a text; returns the offset of its end. */
 const findTextEnd = (cursor: ByteCursor): number => {
   const { bytes, at } = cursor;

@@ -22,6 +22,7 @@ const rules = {
     weekend: { waitMs: 6 * hourMs, perUser: 2 },
   },
   uptime: { checkMs: 300_000, freshMs: 900_000, downtimes: [] },
+  parts: { staleMs: 900_000, goneMs: 86_400_000, switchMs: 600_000 },
   visitorsMax: 3,
 };
 const context = { nowMs, generation: 2, shardVersion: 10, version: 11, rules };
@@ -36,6 +37,8 @@ const buried = (incarnation: number): Slot => ({ incarnation: toIncarnation(inca
 const known = (votes: readonly LastVote[] = [], visitors: readonly string[] = []): Lookups => ({
   votes: (_user, fromMs, toMs) => votes.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs),
   visited: (visitor) => visitors.includes(visitor),
+  part: () => null,
+  parts: () => new Map(),
 });
 const run = (item: Item, slot: Slot | null, lookups = known()) =>
   applyItem(item, slot, { ...context, ...lookups });

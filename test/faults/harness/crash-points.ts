@@ -28,6 +28,8 @@ export const hotVerbs: Readonly<Record<HotVerb, Situation>> = {
   countBacklog: 'working',
   sweep: 'working',
   readVersions: 'never',
+  readParts: 'never',
+  listDueParts: 'never',
   readChanges: 'never',
   close: 'never',
 };
@@ -55,6 +57,8 @@ export const itemKinds: Readonly<Record<Item['kind'], Situation>> = {
   adjust: 'working',
   forget: 'working',
   facts: 'working',
+  parts: 'never',
+  liveness: 'never',
 };
 
 export const sides = ['before', 'after'] as const;

@@ -38,6 +38,8 @@ export const expected: Readonly<Record<string, Expectation>> = {
   getBotSeo: open,
   getBotMeta: { kinds: ['user', 'team'], needs: 'add_bots', target: 'none' },
   postStats: { kinds: ['bot'], needs: 'nothing', target: 'none', banned: 'may' },
+  postShards: { kinds: ['bot'], needs: 'nothing', target: 'none', banned: 'may' },
+  getShards: open,
   createBot: { kinds: ['user', 'team'], needs: 'add_bots', target: 'none' },
   editBot: { kinds: ['user', 'bot', 'team'], needs: 'edit_bots' },
   deleteBot: onTeam('delete_bots'),

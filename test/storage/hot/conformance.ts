@@ -35,6 +35,7 @@ const requests: readonly LoadRequest[] = names.flatMap((name) => [
   name,
   ...voters.map((voter) => ({ ...name, voter })),
 ]);
+const bots = names.filter(({ kind }) => kind === 'bot');
 const everything = { entities: 1_000, votes: 1_000, shards: usedShards };
 
 /** Everything that the port shows of a store. */
@@ -44,6 +45,9 @@ const observe = async (store: HotStore) => ({
   peek: await store.peek(everything),
   versions: await store.readVersions(usedShards),
   generations: await store.readGenerations(),
+  parts: await Promise.all(bots.map(({ id }) => store.readParts({ id, fromId: 0, limit: 100 }))),
+  page: await store.readParts({ id: bots[0]?.id ?? '', fromId: 1, limit: 2 }),
+  due: (await store.listDueParts(usedShards, 100)).map(({ address }) => address).sort(),
 });
 
 const count = (run: Run, word: string): void => {
@@ -77,7 +81,11 @@ const countReplies = (run: Run, replies: unknown): void => {
     for (const decision of reply.decisions ?? []) {
       count(
         run,
-        decision.kind === 'refused' ? decision.reason : decision.kind === 'applied' ? 'done' : decision.kind,
+        decision.kind === 'refused'
+          ? decision.reason
+          : decision.kind === 'applied'
+            ? (decision.switched ?? 'done')
+            : decision.kind,
       );
     }
   }
@@ -169,6 +177,7 @@ const wanted = [
     'peek',
     'reopen',
   ],
+  ...['complete', 'time', 'idle', 'inconsistent'],
 ];
 
 const assertMix = (mix: ReadonlyMap<string, number>): void => {
@@ -185,6 +194,10 @@ const assertMix = (mix: ReadonlyMap<string, number>): void => {
     'forgotten',
     'behind',
     'overflow',
+    'complete',
+    'time',
+    'idle',
+    'inconsistent',
   ];
   const total = decisions.reduce((sum, word) => sum + (mix.get(word) ?? 0), 0);
   const plain = mix.get('done') ?? 0;

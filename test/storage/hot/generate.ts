@@ -6,7 +6,7 @@
  */
 
 import type { AdjustItem, Batch, CastVote, CommitRules, Item } from '../../../engine/entity/items.ts';
-import { emptyFacts, emptyTotals, type Facts } from '../../../engine/entity/state.ts';
+import { emptyFacts, emptyTotals, type Facts, presenceStatuses } from '../../../engine/entity/state.ts';
 import type { EntityKind, EntityRef, Shard } from '../../../engine/ids.ts';
 import { computeShard, createEntityRef, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
@@ -27,6 +27,7 @@ export const rules: CommitRules = {
     freshMs: 900_000,
     downtimes: [{ fromMs: startMs + 40 * hourMs, toMs: startMs + 41 * hourMs }],
   },
+  parts: { staleMs: 900_000, goneMs: 86_400_000, switchMs: 600_000 },
   visitorsMax: 5,
 };
 export const voters = ['111', '222', 'o dd/ü{s1} ', '333'];
@@ -173,7 +174,9 @@ const anyItem = (world: World, shard: Shard, nowMs: number): Item => {
   if (dice < 0.35) return anyVote(world, target, nowMs);
   if (dice < 0.5) return { kind: 'click', target, visitor: pick(world, visitors) };
   if (dice < 0.55) return { kind: 'invite', target };
-  if (dice < 0.75) return anyStats(world, target, nowMs);
+  if (dice < 0.62) return anyStats(world, target, nowMs);
+  if (dice < 0.75 && target.kind === 'bot')
+    return chance(world, 0.2) ? { kind: 'liveness', target } : anyParts(world, target, nowMs);
   if (dice < 0.85) return anyAdjust(world, target, nowMs);
   if (dice < 0.93) {
     const revision = Math.max(0, (known?.state?.facts.revision ?? 0) + pick(world, [1, 1, 0, -1]));
@@ -192,6 +195,28 @@ const anyStats = (world: World, target: EntityRef, nowMs: number): Item => ({
   ...(chance(world, 0.3) && { shardList: pick(world, ['', '1,2', '9007199254740993']) }),
   ...(chance(world, 0.4) && { status: pick(world, ['online', 'offline', 'dnd'] as const) }),
 });
+
+/** Few shard counts and ids, so that tables fill, switch and are replaced. */
+const anyParts = (world: World, target: EntityRef, nowMs: number): Item => {
+  const shardCount = pick(world, [1, 2, 3, 3, 5]);
+  const maybe = <Value>(value: Value): Value | undefined => (chance(world, 0.7) ? value : undefined);
+  const ids = Array.from({ length: shardCount }, (_, id) => id).filter(() => chance(world, 0.6));
+  const generation = world.model.shards[target.shard]?.generation ?? 0;
+  return {
+    kind: 'parts',
+    target,
+    atMs: aroundNow(world, nowMs),
+    shardCount,
+    parts: (ids.length === 0 ? [0] : ids).map((id) => ({
+      id,
+      servers: maybe(pick(world, [0, 7, 2 ** 39 - 1])),
+      users: maybe(upTo(world, 1_000)),
+      status: maybe(pick(world, presenceStatuses)),
+    })),
+    cluster: maybe(pick(world, ['', 'eu-1'])),
+    ...(chance(world, 0.1) && { lostAt: { generation, version: 1 } }),
+  };
+};
 
 const anyBatch = (world: World, shard: Shard, nowMs: number): Batch => {
   const producer = pick(world, producers);
@@ -229,6 +254,13 @@ const anySettlement = (world: World): FlushReceipt => {
   return { entities, votes: tagged.map(({ itag, ref }) => ({ itag, shard: ref.shard })) };
 };
 
+/** When the parts of some bot are due to be judged, 0 for never. */
+const findDueMs = ({ model }: World): number => {
+  const states = usedShards.flatMap((shard) => [...(model.shards[shard]?.slots.values() ?? [])]);
+  const dueMs = states.find(({ state }) => state?.parts !== undefined)?.state?.parts?.dueMs ?? 0;
+  return dueMs < limits.counterMax ? dueMs : 0;
+};
+
 /** To 1 ms before, at or after the end of a recent vote's wait; else some minutes or hours. */
 const anyWait = (world: World, nowMs: number): number => {
   const vote = world.cast.at(-1 - upTo(world, 4));
@@ -237,6 +269,8 @@ const anyWait = (world: World, nowMs: number): number => {
     const edgeMs = vote.atMs + pick(world, [standard, premium, weekend]).waitMs + pick(world, [-1, 0, 1]);
     if (edgeMs > nowMs) return edgeMs - nowMs;
   }
+  const dueMs = findDueMs(world);
+  if (dueMs > nowMs && chance(world, 0.4)) return dueMs - nowMs + pick(world, [-1, 0, 1]);
   return pick(world, [1, 1_000, 299_999, 300_001, hourMs, 5 * hourMs, 13 * hourMs]);
 };
 

@@ -52,6 +52,8 @@ const metersInto = (told: Map<string, number>): EngineMeters => {
     recordBacklog: silent,
     recordDeadLetters: silent,
     recordLoads: () => {},
+    recordPartsSwitch: () => {},
+    recordStaleParts: () => {},
     recordVersionPoll: silent,
     recordRetransmitBytes: silent,
     recordContinuityLoss: (reason) => count(reason),

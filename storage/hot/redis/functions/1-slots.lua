@@ -1,8 +1,8 @@
 -- What every function of the library shares: the store's clock, key names, and the packed form of a slot.
 --
 -- All keys of a shard are its key stem, `<prefix>{s<N>}:`, and a letter: `e` entities, `d` dirty, `o` outbox,
--- `p` producers, `c` changes, `u:<listing>` visitors, `v:<listing>:<bucket>` last votes. A listing is
--- `<address>:<incarnation>`. `e` also holds the shard's generation, version and producers, in fields that
+-- `p` producers, `c` changes, `t` due parts, `u:<listing>` visitors, `v:<listing>:<bucket>` last votes,
+-- `b:<listing>:<shard count>` parts. A listing is `<address>:<incarnation>`. `e` also holds the shard's generation, version and producers, in fields that
 -- begin with `!` as no address does: a batch then costs one read and one write. On one server the key
 -- `<prefix>moved` changes with every call that changes a shard's head (see `heads`). Numbers are doubles, exact up
 -- to 2^53, which is the counters' maximum; posted values may be larger, so they stay text. `tostring` of a
@@ -28,7 +28,7 @@ local firstLength = 14
 local FLUSHED, REVISION, BANNED, PREMIUM_UNTIL, CLICKS, UNIQUE = 1, 2, 3, 4, 5, 6
 local INVITES, UPVOTES, DOWNVOTES, RELEASED, ADJUSTMENT = 7, 8, 9, 10, 11
 -- The generation and version of the SQL row that the listing was initialised from; earlier libraries did not
--- store them.
+-- store them. A head of parts may follow (3-parts.lua).
 local BASE_GENERATION, BASE_VERSION = 12, 13
 
 -- The first array in the form that `struct` reads and writes: valid MessagePack in which every number is a

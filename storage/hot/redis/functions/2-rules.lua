@@ -10,7 +10,8 @@ local dayMs = 86400000
 local rulesText, cachedRules
 
 -- Positions: 1 check interval, 2 freshness of a post, 3 visitors' maximum, 4–5 standard, 6–7 premium and 8–9
--- weekend window (wait, votes per user), 10 how long votes are stored, 11 downtimes.
+-- weekend window (wait, votes per user), 10 how long votes are stored, 11 downtimes, 12 when parts are stale
+-- and 13 gone, 14 how long a table of parts waits.
 local function unpackRules(text)
   if text ~= rulesText then
     local values = unpackValue(text)
@@ -24,6 +25,9 @@ local function unpackRules(text)
       longestWaitMs = max(values[4], values[6], values[8]),
       storedMs = values[10],
       downtimes = values[11],
+      staleMs = values[12],
+      goneMs = values[13],
+      switchMs = values[14],
     }
     rulesText = text
   end

@@ -219,6 +219,19 @@ local function foldIfBot(slot, atMs)
   end
 end
 
+-- What 3-parts.lua fills. `position`: of the parts in the rest. (One table, because a library may have 200
+-- local names.)
+local parts = { position = 14 }
+
+-- Whether a bot has parts, read from one byte of its slot where the rest is not unpacked.
+function parts.has(slot)
+  local rest = slot[REST]
+  if rest then
+    return rest[parts.position]
+  end
+  return byte(slot[PACKED], slot[REST_AT]) >= 0x90 + parts.position
+end
+
 -- atMs, servers, shards, users, shardList, status; false where not posted
 local function applyStats(work, slot, at)
   local items = work.items
@@ -229,6 +242,9 @@ local function applyStats(work, slot, at)
   slot[USERS] = items[at + 3] or slot[USERS]
   slot[SHARD_LIST] = items[at + 4] or slot[SHARD_LIST]
   slot[STATUS] = items[at + 5] or slot[STATUS]
+  if parts.has(slot) and (items[at + 1] or items[at + 2] or items[at + 3] or items[at + 4]) then
+    parts.drop(work, slot)
+  end
   local postedMs = atMs < nowMs and atMs or nowMs
   if postedMs > slot[LAST_POST] then
     slot[LAST_POST] = postedMs
@@ -278,11 +294,14 @@ local function applyAdjust(work, slot, at)
   return APPLIED
 end
 
--- Marks the visitors of a deleted listing for removal. Its last votes expire: keys of a later listing never
+-- Marks the visitors and parts of a deleted listing for removal. Its last votes expire: keys of a later listing never
 -- equal theirs.
 local function removeVisitors(work, slot)
   if not slot[EXISTS] then
     return
+  end
+  if parts.has(slot) then
+    parts.drop(work, slot)
   end
   local key = work.stem .. 'u:' .. getListing(slot)
   if work.visitors then

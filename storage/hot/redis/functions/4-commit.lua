@@ -63,6 +63,7 @@ local function openWork(work, prefix, items)
   work.generation, work.before, work.version, work.chainHash = parseGeneration(values[1]), before, before + 1, chainHash
   work.last, work.outcome, work.decisions, work.changed = values[3] and unpackLastSequence(values[3]) or 0, DONE, false, false
   work.votes, work.visitors, work.removedVisitors, work.outbox = nil, nil, nil, nil
+  work.parts, work.due = nil, nil
 end
 
 local function openSlots(work)
@@ -205,6 +206,9 @@ local function writeBatch(work)
   if work.outbox then
     callChunked('ZADD', work.stem .. 'o', work.outbox)
   end
+  if work.parts or work.due then
+    parts.write(work)
+  end
 end
 
 -- An array of six values, as `pack` writes it. With a count of decisions its bytes are written directly,
@@ -255,6 +259,7 @@ end
 local function dropReferences(works)
   for _, work in ipairs(works) do
     work.items, work.values, work.votes, work.visitors, work.outbox = nil, nil, nil, nil, nil
+    work.parts, work.due = nil, nil
   end
 end
 

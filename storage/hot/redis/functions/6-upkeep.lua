@@ -1,8 +1,6 @@
 -- `settled` (mark flushed), `publish`, `clear` and `sweep`: changes other than commits. Each is safe to
 -- repeat.
 
-local producerIdleMs = 7 * 86400000
-
 -- Marks a slot as flushed. A slot that changed since the flush moves to the end of the dirty index, so that
 -- others get their turn. `flushed`: incarnation, version, flushed votes and generation of the flush, then the
 -- shard's current generation.
@@ -108,7 +106,7 @@ local function clear(keys, arguments)
   if tonumber(meta[1] or 0) ~= tonumber(arguments[3]) or unpackVersion(meta[2]) ~= tonumber(arguments[4]) then
     return 0
   end
-  for _, letter in ipairs({ 'e', 'd', 'o', 'p', 'c' }) do
+  for _, letter in ipairs({ 'e', 'd', 'o', 'p', 'c', 't' }) do
     call('UNLINK', stem .. letter)
   end
   moves.record(keys, arguments[1])
@@ -118,6 +116,7 @@ end
 -- Removes producers that have been idle for long; last votes expire by themselves. Arguments: prefix, now,
 -- shards.
 local function sweep(keys, arguments)
+  local producerIdleMs = 7 * 86400000
   local nowMs = tonumber(arguments[2])
   for index = 3, #arguments do
     local stem = getStem(arguments[1], tonumber(arguments[index]))

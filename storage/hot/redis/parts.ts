@@ -1,0 +1,69 @@
+/**
+ * Reads the parts of bots in Redis: one bot's parts, and the bots whose parts are due.
+ *
+ * Owns the order of the fields, which must match `functions/3-parts.lua`. Called by store.ts.
+ */
+import { type Part, type PresenceStatus, presenceStatuses } from '../../../engine/entity/state.ts';
+import {
+  computeShard,
+  type EntityAddress,
+  type EntityRef,
+  type Incarnation,
+  parseEntityRef,
+  type Shard,
+  toAddress,
+} from '../../../engine/ids.ts';
+import type { PartsReply, PartsRequest } from '../../../engine/ports.ts';
+import type { Link } from './link.ts';
+import { takeSlot } from './slots.ts';
+import { type ByteCursor, createCursor, skip, takeArray, takeBytes, takeNumber, takeText } from './unpack.ts';
+
+const doubleBytes = 8;
+const readPart = (bytes: Buffer): Part => ({
+  atMs: bytes.readDoubleLE(0),
+  servers: bytes.readDoubleLE(doubleBytes),
+  users: bytes.readDoubleLE(2 * doubleBytes),
+  status: presenceStatuses[bytes[3 * doubleBytes] as number] as PresenceStatus,
+  live: bytes[3 * doubleBytes + 1] === 1,
+  cluster: bytes.toString('latin1', 3 * doubleBytes + 2),
+});
+
+const nil = 0xc0;
+const takeNil = (cursor: ByteCursor): boolean => {
+  if (cursor.bytes[cursor.at] !== nil) return false;
+  skip(cursor, 1);
+  return true;
+};
+
+/** Reads a bot's state and a page of its current table. */
+export const readParts = async (
+  link: Link,
+  { id, fromId, limit }: PartsRequest,
+): Promise<PartsReply | null> => {
+  const address = toAddress('bot', id);
+  const shard = computeShard(address);
+  const cursor = createCursor(await link.call('parts', [shard], [shard, address, fromId, limit]));
+  const slot = takeSlot(cursor);
+  if (!slot?.state) return null;
+  const parts = new Map<number, Part>();
+  for (let partId = fromId; cursor.at < cursor.bytes.length; partId++)
+    if (!takeNil(cursor)) parts.set(partId, readPart(takeBytes(cursor)));
+  return { state: slot.state, parts };
+};
+
+/** Lists bots whose parts are due; on a Cluster up to `limit` of each shard. */
+export const listDueParts = async (
+  link: Link,
+  { shards, limit, now }: { readonly shards: readonly Shard[]; readonly limit: number; readonly now: string },
+): Promise<readonly EntityRef[]> => {
+  const groups = await Promise.all(
+    link.groupShards(shards).map(async (group) => {
+      const cursor = createCursor(await link.call('due', group, [now, limit, ...group]));
+      const due: EntityRef[] = [];
+      for (let left = takeArray(cursor); left > 0; left -= 2)
+        due.push(parseEntityRef(takeText(cursor) as EntityAddress, takeNumber(cursor) as Incarnation));
+      return due;
+    }),
+  );
+  return groups.flat().slice(0, limit);
+};

@@ -1,0 +1,133 @@
+/**
+ * Guards of the parts of bots, each with its patch: the rules in TypeScript, and the same ones in Lua.
+ *
+ * What a mutant is: mutant.ts. Called by patches.ts.
+ */
+import type { Mutant } from './mutant.ts';
+
+const rules = 'engine/entity/parts.ts';
+const lua = 'storage/hot/redis/functions/3-parts.lua';
+const rulesTest = 'test/engine/entity/parts.test.ts';
+const sumsTest = 'test/engine/entity/parts-sums.test.ts';
+const redisTest = 'test/storage/hot/redis.sized.test.ts';
+const lmdbTest = 'test/storage/hot/lmdb.sized.test.ts';
+
+const ruleMutants: readonly Mutant[] = [
+  {
+    name: 'a part counts beside its former value',
+    file: rules,
+    find: `  if (before !== null) addToSums(table, before, -1);\n`,
+    replace: '',
+    killers: [rulesTest],
+    why: 'every post would add to the totals (S1)',
+  },
+  {
+    name: 'a building table counts',
+    file: rules,
+    find: `  if (building.seen === building.shardCount) return 'complete';\n`,
+    replace: `  if (building.seen > 0) return 'complete';\n`,
+    killers: [rulesTest],
+    why: 'the totals would fall to those of the first part (S3)',
+  },
+  {
+    name: 'an older part is accepted',
+    file: rules,
+    find: `  if (before !== null && atMs < before.atMs) return false;\n`,
+    replace: '',
+    killers: [rulesTest],
+    why: 'a post that was late would replace a newer one (S2)',
+  },
+  {
+    name: 'a stale part is gone at once',
+    file: rules,
+    find: `    const part = ageMs > rules.goneMs ? null`,
+    replace: `    const part = ageMs > rules.staleMs ? null`,
+    killers: [rulesTest],
+    why: 'the totals would fall with every restart',
+  },
+  {
+    name: 'a part that came back is never stale again',
+    file: rules,
+    find: `  work.dueMs = Math.min(work.dueMs, atMs + context.rules.staleMs + 1);\n`,
+    replace: '',
+    killers: [rulesTest],
+    why: 'a dead shard would look alive for a day (S5)',
+  },
+  {
+    name: 'a replaced table begins again',
+    file: rules,
+    find: `shardCount === work.replaced && work.current`,
+    replace: `shardCount < 0 && work.current`,
+    killers: [rulesTest],
+    why: 'forgotten processes would take the totals back every few minutes',
+  },
+  {
+    name: 'a wrong clock makes a post old',
+    file: rules,
+    find: `lost ? atMs : Math.max(atMs, nowMs - limits.clockBehindMaxMs)`,
+    replace: `lost ? atMs : atMs`,
+    killers: [rulesTest],
+    why: 'posts through a node whose clock is behind would not count',
+  },
+  {
+    name: 'parts stay when totals are posted',
+    file: 'engine/entity/apply.ts',
+    find: `  if (merged.parts === undefined || !hasTotals(item))\n`,
+    replace: `  if (merged.parts === undefined || item.atMs > 0)\n`,
+    killers: [rulesTest],
+    why: 'the next part would replace totals that were posted last',
+  },
+  {
+    name: 'a stale part does not show in the status',
+    file: rules,
+    find: `const live = stored.live && ageMs <= rules.staleMs;`,
+    replace: `const live = stored.live;`,
+    killers: [rulesTest, sumsTest],
+    why: 'a bot that is down would stay online (S5)',
+  },
+  {
+    name: 'deleted bots leave their parts behind',
+    file: 'storage/hot/lmdb/commit.ts',
+    find: `    dropListing(overlay, deleted);\n`,
+    replace: '',
+    killers: [lmdbTest],
+    why: 'the store would grow with every bot that is deleted (I15)',
+  },
+];
+
+const luaMutants: readonly Mutant[] = [
+  {
+    name: 'in Redis a part counts beside its former value',
+    file: lua,
+    find: `head[base + parts.SERVERS] + servers - oldServers`,
+    replace: `head[base + parts.SERVERS] + servers`,
+    killers: [redisTest],
+    why: 'every post would add to the totals (S1)',
+  },
+  {
+    name: 'in Redis an older part is accepted',
+    file: lua,
+    find: `    if atMs < oldMs then\n      return nil\n    end\n`,
+    replace: '',
+    killers: [redisTest],
+    why: 'a post that was late would replace a newer one (S2)',
+  },
+  {
+    name: 'in Redis a table begins with parts of an earlier one',
+    file: lua,
+    find: `  parts.dropTable(work, slot, count)\n  for index`,
+    replace: `  for index`,
+    killers: [redisTest],
+    why: 'a store that lost its sums would count old parts (S1)',
+  },
+  {
+    name: 'in Redis a bot with parts keeps a padded list',
+    file: lua,
+    find: `  slot[SHARD_LIST] = string.gsub(slot[SHARD_LIST], ' ', '')\n`,
+    replace: '',
+    killers: [redisTest],
+    why: 'two nodes would show two texts of one list (I13)',
+  },
+];
+
+export const partsMutants: readonly Mutant[] = [...ruleMutants, ...luaMutants];
