@@ -8,6 +8,7 @@ import type { Mutant } from './mutant.ts';
 const authorise = 'http/auth/authorise.ts';
 const dispatchTest = 'test/http/request/dispatch.test.ts';
 const serverTest = 'test/http/server/uws-server.test.ts';
+const badgesTest = 'test/http/routes/badges.test.ts';
 
 export const httpMutants: readonly Mutant[] = [
   {
@@ -137,5 +138,53 @@ export const httpMutants: readonly Mutant[] = [
     replace: '{sentAtSeconds}.$',
     killers: ['test/http/outbound/webhooks/signature.test.ts'],
     why: 'a captured request could be repeated under another id',
+  },
+  {
+    name: 'a badge of what is not listed',
+    file: 'http/handlers/badges.ts',
+    find: `    if (!view.state.facts.listed) throw createNotFoundError(target.kind);\n`,
+    replace: '',
+    killers: [badgesTest],
+    why: 'a badge would tell that an unlisted entity exists',
+  },
+  {
+    name: 'characters that XML does not allow in a badge',
+    file: 'http/handlers/badge-pictures.ts',
+    find: `text.toWellFormed().replace(notInXml, ' ')`,
+    replace: 'text',
+    killers: [badgesTest],
+    why: 'a label could break the picture',
+  },
+  {
+    name: 'an error of a store becomes a badge',
+    file: 'http/routes/badges.ts',
+    find: `    replaceError: showBadgeError,\n`,
+    replace: '',
+    killers: [badgesTest],
+    why: 'image proxies would keep the error',
+  },
+  {
+    name: 'a cursor of another epoch of the vote log',
+    file: 'http/handlers/vote-log.ts',
+    find: `epoch === head.epoch && number`,
+    replace: `number`,
+    killers: ['test/http/routes/vote-log.test.ts'],
+    why: 'a client would miss votes without a notice',
+  },
+  {
+    name: 'a cursor beyond the head of the vote log',
+    file: 'http/handlers/vote-log.ts',
+    find: ` && number <= head.number`,
+    replace: '',
+    killers: ['test/http/routes/vote-log.test.ts'],
+    why: 'a client would wait for numbers that other votes get',
+  },
+  {
+    name: 'the vote log of owners',
+    file: 'http/routes/vote-log.ts',
+    find: `  setting === 'public'\n`,
+    replace: `  setting !== undefined\n`,
+    killers: ['test/http/authorisation.test.ts'],
+    why: 'VOTE_LOG=owner would close nothing',
   },
 ];
