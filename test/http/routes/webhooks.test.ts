@@ -280,7 +280,7 @@ test('410 disables at once: nothing more is written; enabling again sends what w
   await waitForStates(bot, id, ['delivered', 'delivered']);
 });
 
-test('a replay sends the original id, to a disabled endpoint too, and says nothing about its health', async () => {
+test('a replay sends the original id, to a disabled endpoint too, and leaves its health alone', async () => {
   const bot = await createBot();
   const { id } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
   const replay = (body: object) => call('POST', `/bots/${bot}/webhooks/${id}/replay`, { body });
