@@ -61,7 +61,7 @@ const good: Partial<AttemptOutcome> = { status: 204 };
 const judge = (endpoint: Partial<LeasedEndpoint>, attempts: readonly Attempted[]) =>
   decideVerdict(endpointWith(endpoint), attempts, { nowMs, chance: () => 0.5, disableDays: 5 });
 
-test('a delivery is tried by the schedule and expires after the last attempt; its body is kept until then', () => {
+test('a delivery is tried by the schedule, with its body, and expires after the last attempt', () => {
   const pausesMs = Array.from({ length: triesMax }, (_, tries) => {
     const [result] = judge({}, [attempted(failed, { tries })]).results;
     return [result?.state, (result?.nextAtMs ?? 0) - nowMs, result?.body];
@@ -104,7 +104,7 @@ test('`Retry-After` is respected up to a day, by the delivery and by the endpoin
   }
 });
 
-test('410 disables; 404 only a channel webhook; a refused address the second time; failures after days', () => {
+test('410 disables; 404 only a channel webhook; a refused address twice; failures after days', () => {
   const reasonOf = (endpoint: Partial<LeasedEndpoint>, outcome: Partial<AttemptOutcome>) =>
     judge(endpoint, [attempted(outcome)]).disabledReason;
   assert.is(reasonOf({}, { status: 410, error: 'status' }), 'gone');

@@ -1,7 +1,7 @@
 /**
- * The contract of webhook deliveries in SQL: a vote has one delivery per enabled endpoint, whatever flushes are
- * repeated or race; one sender has an endpoint at a time; and no new work is overlooked. Run on both kinds of
- * SQL.
+ * The contract of webhook deliveries in SQL: a vote has one delivery per enabled endpoint, whatever flushes
+ * are repeated or race; one sender has an endpoint at a time; no new work is overlooked. Run on both kinds
+ * of SQL.
  */
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
@@ -54,7 +54,7 @@ const takeOne = async (sql: Sql, id: string, timeMs = nowMs): Promise<Lease> => 
 const attempt = { at: '', status: 200, milliseconds: 1, error: '', detail: '', response: '' };
 const healthy = { failures: 0, failingSinceMs: 0, waitUntilMs: 0, slowUntilMs: 0 };
 
-export const registerWebhookTests = (test: Claims, open: () => RealWorld): void => {
+const registerFlushTests = (test: Claims, open: () => RealWorld): void => {
   test('webhooks: one delivery per vote and enabled endpoint, however often it is flushed', async () => {
     const { ledger, list, sql } = open();
     const [ref, other] = [await list('hook-one'), await list('hook-none')];
@@ -90,8 +90,10 @@ export const registerWebhookTests = (test: Claims, open: () => RealWorld): void 
       [[itagOf(62_020), itagOf(62_021)], [itagOf(62_030)]],
     );
   });
+};
 
-  test('webhooks: flushes that race, while endpoints come and go, leave counters and rows equal', async () => {
+const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
+  test('webhooks: flushes that race while endpoints come leave counters and rows equal', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-race');
     const id = await addEndpoint(sql, ref);
@@ -109,7 +111,7 @@ export const registerWebhookTests = (test: Claims, open: () => RealWorld): void 
     assert.is(pending, rows);
   });
 
-  test('webhooks: rows that get their number late get deliveries, but none from before the endpoint', async () => {
+  test('webhooks: rows numbered late get deliveries, but none from before the endpoint', async () => {
     const { list, sql } = open();
     const ref = await list('hook-late');
     const id = await addEndpoint(sql, ref);
@@ -125,11 +127,10 @@ export const registerWebhookTests = (test: Claims, open: () => RealWorld): void 
 
     assert.equal(await readNumbers(sql, id), [2]);
   });
-  registerQueueTests(test, open);
 };
 
 const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: one of many senders gets an endpoint; when its lease has ended, another one does', async () => {
+  test('webhooks: one of many senders gets an endpoint; after its lease another one does', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-lease');
     const id = await addEndpoint(sql, ref);
@@ -168,8 +169,10 @@ const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
     );
     assert.equal(await readPending(sql, id), [1, 1]);
   });
+};
 
-  test('webhooks: too long a backlog expires from the oldest on; a replay sends an expired one again', async () => {
+const registerUpkeepTests = (test: Claims, open: () => RealWorld): void => {
+  test('webhooks: too long a backlog expires, oldest first; a replay sends it again', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-backlog');
     const id = await addEndpoint(sql, ref);
@@ -212,4 +215,11 @@ const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
     assert.equal(left, [[2], [], []]);
     assert.equal(await readPending(sql, ids[0] as string), [1, 1]);
   });
+};
+
+export const registerWebhookTests = (test: Claims, open: () => RealWorld): void => {
+  registerFlushTests(test, open);
+  registerRaceTests(test, open);
+  registerQueueTests(test, open);
+  registerUpkeepTests(test, open);
 };
