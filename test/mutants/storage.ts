@@ -249,6 +249,14 @@ const otherMutants: readonly Mutant[] = [
     why: 'an import of old votes would flood receivers',
   },
   {
+    name: 'a delivery that is there already stops the round',
+    file: 'storage/ledger/webhook-deliveries.ts',
+    find: `      on conflict do nothing\n`,
+    replace: '',
+    killers: ['test/storage/ledger/ledger.test.ts'],
+    why: 'votes would stay out of SQL because of a row that only a webhook needs (I11)',
+  },
+  {
     name: 'the votes of one request are one delivery',
     file: 'storage/ledger/webhook-deliveries.ts',
     find: `group by incarnation, author, created_at`,

@@ -72,6 +72,10 @@ export interface WebhookReceivers {
   url(name: Behaviour | Place, rest?: string): string;
   /** Requests to the server of all behaviours, in order of their arrival. */
   readonly received: readonly ReceivedWebhook[];
+  /** Each answer waits for this task from now on. */
+  beforeAnswer(task: () => void | Promise<void>): void;
+  /** How many answers are with the system, on their way. */
+  answered(): number;
   /** Connections to that server so far. */
   connections(): number;
   /** Receivers of one behaviour have another one from now on; their own again with `change(name, name)`. */
@@ -125,10 +129,14 @@ export const startWebhookReceivers = async (address = '127.0.0.1', port = 0): Pr
   const { authority, localhost } = await issueCertificates();
   const received: ReceivedWebhook[] = [];
   const changes = new Map<string, Behaviour>();
+  let beforeAnswer: () => void | Promise<void> = ignore;
+  let answered = 0;
   const servers = await startServers({ authority, localhost }, (request, response) => {
     const [, name = ''] = request.url?.split(/[/?]/) ?? [];
     const behaviour = changes.get(name) ?? name;
-    collect(request, received).then(() => {
+    response.once('finish', () => answered++);
+    collect(request, received).then(async () => {
+      await beforeAnswer();
       const answer: Answer = behaviour in answers ? answers[behaviour as Behaviour] : answers.ok;
       return answer(response, request);
     });
@@ -150,6 +158,10 @@ export const startWebhookReceivers = async (address = '127.0.0.1', port = 0): Pr
     url: (name, rest = '') =>
       `https://localhost:${ports.get(name) ?? toPort(main)}/${name}${rest === '' ? '' : `/${rest}`}`,
     received,
+    beforeAnswer: (task) => {
+      beforeAnswer = task;
+    },
+    answered: () => answered,
     connections: () => connections,
     change: (name, next) => void changes.set(name, next),
     closeIdle: () => main.closeIdleConnections(),

@@ -3,6 +3,7 @@
  * and its record, at any instant. Each vote has one delivery per endpoint and reaches the receiver at least
  * once, always with the same id and the same body. Time limit: 1200 s.
  */
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { insertEndpoint } from '../../../storage/catalogue/webhooks/endpoints.ts';
@@ -11,10 +12,12 @@ import { until } from '../../support/until.ts';
 import { startWebhookReceivers, type WebhookReceivers } from '../../support/webhook-receivers.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { onServers } from '../harness/on-servers.ts';
-import type { Life, Stack } from '../harness/stack.ts';
-import { acknowledged, underLoad } from '../harness/waits.ts';
+import { type Life, outsider, type Stack } from '../harness/stack.ts';
+import { acknowledged, underLoad, voteForOutsider } from '../harness/waits.ts';
 
 const test = suite('kill -9 of nodes that send webhooks');
+/** The program with named points at which it dies. */
+const program = fileURLToPath(new URL('../harness/crash-main.ts', import.meta.url));
 const secretsKey = '5a'.repeat(32);
 const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 /** A killed node's lease, and then what it held. */
@@ -30,7 +33,7 @@ const addEndpoints = async ({ stores, directory }: Stack, receivers: WebhookRece
     const target = { kind: 'bot', id: botId } as const;
     assert.is(await insertEndpoint(stores.sql, target, { endpoint, max: 5 }), 'created');
   };
-  for (const [index, bot] of directory.bots.entries()) {
+  for (const [index, bot] of [...directory.bots, outsider].entries()) {
     await add(`00000000-0000-7000-8000-${String(index).padStart(12, '0')}`, bot, receivers.url('ok', bot));
   }
   const [first = ''] = directory.bots;
@@ -86,7 +89,11 @@ const judgeReceived = ({ received }: WebhookReceivers) => {
   return { events: bodies.size, repeats };
 };
 
-const run = async (seed: number, kills: number) => {
+/** Nodes that send to receivers of the test, and at the end the rows in SQL beside what has arrived. */
+const withReceivers = async (
+  { seed, nodes }: { readonly seed: number; readonly nodes: number },
+  task: (stack: Stack, receivers: WebhookReceivers) => Promise<void>,
+) => {
   const receivers = await startWebhookReceivers();
   const settings = {
     WEBHOOK_ADDRESSES: 'any',
@@ -95,9 +102,9 @@ const run = async (seed: number, kills: number) => {
     NODE_EXTRA_CA_CERTS: receivers.caFile,
   };
   try {
-    return await onServers({ seed, settings }, async ({ stack }) => {
+    return await onServers({ seed, nodes, settings }, async ({ stack }) => {
       await addEndpoints(stack, receivers);
-      await underLoad(stack, 8, () => killNodes(stack, kills));
+      await task(stack, receivers);
       await until('all votes are in SQL', async () => (await stack.stores.hot.countBacklog()).votes === 0);
       await until('all is delivered', async () => (await countPending(stack)) === 0, recoveryMsMax);
       const faults = await findFaults(stack);
@@ -110,7 +117,7 @@ const run = async (seed: number, kills: number) => {
         select count(*) as delivered from webhook_deliveries where state = 1`;
       assert.is(events, row?.delivered);
       assert.ok(events > 0);
-      return { ...(await stack.judge({ rounds: kills })), events, repeats };
+      return { ...(await stack.judge()), events, repeats };
     });
   } finally {
     await receivers.close();
@@ -121,7 +128,47 @@ faultCase(test, {
   title: 'every vote reaches every receiver at least once, with one id and one body; one is dead throughout',
   name: 'kill -9 of nodes that send webhooks',
   counts: { faults: 5 },
-  run: ({ seed, count }) => run(seed, count),
+  run: async ({ seed, count }) => ({
+    ...(await withReceivers({ seed, nodes: 2 }, (stack) =>
+      underLoad(stack, 8, () => killNodes(stack, count)),
+    )),
+    rounds: count,
+  }),
+});
+
+/** The node dies when the flush of its first vote is committed, before it sends anything. */
+const dieAfterFlush = async (stack: Stack, receivers: WebhookReceivers): Promise<void> => {
+  const victim = await stack.open({ program, settings: { CRASH_AT: 'after-ledger.flush:1' } });
+  assert.is((await voteForOutsider(stack, victim, { user: stack.directory.users[0] as string })).status, 204);
+  await victim.node.exited;
+  await stack.kill(victim);
+  assert.is(await countPending(stack), 1);
+  assert.is(receivers.received.length, 0);
+};
+
+/** The next node stops while its request is at the receiver, and dies when the answer is on its way. */
+const dieAfterAnswer = async (stack: Stack, receivers: WebhookReceivers): Promise<void> => {
+  const opening = stack.open();
+  receivers.beforeAnswer(async () => (await opening).node.signal('SIGSTOP'));
+  await until('a request is answered', () => receivers.answered() === 1, recoveryMsMax);
+  receivers.beforeAnswer(() => undefined);
+  await stack.kill(await opening);
+  assert.is(await countPending(stack), 1, 'the answer is not recorded');
+};
+
+faultCase(test, {
+  title: 'a vote whose node dies before its request, and again between answer and record, keeps its id',
+  name: 'kill -9 around the request of a webhook',
+  once: true,
+  run: async ({ seed }) => {
+    const figures = await withReceivers({ seed, nodes: 0 }, async (stack, receivers) => {
+      await dieAfterFlush(stack, receivers);
+      await dieAfterAnswer(stack, receivers);
+      await stack.open();
+    });
+    assert.equal([figures.events, figures.repeats], [1, 1]);
+    return { ...figures, rounds: 2 };
+  },
 });
 
 test.run();

@@ -96,12 +96,14 @@ test('a cursor of a listing that was deleted and listed again gets 409 with the 
   const token = await world.token('user', 'robin');
   assert.is((await world.ask('DELETE', '/bots/bot4', { token })).status, 204);
   await addBot(world.sql, 'bot4');
+  // As many votes as before: the number alone does not tell the logs apart.
+  await vote('ben', 'bots/bot4');
   const reply = await read('bots/bot4', `?after=${head}`);
   const { code, oldest } = reply.json.context;
   const again = await read('bots/bot4', `?after=${oldest}`);
 
   assert.equal([reply.status, code], [409, 'log_restarted']);
-  assert.equal([again.status, again.json.results], [200, []]);
+  assert.equal([again.status, authorsOf(again)], [200, ['ben']]);
 });
 
 test('a cursor beyond the head gets 409: SQL lost votes that the client has seen', async () => {

@@ -111,6 +111,17 @@ const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
     assert.is(pending, rows);
   });
 
+  test('webhooks: a delivery that is there already does not stop the flush', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('hook-there');
+    const id = await addEndpoint(sql, ref);
+    await sql`
+      insert into webhook_deliveries (endpoint_id, log_number, kind, weight, votes) values (${id}, 1, 1, 1, 1)`;
+    await ledger.flush({ entities: [], votes: makeVotes(ref, 62_701, 2) });
+
+    assert.equal(await readNumbers(sql, id), [1, 2]);
+  });
+
   test('webhooks: rows numbered late get deliveries, but none from before the endpoint', async () => {
     const { list, sql } = open();
     const ref = await list('hook-late');
