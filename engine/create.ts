@@ -162,9 +162,9 @@ const start = async (wired: WiredEngine): Promise<void> => {
 };
 
 /**
- * Reads where each shard stands. Otherwise a store that loses its newest writes now, before this node has sent
- * anything to a shard, would go unnoticed: the node would count on top of the older state, and the next start
- * would empty the shard, because SQL is ahead of it.
+ * Reads where each shard stands. Otherwise a store that loses its newest writes now, before this node has
+ * sent anything to a shard, would go unnoticed: the node would count on top of the older state, and the next
+ * start would empty the shard, because SQL is ahead of it.
  */
 const observeVersions = async ({ parts, outputGate }: WiredEngine): Promise<void> => {
   const versions = await parts.hot.readVersions(allShards);
