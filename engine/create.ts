@@ -12,7 +12,7 @@ import { createVisitorHasher } from './actors/visitors.ts';
 import { type CommandCore, createCommands } from './commands.ts';
 import { createOutputGate, type OutputGate } from './commit/output-gate.ts';
 import type { Engine, EngineHealth } from './engine.ts';
-import type { CommitRules, Item } from './entity/items.ts';
+import type { CommitRules, Item, ShardVersion } from './entity/items.ts';
 import { deliverAdjustments, deliverEdits } from './flush/delivery.ts';
 import { createFlusher, type Flusher } from './flush/flusher.ts';
 import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
@@ -155,9 +155,23 @@ const setPhase = (wired: WiredEngine, phase: Phase): void => {
 const start = async (wired: WiredEngine): Promise<void> => {
   const { parts, flusher, stalenessPoller } = wired;
   await reconcileGenerations(parts.hot, parts.ledger, parts.reflush);
+  await observeVersions(wired);
   setPhase(wired, 'started');
   flusher.start();
   if (parts.shared) stalenessPoller.start();
+};
+
+/**
+ * Reads where each shard stands. Otherwise a store that loses its newest writes now, before this node has
+ * sent anything to a shard, would go unnoticed: the node would count on top of the older state, and the next
+ * start would empty the shard, because SQL is ahead of it.
+ */
+const observeVersions = async ({ parts, outputGate }: WiredEngine): Promise<void> => {
+  const versions = await parts.hot.readVersions(allShards);
+  for (const [index, shard] of allShards.entries()) {
+    const known = outputGate.getVersion(shard);
+    outputGate.observeVersion(shard, { known, now: versions[index] as ShardVersion });
+  }
 };
 
 const drain = async (wired: WiredEngine, deadlineMs: number): Promise<void> => {

@@ -9,7 +9,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Batch, BatchReply, CommitRules, Item, ShardPosition } from '../entity/items.ts';
+import type { Batch, BatchNumber, BatchReply, CommitRules, Item, ShardPosition } from '../entity/items.ts';
 import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
@@ -29,9 +29,7 @@ export interface RetransmitBufferParts {
   readonly queryLastSequence: (shard: Shard, producer: string) => void;
 }
 
-interface BufferEntry {
-  readonly producer: string;
-  readonly sequence: number;
+interface BufferEntry extends BatchNumber {
   readonly position: ShardPosition;
   readonly items: readonly Item[];
   readonly keptMs: number;
@@ -150,7 +148,7 @@ const findLost = async (buffer: BufferState, shardQueues: readonly ShardQueue[])
   assert(new Set(shardQueues).size === shardQueues.length, 'one batch per shard in a call');
   const searches = shardQueues.map(({ shard }) => ({
     shard,
-    producers: [...new Set((buffer.entries.get(shard) ?? []).map(({ producer }) => producer))],
+    producers: listProducers(buffer.entries.get(shard) ?? []),
     lastSequences: new Map<string, number>(),
   }));
   for (let open = searches; ; ) {
@@ -166,20 +164,42 @@ const findLost = async (buffer: BufferState, shardQueues: readonly ShardQueue[])
   for (const { shard, lastSequences } of searches) takeLost(buffer, shard, lastSequences);
 };
 
-/** Takes lost entries out of the buffer and resends them; their new batch adds them again. */
+const listProducers = (entries: readonly BufferEntry[]): readonly string[] => {
+  const numbers = entries.flatMap((entry) => [entry, ...entry.items.flatMap(listCopies)]);
+  return [...new Set(numbers.map(({ producer }) => producer))];
+};
+
+const listCopies = ({ lostAt }: Item): readonly BatchNumber[] => lostAt?.copies ?? [];
+
+/**
+ * Takes lost items out of the buffer and resends them; their new batch adds them again. An item stays if the
+ * store lost its newest copy alone: it may fall back twice, to a time when an earlier copy was not lost yet.
+ */
 const takeLost = (buffer: BufferState, shard: Shard, lastSequences: ReadonlyMap<string, number>): void => {
-  const entries = buffer.entries.get(shard) ?? [];
-  const isLost = (entry: BufferEntry): boolean => entry.sequence > (lastSequences.get(entry.producer) ?? 0);
-  const lost = entries.filter(isLost);
-  const rest = entries.filter((entry) => !isLost(entry));
+  const has = ({ producer, sequence }: BatchNumber): boolean =>
+    sequence <= (lastSequences.get(producer) ?? 0);
+  const lost: Item[] = [];
+  const rest: BufferEntry[] = [];
+  for (const entry of buffer.entries.get(shard) ?? []) {
+    if (has(entry)) rest.push(entry);
+    else
+      for (const item of entry.items) {
+        const copy = listCopies(item).findLast(has);
+        if (copy === undefined) lost.push(markLost(item, entry));
+        else rest.push({ ...entry, ...copy, items: [item] });
+      }
+  }
   if (rest.length === 0) buffer.entries.delete(shard);
   else buffer.entries.set(shard, rest);
-  const turns = lost.flatMap(({ items, position }) =>
-    items.map((item) => toResendTurn(buffer, { ...item, lostAt: item.lostAt ?? position })),
-  );
+  const turns = lost.map((item) => toResendTurn(buffer, item));
   if (turns.length === 0) return;
   buffer.meters.recordResends(turns.length);
   buffer.resend(shard, turns);
+};
+
+const markLost = (item: Item, { producer, sequence, position }: BufferEntry): Item => {
+  const copies = [...listCopies(item), { producer, sequence }];
+  return { ...item, lostAt: { ...(item.lostAt ?? position), copies } };
 };
 
 const toResendTurn = (buffer: BufferState, item: Item): Turn =>

@@ -34,9 +34,9 @@ export interface ShardVersion {
 interface Repeatable {
   /**
    * Set on an item that the store confirmed at this position and then lost. It counts again, unless the row
-   * that the entity was initialised from since then includes it.
+   * that the entity was initialised from since then includes it. `copies`: the batches it was in until now.
    */
-  readonly lostAt?: ShardPosition;
+  readonly lostAt?: ShardPosition & { readonly copies?: readonly BatchNumber[] };
 }
 /** Initialises an entity from its SQL row if the store lacks it; `row` is the row's flushed position. */
 export interface InitItem {
@@ -189,11 +189,15 @@ export type Decision =
 export type PartsSwitch = 'complete' | 'time' | 'idle';
 export type VoteRefusal = 'wait' | 'not_listed' | 'vote_banned' | 'clock_ahead' | 'clock_behind';
 
-/** The items of one shard in one call. `sequence` is dense per (producer, shard), from 1; 0 is a query. */
-export interface Batch {
-  readonly shard: Shard;
+/** Identifies a batch of a shard. `sequence` is dense per (producer, shard), from 1; 0 is a query. */
+export interface BatchNumber {
   readonly producer: string;
   readonly sequence: number;
+}
+
+/** The items of one shard in one call. */
+export interface Batch extends BatchNumber {
+  readonly shard: Shard;
   readonly items: readonly Item[];
 }
 

@@ -51,9 +51,9 @@ const shorten = (digits: string): string => {
 
 /** Takes a decimal integer. Returns `1,234,567`, or `1.2M` when compact. */
 export const formatInteger = (decimal: string, compact: boolean): string => {
+  if (!compact) return BigInt(decimal).toLocaleString('en-US');
   const sign = decimal.startsWith('-') ? '-' : '';
-  const digits = decimal.slice(sign.length);
-  return sign + (compact ? shorten(digits) : digits.replace(/\B(?=(\d{3})+$)/g, ','));
+  return sign + shorten(decimal.slice(sign.length));
 };
 
 const uptimeColors: readonly (readonly [number, string])[] = [

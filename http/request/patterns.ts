@@ -25,6 +25,8 @@ export const pushPoint = '^[A-Za-z0-9_-]{87}=?$';
 export const badgeColor =
   '^([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}|brightgreen|green|yellow|yellowgreen|orange|red|blue|grey|gray|' +
   'lightgrey|lightgray|critical|important|success|informational|inactive)$';
+/** The name of a process that runs shards of a bot. */
+export const clusterName = '^[A-Za-z0-9_.-]*$';
 /** Printable ASCII without blanks. */
 export const addressText = '^[\\u0021-\\u007e]+$';
 
@@ -40,5 +42,6 @@ export const patternMessages: Readonly<Record<string, string>> = {
   [pushAuth]: 'must be 16 bytes in base64url',
   [pushPoint]: 'must be 65 bytes in base64url',
   [badgeColor]: 'must be 3 or 6 hexadecimal digits, or a name such as brightgreen, blue or lightgrey',
+  [clusterName]: 'must have only a-z, A-Z, 0-9, _, . and -',
   [addressText]: 'must be an https address',
 };

@@ -4,6 +4,7 @@
 import { type Static, Type } from 'typebox';
 import { presenceStatuses } from '../../engine/entity/state.ts';
 import { limits } from '../../engine/limits.ts';
+import { clusterName } from '../request/patterns.ts';
 import { Count, PageQuery, Text, Timestamp, toNullable } from './common.ts';
 
 const countMax = limits.shardListEntriesMax;
@@ -38,7 +39,7 @@ export const ShardsBody = Type.Object(
     cluster: Type.Optional(
       Type.String({
         maxLength: 64,
-        pattern: '^[A-Za-z0-9_.-]*$',
+        pattern: clusterName,
         description: 'Name of the process or machine that runs these shards.',
         examples: ['eu-1'],
       }),

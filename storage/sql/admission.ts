@@ -6,7 +6,9 @@
  * only while a connection is idle, and all connections together never have as many statements as one of them
  * accepts. Other work waits in one of two queues, clients' requests and the node's own work, which are served
  * alternately: a flood of requests delays each piece of own work by one piece. The queues are bounded; when
- * one is full, further work is refused (`full`, `not_applied`). Wired by client.ts and embedded/pglite.ts.
+ * one is full, further work is refused (`full`, `not_applied`). So is a request's work that has waited until
+ * the request was answered without it: else clients that try again would keep the queue full of work that no
+ * client waits for, and get no answer while the flood lasts. Wired by client.ts and embedded/pglite.ts.
  */
 import { StorageError } from '../../engine/errors.ts';
 import { toStorageError } from './errors.ts';
@@ -21,6 +23,8 @@ export interface AdmissionLimits {
   readonly pipelineMax: number;
   /** Pieces of work that may wait in one queue. */
   readonly waitingMax: number;
+  /** How long a request's work may wait. */
+  readonly requestWaitMsMax: number;
 }
 
 export type Kind = 'statement' | 'transaction';
@@ -32,7 +36,9 @@ export interface Admission {
 
 interface QueuedWork {
   readonly kind: Kind;
+  readonly queuedMs: number;
   readonly start: () => void;
+  readonly refuse: (error: StorageError) => void;
 }
 
 interface State extends AdmissionLimits {
@@ -48,17 +54,21 @@ export const driverPipelineMax = 100;
 /** Time in which the driver may still use a connection that it has reported as broken. */
 const brokenConnectionMs = 50;
 
-const createFullError = ({ waitingMax }: State): StorageError =>
-  new StorageError('sql', {
-    outcome: 'not_applied',
-    reason: 'full',
-    detail: `${waitingMax} statements are waiting for a connection already`,
-  });
+const createFullError = (detail: string): StorageError =>
+  new StorageError('sql', { outcome: 'not_applied', reason: 'full', detail });
 
 /** Each piece of work uses one connection at most, so with fewer pieces than connections one is idle. */
 const hasRoom = ({ connections, pipelineMax, statements, transactions }: State, kind: Kind): boolean => {
   if (kind === 'transaction') return statements + transactions < connections;
   return statements < (connections - transactions) * pipelineMax;
+};
+
+const refuseLate = ({ queues: { request }, requestWaitMsMax }: State): void => {
+  const lateMs = performance.now() - requestWaitMsMax;
+  for (let first = request[0]; first !== undefined && first.queuedMs <= lateMs; first = request[0]) {
+    request.shift();
+    first.refuse(createFullError(`no connection was free for ${requestWaitMsMax} ms`));
+  }
 };
 
 const takeNext = (state: State): QueuedWork | null => {
@@ -74,6 +84,7 @@ const takeNext = (state: State): QueuedWork | null => {
 };
 
 const admitWaiting = (state: State): void => {
+  refuseLate(state);
   for (let next = takeNext(state); next !== null; next = takeNext(state)) next.start();
 };
 
@@ -121,10 +132,13 @@ export const createAdmission = (limits: AdmissionLimits): Admission => {
   return {
     admit: (line, kind, work) => {
       if (own.length + request.length === 0 && hasRoom(state, kind)) return begin(state, kind, work);
-      if (state.queues[line].length >= state.waitingMax) return Promise.reject(createFullError(state));
+      if (state.queues[line].length >= state.waitingMax) {
+        const detail = `${state.waitingMax} statements are waiting for a connection already`;
+        return Promise.reject(createFullError(detail));
+      }
       return new Promise((resolve, reject) => {
         const start = (): void => void begin(state, kind, work).then(resolve, reject);
-        state.queues[line].push({ kind, start });
+        state.queues[line].push({ kind, queuedMs: performance.now(), start, refuse: reject });
       });
     },
   };

@@ -8,6 +8,7 @@
  * so that SQLSTATEs stay readable.
  */
 import postgres from 'postgres';
+import { limits } from '../../engine/limits.ts';
 import { createAdmission } from './admission.ts';
 import { admitSql } from './guard.ts';
 import { withSafeTransactions } from './transactions.ts';
@@ -74,7 +75,8 @@ const pipelineMax = 4;
 
 /** Puts admission control in front of a driver's pool. */
 export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
-  const admission = createAdmission({ connections, pipelineMax, waitingMax });
+  const requestWaitMsMax = limits.requestDeadlineMs;
+  const admission = createAdmission({ connections, pipelineMax, waitingMax, requestWaitMsMax });
   return { sql: admitSql(sql, admission, 'own'), requestSql: admitSql(sql, admission, 'request') };
 };
 

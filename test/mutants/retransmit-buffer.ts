@@ -45,6 +45,14 @@ export const ringMutants: readonly Mutant[] = [
     why: 'a vote that was answered with a refusal would be cast (I2)',
   },
   {
+    name: 'an item of which the store has an earlier copy is resent',
+    file: ring,
+    find: `listCopies(item).findLast(has)`,
+    replace: `listCopies(item).find(() => false)`,
+    killers: [ringTest],
+    why: 'a click would count twice after a second loss (I3)',
+  },
+  {
     name: 'an idle shard queue does not query the store',
     file: ring,
     find: `buffer.queryLastSequence(shard, (entries.at(-1) as BufferEntry).producer);`,

@@ -288,6 +288,14 @@ const otherMutants: readonly Mutant[] = [
     killers: ['test/storage/sql/migrate.test.ts'],
     why: 'a database would silently differ from its history',
   },
+  {
+    name: 'requests whose time is over keep their turn',
+    file: 'storage/sql/admission.ts',
+    find: `  refuseLate(state);\n`,
+    replace: '',
+    killers: ['test/storage/sql/admission.test.ts'],
+    why: 'SQL would do only work that no client waits for, as long as a flood lasts',
+  },
 ];
 
 export const storageMutants: readonly Mutant[] = [...hotMutants, ...ledgerMutants, ...otherMutants];

@@ -26,5 +26,9 @@ export const onceFailed: readonly { readonly seed: number; readonly showed: stri
   { seed: 5000066, showed: 'a reader joined a slow look at the store and saw less than its node had shown' },
   { seed: 5011145, showed: 'the same, after a poll had found that others changed the shard' },
   { seed: 6006634, showed: 'of two looks at the store at once the older one stayed' },
+  {
+    seed: 7007268,
+    showed: 'the store fell back twice, at last to a time that had the first copy of what was resent',
+  },
   { seed: 101250, showed: 'a flush from before a loss came to SQL after the healing' },
 ];

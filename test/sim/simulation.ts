@@ -11,7 +11,7 @@ import { createDriver } from './clock.ts';
 import type { LedgerFaults } from './ledger.ts';
 import { foundDirectory, runOperators } from './operator.ts';
 import { drawPlan, type Plan } from './plan.ts';
-import { checkPosters, createPosters, postersOf, runPosters } from './posters.ts';
+import { checkPosters, createPosters, postedBot, postersOf, runPosters } from './posters.ts';
 import { createWorkload, runClient, targets, type Workload } from './workload.ts';
 import { addNode, boot, createWorld, type SimNode, violate, type World } from './world.ts';
 
@@ -127,7 +127,8 @@ const checkFreshNode = async ({ world }: Workload): Promise<void> => {
   addNode(world, 'fresh');
   const node = world.nodes.at(-1) as SimNode;
   await boot(world, node);
-  for (const { kind, id } of targets) {
+  const posted = world.plan.posters > 0 ? [{ kind: 'bot', id: postedBot } as const] : [];
+  for (const { kind, id } of [...targets, ...posted]) {
     const ref = [...world.ledger.listings.values()].find(
       ({ ref }) => ref.kind === kind && ref.id === id,
     )?.ref;

@@ -80,6 +80,7 @@ test('a change from before the first known version of a shard is not missed', as
 
 test('only shards with actors are polled, in one call per interval', async () => {
   const home = await world.start('home');
+  world.polled.length = 0;
   await world.pass(2_000);
   assert.equal(world.polled, []);
 

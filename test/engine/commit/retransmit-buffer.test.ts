@@ -110,6 +110,23 @@ test('later writes of other nodes do not hide the loss', async () => {
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
 });
 
+test('work whose resent copy is lost, but not its first one, is not resent again', async () => {
+  const before = snapshot(world);
+  await send(world, clickOn(ref, '1'));
+  const after = snapshot(world);
+  before();
+  await world.pass(limits.retransmitPollMs + 5);
+  assert.is(stateIn(world.hot, ref)?.clicks, 1, 'resent');
+
+  after();
+  await world.pass(limits.retransmitPollMs + 5);
+  assert.is(stateIn(world.hot, ref)?.clicks, 1);
+  before();
+  await world.pass(limits.retransmitPollMs + 5);
+
+  assert.is(stateIn(world.hot, ref)?.clicks, 1, 'the first copy is lost, too');
+});
+
 test('work that is lost twice is resent twice and counts once', async () => {
   const fallBack = snapshot(world);
   await send(world, clickOn(ref, '1'));

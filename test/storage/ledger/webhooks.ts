@@ -116,7 +116,8 @@ const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
     const ref = await list('hook-there');
     const id = await addEndpoint(sql, ref);
     await sql`
-      insert into webhook_deliveries (endpoint_id, log_number, kind, weight, votes) values (${id}, 1, 1, 1, 1)`;
+      insert into webhook_deliveries (endpoint_id, log_number, kind, weight, votes)
+      values (${id}, 1, 1, 1, 1)`;
     await ledger.flush({ entities: [], votes: makeVotes(ref, 62_701, 2) });
 
     assert.equal(await readNumbers(sql, id), [1, 2]);

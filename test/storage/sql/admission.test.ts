@@ -1,6 +1,7 @@
 /**
  * Admission: what runs concurrently, what waits, and what is refused.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
@@ -15,7 +16,8 @@ const test = suite('admission');
 
 /** Work that records its start and ends when the test says so. */
 const makeWorld = (limits: Partial<AdmissionLimits> = {}) => {
-  const admission = createAdmission({ connections: 2, pipelineMax: 3, waitingMax: 10, ...limits });
+  const usual = { connections: 2, pipelineMax: 3, waitingMax: 10, requestWaitMsMax: 60_000 };
+  const admission = createAdmission({ ...usual, ...limits });
   const begun: string[] = [];
   const ends = new Map<string, { finish(): void; fail(error: unknown): void }>();
   const start = (name: string, kind: Kind, line: Line = 'own'): Promise<string> => {
@@ -89,6 +91,19 @@ test('a full queue refuses new work, the other queue stays open', async () => {
   assert.is(await wordsOf(refused), 'full not_applied');
   for (const name of ['r0', 'o1', 'r1', 'r2']) await end(name);
   assert.equal(await Promise.all([first, ...waiting, own]), ['r0', 'r1', 'r2', 'o1']);
+});
+
+test('a request whose time is over is refused, the newer one and own work have their turn', async () => {
+  const { begun, start, end } = makeWorld({ connections: 1, pipelineMax: 1, requestWaitMsMax: 20 });
+  void start('r0', 'statement', 'request');
+  const late = [start('r1', 'statement', 'request'), start('r2', 'transaction', 'request')];
+  void start('o1', 'statement');
+  await sleep(25);
+  void start('r3', 'statement', 'request');
+  for (const name of ['r0', 'o1']) await end(name);
+
+  assert.equal(begun, ['r0', 'o1', 'r3']);
+  assert.equal(await Promise.all(late.map(wordsOf)), ['full not_applied', 'full not_applied']);
 });
 
 test('after a failure the next one begins, after a broken connection a moment later', async () => {
