@@ -116,9 +116,14 @@ const buildReplayedEvents = (
           : transaction`log_number between ${range.fromNumber} and ${range.toNumber}`
       }
       and (upvote or not ${upOnly || format === 'topgg'}::boolean)
-      and (vote_num = 0 or exists (
+      and (exists (
         select from webhook_deliveries as delivery
-        where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number))
+        where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number)
+      or not exists (
+        select from votes as same
+        where same.author = vote.author and same.target_type = vote.target_type
+          and same.target_id = vote.target_id and same.created_at = vote.created_at
+          and same.incarnation = vote.incarnation and same.log_number < vote.log_number))
       and (not ${'failedOnly' in range && range.failedOnly}::boolean or exists (
         select from webhook_deliveries as delivery
         where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number and delivery.state <> 1))
