@@ -211,27 +211,6 @@ const registerUpkeepTests = (test: Claims, open: () => RealWorld): void => {
     assert.ok(page?.deliveries.some(({ number, replay: again }) => number === 1 && again));
   });
 
-  test('webhooks: a replay sends the votes of one request as one event, whichever has the first number', async () => {
-    const { ledger, list, sql } = open();
-    const ref = await list('hook-replay');
-    const both = [1, 0].map((voteNumber, index) =>
-      vote(ref, 62_801 + index, { user: 'twice', voteNumber }),
-    );
-    const sent = await addEndpoint(sql, ref);
-    await ledger.flush({ entities: [], votes: both });
-    const range = { fromNumber: 1, toNumber: 2 };
-    for (const id of [sent, await addEndpoint(sql, ref)]) {
-      const { incarnation } = ref;
-      const request = { id, incarnation, target: ref, format: 'standard', upOnly: false, range, nowMs };
-      assert.is(await enqueueReplay(sql, request), 1);
-      const page = await createWebhookQueue(sql).readPage(await takeOne(sql, id), nowMs);
-      assert.equal(
-        page?.deliveries.map((delivery) => delivery.vote?.itags),
-        [[itagOf(62_801), itagOf(62_802)]],
-      );
-    }
-  });
-
   test('webhooks: deliveries of deleted endpoints and listings are purged, others by age', async () => {
     const { ledger, list, remove, sql } = open();
     const [kept, gone] = [await list('hook-kept'), await list('hook-gone')];
@@ -250,9 +229,31 @@ const registerUpkeepTests = (test: Claims, open: () => RealWorld): void => {
   });
 };
 
+const registerReplayTests = (test: Claims, open: () => RealWorld): void => {
+  test('webhooks: a replay sends the votes of one request as one event', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('hook-replay');
+    const both = [1, 0].map((voteNumber, index) => vote(ref, 62_801 + index, { user: 'twice', voteNumber }));
+    const sent = await addEndpoint(sql, ref);
+    await ledger.flush({ entities: [], votes: both });
+    const range = { fromNumber: 1, toNumber: 2 };
+    for (const id of [sent, await addEndpoint(sql, ref)]) {
+      const { incarnation } = ref;
+      const request = { id, incarnation, target: ref, format: 'standard', upOnly: false, range, nowMs };
+      assert.is(await enqueueReplay(sql, request), 1);
+      const page = await createWebhookQueue(sql).readPage(await takeOne(sql, id), nowMs);
+      assert.equal(
+        page?.deliveries.map((delivery) => delivery.vote?.itags),
+        [[itagOf(62_801), itagOf(62_802)]],
+      );
+    }
+  });
+};
+
 export const registerWebhookTests = (test: Claims, open: () => RealWorld): void => {
   registerFlushTests(test, open);
   registerRaceTests(test, open);
   registerQueueTests(test, open);
   registerUpkeepTests(test, open);
+  registerReplayTests(test, open);
 };
