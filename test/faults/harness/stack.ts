@@ -273,21 +273,23 @@ const areNewest = async ({ stores }: State, sights: readonly Sight[]): Promise<b
 
 /**
  * Looks until every node shows what the hot store has, for `staleMs` at most. The last looks are judged as if
- * they came so much later: then nothing older may be shown.
+ * they came so much later: then nothing older may be shown. The looks before them may show older values.
  */
 const lookAtRest = async (state: State): Promise<void> => {
   const endMs = nowMs() + staleMs;
   let sights = await lookEverywhere(state);
+  const replace = (change: (sight: Sight) => Sight): void =>
+    void state.log.sights.splice(-sights.length, sights.length, ...sights.map(change));
   while (!(await areNewest(state, sights)) && nowMs() < endMs) {
+    replace((sight) => ({ ...sight, quiet: false }));
     await sleep(100);
     sights = await lookEverywhere(state);
   }
-  const later = sights.map((sight) => ({
+  replace((sight) => ({
     ...sight,
     callMs: sight.callMs + staleMs,
     returnMs: sight.returnMs + staleMs,
   }));
-  state.log.sights.splice(-sights.length, sights.length, ...later);
 };
 
 /** Resolves when nothing waits for SQL any more. */
