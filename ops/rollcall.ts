@@ -21,6 +21,8 @@ import { assertLimits } from '../engine/limits.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
+import { createFeed } from '../http/feed/feed.ts';
+import type { Feed } from '../http/feed/interface.ts';
 import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import { routes } from '../http/routes/table.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
@@ -161,8 +163,9 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
   const services = await openServices(stores, config, { ...options, metrics });
   const { push, webhooks } = services;
-  const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment, services });
-  const app = createApp(clusterContext, config, { ...services, engine, metrics });
+  const engineContext = { ...options, membership, metrics, assignment, services };
+  const { engine, feed } = await startEngine(stores, config, engineContext);
+  const app = createApp(clusterContext, config, { ...services, engine, feed, metrics });
   const facade = createPublic(app, config, { ...options, metrics });
   const state = { draining: false };
   const isDraining = (): boolean => state.draining || loss.reason !== '';
@@ -197,7 +200,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   };
   clusterContext.join({ ...self, engine, onFlushers, refreshWebhooks: webhooks.refresh });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss, webhooks };
-  const parts = { state, facade, admin, engine, voteLogWaiters: app.voteLogWaiters, ...closing };
+  const parts = { state, facade, admin, engine, feed, voteLogWaiters: app.voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
   const otherNodes = nodes.filter((name) => name !== node);
   return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
@@ -298,7 +301,7 @@ const startEngine = async (
   stores: Stores,
   config: Config,
   { hooks, clusterContext, membership, metrics, assignment, services }: StartOptions & EngineContext,
-): Promise<Engine> => {
+): Promise<{ readonly engine: Engine; readonly feed: Feed }> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
   const { voteLogWaiters, webhooks } = services;
@@ -308,6 +311,7 @@ const startEngine = async (
     onVotes: ({ incarnations, deliveries, logged }) => {
       metrics.directory.recordLoggedVotes(logged);
       voteLogWaiters.wake(incarnations);
+      feed.wake(incarnations);
       if (deliveries > 0) webhooks.wake();
     },
   });
@@ -327,9 +331,17 @@ const startEngine = async (
     flushShards: () => assignment.shards,
     onPoll: () => clusterContext.runs?.(systemClock.monotonicMs()),
   });
+  const feed = createFeed({
+    engine,
+    voteLog: clusterContext.catalogue.voteLog,
+    clock: systemClock,
+    counts: metrics.feed,
+    settings: config,
+    shared: stores.shared,
+  });
   await engine.start();
   stores.markReflushed();
-  return engine;
+  return { engine, feed };
 };
 
 const startTimers = (parts: {
