@@ -274,7 +274,10 @@ const beat = ({ slices, clock }: OpenFeed, clients: readonly Client[]): void => 
     const { connection } = client;
     if (client.isFull) {
       if (clock.monotonicMs() - client.fullSinceMs > feedLimits.fullMsMax) connection.destroy();
-    } else if (connection.kind === 'sse' && !client.hasSent) client.isFull = !connection.send(comment);
+    } else if (connection.kind === 'sse' && !client.hasSent && !connection.send(comment)) {
+      client.isFull = true;
+      client.fullSinceMs = clock.monotonicMs();
+    }
     client.hasSent = false;
     return next < clients.length;
   });

@@ -74,7 +74,7 @@ export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => 
 const acquire = async (state: TargetsState, kind: EntityKind, id: string): Promise<FeedTarget> => {
   const key = `${kind}/${id}`;
   const target = state.targets.get(key) ?? create(state, { kind, id, key });
-  if (target.isDirty) await readAgain(state, target);
+  if (target.isDirty || target.reading !== null) await readAgain(state, target);
   if (state.targets.get(key) !== target) throw createNotFoundError(kind);
   return target;
 };
@@ -134,6 +134,7 @@ const readDue = (state: TargetsState): void => {
     if (nowMs < target.nextFrameMs || target.reading !== null) continue;
     state.dirty.delete(target);
     readAgain(state, target).catch(() => {
+      if (state.targets.get(target.key) !== target) return;
       // A store does not answer; subscribers keep what they have.
       target.nextFrameMs = nowMs + retryMs;
       state.dirty.add(target);

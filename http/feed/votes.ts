@@ -105,7 +105,11 @@ export const createVoteTail = (feed: FeedState, parts: VoteTailParts): VoteTail 
       for (const incarnation of incarnations) startLook(state, state.followed.get(incarnation));
     },
     lookAtAll: () => {
-      for (const target of state.followed.values()) startLook(state, target);
+      for (const [incarnation, target] of state.followed) {
+        const isCurrent = target.ref?.incarnation === incarnation && target.subscriptions.length > 0;
+        if (isCurrent) startLook(state, target);
+        else state.followed.delete(incarnation);
+      }
     },
     catchUp: (subscription) => catchUp(state, subscription),
     forget: (target) => {
