@@ -45,7 +45,7 @@ export const ringMutants: readonly Mutant[] = [
     why: 'a vote that was answered with a refusal would be cast (I2)',
   },
   {
-    name: 'an item of which the store has an earlier copy is resent',
+    name: 'an item is resent although the store has an earlier copy',
     file: ring,
     find: `listCopies(item).findLast(has)`,
     replace: `listCopies(item).find(() => false)`,
