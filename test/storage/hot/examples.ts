@@ -97,7 +97,7 @@ const entityExamples: Record<string, Example> = {
     assert.equal(kinds(await world.send({ ...init(), readUnder: 1 })), ['absent']);
     assert.equal(kinds(await world.send({ ...init(), readUnder: 2 })), ['applied']);
   },
-  async 'a forgotten listing stays dead; a later one begins anew'(world) {
+  async 'a forgotten listing stays dead; a later one counts from zero'(world) {
     await world.send(init(), click('5'), vote(world, 'a'));
     const buried = await world.send({ kind: 'forget', target: bot }, click('6'), init());
 
@@ -115,6 +115,21 @@ const entityExamples: Record<string, Example> = {
     );
     assert.equal(kinds(reborn), ['applied', 'applied', 'voted', 'forgotten']);
     assert.is(reborn.states[0]?.read()?.uniqueClicks, 1, 'visitors and votes of the dead do not count');
+  },
+};
+
+const partsExamples: Record<string, Example> = {
+  async 'a late post of a part changes nothing'(world) {
+    world.nowMs += 3_000;
+    const post = (behindMs: number, servers: number): Item => ({
+      ...{ kind: 'parts', target: bot, atMs: world.nowMs - behindMs, shardCount: 1 },
+      parts: [{ id: 0, servers }],
+    });
+    await world.send(init(), post(0, 5));
+    await world.send(post(1_000, 7));
+    const reply = await world.store.readParts({ id: bot.id, fromId: 0, limit: 9 });
+
+    assert.equal([reply?.state.servers, reply?.parts.get(0)?.servers], ['5', 5]);
   },
 };
 
@@ -214,7 +229,7 @@ const lossExamples: Record<string, Example> = {
 
 /** Adds all examples to an adapter's suite. */
 export const addExamples = (test: Test, harness: Harness): void => {
-  const all = { ...sequenceExamples, ...entityExamples, ...flushExamples, ...lossExamples };
+  const all = { ...sequenceExamples, ...entityExamples, ...partsExamples, ...flushExamples, ...lossExamples };
   for (const [title, example] of Object.entries(all)) {
     test(title, async () => {
       const clock = () => world.nowMs;
