@@ -1,8 +1,9 @@
 /**
  * Routes of webhooks: a listing's endpoints, what was sent to them, and sending again.
  */
+import type { Static } from 'typebox';
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
+import { parseTarget, requireCaller } from '../handlers/request-values.ts';
 import {
   clearDeliveries,
   enqueueEvents,
@@ -49,16 +50,8 @@ const buildEntityAuth = (permission: WebhookPermission): Auth => ({
   id: 'target_id',
 });
 
-interface TargetParams {
-  readonly target_type: string;
-  readonly target_id: string;
-}
-const parseTarget = (params: TargetParams) => ({
-  kind: parseTargetKind(params.target_type, webhookKinds),
-  id: params.target_id,
-});
-const parsePath = (params: TargetParams & { readonly webhook_id: string }) => ({
-  target: parseTarget(params),
+const parsePath = (params: Static<typeof WebhookParams>) => ({
+  target: parseTarget(params, webhookKinds),
   webhookId: params.webhook_id,
 });
 
@@ -74,8 +67,8 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhooksParams,
     replies: { 200: WebhookList },
     errors,
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => showWebhooks(app, parseTarget(params)),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
+    handle: (app, { params }) => showWebhooks(app, parseTarget(params, webhookKinds)),
   }),
   defineRoute({
     name: 'createWebhook',
@@ -92,11 +85,15 @@ const endpointRoutes: readonly AnyRoute[] = [
     replies: { 201: WebhookCreated },
     errors: [...errors, 'limit_reached'],
     check: ({ params, body }) => {
-      parseTarget(params);
+      parseTarget(params, webhookKinds);
       checkWebhookBody(body);
     },
     handle: (app, request) =>
-      createWebhook(app, { caller: requireCaller(request), body: request.body }, parseTarget(request.params)),
+      createWebhook(
+        app,
+        { caller: requireCaller(request), body: request.body },
+        parseTarget(request.params, webhookKinds),
+      ),
   }),
   defineRoute({
     name: 'editWebhook',
@@ -111,7 +108,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     body: WebhookEditBody,
     replies: { 204: null },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params, body }) => editWebhook(app, parsePath(params), body),
   }),
   defineRoute({
@@ -126,7 +123,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     replies: { 204: null },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params }) => deleteWebhook(app, parsePath(params)),
   }),
   defineRoute({
@@ -141,7 +138,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     replies: { 200: WebhookSecret },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params }) => replaceWebhookSecret(app, parsePath(params)),
   }),
   defineRoute({
@@ -157,7 +154,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     replies: { 200: WebhookTest },
     errors: [...errors, 'webhook_disabled'],
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, request) => testWebhook(app, parsePath(request.params), requireCaller(request)),
   }),
 ];
@@ -175,7 +172,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     query: DeliveriesQuery,
     replies: { 200: Deliveries },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params, query }) => showDeliveries(app, parsePath(params), query),
   }),
   defineRoute({
@@ -190,7 +187,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     replies: { 204: null },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params }) => clearDeliveries(app, parsePath(params)),
   }),
   defineRoute({
@@ -208,7 +205,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     replies: { 202: Replayed },
     errors: [...errors, 'limit_reached'],
     check: ({ params, body }) => {
-      parseTarget(params);
+      parseTarget(params, webhookKinds);
       parseReplayRange(body);
     },
     handle: (app, { params, body }) => enqueueEvents(app, parsePath(params), body),
