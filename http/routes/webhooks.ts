@@ -19,7 +19,7 @@ import {
   showWebhooks,
   testWebhook,
 } from '../handlers/webhooks.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type AnyRoute, type Auth, defineRoute, defineRoutes } from '../route.ts';
 import {
   Deliveries,
   DeliveriesQuery,
@@ -35,7 +35,6 @@ import {
   WebhookTest,
 } from '../schema/webhooks.ts';
 
-const section = 'Beyond the contract';
 const collection = '/{target_type}/{target_id}/webhooks';
 const item = `${collection}/{webhook_id}`;
 const webhookKinds = ['bot', 'server', 'team'] as const;
@@ -60,10 +59,8 @@ const endpointRoutes: readonly AnyRoute[] = [
     name: 'listWebhooks',
     method: 'GET',
     path: collection,
-    section,
     summary: 'Lists the webhooks of an entity, without their secrets.',
     auth: buildEntityAuth('view_webhooks'),
-    caching: 'no-store',
     params: WebhooksParams,
     replies: { 200: WebhookList },
     errors,
@@ -74,12 +71,10 @@ const endpointRoutes: readonly AnyRoute[] = [
     name: 'createWebhook',
     method: 'POST',
     path: collection,
-    section,
     summary:
       'Creates a webhook: each accepted vote is sent to its address. Only this reply shows the secret.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhooksParams,
     body: WebhookBody,
     replies: { 201: WebhookCreated },
@@ -99,11 +94,9 @@ const endpointRoutes: readonly AnyRoute[] = [
     name: 'editWebhook',
     method: 'PATCH',
     path: item,
-    section,
     summary: 'Changes a webhook, disables it, or enables it again.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     body: WebhookEditBody,
     replies: { 204: null },
@@ -115,11 +108,9 @@ const endpointRoutes: readonly AnyRoute[] = [
     name: 'deleteWebhook',
     method: 'DELETE',
     path: item,
-    section,
     summary: 'Deletes a webhook: nothing more is sent.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     replies: { 204: null },
     errors,
@@ -130,11 +121,9 @@ const endpointRoutes: readonly AnyRoute[] = [
     name: 'replaceWebhookSecret',
     method: 'POST',
     path: `${item}/secret`,
-    section,
     summary: 'Replaces the secret. The former one signs, too, for 24 hours.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     replies: { 200: WebhookSecret },
     errors,
@@ -145,12 +134,10 @@ const endpointRoutes: readonly AnyRoute[] = [
     name: 'testWebhook',
     method: 'POST',
     path: `${item}/test`,
-    section,
     summary: 'Sends a `webhook.test` event now, and shows what came of it.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_test',
     callsOutbound: true,
-    caching: 'no-store',
     params: WebhookParams,
     replies: { 200: WebhookTest },
     errors: [...errors, 'webhook_disabled'],
@@ -164,10 +151,8 @@ const deliveryRoutes: readonly AnyRoute[] = [
     name: 'listWebhookDeliveries',
     method: 'GET',
     path: `${item}/deliveries`,
-    section,
     summary: 'Lists what was sent to a webhook and what waits, newest first, with the attempts.',
     auth: buildEntityAuth('view_webhook_logs'),
-    caching: 'no-store',
     params: WebhookParams,
     query: DeliveriesQuery,
     replies: { 200: Deliveries },
@@ -179,11 +164,9 @@ const deliveryRoutes: readonly AnyRoute[] = [
     name: 'clearWebhookDeliveries',
     method: 'DELETE',
     path: `${item}/deliveries`,
-    section,
     summary: 'Deletes the log of what was sent. What waits stays.',
     auth: buildEntityAuth('delete_webhook_logs'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     replies: { 204: null },
     errors,
@@ -194,12 +177,10 @@ const deliveryRoutes: readonly AnyRoute[] = [
     name: 'replayWebhook',
     method: 'POST',
     path: `${item}/replay`,
-    section,
     summary: 'Sends events of the vote log once more, also to a disabled webhook.',
     description: 'At most 10,000. Receivers know a repeat by its `webhook-id`, which is always the same.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     body: ReplayBody,
     replies: { 202: Replayed },
@@ -212,4 +193,4 @@ const deliveryRoutes: readonly AnyRoute[] = [
   }),
 ];
 
-export const webhookRoutes: readonly AnyRoute[] = [...endpointRoutes, ...deliveryRoutes];
+export const webhookRoutes = defineRoutes('Beyond the contract', [...endpointRoutes, ...deliveryRoutes]);
