@@ -140,6 +140,14 @@ export const httpMutants: readonly Mutant[] = [
     why: 'a captured request could be repeated under another id',
   },
   {
+    name: 'the format topgg has no void votes',
+    file: 'http/outbound/webhooks/formats.ts',
+    find: `format === 'topgg' && events`,
+    replace: `format === 'discord' && events`,
+    killers: ['test/http/routes/webhooks-voided.test.ts'],
+    why: 'an owner would wait for events that never come',
+  },
+  {
     name: 'a badge of what is not listed',
     file: 'http/handlers/badges.ts',
     find: `    if (!view.state.facts.listed) throw createNotFoundError(target.kind);\n`,
