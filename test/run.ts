@@ -151,9 +151,9 @@ const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tall
     }
     for (const problem of await worker.end()) fail(tally, 'a process of several files', problem);
   };
-  const alone = faults ? files.filter(isTimed) : [];
-  await work(alone, 0);
-  const rest = files.filter((file) => !alone.includes(file));
+  const isAlone = (file: string): boolean => faults && isTimed(file);
+  await work(files.filter(isAlone), 0);
+  const rest = files.filter((file) => !isAlone(file));
   await Promise.all(Array.from({ length: atOnce[lane] }, (_, index) => work(rest, index)));
   display.end();
 };
