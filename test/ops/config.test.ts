@@ -269,6 +269,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     webhook_test: defaultLimits.webhook_test,
     bot_shards: defaultLimits.bot_shards,
     badge: defaultLimits.badge,
+    feed: defaultLimits.feed,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });
