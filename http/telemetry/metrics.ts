@@ -11,6 +11,7 @@ import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
+import { type HistoryMeters, registerHistoryMeters } from './history-meters.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
@@ -22,6 +23,7 @@ export interface Metrics {
   readonly requests: RequestMeters;
   readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
+  readonly history: HistoryMeters;
   readonly outbound: OutboundMeters;
   readonly webhooks: WebhookMeters;
   /** Records this node's clock minus the hot store's, ms. */
@@ -304,6 +306,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     requests: createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),
     jobs: registerJobMeters(instruments),
+    history: registerHistoryMeters(instruments),
     outbound: registerOutboundMeters(registers),
     webhooks: registerWebhookMeters(registers),
     recordClockAhead: (milliseconds) => clockAhead.set(milliseconds / 1_000),

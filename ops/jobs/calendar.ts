@@ -32,3 +32,9 @@ export const hourly: Calendar = {
     return Math.floor((nowMs - offsetMs) / hourMs) * hourMs + offsetMs;
   },
 };
+
+/** Every `minutes` minutes from the full hour, which they divide. */
+export const createMinuteCalendar = (minutes: number): Calendar => ({
+  expression: `*/${minutes} * * * *`,
+  latestMs: (nowMs) => Math.floor(nowMs / (minutes * 60_000)) * minutes * 60_000,
+});
