@@ -68,7 +68,7 @@ export interface Range {
 const autoPointsMax = 500;
 const pointsMax = 1_000;
 
-const countPoints = ({ from, to }: Range, { minutes }: Step): number =>
+const countPoints = ({ from, to }: Range, { minutes }: Pick<Step, 'minutes'>): number =>
   Math.max(0, Math.floor(to / minutes) - Math.ceil(from / minutes) + 1);
 
 /**
@@ -103,12 +103,9 @@ export const selectStep = (
 };
 
 /** The times of a range: whole multiples of the step. */
-export const listTimes = (range: Range, { minutes }: Step): readonly number[] => {
+export const listTimes = (range: Range, { minutes }: Pick<Step, 'minutes'>): readonly number[] => {
   const first = Math.ceil(range.from / minutes) * minutes;
-  return Array.from(
-    { length: countPoints(range, { minutes } as Step) },
-    (_, index) => first + index * minutes,
-  );
+  return Array.from({ length: countPoints(range, { minutes }) }, (_, index) => first + index * minutes);
 };
 
 /** JSON of one value. */

@@ -7,8 +7,8 @@
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { HistoryTimes } from '../../storage/catalogue/catalogue.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import type { App, Reply } from '../route.ts';
-import type { HistoryQuery } from '../schema/history.ts';
+import { type App, type Reply, replyOk } from '../route.ts';
+import type { HistoryQuery, VoteMonthsReply } from '../schema/history.ts';
 import {
   buildSeries,
   listSteps,
@@ -116,4 +116,17 @@ export const showHistory = async (
       'Cache-Control': `public, max-age=${computeAge(app, newest)}`,
     },
   };
+};
+
+const monthsDefault = 12;
+
+/** `GET …/votes/months`. */
+export const showVoteMonths = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  { limit = monthsDefault }: { readonly limit?: number },
+): Promise<Reply> => {
+  const { ref } = await app.engine.read(target.kind, target.id);
+  const reply: VoteMonthsReply = { results: [...(await app.catalogue.history.months(ref, limit))] };
+  return replyOk(reply);
 };

@@ -3,6 +3,8 @@
  */
 import { type Static, Type } from 'typebox';
 import { plainText } from '../request/patterns.ts';
+import { buildCount } from './common.ts';
+import { buildObject } from './example.ts';
 
 const buildTime = (description: string) =>
   Type.String({ maxLength: 40, pattern: plainText, description, examples: ['2026-03-01T00:00:00Z'] });
@@ -86,3 +88,27 @@ export const HistoryReply = Type.Object(
     ],
   },
 );
+
+export const VoteMonthsQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 120, description: 'Most months in the reply; 12 if absent.' }),
+  ),
+});
+
+const VoteMonth = buildObject({
+  month: Type.String({ description: 'Year and month, in UTC.', examples: ['2026-02'] }),
+  upvotes: buildCount(120),
+  downvotes: buildCount(4),
+  voters: Type.Integer({ minimum: 0, description: 'Different users who voted.', examples: [88] }),
+  redeemed: Type.Integer({ minimum: 0, description: 'Votes that were redeemed for credits.' }),
+  voided: Type.Integer({ minimum: 0, description: 'Votes that an operator voided.' }),
+  rank: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+    description:
+      'Place among listings of the same kind by upvotes minus downvotes, without voided votes; `null` ' +
+      'until it is known.',
+    examples: [3],
+  }),
+});
+
+export const VoteMonthsReply = buildObject({ results: Type.Array(VoteMonth) });
+export type VoteMonthsReply = Static<typeof VoteMonthsReply>;

@@ -15,8 +15,9 @@ import {
 import { type Period, writePeriod } from '../../storage/history/roll.ts';
 import { type HistoryState, readHistoryState, takeSample } from '../../storage/history/sample.ts';
 import type { StepOptions } from '../../storage/history/steps.ts';
+import { writeVoteMonths } from '../../storage/history/vote-months.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import { createMinuteCalendar } from './calendar.ts';
+import { createMinuteCalendar, daily } from './calendar.ts';
 import type { FleetJob, JobRun } from './job.ts';
 
 export interface HistorySettings {
@@ -40,6 +41,16 @@ export const createHistoryJob = (parts: HistoryJobParts): FleetJob => ({
   run: (run) => runHistory(parts, run),
 });
 
+/** Archives the votes of the months that have ended. */
+export const createVoteMonthsJob = ({
+  sql,
+  monotonicMs,
+}: Pick<HistoryJobParts, 'sql' | 'monotonicMs'>): FleetJob => ({
+  name: 'vote_months',
+  calendar: daily,
+  run: ({ dueAtMs, signal }) => writeVoteMonths(sql, dueAtMs, { monotonicMs, signal }),
+});
+
 const runHistory = async (parts: HistoryJobParts, { dueAtMs, signal }: JobRun): Promise<void> => {
   const { sql, monotonicMs } = parts;
   const at = Math.floor(dueAtMs / 60_000);
@@ -61,6 +72,7 @@ interface Moment {
 /** Rolls up the hour and the day of the newest sample if they have ended. Later ones have no sample. */
 const rollEnded = async (parts: HistoryJobParts, { state, at }: Moment, options: StepOptions) => {
   for (const level of ['hours', 'days'] as const) {
+    if (level === 'hours' && parts.settings.historyHourDays === 0) continue;
     const end = computePeriodEnd(state.at, levelMinutes[level]);
     if (state.at === 0 || end > at || end <= (level === 'hours' ? state.hour : state.day)) continue;
     await roll(parts, { level, end }, options);

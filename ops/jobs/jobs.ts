@@ -20,7 +20,7 @@ import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/le
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import type { Webhooks } from '../webhooks.ts';
 import { hourly, monthly } from './calendar.ts';
-import { createHistoryJob, type HistorySettings } from './history.ts';
+import { createHistoryJob, createVoteMonthsJob, type HistorySettings } from './history.ts';
 import type { FleetJob, NodeJob } from './job.ts';
 import { sendMessages } from './push-messages.ts';
 import { checkReminders } from './reminders.ts';
@@ -121,17 +121,17 @@ export const createShardsJob = ({ engine }: Pick<JobsParts, 'engine'>): NodeJob 
 });
 
 /** None if the history is switched off. */
-const createHistoryJobs = (parts: JobsParts): readonly FleetJob[] =>
-  parts.historyFineMinutes === 0
-    ? []
-    : [
-        createHistoryJob({
-          sql: parts.catalogue.sql,
-          settings: parts,
-          meters: parts.historyMeters,
-          monotonicMs: parts.clock.monotonicMs,
-        }),
-      ];
+const createHistoryJobs = ({
+  catalogue,
+  clock,
+  historyMeters,
+  ...settings
+}: JobsParts): readonly FleetJob[] => {
+  if (settings.historyFineMinutes === 0) return [];
+  const { monotonicMs } = clock;
+  const parts = { sql: catalogue.sql, settings, meters: historyMeters, monotonicMs };
+  return [createHistoryJob(parts), createVoteMonthsJob(parts)];
+};
 
 const createWebhookJobs = ({ webhooks }: Pick<JobsParts, 'webhooks'>): readonly NodeJob[] => [
   { name: 'webhooks', everyMs: webhookPauseMs, run: webhooks.look },

@@ -109,5 +109,6 @@ const purgeListing = async (transaction: Transaction, incarnation: number): Prom
   for (const level of levels) {
     await transaction`delete from ${transaction(levelTables[level])} where incarnation = ${incarnation}`;
   }
+  await transaction`delete from vote_months where incarnation = ${incarnation}`;
   await transaction`delete from history_deleted where incarnation = ${incarnation}`;
 };

@@ -8,6 +8,7 @@ import type { EntityRef } from '../../engine/ids.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { buildColumns, type Level, levels, levelTables, type Metric, type Minute } from './levels.ts';
+import { readVoteMonths } from './vote-months.ts';
 
 /** Integers beyond 2^53 are decimal strings. */
 export type HistoryRow = Readonly<Record<Metric, number | string>> & {
@@ -81,5 +82,7 @@ export const createHistory = (sql: Sql) => {
     },
     rows: (ref: EntityRef, range: HistoryRange): Promise<readonly HistoryRow[]> =>
       asStorage('history.rows', () => readRows(sql, ref, range)),
+    /** The newest months with votes, the newest first. */
+    months: (ref: EntityRef, limit: number) => readVoteMonths(sql, ref, limit),
   };
 };

@@ -59,3 +59,27 @@ create table history_times (
 create table history_deleted (
   incarnation bigint primary key
 );
+
+-- The votes of a listing that were cast in a month (its first day, UTC), whatever became of them later.
+create table vote_months (
+  incarnation bigint not null,
+  month date not null,
+  kind text not null,
+  upvotes bigint not null,
+  downvotes bigint not null,
+  voters bigint not null,
+  -- Of these votes: redeemed, and voided by an operator.
+  redeemed bigint not null,
+  voided bigint not null,
+  -- Upvotes minus downvotes without those that an operator voided, and the place by it; null until it is known.
+  net bigint not null,
+  rank bigint,
+  primary key (incarnation, month)
+);
+create index vote_months_order on vote_months (month, kind, net desc, incarnation);
+
+-- Months that are archived. `final` when no late vote can follow.
+create table vote_months_archived (
+  month date primary key,
+  final boolean not null
+);

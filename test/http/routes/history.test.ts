@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { renderSparkPath } from '../../../http/handlers/badge-sparkline.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
 import { createRunner, setTotals } from '../../storage/history/world.ts';
 import { openWorld, type World } from './world.ts';
@@ -104,6 +105,42 @@ test('a range of too many points is refused with the step that fits', async () =
   assert.equal([status, json.context.code, json.context.step], [400, 'range_too_long', '1h']);
   const years = await read('?from=2000-01-01&to=2026-01-31');
   assert.equal([years.status, years.json.context.code, years.json.context.step], [400, 'range_too_long', '']);
+});
+
+test('months with votes are listed, the newest first', async () => {
+  const cast = (month: string, upvotes: number) => world.sql`
+    insert into vote_months
+      (incarnation, month, kind, upvotes, downvotes, voters, redeemed, voided, net, rank)
+    values (${bot}, ${`${month}-01`}, 'bot', ${upvotes}, 1, 2, 0, 0, ${upvotes - 1}, 1)`;
+  await cast('2026-01', 5);
+  await cast('2025-12', 9);
+  const both = await world.ask('GET', '/bots/bot1/votes/months');
+  const one = await world.ask('GET', '/bots/bot1/votes/months?limit=1');
+
+  assert.equal(both.json.results, [
+    { month: '2026-01', upvotes: 5, downvotes: 1, voters: 2, redeemed: 0, voided: 0, rank: 1 },
+    { month: '2025-12', upvotes: 9, downvotes: 1, voters: 2, redeemed: 0, voided: 0, rank: 1 },
+  ]);
+  assert.equal(one.json.results.length, 1);
+  assert.is((await world.ask('GET', '/bots/unknown/votes/months')).status, 404);
+});
+
+test('a sparkline shows seven days, clicks per hour, with gaps', async () => {
+  const draw = (file: string) => world.ask('GET', `/badges/bots/bot1/${file}`);
+  const { text, headers } = await draw('spark-clicks.svg?color=red');
+  assert.is(headers.get('content-type'), 'image/svg+xml');
+  assert.match(text, 'aria-label="clicks, 7 days: 10"');
+  assert.match(text, 'stroke="#e05d44"');
+  assert.match((await draw('spark-servers.svg')).text, 'servers, 7 days: 40');
+  assert.match((await draw('spark-uptime.svg')).text, 'unknown');
+  assert.match((await world.ask('GET', '/badges/packs/pack1/spark-votes.svg')).text, 'votes, 7 days: 0');
+  assert.equal((await draw('spark-clicks.json')).json.isError, true);
+});
+
+test('the path of a sparkline begins again after a gap, and is flat for equal values', () => {
+  assert.is(renderSparkPath([0, 10, null, 5]), 'M2.0 28.0h0L40.7 2.0M118.0 15.0h0');
+  assert.is(renderSparkPath([7, 7]), 'M2.0 15.0h0L118.0 15.0');
+  assert.is(renderSparkPath([null]), '');
 });
 
 test('mistakes are named', async () => {
