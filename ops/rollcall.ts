@@ -190,7 +190,8 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const onSuccess = (job: string, ms: number): void => logger.info({ job, ms: Math.round(ms) }, 'job done');
   const jobParts = { engine, catalogue: app.catalogue, push, clock: systemClock, meters: metrics.jobs, node };
   const onLogged = metrics.directory.recordLoggedVotes;
-  const jobs = createJobs({ ...jobParts, ...config, webhooks, log, onLogged, onSuccess });
+  const { history: historyMeters } = metrics;
+  const jobs = createJobs({ ...jobParts, ...config, historyMeters, webhooks, log, onLogged, onSuccess });
   jobs.start();
   buildSearchIndexes(sql).catch((error: Error) => log('an index was not built', { error: error.message }));
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };

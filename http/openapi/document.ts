@@ -153,6 +153,7 @@ const buildSuccessResponses = (route: AnyRoute): Json =>
             content: {
               ...buildContent(schema as TSchema),
               ...(route.pictures === true && { 'image/svg+xml': { schema: { type: 'string' } } }),
+              ...(route.tables === true && { 'text/csv': { schema: { type: 'string' } } }),
             },
           },
     ]),

@@ -11,6 +11,7 @@ import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
+import { type HistoryMeters, registerHistoryMeters } from './history-meters.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import type { RequestCounts } from './node-status.ts';
@@ -24,6 +25,7 @@ export interface Metrics {
   readonly requestCounts: RequestCounts;
   readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
+  readonly history: HistoryMeters;
   readonly outbound: OutboundMeters;
   readonly webhooks: WebhookMeters;
   /** Records this node's clock minus the hot store's, ms. */
@@ -316,6 +318,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     ...createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),
     jobs: registerJobMeters(instruments),
+    history: registerHistoryMeters(instruments),
     outbound: registerOutboundMeters(registers),
     webhooks: registerWebhookMeters(registers),
     recordClockAhead: (milliseconds) => clockAhead.set(milliseconds / 1_000),

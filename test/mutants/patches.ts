@@ -4,6 +4,7 @@
  * A new guard of a store, a rule or a limit gets one here. Called by run.ts and patches.test.ts.
  */
 import { engineMutants } from './engine.ts';
+import { historyMutants } from './history.ts';
 import { httpMutants } from './http.ts';
 import type { Mutant } from './mutant.ts';
 import { partsMutants } from './parts.ts';
@@ -15,5 +16,6 @@ export const mutants: readonly Mutant[] = [
   ...engineMutants,
   ...partsMutants,
   ...storageMutants,
+  ...historyMutants,
   ...httpMutants,
 ];

@@ -18,6 +18,7 @@ import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
 import { createBadgeCache } from '../../../http/handlers/badge-cache.ts';
+import { createHistoryCache } from '../../../http/handlers/history-cache.ts';
 import { createVoteLogWaiters, type VoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
@@ -158,6 +159,9 @@ const settings: FacadeSettings = {
   webhooks: 'on',
   webhooksPerEntityMax: 3,
   webhookAddresses: 'any',
+  historyFineMinutes: 5,
+  historyFineHours: 48,
+  historyHourDays: 30,
 };
 
 /** Tests send nothing to the internet. */
@@ -254,6 +258,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     voteLogWaiters,
     webhooks: webhooks.access,
     badges,
+    history: createHistoryCache(),
     settings,
     listNodes: () => [],
   };
