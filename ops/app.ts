@@ -24,7 +24,7 @@ import type { Webhooks } from './webhooks.ts';
 /** The `App` of the handlers, with the session cache that authentication reads. */
 export type PublicApp = App & { readonly sessions: SessionCache };
 
-interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters'> {
+interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'feed'> {
   readonly webhooks: Pick<Webhooks, 'access'>;
   readonly metrics: Metrics;
 }
@@ -33,7 +33,7 @@ interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaite
 export const createApp = (
   { catalogue, sessions, listNodes }: Pick<ClusterContext, 'catalogue' | 'sessions' | 'listNodes'>,
   config: Config,
-  { engine, push, login, voteLogWaiters, webhooks, metrics }: AppParts,
+  { engine, push, login, voteLogWaiters, feed, webhooks, metrics }: AppParts,
 ): PublicApp => {
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
@@ -51,6 +51,7 @@ export const createApp = (
     login,
     meters: metrics.directory,
     voteLogWaiters,
+    feed,
     webhooks: webhooks.access,
     badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),
     history: createHistoryCache(),
