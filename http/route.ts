@@ -19,6 +19,7 @@ import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import type { Feed } from './feed/interface.ts';
 import type { BadgeCache } from './handlers/badge-cache.ts';
+import type { HistoryCache } from './handlers/history-cache.ts';
 import type { VoteLogWaiters } from './handlers/vote-log-waiters.ts';
 import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
@@ -44,6 +45,7 @@ export interface App {
   readonly feed: Feed;
   readonly webhooks: WebhookAccess;
   readonly badges: BadgeCache<Reply>;
+  readonly history: HistoryCache;
   readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;
   /** The live nodes of the fleet as of their last heartbeats, this one included. */
@@ -77,6 +79,10 @@ export interface FacadeSettings {
   readonly webhooks: 'on' | 'off';
   readonly webhooksPerEntityMax: number;
   readonly webhookAddresses: 'public' | 'any';
+  /** Minutes between samples of the history; 0 when it is off. */
+  readonly historyFineMinutes: number;
+  readonly historyFineHours: number;
+  readonly historyHourDays: number;
 }
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
@@ -146,6 +152,7 @@ export type LimitName =
   | 'vote_log'
   | 'bot_shards'
   | 'badge'
+  | 'history'
   | 'feed'
   | 'webhook_edit'
   | 'webhook_test';
@@ -185,6 +192,8 @@ export interface Route<
   readonly events?: boolean;
   /** A success may also be an SVG picture. */
   readonly pictures?: boolean;
+  /** A success may also be a table as CSV. */
+  readonly tables?: boolean;
   /** Schemas of success replies by status; `null` for no body. Each schema carries `examples`. */
   readonly replies: Readonly<Record<number, TSchema | null>>;
   /** Codes beyond those that follow from its shape (`listErrorCodes` in openapi/document.ts). */

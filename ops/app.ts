@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
 import { createBadgeCache } from '../http/handlers/badge-cache.ts';
+import { createHistoryCache } from '../http/handlers/history-cache.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import type { App, Reply } from '../http/route.ts';
 import { routes } from '../http/routes/table.ts';
@@ -53,6 +54,7 @@ export const createApp = (
     feed,
     webhooks: webhooks.access,
     badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),
+    history: createHistoryCache(),
     settings: config,
     listNodes,
   };

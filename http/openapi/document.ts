@@ -155,6 +155,7 @@ const buildSuccessResponses = (route: AnyRoute): Json =>
                 ? { 'text/event-stream': { schema: toReferencedSchema(schema as TSchema) } }
                 : buildContent(schema as TSchema)),
               ...(route.pictures === true && { 'image/svg+xml': { schema: { type: 'string' } } }),
+              ...(route.tables === true && { 'text/csv': { schema: { type: 'string' } } }),
             },
           },
     ]),

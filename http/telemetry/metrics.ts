@@ -13,6 +13,7 @@ import { feedEvents } from '../feed/frames.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
 import { createFeedCounts, type FeedCounts, registerFeedMeters } from './feed-meters.ts';
+import { type HistoryMeters, registerHistoryMeters } from './history-meters.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import type { RequestCounts } from './node-status.ts';
@@ -26,6 +27,7 @@ export interface Metrics {
   readonly requestCounts: RequestCounts;
   readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
+  readonly history: HistoryMeters;
   readonly outbound: OutboundMeters;
   readonly webhooks: WebhookMeters;
   readonly feed: FeedCounts;
@@ -321,6 +323,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     ...createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),
     jobs: registerJobMeters(instruments),
+    history: registerHistoryMeters(instruments),
     outbound: registerOutboundMeters(registers),
     webhooks: registerWebhookMeters(registers),
     feed,

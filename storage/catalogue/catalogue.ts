@@ -6,6 +6,7 @@
  * frequent reads, and turns every failure into a `StorageError`.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import { createHistory } from '../history/read.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { createSemaphore } from '../sql/semaphore.ts';
@@ -85,6 +86,8 @@ import {
 
 import { createWebhooks } from './webhooks/webhooks.ts';
 
+export type { Level as HistoryLevel, Metric as HistoryMetric } from '../history/levels.ts';
+export type { HistoryRow, HistoryTimes } from '../history/read.ts';
 export type { CachedList as Listing };
 /** Synchronous when cached, else a promise of the query's result. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -254,6 +257,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     votes: createVotes(sql),
     voteLog: createVoteLog(sql),
     webhooks: createWebhooks(sql),
+    history: createHistory(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),
     /** For the operator's handlers only. */

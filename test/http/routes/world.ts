@@ -20,6 +20,7 @@ import { createFacade, type Facade, type FacadeOptions } from '../../../http/fac
 import { createFeed, type FeedSettings } from '../../../http/feed/feed.ts';
 import type { Feed } from '../../../http/feed/interface.ts';
 import { createBadgeCache } from '../../../http/handlers/badge-cache.ts';
+import { createHistoryCache } from '../../../http/handlers/history-cache.ts';
 import { createVoteLogWaiters, type VoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
@@ -163,6 +164,9 @@ const settings: FacadeSettings = {
   webhooks: 'on',
   webhooksPerEntityMax: 3,
   webhookAddresses: 'any',
+  historyFineMinutes: 5,
+  historyFineHours: 48,
+  historyHourDays: 30,
 };
 
 const feedSettings: FeedSettings = {
@@ -284,6 +288,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     feed,
     webhooks: webhooks.access,
     badges,
+    history: createHistoryCache(),
     settings,
     listNodes: () => [],
   };
