@@ -163,8 +163,8 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { push, webhooks } = services;
   const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment, services });
   const app = createApp(clusterContext, config, { ...services, engine, metrics });
-  const facade = createPublic(app, config, { ...options, metrics });
-  const state = { draining: false };
+  const state = { draining: false, demo: null as DemoFile | null };
+  const facade = createPublic(app, config, { ...options, metrics, findDemo: () => state.demo });
   const isDraining = (): boolean => state.draining || loss.reason !== '';
   const admin = createAdmin({
     app,
@@ -183,6 +183,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { url, adminUrl } = await listen(config, facade, admin);
   const isExpected = url === expected.url && adminUrl === expected.adminUrl;
   const demo = isExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
+  state.demo = demo;
   const cancelTimers = startTimers({ stores, membership, watches, logger });
   const log = (message: string, details: object): void => logger.error(details, message);
   const onSuccess = (job: string, ms: number): void => logger.info({ job, ms: Math.round(ms) }, 'job done');
