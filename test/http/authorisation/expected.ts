@@ -108,6 +108,7 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listItemBenefits: open,
 
   getBadge: open,
+  openFeed: open,
 
   getPushInfo: open,
   listNotifications: selfOnly,
