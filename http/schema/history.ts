@@ -3,8 +3,8 @@
  */
 import { type Static, Type } from 'typebox';
 import { plainText } from '../request/patterns.ts';
-import { buildCount } from './common.ts';
-import { buildObject } from './example.ts';
+import { buildCount, buildText } from './common.ts';
+import { buildObject, describe } from './example.ts';
 
 const buildTime = (description: string) =>
   Type.String({ maxLength: 40, pattern: plainText, description, examples: ['2026-03-01T00:00:00Z'] });
@@ -49,27 +49,32 @@ export const HistoryQuery = Type.Object({
 export type HistoryQuery = Static<typeof HistoryQuery>;
 
 const Time = Type.String({ format: 'date-time', examples: ['2026-03-01T00:00:00.000Z'] });
-const Integers = Type.Array(Type.Union([Type.Integer(), Type.Null()]));
+const buildSeries = (description: string) =>
+  Type.Optional(Type.Array(Type.Union([Type.Integer(), Type.Null()]), { description }));
 
 export const HistoryReply = Type.Object(
   {
-    target_type: Type.String(),
-    target_id: Type.String(),
+    target_type: buildText('bot', 'Kind of the listing.'),
+    target_id: buildText('815553000470478850', 'Id of the listing.'),
     step: Type.String({ description: 'Time between two points, such as `5m`, `1h` or `1d`.' }),
-    from: Time,
-    to: Time,
+    from: describe(Time, 'The time of the first point.'),
+    to: describe(Time, 'The time of the last point.'),
     times: Type.Array(Time, { description: 'The time of each point, in UTC.' }),
     series: Type.Object(
       {
-        servers: Type.Optional(Integers),
-        users: Type.Optional(Integers),
-        shards: Type.Optional(Integers),
-        status: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Null()]))),
-        clicks: Type.Optional(Integers),
-        unique_clicks: Type.Optional(Integers),
-        invite_clicks: Type.Optional(Integers),
-        votes: Type.Optional(Integers),
-        votes_logged: Type.Optional(Integers),
+        servers: buildSeries('Servers the bot is in, as posted.'),
+        users: buildSeries('Users the bot reaches, as posted.'),
+        shards: buildSeries('Number of shards, as posted.'),
+        status: Type.Optional(
+          Type.Array(Type.Union([Type.String(), Type.Null()]), {
+            description: 'Presence of the bot: `online`, `idle`, `dnd` or `offline`.',
+          }),
+        ),
+        clicks: buildSeries('Page views in all, or per step.'),
+        unique_clicks: buildSeries('Visitors in all, or per step.'),
+        invite_clicks: buildSeries('Clicks on the invite in all, or per step.'),
+        votes: buildSeries('Upvotes minus downvotes that count now.'),
+        votes_logged: buildSeries('Numbered votes in all, or per step.'),
       },
       { description: 'One value per time; `null` where no sample ran, or the listing did not exist.' },
     ),
@@ -97,8 +102,8 @@ export const VoteMonthsQuery = Type.Object({
 
 const VoteMonth = buildObject({
   month: Type.String({ description: 'Year and month, in UTC.', examples: ['2026-02'] }),
-  upvotes: buildCount(120),
-  downvotes: buildCount(4),
+  upvotes: buildCount(120, 'Upvotes cast in the month.'),
+  downvotes: buildCount(4, 'Downvotes cast in the month.'),
   voters: Type.Integer({ minimum: 0, description: 'Different users who voted.', examples: [88] }),
   redeemed: Type.Integer({ minimum: 0, description: 'Votes that were redeemed for credits.' }),
   voided: Type.Integer({ minimum: 0, description: 'Votes that an operator voided.' }),
@@ -110,5 +115,7 @@ const VoteMonth = buildObject({
   }),
 });
 
-export const VoteMonthsReply = buildObject({ results: Type.Array(VoteMonth) });
+export const VoteMonthsReply = buildObject({
+  results: describe(Type.Array(VoteMonth), 'The months that have votes, newest first.'),
+});
 export type VoteMonthsReply = Static<typeof VoteMonthsReply>;
