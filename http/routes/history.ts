@@ -34,8 +34,8 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     summary: 'List votes by month',
     description:
       'How many votes a listing got in each month. All votes that were cast in the month count, whatever ' +
-      'became of them later. A month appears some minutes after its end, and a day later once more for late ' +
-      'votes; months without votes are left out.',
+      'became of them later. A month appears some minutes after its end, and once more a day later for ' +
+      'late votes; months without votes are left out.',
     auth: { kind: 'public' },
     limit: 'history',
     caching: 'list',
