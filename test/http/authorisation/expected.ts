@@ -108,6 +108,8 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listItemBenefits: open,
 
   getBadge: open,
+  getHistory: open,
+  getVoteMonths: open,
 
   getPushInfo: open,
   listNotifications: selfOnly,
