@@ -59,6 +59,7 @@ export const errorStatuses = {
   overloaded: 503,
   deadline_passed: 503,
   draining: 503,
+  feed_full: 503,
 } as const;
 export type ErrorCode = keyof typeof errorStatuses;
 

@@ -17,6 +17,7 @@ import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { SecretBox } from '../storage/catalogue/webhooks/secrets.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
+import type { Feed } from './feed/interface.ts';
 import type { BadgeCache } from './handlers/badge-cache.ts';
 import type { HistoryCache } from './handlers/history-cache.ts';
 import type { VoteLogWaiters } from './handlers/vote-log-waiters.ts';
@@ -25,6 +26,7 @@ import type { PushClient } from './outbound/push.ts';
 import type { WebhookSender } from './outbound/webhooks/send.ts';
 import type { BodyLimits } from './request/body.ts';
 import { NoParams } from './schema/common.ts';
+import type { OpenPush } from './server/push-connection.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
 
@@ -40,6 +42,7 @@ export interface App {
   readonly botLookup: BotLookup;
   readonly meters: DirectoryMeters;
   readonly voteLogWaiters: VoteLogWaiters;
+  readonly feed: Feed;
   readonly webhooks: WebhookAccess;
   readonly badges: BadgeCache<Reply>;
   readonly history: HistoryCache;
@@ -150,6 +153,7 @@ export type LimitName =
   | 'bot_shards'
   | 'badge'
   | 'history'
+  | 'feed'
   | 'webhook_edit'
   | 'webhook_test';
 
@@ -184,6 +188,8 @@ export interface Route<
   readonly body?: Body;
   /** Bounds of its body, where they differ from `usualBodyLimits`. */
   readonly bodyLimits?: BodyLimits;
+  /** A success is a stream of server-sent events. */
+  readonly events?: boolean;
   /** A success may also be an SVG picture. */
   readonly pictures?: boolean;
   /** A success may also be a table as CSV. */
@@ -231,6 +237,15 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly clientAddress: string;
   /** The `User-Agent` header as sent, `''` for none. */
   readonly userAgent: string;
+  /** The `Last-Event-ID` header as sent, `''` for none. */
+  readonly lastEventId: string;
+  /** The client offers to speak WebSocket. */
+  readonly isUpgrade: boolean;
+  /**
+   * A page of this server, opened on the machine that it runs on, loads this. Browsers say so
+   * (`Sec-Fetch-Site`), and pages of other sites cannot.
+   */
+  readonly fromLocalPage: boolean;
   /** A HEAD request counts nothing. */
   readonly head: boolean;
 }
@@ -252,6 +267,11 @@ export interface Reply {
    * in the middle closes the connection, so that a client never takes half a reply for a whole one.
    */
   readonly stream?: AsyncIterable<string | Uint8Array>;
+  /**
+   * Takes over the connection, as a WebSocket if the request is an upgrade, else as a response without end,
+   * for which `headers` name the Content-Type. Not called for HEAD, nor when the client has left.
+   */
+  readonly push?: OpenPush;
   /** Bytes of a document (docs page, metrics); `headers` then name the Content-Type. */
   readonly bytes?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;

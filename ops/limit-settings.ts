@@ -20,4 +20,5 @@ export const toLimitSettings = (config: Config): LimitSettings => ({
   webhook_test: defaultLimits.webhook_test,
   badge: defaultLimits.badge,
   history: defaultLimits.history,
+  feed: defaultLimits.feed,
 });

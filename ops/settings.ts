@@ -172,6 +172,9 @@ const settingsSchema = Type.Object({
     default: 'public',
     example: 'owner',
   }),
+  feedConnectionsMax: buildInteger(20_000, [0, 1_000_000]),
+  feedConnectionsPerAddressMax: count(20, 10_000),
+  feedFrameMs: buildInteger(250, [50, 10_000]),
   badgeMaxAgeSeconds: Type.Integer({ default: 300, minimum: 30, maximum: 86_400, example: '300' }),
 
   botLookupUrl: buildAddressWithId('https://lookup.example.org/v1/application/{id}'),

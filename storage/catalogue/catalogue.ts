@@ -66,7 +66,14 @@ import {
 import { createPushOutbox } from './votes/push.ts';
 import { redeemVotes } from './votes/redeem.ts';
 import { createReminders } from './votes/reminders.ts';
-import { readLog, readLogHead, readLogHeads } from './votes/vote-log.ts';
+import {
+  type LogPosition,
+  readEachLog,
+  readEachLogHead,
+  readLog,
+  readLogHead,
+  readLogHeads,
+} from './votes/vote-log.ts';
 import { createVoterOrders } from './votes/voter-order.ts';
 import {
   countVotes,
@@ -201,6 +208,12 @@ const createVoteLog = (sql: Sql) => ({
   /** The newest numbers by incarnation. */
   heads: (incarnations: readonly number[]) =>
     asStorage('votes.logHeads', () => readLogHeads(sql, incarnations)),
+  /** The heads of several logs at one moment, by incarnation. */
+  eachHead: (incarnations: readonly number[]) =>
+    asStorage('votes.eachLogHead', () => readEachLogHead(sql, incarnations)),
+  /** At most `limit` votes of each log. */
+  each: (positions: readonly LogPosition[], limit: number) =>
+    asStorage('votes.eachLog', () => readEachLog(sql, positions, limit)),
 });
 
 const createCredits = (sql: Sql) => ({

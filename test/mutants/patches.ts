@@ -4,6 +4,7 @@
  * A new guard of a store, a rule or a limit gets one here. Called by run.ts and patches.test.ts.
  */
 import { engineMutants } from './engine.ts';
+import { feedMutants } from './feed.ts';
 import { historyMutants } from './history.ts';
 import { httpMutants } from './http.ts';
 import type { Mutant } from './mutant.ts';
@@ -18,4 +19,5 @@ export const mutants: readonly Mutant[] = [
   ...storageMutants,
   ...historyMutants,
   ...httpMutants,
+  ...feedMutants,
 ];
