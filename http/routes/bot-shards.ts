@@ -23,11 +23,13 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
     name: 'postShards',
     method: 'POST',
     path: '/bots/stats/shards',
-    summary: 'Records the statistics of some shards of the calling bot.',
+    summary: 'Post some shards',
     description:
-      'The totals of the bot are then the sums of its shards. Another `shard_count` counts once all its ' +
-      'shards were seen, or after a while; posts of the one before get 409 `shards_inconsistent` from then ' +
-      'on. A post of totals to `/bots/stats` ends this. `context` of the reply says how things stand.',
+      'Records the statistics of some shards of the calling bot: for bots that run as several ' +
+      'processes. The totals of the bot are then the sums of its shards. Another `shard_count` counts ' +
+      'once all its shards were seen, or after a while; posts of the one before get 409 ' +
+      '`shards_inconsistent` from then on. A post of totals to `/bots/stats` ends this. `context` of ' +
+      'the reply says how things stand.',
     auth: { kind: 'bot' },
     bannedAllowed: true,
     limit: 'stats',
@@ -42,7 +44,10 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
     name: 'getShards',
     method: 'GET',
     path: '/bots/{id}/shards',
-    summary: 'Shows which shards of a bot are live, stale or missing.',
+    summary: 'List shards',
+    description:
+      'Which shards of a bot are live, stale or missing, and what each posted last; 1,000 shards per ' +
+      'page.',
     auth: { kind: 'public' },
     limit: 'bot_shards',
     caching: 'entity',

@@ -25,7 +25,10 @@ export const creditRoutes = defineRoutes('Votes', [
     name: 'listCreditTiers',
     method: 'GET',
     path: '/votes/credit-tiers',
-    summary: 'Lists the credit tiers, which say what votes are worth.',
+    summary: 'List credit tiers',
+    description:
+      'What votes are worth: each tier pays its `cents` for up to its `votes`, the last one for all ' +
+      'further votes.',
     auth: { kind: 'public' },
     query: TiersQuery,
     replies: { 200: VoteCreditTiers },
@@ -37,8 +40,10 @@ export const creditRoutes = defineRoutes('Votes', [
     name: 'getCreditOverview',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/credit-tiers',
-    summary:
-      'Returns how the redeemable votes of a bot or server fall into the credit tiers, and their value.',
+    summary: 'Get what votes are worth',
+    description:
+      'How the votes of a bot or server that can be redeemed fall into the credit tiers, and their ' +
+      'value.',
     auth: { kind: 'public' },
     params: TargetVotesParams,
     replies: { 200: CreditOverview },
@@ -50,8 +55,10 @@ export const creditRoutes = defineRoutes('Votes', [
     name: 'getCredits',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/credits',
-    summary:
-      'Returns the credits of a bot or server: how many were redeemed, and how many of them were spent.',
+    summary: 'Get credits',
+    description:
+      'The credits of a bot or server: how many were redeemed, how many of them were spent, and the ' +
+      'redeems.',
     auth: { kind: 'public' },
     params: TargetVotesParams,
     replies: { 200: Credits },
@@ -63,11 +70,12 @@ export const creditRoutes = defineRoutes('Votes', [
     name: 'redeemCredits',
     method: 'POST',
     path: '/{target_type}/{target_id}/votes/credits',
-    summary: 'Redeems votes of a bot or server as credits for the shop, oldest upvotes first.',
+    summary: 'Redeem votes',
     description:
-      'The redeemed votes become void, but their voters still have to wait before they vote again. A ' +
-      'request for more votes than can be redeemed gets 409. After a 503 with the outcome `unknown`, check ' +
-      'the redeems before you try again.',
+      'Turns votes of a bot or server into credits for the shop, oldest upvotes first. The redeemed ' +
+      'votes become void, but their voters still have to wait before they vote again. A request for ' +
+      'more votes than can be redeemed gets 409. After a 503 with the outcome `unknown`, check the ' +
+      'redeems before you try again.',
     auth: {
       kind: 'entity',
       kinds: ['user', 'bot', 'server', 'team'],

@@ -35,7 +35,8 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     name: 'listSessions',
     method: 'GET',
     path: '/{target_type}/{target_id}/sessions',
-    summary: 'Lists the sessions of an entity, without their tokens.',
+    summary: 'List tokens',
+    description: 'The sessions of an entity, without their tokens.',
     auth: buildEntityAuth('view_sessions'),
     params: SessionsParams,
     replies: { 200: Sessions },
@@ -47,7 +48,10 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     name: 'createSession',
     method: 'POST',
     path: '/{target_type}/{target_id}/sessions',
-    summary: 'Creates an API session. Only this reply shows the token.',
+    summary: 'Create a token',
+    description:
+      'Creates an API session that acts for the entity. Only this reply shows the token. At most 100 ' +
+      'per entity.',
     auth: buildEntityAuth('manage_sessions'),
     params: SessionsParams,
     body: SessionBody,
@@ -68,7 +72,10 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     name: 'revokeSession',
     method: 'DELETE',
     path: '/{target_type}/{target_id}/sessions/{session_id}',
-    summary: 'Revokes a session. Its token is refused at once.',
+    summary: 'Revoke a token',
+    description:
+      'The token is refused at once, at other nodes within a second. Repeat it after a 503 until it ' +
+      'is 200 or 404.',
     auth: buildEntityAuth('manage_sessions'),
     params: SessionParams,
     replies: { 200: ApiResponse },
@@ -80,7 +87,10 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     name: 'testToken',
     method: 'POST',
     path: '/auth/test',
-    summary: 'Tells whether a token is valid for an entity, and whether its user is banned.',
+    summary: 'Test a token',
+    description:
+      'Whether a token is valid for an entity, and whether its user is banned. 200 for bad tokens ' +
+      'too: see `authorized`.',
     auth: { kind: 'public' },
     limit: 'auth_test',
     body: AuthTestBody,

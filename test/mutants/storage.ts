@@ -138,7 +138,6 @@ const ledgerMutants: readonly Mutant[] = [
         values (\${ref.incarnation}, \${ref.kind}, \${ref.id}, \${ref.shard}) on conflict do nothing\`;
     }
     if (round.entities.length > 0) await updateTotals(transaction, round.entities);\n`,
-    killers: [ledgerTest],
     why: 'the flush of a deleted listing would bring it back (I12)',
   },
   {
@@ -194,7 +193,6 @@ const ledgerMutants: readonly Mutant[] = [
     file: 'storage/ledger/ledger.ts',
     find: `if (inserted.late.length > 0) await adjustLateVotes(transaction, inserted.late);\n`,
     replace: `inserted.late.slice();\n`,
-    killers: [ledgerTest],
     why: 'totals and valid votes would disagree after a reset (I6)',
   },
 ];
@@ -326,7 +324,6 @@ const otherMutants: readonly Mutant[] = [
     file: 'storage/sql/migrate.ts',
     find: `    if (md5 && md5 !== file.md5) {`,
     replace: `    if (md5 === '') {`,
-    killers: ['test/storage/sql/migrate.test.ts'],
     why: 'a database would silently differ from its history',
   },
   {
@@ -334,7 +331,6 @@ const otherMutants: readonly Mutant[] = [
     file: 'storage/sql/admission.ts',
     find: `  refuseLate(state);\n`,
     replace: '',
-    killers: ['test/storage/sql/admission.test.ts'],
     why: 'SQL would do only work that no client waits for, as long as a flood lasts',
   },
 ];
