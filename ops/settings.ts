@@ -170,6 +170,7 @@ const settingsSchema = Type.Object({
     example: 'owner',
   }),
   badgeMaxAgeSeconds: Type.Integer({ default: 300, minimum: 30, maximum: 86_400, example: '300' }),
+  boardSeconds: buildInteger(60, [10, 3_600]),
 
   botLookupUrl: buildAddressWithId('https://lookup.example.org/v1/application/{id}'),
   botLookupFallbackUrl: buildAddressWithId('https://chat.example.org/api/applications/{id}/rpc'),

@@ -13,7 +13,7 @@ export const BadgeParams = Type.Object({
     description:
       '`<metric>.svg` is a picture, `<metric>.json` the same for shields.io, `card.svg` a picture with the ' +
       'name and several numbers. Metrics: `votes`, `servers`, `users`, `shards`, `uptime`, `status`, ' +
-      '`clicks` of bots; `votes`, `users`, `clicks` of servers; `votes` of teams and packs.',
+      '`clicks`, `rank` of bots; `votes`, `users`, `clicks`, `rank` of servers; `votes` of teams and packs.',
     examples: ['votes.svg'],
   }),
 });

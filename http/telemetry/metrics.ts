@@ -10,6 +10,7 @@ import type { PartsSwitch } from '../../engine/entity/items.ts';
 import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
+import { type BoardAges, registerBoardAges } from './board-meters.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
@@ -28,6 +29,8 @@ export interface Metrics {
   recordClockAhead(milliseconds: number): void;
   /** From here on every scrape shows what `read` returns. */
   watchHealth(read: () => NodeHealth): void;
+  /** From here on every scrape shows the age of these boards. */
+  watchBoards(boards: BoardAges): void;
   /** Records how many Redis primaries may evict counters. */
   recordEvictingServers(servers: number): void;
   /** Renders all metrics in the Prometheus text format. */
@@ -308,6 +311,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     webhooks: registerWebhookMeters(registers),
     recordClockAhead: (milliseconds) => clockAhead.set(milliseconds / 1_000),
     watchHealth: (read) => registerHealth(registers, read),
+    watchBoards: (boards) => registerBoardAges(registers, boards),
     recordEvictingServers: (servers) => evictingServers.set(servers),
     render: () => registry.metrics(),
     contentType: registry.contentType,

@@ -1,6 +1,6 @@
 /**
  * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, reminders, numbers of votes
- * that have none, and shards of bots that stopped posting.
+ * that have none, shards of bots that stopped posting, and leaderboards.
  *
  * Some things need no job: a premium period and a login end when their time, which is compared at each use,
  * has passed; lists are read again on request; the first vote of a month creates the partition of the next
@@ -18,6 +18,7 @@ import { resetVotes } from '../../storage/ledger/adjust.ts';
 import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import type { Webhooks } from '../webhooks.ts';
+import { createBoardsJobs } from './boards.ts';
 import { hourly, monthly } from './calendar.ts';
 import type { FleetJob, NodeJob } from './job.ts';
 import { sendMessages } from './push-messages.ts';
@@ -33,6 +34,7 @@ export interface JobsParts {
   readonly meters: JobMeters;
   readonly node: string;
   readonly webhookLogDays: number;
+  readonly boardSeconds: number;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
   /** Called with the number of votes that a step numbered. */
   readonly onLogged: (votes: number) => void;
@@ -64,6 +66,10 @@ export const createJobs = (parts: JobsParts): Schedule => {
       await runs.purge(runRetentionDays);
     },
   };
+  const onFailure = (job: string, error: Error): void =>
+    parts.log('a job failed', { job, error: error.message });
+  const { clock, catalogue, meters, boardSeconds } = parts;
+  const boardParts = { boards: catalogue.boards, clock, monotonicMs: clock.monotonicMs, boardSeconds };
   return createSchedule({
     fleetJobs: [createMonthlyReset(parts), purge],
     nodeJobs: [
@@ -71,12 +77,13 @@ export const createJobs = (parts: JobsParts): Schedule => {
       createNumberingJob(parts),
       createShardsJob(parts),
       ...createWebhookJobs(parts),
+      ...createBoardsJobs({ ...boardParts, runs, meters, onFailure }),
     ],
     runs,
     meters: parts.meters,
     clock: parts.clock,
     ...(parts.onSuccess && { onSuccess: parts.onSuccess }),
-    onFailure: (job, error) => parts.log('a job failed', { job, error: error.message }),
+    onFailure,
   });
 };
 
@@ -124,7 +131,7 @@ const createWebhookJobs = ({ webhooks }: Pick<JobsParts, 'webhooks'>): readonly 
 
 /** Queues a message for each reminder that is due, then sends the queued messages. */
 export const createReminderJob = (
-  parts: Omit<JobsParts, 'node' | 'webhooks' | 'webhookLogDays' | 'onLogged'>,
+  parts: Omit<JobsParts, 'node' | 'webhooks' | 'webhookLogDays' | 'boardSeconds' | 'onLogged'>,
 ): NodeJob => ({
   name: 'reminders',
   everyMs: reminderPauseMs,

@@ -3,6 +3,7 @@
  *
  * A new guard of a store, a rule or a limit gets one here. Called by run.ts and patches.test.ts.
  */
+import { boardMutants } from './boards.ts';
 import { engineMutants } from './engine.ts';
 import { httpMutants } from './http.ts';
 import type { Mutant } from './mutant.ts';
@@ -16,4 +17,5 @@ export const mutants: readonly Mutant[] = [
   ...partsMutants,
   ...storageMutants,
   ...httpMutants,
+  ...boardMutants,
 ];
