@@ -83,6 +83,7 @@ export interface Running {
 }
 
 const routeNames = routes.map(({ name }) => name);
+const waitingRoutes = new Set(routes.filter(({ longPoll }) => longPoll).map(({ name }) => name));
 const heartbeatMs = 30_000;
 /** A node that has sent a heartbeat within this time is named at the start of another one. */
 const nodeAliveMs = 40_000;
@@ -173,6 +174,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     operators: listOperators(config, operatorToken),
     stores: createStoreAccess(stores, app.catalogue, config.dataDir),
     hosts: [config.adminHost, ...config.adminHosts],
+    live: { figures, waitingRoutes, node, version: formatVersion(version), listNodes: app.listNodes },
     isDraining,
     listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
   });

@@ -9,7 +9,10 @@ import type { TObject, TSchema } from 'typebox';
 import { type ErrorCode, errorStatuses } from '../../engine/errors.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { AnyRoute } from '../route.ts';
+import { describeAccess } from './access.ts';
+import { introduction } from './introduction.ts';
 import { buildComponentSchemas, toReferencedSchema } from './schemas.ts';
+import { findSection, listSections } from './sections.ts';
 
 type Json = Record<string, unknown>;
 
@@ -169,9 +172,9 @@ const buildOperation = (route: AnyRoute, path: string): Json => {
   const kinds = listTokenKinds(route);
   return {
     operationId: route.name,
-    tags: [route.section],
+    tags: [findSection(route)],
     summary: route.summary,
-    ...(route.description === undefined ? {} : { description: route.description }),
+    description: [route.description ?? route.summary, describeAccess(route)].join('\n\n'),
     security: kinds.map((kind) => ({ [schemeNames[kind]]: [] })),
     parameters: buildParameters(route, path),
     ...(route.body === undefined
@@ -195,36 +198,28 @@ const securitySchemes = Object.fromEntries(
 
 const errorSchema = {
   type: 'object',
+  description: 'The reply to every request that fails.',
   required: ['message', 'context'],
   properties: {
-    message: { type: 'string' },
+    message: { type: 'string', description: 'What went wrong, for people. It may change.' },
     context: {
       type: 'object',
+      description:
+        'Details for programs. For a failed check: one entry per field at fault, by its JSON Pointer, ' +
+        'that says what is allowed.',
       required: ['code', 'request_id'],
-      properties: { code: { enum: Object.keys(errorStatuses) }, request_id: { type: 'string' } },
-      additionalProperties: { type: 'string' },
+      properties: {
+        code: {
+          type: 'string',
+          description: 'What went wrong, for programs. It never changes.',
+          enum: Object.keys(errorStatuses),
+        },
+        request_id: { type: 'string', description: 'Id of the request, by which the log has it.' },
+      },
+      additionalProperties: { type: 'string', description: 'A detail.' },
     },
   },
 };
-
-/** Descriptions of the sections of the API. */
-const sectionDescriptions: Readonly<Record<string, string>> = {
-  'Sessions and login': 'Logging in; listing, creating, revoking and testing tokens.',
-  Bots: 'Bots, their statistics and their settings.',
-  Servers: 'Chat servers.',
-  Teams: 'Teams, their members and their permissions.',
-  Packs: 'Collections of bots and servers.',
-  Votes: 'Up- and downvotes, and the credits they are worth.',
-  Applications: 'Applying for a position.',
-  Reminders: 'Reminders that one can vote again.',
-  Blog: 'Posts of the directory.',
-  Vanity: 'Short addresses of listings.',
-  Shop: 'What credits buy.',
-  Notifications: 'Push subscriptions of browsers.',
-  'Beyond the contract': 'What the published interface does not have.',
-};
-
-const buildTag = (name: string): Json => ({ name, description: sectionDescriptions[name] ?? `${name}.` });
 
 const buildComponents = (codes: ReadonlySet<ErrorCode>): Json => ({
   securitySchemes,
@@ -257,12 +252,12 @@ export const buildOpenApiDocument = (routes: readonly AnyRoute[]): Json => {
     info: {
       title: 'Rollcall',
       version: '1',
-      description:
-        'A public listing directory for bots, servers, teams and packs. Errors: `{message, context}`.',
+      description: introduction,
+      contact: { name: 'The operator of this directory' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(routes.map((route) => route.section))].map(buildTag),
+    tags: listSections(routes),
     paths,
     components: buildComponents(new Set(routes.flatMap(listErrorCodes))),
   };

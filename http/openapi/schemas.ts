@@ -9,6 +9,7 @@ import type { TSchema } from 'typebox';
 import { Bot } from '../schema/bots.ts';
 import { ApiResponse, ExtraLink, Seo, User } from '../schema/common.ts';
 import { VoteCreditTier, VoteRedeem } from '../schema/credits.ts';
+import { findOriginal } from '../schema/example.ts';
 import { IndexBot, IndexServer } from '../schema/index-entities.ts';
 import { Pack } from '../schema/packs.ts';
 import { Server } from '../schema/servers.ts';
@@ -42,7 +43,7 @@ const componentSchemas: Readonly<Record<string, TSchema>> = {
   VoteRedeem,
 };
 const componentNames = new Map<unknown, string>(
-  Object.entries(componentSchemas).map(([name, schema]) => [schema, name]),
+  Object.entries(componentSchemas).map(([name, schema]) => [findOriginal(schema), name]),
 );
 
 /** Schemas are a dozen levels deep; this only guards against one that contains itself. */
@@ -60,8 +61,11 @@ const expand = (node: object, depth: number): object => {
 
 const replaceByReference = (node: unknown, depth: number): unknown => {
   if (typeof node !== 'object' || node === null) return node;
-  const name = componentNames.get(node);
-  return name === undefined ? expand(node, depth) : { $ref: `#/components/schemas/${name}` };
+  const name = componentNames.get(findOriginal(node));
+  if (name === undefined) return expand(node, depth);
+  const reference = { $ref: `#/components/schemas/${name}` };
+  const isDescribedHere = node !== componentSchemas[name];
+  return isDescribedHere ? { ...reference, description: Reflect.get(node, 'description') } : reference;
 };
 
 /** Replaces each named schema in `schema` by a reference; `schema` too, if it is a named schema itself. */

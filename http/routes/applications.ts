@@ -18,7 +18,8 @@ export const applicationRoutes = defineRoutes('Applications', [
     name: 'getPositions',
     method: 'GET',
     path: '/apps/meta',
-    summary: 'Lists all positions with their questions, including hidden and closed positions.',
+    summary: 'List positions',
+    description: 'All positions that users can apply for, with their questions; hidden and closed ones too.',
     auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: ApplicationMeta },
@@ -28,7 +29,9 @@ export const applicationRoutes = defineRoutes('Applications', [
     name: 'listApplications',
     method: 'GET',
     path: '/users/{user_id}/apps',
-    summary: "Lists the user's own applications, newest first.",
+    summary: "List a user's applications",
+    description:
+      'The 200 newest applications of the user, newest first, each with the questions as they were.',
     auth: ownAuth,
     bannedAllowed: true,
     params: ApplicationsParams,
@@ -39,9 +42,11 @@ export const applicationRoutes = defineRoutes('Applications', [
     name: 'createApplication',
     method: 'POST',
     path: '/users/{user_id}/apps',
-    summary: 'Applies for a position. A user can have one pending application per position.',
+    summary: 'Apply for a position',
     description:
-      'The positions `certification` and `resubmit` are about a bot: the answer to `bot_id` must be its id.',
+      'A user can have one pending application per position; `cooldown` hours must pass between two. ' +
+      'The positions `certification` and `resubmit` are about a bot: the answer to `bot_id` must be ' +
+      'its id.',
     auth: ownAuth,
     bannedAllowed: true,
     params: ApplicationsParams,

@@ -11,10 +11,11 @@ export const badgeRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/badges/{target_type}/{target_id}/{file}',
     section: 'Beyond the contract',
-    summary: 'Returns a badge of a listed entity, as a picture or for shields.io.',
+    summary: 'Get a badge',
     description:
-      'Every answer about a well-formed file name is 200, because image proxies keep errors: what is not ' +
-      'known is a grey badge that says so, with `X-Rollcall-Error`. Counts no click.',
+      'A badge of a listed entity, as an SVG picture or as JSON for shields.io. Every answer about a ' +
+      'well-formed file name is 200, because image proxies keep errors: what is not known is a grey ' +
+      'badge that says so, with `X-Rollcall-Error`. Counts no click.',
     auth: { kind: 'public' },
     limit: 'badge',
     caching: 'list',

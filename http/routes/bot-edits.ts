@@ -30,10 +30,10 @@ export const botEditRoutes = defineRoutes('Bots', [
     name: 'createBot',
     method: 'PUT',
     path: '/bots',
-    summary: 'Adds a bot. It is pending until it is reviewed.',
+    summary: 'Add a bot',
     description:
-      'The caller adds it for themselves, with an unlimited session, or for a team in which they have the ' +
-      'permission `add_bots`.',
+      'The bot is pending until the operator has reviewed it. The caller adds it for themselves, with ' +
+      'an unlimited session, or for a team in which they have the permission `add_bots`.',
     auth: { kind: 'owner', kinds: ['user', 'team'], permission: 'add_bots', field: 'team_owner' },
     limit: 'bot_create',
     callsOutbound: true,
@@ -47,9 +47,10 @@ export const botEditRoutes = defineRoutes('Bots', [
     name: 'getBotMeta',
     method: 'GET',
     path: '/bots/{client_id}/meta',
-    summary: 'Returns what the platform and this directory know about an application.',
+    summary: 'Look up a bot',
     description:
-      'If a look-up fails, `fetch_errors` says why, and the other fields hold what the directory knows.',
+      'What the platform and this directory know about an application, to fill in a form. If a ' +
+      'look-up fails, `fetch_errors` says why, and the other fields hold what the directory knows.',
     auth: { kind: 'kinds', kinds: ['user', 'team'], permission: 'add_bots' },
     limit: 'bot_meta',
     callsOutbound: true,
@@ -62,7 +63,10 @@ export const botEditRoutes = defineRoutes('Bots', [
     name: 'editBot',
     method: 'PATCH',
     path: '/bots/{id}/settings',
-    summary: 'Changes a bot. Absent fields keep their value; a given list replaces the old list.',
+    summary: 'Change a bot',
+    description:
+      'Absent fields keep their value; a given list replaces the old list. An edit never changes ' +
+      '`type`.',
     auth: buildBotAuth('edit_bots', ['user', 'team', 'bot']),
     params: BotEditParams,
     body: BotSettingsBody,
@@ -75,7 +79,10 @@ export const botEditRoutes = defineRoutes('Bots', [
     name: 'deleteBot',
     method: 'DELETE',
     path: '/bots/{id}',
-    summary: 'Deletes a bot for good. Its votes become void, and its sessions end.',
+    summary: 'Delete a bot',
+    description:
+      'Deletes it for good: its votes become void, its numbers, reminders and vanity code are gone, ' +
+      'and its sessions end.',
     auth: buildBotAuth('delete_bots', ['user', 'team']),
     params: BotEditParams,
     replies: { 204: null },
@@ -85,7 +92,10 @@ export const botEditRoutes = defineRoutes('Bots', [
     name: 'transferBot',
     method: 'PATCH',
     path: '/users/{uid}/bots/{bid}/teams',
-    summary: 'Transfers a bot to a team. Its sessions end; everything else stays.',
+    summary: 'Give a bot to a team',
+    description:
+      'Its sessions end; id, numbers, votes and vanity code stay. To the team that owns it already, ' +
+      'nothing changes.',
     auth: {
       kind: 'entity',
       kinds: ['user'],

@@ -6,12 +6,10 @@ import { limits } from '../../engine/limits.ts';
 import { checkShardIds, recordShards, showShards } from '../handlers/bot-shards.ts';
 import { parsePage } from '../handlers/request-values.ts';
 import type { BodyLimits } from '../request/body.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { BotShards, ShardsBody, ShardsQuery } from '../schema/bot-shards.ts';
 import { BotParams } from '../schema/bots.ts';
-import { ApiResponse, NoParams } from '../schema/common.ts';
-
-const section = 'Beyond the contract';
+import { ApiResponse } from '../schema/common.ts';
 
 /** A thousand shards with all fields take 80,000 bytes; real clients also send unknown fields. */
 const shardsBodyLimits: BodyLimits = {
@@ -20,22 +18,21 @@ const shardsBodyLimits: BodyLimits = {
   valuesMax: limits.partsPerPostMax * 16,
 };
 
-export const botShardRoutes: readonly AnyRoute[] = [
+export const botShardRoutes = defineRoutes('Beyond the contract', [
   defineRoute({
     name: 'postShards',
     method: 'POST',
     path: '/bots/stats/shards',
-    section,
-    summary: 'Records the statistics of some shards of the calling bot.',
+    summary: 'Post some shards',
     description:
-      'The totals of the bot are then the sums of its shards. Another `shard_count` counts once all its ' +
-      'shards were seen, or after a while; posts of the one before get 409 `shards_inconsistent` from then ' +
-      'on. A post of totals to `/bots/stats` ends this. `context` of the reply says how things stand.',
+      'Records the statistics of some shards of the calling bot: for bots that run as several ' +
+      'processes. The totals of the bot are then the sums of its shards. Another `shard_count` counts ' +
+      'once all its shards were seen, or after a while; posts of the one before get 409 ' +
+      '`shards_inconsistent` from then on. A post of totals to `/bots/stats` ends this. `context` of ' +
+      'the reply says how things stand.',
     auth: { kind: 'bot' },
     bannedAllowed: true,
     limit: 'stats',
-    caching: 'no-store',
-    params: NoParams,
     body: ShardsBody,
     bodyLimits: shardsBodyLimits,
     replies: { 200: ApiResponse },
@@ -47,8 +44,10 @@ export const botShardRoutes: readonly AnyRoute[] = [
     name: 'getShards',
     method: 'GET',
     path: '/bots/{id}/shards',
-    section,
-    summary: 'Shows which shards of a bot are live, stale or missing.',
+    summary: 'List shards',
+    description:
+      'Which shards of a bot are live, stale or missing, and what each posted last; 1,000 shards per ' +
+      'page.',
     auth: { kind: 'public' },
     limit: 'bot_shards',
     caching: 'entity',
@@ -59,4 +58,4 @@ export const botShardRoutes: readonly AnyRoute[] = [
     handle: (app, { params, query }) =>
       showShards(app, params.id, { page: parsePage(query), state: query.state }),
   }),
-];
+]);

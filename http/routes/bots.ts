@@ -26,7 +26,8 @@ export const botRoutes = defineRoutes('Bots', [
     name: 'listBots',
     method: 'GET',
     path: '/bots/@all',
-    summary: 'Lists all approved and certified bots, newest first.',
+    summary: 'List bots',
+    description: 'All approved and certified bots, newest first, 12 per page.',
     auth: { kind: 'public' },
     caching: 'list',
     query: PageQuery,
@@ -38,7 +39,8 @@ export const botRoutes = defineRoutes('Bots', [
     name: 'randomBots',
     method: 'GET',
     path: '/bots/@random',
-    summary: 'Returns six listed bots, chosen at random.',
+    summary: 'Get random bots',
+    description: 'Up to six listed bots, each equally likely, chosen again for every request.',
     auth: { kind: 'public' },
     replies: { 200: BotsRandom },
     handle: (app) => showRandomBots(app),
@@ -47,7 +49,10 @@ export const botRoutes = defineRoutes('Bots', [
     name: 'indexBots',
     method: 'GET',
     path: '/bots/@index',
-    summary: 'Returns the lists of the front page.',
+    summary: 'Get the front page',
+    description:
+      'The lists of the front page: certified, premium, most voted, most viewed and new bots, and new ' +
+      'packs.',
     auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: BotsIndex },
@@ -57,8 +62,10 @@ export const botRoutes = defineRoutes('Bots', [
     name: 'getBot',
     method: 'GET',
     path: '/bots/{id}',
-    summary: 'Returns one bot with live counters.',
-    description: '`target=page` and `target=invite` count the visit; the reply shows the totals before it.',
+    summary: 'Get a bot',
+    description:
+      'One bot of any type, with live numbers. `target=page` and `target=invite` count the visit; the ' +
+      'reply shows the totals before it.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: BotParams,
@@ -71,7 +78,8 @@ export const botRoutes = defineRoutes('Bots', [
     name: 'getBotSeo',
     method: 'GET',
     path: '/bots/{id}/seo',
-    summary: 'Returns what a link preview of a bot needs.',
+    summary: 'Get the preview of a bot',
+    description: 'What search engines and link previews show of a bot.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: BotParams,
@@ -83,9 +91,11 @@ export const botRoutes = defineRoutes('Bots', [
     name: 'postStats',
     method: 'POST',
     path: '/bots/stats',
-    summary: "Records the calling bot's statistics.",
+    summary: 'Post stats',
     description:
-      'The reply is sent when the hot store has confirmed the post. Equal posts may be sent repeatedly.',
+      "Records the calling bot's statistics. The reply is sent when they are on disk. Absent fields " +
+      'keep their value, and 0 is a value. Sending the same again is always safe; post as often as ' +
+      'you like.',
     auth: { kind: 'bot' },
     // A ban of the owner does not stop the bot from posting its statistics.
     bannedAllowed: true,

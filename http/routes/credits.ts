@@ -8,7 +8,7 @@ import {
   showCredits,
   showTiers,
 } from '../handlers/credits.ts';
-import { parseTargetKind } from '../handlers/request-values.ts';
+import { parseTarget, parseTargetKind } from '../handlers/request-values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { ApiResponse } from '../schema/common.ts';
 import { CreditOverview, Credits, RedeemQuery, TiersQuery, VoteCreditTiers } from '../schema/credits.ts';
@@ -16,10 +16,6 @@ import { TargetVotesParams } from '../schema/votes.ts';
 
 const creditKinds = ['bot', 'server'] as const;
 
-const parseTarget = (params: { readonly target_type: string; readonly target_id: string }) => ({
-  kind: parseTargetKind(params.target_type, creditKinds),
-  id: params.target_id,
-});
 /** As in paths, a trailing `s` is accepted. */
 const parseCreditKind = (targetType: string | undefined) =>
   targetType === undefined ? null : parseTargetKind(targetType.replace(/(?<=.)s$/, ''), creditKinds);
@@ -29,7 +25,10 @@ export const creditRoutes = defineRoutes('Votes', [
     name: 'listCreditTiers',
     method: 'GET',
     path: '/votes/credit-tiers',
-    summary: 'Lists the credit tiers, which say what votes are worth.',
+    summary: 'List credit tiers',
+    description:
+      'What votes are worth: each tier pays its `cents` for up to its `votes`, the last one for all ' +
+      'further votes.',
     auth: { kind: 'public' },
     query: TiersQuery,
     replies: { 200: VoteCreditTiers },
@@ -41,37 +40,42 @@ export const creditRoutes = defineRoutes('Votes', [
     name: 'getCreditOverview',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/credit-tiers',
-    summary:
-      'Returns how the redeemable votes of a bot or server fall into the credit tiers, and their value.',
+    summary: 'Get what votes are worth',
+    description:
+      'How the votes of a bot or server that can be redeemed fall into the credit tiers, and their ' +
+      'value.',
     auth: { kind: 'public' },
     params: TargetVotesParams,
     replies: { 200: CreditOverview },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => showCreditOverview(app, parseTarget(params)),
+    check: ({ params }) => void parseTarget(params, creditKinds),
+    handle: (app, { params }) => showCreditOverview(app, parseTarget(params, creditKinds)),
   }),
   defineRoute({
     name: 'getCredits',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/credits',
-    summary:
-      'Returns the credits of a bot or server: how many were redeemed, and how many of them were spent.',
+    summary: 'Get credits',
+    description:
+      'The credits of a bot or server: how many were redeemed, how many of them were spent, and the ' +
+      'redeems.',
     auth: { kind: 'public' },
     params: TargetVotesParams,
     replies: { 200: Credits },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => showCredits(app, parseTarget(params)),
+    check: ({ params }) => void parseTarget(params, creditKinds),
+    handle: (app, { params }) => showCredits(app, parseTarget(params, creditKinds)),
   }),
   defineRoute({
     name: 'redeemCredits',
     method: 'POST',
     path: '/{target_type}/{target_id}/votes/credits',
-    summary: 'Redeems votes of a bot or server as credits for the shop, oldest upvotes first.',
+    summary: 'Redeem votes',
     description:
-      'The redeemed votes become void, but their voters still have to wait before they vote again. A ' +
-      'request for more votes than can be redeemed gets 409. After a 503 with the outcome `unknown`, check ' +
-      'the redeems before you try again.',
+      'Turns votes of a bot or server into credits for the shop, oldest upvotes first. The redeemed ' +
+      'votes become void, but their voters still have to wait before they vote again. A request for ' +
+      'more votes than can be redeemed gets 409. After a 503 with the outcome `unknown`, check the ' +
+      'redeems before you try again.',
     auth: {
       kind: 'entity',
       kinds: ['user', 'bot', 'server', 'team'],
@@ -83,7 +87,8 @@ export const creditRoutes = defineRoutes('Votes', [
     query: RedeemQuery,
     replies: { 200: ApiResponse },
     errors: ['target_type_unsupported', 'not_found', 'votes_insufficient', 'no_credit_tiers'],
-    check: ({ params, query }) => void [parseTarget(params), parseVotes(query.votes)],
-    handle: (app, { params, query }) => redeemCredits(app, parseTarget(params), parseVotes(query.votes)),
+    check: ({ params, query }) => void [parseTarget(params, creditKinds), parseVotes(query.votes)],
+    handle: (app, { params, query }) =>
+      redeemCredits(app, parseTarget(params, creditKinds), parseVotes(query.votes)),
   }),
 ]);

@@ -14,8 +14,10 @@ export const loginRoutes = defineRoutes('Sessions and login', [
     method: 'GET',
     path,
     auth: { kind: 'public' },
-    summary:
-      'Returns the address of the login page, with a state that is valid for one login within 10 minutes.',
+    summary: 'Get the login page',
+    description:
+      'The address of the login page of the chat platform, with a state that is valid for one login ' +
+      'within 10 minutes.',
     callsOutbound: true,
     query: LoginUrlQuery,
     replies: { 200: LoginUrl },
@@ -27,7 +29,9 @@ export const loginRoutes = defineRoutes('Sessions and login', [
     method: 'POST',
     path,
     auth: { kind: 'public' },
-    summary: "Exchanges the platform's code for a user token. Only this reply shows the token.",
+    summary: 'Log in',
+    description:
+      "Exchanges the platform's code for a user token, which lasts 30 days. Only this reply shows it.",
     limit: 'login',
     callsOutbound: true,
     body: LoginBody,

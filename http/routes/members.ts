@@ -34,7 +34,8 @@ export const memberRoutes = defineRoutes('Teams', [
     name: 'addTeamMember',
     method: 'PUT',
     path: '/teams/{tid}/members',
-    summary: 'Adds a member to a team. Callers can grant only permissions that they have themselves.',
+    summary: 'Add a member',
+    description: 'Adds a user to a team. Callers can grant only permissions that they have themselves.',
     auth: buildMemberAuth('add_team_members'),
     params: TeamEditParams,
     body: MemberBody,
@@ -48,7 +49,10 @@ export const memberRoutes = defineRoutes('Teams', [
     name: 'editTeamMember',
     method: 'PATCH',
     path: '/teams/{tid}/members/{mid}',
-    summary: "Changes a member's permissions, or whether they are a data holder or can be mentioned.",
+    summary: 'Change a member',
+    description:
+      "Changes a member's permissions, or whether they are a data holder or can be mentioned. Callers " +
+      'can give and take only permissions that they have themselves.',
     auth: { ...buildMemberAuth('edit_team_members'), unless: 'mid' } as Auth,
     params: MemberParams,
     body: MemberEditBody,
@@ -62,7 +66,10 @@ export const memberRoutes = defineRoutes('Teams', [
     name: 'removeTeamMember',
     method: 'DELETE',
     path: '/teams/{tid}/members/{mid}',
-    summary: 'Removes a member from a team. Members can remove themselves.',
+    summary: 'Remove a member',
+    description:
+      'Removes a member from a team; the sessions that the member created for it end. Members can ' +
+      'always remove themselves, except the last one.',
     auth: { ...buildMemberAuth('remove_team_members'), unless: 'mid' } as Auth,
     params: MemberParams,
     replies: { 204: null },
@@ -73,7 +80,10 @@ export const memberRoutes = defineRoutes('Teams', [
     name: 'getPermissions',
     method: 'GET',
     path: '/users/{id}/{target_type}/{target_id}/perms',
-    summary: 'Lists the permissions of a user on an entity; an owner has all permissions.',
+    summary: "List a user's permissions",
+    description:
+      'The permissions of a user on a bot, server or team. Owners have all; users without any, also ' +
+      'unknown ones, have `[]`.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: PermissionsParams,

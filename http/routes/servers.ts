@@ -16,7 +16,8 @@ export const serverRoutes = defineRoutes('Servers', [
     name: 'listServers',
     method: 'GET',
     path: '/servers/@all',
-    summary: 'Lists all approved and certified public servers, newest first.',
+    summary: 'List servers',
+    description: 'All approved and certified public servers, newest first, 12 per page.',
     auth: { kind: 'public' },
     caching: 'list',
     query: PageQuery,
@@ -28,8 +29,10 @@ export const serverRoutes = defineRoutes('Servers', [
     name: 'getServer',
     method: 'GET',
     path: '/servers/{id}',
-    summary: 'Returns one server with live counters.',
-    description: '`target=page` and `target=invite` count the visit; the reply shows the totals before it.',
+    summary: 'Get a server',
+    description:
+      'One server of any type, with live numbers. `target=page` and `target=invite` count the visit; ' +
+      'the reply shows the totals before it.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: ServerParams,

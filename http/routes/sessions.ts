@@ -2,7 +2,7 @@
  * Routes of sessions (contract §4.1): list, create and revoke sessions, test a token. login.ts has the login.
  */
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
+import { parseTarget, requireCaller } from '../handlers/request-values.ts';
 import {
   checkSessionBody,
   mintSession,
@@ -29,58 +29,68 @@ const buildEntityAuth = (permission: 'view_sessions' | 'manage_sessions'): Auth 
   type: 'target_type',
   id: 'target_id',
 });
-const parseTarget = (params: { readonly target_type: string; readonly target_id: string }) => ({
-  kind: parseTargetKind(params.target_type, tokenKinds),
-  id: params.target_id,
-});
 
 export const sessionRoutes = defineRoutes('Sessions and login', [
   defineRoute({
     name: 'listSessions',
     method: 'GET',
     path: '/{target_type}/{target_id}/sessions',
-    summary: 'Lists the sessions of an entity, without their tokens.',
+    summary: 'List tokens',
+    description: 'The sessions of an entity, without their tokens.',
     auth: buildEntityAuth('view_sessions'),
     params: SessionsParams,
     replies: { 200: Sessions },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => showSessions(app, parseTarget(params)),
+    check: ({ params }) => void parseTarget(params, tokenKinds),
+    handle: (app, { params }) => showSessions(app, parseTarget(params, tokenKinds)),
   }),
   defineRoute({
     name: 'createSession',
     method: 'POST',
     path: '/{target_type}/{target_id}/sessions',
-    summary: 'Creates an API session. Only this reply shows the token.',
+    summary: 'Create a token',
+    description:
+      'Creates an API session that acts for the entity. Only this reply shows the token. At most 100 ' +
+      'per entity.',
     auth: buildEntityAuth('manage_sessions'),
     params: SessionsParams,
     body: SessionBody,
     replies: { 201: SessionCreated },
     errors: ['target_type_unsupported', 'session_type_unsupported', 'not_found', 'limit_reached'],
     check: ({ params, body }) => {
-      parseTarget(params);
+      parseTarget(params, tokenKinds);
       checkSessionBody(body);
     },
     handle: (app, request) =>
-      mintSession(app, { caller: requireCaller(request), body: request.body }, parseTarget(request.params)),
+      mintSession(
+        app,
+        { caller: requireCaller(request), body: request.body },
+        parseTarget(request.params, tokenKinds),
+      ),
   }),
   defineRoute({
     name: 'revokeSession',
     method: 'DELETE',
     path: '/{target_type}/{target_id}/sessions/{session_id}',
-    summary: 'Revokes a session. Its token is refused at once.',
+    summary: 'Revoke a token',
+    description:
+      'The token is refused at once, at other nodes within a second. Repeat it after a 503 until it ' +
+      'is 200 or 404.',
     auth: buildEntityAuth('manage_sessions'),
     params: SessionParams,
     replies: { 200: ApiResponse },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => revokeSession(app, parseTarget(params), params.session_id),
+    check: ({ params }) => void parseTarget(params, tokenKinds),
+    handle: (app, { params }) => revokeSession(app, parseTarget(params, tokenKinds), params.session_id),
   }),
   defineRoute({
     name: 'testToken',
     method: 'POST',
     path: '/auth/test',
-    summary: 'Tells whether a token is valid for an entity, and whether its user is banned.',
+    summary: 'Test a token',
+    description:
+      'Whether a token is valid for an entity, and whether its user is banned. 200 for bad tokens ' +
+      'too: see `authorized`.',
     auth: { kind: 'public' },
     limit: 'auth_test',
     body: AuthTestBody,

@@ -13,7 +13,8 @@ export const vanityRoutes = defineRoutes('Vanity', [
     name: 'getVanity',
     method: 'GET',
     path: '/vanity/{code}',
-    summary: 'Returns the entity that has a vanity code, a target id or an itag.',
+    summary: 'Look up a vanity code',
+    description: 'The entity that has a vanity code, a target id or an itag.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: VanityParams,
@@ -27,8 +28,8 @@ export const vanityRoutes = defineRoutes('Vanity', [
     name: 'followVanity',
     method: 'GET',
     path: '/@{code}',
-    summary: 'Redirects to the entity that has a vanity code.',
-    description: 'For debugging. `Location` is a path of this API.',
+    summary: 'Follow a vanity code',
+    description: 'Redirects to the entity that has the code: `Location` is a path of this API.',
     auth: { kind: 'public' },
     params: VanityParams,
     query: VanityQuery,
@@ -41,7 +42,10 @@ export const vanityRoutes = defineRoutes('Vanity', [
     name: 'changeVanity',
     method: 'PATCH',
     path: '/{target_type}/{target_id}/vanity',
-    summary: "Changes an entity's vanity code.",
+    summary: 'Change a vanity code',
+    description:
+      'Gives the entity another short address. The old code is free at once; a code that another ' +
+      'entity has is 409.',
     auth: {
       kind: 'entity',
       kinds: tokenKinds,

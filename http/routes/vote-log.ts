@@ -31,10 +31,12 @@ export const voteLogRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/log',
     section: 'Beyond the contract',
-    summary: 'Lists the votes of a listing after a cursor, and can wait for the next one.',
+    summary: 'Read the vote log',
     description:
-      'Numbers have no holes and never change: a client that continues from `next` sees every vote once. ' +
-      'A cursor of a log that no longer exists gets 409 `log_restarted` with `oldest` and `head`.',
+      'The accepted votes of a listing after a cursor, oldest first; with `wait` the request waits ' +
+      'for the next one. Numbers have no holes and never change: a client that continues from `next` ' +
+      'sees every vote once. A cursor of a log that no longer exists gets 409 `log_restarted` with ' +
+      '`oldest` and `head`.',
     auth: { kind: 'public' },
     limit: 'vote_log',
     longPoll: true,

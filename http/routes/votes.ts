@@ -27,9 +27,11 @@ export const voteRoutes = defineRoutes('Votes', [
     name: 'castVote',
     method: 'PUT',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
-    summary: 'Casts an upvote or a downvote.',
+    summary: 'Vote',
     description:
-      'The reply is sent when the hot store has confirmed the vote. One request per wait period is accepted.',
+      'Casts an upvote or a downvote. The reply is sent when the vote is on disk. One request per ' +
+      'wait is accepted, however many are sent; the others get 429 `vote_wait`, which says how long ' +
+      'to wait.',
     auth: { kind: 'self', user: 'uid' },
     params: UserVotesParams,
     query: VoteQuery,
@@ -52,7 +54,10 @@ export const voteRoutes = defineRoutes('Votes', [
     name: 'getStanding',
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes',
-    summary: "Returns a user's valid votes on an entity, and how long they must wait before the next vote.",
+    summary: 'Check a vote',
+    description:
+      "A user's valid votes on an entity, and how long they must wait before the next one. Reward " +
+      'voters while `has_voted` is true.',
     auth: { kind: 'public' },
     params: UserVotesParams,
     replies: { 200: VoteStatusReply },
@@ -63,7 +68,8 @@ export const voteRoutes = defineRoutes('Votes', [
     name: 'listUserVotes',
     method: 'GET',
     path: '/users/{uid}/{target_type}/{target_id}/votes/@all',
-    summary: 'Lists all votes of a user on an entity, including void votes, newest first.',
+    summary: "List a user's votes",
+    description: 'All votes of a user on an entity, void ones too, newest first, 10 per page.',
     auth: { kind: 'public' },
     params: UserVotesParams,
     query: PageQuery,
@@ -75,7 +81,8 @@ export const voteRoutes = defineRoutes('Votes', [
     name: 'listVoters',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/user-list',
-    summary: 'Lists the ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
+    summary: 'List voters',
+    description: 'The ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
     auth: { kind: 'public' },
     params: TargetVotesParams,
     query: PageQuery,

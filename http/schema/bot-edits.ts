@@ -6,7 +6,7 @@
 import { type Static, Type } from 'typebox';
 import { plainText, platformId, platformIdOrEmpty } from '../request/patterns.ts';
 import { BotId, Flag, TargetId, toNullable, UserId } from './common.ts';
-import { buildObject } from './example.ts';
+import { buildObject, describe } from './example.ts';
 import {
   buildLine,
   buildProse,
@@ -22,12 +22,21 @@ export const TransferParams = Type.Object({ uid: UserId, bid: BotId });
 
 const fields = {
   extra_links: LinksInput,
-  invite: HttpsAddress,
-  library: buildLine(1, 50, 'discord.js'),
-  long: buildProse(500, 65_536, 'Keeps watch over your server. '.repeat(20).trim()),
-  prefix: buildLine(1, 10, '!'),
-  short: buildProse(30, 150, 'Keeps watch over your server, day and night.'),
-  nsfw: Flag,
+  invite: describe(HttpsAddress, 'An https address that adds the bot to a server, up to 512 characters.'),
+  library: describe(
+    buildLine(1, 50, 'discord.js'),
+    'The library that the bot is written with, 1 to 50 characters.',
+  ),
+  long: describe(
+    buildProse(500, 65_536, 'Keeps watch over your server. '.repeat(20).trim()),
+    'Long description, 500 to 65,536 characters, stored as sent.',
+  ),
+  prefix: describe(buildLine(1, 10, '!'), 'What commands begin with, 1 to 10 characters.'),
+  short: describe(
+    buildProse(30, 150, 'Keeps watch over your server, day and night.'),
+    'Short description, 30 to 150 characters.',
+  ),
+  nsfw: describe(Flag, 'Whether the bot is for adults only.'),
   tags: buildTags(1),
 };
 export const BotBody = buildObject(
@@ -47,7 +56,12 @@ export const BotBody = buildObject(
     ),
     extra_links: Type.Optional(fields.extra_links),
     nsfw: Type.Optional(fields.nsfw),
-    staff_note: Type.Optional(toNullable(buildProse(0, 512, 'The invite requests no permissions.'))),
+    staff_note: Type.Optional(
+      describe(
+        toNullable(buildProse(0, 512, 'The invite requests no permissions.')),
+        'A note for the reviewers, up to 512 characters. It is never shown.',
+      ),
+    ),
     team_owner: Type.Optional(
       Type.String({
         maxLength: 128,
@@ -63,7 +77,7 @@ export type BotBody = Static<typeof BotBody>;
 
 export const BotSettingsBody = buildObject(
   {
-    captcha_opt_out: Type.Optional(Flag),
+    captcha_opt_out: Type.Optional(describe(Flag, 'Whether voters should be spared captchas.')),
     extra_links: Type.Optional(fields.extra_links),
     invite: Type.Optional(fields.invite),
     library: Type.Optional(fields.library),
@@ -78,7 +92,7 @@ export const BotSettingsBody = buildObject(
 export type BotSettingsBody = Static<typeof BotSettingsBody>;
 
 export const TransferBody = buildObject(
-  { team_id: TargetId },
+  { team_id: describe(TargetId, 'Id of the team that receives the bot.') },
   { team_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10' },
 );
 export type TransferBody = Static<typeof TransferBody>;

@@ -6,6 +6,7 @@ import { presenceStatuses } from '../../engine/entity/state.ts';
 import { limits } from '../../engine/limits.ts';
 import { clusterName } from '../request/patterns.ts';
 import { Count, PageQuery, Text, Timestamp, toNullable } from './common.ts';
+import { describe } from './example.ts';
 
 const countMax = limits.shardListEntriesMax;
 
@@ -34,7 +35,11 @@ export const ShardsBody = Type.Object(
         users: Type.Optional(PartNumber('Users of this shard.', 45_000)),
         status: Type.Optional(Status('Presence of this shard; `online` if no post has named one.')),
       }),
-      { minItems: 1, maxItems: limits.partsPerPostMax },
+      {
+        minItems: 1,
+        maxItems: limits.partsPerPostMax,
+        description: `The shards that this process runs, up to ${limits.partsPerPostMax}.`,
+      },
     ),
     cluster: Type.Optional(
       Type.String({
@@ -81,16 +86,16 @@ const shardExample = {
 } as const;
 const BotShard = Type.Object(
   {
-    id: Count,
-    servers: Count,
-    users: Count,
+    id: describe(Count, 'Id of the shard, from 0.'),
+    servers: describe(Count, 'Servers of this shard, as posted last.'),
+    users: describe(Count, 'Users of this shard, as posted last.'),
     status: Status('`offline` for a missing shard.'),
     state: Type.Enum([...shardStates], {
       description: '`live`, `stale` (it counts, but has not posted lately), or `missing`.',
       examples: ['live'],
     }),
-    cluster: Text,
-    last_post: toNullable(Timestamp),
+    cluster: describe(Text, 'Name of the process that posted it last; empty if it gave none.'),
+    last_post: describe(toNullable(Timestamp), 'When it was last posted; `null` for a missing shard.'),
   },
   { examples: [shardExample] },
 );
@@ -103,14 +108,18 @@ export const BotShards = Type.Object(
       examples: ['sharded'],
     }),
     shard_count: Type.Integer({ minimum: 0, description: '0 in mode `totals`.' }),
-    live: Count,
-    stale: Count,
-    missing: Count,
-    building: toNullable(
-      Type.Object(
-        { shard_count: Count, seen: Count, since: Timestamp },
-        { description: 'Shards of another `shard_count`, which count for nothing yet.' },
+    live: describe(Count, 'How many shards are live.'),
+    stale: describe(Count, 'How many shards are stale.'),
+    missing: describe(Count, 'How many shards are missing.'),
+    building: describe(
+      toNullable(
+        Type.Object({
+          shard_count: describe(Count, 'The number of shards that will be in force.'),
+          seen: describe(Count, 'How many of them were posted.'),
+          since: describe(Timestamp, 'When the first of them was posted.'),
+        }),
       ),
+      'Shards of another `shard_count`, which count for nothing yet; `null`: none.',
     ),
     shards: Type.Array(BotShard, { description: `The shards by id, ${limits.partsPerPostMax} per page.` }),
   },

@@ -6,7 +6,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { plainText } from '../request/patterns.ts';
-import { buildObject } from './example.ts';
+import { buildObject, describe } from './example.ts';
 
 export const Timestamp = Type.String({
   format: 'date-time',
@@ -15,24 +15,35 @@ export const Timestamp = Type.String({
 });
 export const Uuid = Type.String({
   format: 'uuid',
+  description: 'A UUID.',
   examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'],
 });
 /** Builds the schema of a value that may be `null`. */
 export const toNullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
+/** `{ description }`, or nothing: an absent description is no member. */
+const toDescription = (description: string | undefined) => (description === undefined ? {} : { description });
+
 export const Text = Type.String();
 /** Text with an example. */
-export const buildText = (example: string) => Type.String({ examples: [example] });
+export const buildText = (example: string, description?: string) =>
+  Type.String({ ...toDescription(description), examples: [example] });
 export const Flag = Type.Boolean();
+export const buildFlag = (description: string, example = false) =>
+  Type.Boolean({ description, examples: [example] });
 /** A flag whose example is `true`. */
 export const TrueFlag = Type.Boolean({ examples: [true] });
 export const TextList = Type.Array(Type.String());
+export const buildTextList = (description: string, example: readonly string[]) =>
+  Type.Array(Type.String(), { description, examples: [example] });
 /** A counter; never negative. */
 export const Count = Type.Integer({ minimum: 0 });
-export const buildCount = (example: number) => Type.Integer({ minimum: 0, examples: [example] });
+export const buildCount = (example: number, description?: string) =>
+  Type.Integer({ minimum: 0, ...toDescription(description), examples: [example] });
 /** Upvotes minus downvotes; may be negative. */
 export const Sum = Type.Integer();
-export const buildSum = (example: number) => Type.Integer({ examples: [example] });
+export const buildSum = (example: number, description?: string) =>
+  Type.Integer({ ...toDescription(description), examples: [example] });
 
 const buildId = (description: string, example: string) =>
   Type.String({ minLength: 1, maxLength: 128, pattern: plainText, description, examples: [example] });
@@ -60,37 +71,68 @@ export const PageQuery = Type.Object({
 });
 export const NoParams = Type.Object({});
 
-export const ApiResponse = buildObject({
-  message: buildText('Stats recorded.'),
-  context: Type.Record(Type.String(), Type.String()),
-});
+export const ApiResponse = describe(
+  buildObject({
+    message: buildText('Stats recorded.', 'What was done, as a sentence for people. It may change.'),
+    context: Type.Record(Type.String(), Type.String(), {
+      description: 'Details for programs, by name; `{}` when there are none.',
+      examples: [{}],
+    }),
+  }),
+  'The reply of an operation that only confirms what it did.',
+);
 
-export const User = buildObject({
-  avatar: buildText('https://cdn.example.org/avatars/728871946456137770.webp'),
-  bot: Flag,
-  display_name: buildText('Robin'),
-  extra_data: Type.Record(Type.String(), Type.Unknown()),
-  flags: TextList,
-  id: buildText('728871946456137770'),
-  status: Type.String({ description: '`online`, `idle`, `dnd` or `offline`.', examples: ['online'] }),
-  username: buildText('robin'),
-});
+export const User = describe(
+  buildObject({
+    avatar: buildText(
+      'https://cdn.example.org/avatars/728871946456137770.webp',
+      'Address of the picture; empty if there is none.',
+    ),
+    bot: buildFlag('Whether this is the account of a bot.'),
+    display_name: buildText('Robin', 'Name to show; the id while no name is known.'),
+    extra_data: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Further facts that the operator imported, by name; usually `{}`.',
+    }),
+    flags: buildTextList('Marks that the operator or the platform gave the user; usually `[]`.', []),
+    id: buildText('728871946456137770', 'Id of the user on the platform.'),
+    status: Type.String({
+      description:
+        '`online`, `idle`, `dnd` or `offline`. For a bot: what it posted last, see `POST /bots/stats`.',
+      examples: ['online'],
+    }),
+    username: buildText('robin', 'Name of the account on the platform; the id while no name is known.'),
+  }),
+  'A person or the account of a bot. People come from their last login, bots from a look-up.',
+);
 export type User = Static<typeof User>;
 
-export const ExtraLink = buildObject({
-  name: buildText('Website'),
-  value: buildText('https://example.org'),
-});
+export const ExtraLink = describe(
+  buildObject({
+    name: buildText('Website', 'What the link is called, 1 to 64 characters.'),
+    value: buildText('https://example.org', 'An https address of up to 512 characters.'),
+  }),
+  'A named link.',
+);
 export type ExtraLink = Static<typeof ExtraLink>;
 
-export const Seo = buildObject({
-  avatar: buildText('https://cdn.example.org/avatars/815553000470478850.webp'),
-  id: buildText('815553000470478850'),
-  name: buildText('lighthouse'),
-  short: buildText('Keeps watch over your server, day and night.'),
-});
+export const Seo = describe(
+  buildObject({
+    avatar: buildText(
+      'https://cdn.example.org/avatars/815553000470478850.webp',
+      'Address of a picture; empty if there is none.',
+    ),
+    id: buildText('815553000470478850', 'Id of the entity; the url of a pack, the slug of a post.'),
+    name: buildText('lighthouse', 'Name of the entity, or the title of a post.'),
+    short: buildText('Keeps watch over your server, day and night.', 'Short description, one or two lines.'),
+  }),
+  'What a search engine or a link preview shows of an entity.',
+);
 export type Seo = Static<typeof Seo>;
 
 /** Builds the schema of one page of a list; `count` is the number of results on all pages. */
 export const buildPageSchema = <Item extends TSchema>(item: Item, perPage: number) =>
-  buildObject({ count: buildCount(1), per_page: buildCount(perPage), results: Type.Array(item) });
+  buildObject({
+    count: buildCount(1, 'How many results there are on all pages together.'),
+    per_page: buildCount(perPage, 'The most results on one page.'),
+    results: describe(Type.Array(item), 'The results of this page; `[]` past the end.'),
+  });

@@ -1,8 +1,28 @@
 /**
  * Builds object schemas whose example is made of the examples of their fields, so that no field is written
- * twice. Used by the other files of this folder.
+ * twice, and gives a shared schema a description for one place. Used by the other files of this folder.
  */
 import { type TProperties, type TSchema, Type } from 'typebox';
+
+/** For each copy that `describe` made, the schema it was made of. */
+const originals = new WeakMap<object, object>();
+
+/**
+ * A copy of a schema that says what the value means in one place. The document still refers to a named schema
+ * by its name (openapi/schemas.ts).
+ */
+export const describe = <Schema extends TSchema>(schema: Schema, description: string): Schema => {
+  // Some members are not enumerable: TypeBox marks kinds and optional fields with them.
+  const members = { ...Object.getOwnPropertyDescriptors(schema), description: toMember(description) };
+  const copy = Object.defineProperties({}, members) as Schema;
+  originals.set(copy, findOriginal(schema));
+  return copy;
+};
+
+const toMember = (value: string) => ({ value, enumerable: true, writable: true, configurable: true });
+
+/** The schema that `describe` was given first; the schema itself if it is no copy. */
+export const findOriginal = (schema: object): object => originals.get(schema) ?? schema;
 
 /** What a field without an example shows. */
 const usualValues: Readonly<Record<string, unknown>> = { boolean: false, integer: 0, number: 0, string: '' };

@@ -7,33 +7,40 @@
 import { type Static, Type } from 'typebox';
 import { httpsText, patternMessages, plainText } from '../request/patterns.ts';
 import { createValidationError } from '../response/validation-error.ts';
+import { describe } from './example.ts';
 
-/** Builds the schema of one line of text. */
+/** Builds the schema of one line of text; `describe` says what it is. */
 export const buildLine = (minLength: number, maxLength: number, example: string) =>
   Type.String({ minLength, maxLength, pattern: plainText, examples: [example] });
 
-/** Builds the schema of text that may have line breaks. */
+/** Builds the schema of text that may have line breaks; `describe` says what it is. */
 export const buildProse = (minLength: number, maxLength: number, example: string) =>
   Type.String({ minLength, maxLength, examples: [example] });
 
 /** Builds the schema of up to five different tags. */
 export const buildTags = (minItems: number) =>
-  Type.Array(buildLine(3, 30, 'fun'), { minItems, maxItems: 5, uniqueItems: true });
+  Type.Array(buildLine(3, 30, 'fun'), {
+    minItems,
+    maxItems: 5,
+    uniqueItems: true,
+    description: `${minItems} to 5 different tags of 3 to 30 characters.`,
+  });
 
 /** An https address of up to 512 characters; `checkAddresses` checks that it parses. */
 export const HttpsAddress = Type.String({
   maxLength: 512,
   pattern: httpsText,
-  description: 'An https address.',
+  description: 'An https address of up to 512 characters.',
   examples: ['https://example.org'],
 });
 
 /** Up to twenty named https addresses. */
 export const LinksInput = Type.Array(
-  Type.Object({ name: buildLine(1, 64, 'Website'), value: HttpsAddress }),
-  {
-    maxItems: 20,
-  },
+  Type.Object({
+    name: describe(buildLine(1, 64, 'Website'), 'What the link is called, 1 to 64 characters.'),
+    value: HttpsAddress,
+  }),
+  { maxItems: 20, description: 'Up to 20 links.' },
 );
 export type LinksInput = Static<typeof LinksInput>;
 

@@ -29,7 +29,7 @@ export type LoginUrlQuery = Static<typeof LoginUrlQuery>;
 const stateExample = 'm9ksr3t4.2lN1xq5cV0aYd8fGh3jKlw.b6Zr0m7Q9pXcV2nB4tYs8uWk1eHd5gJf3aLqRoTiMxU';
 
 export const LoginUrl = buildObject({
-  client_id: buildText('815553000470478850'),
+  client_id: buildText('815553000470478850', "This directory's id at the provider."),
   url: Type.String({
     description: 'Address of the login page. Send the user there.',
     examples: ['https://chat.example.org/oauth2/authorize?response_type=code'],

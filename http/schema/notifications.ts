@@ -4,11 +4,13 @@
  */
 import { type Static, Type } from 'typebox';
 import { addressText, pushAuth, pushPoint } from '../request/patterns.ts';
-import { buildText, Flag, Timestamp, UserId, Uuid } from './common.ts';
-import { buildObject } from './example.ts';
+import { buildFlag, buildText, Timestamp, UserId, Uuid } from './common.ts';
+import { buildObject, describe } from './example.ts';
 
 export const NotificationsParams = Type.Object({ id: UserId });
-export const NotificationQuery = Type.Object({ notif_id: Uuid });
+export const NotificationQuery = Type.Object({
+  notif_id: describe(Uuid, 'Id of the subscription, as the list shows it.'),
+});
 
 export const PushInfo = buildObject({
   public_key: Type.String({
@@ -19,19 +21,24 @@ export const PushInfo = buildObject({
 export type PushInfo = Static<typeof PushInfo>;
 
 export const Subscription = buildObject({
-  browser_info: buildObject({
-    browser: buildText('Firefox'),
-    browser_ver: buildText('128.0'),
-    mobile: Flag,
-    os: buildText('Linux'),
-  }),
-  created_at: Timestamp,
-  endpoint: buildText('https://push.example.org/wpush/v2/gAAAAABl'),
-  notif_id: Uuid,
+  browser_info: describe(
+    buildObject({
+      browser: buildText('Firefox', 'Name of the browser; empty if it is not known.'),
+      browser_ver: buildText('128.0', 'Version of the browser; empty if it is not known.'),
+      mobile: buildFlag('Whether it runs on a phone or tablet.'),
+      os: buildText('Linux', 'The operating system; empty if it is not known.'),
+    }),
+    'The browser that subscribed, from the `User-Agent` of its request.',
+  ),
+  created_at: describe(Timestamp, 'When the browser subscribed.'),
+  endpoint: buildText('https://push.example.org/wpush/v2/gAAAAABl', 'Its address at the push service.'),
+  notif_id: describe(Uuid, 'Id of the subscription, to end it by.'),
 });
 export type Subscription = Static<typeof Subscription>;
 
-export const SubscriptionList = buildObject({ notifications: Type.Array(Subscription) });
+export const SubscriptionList = buildObject({
+  notifications: describe(Type.Array(Subscription), 'The subscriptions, oldest first; up to 20.'),
+});
 export type SubscriptionList = Static<typeof SubscriptionList>;
 
 /** The values of the browser's `PushSubscription.toJSON()`. */

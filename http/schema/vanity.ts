@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox';
 import { itagText, plainText, uuidText } from '../request/patterns.ts';
 import { buildText, TargetId, TargetType, Timestamp, Uuid } from './common.ts';
-import { buildObject } from './example.ts';
+import { buildObject, describe } from './example.ts';
 
 export const VanityParams = Type.Object({
   code: Type.String({
@@ -28,13 +28,16 @@ export const VanityQuery = Type.Object({
 });
 export type VanityQuery = Static<typeof VanityQuery>;
 
-export const Vanity = buildObject({
-  code: buildText('keepers'),
-  created_at: Timestamp,
-  itag: Uuid,
-  target_id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'),
-  target_type: buildText('team'),
-});
+export const Vanity = describe(
+  buildObject({
+    code: buildText('keepers', 'The vanity code: 2 to 32 of `a-z 0-9 - _`.'),
+    created_at: describe(Timestamp, 'When the entity got its first vanity code.'),
+    itag: describe(Uuid, 'Id of the vanity code; it stays when the code changes.'),
+    target_id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10', 'Id of the entity that has the code.'),
+    target_type: buildText('team', '`bot`, `server` or `team`.'),
+  }),
+  'A short address, and the entity that has it.',
+);
 export type Vanity = Static<typeof Vanity>;
 
 export const VanityTargetParams = Type.Object({ target_type: TargetType, target_id: TargetId });

@@ -3,6 +3,7 @@
  */
 import { type Static, Type } from 'typebox';
 import { Flag, Text, Timestamp, Uuid } from './common.ts';
+import { describe } from './example.ts';
 
 export const VoteLogQuery = Type.Object({
   after: Type.Optional(
@@ -38,12 +39,12 @@ const loggedVoteExample = {
 export const LoggedVote = Type.Object(
   {
     number: Type.Integer({ minimum: 1, description: 'Position in the log of this listing, without holes.' }),
-    itag: Uuid,
+    itag: describe(Uuid, 'Id of the vote.'),
     author: Type.String({ description: 'Id of the user who voted.' }),
-    upvote: Flag,
-    created_at: Timestamp,
+    upvote: describe(Flag, '`true` for an upvote, `false` for a downvote.'),
+    created_at: describe(Timestamp, 'When the user voted.'),
     void: Type.Boolean({ description: 'Whether the vote has been voided since.' }),
-    void_reason: Text,
+    void_reason: describe(Text, '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void.'),
   },
   {
     examples: [loggedVoteExample],
@@ -55,7 +56,7 @@ const cursor = (description: string) => Type.String({ description, examples: ['0
 
 export const VoteLogReply = Type.Object(
   {
-    results: Type.Array(LoggedVote),
+    results: describe(Type.Array(LoggedVote), 'The votes after the cursor, oldest first.'),
     epoch: Type.String({ description: 'Changes when the log begins again; part of every cursor.' }),
     next: cursor('Send it as `after` to continue.'),
     head: cursor('Cursor of the newest vote.'),

@@ -2,9 +2,10 @@
  * Schemas of webhooks, which are beyond the contract. Secrets appear only in the replies that create them.
  */
 import { type Static, Type } from 'typebox';
-import { webhookFormats } from '../outbound/webhooks/event.ts';
+import { webhookEvents, webhookFormats } from '../outbound/webhooks/event.ts';
 import { addressText, plainText } from '../request/patterns.ts';
 import { Count, Flag, TargetId, TargetType, Text, Timestamp, toNullable, Uuid } from './common.ts';
+import { describe } from './example.ts';
 
 const urlLengthMax = 1_024;
 /** `whsec_` and 64 bytes in base64. */
@@ -14,10 +15,16 @@ export const WebhooksParams = Type.Object({ target_type: TargetType, target_id: 
 export const WebhookParams = Type.Object({
   target_type: TargetType,
   target_id: TargetId,
-  webhook_id: Uuid,
+  webhook_id: describe(Uuid, 'Id of the webhook, as the list shows it.'),
 });
 
-const Name = Type.String({ minLength: 1, maxLength: 64, pattern: plainText, examples: ['rewards'] });
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: plainText,
+  description: 'Name by which you recognise it, 1 to 64 characters.',
+  examples: ['rewards'],
+});
 const Url = Type.String({
   minLength: 1,
   maxLength: urlLengthMax,
@@ -25,7 +32,7 @@ const Url = Type.String({
   description: 'An https address that leads to the public internet, on port 443.',
   examples: ['https://bot.example.org/votes'],
 });
-const Events = Type.Array(Type.Enum(['vote.created'], { examples: ['vote.created'] }), {
+const Events = Type.Array(Type.Enum([...webhookEvents], { examples: ['vote.created'] }), {
   minItems: 1,
   maxItems: 16,
   uniqueItems: true,
@@ -55,28 +62,34 @@ const webhookExample = {
   secret_hint: 'whsec_…a1b2',
 };
 const shownFields = {
-  id: Uuid,
-  name: Text,
-  url: Text,
-  events: Type.Array(Text),
-  format: Text,
-  up_only: Flag,
-  enabled: Flag,
+  id: describe(Uuid, 'Id of the webhook.'),
+  name: describe(Text, 'Name of the webhook, 1 to 64 characters.'),
+  url: describe(Text, 'The https address that receives the events.'),
+  events: describe(Type.Array(Text), 'Which events are sent.'),
+  format: describe(Text, '`standard`, `topgg` or `discord`: see `POST …/webhooks`.'),
+  up_only: describe(Flag, 'Whether downvotes are left out.'),
+  enabled: describe(Flag, 'Whether events are written for it: see `disabled_reason`.'),
   disabled_reason: Type.String({
     description:
       '`""` while enabled, else `owner`, `gone` (the receiver answered 410), `address_refused` (the ' +
       'address is not public) or `failing` (every attempt failed for days).',
   }),
-  created_at: Timestamp,
-  last_delivered_at: toNullable(Timestamp),
-  failing_since: toNullable(Timestamp),
-  pending: Type.Integer({ minimum: 0, description: 'Deliveries that wait.' }),
-  secret_hint: Type.String({ description: 'The end of the secret.' }),
+  created_at: describe(Timestamp, 'When the webhook was created.'),
+  last_delivered_at: describe(toNullable(Timestamp), 'When a delivery last succeeded; `null`: never.'),
+  failing_since: describe(
+    toNullable(Timestamp),
+    'When the first of the failures in a row happened; `null`: the last attempt succeeded.',
+  ),
+  pending: Type.Integer({ minimum: 0, description: 'Deliveries that wait, up to 10,000.' }),
+  secret_hint: Type.String({ description: 'The end of the secret, to recognise it by.' }),
 };
-export const Webhook = Type.Object(shownFields, { examples: [webhookExample] });
+export const Webhook = Type.Object(shownFields, {
+  description: 'An address that receives the votes of a listing, without its secret.',
+  examples: [webhookExample],
+});
 export type Webhook = Static<typeof Webhook>;
 export const WebhookList = Type.Object(
-  { webhooks: Type.Array(Webhook) },
+  { webhooks: describe(Type.Array(Webhook), 'The webhooks of the entity; up to 5.') },
   { examples: [{ webhooks: [webhookExample] }] },
 );
 
@@ -139,7 +152,7 @@ const error = Type.String({
 });
 const attemptFields = {
   status,
-  milliseconds: Count,
+  milliseconds: describe(Count, 'How long the attempt took, in milliseconds.'),
   error,
   detail: Type.String({ description: 'The error as a sentence.' }),
   response: Type.String({ description: 'The beginning of the answer, at most 512 bytes.' }),
@@ -153,7 +166,10 @@ const testExample = {
   detail: 'The receiver redirects (301 to https://www.example.org/); redirects are not followed.',
   response: '',
 };
-export const WebhookTest = Type.Object({ delivered: Flag, ...attemptFields }, { examples: [testExample] });
+export const WebhookTest = Type.Object(
+  { delivered: describe(Flag, 'Whether the receiver answered 2xx.'), ...attemptFields },
+  { examples: [testExample] },
+);
 export type WebhookTest = Static<typeof WebhookTest>;
 
 const cursorLengthMax = 32;
@@ -191,12 +207,12 @@ export const Delivery = Type.Object(
     id: Type.Union([Uuid, Type.Null()], {
       description: 'The `webhook-id` of its requests; `null` when the vote no longer exists.',
     }),
-    type: Text,
+    type: describe(Text, 'The event: `vote.created`.'),
     number: Type.Integer({ minimum: 1, description: "Number of the event's first vote in the vote log." }),
     state: Type.String({ description: '`pending`, `delivered`, or `expired`: it is not tried again.' }),
-    created_at: Timestamp,
-    next_attempt_at: toNullable(Timestamp),
-    attempts: Type.Array(Type.Object({ at: Timestamp, ...attemptFields }), {
+    created_at: describe(Timestamp, 'When the delivery was written.'),
+    next_attempt_at: describe(toNullable(Timestamp), 'When it is tried next; `null`: not again.'),
+    attempts: Type.Array(Type.Object({ at: describe(Timestamp, 'When it began.'), ...attemptFields }), {
       description: 'The newest 16, oldest first.',
     }),
   },
@@ -205,7 +221,7 @@ export const Delivery = Type.Object(
 export type Delivery = Static<typeof Delivery>;
 export const Deliveries = Type.Object(
   {
-    results: Type.Array(Delivery),
+    results: describe(Type.Array(Delivery), 'The deliveries, newest first.'),
     next: Type.Union([Type.String(), Type.Null()], {
       description: 'Send it as `after` for older ones; `null` at the end.',
     }),
@@ -216,11 +232,11 @@ export const Deliveries = Type.Object(
 const VoteNumber = Type.Integer({ minimum: 1, examples: [1_042] });
 export const ReplayBody = Type.Object(
   {
-    number: Type.Optional(VoteNumber),
-    from_number: Type.Optional(VoteNumber),
-    to_number: Type.Optional(VoteNumber),
-    since: Type.Optional(Timestamp),
-    until: Type.Optional(Timestamp),
+    number: Type.Optional(describe(VoteNumber, 'The number of one vote in the vote log.')),
+    from_number: Type.Optional(describe(VoteNumber, 'The first number of a range.')),
+    to_number: Type.Optional(describe(VoteNumber, 'The last number of a range.')),
+    since: Type.Optional(describe(Timestamp, 'Votes cast at this time or later.')),
+    until: Type.Optional(describe(Timestamp, 'Votes cast at this time or earlier.')),
     failed_only: Type.Optional(
       Type.Boolean({ description: 'With `since`: only events that were not delivered.', examples: [true] }),
     ),

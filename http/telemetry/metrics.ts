@@ -14,6 +14,7 @@ import { type BoardAges, registerBoardAges } from './board-meters.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
+import type { RequestCounts } from './node-status.ts';
 import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
 import { registerTimings } from './timings.ts';
 import { registerWebhookMeters, type WebhookMeters } from './webhook-meters.ts';
@@ -21,6 +22,7 @@ import { registerWebhookMeters, type WebhookMeters } from './webhook-meters.ts';
 export interface Metrics {
   readonly engine: EngineMeters;
   readonly requests: RequestMeters;
+  readonly requestCounts: RequestCounts;
   readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
   readonly outbound: OutboundMeters;
@@ -88,7 +90,10 @@ const createRequestCounts = (registry: Registry, labels: readonly string[]): Uin
   return counts;
 };
 
-const createRequestMeters = (registry: Registry, routeNames: readonly string[]): RequestMeters => {
+const createRequestMeters = (
+  registry: Registry,
+  routeNames: readonly string[],
+): { readonly requests: RequestMeters; readonly requestCounts: RequestCounts } => {
   const labels = [...routeNames, 'none'];
   const counts = createRequestCounts(registry, labels);
   const timings = registerTimings(registry, {
@@ -97,7 +102,7 @@ const createRequestMeters = (registry: Registry, routeNames: readonly string[]):
     labelName: 'route',
     labels,
   });
-  return {
+  const requests: RequestMeters = {
     recordAnswer: (index, status, milliseconds) => {
       const label = index === -1 || index >= routeNames.length ? routeNames.length : index;
       const slot = label * statusesMax + status;
@@ -105,6 +110,13 @@ const createRequestMeters = (registry: Registry, routeNames: readonly string[]):
       timings.observe(label, milliseconds);
     },
   };
+  const countFailures = (index: number): number => {
+    let failures = 0;
+    for (let slot = index * statusesMax + 500; slot < (index + 1) * statusesMax; slot++)
+      failures += counts[slot] as number;
+    return failures;
+  };
+  return { requests, requestCounts: { names: labels, getDurations: timings.getCounts, countFailures } };
 };
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -304,7 +316,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
       ...createLevelMeters(instruments),
       ...createPartsMeters(instruments),
     },
-    requests: createRequestMeters(registry, routeNames),
+    ...createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),
     jobs: registerJobMeters(instruments),
     outbound: registerOutboundMeters(registers),

@@ -1,0 +1,50 @@
+/**
+ * The sections of the shown document: their order, their descriptions, and which operations are in them.
+ *
+ * What newcomers need comes first. A route is shown in the section of its contract chapter, unless a rule
+ * here finds it a better place. Pure. Used by document.ts.
+ */
+import type { AnyRoute } from '../route.ts';
+
+/** In the order in which the page shows them. */
+const sections: Readonly<Record<string, string>> = {
+  Stats: 'Servers, users, shards and presence of a bot: one post for all, or one for each process.',
+  Votes: 'Up- and downvotes, the log of votes, and the credits that votes are worth.',
+  Webhooks: 'Votes sent to an https address, signed, with a log and repeats.',
+  Badges: 'Pictures of numbers for READMEs and web pages.',
+  'Sessions and login': 'Logging in; listing, creating, revoking and testing tokens.',
+  Bots: 'Bots and their settings.',
+  Servers: 'Chat servers.',
+  Teams: 'Teams, their members and their permissions.',
+  Packs: 'Collections of bots and servers.',
+  Reminders: 'Reminders that one can vote again.',
+  Notifications: 'Push subscriptions of browsers.',
+  Vanity: 'Short addresses of listings.',
+  Shop: 'What credits buy.',
+  Applications: 'Applying for a position.',
+  Blog: 'Posts of the directory.',
+  'Beyond the contract': 'What the published interface does not have.',
+};
+
+/** The first rule that fits wins. */
+const rules: readonly (readonly [path: RegExp, section: string])[] = [
+  [/^\/bots\/stats(\/|$)|\/shards$/, 'Stats'],
+  [/\/votes\/log$/, 'Votes'],
+  [/\/webhooks(\/|$)/, 'Webhooks'],
+  [/^\/badges\//, 'Badges'],
+];
+
+/** The name of the section that shows a route. */
+export const findSection = (route: Pick<AnyRoute, 'path' | 'section'>): string =>
+  rules.find(([path]) => path.test(route.path))?.[1] ?? route.section;
+
+const order = Object.keys(sections);
+const toPlace = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
+
+/** The sections of these routes with their descriptions, in the order in which the page shows them. */
+export const listSections = (
+  routes: readonly AnyRoute[],
+): readonly { readonly name: string; readonly description: string }[] =>
+  [...new Set(routes.map(findSection))]
+    .sort((one, other) => toPlace(one) - toPlace(other))
+    .map((name) => ({ name, description: sections[name] ?? `${name}.` }));
