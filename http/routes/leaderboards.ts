@@ -12,8 +12,10 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     name: 'readLeaderboard',
     method: 'GET',
     path: '/leaderboards/{kind}/{board}',
-    summary: 'Lists the first 1,000 listings of a board, 25 on a page.',
-    description: 'What each board counts and how often it is made: docs/behaviour.md, *Leaderboards*.',
+    summary: 'Get a leaderboard',
+    description:
+      'Lists the first 1,000 bots or servers of a board, 25 on a page. A board is made every 10 minutes, ' +
+      '`votes` every 60 seconds; docs/behaviour.md says what each of them counts.',
     auth: { kind: 'public' },
     caching: 'list',
     params: LeaderboardParams,
@@ -26,8 +28,10 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     name: 'readRank',
     method: 'GET',
     path: '/{target_type}/{target_id}/rank',
-    summary: 'Returns the positions of a bot or server on all leaderboards.',
-    description: '`null` on boards where it has no position. A field is the name of the board with `_`.',
+    summary: 'Get the ranks of a bot or server',
+    description:
+      'Returns the positions of a bot or server on all boards; `null` where it has none. A field is the ' +
+      'name of the board with `_` for `-`.',
     auth: { kind: 'public' },
     caching: 'entity',
     params: RankParams,

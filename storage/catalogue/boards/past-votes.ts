@@ -1,10 +1,10 @@
 /**
  * Adds the votes of past months to what boards remember: for `votes-last-month` and `votes-ever`.
  *
- * Each listing's row says until when it is complete and changes in one statement, so every vote is added once,
- * however often a pass is repeated. A pass runs after each monthly reset: a vote that a reset ended never
- * changes again. It waits for a while, for votes that were on their way to SQL; a later one is left out.
- * Called by boards.ts.
+ * Each listing's row says until when it is complete and changes in one statement, so every vote is added
+ * once, however often a pass is repeated. A pass runs after each monthly reset: a vote that a reset ended
+ * never changes again. It waits for a while, for votes that were on their way to SQL; a later one is left
+ * out. Called by boards.ts.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
@@ -24,8 +24,9 @@ const readPastEnd = async (sql: Sql, atMs: number): Promise<Date> => {
 };
 
 /**
- * Sums the votes of the listings that `isDue` allows: those that a monthly reset ended since the last pass, by
- * themselves (`period`) and with imported ones that were void before (`before`), and those of the last month.
+ * Sums the votes of the listings that `isDue` allows: those that a monthly reset ended since the last pass,
+ * by themselves (`period`) and with imported ones that were void before (`before`), and those of the last
+ * month.
  */
 const buildSums = (sql: Queryable, end: Date, isDue: Fragment): Fragment => sql`
   select due.incarnation,
