@@ -78,6 +78,14 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.exchange.headers.userAgent;
   }
 
+  get lastEventId(): string {
+    return this.exchange.headers.lastEventId;
+  }
+
+  get isUpgrade(): boolean {
+    return this.exchange.isUpgrade;
+  }
+
   onBody(text: string, fault: BodyFault | null): void {
     this.bodyText = text;
     this.bodyFault = fault;

@@ -11,6 +11,8 @@ import { botEditRoutes } from './bot-edits.ts';
 import { botShardRoutes } from './bot-shards.ts';
 import { botRoutes } from './bots.ts';
 import { creditRoutes } from './credits.ts';
+import { feedRoutes } from './feed.ts';
+import { historyRoutes } from './history.ts';
 import { leaderboardRoutes } from './leaderboards.ts';
 import { loginRoutes } from './login.ts';
 import { memberRoutes } from './members.ts';
@@ -47,6 +49,8 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/routes/webhooks.ts', routes: webhookRoutes },
   { file: 'http/routes/badges.ts', routes: badgeRoutes },
   { file: 'http/routes/leaderboards.ts', routes: leaderboardRoutes },
+  { file: 'http/routes/history.ts', routes: historyRoutes },
+  { file: 'http/routes/feed.ts', routes: feedRoutes },
   { file: 'http/routes/credits.ts', routes: creditRoutes },
   { file: 'http/routes/reminders.ts', routes: reminderRoutes },
   { file: 'http/routes/shop.ts', routes: shopRoutes },

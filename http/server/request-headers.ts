@@ -31,6 +31,7 @@ export class RequestHeaders {
   forwardedFor = '';
   acceptEncoding = '';
   userAgent = '';
+  lastEventId = '';
 }
 
 type AuthField = 'authorization' | 'userAuth' | 'botAuth' | 'serverAuth' | 'teamAuth';
@@ -104,6 +105,9 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'user-agent':
       headers.userAgent = value;
+      return;
+    case 'last-event-id':
+      headers.lastEventId = value;
       return;
   }
 };

@@ -5,6 +5,8 @@
  */
 import { boardMutants } from './boards.ts';
 import { engineMutants } from './engine.ts';
+import { feedMutants } from './feed.ts';
+import { historyMutants } from './history.ts';
 import { httpMutants } from './http.ts';
 import type { Mutant } from './mutant.ts';
 import { partsMutants } from './parts.ts';
@@ -16,6 +18,8 @@ export const mutants: readonly Mutant[] = [
   ...engineMutants,
   ...partsMutants,
   ...storageMutants,
+  ...historyMutants,
   ...httpMutants,
   ...boardMutants,
+  ...feedMutants,
 ];
