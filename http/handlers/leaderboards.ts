@@ -21,7 +21,6 @@ import { replyOk } from '../route.ts';
 import type { LeaderboardReply, RankReply } from '../schema/leaderboards.ts';
 import { computeVotes, createNotFoundError } from './convert.ts';
 import { toIndexBot, toIndexServer } from './index-entities.ts';
-import { replySnapshot } from './lists.ts';
 import { parseTargetKind } from './request-values.ts';
 
 const createUnknownError = (what: string, known: readonly string[]): DomainError =>
@@ -64,6 +63,9 @@ const toReply = (app: App, board: BoardName, { edition, bots, servers }: BoardPa
   };
 };
 
+/** Serialised and tagged once per page, which many requests share. */
+const replies = new WeakMap<BoardPage, Reply>();
+
 /** `GET /leaderboards/{kind}/{board}`. */
 export const showLeaderboard = async (
   app: App,
@@ -72,7 +74,13 @@ export const showLeaderboard = async (
 ): Promise<Reply> => {
   const { kind, board } = parseBoard(params);
   const shown = await app.catalogue.boards.page(kind, board, page);
-  return replySnapshot(shown, () => toReply(app, board, shown));
+  const reply = replies.get(shown) ?? {
+    status: 200,
+    text: JSON.stringify(toReply(app, board, shown)),
+    tag: { etag: '' },
+  };
+  replies.set(shown, reply);
+  return reply;
 };
 
 /** The rank by the present votes, from memory alone; `null` for a kind without boards. */
