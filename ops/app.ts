@@ -9,12 +9,14 @@ import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
 import { createBadgeCache } from '../http/handlers/badge-cache.ts';
 import { createHistoryCache } from '../http/handlers/history-cache.ts';
+import type { DemoAccounts } from '../http/openapi/docs-page.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import type { App, Reply } from '../http/route.ts';
 import { routes } from '../http/routes/table.ts';
 import { applyVoteLogSetting } from '../http/routes/vote-log.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
+import { isLocalOnly } from './addresses.ts';
 import { systemClock } from './clock.ts';
 import type { ClusterContext } from './cluster-context.ts';
 import type { Config } from './config.ts';
@@ -68,7 +70,13 @@ export const createPublic = (
     metrics,
     logger,
     clusterContext,
-  }: { readonly metrics: Metrics; readonly logger: Logger; readonly clusterContext: ClusterContext },
+    findDemo,
+  }: {
+    readonly metrics: Metrics;
+    readonly logger: Logger;
+    readonly clusterContext: ClusterContext;
+    readonly findDemo: () => DemoAccounts | null;
+  },
 ): Facade =>
   createFacade({
     app,
@@ -82,4 +90,5 @@ export const createPublic = (
     ...(clusterContext.runs && { reportRunning: clusterContext.runs }),
     trustedProxies: config.trustedProxies,
     shared: config.workers > 1,
+    ...(isLocalOnly(config) && { findDemo }),
   });

@@ -169,8 +169,8 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const engineContext = { ...options, membership, metrics, assignment, services };
   const { engine, feed } = await startEngine(stores, config, engineContext);
   const app = createApp(clusterContext, config, { ...services, engine, feed, metrics });
-  const facade = createPublic(app, config, { ...options, metrics });
-  const state = { draining: false };
+  const state = { draining: false, demo: null as DemoFile | null };
+  const facade = createPublic(app, config, { ...options, metrics, findDemo: () => state.demo });
   const isDraining = (): boolean => state.draining || loss.reason !== '';
   const admin = createAdmin({
     app,
@@ -191,6 +191,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { url, adminUrl } = await listen(config, facade, admin);
   const isExpected = url === expected.url && adminUrl === expected.adminUrl;
   const demo = isExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
+  state.demo = demo;
   const cancelTimers = startTimers({ stores, membership, watches, logger });
   const jobs = startJobs({ engine, catalogue: app.catalogue, services, metrics, node, logger }, config);
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
