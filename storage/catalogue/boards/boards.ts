@@ -171,6 +171,8 @@ const makeOthers = async (
       else if (board !== 'votes-ever' || isPastComplete) await makeEdition(sql, { board, kind, atMs });
     }
   }
+  // Few rows, but long ones: the embedded store, which counts rows, would vacuum them after days.
+  await sql`vacuum (skip_locked) board_editions, board_counts`;
 };
 
 /** Creates the boards of one node. */
