@@ -10,11 +10,12 @@ export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract
     name: 'openFeed',
     method: 'GET',
     path: '/feed',
-    summary: 'Follows entities: their totals as they change, and their votes one by one.',
+    summary: 'Follows entities live.',
     description:
-      'A plain request gets server-sent events. With `Upgrade: websocket` (protocol `rollcall.v1`) the ' +
-      'same messages come as `{event, data}`, and the client may send `{"op":"subscribe","targets":[…],' +
-      '"channels":[…],"after":{…}}`, `{"op":"unsubscribe","targets":[…]}` and `{"op":"ping"}`.',
+      'Sends totals as they change, and votes one by one. A plain request gets server-sent events. With ' +
+      '`Upgrade: websocket` (protocol `rollcall.v1`) the same messages come as `{event, data}`, and the ' +
+      'client may send `{"op":"subscribe","targets":[…],"channels":[…],"after":{…}}`, ' +
+      '`{"op":"unsubscribe","targets":[…]}` and `{"op":"ping"}`.',
     auth: { kind: 'public' },
     limit: 'feed',
     query: FeedQuery,

@@ -12,10 +12,11 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     name: 'getHistory',
     method: 'GET',
     path: '/{target_type}/{target_id}/history',
-    summary: 'Show numbers over time',
+    summary: 'Get the history',
     description:
-      'Each point has the value at its time. Where no sample ran, it is `null`. A range of more than 1,000 ' +
-      'points gets 400 `range_too_long` with the step that fits.',
+      'The numbers of a listing over time, as JSON or CSV. Each point has the value at its time. Where no ' +
+      'sample ran, it is `null`. A range of more than 1,000 points gets 400 `range_too_long` with the step ' +
+      'that fits.',
     auth: { kind: 'public' },
     limit: 'history',
     caching: 'list',
@@ -32,8 +33,9 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     path: '/{target_type}/{target_id}/votes/months',
     summary: 'List votes by month',
     description:
-      'All votes that were cast in the month count, whatever became of them later. A month appears some ' +
-      'minutes after its end, and a day later once more for late votes; months without votes are left out.',
+      'How many votes a listing got in each month. All votes that were cast in the month count, whatever ' +
+      'became of them later. A month appears some minutes after its end, and once more a day later for ' +
+      'late votes; months without votes are left out.',
     auth: { kind: 'public' },
     limit: 'history',
     caching: 'list',

@@ -71,6 +71,8 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listUserVotes: open,
   listVoters: open,
   readVoteLog: open,
+  getHistory: open,
+  getVoteMonths: open,
 
   listWebhooks: { kinds: all, needs: 'view_webhooks' },
   createWebhook: { kinds: all, needs: 'manage_webhooks' },
@@ -108,8 +110,7 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listItemBenefits: open,
 
   getBadge: open,
-  getHistory: open,
-  getVoteMonths: open,
+  openFeed: open,
 
   getPushInfo: open,
   listNotifications: selfOnly,
