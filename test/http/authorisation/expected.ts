@@ -71,8 +71,6 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listUserVotes: open,
   listVoters: open,
   readVoteLog: open,
-  getHistory: open,
-  getVoteMonths: open,
 
   listWebhooks: { kinds: all, needs: 'view_webhooks' },
   createWebhook: { kinds: all, needs: 'manage_webhooks' },
@@ -111,6 +109,8 @@ export const expected: Readonly<Record<string, Expectation>> = {
 
   getBadge: open,
   openFeed: open,
+  getHistory: open,
+  getVoteMonths: open,
 
   getPushInfo: open,
   listNotifications: selfOnly,
