@@ -12,7 +12,7 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     name: 'getHistory',
     method: 'GET',
     path: '/{target_type}/{target_id}/history',
-    summary: 'Returns the numbers of a listing over time, as JSON or CSV.',
+    summary: 'Show numbers over time',
     description:
       'Each point has the value at its time. Where no sample ran, it is `null`. A range of more than 1,000 ' +
       'points gets 400 `range_too_long` with the step that fits.',
@@ -30,7 +30,7 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     name: 'getVoteMonths',
     method: 'GET',
     path: '/{target_type}/{target_id}/votes/months',
-    summary: 'Lists the votes of a listing by month.',
+    summary: 'List votes by month',
     description:
       'All votes that were cast in the month count, whatever became of them later. A month appears some ' +
       'minutes after its end, and a day later once more for late votes; months without votes are left out.',

@@ -53,6 +53,8 @@ const listingsPerRun = 200;
 /** A shard is shown as stale at most this much late, and twice that when its node has just died. */
 const shardsPauseMs = 15_000;
 const runRetentionDays = 400;
+/** Of the job that runs every few minutes. */
+const historyRunRetentionDays = 2;
 
 /** Creates the schedule with all jobs; call its `start` to begin. */
 export const createJobs = (parts: JobsParts): Schedule => {
@@ -65,6 +67,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
       await purgeVoterOrders(parts.catalogue.sql);
       await purgeDeliveries(parts.catalogue.sql, parts.webhookLogDays, signal);
       await runs.purge(runRetentionDays);
+      await runs.purge(historyRunRetentionDays, 'history');
     },
   };
   return createSchedule({

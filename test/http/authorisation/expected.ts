@@ -109,6 +109,8 @@ export const expected: Readonly<Record<string, Expectation>> = {
 
   getBadge: open,
   openFeed: open,
+  getHistory: open,
+  getVoteMonths: open,
 
   getPushInfo: open,
   listNotifications: selfOnly,
