@@ -12,6 +12,7 @@ const sections: Readonly<Record<string, string>> = {
   Votes: 'Up- and downvotes, the log of votes, and the credits that votes are worth.',
   Webhooks: 'Votes sent to an https address, signed, with a log and repeats.',
   Badges: 'Pictures of numbers for READMEs and web pages.',
+  Leaderboards: 'Bots and servers by votes, clicks, growth and what is trending, and their positions.',
   'Sessions and login': 'Logging in; listing, creating, revoking and testing tokens.',
   Bots: 'Bots and their settings.',
   Servers: 'Chat servers.',
@@ -33,6 +34,7 @@ const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/\/votes\/(log|months)$/, 'Votes'],
   [/\/webhooks(\/|$)/, 'Webhooks'],
   [/^\/badges\//, 'Badges'],
+  [/^\/leaderboards\/|\/rank$/, 'Leaderboards'],
 ];
 
 /** The name of the section that shows a route. */

@@ -41,6 +41,10 @@ const valueFor = (
       return people.team;
     case 'mid':
       return people.member;
+    case 'kind':
+      return 'bots';
+    case 'board':
+      return 'votes';
     case 'file':
       return 'votes.svg';
     case 'session_id':

@@ -142,7 +142,7 @@ for (const path of [
   '/teams/nothing/votes.svg',
   '/packs/nothing/votes.svg',
   '/birds/new/votes.svg',
-  '/bots/new/rank.svg',
+  '/teams/team1/rank.svg',
   '/bots/nothing/spark-votes.svg',
 ]) {
   test(`${path}: not listed or not known is 200 and a grey picture`, async () => {
