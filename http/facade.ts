@@ -9,6 +9,7 @@ import { limits } from '../engine/limits.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import { createLimiter, defaultLimits, type LimitSettings, type SharedRates } from './limits/limiter.ts';
+import type { DemoAccounts } from './openapi/docs-page.ts';
 import { buildDocsRoutes } from './openapi/docs-routes.ts';
 import { type CompiledRoute, compileRoute } from './request/check.ts';
 import { createDeadlines, type Deadlines, type DeadlineTimes } from './request/deadlines.ts';
@@ -39,6 +40,8 @@ export interface FacadeOptions {
   readonly reportRunning?: (steadyMs: number) => void;
   /** Whether several workers share the port. */
   readonly shared?: boolean;
+  /** The accounts that the documentation page fills in for a visitor on this machine; `null` for none. */
+  readonly findDemo?: () => DemoAccounts | null;
 }
 
 export interface Facade {
@@ -81,7 +84,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
   const state = { leaving: false };
   const context: DispatchContext = {
     app: options.app,
-    matcher: compileRoutes([...options.routes, ...buildDocsRoutes(options.routes)]),
+    matcher: compileRoutes([...options.routes, ...buildDocsRoutes(options.routes, options.findDemo)]),
     sessions: options.sessions,
     permissions: options.permissions,
     limiter: createLimiter(options.limits ?? defaultLimits, options.rates),
@@ -100,6 +103,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     handle: (exchange) => dispatch(context, exchange),
     shared: options.shared ?? false,
     requestIdPrefix: `${randomBytes(4).toString('hex')}-`,
+    sockets: { path: '/feed', protocol: 'rollcall.v1' },
   });
   return buildFacade(server, deadlines, state);
 };

@@ -27,6 +27,10 @@ export const toAddresses = (config: Config, port: number, adminPort: number): Se
   adminUrl: formatAddress(config.adminHost, adminPort),
 });
 
+/** Whether only programs of this machine reach the public listener, and nothing is known of a proxy. */
+export const isLocalOnly = ({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>): boolean =>
+  publicUrl === '' && ['127.0.0.1', '::1', 'localhost'].includes(host);
+
 /** Rejects if a port is in use, before anything is written. Omits the public port if workers share it. */
 export const assertPortsFree = async ({
   workers,

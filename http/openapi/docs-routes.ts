@@ -1,5 +1,6 @@
 /**
- * The documentation routes of the public listener: `/`, `/docs` with its scripts, and `/openapi.json`.
+ * The documentation routes of the public listener: `/`, `/docs` with its scripts, `/openapi.json`, and the
+ * guide as Markdown for people and language models (`/llms.txt`).
  *
  * They are ordinary routes, with the same matcher, limits and deadlines, but not part of the OpenAPI
  * document. The document is built once and the script is read once, both on first use. Used by facade.ts.
@@ -7,8 +8,9 @@
 import { readFile } from 'node:fs/promises';
 import { Type } from 'typebox';
 import { type AnyRoute, defineRoute, type Reply } from '../route.ts';
-import { pageHtml, pagePolicy, startScript } from './docs-page.ts';
+import { buildStartScript, type DemoAccounts, pageHtml, pagePolicy } from './docs-page.ts';
 import { buildOpenApiDocument } from './document.ts';
+import { buildLlmsText } from './llms-text.ts';
 
 const base = {
   method: 'GET',
@@ -38,6 +40,7 @@ const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] =
     if (document === '') document = JSON.stringify(buildOpenApiDocument(routes));
     return document;
   };
+  const serveOpenApi = () => ({ status: 200, text: openApi() });
   return [
     defineRoute({
       ...base,
@@ -51,13 +54,68 @@ const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] =
       name: 'openApi',
       path: '/openapi.json',
       summary: 'The OpenAPI document.',
-      handle: () => ({ status: 200, text: openApi() }),
+      handle: serveOpenApi,
+    }),
+    defineRoute({
+      ...base,
+      name: 'openApiBesideDocs',
+      path: '/docs/openapi.json',
+      summary: 'The OpenAPI document, where links of the guide lead.',
+      handle: serveOpenApi,
     }),
   ];
 };
 
-const buildPageRoutes = (): readonly AnyRoute[] => {
-  let reference: Promise<Reply> | null = null;
+/** Reads a text once; a failure is not kept. */
+const readOnce = (read: () => Promise<Reply>): (() => Promise<Reply>) => {
+  let reply: Promise<Reply> | null = null;
+  return () => {
+    reply ??= read().catch((error: unknown) => {
+      reply = null;
+      throw error;
+    });
+    return reply;
+  };
+};
+
+const markdownHeaders = {
+  'Content-Type': 'text/markdown; charset=utf-8',
+  'X-Content-Type-Options': 'nosniff',
+};
+const readMarkdown = async (name: string): Promise<Reply> => ({
+  status: 200,
+  text: await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8'),
+  headers: markdownHeaders,
+});
+
+const buildTextRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
+  defineRoute({
+    ...base,
+    name: 'llmsText',
+    path: '/llms.txt',
+    summary: 'A short guide with all operations, for language models.',
+    handle: () => ({ status: 200, text: buildLlmsText(routes), headers: markdownHeaders }),
+  }),
+  defineRoute({
+    ...base,
+    name: 'clientGuide',
+    path: '/docs/client-guide.md',
+    summary: 'The guide for authors of clients.',
+    handle: readOnce(() => readMarkdown('client-guide.md')),
+  }),
+  defineRoute({
+    ...base,
+    name: 'behaviour',
+    path: '/docs/behaviour.md',
+    summary: 'All rules.',
+    handle: readOnce(() => readMarkdown('behaviour.md')),
+  }),
+];
+
+const noDemo = (): null => null;
+const noStore = { ...scriptHeaders, 'Cache-Control': 'no-store' };
+
+const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute[] => {
   const html = {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': pagePolicy,
@@ -77,25 +135,28 @@ const buildPageRoutes = (): readonly AnyRoute[] => {
       name: 'docsStart',
       path: '/docs/start.js',
       summary: 'Starts the documentation page.',
-      handle: () => ({ status: 200, text: startScript, headers: scriptHeaders }),
+      handle: (_, { fromLocalPage }) => ({
+        status: 200,
+        text: buildStartScript(fromLocalPage ? findDemo() : null),
+        headers: noStore,
+      }),
     }),
     defineRoute({
       ...base,
       name: 'docsReference',
       path: '/docs/reference.js',
       summary: 'The script of the documentation page.',
-      handle: () => {
-        reference ??= readReference().catch((error: unknown) => {
-          reference = null;
-          throw error;
-        });
-        return reference;
-      },
+      handle: readOnce(readReference),
     }),
   ];
 };
 
-export const buildDocsRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
+/** `findDemo` returns the accounts that the page fills in for a visitor on this machine. */
+export const buildDocsRoutes = (
+  routes: readonly AnyRoute[],
+  findDemo: () => DemoAccounts | null = noDemo,
+): readonly AnyRoute[] => [
   ...buildDocumentRoutes(routes),
-  ...buildPageRoutes(),
+  ...buildTextRoutes(routes),
+  ...buildPageRoutes(findDemo),
 ];

@@ -29,7 +29,8 @@ const sections: Readonly<Record<string, string>> = {
 /** The first rule that fits wins. */
 const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/^\/bots\/stats(\/|$)|\/shards$/, 'Stats'],
-  [/\/votes\/log$/, 'Votes'],
+  [/\/history$/, 'Stats'],
+  [/\/votes\/(log|months)$/, 'Votes'],
   [/\/webhooks(\/|$)/, 'Webhooks'],
   [/^\/badges\//, 'Badges'],
 ];

@@ -14,6 +14,9 @@ import type { DispatchContext } from './dispatch-context.ts';
 /** Shared by all requests until dispatch.ts sets their own, so that none is allocated before. */
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
+/** A name of this machine, which no other site can claim, with or without a port. */
+const loopbackHost = /^(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?$/;
+
 /** The functions of dispatch that handle events of a call. */
 export interface CallEvents {
   onBody(call: Call): void;
@@ -76,6 +79,19 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
 
   get userAgent(): string {
     return this.exchange.headers.userAgent;
+  }
+
+  get lastEventId(): string {
+    return this.exchange.headers.lastEventId;
+  }
+
+  get isUpgrade(): boolean {
+    return this.exchange.isUpgrade;
+  }
+
+  get fromLocalPage(): boolean {
+    const { fetchSite, forwardedFor, host } = this.exchange.headers;
+    return fetchSite === 'same-origin' && forwardedFor === '' && loopbackHost.test(host);
   }
 
   onBody(text: string, fault: BodyFault | null): void {

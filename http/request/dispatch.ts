@@ -18,6 +18,7 @@ import { parseBody } from './body.ts';
 import { Call, type CallEvents } from './call.ts';
 import { type CompiledRoute, checkBody, checkParams, nameParams, readQuery } from './check.ts';
 import type { DispatchContext } from './dispatch-context.ts';
+import { nameSuccessor } from './retired-paths.ts';
 
 /** Whether the connection closes after this reply: its framing cannot be trusted, or the node is leaving. */
 const isLastReply = (call: Call): boolean => {
@@ -57,7 +58,7 @@ const logFailure = (call: Call, error: unknown): void => {
 /** Answers with an error. Never throws; sends nothing when the call was answered or the client left. */
 const fail = (call: Call, error: unknown, extra = ''): void => {
   const { exchange } = call;
-  const reply = buildErrorReply(error, exchange.requestId);
+  const reply = buildErrorReply(nameSuccessor(error, exchange.path), exchange.requestId);
   if (reply.log) logFailure(call, error);
   if (!exchange.open) return;
   const replacement = replaceError(call, error);
@@ -274,10 +275,11 @@ const openCall = (call: Call): void => {
     return;
   }
   const { limiter } = context;
-  // Counted by each node alone: to ask the shared store would cost more than a badge.
+  // Counted by each node alone: to ask the shared store would cost more than a badge, and all clients of a
+  // node that stops open their feeds at once.
   const limitLines =
-    route.limit === 'badge'
-      ? limiter.take('badge', call.clientAddress, call.startedMs)
+    route.limit === 'badge' || route.limit === 'feed'
+      ? limiter.take(route.limit, call.clientAddress, call.startedMs)
       : limiter.takeShared(route.limit, call.clientAddress, call.startedMs);
   if (limitLines instanceof Promise) waitFor(call, limitLines, continueAfterLimit);
   else continueAfterLimit(call, limitLines);

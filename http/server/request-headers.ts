@@ -31,6 +31,8 @@ export class RequestHeaders {
   forwardedFor = '';
   acceptEncoding = '';
   userAgent = '';
+  lastEventId = '';
+  fetchSite = '';
 }
 
 type AuthField = 'authorization' | 'userAuth' | 'botAuth' | 'serverAuth' | 'teamAuth';
@@ -104,6 +106,12 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'user-agent':
       headers.userAgent = value;
+      return;
+    case 'last-event-id':
+      headers.lastEventId = value;
+      return;
+    case 'sec-fetch-site':
+      headers.fetchSite = value;
       return;
   }
 };

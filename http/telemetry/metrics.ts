@@ -9,8 +9,11 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { PartsSwitch } from '../../engine/entity/items.ts';
 import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
+import { feedEvents } from '../feed/frames.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
+import { createFeedCounts, type FeedCounts, registerFeedMeters } from './feed-meters.ts';
+import { type HistoryMeters, registerHistoryMeters } from './history-meters.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import type { RequestCounts } from './node-status.ts';
@@ -24,8 +27,10 @@ export interface Metrics {
   readonly requestCounts: RequestCounts;
   readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
+  readonly history: HistoryMeters;
   readonly outbound: OutboundMeters;
   readonly webhooks: WebhookMeters;
+  readonly feed: FeedCounts;
   /** Records this node's clock minus the hot store's, ms. */
   recordClockAhead(milliseconds: number): void;
   /** From here on every scrape shows what `read` returns. */
@@ -298,6 +303,8 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
   for (const name of misnamedMetrics) registry.removeSingleMetric(name);
   const instruments = createInstruments(registers);
+  const feed = createFeedCounts(feedEvents);
+  registerFeedMeters(registers, feed);
   const clockAhead = instruments.createGauge(
     'rollcall_clock_offset_seconds',
     "This node's clock minus the hot store's; 0 on the embedded store.",
@@ -316,8 +323,10 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     ...createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),
     jobs: registerJobMeters(instruments),
+    history: registerHistoryMeters(instruments),
     outbound: registerOutboundMeters(registers),
     webhooks: registerWebhookMeters(registers),
+    feed,
     recordClockAhead: (milliseconds) => clockAhead.set(milliseconds / 1_000),
     watchHealth: (read) => registerHealth(registers, read),
     recordEvictingServers: (servers) => evictingServers.set(servers),

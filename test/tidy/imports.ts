@@ -29,9 +29,9 @@ interface Fence {
 const fences: readonly Fence[] = [
   {
     target: /^uWebSockets\.js/,
-    allowed: /^(http\/server\/uws-server\.ts|bench\/|test\/)/,
+    allowed: /^(http\/server\/uws-(server|push)\.ts|bench\/|test\/)/,
     advice:
-      'only http/server/uws-server.ts sees uWebSockets.js; a handler that forgets to answer ends the process',
+      'only http/server/uws-*.ts sees uWebSockets.js; a handler that forgets to answer ends the process',
   },
   {
     target: /^storage\/hot\//,
@@ -72,6 +72,8 @@ export const directions: Rule = (project) =>
     if (folder === 'http' && target.startsWith('storage/') && !typeOnly) {
       return `http/ may only \`import type\` from ${target}; functions come in through App`;
     }
+    if (source.path.startsWith('http/page/') && !target.startsWith('http/page/') && !typeOnly)
+      return `http/page/ may only \`import type\` from ${target}: browsers get no file outside this folder`;
     if (source.path.startsWith('engine/entity/') && !entityMayImport.test(target))
       return `engine/entity/ must not import ${target}: the rules know their own data, ids and limits only`;
     const inside = ['engine', 'ops', 'bench', 'test'].includes(folder);

@@ -108,6 +108,9 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listItemBenefits: open,
 
   getBadge: open,
+  openFeed: open,
+  getHistory: open,
+  getVoteMonths: open,
 
   getPushInfo: open,
   listNotifications: selfOnly,

@@ -60,6 +60,7 @@ const valueFor = (
 
 const queries: Readonly<Record<string, string>> = {
   castVote: '?upvote=true',
+  openFeed: '?targets=bot/unknown',
   getTeam: '?targets=bot',
   redeemCredits: '?votes=1',
   deleteNotification: '?notif_id=00000000-0000-7000-8000-000000000000',

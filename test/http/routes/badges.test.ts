@@ -143,7 +143,7 @@ for (const path of [
   '/packs/nothing/votes.svg',
   '/birds/new/votes.svg',
   '/bots/new/rank.svg',
-  '/bots/new/spark-votes.svg',
+  '/bots/nothing/spark-votes.svg',
 ]) {
   test(`${path}: not listed or not known is 200 and a grey picture`, async () => {
     const reply = await ask(path);

@@ -1,0 +1,33 @@
+/**
+ * Paths that clients of other directories request, and what serves the same here. Only the message of a 404
+ * names it: a path is never redirected, because the reply has another shape. Pure. Used by dispatch.ts.
+ */
+import { DomainError } from '../../engine/errors.ts';
+
+/** Each path may begin with a version (`/api/v1`). `$1` and `$2` are its parameters. */
+const successors: readonly (readonly [path: RegExp, successor: string])[] = [
+  [/^\/(bots|servers|packs|blogs)\/all$/, 'GET /$1/@all'],
+  [/^\/bot\/([^/]+)$/, 'GET /bots/$1'],
+  [/^\/bots?\/([^/]+)\/stats$/, 'POST /bots/stats, where the token names the bot'],
+  [/^\/votes\/([^/]+)\/([^/]+)$/, 'GET /users/$2/bots/$1/votes'],
+  [/^\/bots\/([^/]+)\/check$/, 'GET /users/{user}/bots/$1/votes'],
+  [/^\/bots\/([^/]+)\/votes$/, 'GET /bots/$1/votes/user-list, and GET /bots/$1/votes/log with times'],
+  [/^\/users?\/([^/]+)$/, 'GET /users/$1/bots/{bot}/votes for votes, or read `user` of a bot'],
+];
+const version = /^\/api(?:\/v\d)?(?=\/)/;
+
+/** What to request instead of this path, `null` when no client of another directory requests it. */
+export const findSuccessor = (path: string): string | null => {
+  const bare = path.replace(version, '');
+  const found = successors.find(([pattern]) => pattern.test(bare));
+  return found === undefined ? null : bare.replace(found[0], found[1]);
+};
+
+/** Adds the successor of the path to the message of a 404; every other error stays as it is. */
+export const nameSuccessor = (error: unknown, path: string): unknown => {
+  if (!(error instanceof DomainError)) return error;
+  if (error.code !== 'route_not_found' && error.code !== 'not_found') return error;
+  const successor = findSuccessor(path);
+  if (successor === null) return error;
+  return new DomainError(error.code, `${error.message} Send ${successor} instead.`, { ...error.context });
+};

@@ -1,0 +1,98 @@
+/**
+ * What the documentation routes serve: the guide as Markdown, /llms.txt, and the demo's tokens on the page,
+ * which only a page of this server gets that was opened on the machine it runs on.
+ */
+import { readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { exampleIds } from '../../../http/openapi/docs-page.ts';
+import { buildOpenApiDocument } from '../../../http/openapi/document.ts';
+import { buildLlmsText } from '../../../http/openapi/llms-text.ts';
+import { routes } from '../../../http/routes/table.ts';
+import { ask, openWorld } from '../world.ts';
+
+const test = suite('documentation routes');
+const account = (id: string) => ({ id, token: `rc_token_of_${id}` });
+const demo = {
+  user: account('1'),
+  bot: account('2'),
+  server: account('3'),
+  team: account('4'),
+  pack: { url: 'kit' },
+};
+const world = await openWorld({ findDemo: () => demo });
+test.after(() => world.close());
+
+const ownPage = { 'sec-fetch-site': 'same-origin' };
+/** `fetch` lets no program set `Host`. */
+const readStart = (headers: Record<string, string>): Promise<{ text: string; caching: string }> =>
+  new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port: world.port, path: '/docs/start.js', headers }, (response) => {
+      const caching = response.headers['cache-control'] ?? '';
+      text(response).then((body) => resolve({ text: body, caching }), reject);
+    }).on('error', reject);
+  });
+
+test('the page of this machine gets a token of each kind, and the ids of the demo', async () => {
+  const start = await readStart(ownPage);
+
+  for (const { token } of [demo.user, demo.bot, demo.server, demo.team])
+    assert.ok(start.text.includes(JSON.stringify(token)), token);
+  assert.ok(start.text.includes(`"${exampleIds.bot}":"2"`));
+  assert.is(start.caching, 'no-store');
+});
+
+test('pages of other sites, programs and clients behind a proxy get no token', async () => {
+  const others: Record<string, string>[] = [
+    {},
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { ...ownPage, 'x-forwarded-for': '203.0.113.7' },
+    { ...ownPage, host: 'directory.example' },
+    { ...ownPage, host: '127.0.0.1.example:80' },
+  ];
+
+  for (const headers of others) {
+    const start = await readStart(headers);
+    assert.match(start.text, /^const demo = null;/, JSON.stringify(headers));
+    assert.is(start.caching, 'no-store');
+  }
+});
+
+test('the ids that the page replaces are those of the examples', () => {
+  const document = JSON.stringify(buildOpenApiDocument(routes));
+
+  for (const id of Object.values(exampleIds)) assert.ok(document.includes(`"${id}"`), id);
+});
+
+test('the guide and the rules are served as Markdown, as they are in docs/', async () => {
+  for (const name of ['client-guide.md', 'behaviour.md']) {
+    const served = await ask(world, 'GET', `/docs/${name}`);
+
+    assert.is(served.text, readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8'));
+    assert.is(served.headers.get('content-type'), 'text/markdown; charset=utf-8');
+    assert.match(served.headers.get('etag') ?? '', /^"/);
+  }
+});
+
+test('what the guide links to is served beside it, and so is the document', async () => {
+  const beside = await ask(world, 'GET', '/docs/openapi.json');
+  const document = await ask(world, 'GET', '/openapi.json');
+
+  assert.is(beside.text, document.text);
+});
+
+test('/llms.txt begins with the name, links to documents that exist, and names every operation', async () => {
+  const guide = buildLlmsText(routes);
+  const served = await ask(world, 'GET', '/llms.txt');
+
+  assert.match(guide, /^# Rollcall\n\n> /);
+  for (const [, path = ''] of guide.matchAll(/\]\((\/[^)]*)\)/g))
+    assert.is((await ask(world, 'GET', path)).status, 200, path);
+  for (const { method, path } of routes) assert.ok(guide.includes(`\`${method} ${path}\``), path);
+  assert.match(served.text, /^# Rollcall/);
+});
+
+test.run();
