@@ -105,7 +105,7 @@ export interface Engine {
   judgeParts(signal: AbortSignal): Promise<void>;
   /**
    * Counts a page view of an entity just read. Returns at once; the click joins the next batch, one tick
-   * later or under load up to `limits.gatherUnawaitedMs`.
+   * later, or up to `limits.gatherUnawaitedMs` while calls are crowded.
    */
   countClick(view: EntityView, clientAddress: string): void;
   /** Counts an invite click. Returns at once, like `countClick`. */

@@ -104,8 +104,6 @@ export const limits = {
   votersPerStep: 500,
   /** Listings whose edited facts are delivered in one round. */
   editsPerRound: 200,
-  /** Cached visitor numbers of recent addresses; at most twice as many. */
-  cachedVisitorsMax: 20_000,
   /** Length of the time buckets in which a hot store keeps last votes. */
   voteBucketMs: 12 * 3_600_000,
   shardListEntriesMax: 16_384,

@@ -58,7 +58,7 @@ for (const [path, code, words] of [
   });
 }
 
-test('only http/server/uws-server.ts sees uWebSockets.js', () => {
+test('only http/server/uws-*.ts sees uWebSockets.js', () => {
   const manifest = JSON.stringify({
     scripts: { a: 'http/a.ts http/server/uws-server.ts' },
     dependencies: { 'uWebSockets.js': '1.0.0' },
@@ -67,7 +67,7 @@ test('only http/server/uws-server.ts sees uWebSockets.js', () => {
   const code = `import 'uWebSockets.js';\n`;
 
   assert.equal(check({ 'http/server/uws-server.ts': code }, documents), []);
-  expectOne(check({ 'http/a.ts': code }, documents), /only http\/server\/uws-server\.ts sees/);
+  expectOne(check({ 'http/a.ts': code }, documents), /only http\/server\/uws-\*\.ts sees/);
 });
 
 test('a cycle is shown as the round it makes', () => {

@@ -34,7 +34,7 @@ test('every number fits 64 bits with a sign', () => {
   assert.ok(numbers.some((number) => number < 0n) && numbers.some((number) => number > 0n));
 });
 
-test('a node works out, and remembers, the same number for any length of secret and address', () => {
+test('a node computes the same number faster, for any length of secret and address', () => {
   for (const secretBytes of [1, 32, 64, 65, 200]) {
     const key = new Uint8Array(secretBytes).fill(secretBytes);
     const numberOf = createVisitorHasher(key);
