@@ -1,5 +1,5 @@
 /**
- * The watches of this node: which entities somebody outside the engine follows, and whom to tell that one of
+ * The watches of this node: which entities are followed outside the engine, and what to call when one of
  * them may have changed.
  *
  * A watch carries no state. Its listener runs when a reply of the store brought a new state, when the
