@@ -58,7 +58,7 @@ const verbList = new Set(
   [
     // Conversions, predicates and factories; `as`, `with` and `then` run what they are given.
     'to is has can create as with then',
-    'activate add adjust admit adopt answer apply assert assign authenticate authorise await backup',
+    'activate add adjust admit adopt answer apply assert assign authenticate authorise autopost await backup',
     'begin build cast change check claim classify clear coerce compile compute confirm connect count',
     'cut decide decode define delete deliver describe disable dispatch drop edit empty encode end enqueue',
     'escape estimate expand expire explain export extend fail fetch fill find flush fold forget',
