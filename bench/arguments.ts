@@ -43,6 +43,7 @@ export const usage = `Usage: npm run bench -- [options]
        npm run bench -- growth [--help]
        npm run bench -- fleet [--help]
        npm run bench -- webhooks [--help]
+       npm run bench -- feed [--help]
        npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json
 

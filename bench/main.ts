@@ -8,6 +8,7 @@
 import { writeFileSync } from 'node:fs';
 import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
 import { runCompare } from './commands/compare.ts';
+import { runFeed } from './commands/feed.ts';
 import { runFleet } from './commands/fleet.ts';
 import { runGrowth } from './commands/growth.ts';
 import { runTokens } from './commands/tokens.ts';
@@ -69,6 +70,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   }
   if (command === 'growth') return runGrowth(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'fleet') return runFleet(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'feed') return runFeed(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'tokens') {
     console.log(runTokens(rest));

@@ -29,6 +29,8 @@ import type {
   VoteOutcome,
   VoteRequest,
   VoteStatus,
+  Watch,
+  WatchedView,
 } from './engine.ts';
 import type { CommitRules, PartsItem, StatsItem, VoteItem } from './entity/items.ts';
 import type { LazyState } from './entity/lazy-state.ts';
@@ -37,7 +39,7 @@ import { computeWaitEndMs, selectWindow } from './entity/votes.ts';
 import { DomainError } from './errors.ts';
 import { deliverAdjustments, toFactsItem } from './flush/delivery.ts';
 import type { Flusher } from './flush/flusher.ts';
-import type { EntityKind, EntityRef } from './ids.ts';
+import { type EntityKind, type EntityRef, toAddress } from './ids.ts';
 import { limits } from './limits.ts';
 import { judgeDueParts, type LivenessParts } from './liveness.ts';
 import type { EngineMeters } from './meters.ts';
@@ -74,6 +76,7 @@ export type Commands = Omit<Engine, 'start' | 'drain' | 'readHealth'>;
 
 export const createCommands = (core: CommandCore): Commands => ({
   read: (kind, id) => read(core, kind, id),
+  watch: (kind, id, onChanged) => watch(core, { kind, id }, onChanged),
   postStats: (botId, post) => runCommand(core, new StatsCommand(core, botId, post)),
   postParts: (botId, post) => runCommand(core, new PartsCommand(core, botId, post)),
   readParts: (botId, page) => readParts(core, botId, page),
@@ -102,6 +105,25 @@ const read = (core: CommandCore, kind: EntityKind, id: string): EntityView | Pro
 
 const readView = (core: CommandCore, actor: Actor): EntityView =>
   actor.readView(core.clock.nowMs(), core.rules().uptime);
+
+const watch = (core: CommandCore, target: Target, onChanged: () => void): Watch => ({
+  read: () => readWatched(core, target),
+  close: core.registry.watches.add(toAddress(target.kind, target.id), onChanged),
+});
+
+const readWatched = (core: CommandCore, target: Target): WatchedView | Promise<WatchedView> => {
+  const { rechecking } = core.stalenessPoller;
+  if (rechecking !== null) return rechecking.then(() => readWatched(core, target));
+  const live = core.registry.findCurrent(target.kind, target.id);
+  if (live !== undefined) return toWatchedView(live);
+  return core.registry.getOrActivate(target.kind, target.id).then(toWatchedView);
+};
+
+const toWatchedView = (actor: Actor): WatchedView => ({
+  ref: actor.ref,
+  generation: actor.generation,
+  state: actor.readState(),
+});
 
 /* ------------------------------------------------------------ stats posts */
 

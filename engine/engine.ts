@@ -17,6 +17,18 @@ export interface EntityView {
   readonly state: HotState;
 }
 
+/** What a watch reads: committed state without uptime up to now, and the generation of its version. */
+export interface WatchedView extends EntityView {
+  readonly generation: number;
+}
+
+/** A watched entity; close it to end the watch. */
+export interface Watch {
+  /** The committed state: at once if it is in memory. Rejects as `Engine.read` does. */
+  read(): WatchedView | Promise<WatchedView>;
+  close(): void;
+}
+
 /** Fields of one stats post; absent ones stay as they are. Integers as decimal strings. */
 export interface StatsPost {
   readonly servers?: string;
@@ -71,6 +83,12 @@ export interface EngineHealth {
 export interface Engine {
   /** The committed view: at once if the actor is live, otherwise a promise that activates it. */
   read(kind: EntityKind, id: string): EntityView | Promise<EntityView>;
+  /**
+   * Calls `onChanged` whenever the committed state of the entity may have changed, by any node: at once for
+   * this node's changes, within half a second for others'. `onChanged` must return at once; it reads later.
+   * One watch per entity.
+   */
+  watch(kind: EntityKind, id: string, onChanged: () => void): Watch;
   /** Merges a stats post. Resolves to the view that contains it. Hot. */
   postStats(botId: string, post: StatsPost): Promise<EntityView>;
   /**

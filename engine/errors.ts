@@ -14,6 +14,7 @@ export const errorStatuses = {
   malformed_request: 400,
   target_type_unsupported: 400,
   page_invalid: 400,
+  range_too_long: 400,
   session_type_unsupported: 400,
   protocol_unsupported: 400,
   login_code_invalid: 400,
@@ -58,6 +59,7 @@ export const errorStatuses = {
   overloaded: 503,
   deadline_passed: 503,
   draining: 503,
+  feed_full: 503,
 } as const;
 export type ErrorCode = keyof typeof errorStatuses;
 

@@ -9,16 +9,23 @@ export const limits = {
   /** Items waiting in open batches and in flight, per process; above: 503 `overloaded`. */
   pendingItemsMax: 20_000,
   /**
-   * How long a call gathers if at least `gatherItemsPerMsMin` items arrive per millisecond; at a lower rate
-   * it is sent at the end of the tick. Calls that are full anyway, at `gatherItemsPerMsHigh`, wait less.
+   * The least time between the starts of two calls of one commit queue while at least `gatherCrowdedShareMin`
+   * of its calls are crowded, over about `gatherCallsAverage` calls. A call after a longer pause is sent at
+   * the end of the tick, and so are all calls of clients that wait for each other's answers.
    */
-  gatherMs: 3,
+  gatherMs: 5,
+  gatherCrowdedShareMin: 0.1,
+  gatherCallsAverage: 16,
+  /**
+   * From `gatherItemsPerMsMin` items per millisecond on, such a call gathers at least this long, because the
+   * clients of the last one all send again; from `gatherItemsPerMsHigh` on it gathers no longer.
+   */
+  gatherLoadMs: 1,
   gatherItemsPerMsMin: 0.5,
-  gatherHighMs: 1,
   gatherItemsPerMsHigh: 8,
   /** The rate is an average over about this time; after as long without a call it counts as low. */
   gatherAverageMs: 20,
-  /** The same for a call without waiters. */
+  /** How long a call without waiters gathers, where one with waiters would gather at all. */
   gatherUnawaitedMs: 8,
   /** Items in one batch of one shard; the rest wait for the next batch. */
   batchItemsMax: 1_000,
@@ -122,6 +129,7 @@ export const statsIntegerMax = 18_446_744_073_709_552_000n;
 export const assertLimits = (): void => {
   assert(limits.outboxVotesLow < limits.outboxVotesHigh);
   assert(limits.batchItemsMax <= limits.pendingItemsMax);
+  assert(limits.gatherLoadMs <= limits.gatherMs && limits.gatherMs <= limits.gatherUnawaitedMs);
   assert(limits.deadlineSweepMs * 4 <= limits.flushWaitMs);
   assert(limits.flushWaitMs < limits.requestDeadlineMs);
   assert(limits.recheckMsMax < limits.requestDeadlineMs);

@@ -25,7 +25,7 @@ export interface EngineMeters {
    * Outcome of one resent item: counted, `merged` into a newer vote of the user, or its listing `deleted`.
    */
   recordResendOutcome(outcome: 'applied' | 'merged' | 'deleted'): void;
-  /** One poll of the versions of `shards` shards, of which `moved` have changes of other nodes. */
+  /** One poll of the versions of `shards` shards; `moved` of them have changes of other nodes. */
   recordVersionPoll(shards: number, moved: number): void;
   /** Entities read from the hot store in one call. */
   recordLoads(entities: number): void;

@@ -251,6 +251,7 @@ export const adoptReply = (
     if (isOlder || state === null || actor.generation !== reply.generation)
       recordMissedState(registry, batch, { reply, index });
     else if (actor.adopt(reply.generation, state)) registry.trackVotes(actor);
+    registry.watches.notify(address);
   }
   if (foreign) registry.discardShard(batch.shard, new Set(items.map(({ target }) => target.address)));
 };

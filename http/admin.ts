@@ -19,11 +19,13 @@ import { dispatch } from './request/dispatch.ts';
 import type { DispatchContext } from './request/dispatch-context.ts';
 import { sameOriginOnly } from './response/cors.ts';
 import type { AnyRoute, App } from './route.ts';
-import { buildHealthRoutes } from './routes/admin/health.ts';
+import { buildHealthRoutes, type HealthParts, judgeHealth } from './routes/admin/health.ts';
+import { buildLiveRoute } from './routes/admin/live.ts';
 import { buildStoreRoutes, importBytesMax, type StoreAccess } from './routes/admin/stores.ts';
 import { adminOperations } from './routes/admin/table.ts';
 import { createAddressReader } from './server/client-address.ts';
 import { createHttpServer } from './server/uws-server.ts';
+import { createLive, type Live, type LiveOptions } from './telemetry/live.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import type { RequestLogger } from './telemetry/rate-limited-log.ts';
 
@@ -41,6 +43,8 @@ export interface AdminOptions {
   readonly listWarnings?: () => readonly string[];
   /** The whole stores of the node; without it there are no routes about them. */
   readonly stores?: StoreAccess;
+  /** What the live frames show; without it there are none. */
+  readonly live?: Omit<LiveOptions, 'clock' | 'readHealth' | 'requestCounts'>;
   readonly routes?: readonly AnyRoute[];
 }
 
@@ -60,19 +64,19 @@ const withBodyLimit = (route: AnyRoute, bytesMax: number): AnyRoute =>
 
 /** Wires the private listener. Its routes use no sessions: the guard is the only access control. */
 export const createAdmin = (options: AdminOptions): Facade => {
+  const { app, metrics, isDraining, listWarnings = () => [] } = options;
+  const health = { isDraining, listWarnings };
+  const live = openLive(options, health);
   const routes = [
-    ...buildHealthRoutes({
-      metrics: options.metrics,
-      isDraining: options.isDraining,
-      listWarnings: options.listWarnings ?? (() => []),
-    }),
+    ...buildHealthRoutes({ ...health, metrics }),
+    ...(live === null ? [] : [buildLiveRoute(live)]),
     ...(options.routes ?? adminOperations.map(({ route }) => route)),
     ...(options.stores === undefined ? [] : buildStoreRoutes(options.stores)),
-  ].map((route) => withBodyLimit(route, options.app.settings.bodyBytesMax));
-  const deadlines = createDeadlines(options.app.clock, defaultDeadlines);
+  ].map((route) => withBodyLimit(route, app.settings.bodyBytesMax));
+  const deadlines = createDeadlines(app.clock, defaultDeadlines);
   const screenHost = createHostScreen(options.hosts);
   const context: DispatchContext = {
-    app: options.app,
+    app,
     matcher: compileRoutes(routes),
     sessions: noSessions,
     permissions: noPermissions,
@@ -82,7 +86,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
     meters: { recordAnswer: () => {} },
     logger: options.logger,
     logsAnswers: options.logger.isLevelEnabled('debug'),
-    bodyBytesMax: Math.max(options.app.settings.bodyBytesMax, importBytesMax),
+    bodyBytesMax: Math.max(app.settings.bodyBytesMax, importBytesMax),
     isDraining: () => false,
     isLeaving: () => false,
     cors: sameOriginOnly,
@@ -94,5 +98,20 @@ export const createAdmin = (options: AdminOptions): Facade => {
     shared: false,
     requestIdPrefix: 'operator-',
   });
-  return buildFacade(server, deadlines);
+  const facade = buildFacade(server, deadlines);
+  const drain = (deadlineMs: number): Promise<void> => {
+    live?.close(); // Its streams are requests in flight.
+    return facade.drain(deadlineMs);
+  };
+  // A copy would freeze the getters.
+  return Object.defineProperty(Object.create(facade) as Facade, 'drain', { value: drain });
+};
+
+const openLive = ({ app, metrics, live }: AdminOptions, health: HealthParts): Live | null => {
+  if (live === undefined) return null;
+  const readHealth = () => {
+    const { status, notes } = judgeHealth(app, health);
+    return { ready: status === 'ready', notes };
+  };
+  return createLive({ ...live, readHealth, clock: app.clock, requestCounts: metrics.requestCounts });
 };

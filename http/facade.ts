@@ -103,6 +103,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     handle: (exchange) => dispatch(context, exchange),
     shared: options.shared ?? false,
     requestIdPrefix: `${randomBytes(4).toString('hex')}-`,
+    sockets: { path: '/feed', protocol: 'rollcall.v1' },
   });
   return buildFacade(server, deadlines, state);
 };

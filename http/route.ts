@@ -17,13 +17,16 @@ import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { SecretBox } from '../storage/catalogue/webhooks/secrets.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
+import type { Feed } from './feed/interface.ts';
 import type { BadgeCache } from './handlers/badge-cache.ts';
+import type { HistoryCache } from './handlers/history-cache.ts';
 import type { VoteLogWaiters } from './handlers/vote-log-waiters.ts';
 import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { WebhookSender } from './outbound/webhooks/send.ts';
 import type { BodyLimits } from './request/body.ts';
 import { NoParams } from './schema/common.ts';
+import type { OpenPush } from './server/push-connection.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
 
@@ -39,8 +42,10 @@ export interface App {
   readonly botLookup: BotLookup;
   readonly meters: DirectoryMeters;
   readonly voteLogWaiters: VoteLogWaiters;
+  readonly feed: Feed;
   readonly webhooks: WebhookAccess;
   readonly badges: BadgeCache<Reply>;
+  readonly history: HistoryCache;
   readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;
   /** The live nodes of the fleet as of their last heartbeats, this one included. */
@@ -74,6 +79,10 @@ export interface FacadeSettings {
   readonly webhooks: 'on' | 'off';
   readonly webhooksPerEntityMax: number;
   readonly webhookAddresses: 'public' | 'any';
+  /** Minutes between samples of the history; 0 when it is off. */
+  readonly historyFineMinutes: number;
+  readonly historyFineHours: number;
+  readonly historyHourDays: number;
 }
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
@@ -143,6 +152,8 @@ export type LimitName =
   | 'vote_log'
   | 'bot_shards'
   | 'badge'
+  | 'history'
+  | 'feed'
   | 'webhook_edit'
   | 'webhook_test';
 
@@ -177,8 +188,12 @@ export interface Route<
   readonly body?: Body;
   /** Bounds of its body, where they differ from `usualBodyLimits`. */
   readonly bodyLimits?: BodyLimits;
+  /** A success is a stream of server-sent events. */
+  readonly events?: boolean;
   /** A success may also be an SVG picture. */
   readonly pictures?: boolean;
+  /** A success may also be a table as CSV. */
+  readonly tables?: boolean;
   /** Schemas of success replies by status; `null` for no body. Each schema carries `examples`. */
   readonly replies: Readonly<Record<number, TSchema | null>>;
   /** Codes beyond those that follow from its shape (`listErrorCodes` in openapi/document.ts). */
@@ -227,6 +242,10 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
    * (`Sec-Fetch-Site`), and pages of other sites cannot.
    */
   readonly fromLocalPage: boolean;
+  /** The `Last-Event-ID` header as sent, `''` for none. */
+  readonly lastEventId: string;
+  /** The client offers to speak WebSocket. */
+  readonly isUpgrade: boolean;
   /** A HEAD request counts nothing. */
   readonly head: boolean;
 }
@@ -248,6 +267,11 @@ export interface Reply {
    * in the middle closes the connection, so that a client never takes half a reply for a whole one.
    */
   readonly stream?: AsyncIterable<string | Uint8Array>;
+  /**
+   * Takes over the connection, as a WebSocket if the request is an upgrade, else as a response without end,
+   * for which `headers` name the Content-Type. Not called for HEAD, nor when the client has left.
+   */
+  readonly push?: OpenPush;
   /** Bytes of a document (docs page, metrics); `headers` then name the Content-Type. */
   readonly bytes?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;

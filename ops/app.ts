@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
 import { createBadgeCache } from '../http/handlers/badge-cache.ts';
+import { createHistoryCache } from '../http/handlers/history-cache.ts';
 import type { DemoAccounts } from '../http/openapi/docs-page.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import type { App, Reply } from '../http/route.ts';
@@ -25,7 +26,7 @@ import type { Webhooks } from './webhooks.ts';
 /** The `App` of the handlers, with the session cache that authentication reads. */
 export type PublicApp = App & { readonly sessions: SessionCache };
 
-interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters'> {
+interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'feed'> {
   readonly webhooks: Pick<Webhooks, 'access'>;
   readonly metrics: Metrics;
 }
@@ -34,7 +35,7 @@ interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaite
 export const createApp = (
   { catalogue, sessions, listNodes }: Pick<ClusterContext, 'catalogue' | 'sessions' | 'listNodes'>,
   config: Config,
-  { engine, push, login, voteLogWaiters, webhooks, metrics }: AppParts,
+  { engine, push, login, voteLogWaiters, feed, webhooks, metrics }: AppParts,
 ): PublicApp => {
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
@@ -52,8 +53,10 @@ export const createApp = (
     login,
     meters: metrics.directory,
     voteLogWaiters,
+    feed,
     webhooks: webhooks.access,
     badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),
+    history: createHistoryCache(),
     settings: config,
     listNodes,
   };

@@ -180,6 +180,9 @@ const listContradictions = (settings: Partial<Settings>): string[] => {
   if (isAbove(settings.botShardStaleMinutes, (settings.botShardGoneHours ?? Infinity) * 60)) {
     addMistake('botShardStaleMinutes', 'botShardGoneHours', 'a shard must be stale before it is gone');
   }
+  if (settings.historyFineMinutes && 60 % settings.historyFineMinutes !== 0) {
+    mistakes.push('HISTORY_FINE_MINUTES must divide 60: 1, 2, 3, 4, 5, 6, 10, 12 or 15; 0 for no history');
+  }
   if (isAbove(settings.statsPostsPerSecond, settings.statsPostsBurst)) {
     addMistake(
       'statsPostsPerSecond',

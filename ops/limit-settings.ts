@@ -19,4 +19,6 @@ export const toLimitSettings = (config: Config): LimitSettings => ({
   webhook_edit: defaultLimits.webhook_edit,
   webhook_test: defaultLimits.webhook_test,
   badge: defaultLimits.badge,
+  history: defaultLimits.history,
+  feed: defaultLimits.feed,
 });

@@ -21,10 +21,13 @@ import { assertLimits } from '../engine/limits.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
+import { createFeed } from '../http/feed/feed.ts';
+import type { Feed } from '../http/feed/interface.ts';
 import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import { routes } from '../http/routes/table.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics, type Metrics, type NodeHealth } from '../http/telemetry/metrics.ts';
+import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, type Membership, openMembership } from '../storage/nodes/membership.ts';
 import { openStores, type Stores } from '../storage/open.ts';
@@ -39,6 +42,7 @@ import { type Config, isDemoWanted, toCommitRules } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './eviction-watch.ts';
 import { createJobs } from './jobs/jobs.ts';
+import type { Schedule } from './jobs/schedule.ts';
 import { createLogger, selectLogForm } from './log.ts';
 import { createLoginReporter, openLogin } from './login.ts';
 import { createLoss, type LossReport } from './loss.ts';
@@ -83,6 +87,7 @@ export interface Running {
 }
 
 const routeNames = routes.map(({ name }) => name);
+const waitingRoutes = new Set(routes.filter(({ longPoll }) => longPoll).map(({ name }) => name));
 const heartbeatMs = 30_000;
 /** A node that has sent a heartbeat within this time is named at the start of another one. */
 const nodeAliveMs = 40_000;
@@ -160,9 +165,10 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const nodes = stores.shared ? await membership.listNodes(nodeAliveMs) : [];
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
   const services = await openServices(stores, config, { ...options, metrics });
-  const { push, webhooks } = services;
-  const engine = await startEngine(stores, config, { ...options, membership, metrics, assignment, services });
-  const app = createApp(clusterContext, config, { ...services, engine, metrics });
+  const { webhooks } = services;
+  const engineContext = { ...options, membership, metrics, assignment, services };
+  const { engine, feed } = await startEngine(stores, config, engineContext);
+  const app = createApp(clusterContext, config, { ...services, engine, feed, metrics });
   const state = { draining: false, demo: null as DemoFile | null };
   const facade = createPublic(app, config, { ...options, metrics, findDemo: () => state.demo });
   const isDraining = (): boolean => state.draining || loss.reason !== '';
@@ -173,6 +179,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     operators: listOperators(config, operatorToken),
     stores: createStoreAccess(stores, app.catalogue, config.dataDir),
     hosts: [config.adminHost, ...config.adminHosts],
+    live: { figures, waitingRoutes, node, version: formatVersion(version), listNodes: app.listNodes },
     isDraining,
     listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
   });
@@ -185,23 +192,45 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const demo = isExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
   state.demo = demo;
   const cancelTimers = startTimers({ stores, membership, watches, logger });
-  const log = (message: string, details: object): void => logger.error(details, message);
-  const onSuccess = (job: string, ms: number): void => logger.info({ job, ms: Math.round(ms) }, 'job done');
-  const jobParts = { engine, catalogue: app.catalogue, push, clock: systemClock, meters: metrics.jobs, node };
-  const onLogged = metrics.directory.recordLoggedVotes;
-  const jobs = createJobs({ ...jobParts, ...config, webhooks, log, onLogged, onSuccess });
-  jobs.start();
-  buildSearchIndexes(sql).catch((error: Error) => log('an index was not built', { error: error.message }));
+  const jobs = startJobs({ engine, catalogue: app.catalogue, services, metrics, node, logger }, config);
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
   const onFlushers = (names: readonly string[]): void => {
     assignment.shards = assignShards(node, names);
   };
   clusterContext.join({ ...self, engine, onFlushers, refreshWebhooks: webhooks.refresh });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss, webhooks };
-  const parts = { state, facade, admin, engine, voteLogWaiters: app.voteLogWaiters, ...closing };
+  const parts = { state, facade, admin, engine, feed, voteLogWaiters: app.voteLogWaiters, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
   const otherNodes = nodes.filter((name) => name !== node);
   return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
+};
+
+interface JobContext {
+  readonly engine: Engine;
+  readonly catalogue: Catalogue;
+  readonly services: Services;
+  readonly metrics: Metrics;
+  readonly node: string;
+  readonly logger: Logger;
+}
+
+/** Starts the scheduled jobs, and the search indexes that are missing. */
+const startJobs = ({ services, metrics, logger, ...rest }: JobContext, config: Config): Schedule => {
+  const log = (message: string, details: object): void => logger.error(details, message);
+  const { push, webhooks } = services;
+  const jobs = createJobs({
+    ...config,
+    ...rest,
+    ...{ push, webhooks, log, clock: systemClock },
+    ...{ meters: metrics.jobs, historyMeters: metrics.history },
+    onLogged: metrics.directory.recordLoggedVotes,
+    onSuccess: (job, ms) => logger.info({ job, ms: Math.round(ms) }, 'job done'),
+  });
+  jobs.start();
+  buildSearchIndexes(rest.catalogue.sql).catch((error: Error) =>
+    log('an index was not built', { error: error.message }),
+  );
+  return jobs;
 };
 
 type Services = Awaited<ReturnType<typeof openServices>>;
@@ -299,7 +328,7 @@ const startEngine = async (
   stores: Stores,
   config: Config,
   { hooks, clusterContext, membership, metrics, assignment, services }: StartOptions & EngineContext,
-): Promise<Engine> => {
+): Promise<{ readonly engine: Engine; readonly feed: Feed }> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
   const { voteLogWaiters, webhooks } = services;
@@ -309,6 +338,7 @@ const startEngine = async (
     onVotes: ({ incarnations, deliveries, logged }) => {
       metrics.directory.recordLoggedVotes(logged);
       voteLogWaiters.wake(incarnations);
+      feed.wake(incarnations);
       if (deliveries > 0) webhooks.wake();
     },
   });
@@ -328,9 +358,17 @@ const startEngine = async (
     flushShards: () => assignment.shards,
     onPoll: () => clusterContext.runs?.(systemClock.monotonicMs()),
   });
+  const feed = createFeed({
+    engine,
+    voteLog: clusterContext.catalogue.voteLog,
+    clock: systemClock,
+    counts: metrics.feed,
+    settings: config,
+    shared: stores.shared,
+  });
   await engine.start();
   stores.markReflushed();
-  return engine;
+  return { engine, feed };
 };
 
 const startTimers = (parts: {

@@ -118,6 +118,9 @@ const settingsSchema = Type.Object({
   botShardStaleMinutes: buildInteger(15, [2, 1_440]),
   botShardGoneHours: buildInteger(24, [1, 720]),
   botShardSwitchMinutes: buildInteger(10, [1, 60]),
+  historyFineMinutes: buildInteger(5, [0, 15]),
+  historyFineHours: buildInteger(48, [0, 168]),
+  historyHourDays: buildInteger(30, [0, 400]),
   visitorsPerEntityMax: buildInteger(1_000_000, [1_000, 100_000_000]),
 
   loginIssuer: buildAddress('https://id.example.org'),
@@ -169,6 +172,9 @@ const settingsSchema = Type.Object({
     default: 'public',
     example: 'owner',
   }),
+  feedConnectionsMax: buildInteger(20_000, [0, 1_000_000]),
+  feedConnectionsPerAddressMax: count(20, 10_000),
+  feedFrameMs: buildInteger(250, [50, 10_000]),
   badgeMaxAgeSeconds: Type.Integer({ default: 300, minimum: 30, maximum: 86_400, example: '300' }),
 
   botLookupUrl: buildAddressWithId('https://lookup.example.org/v1/application/{id}'),

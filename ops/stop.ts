@@ -5,6 +5,7 @@
  */
 import type { Engine } from '../engine/engine.ts';
 import type { Facade } from '../http/facade.ts';
+import type { Feed } from '../http/feed/interface.ts';
 import type { VoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import type { Membership } from '../storage/nodes/membership.ts';
 import type { Stores } from '../storage/open.ts';
@@ -24,6 +25,7 @@ export interface Stoppable {
   readonly admin: Facade;
   readonly engine: Engine;
   readonly voteLogWaiters: Pick<VoteLogWaiters, 'close'>;
+  readonly feed: Pick<Feed, 'leave'>;
   readonly membership: Membership;
   readonly clusterContext: ClusterContext;
   readonly stores: Stores;
@@ -65,6 +67,7 @@ const stop = async (parts: Stoppable): Promise<void> => {
   const drainMs = loss.reason === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
   parts.state.draining = true;
   parts.voteLogWaiters.close();
+  await parts.feed.leave();
   if (parts.stores.shared && loss.reason === '') await leave(parts);
   parts.cancelTimers();
   await Promise.all([

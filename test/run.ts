@@ -5,8 +5,8 @@
  *   npm test -- votes          the files of `npm test` and `npm run test:stores` with "votes" in their path
  *   npm run check              only the checks
  *   npm run test:stores        what starts servers or nodes
- *   npm run test:faults        the fault cases, one file at a time, with long limits; `-- --seeds N` runs
- *                              each with N seeds
+ *   npm run test:faults        the fault cases, with long limits: first those of HTTP, one by one, because
+ *                              they measure time; then the others. `-- --seeds N` runs each with N seeds
  *
  * Ends with a line `N passed, N failed, N skipped` (a check counts as one) and leaves nothing running. A
  * failing step does not keep the later ones from running: all failures are printed in full at the end.
@@ -20,14 +20,15 @@ import { findLanes, type Lane } from './runner/lanes.ts';
 import { endRunning, type Outcome } from './runner/test-process.ts';
 import { createWorker } from './runner/worker.ts';
 
-/** Files at a time, for two cores. Those that start servers wait half of their time; faults are timed. */
-const atOnce = { loop: 2, stores: 3, faults: 1 } as const;
+/** Files at a time, for two cores. Those that start servers wait half of their time. */
+const atOnce = { loop: 2, stores: 3, faults: 2 } as const;
+/** The fault cases of HTTP measure how long others wait, and one long life: alone, with Node's defaults. */
+const isTimed = (file: string): boolean => file.startsWith('test/faults/cases/http-');
 const limitSeconds = 300;
 const faultLimitSeconds = 3_000;
 /**
  * Half of what an embedded Postgres costs that lives for seconds is V8 compiling its wasm a second time,
- * better. Here that begins some twenty times later. The fault cases of HTTP measure one long life: they run
- * with the defaults.
+ * better. Here that begins some twenty times later.
  */
 const briefWords = ['--wasm-tiering-budget=300000000'];
 
@@ -133,16 +134,15 @@ const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tall
   const faults = lane === 'faults';
   const limitsOf = (file: string) => ({
     seconds: faults ? faultLimitSeconds : limitSeconds,
-    nodeWords: file.includes('/http-') ? [] : briefWords,
+    nodeWords: isTimed(file) ? [] : briefWords,
   });
   const display = createDisplay(files.length);
-  const waiting = [...files];
-  // From both ends: neighbours are alike, and two that wait for time-outs would leave both cores idle.
-  const takeNext = (index: number) => (index % 2 === 0 ? waiting.shift() : waiting.pop());
-  const work = async (index: number): Promise<void> => {
+  const work = async (waiting: string[], index: number): Promise<void> => {
     if (index > 0) await checked;
+    // From both ends: neighbours are alike, and two that wait for time-outs would leave both cores idle.
+    const takeNext = () => (index % 2 === 0 ? waiting.shift() : waiting.pop());
     const worker = createWorker(limitsOf);
-    for (let file = takeNext(index); file !== undefined; file = takeNext(index)) {
+    for (let file = takeNext(); file !== undefined; file = takeNext()) {
       display.started(file);
       const outcome = await worker.run(file);
       display.finished(outcome);
@@ -151,7 +151,10 @@ const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tall
     }
     for (const problem of await worker.end()) fail(tally, 'a process of several files', problem);
   };
-  await Promise.all(Array.from({ length: atOnce[lane] }, (_, index) => work(index)));
+  const isAlone = (file: string): boolean => faults && isTimed(file);
+  await work(files.filter(isAlone), 0);
+  const rest = files.filter((file) => !isAlone(file));
+  await Promise.all(Array.from({ length: atOnce[lane] }, (_, index) => work(rest, index)));
   display.end();
 };
 

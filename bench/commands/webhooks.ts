@@ -23,7 +23,7 @@ const usage = `Usage: npm run bench -- webhooks [options]
 
   --endpoints N     webhooks, each of a bot of its own (200)
   --votes N         votes for each bot: deliveries of a round for each endpoint (20)
-  --delays N        votes of which each is timed to its webhook, 20 per second (200)
+  --delays N        votes timed from the answer to the webhook, 20 per second (200)
   --rounds N        rounds of deliveries per second (3)
   --json FILE       also writes the figures to FILE
 `;

@@ -20,6 +20,7 @@ import {
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import { Actor } from './actor.ts';
+import { createWatches, type Watches } from './watches.ts';
 
 /** One live listing as the stores know it. */
 export interface ActivatedEntity {
@@ -61,7 +62,7 @@ export interface Registry {
   discardShard(shard: Shard, except: { has(address: EntityAddress): boolean }): void;
   /** Another node changed the entity at this version: a state of a lower version is stale. */
   markStale(address: EntityAddress, version: number): void;
-  /** Shards with actors that are live or being activated. */
+  /** Shards with actors that are live or being activated, or with watched entities. */
   listShards(): readonly Shard[];
   /** Tracks the actor if its new state has unflushed votes, otherwise stops tracking it. */
   trackVotes(actor: Actor): void;
@@ -71,6 +72,7 @@ export interface Registry {
    */
   markUnflushedStale(): void;
   countActors(): number;
+  readonly watches: Watches;
 }
 
 interface Activation {
@@ -100,6 +102,7 @@ interface RegistryState extends RegistryParts {
   /** Actors whose votes are not all known to be flushed. */
   readonly unflushed: Map<Actor, UnflushedPolls>;
   hand: IterableIterator<[EntityAddress, Actor]>;
+  readonly watches: Watches;
 }
 
 export const createRegistry = (parts: RegistryParts): Registry => {
@@ -113,6 +116,7 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     latestStates: new Map(),
     unflushed: new Map(),
     hand: actors.entries(),
+    watches: createWatches(),
   };
   return {
     findLive: (kind, id) => markUsed(state.byId[kind].get(id)),
@@ -132,6 +136,7 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     trackVotes: (actor) => trackVotes(state, actor),
     markUnflushedStale: () => markUnflushedStale(state),
     countActors: () => actors.size,
+    watches: state.watches,
   };
 };
 
@@ -258,18 +263,21 @@ const discardShard = (
   for (const address of [...(state.byShard.get(shard) ?? [])]) {
     if (!except.has(address)) discard(state, address);
   }
+  state.watches.notifyShard(shard);
 };
 
 const markStale = (state: RegistryState, address: EntityAddress, version: number): void => {
   state.actors.get(address)?.markStale(version);
   const activation = state.activations.get(address);
   if (activation !== undefined) activation.staleBelow = Math.max(activation.staleBelow, version);
+  state.watches.notify(address);
 };
 
 const listShards = (state: RegistryState): readonly Shard[] => {
   const shards = new Set<Shard>();
   for (const [shard, addresses] of state.byShard) if (addresses.size > 0) shards.add(shard);
   for (const { shard } of state.activations.values()) shards.add(shard);
+  for (const shard of state.watches.listShards()) shards.add(shard);
   return [...shards];
 };
 

@@ -36,6 +36,10 @@ export interface CommitQueue {
   cancelLongWait: (() => void) | null;
   /** Items sent per millisecond, a moving average. */
   itemsPerMs: number;
+  /** The next call carries work that came while the last one was out. */
+  followsCall: boolean;
+  /** The share of calls that carry several items or follow another call: a moving average. */
+  crowdedShare: number;
 }
 
 const createCommitQueue = (): CommitQueue => ({
@@ -49,6 +53,8 @@ const createCommitQueue = (): CommitQueue => ({
   sentAtMs: 0,
   cancelLongWait: null,
   itemsPerMs: 0,
+  followsCall: false,
+  crowdedShare: 0,
 });
 
 const modesAfter: Readonly<Record<CommitQueueMode, readonly CommitQueueMode[]>> = {
@@ -162,18 +168,26 @@ export const recordFailure = (queue: CommitQueue, nowMs: number): void => {
 const isHealthy = ({ failures, mode, failedAtMs }: CommitQueue, answeredMs: number): boolean =>
   failures === 0 || (mode === 'quiet' && answeredMs - failedAtMs > limits.failurePassesMs);
 
-/** Records the rate of items. */
-export const recordRate = (queue: CommitQueue, items: number, nowMs: number): void => {
+/** Records a call that is sent now. */
+export const recordCall = (queue: CommitQueue, items: number, nowMs: number): void => {
   const sinceMs = Math.max(1, nowMs - queue.sentAtMs);
   const weight = Math.min(1, sinceMs / limits.gatherAverageMs);
   queue.itemsPerMs += (items / sinceMs - queue.itemsPerMs) * weight;
   queue.sentAtMs = nowMs;
+  const crowded = items > 1 || queue.followsCall ? 1 : 0;
+  queue.crowdedShare += (crowded - queue.crowdedShare) / limits.gatherCallsAverage;
 };
 
-/** How long the next call gathers, in ms; 0: until the end of the tick. */
-export const computeGatherMs = ({ itemsPerMs, sentAtMs }: CommitQueue, nowMs: number): number => {
-  if (itemsPerMs < limits.gatherItemsPerMsMin || nowMs - sentAtMs > limits.gatherAverageMs) return 0;
-  return itemsPerMs < limits.gatherItemsPerMsHigh ? limits.gatherMs : limits.gatherHighMs;
+/** How long the next call gathers, in ms; 0: until the end of the tick. `awaited`: a caller waits for it. */
+export const computeGatherMs = (queue: CommitQueue, nowMs: number, awaited: boolean): number => {
+  const { itemsPerMs, sentAtMs, crowdedShare } = queue;
+  if (crowdedShare < limits.gatherCrowdedShareMin) return 0;
+  if (!awaited) return limits.gatherUnawaitedMs;
+  const sinceMs = nowMs - sentAtMs;
+  const isRecent = sinceMs <= limits.gatherAverageMs;
+  if (isRecent && itemsPerMs >= limits.gatherItemsPerMsHigh) return limits.gatherLoadMs;
+  const leastMs = isRecent && itemsPerMs >= limits.gatherItemsPerMsMin ? limits.gatherLoadMs : 0;
+  return Math.max(leastMs, limits.gatherMs - sinceMs);
 };
 
 /** The pause before batches of unknown outcome are resent, in ms; it doubles with every failure. */

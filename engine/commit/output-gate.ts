@@ -4,7 +4,7 @@
  *
  * Modes of a commit queue:
  * - *quiet*: nothing is open or in flight;
- * - *gathering*: turns are open and wait for the end of the tick. Entered by `submit`;
+ * - *gathering*: turns are open and wait for the end of the tick, or some ms for others. Entered by `submit`;
  * - *in flight*: one call of sealed batches is out; new turns gather behind it. The reply ends this mode;
  * - *resending*: the call's outcome is unknown. After a pause the same batches with the same numbers are sent
  *   again, alone, until the store answers; a refusal ends it only if no earlier copy can take effect;
@@ -24,8 +24,8 @@ import {
   computeGatherMs,
   computeResendPauseMs,
   enqueue,
+  recordCall,
   recordFailure,
-  recordRate,
   sealQueues,
   setMode,
   takeSealed,
@@ -181,15 +181,15 @@ const gather = (gate: OutputGateState, queue: CommitQueue, awaited: boolean): vo
 };
 
 /**
- * Gathers until the end of the tick; under load longer, because a call costs more than the items it carries,
- * and longest while no caller waits for any of them (`awaited` is false).
+ * Gathers until the end of the tick; longer where others are likely to come, because a call costs more than
+ * the items it carries, and longest while no caller waits for any of them (`awaited` is false).
  */
 const scheduleSeal = (gate: OutputGateState, queue: CommitQueue, awaited: boolean): void => {
   const go = (): void => sealAndSend(gate, queue);
-  const waitMs = computeGatherMs(queue, gate.clock.monotonicMs());
+  const waitMs = computeGatherMs(queue, gate.clock.monotonicMs(), awaited);
   if (waitMs === 0) gate.clock.endOfTick(go);
   else if (awaited) gate.clock.after(waitMs, go);
-  else queue.cancelLongWait = gate.clock.after(limits.gatherUnawaitedMs, go);
+  else queue.cancelLongWait = gate.clock.after(waitMs, go);
 };
 
 /** A caller now waits for a gathering queue: replaces its long gather timer by the short one. */
@@ -216,7 +216,8 @@ const sealAndSend = (gate: OutputGateState, queue: CommitQueue): void => {
 /** Ends a call: gathers again if work waits, else leaves the queue quiet. */
 const becomeQuiet = (gate: OutputGateState, queue: CommitQueue): void => {
   setMode(queue, 'quiet');
-  if (queue.shardQueues.length > 0) gather(gate, queue, queue.shardQueues.some(hasWaiters));
+  queue.followsCall = queue.shardQueues.length > 0;
+  if (queue.followsCall) gather(gate, queue, queue.shardQueues.some(hasWaiters));
 };
 
 const sendBatches = (gate: OutputGateState, queue: CommitQueue): void => {
@@ -224,7 +225,7 @@ const sendBatches = (gate: OutputGateState, queue: CommitQueue): void => {
   const startedMs = gate.clock.monotonicMs();
   const batches = queue.sealed.map((sealed) => sealed.batch);
   const items = batches.reduce((sum, batch) => sum + batch.items.length, 0);
-  recordRate(queue, items, startedMs);
+  recordCall(queue, items, startedMs);
   gate.hot.commit(batches, gate.rules()).then(
     (replies) => {
       gate.meters.recordCommit(items, gate.clock.monotonicMs() - startedMs);

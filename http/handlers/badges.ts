@@ -12,6 +12,7 @@ import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { App, Reply } from '../route.ts';
 import type { BadgeQuery, BadgeReply } from '../schema/badges.ts';
 import { renderBadgeSvg, renderCardSvg } from './badge-pictures.ts';
+import { findSparkMetric, renderSparkline } from './badge-sparkline.ts';
 import {
   type BadgeTarget,
   type BadgeValue,
@@ -169,8 +170,16 @@ const renderTarget = (
   app: App,
   file: BadgeFile,
   { kind, target, query }: { kind: EntityKind; target: BadgeTarget; query: BadgeQuery },
-): Reply => {
+): MaybePromise<Reply> => {
   if (file.metric === 'card' && file.format === 'svg') return renderCard(app, kind, target);
+  const sparkMetric = findSparkMetric(kind, file.metric);
+  if (sparkMetric !== null && file.format === 'svg') {
+    const about = { maxAgeSeconds: app.badges.maxAgeSeconds, error: '' } as const;
+    return thenMaybe(
+      renderSparkline(app, target.view.ref, { metric: sparkMetric, color: query.color }),
+      (text) => app.badges.reply(text, () => buildReply(file, about, text)),
+    );
+  }
   const metric = findMetric(kind, file.metric);
   if (metric === null) throw createNotFoundError('metric');
   const value = readValue(target, { metric, compact: query.compact === true, nowMs: app.clock.nowMs() });
@@ -196,7 +205,7 @@ export const showBadge = (app: App, { url, params, query }: BadgeRequest): Maybe
   if (file === null) throw new DomainError('route_not_found', 'There is no such path.');
   const { kind, id } = parseVoteTarget(params);
   return thenMaybe(findTarget(app, kind, id), (target) =>
-    keep(app, url, renderTarget(app, file, { kind, target, query })),
+    thenMaybe(renderTarget(app, file, { kind, target, query }), (reply) => keep(app, url, reply)),
   );
 };
 

@@ -30,11 +30,23 @@ export const parseTargetKind = <Kind extends string>(
   });
 };
 
+/** The path parameters that name an entity. */
+interface TargetParams {
+  readonly target_type: string;
+  readonly target_id: string;
+}
+
+/** Parses the entity of a path that allows these kinds. Throws `target_type_unsupported`. */
+export const parseTarget = <Kind extends string>(params: TargetParams, supported: readonly Kind[]) => ({
+  kind: parseTargetKind(params.target_type, supported),
+  id: params.target_id,
+});
+
 /**
  * Parses an entity that users vote on. The url of a pack is changed to lower case, as in `GET /packs/{id}`.
  * Throws `target_type_unsupported`.
  */
-export const parseVoteTarget = (params: { readonly target_type: string; readonly target_id: string }) => {
+export const parseVoteTarget = (params: TargetParams) => {
   const kind = parseTargetKind(params.target_type, entityKinds);
   return { kind, id: kind === 'pack' ? params.target_id.toLowerCase() : params.target_id };
 };

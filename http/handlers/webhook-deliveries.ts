@@ -14,8 +14,8 @@ const limitDefault = 50;
 /** As in storage/catalogue/webhooks/deliveries.ts. */
 const replayMax = 10_000;
 const states = ['pending', 'delivered', 'expired'] as const;
-/** By the numbers of migration 018. */
-const types: Readonly<Record<number, string>> = { 1: 'vote.created' };
+/** By the numbers of the migrations. */
+const types: Readonly<Record<number, string>> = { 1: 'vote.created', 2: 'vote.voided' };
 
 const cursorShape = /^([1-9][0-9]{0,14})\.([0-9]{1,4})$/;
 
@@ -30,7 +30,7 @@ const parseCursor = (text: string | undefined): DeliveryRange['before'] => {
 const toDelivery = (row: DeliveryRow, endpointId: string): Delivery => {
   const waits = row.state === states.indexOf('pending') || row.replay;
   return {
-    id: row.itag === null ? null : toEventId(row.itag, endpointId),
+    id: row.source === null ? null : toEventId(row.source, endpointId),
     type: types[row.kind] ?? 'unknown',
     number: row.number,
     state: states[row.state] ?? 'expired',

@@ -13,8 +13,8 @@ import type {
   WebhookTarget,
 } from '../../storage/catalogue/webhooks/endpoints.ts';
 import { findAddressFault } from '../outbound/guarded-address.ts';
-import type { TestEvent, WebhookFormat } from '../outbound/webhooks/event.ts';
-import { findFormatFault, toWebhookBody } from '../outbound/webhooks/formats.ts';
+import type { TestEvent, WebhookEventType, WebhookFormat } from '../outbound/webhooks/event.ts';
+import { findEventsFault, findFormatFault, toWebhookBody } from '../outbound/webhooks/formats.ts';
 import { createWebhookSecret, isWebhookSecret, toWebhookHeaders } from '../outbound/webhooks/signature.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { type App, type Caller, noContent, type Reply, replyCreated, replyOk } from '../route.ts';
@@ -94,6 +94,12 @@ const checkAddress = ({ settings }: App, { kind }: WebhookTarget, { url, format 
   throw createValidationError('body', { '/format': 'must not be topgg here: it has only bots and servers' });
 };
 
+/** Throws `validation_failed` when this format cannot send these events. */
+const checkEvents = (format: WebhookFormat, events: readonly WebhookEventType[]): void => {
+  const fault = findEventsFault(format, events);
+  if (fault !== null) throw createValidationError('body', { '/events': fault });
+};
+
 const sealSecret = (app: App, secret: string, endpointId: string): SealedSecret => ({
   sealed: app.webhooks.secrets.seal(secret, endpointId),
   hint: `whsec_…${secret.slice(-hintLength)}`,
@@ -108,6 +114,7 @@ export const createWebhook = async (
   requireWebhooks(app);
   const { name, url, events = ['vote.created'], format = 'standard', up_only: upOnly = false } = body;
   checkAddress(app, target, { url, format });
+  checkEvents(format, events);
   const id = uuidv7();
   const secret = body.secret ?? createWebhookSecret();
   const max = app.settings.webhooksPerEntityMax;
@@ -132,6 +139,7 @@ export const editWebhook = async (app: App, path: WebhookPath, body: WebhookEdit
   const format = body.format ?? (existing.format as WebhookFormat);
   if (body.url !== undefined || body.format !== undefined)
     checkAddress(app, target, { url: body.url ?? existing.url, format });
+  checkEvents(format, body.events ?? (existing.events as readonly WebhookEventType[]));
   const { up_only: upOnly, ...fields } = body;
   const changes = { ...fields, ...(upOnly === undefined ? {} : { upOnly }) };
   const done = await app.catalogue.webhooks.update(target, { id, changes, nowMs: app.clock.nowMs() });

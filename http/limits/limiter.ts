@@ -34,6 +34,8 @@ export const defaultLimits: LimitSettings = {
   webhook_edit: { requests: 60, seconds: 60, burst: 60 },
   webhook_test: { requests: 5, seconds: 60, burst: 5 },
   badge: { requests: 100, seconds: 1, burst: 500 },
+  history: { requests: 20, seconds: 1, burst: 40 },
+  feed: { requests: 5, seconds: 1, burst: 25 },
 };
 
 /** Rate limits counted in the store that all nodes share. */
@@ -203,6 +205,8 @@ export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Lim
     webhook_edit: createRateTable('webhook_edit', settings.webhook_edit),
     webhook_test: createRateTable('webhook_test', settings.webhook_test),
     badge: createRateTable('badge', settings.badge),
+    history: createRateTable('history', settings.history),
+    feed: createRateTable('feed', settings.feed),
   };
   return {
     take: (limit, key, nowMs) => take(tables[limit], key, nowMs),

@@ -151,8 +151,11 @@ const buildSuccessResponses = (route: AnyRoute): Json =>
             description: 'Success.',
             headers: { 'X-Request-Id': requestIdHeader },
             content: {
-              ...buildContent(schema as TSchema),
+              ...(route.events === true
+                ? { 'text/event-stream': { schema: toReferencedSchema(schema as TSchema) } }
+                : buildContent(schema as TSchema)),
               ...(route.pictures === true && { 'image/svg+xml': { schema: { type: 'string' } } }),
+              ...(route.tables === true && { 'text/csv': { schema: { type: 'string' } } }),
             },
           },
     ]),

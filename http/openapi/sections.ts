@@ -11,6 +11,8 @@ const sections: Readonly<Record<string, string>> = {
   Stats: 'Servers, users, shards and presence of a bot: one post for all, or one for each process.',
   Votes: 'Up- and downvotes, the log of votes, and the credits that votes are worth.',
   Webhooks: 'Votes sent to an https address, signed, with a log and repeats.',
+  Live: 'Totals as they change and votes as they come, as server-sent events or over a WebSocket.',
+  History: 'Numbers over time, and votes by month.',
   Badges: 'Pictures of numbers for READMEs and web pages.',
   'Sessions and login': 'Logging in; listing, creating, revoking and testing tokens.',
   Bots: 'Bots and their settings.',
@@ -31,6 +33,8 @@ const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/^\/bots\/stats(\/|$)|\/shards$/, 'Stats'],
   [/\/votes\/log$/, 'Votes'],
   [/\/webhooks(\/|$)/, 'Webhooks'],
+  [/^\/feed$/, 'Live'],
+  [/\/history$|\/votes\/months$/, 'History'],
   [/^\/badges\//, 'Badges'],
 ];
 

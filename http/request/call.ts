@@ -86,6 +86,14 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return fetchSite === 'same-origin' && forwardedFor === '' && loopbackHost.test(host);
   }
 
+  get lastEventId(): string {
+    return this.exchange.headers.lastEventId;
+  }
+
+  get isUpgrade(): boolean {
+    return this.exchange.isUpgrade;
+  }
+
   onBody(text: string, fault: BodyFault | null): void {
     this.bodyText = text;
     this.bodyFault = fault;

@@ -275,10 +275,11 @@ const openCall = (call: Call): void => {
     return;
   }
   const { limiter } = context;
-  // Counted by each node alone: to ask the shared store would cost more than a badge.
+  // Counted by each node alone: to ask the shared store would cost more than a badge, and all clients of a
+  // node that stops open their feeds at once.
   const limitLines =
-    route.limit === 'badge'
-      ? limiter.take('badge', call.clientAddress, call.startedMs)
+    route.limit === 'badge' || route.limit === 'feed'
+      ? limiter.take(route.limit, call.clientAddress, call.startedMs)
       : limiter.takeShared(route.limit, call.clientAddress, call.startedMs);
   if (limitLines instanceof Promise) waitFor(call, limitLines, continueAfterLimit);
   else continueAfterLimit(call, limitLines);

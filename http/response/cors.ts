@@ -14,6 +14,7 @@ const requestHeaders = [
   'Team-Auth',
   'Content-Type',
   'If-None-Match',
+  'Last-Event-ID',
   'X-Request-Id',
 ];
 const exposedHeaders = [

@@ -107,11 +107,12 @@ export const renderReply = (context: ReplyContext, reply: Reply): WireReply => {
   if (caching.etag !== '' && context.ifNoneMatch !== '' && matchesEtag(context.ifNoneMatch, caching.etag)) {
     return { status: 304, headers: common, body: null, close };
   }
-  const empty = body === null && reply.stream === undefined;
+  const empty = body === null && reply.stream === undefined && reply.push === undefined;
   const headers = empty || hasContentType(reply) ? common : jsonLine + common;
   if (reply.stream !== undefined)
     return { status: reply.status, headers, body: null, stream: reply.stream, close };
-  return { status: reply.status, headers, body, close };
+  const wire = { status: reply.status, headers, body, close };
+  return reply.push === undefined ? wire : { ...wire, push: reply.push };
 };
 
 /** Renders the reply of an error, with the header lines it carries. */

@@ -6,12 +6,10 @@ import { limits } from '../../engine/limits.ts';
 import { checkShardIds, recordShards, showShards } from '../handlers/bot-shards.ts';
 import { parsePage } from '../handlers/request-values.ts';
 import type { BodyLimits } from '../request/body.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
 import { BotShards, ShardsBody, ShardsQuery } from '../schema/bot-shards.ts';
 import { BotParams } from '../schema/bots.ts';
-import { ApiResponse, NoParams } from '../schema/common.ts';
-
-const section = 'Beyond the contract';
+import { ApiResponse } from '../schema/common.ts';
 
 /** A thousand shards with all fields take 80,000 bytes; real clients also send unknown fields. */
 const shardsBodyLimits: BodyLimits = {
@@ -20,12 +18,11 @@ const shardsBodyLimits: BodyLimits = {
   valuesMax: limits.partsPerPostMax * 16,
 };
 
-export const botShardRoutes: readonly AnyRoute[] = [
+export const botShardRoutes = defineRoutes('Beyond the contract', [
   defineRoute({
     name: 'postShards',
     method: 'POST',
     path: '/bots/stats/shards',
-    section,
     summary: 'Post some shards',
     description:
       'Records the statistics of some shards of the calling bot: for bots that run as several ' +
@@ -36,8 +33,6 @@ export const botShardRoutes: readonly AnyRoute[] = [
     auth: { kind: 'bot' },
     bannedAllowed: true,
     limit: 'stats',
-    caching: 'no-store',
-    params: NoParams,
     body: ShardsBody,
     bodyLimits: shardsBodyLimits,
     replies: { 200: ApiResponse },
@@ -49,7 +44,6 @@ export const botShardRoutes: readonly AnyRoute[] = [
     name: 'getShards',
     method: 'GET',
     path: '/bots/{id}/shards',
-    section,
     summary: 'List shards',
     description:
       'Which shards of a bot are live, stale or missing, and what each posted last; 1,000 shards per ' +
@@ -64,4 +58,4 @@ export const botShardRoutes: readonly AnyRoute[] = [
     handle: (app, { params, query }) =>
       showShards(app, params.id, { page: parsePage(query), state: query.state }),
   }),
-];
+]);

@@ -8,7 +8,7 @@ import {
   showCredits,
   showTiers,
 } from '../handlers/credits.ts';
-import { parseTargetKind } from '../handlers/request-values.ts';
+import { parseTarget, parseTargetKind } from '../handlers/request-values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { ApiResponse } from '../schema/common.ts';
 import { CreditOverview, Credits, RedeemQuery, TiersQuery, VoteCreditTiers } from '../schema/credits.ts';
@@ -16,10 +16,6 @@ import { TargetVotesParams } from '../schema/votes.ts';
 
 const creditKinds = ['bot', 'server'] as const;
 
-const parseTarget = (params: { readonly target_type: string; readonly target_id: string }) => ({
-  kind: parseTargetKind(params.target_type, creditKinds),
-  id: params.target_id,
-});
 /** As in paths, a trailing `s` is accepted. */
 const parseCreditKind = (targetType: string | undefined) =>
   targetType === undefined ? null : parseTargetKind(targetType.replace(/(?<=.)s$/, ''), creditKinds);
@@ -52,8 +48,8 @@ export const creditRoutes = defineRoutes('Votes', [
     params: TargetVotesParams,
     replies: { 200: CreditOverview },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => showCreditOverview(app, parseTarget(params)),
+    check: ({ params }) => void parseTarget(params, creditKinds),
+    handle: (app, { params }) => showCreditOverview(app, parseTarget(params, creditKinds)),
   }),
   defineRoute({
     name: 'getCredits',
@@ -67,8 +63,8 @@ export const creditRoutes = defineRoutes('Votes', [
     params: TargetVotesParams,
     replies: { 200: Credits },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => showCredits(app, parseTarget(params)),
+    check: ({ params }) => void parseTarget(params, creditKinds),
+    handle: (app, { params }) => showCredits(app, parseTarget(params, creditKinds)),
   }),
   defineRoute({
     name: 'redeemCredits',
@@ -91,7 +87,8 @@ export const creditRoutes = defineRoutes('Votes', [
     query: RedeemQuery,
     replies: { 200: ApiResponse },
     errors: ['target_type_unsupported', 'not_found', 'votes_insufficient', 'no_credit_tiers'],
-    check: ({ params, query }) => void [parseTarget(params), parseVotes(query.votes)],
-    handle: (app, { params, query }) => redeemCredits(app, parseTarget(params), parseVotes(query.votes)),
+    check: ({ params, query }) => void [parseTarget(params, creditKinds), parseVotes(query.votes)],
+    handle: (app, { params, query }) =>
+      redeemCredits(app, parseTarget(params, creditKinds), parseVotes(query.votes)),
   }),
 ]);

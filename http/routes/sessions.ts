@@ -2,7 +2,7 @@
  * Routes of sessions (contract §4.1): list, create and revoke sessions, test a token. login.ts has the login.
  */
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
+import { parseTarget, requireCaller } from '../handlers/request-values.ts';
 import {
   checkSessionBody,
   mintSession,
@@ -29,10 +29,6 @@ const buildEntityAuth = (permission: 'view_sessions' | 'manage_sessions'): Auth 
   type: 'target_type',
   id: 'target_id',
 });
-const parseTarget = (params: { readonly target_type: string; readonly target_id: string }) => ({
-  kind: parseTargetKind(params.target_type, tokenKinds),
-  id: params.target_id,
-});
 
 export const sessionRoutes = defineRoutes('Sessions and login', [
   defineRoute({
@@ -45,8 +41,8 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     params: SessionsParams,
     replies: { 200: Sessions },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => showSessions(app, parseTarget(params)),
+    check: ({ params }) => void parseTarget(params, tokenKinds),
+    handle: (app, { params }) => showSessions(app, parseTarget(params, tokenKinds)),
   }),
   defineRoute({
     name: 'createSession',
@@ -62,11 +58,15 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     replies: { 201: SessionCreated },
     errors: ['target_type_unsupported', 'session_type_unsupported', 'not_found', 'limit_reached'],
     check: ({ params, body }) => {
-      parseTarget(params);
+      parseTarget(params, tokenKinds);
       checkSessionBody(body);
     },
     handle: (app, request) =>
-      mintSession(app, { caller: requireCaller(request), body: request.body }, parseTarget(request.params)),
+      mintSession(
+        app,
+        { caller: requireCaller(request), body: request.body },
+        parseTarget(request.params, tokenKinds),
+      ),
   }),
   defineRoute({
     name: 'revokeSession',
@@ -80,8 +80,8 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     params: SessionParams,
     replies: { 200: ApiResponse },
     errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => revokeSession(app, parseTarget(params), params.session_id),
+    check: ({ params }) => void parseTarget(params, tokenKinds),
+    handle: (app, { params }) => revokeSession(app, parseTarget(params, tokenKinds), params.session_id),
   }),
   defineRoute({
     name: 'testToken',

@@ -11,6 +11,8 @@ import { botEditRoutes } from './bot-edits.ts';
 import { botShardRoutes } from './bot-shards.ts';
 import { botRoutes } from './bots.ts';
 import { creditRoutes } from './credits.ts';
+import { feedRoutes } from './feed.ts';
+import { historyRoutes } from './history.ts';
 import { loginRoutes } from './login.ts';
 import { memberRoutes } from './members.ts';
 import { notificationRoutes } from './notifications.ts';
@@ -45,6 +47,8 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/routes/vote-log.ts', routes: voteLogRoutes },
   { file: 'http/routes/webhooks.ts', routes: webhookRoutes },
   { file: 'http/routes/badges.ts', routes: badgeRoutes },
+  { file: 'http/routes/history.ts', routes: historyRoutes },
+  { file: 'http/routes/feed.ts', routes: feedRoutes },
   { file: 'http/routes/credits.ts', routes: creditRoutes },
   { file: 'http/routes/reminders.ts', routes: reminderRoutes },
   { file: 'http/routes/shop.ts', routes: shopRoutes },

@@ -1,8 +1,9 @@
 /**
  * Routes of webhooks: a listing's endpoints, what was sent to them, and sending again.
  */
+import type { Static } from 'typebox';
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
+import { parseTarget, requireCaller } from '../handlers/request-values.ts';
 import {
   clearDeliveries,
   enqueueEvents,
@@ -18,7 +19,7 @@ import {
   showWebhooks,
   testWebhook,
 } from '../handlers/webhooks.ts';
-import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
+import { type AnyRoute, type Auth, defineRoute, defineRoutes } from '../route.ts';
 import {
   Deliveries,
   DeliveriesQuery,
@@ -34,7 +35,6 @@ import {
   WebhookTest,
 } from '../schema/webhooks.ts';
 
-const section = 'Beyond the contract';
 const collection = '/{target_type}/{target_id}/webhooks';
 const item = `${collection}/{webhook_id}`;
 const webhookKinds = ['bot', 'server', 'team'] as const;
@@ -49,16 +49,8 @@ const buildEntityAuth = (permission: WebhookPermission): Auth => ({
   id: 'target_id',
 });
 
-interface TargetParams {
-  readonly target_type: string;
-  readonly target_id: string;
-}
-const parseTarget = (params: TargetParams) => ({
-  kind: parseTargetKind(params.target_type, webhookKinds),
-  id: params.target_id,
-});
-const parsePath = (params: TargetParams & { readonly webhook_id: string }) => ({
-  target: parseTarget(params),
+const parsePath = (params: Static<typeof WebhookParams>) => ({
+  target: parseTarget(params, webhookKinds),
   webhookId: params.webhook_id,
 });
 
@@ -67,103 +59,95 @@ const endpointRoutes: readonly AnyRoute[] = [
     name: 'listWebhooks',
     method: 'GET',
     path: collection,
-    section,
     summary: 'List webhooks',
     description: 'The webhooks of a bot, server or team, without their secrets.',
     auth: buildEntityAuth('view_webhooks'),
-    caching: 'no-store',
     params: WebhooksParams,
     replies: { 200: WebhookList },
     errors,
-    check: ({ params }) => void parseTarget(params),
-    handle: (app, { params }) => showWebhooks(app, parseTarget(params)),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
+    handle: (app, { params }) => showWebhooks(app, parseTarget(params, webhookKinds)),
   }),
   defineRoute({
     name: 'createWebhook',
     method: 'POST',
     path: collection,
-    section,
     summary: 'Create a webhook',
     description:
-      'Each accepted vote is sent to its address from now on, signed. Only this reply shows the ' + 'secret.',
+      'Each accepted vote is sent to its address from now on, signed. Only this reply shows the secret.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhooksParams,
     body: WebhookBody,
     replies: { 201: WebhookCreated },
     errors: [...errors, 'limit_reached'],
     check: ({ params, body }) => {
-      parseTarget(params);
+      parseTarget(params, webhookKinds);
       checkWebhookBody(body);
     },
     handle: (app, request) =>
-      createWebhook(app, { caller: requireCaller(request), body: request.body }, parseTarget(request.params)),
+      createWebhook(
+        app,
+        { caller: requireCaller(request), body: request.body },
+        parseTarget(request.params, webhookKinds),
+      ),
   }),
   defineRoute({
     name: 'editWebhook',
     method: 'PATCH',
     path: item,
-    section,
     summary: 'Change a webhook',
     description: 'Changes it, disables it, or enables it again; absent fields keep their value.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     body: WebhookEditBody,
     replies: { 204: null },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params, body }) => editWebhook(app, parsePath(params), body),
   }),
   defineRoute({
     name: 'deleteWebhook',
     method: 'DELETE',
     path: item,
-    section,
     summary: 'Delete a webhook',
     description: 'Nothing more is sent, and what waits is dropped.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     replies: { 204: null },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params }) => deleteWebhook(app, parsePath(params)),
   }),
   defineRoute({
     name: 'replaceWebhookSecret',
     method: 'POST',
     path: `${item}/secret`,
-    section,
     summary: 'Replace the secret',
     description: 'The former secret signs, too, for 24 hours, so that receivers can switch.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     replies: { 200: WebhookSecret },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params }) => replaceWebhookSecret(app, parsePath(params)),
   }),
   defineRoute({
     name: 'testWebhook',
     method: 'POST',
     path: `${item}/test`,
-    section,
     summary: 'Test a webhook',
     description: 'Sends a `webhook.test` event now, waits up to 10 seconds, and shows what came of it.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_test',
     callsOutbound: true,
-    caching: 'no-store',
     params: WebhookParams,
     replies: { 200: WebhookTest },
     errors: [...errors, 'webhook_disabled'],
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, request) => testWebhook(app, parsePath(request.params), requireCaller(request)),
   }),
 ];
@@ -173,57 +157,51 @@ const deliveryRoutes: readonly AnyRoute[] = [
     name: 'listWebhookDeliveries',
     method: 'GET',
     path: `${item}/deliveries`,
-    section,
     summary: 'List deliveries',
     description:
       'What was sent to a webhook and what waits, newest first, with the attempts. Kept for 30 days.',
     auth: buildEntityAuth('view_webhook_logs'),
-    caching: 'no-store',
     params: WebhookParams,
     query: DeliveriesQuery,
     replies: { 200: Deliveries },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params, query }) => showDeliveries(app, parsePath(params), query),
   }),
   defineRoute({
     name: 'clearWebhookDeliveries',
     method: 'DELETE',
     path: `${item}/deliveries`,
-    section,
     summary: 'Clear deliveries',
     description: 'Deletes the log of what was sent. What waits stays.',
     auth: buildEntityAuth('delete_webhook_logs'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     replies: { 204: null },
     errors,
-    check: ({ params }) => void parseTarget(params),
+    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params }) => clearDeliveries(app, parsePath(params)),
   }),
   defineRoute({
     name: 'replayWebhook',
     method: 'POST',
     path: `${item}/replay`,
-    section,
     summary: 'Send votes again',
     description:
       'Sends events of the vote log once more, up to 10,000, also to a disabled webhook. Receivers ' +
       'know a repeat by its `webhook-id`, which is always the same.',
     auth: buildEntityAuth('manage_webhooks'),
     limit: 'webhook_edit',
-    caching: 'no-store',
     params: WebhookParams,
     body: ReplayBody,
     replies: { 202: Replayed },
     errors: [...errors, 'limit_reached'],
     check: ({ params, body }) => {
-      parseTarget(params);
+      parseTarget(params, webhookKinds);
       parseReplayRange(body);
     },
     handle: (app, { params, body }) => enqueueEvents(app, parsePath(params), body),
   }),
 ];
 
-export const webhookRoutes: readonly AnyRoute[] = [...endpointRoutes, ...deliveryRoutes];
+export const webhookRoutes = defineRoutes('Beyond the contract', [...endpointRoutes, ...deliveryRoutes]);

@@ -12,8 +12,9 @@ export const BadgeParams = Type.Object({
   file: Type.String({
     description:
       '`<metric>.svg` is a picture, `<metric>.json` the same for shields.io, `card.svg` a picture with the ' +
-      'name and several numbers. Metrics: `votes`, `servers`, `users`, `shards`, `uptime`, `status`, ' +
-      '`clicks` of bots; `votes`, `users`, `clicks` of servers; `votes` of teams and packs.',
+      'name and several numbers, `spark-<metric>.svg` a line of the last seven days. Metrics: `votes`, ' +
+      '`servers`, `users`, `shards`, `uptime`, `status`, `clicks` of bots; `votes`, `users`, `clicks` of ' +
+      'servers; `votes` of teams and packs.',
     examples: ['votes.svg'],
   }),
 });

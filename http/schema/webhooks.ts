@@ -2,7 +2,7 @@
  * Schemas of webhooks, which are beyond the contract. Secrets appear only in the replies that create them.
  */
 import { type Static, Type } from 'typebox';
-import { webhookFormats } from '../outbound/webhooks/event.ts';
+import { webhookEvents, webhookFormats } from '../outbound/webhooks/event.ts';
 import { addressText, plainText } from '../request/patterns.ts';
 import { Count, Flag, TargetId, TargetType, Text, Timestamp, toNullable, Uuid } from './common.ts';
 import { describe } from './example.ts';
@@ -32,7 +32,7 @@ const Url = Type.String({
   description: 'An https address that leads to the public internet, on port 443.',
   examples: ['https://bot.example.org/votes'],
 });
-const Events = Type.Array(Type.Enum(['vote.created'], { examples: ['vote.created'] }), {
+const Events = Type.Array(Type.Enum([...webhookEvents], { examples: ['vote.created'] }), {
   minItems: 1,
   maxItems: 16,
   uniqueItems: true,

@@ -5,6 +5,7 @@
  * An exchange is answered at most once: the first of `send`, a client disconnect, and an expired deadline
  * wins; everything later is ignored. Implemented by uws-server.ts, used by dispatch.ts and by tests.
  */
+import type { OpenPush } from './push-connection.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
 /** Receives the events of an exchange. */
@@ -25,6 +26,8 @@ export interface WireReply {
   readonly headers: string;
   readonly body: string | Uint8Array | null;
   readonly stream?: AsyncIterable<string | Uint8Array>;
+  /** Takes over the connection, as a WebSocket if the client offered that, else after the header. */
+  readonly push?: OpenPush;
   /** Closes the connection after the response. */
   readonly close: boolean;
 }
@@ -36,6 +39,8 @@ export interface Exchange {
   readonly queryText: string;
   readonly headers: RequestHeaders;
   readonly requestId: string;
+  /** The client offers to speak WebSocket. */
+  readonly isUpgrade: boolean;
   /** False once answered, or when the client has disconnected. */
   readonly open: boolean;
   /** The peer's address as text, `''` when the client has disconnected. */

@@ -32,6 +32,7 @@ export class RequestHeaders {
   acceptEncoding = '';
   userAgent = '';
   fetchSite = '';
+  lastEventId = '';
 }
 
 type AuthField = 'authorization' | 'userAuth' | 'botAuth' | 'serverAuth' | 'teamAuth';
@@ -108,6 +109,9 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'sec-fetch-site':
       headers.fetchSite = value;
+      return;
+    case 'last-event-id':
+      headers.lastEventId = value;
       return;
   }
 };

@@ -42,8 +42,9 @@ export const pump = (chunks: AsyncIterable<string | Uint8Array>, target: StreamT
   let aborted = false;
   let wake = (): void => {};
   target.onWritable(() => wake());
+  const iterator = chunks[Symbol.asyncIterator]();
   const run = async (): Promise<void> => {
-    for await (const chunk of chunks) {
+    for await (const chunk of { [Symbol.asyncIterator]: () => iterator }) {
       if (aborted) return; // Leaving the loop calls the iterator's return().
       if (chunk.length === 0 || target.write(chunk)) continue;
       await new Promise<void>((resolve) => {
@@ -60,6 +61,8 @@ export const pump = (chunks: AsyncIterable<string | Uint8Array>, target: StreamT
     abort: () => {
       aborted = true;
       wake();
+      // Ends chunks that wait for something to happen. An error of theirs has no reader any more.
+      iterator.return?.().catch(() => {});
     },
   };
 };

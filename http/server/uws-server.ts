@@ -1,5 +1,5 @@
 /**
- * The HTTP server on uWebSockets.js, and the only file that uses it: turns sockets into exchanges.
+ * The HTTP server on uWebSockets.js, which only this file and uws-push.ts use: turns sockets into exchanges.
  *
  * Owns listening, reading bodies up to a cap, writing, streaming with back-pressure, and draining.
  * Invariants: an exchange is written at most once and never after its abort; every request that is not
@@ -11,14 +11,16 @@
 import './header-limit.ts'; // Must come before the import of uWebSockets.js, which reads the limit.
 
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
-import { STATUS_CODES } from 'node:http';
 import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.ts';
 import { LargeBodies, largeBytesMin } from './large-bodies.ts';
 import { findBindFault } from './listen-fault.ts';
 import { type OpenBodies, OpenBody } from './open-body.ts';
 import { PipelineLimit } from './pipeline-limit.ts';
 import { RequestHeaders, takeHeader } from './request-headers.ts';
+import { RequestIds } from './request-ids.ts';
 import { pump, type StreamSink } from './stream.ts';
+import { createSocketBehavior, openEventStream, openWebSocket, type UpgradeOffer } from './uws-push.ts';
+import { decodeText, statusLines } from './wire-text.ts';
 
 export interface HttpServer {
   /** Resolves to the port. Rejects with a message for the operator (port taken, no such address). */
@@ -39,6 +41,8 @@ export interface ServerOptions {
   readonly shared: boolean;
   /** First part of generated request ids: identifies this process. */
   readonly requestIdPrefix: string;
+  /** Where requests may become WebSockets, and the protocol they then speak. */
+  readonly sockets?: { readonly path: string; readonly protocol: string };
 }
 
 interface ServerState extends ServerOptions {
@@ -49,9 +53,7 @@ interface ServerState extends ServerOptions {
   socket: us_listen_socket | null;
   draining: boolean;
   inFlight: number;
-  requests: number;
-  /** The current request ids without their last two characters. */
-  requestIdStart: string;
+  readonly requestIds: RequestIds;
   /** Called when the last request in flight is answered during a drain. */
   onEmpty: (() => void) | null;
 }
@@ -70,37 +72,6 @@ let parsing = false;
 let currentHeaders: RequestHeaders = new RequestHeaders();
 const gatherHeader = (name: string, value: string): void => takeHeader(currentHeaders, name, value);
 
-const statusLines: readonly string[] = Array.from(
-  { length: 600 },
-  (_, code) => `${code} ${STATUS_CODES[code] ?? ''}`,
-);
-
-/** The last two characters of request ids, base 36: only every 1,296th id formats a number. */
-const requestIdEndings: readonly string[] = Array.from({ length: 1_296 }, (_, index) =>
-  index.toString(36).padStart(2, '0'),
-);
-
-const createRequestId = (server: ServerState): string => {
-  const ending = server.requests++ % requestIdEndings.length;
-  if (ending === 0) {
-    const block = Math.floor(server.requests / requestIdEndings.length);
-    server.requestIdStart = server.requestIdPrefix + block.toString(36).padStart(4, '0');
-  }
-  return server.requestIdStart + (requestIdEndings[ending] as string);
-};
-
-/** Checks and decodes in one call, in half the time of `isUtf8` and a `Buffer` (57 ns per stats post). */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-/** `null` when the bytes are not UTF-8. */
-const decodeText = (bytes: ArrayBuffer | Buffer): string | null => {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return null;
-  }
-};
-
 class UwsExchange implements Exchange {
   readonly method: string;
   readonly path: string;
@@ -108,6 +79,8 @@ class UwsExchange implements Exchange {
   readonly headers: RequestHeaders;
   readonly requestId: string;
   open = true;
+  /** The client offers to speak WebSocket from here on. */
+  offer: UpgradeOffer | null = null;
   readonly #server: ServerState;
   readonly #response: HttpResponse;
   #owner: ExchangeOwner | null = null;
@@ -132,11 +105,15 @@ class UwsExchange implements Exchange {
     currentHeaders = this.headers;
     request.forEach(gatherHeader);
     const given = this.headers.requestId;
-    this.requestId = given !== '' && requestIdShape.test(given) ? given : createRequestId(server);
+    this.requestId = given !== '' && requestIdShape.test(given) ? given : server.requestIds.create();
+  }
+
+  get isUpgrade(): boolean {
+    return this.offer !== null;
   }
 
   readPeerAddress(): string {
-    return this.#aborted ? '' : utf8.decode(this.#response.getRemoteAddressAsText());
+    return this.#aborted ? '' : (decodeText(this.#response.getRemoteAddressAsText()) ?? '');
   }
 
   setOwner(owner: ExchangeOwner): void {
@@ -237,7 +214,8 @@ class UwsExchange implements Exchange {
       this.#hold(reply);
       return;
     }
-    const immediate = parsing && !reply.close && reply.stream === undefined;
+    const isWhole = reply.stream === undefined && reply.push === undefined;
+    const immediate = parsing && !reply.close && isWhole;
     if (immediate && this.#server.pipelineLimit.mayWriteNow()) {
       this.#write(reply);
       return;
@@ -258,19 +236,28 @@ class UwsExchange implements Exchange {
 
   #write(reply: WireReply): void {
     const response = this.#response;
+    if (reply.push !== undefined && this.offer !== null) {
+      this.#release();
+      openWebSocket(response, this.offer, reply.push);
+      return;
+    }
     if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
     // One call writes all header lines: each call costs time, and uWebSockets.js copies the text unchanged.
     response.writeHeader('X-Request-Id', this.requestId + reply.headers);
-    if (reply.stream !== undefined && this.method !== 'HEAD') {
+    if (this.method === 'HEAD') this.#writeHead(reply);
+    else if (reply.push !== undefined) this.#sink = openEventStream(response, reply.push);
+    else if (reply.stream !== undefined) {
       this.#stream(reply.stream);
       return;
-    }
-    const { body, close } = reply;
-    if (this.method === 'HEAD') this.#writeHead(reply);
-    else if (body !== null) response.end(body, close);
-    else if (close || (reply.status !== 204 && reply.status !== 304)) response.end('', close);
-    else response.endWithoutBody();
+    } else this.#writeBody(reply);
+    // An event stream is not in flight from here on.
     this.#release();
+  }
+
+  #writeBody({ body, close, status }: WireReply): void {
+    if (body !== null) this.#response.end(body, close);
+    else if (close || (status !== 204 && status !== 304)) this.#response.end('', close);
+    else this.#response.endWithoutBody();
   }
 
   /** Sends the length without the body. Only `end` closes a connection, so a closing reply has length 0. */
@@ -315,15 +302,26 @@ class UwsExchange implements Exchange {
   }
 }
 
-const receive = (state: ServerState, response: HttpResponse, request: HttpRequest): void => {
+const receive = (state: ServerState, exchange: UwsExchange): void => {
   parsing = true;
   try {
-    const exchange = new UwsExchange(state, response, request);
     state.handle(exchange);
     if (exchange.open) exchange.trackInFlight();
   } finally {
     parsing = false;
   }
+};
+
+/** Bytes behind the head would be read as frames, so an upgrade has no body. */
+const listenForUpgrades = (state: ServerState, path: string, protocol: string): void => {
+  const behavior = createSocketBehavior(protocol, (offer, response, request) => {
+    const exchange = new UwsExchange(state, response, request);
+    const { headers } = exchange;
+    if (headers.chunked || headers.contentLength > 0) headers.framingFault = 'An upgrade has no body.';
+    exchange.offer = offer;
+    receive(state, exchange);
+  });
+  state.app.ws(path, behavior);
 };
 
 type Listen = (
@@ -382,11 +380,11 @@ export const createHttpServer = (options: ServerOptions): HttpServer => {
     socket: null,
     draining: false,
     inFlight: 0,
-    requests: 0,
-    requestIdStart: '',
+    requestIds: new RequestIds(options.requestIdPrefix),
     onEmpty: null,
   };
-  state.app.any('/*', (response, request) => receive(state, response, request));
+  if (options.sockets !== undefined) listenForUpgrades(state, options.sockets.path, options.sockets.protocol);
+  state.app.any('/*', (response, request) => receive(state, new UwsExchange(state, response, request)));
   return {
     listen: (host, port) => listen(state, host, port),
     drain: (deadlineMs) => drain(state, deadlineMs),

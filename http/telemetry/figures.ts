@@ -1,85 +1,157 @@
 /**
- * The figures of a node that its heartbeat carries, for `status` and `nodes list`: load, backlog, latencies.
+ * Counts what a node did and holds what it was last at, for its heartbeat (`status`, `nodes list`) and for
+ * the live frames (live.ts).
  *
- * Listens beside the metrics; per request it costs one addition. Latencies and rates are those since the last
- * call of `read`, so one timer reads them. Created by the composition root.
+ * Listens beside the metrics; per request it costs one addition. Readers compare the totals with those of
+ * their last look, so they do not disturb each other. Created by the composition root.
  */
 import type { Clock } from '../../engine/ports.ts';
 import type { Metrics } from './metrics.ts';
-import type { NodeFigures } from './node-status.ts';
+import type { NodeFigures, NodeLevels, NodeTotals } from './node-status.ts';
 
-interface Mean {
-  add(milliseconds: number): void;
-  /** The mean since the last call. */
-  take(): number | null;
+const noTotals: NodeTotals = {
+  requests: 0,
+  commits: 0,
+  commitMs: 0,
+  commitItems: 0,
+  commitFailures: 0,
+  flushes: 0,
+  flushMs: 0,
+  flushFailures: 0,
+  deadLetters: 0,
+  jobFailures: 0,
+};
+const noLevels: NodeLevels = {
+  backlogEntities: 0,
+  outboxVotes: 0,
+  flushLagMs: 0,
+  pendingItems: 0,
+  actors: 0,
+  webhooks: { pending: 0, healthy: 0, failing: 0, disabled: 0, lagMs: 0 },
+};
+
+/** What a watched node counts. Readers only read it. */
+export interface WatchedFigures {
+  readonly metrics: Metrics;
+  readonly totals: Readonly<NodeTotals>;
+  readonly levels: Readonly<NodeLevels>;
+  /** Monotonic time of the start, ms. */
+  readonly startedMs: number;
+  /** The figures for a heartbeat. Rates and times are those since the last call, or of that one. */
+  readonly read: () => NodeFigures;
 }
 
-const createMean = (): Mean => {
-  let [sum, count] = [0, 0];
-  return {
-    add: (milliseconds) => {
-      sum += milliseconds;
-      count += 1;
-    },
-    take: () => {
-      const mean = count === 0 ? null : Math.round((sum / count) * 10) / 10;
-      [sum, count] = [0, 0];
-      return mean;
-    },
+/** To one decimal. */
+export const toTenths = (value: number): number => Math.round(value * 10) / 10;
+
+/** The mean of `count` durations, `null` for none. */
+export const computeMean = (sum: number, count: number): number | null =>
+  count === 0 ? null : toTenths(sum / count);
+
+/** Within this time of the last reading, a reading returns the same: it would measure too little. */
+const readAgainMsMin = 1_000;
+
+const createReader = (
+  { totals, levels, startedMs }: Pick<WatchedFigures, 'totals' | 'levels' | 'startedMs'>,
+  clock: Pick<Clock, 'monotonicMs'>,
+): (() => NodeFigures) => {
+  let last = { ...totals };
+  let readMs = startedMs;
+  let figures: NodeFigures | null = null;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (figures !== null && nowMs - readMs < readAgainMsMin) return figures;
+    const seconds = Math.max(0.001, (nowMs - readMs) / 1_000);
+    figures = {
+      uptime_s: Math.round((nowMs - startedMs) / 1_000),
+      requests_per_s: toTenths((totals.requests - last.requests) / seconds),
+      hot_store_ms: computeMean(totals.commitMs - last.commitMs, totals.commits - last.commits),
+      sql_ms: computeMean(totals.flushMs - last.flushMs, totals.flushes - last.flushes),
+      backlog_entities: levels.backlogEntities,
+      outbox_votes: levels.outboxVotes,
+      flush_lag_s: toTenths(levels.flushLagMs / 1_000),
+    };
+    readMs = nowMs;
+    last = { ...totals };
+    return figures;
   };
 };
 
-/** Returns metrics that are also watched, and the function that reads the figures. */
-export const watchFigures = (
-  metrics: Metrics,
-  clock: Pick<Clock, 'monotonicMs'>,
-): { readonly metrics: Metrics; readonly read: () => NodeFigures } => {
+const watchEngine = (
+  engine: Metrics['engine'],
+  totals: NodeTotals,
+  levels: NodeLevels,
+): Metrics['engine'] => ({
+  ...engine,
+  recordCommit: (items, milliseconds) => {
+    totals.commits += 1;
+    totals.commitItems += items;
+    totals.commitMs += milliseconds;
+    engine.recordCommit(items, milliseconds);
+  },
+  recordCommitFailure: (outcome) => {
+    totals.commitFailures += 1;
+    engine.recordCommitFailure(outcome);
+  },
+  recordFlush: (entities, votes, milliseconds) => {
+    totals.flushes += 1;
+    totals.flushMs += milliseconds;
+    engine.recordFlush(entities, votes, milliseconds);
+  },
+  recordFlushFailure: (reason) => {
+    totals.flushFailures += 1;
+    engine.recordFlushFailure(reason);
+  },
+  recordDeadLetters: (rows) => {
+    totals.deadLetters += rows;
+    engine.recordDeadLetters(rows);
+  },
+  recordBacklog: (size, oldestAgeMs) => {
+    levels.backlogEntities = size.entities;
+    levels.outboxVotes = size.votes;
+    levels.flushLagMs = oldestAgeMs;
+    engine.recordBacklog(size, oldestAgeMs);
+  },
+  recordPending: (items) => {
+    levels.pendingItems = items;
+    engine.recordPending(items);
+  },
+  recordActors: (live) => {
+    levels.actors = live;
+    engine.recordActors(live);
+  },
+});
+
+/** Returns metrics that are also watched, what they count, and a reader for heartbeats. */
+export const watchFigures = (metrics: Metrics, clock: Pick<Clock, 'monotonicMs'>): WatchedFigures => {
+  const totals = { ...noTotals };
+  const levels = { ...noLevels };
   const startedMs = clock.monotonicMs();
-  const [commits, flushes] = [createMean(), createMean()];
-  let requests = 0;
-  let readMs = startedMs;
-  let backlog = { entities: 0, votes: 0, lagMs: 0 };
-  const { engine } = metrics;
   const watched: Metrics = {
     ...metrics,
+    engine: watchEngine(metrics.engine, totals, levels),
     requests: {
       ...metrics.requests,
       recordAnswer: (index, status, milliseconds) => {
-        requests += 1;
+        totals.requests += 1;
         metrics.requests.recordAnswer(index, status, milliseconds);
       },
     },
-    engine: {
-      ...engine,
-      recordCommit: (items, milliseconds) => {
-        commits.add(milliseconds);
-        engine.recordCommit(items, milliseconds);
+    jobs: {
+      ...metrics.jobs,
+      recordFailure: (job) => {
+        totals.jobFailures += 1;
+        metrics.jobs.recordFailure(job);
       },
-      recordFlush: (entities, votes, milliseconds) => {
-        flushes.add(milliseconds);
-        engine.recordFlush(entities, votes, milliseconds);
-      },
-      recordBacklog: (size, oldestAgeMs) => {
-        backlog = { ...size, lagMs: oldestAgeMs };
-        engine.recordBacklog(size, oldestAgeMs);
+    },
+    webhooks: {
+      ...metrics.webhooks,
+      recordLevels: (webhooks) => {
+        levels.webhooks = webhooks;
+        metrics.webhooks.recordLevels(webhooks);
       },
     },
   };
-  const read = (): NodeFigures => {
-    const nowMs = clock.monotonicMs();
-    const seconds = Math.max(0.001, (nowMs - readMs) / 1_000);
-    const figures = {
-      uptime_s: Math.round((nowMs - startedMs) / 1_000),
-      requests_per_s: Math.round((requests / seconds) * 10) / 10,
-      hot_store_ms: commits.take(),
-      sql_ms: flushes.take(),
-      backlog_entities: backlog.entities,
-      outbox_votes: backlog.votes,
-      flush_lag_s: Math.round(backlog.lagMs / 100) / 10,
-    };
-    readMs = nowMs;
-    requests = 0;
-    return figures;
-  };
-  return { metrics: watched, read };
+  const read = createReader({ totals, levels, startedMs }, clock);
+  return { metrics: watched, totals, levels, startedMs, read };
 };

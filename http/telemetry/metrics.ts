@@ -9,10 +9,14 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { PartsSwitch } from '../../engine/entity/items.ts';
 import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
+import { feedEvents } from '../feed/frames.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
+import { createFeedCounts, type FeedCounts, registerFeedMeters } from './feed-meters.ts';
+import { type HistoryMeters, registerHistoryMeters } from './history-meters.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
+import type { RequestCounts } from './node-status.ts';
 import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
 import { registerTimings } from './timings.ts';
 import { registerWebhookMeters, type WebhookMeters } from './webhook-meters.ts';
@@ -20,10 +24,13 @@ import { registerWebhookMeters, type WebhookMeters } from './webhook-meters.ts';
 export interface Metrics {
   readonly engine: EngineMeters;
   readonly requests: RequestMeters;
+  readonly requestCounts: RequestCounts;
   readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
+  readonly history: HistoryMeters;
   readonly outbound: OutboundMeters;
   readonly webhooks: WebhookMeters;
+  readonly feed: FeedCounts;
   /** Records this node's clock minus the hot store's, ms. */
   recordClockAhead(milliseconds: number): void;
   /** From here on every scrape shows what `read` returns. */
@@ -85,7 +92,10 @@ const createRequestCounts = (registry: Registry, labels: readonly string[]): Uin
   return counts;
 };
 
-const createRequestMeters = (registry: Registry, routeNames: readonly string[]): RequestMeters => {
+const createRequestMeters = (
+  registry: Registry,
+  routeNames: readonly string[],
+): { readonly requests: RequestMeters; readonly requestCounts: RequestCounts } => {
   const labels = [...routeNames, 'none'];
   const counts = createRequestCounts(registry, labels);
   const timings = registerTimings(registry, {
@@ -94,7 +104,7 @@ const createRequestMeters = (registry: Registry, routeNames: readonly string[]):
     labelName: 'route',
     labels,
   });
-  return {
+  const requests: RequestMeters = {
     recordAnswer: (index, status, milliseconds) => {
       const label = index === -1 || index >= routeNames.length ? routeNames.length : index;
       const slot = label * statusesMax + status;
@@ -102,6 +112,13 @@ const createRequestMeters = (registry: Registry, routeNames: readonly string[]):
       timings.observe(label, milliseconds);
     },
   };
+  const countFailures = (index: number): number => {
+    let failures = 0;
+    for (let slot = index * statusesMax + 500; slot < (index + 1) * statusesMax; slot++)
+      failures += counts[slot] as number;
+    return failures;
+  };
+  return { requests, requestCounts: { names: labels, getDurations: timings.getCounts, countFailures } };
 };
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -286,6 +303,8 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
   for (const name of misnamedMetrics) registry.removeSingleMetric(name);
   const instruments = createInstruments(registers);
+  const feed = createFeedCounts(feedEvents);
+  registerFeedMeters(registers, feed);
   const clockAhead = instruments.createGauge(
     'rollcall_clock_offset_seconds',
     "This node's clock minus the hot store's; 0 on the embedded store.",
@@ -301,11 +320,13 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
       ...createLevelMeters(instruments),
       ...createPartsMeters(instruments),
     },
-    requests: createRequestMeters(registry, routeNames),
+    ...createRequestMeters(registry, routeNames),
     directory: registerDirectoryMeters(registers),
     jobs: registerJobMeters(instruments),
+    history: registerHistoryMeters(instruments),
     outbound: registerOutboundMeters(registers),
     webhooks: registerWebhookMeters(registers),
+    feed,
     recordClockAhead: (milliseconds) => clockAhead.set(milliseconds / 1_000),
     watchHealth: (read) => registerHealth(registers, read),
     recordEvictingServers: (servers) => evictingServers.set(servers),

@@ -1,7 +1,9 @@
 /**
- * What a node reports about itself, and what `nodes list` shows of each node. Types only; figures.ts
- * measures.
+ * What a node reports about itself, and what `nodes list` and the live frames show. Types only; figures.ts
+ * measures, live.ts makes the frames.
  */
+
+import type { WebhookLevels } from './webhook-meters.ts';
 
 /** `null`: nothing was measured since the last heartbeat. */
 export type NodeFigures = {
@@ -21,4 +23,89 @@ export interface NodeStatus {
   readonly node: string;
   readonly version: string;
   readonly figures: NodeFigures;
+}
+
+/** Answered requests since the start of the node, by route. An index is one of `names`. */
+export interface RequestCounts {
+  readonly names: readonly string[];
+  /** How many took how long, by the buckets of timings.ts. */
+  getDurations(index: number): readonly number[];
+  /** Answers with a status from 500. */
+  countFailures(index: number): number;
+}
+
+/** What a node did since its start. */
+export interface NodeTotals {
+  requests: number;
+  commits: number;
+  commitMs: number;
+  commitItems: number;
+  commitFailures: number;
+  flushes: number;
+  flushMs: number;
+  flushFailures: number;
+  deadLetters: number;
+  jobFailures: number;
+}
+
+/** What a node was last at. */
+export interface NodeLevels {
+  backlogEntities: number;
+  outboxVotes: number;
+  flushLagMs: number;
+  pendingItems: number;
+  actors: number;
+  /** The webhooks of the fleet. */
+  webhooks: WebhookLevels;
+}
+
+/** One second of a node, for charts. */
+export type LivePoint = Pick<
+  LiveFrame,
+  'at_ms' | 'requests_per_s' | 'failures_per_s' | 'p50_ms' | 'p99_ms' | 'hot_store_ms' | 'flush_lag_s'
+>;
+
+/** What an operator watches, once a second. Rates and times are `null` where nothing was measured. */
+export interface LiveFrame {
+  readonly at_ms: number;
+  readonly node: string;
+  readonly version: string;
+  readonly uptime_s: number;
+  readonly ready: boolean;
+  readonly notes: readonly string[];
+  readonly requests_per_s: number;
+  readonly failures_per_s: number;
+  /** Of the last ten seconds, without requests that wait for something to happen. */
+  readonly p50_ms: number | null;
+  readonly p99_ms: number | null;
+  readonly commits_per_s: number;
+  readonly items_per_commit: number | null;
+  readonly hot_store_ms: number | null;
+  readonly flushes_per_s: number;
+  readonly sql_ms: number | null;
+  readonly backlog_entities: number;
+  readonly outbox_votes: number;
+  readonly flush_lag_s: number;
+  readonly pending_items: number;
+  readonly actors: number;
+  /** Since the start of the node. */
+  readonly commit_failures: number;
+  readonly flush_failures: number;
+  readonly dead_letters: number;
+  readonly job_failures: number;
+  readonly webhooks: WebhookLevels;
+  readonly memory_mb: number;
+  readonly cpu_percent: number;
+  /** The busiest routes of the last ten seconds. */
+  readonly routes: readonly LiveRoute[];
+  /** All nodes: this one as of now, the others as of their last heartbeats. */
+  readonly nodes: readonly NodeStatus[];
+}
+
+export interface LiveRoute {
+  readonly route: string;
+  readonly requests_per_s: number;
+  readonly failures_per_s: number;
+  readonly p50_ms: number | null;
+  readonly p99_ms: number | null;
 }

@@ -7,11 +7,13 @@
 import type { MetricObjectWithValues, MetricValueWithName, Registry } from 'prom-client';
 
 /** Upper bounds in ms; one more bucket counts everything above. */
-const boundsMs = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500] as const;
+export const boundsMs = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500] as const;
 
 export interface Timings {
   /** Adds one duration under the label with this index. */
   observe(index: number, milliseconds: number): void;
+  /** How many durations of this label are in each bucket. */
+  getCounts(index: number): readonly number[];
 }
 
 interface Series {
@@ -87,5 +89,6 @@ export const registerTimings = (registry: Registry, options: TimingsOptions): Ti
       series.counts[bucket] = (series.counts[bucket] as number) + 1;
       series.sumMs += milliseconds;
     },
+    getCounts: (index) => allSeries[index]?.counts ?? [],
   };
 };

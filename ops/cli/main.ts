@@ -28,6 +28,7 @@ import { formatOperationHelp, isOperatorGroup, runOperation } from './operator/r
 import { createProgress } from './progress.ts';
 import { runReflush, runRestore } from './restore.ts';
 import { type RunningNode, runOnCopy, runUnlessLocked } from './running-node.ts';
+import { runTop } from './top.ts';
 import { commandHelps, formatCommandHelp, formatUsage } from './usage.ts';
 
 interface ParsedArgs {
@@ -88,7 +89,7 @@ export type RunWithStores = (
   task: (workplace: Workplace) => Promise<number>,
 ) => Promise<number>;
 
-/** Commands that open and close the stores themselves, since they copy or replace them. */
+/** Commands that open and close the stores themselves, since they copy or replace them, or that open none. */
 const maintenanceCommands: Readonly<
   Record<string, (config: Config, terminal: Terminal, args: ParsedArgs) => Promise<number>>
 > = {
@@ -96,6 +97,7 @@ const maintenanceCommands: Readonly<
     runBackup(config, terminal, { directory, json: options.has('json') }),
   restore: (config, terminal, { operands: [directory = ''] }) => runRestore(config, terminal, directory),
   reflush: runReflush,
+  top: (config, terminal, { options }) => runTop(config, terminal, { json: options.has('json') }),
 };
 
 /** Runs one command line. Resolves to the exit code; writes errors to `terminal.err` and never rejects. */

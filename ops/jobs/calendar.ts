@@ -14,6 +14,7 @@ export interface Calendar {
 }
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 /** Each month on the first at 00:00. */
 export const monthly: Calendar = {
@@ -21,6 +22,15 @@ export const monthly: Calendar = {
   latestMs: (nowMs) => {
     const now = new Date(nowMs);
     return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+  },
+};
+
+/** Each day at 00:20. */
+export const daily: Calendar = {
+  expression: '20 0 * * *',
+  latestMs: (nowMs) => {
+    const offsetMs = 20 * 60_000;
+    return Math.floor((nowMs - offsetMs) / dayMs) * dayMs + offsetMs;
   },
 };
 
@@ -32,3 +42,9 @@ export const hourly: Calendar = {
     return Math.floor((nowMs - offsetMs) / hourMs) * hourMs + offsetMs;
   },
 };
+
+/** Every `minutes` minutes from the full hour, which they divide. */
+export const createMinuteCalendar = (minutes: number): Calendar => ({
+  expression: `*/${minutes} * * * *`,
+  latestMs: (nowMs) => Math.floor(nowMs / (minutes * 60_000)) * minutes * 60_000,
+});

@@ -1,6 +1,6 @@
 /**
  * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, reminders, numbers of votes
- * that have none, and shards of bots that stopped posting.
+ * that have none, shards of bots that stopped posting, and the history.
  *
  * Some things need no job: a premium period and a login end when their time, which is compared at each use,
  * has passed; lists are read again on request; the first vote of a month creates the partition of the next
@@ -9,6 +9,7 @@
  */
 import type { Engine } from '../../engine/engine.ts';
 import type { PushClient } from '../../http/outbound/push.ts';
+import type { HistoryMeters } from '../../http/telemetry/history-meters.ts';
 import type { JobMeters } from '../../http/telemetry/job-meters.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
@@ -19,18 +20,20 @@ import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/le
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import type { Webhooks } from '../webhooks.ts';
 import { hourly, monthly } from './calendar.ts';
+import { createHistoryJob, createVoteMonthsJob, type HistorySettings } from './history.ts';
 import type { FleetJob, NodeJob } from './job.ts';
 import { sendMessages } from './push-messages.ts';
 import { checkReminders } from './reminders.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
 
-export interface JobsParts {
+export interface JobsParts extends HistorySettings {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
   readonly push: PushClient;
   readonly webhooks: Pick<Webhooks, 'look' | 'keepUp' | 'refresh'>;
   readonly clock: { nowMs(): number; monotonicMs(): number };
   readonly meters: JobMeters;
+  readonly historyMeters: HistoryMeters;
   readonly node: string;
   readonly webhookLogDays: number;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
@@ -65,7 +68,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
     },
   };
   return createSchedule({
-    fleetJobs: [createMonthlyReset(parts), purge],
+    fleetJobs: [createMonthlyReset(parts), purge, ...createHistoryJobs(parts)],
     nodeJobs: [
       createReminderJob(parts),
       createNumberingJob(parts),
@@ -117,6 +120,19 @@ export const createShardsJob = ({ engine }: Pick<JobsParts, 'engine'>): NodeJob 
   run: (signal) => engine.judgeParts(signal),
 });
 
+/** None if the history is switched off. */
+const createHistoryJobs = ({
+  catalogue,
+  clock,
+  historyMeters,
+  ...settings
+}: JobsParts): readonly FleetJob[] => {
+  if (settings.historyFineMinutes === 0) return [];
+  const { monotonicMs } = clock;
+  const parts = { sql: catalogue.sql, settings, meters: historyMeters, monotonicMs };
+  return [createHistoryJob(parts), createVoteMonthsJob(parts)];
+};
+
 const createWebhookJobs = ({ webhooks }: Pick<JobsParts, 'webhooks'>): readonly NodeJob[] => [
   { name: 'webhooks', everyMs: webhookPauseMs, run: webhooks.look },
   { name: 'webhook_upkeep', everyMs: webhookUpkeepPauseMs, run: webhooks.keepUp },
@@ -124,7 +140,7 @@ const createWebhookJobs = ({ webhooks }: Pick<JobsParts, 'webhooks'>): readonly 
 
 /** Queues a message for each reminder that is due, then sends the queued messages. */
 export const createReminderJob = (
-  parts: Omit<JobsParts, 'node' | 'webhooks' | 'webhookLogDays' | 'onLogged'>,
+  parts: Pick<JobsParts, 'engine' | 'catalogue' | 'push' | 'clock' | 'meters' | 'log'>,
 ): NodeJob => ({
   name: 'reminders',
   everyMs: reminderPauseMs,

@@ -5,14 +5,12 @@
  * one connection. Endpoints are served side by side, a bounded number per node, so a slow receiver delays no
  * other. It looks when a flush of this node has written deliveries, and each second for those of other nodes
  * and for repeats. A node that dies leaves a lease that ends; what it had not recorded is sent again. Created
- * by the composition root; judging is in webhook-health.ts.
+ * by the composition root; webhook-events.ts builds what is sent, webhook-health.ts judges the outcomes.
  */
 
-import { emptyFacts } from '../../engine/entity/state.ts';
-import { computeWaitEndMs } from '../../engine/entity/votes.ts';
 import type { VoteWindows } from '../../engine/entity/windows.ts';
 import type { Clock } from '../../engine/ports.ts';
-import { toEventId, type VoteEvent, type WebhookFormat } from '../../http/outbound/webhooks/event.ts';
+import type { WebhookFormat } from '../../http/outbound/webhooks/event.ts';
 import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
 import type { WebhookConnection, WebhookSender } from '../../http/outbound/webhooks/send.ts';
 import { toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
@@ -26,6 +24,7 @@ import {
   type WebhookQueue,
 } from '../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../storage/catalogue/webhooks/secrets.ts';
+import { toWebhookEvent } from './webhook-events.ts';
 import { type Attempted, decideVerdict } from './webhook-health.ts';
 
 export interface WebhookDispatcherParts {
@@ -223,12 +222,11 @@ const attempt = async (
   state: DispatcherState,
   { endpoint, delivery, connection }: AttemptParts,
 ): Promise<Attempted> => {
-  const { vote } = delivery;
-  const [itag] = vote?.itags ?? [];
-  if (vote === null || itag === undefined) return { delivery, body: '', outcome: null };
+  const event = toWebhookEvent(endpoint, delivery, state.windows);
+  if (event === null) return { delivery, body: '', outcome: null };
+  const { id } = event;
   const format = endpoint.format as WebhookFormat;
-  const id = toEventId(itag, endpoint.id);
-  const body = delivery.body ?? toWebhookBody(format, toVoteEvent(state, endpoint, delivery));
+  const body = delivery.body ?? toWebhookBody(format, event);
   if (body === undefined) return { delivery, body: '', outcome: null };
   const nowMs = state.clock.nowMs();
   const secrets = unsealSecrets(state, endpoint, nowMs);
@@ -257,35 +255,4 @@ const unsealSecrets = (
   if (newest === null) return null;
   const former = formerSecret === null || formerUntilMs <= nowMs ? null : secrets.unseal(formerSecret, id);
   return former === null ? [newest] : [newest, former];
-};
-
-const toVoteEvent = (
-  { windows }: DispatcherState,
-  endpoint: LeasedEndpoint,
-  { number, votes, vote }: DueDelivery,
-): VoteEvent => {
-  const { itags, upvote, atMs, user } = vote as NonNullable<typeof vote>;
-  const itag = itags[0] as string;
-  const facts = { ...emptyFacts, premiumUntilMs: endpoint.premiumUntilMs };
-  const nextVoteMs = computeWaitEndMs({ facts, votedAtMs: atMs }, atMs, windows);
-  const votedAt = new Date(atMs).toISOString();
-  return {
-    type: 'vote.created',
-    id: toEventId(itag, endpoint.id),
-    timestamp: votedAt,
-    data: {
-      epoch: endpoint.epoch,
-      number,
-      itag,
-      vote_ids: itags,
-      weight: itags.length,
-      upvote,
-      user,
-      target: { type: endpoint.kind, id: endpoint.targetId, name: endpoint.targetName },
-      votes,
-      created_at: votedAt,
-      next_vote_at: new Date(nextVoteMs).toISOString(),
-      test: false,
-    },
-  };
 };

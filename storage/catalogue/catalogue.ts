@@ -6,6 +6,7 @@
  * frequent reads, and turns every failure into a `StorageError`.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import { createHistory } from '../history/read.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { createSemaphore } from '../sql/semaphore.ts';
@@ -65,7 +66,14 @@ import {
 import { createPushOutbox } from './votes/push.ts';
 import { redeemVotes } from './votes/redeem.ts';
 import { createReminders } from './votes/reminders.ts';
-import { readLog, readLogHead, readLogHeads } from './votes/vote-log.ts';
+import {
+  type LogPosition,
+  readEachLog,
+  readEachLogHead,
+  readLog,
+  readLogHead,
+  readLogHeads,
+} from './votes/vote-log.ts';
 import { createVoterOrders } from './votes/voter-order.ts';
 import {
   countVotes,
@@ -78,6 +86,8 @@ import {
 
 import { createWebhooks } from './webhooks/webhooks.ts';
 
+export type { Level as HistoryLevel, Metric as HistoryMetric } from '../history/levels.ts';
+export type { HistoryRow, HistoryTimes } from '../history/read.ts';
 export type { CachedList as Listing };
 /** Synchronous when cached, else a promise of the query's result. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -198,6 +208,12 @@ const createVoteLog = (sql: Sql) => ({
   /** The newest numbers by incarnation. */
   heads: (incarnations: readonly number[]) =>
     asStorage('votes.logHeads', () => readLogHeads(sql, incarnations)),
+  /** The heads of several logs at one moment, by incarnation. */
+  eachHead: (incarnations: readonly number[]) =>
+    asStorage('votes.eachLogHead', () => readEachLogHead(sql, incarnations)),
+  /** At most `limit` votes of each log. */
+  each: (positions: readonly LogPosition[], limit: number) =>
+    asStorage('votes.eachLog', () => readEachLog(sql, positions, limit)),
 });
 
 const createCredits = (sql: Sql) => ({
@@ -241,6 +257,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     votes: createVotes(sql),
     voteLog: createVoteLog(sql),
     webhooks: createWebhooks(sql),
+    history: createHistory(sql),
     credits: createCredits(sql),
     shop: createShop(sql, snapshots),
     /** For the operator's handlers only. */

@@ -14,6 +14,7 @@ import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { lockListing, writeAdjustment, writeForget } from './adjustments.ts';
 import { locks } from './locks.ts';
+import { writeVoidDeliveries } from './webhook-deliveries.ts';
 
 /** After a `redeemed` vote its voter still has to wait for the window; after the others not. */
 export type VoidReason = 'operator' | 'redeemed';
@@ -27,11 +28,13 @@ interface VoteRow {
   readonly upvote: boolean;
   readonly void: boolean;
   readonly at_ms: number;
+  readonly log_number: number | null;
 }
 
 const findVote = async (sql: Queryable, itag: string): Promise<VoteRow | undefined> => {
   const [vote] = await sql<VoteRow[]>`
-    select incarnation, author, upvote, void, (extract(epoch from created_at) * 1000)::bigint as at_ms
+    select incarnation, author, upvote, void, (extract(epoch from created_at) * 1000)::bigint as at_ms,
+      log_number
     from vote_rows where itag = ${itag}`;
   return vote;
 };
@@ -67,12 +70,16 @@ export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<Vo
         update votes set void = true, void_reason = ${reason}, voided_at = now() where itag = ${itag}`;
       const castVote: CastVote = { user: vote.author, atMs: vote.at_ms };
       const isHeld = reason === 'redeemed' || (await isHoldingVoter(transaction, itag));
-      await writeAdjustment(transaction, vote.incarnation, {
-        upvotes: vote.upvote ? -1 : 0,
-        downvotes: vote.upvote ? 0 : -1,
+      const { incarnation, log_number: number } = vote;
+      const [upvotes, downvotes] = vote.upvote ? [1, 0] : [0, 1];
+      await writeAdjustment(transaction, incarnation, {
+        upvotes: -upvotes,
+        downvotes: -downvotes,
         ...(reason === 'redeemed' ? { hold: [castVote] } : {}),
         ...(isHeld ? {} : { release: [castVote] }),
       });
+      const decision = { incarnation, number, reason, upvotes, downvotes, beforeMs: null, single: true };
+      await writeVoidDeliveries(transaction, [decision]);
       return { kind: 'voided', target };
     }),
   );
@@ -96,6 +103,8 @@ const resetMsMax = 600_000;
 
 interface AffectedListing {
   readonly incarnation: number;
+  /** The highest number in the vote log of these votes. */
+  readonly number: number | null;
   readonly upvotes: number;
   readonly downvotes: number;
 }
@@ -112,7 +121,7 @@ const buildScopeCondition = (sql: Queryable, scope: VoteReset['scope']) =>
 const countAffected = (transaction: Transaction, reset: VoteReset): Promise<readonly AffectedListing[]> =>
   transaction<AffectedListing[]>`
     select votes.incarnation, count(*) filter (where votes.upvote) as upvotes,
-      count(*) filter (where not votes.upvote) as downvotes
+      count(*) filter (where not votes.upvote) as downvotes, max(votes.log_number) as number
     from vote_rows as votes join totals on totals.incarnation = votes.incarnation
     where ${buildScopeCondition(transaction, reset.scope)} and not votes.void and not votes.immutable
       and votes.created_at < ${new Date(reset.atMs)}
@@ -157,6 +166,9 @@ export const resetVotes = (sql: Sql, reset: VoteReset): Promise<number> =>
           hold: castVotes.map(({ author, at_ms }) => ({ user: author, atMs: at_ms })),
         });
       }
+      const { atMs: beforeMs, reason } = reset;
+      const decisions = affected.map((listing) => ({ ...listing, reason, beforeMs, single: false }));
+      await writeVoidDeliveries(transaction, decisions);
       return affected.length;
     }),
   );

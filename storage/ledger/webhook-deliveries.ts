@@ -1,15 +1,19 @@
 /**
- * Writes the webhook deliveries of votes in the statement that gives the votes their numbers.
+ * Writes the webhook deliveries of votes in the statement that gives the votes their numbers, and those of
+ * decisions about past votes in the transaction of the decision.
  *
  * So an accepted vote has exactly one delivery per endpoint that is enabled when its row is written, however
- * often a flush is repeated. Nothing is sent here: storage/catalogue/webhooks has the queue. Every statement
- * that changes deliveries and their endpoint writes the deliveries first, so that none waits for another in a
- * circle. Called by flush.ts and vote-log.ts.
+ * often a flush is repeated, and so has a decision. Nothing is sent here: storage/catalogue/webhooks has the
+ * queue. Every statement that changes deliveries and their endpoint writes the deliveries first, so that none
+ * waits for another in a circle. Called by flush.ts, vote-log.ts, adjust.ts and the catalogue's redeems.
  */
+import { randomUUID } from 'node:crypto';
+import { formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
 
-/** The `kind` of a delivery; migration 018 has the list. */
+/** The `kind` of a delivery, also in the migrations. */
 export const voteCreatedKind = 1;
+export const voteVoidedKind = 2;
 /** From this number of failures in a row an endpoint is failing: only its oldest delivery is tried. */
 export const failingFrom = 3;
 
@@ -51,3 +55,69 @@ export const buildDeliveries = (transaction: Transaction, { isBacklogFull, isLat
       ) as sums
       where endpoint.id = sums.endpoint_id
     )`;
+
+/** What `details` of a delivery of the kind `vote.voided` has. */
+export interface VoidedDetails {
+  /** The decision, a UUID: the same for all endpoints. */
+  readonly id: string;
+  readonly reason: 'operator' | 'redeemed' | 'monthly_reset';
+  /** The votes that became void. */
+  readonly upvotes: number;
+  readonly downvotes: number;
+  /** For a reset: the votes before this time became void. */
+  readonly beforeMs: number | null;
+  /** The decision is about one vote: the one that has the delivery's number. */
+  readonly single: boolean;
+}
+/** A decision that made votes of one listing void. */
+export interface VoidDecision extends Omit<VoidedDetails, 'id'> {
+  readonly incarnation: number;
+  /**
+   * The highest number of these votes. No other decision has it, because votes become void once. `null` when
+   * none has a number yet.
+   */
+  readonly number: number | null;
+}
+
+/**
+ * Writes one delivery per decision and enabled endpoint that wants them. Call it after the adjustments, with
+ * the listings locked; the total that is reported contains those that the hot store does not have yet. A
+ * decision about votes without a number is not reported, because these votes were not either.
+ */
+export const writeVoidDeliveries = async (
+  transaction: Transaction,
+  decisions: readonly VoidDecision[],
+): Promise<void> => {
+  const numbered = decisions.filter(({ number }) => number !== null);
+  if (numbered.length === 0) return;
+  const toDetails = ({ incarnation, number, ...decided }: VoidDecision): VoidedDetails => ({
+    id: randomUUID(),
+    ...decided,
+  });
+  await transaction`
+    with decision as (
+      select incarnation, number, details::jsonb from unnest(
+        ${formatNumbers(numbered.map(({ incarnation }) => incarnation))}::bigint[],
+        ${formatNumbers(numbered.map(({ number }) => Number(number)))}::bigint[],
+        ${formatTexts(numbered.map((decision) => JSON.stringify(toDetails(decision))))}::text[]
+      ) as decision (incarnation, number, details)
+    ), delivery as (
+      insert into webhook_deliveries (endpoint_id, log_number, kind, weight, votes, details)
+      select endpoint.id, number, ${voteVoidedKind}, 1, totals.votes + coalesce((
+          select sum(coalesce((payload ->> 'upvotes')::bigint, 0)
+            - coalesce((payload ->> 'downvotes')::bigint, 0))
+          from adjustments
+          where adjustments.incarnation = totals.incarnation and action = 'adjust'
+            and sequence > totals.adjustment), 0), details
+      from decision join totals using (incarnation) join webhook_endpoints as endpoint using (incarnation)
+      where endpoint.enabled and 'vote.voided' = any (endpoint.events)
+        and not (endpoint.up_only and details ->> 'upvotes' = '0')
+      order by endpoint.id, number
+      on conflict do nothing
+      returning endpoint_id
+    )
+    update webhook_endpoints as endpoint set pending = pending + added, signal = signal + 1,
+      due_at_ms = wait_until_ms
+    from (select endpoint_id, count(*) as added from delivery group by endpoint_id) as sums
+    where endpoint.id = sums.endpoint_id`;
+};

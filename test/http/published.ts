@@ -25,7 +25,10 @@ interface Content {
 interface Operation {
   readonly operationId: string;
   readonly responses: Readonly<
-    Record<string, { readonly content?: { 'application/json'?: Content; 'image/svg+xml'?: object } }>
+    Record<
+      string,
+      { readonly content?: { 'application/json'?: Content; 'image/svg+xml'?: object; 'text/csv'?: object } }
+    >
   >;
 }
 interface Document {
@@ -100,6 +103,10 @@ const faultOfSuccess = (answer: Answer, operation: Operation): string => {
   if (answer.contentType === 'image/svg+xml') {
     const isPicture = response.content?.['image/svg+xml'] !== undefined && answer.text.startsWith('<svg ');
     return isPicture ? '' : 'is a picture that is not documented';
+  }
+  if (answer.contentType.startsWith('text/csv')) {
+    const isTable = response.content?.['text/csv'] !== undefined && answer.text.endsWith('\r\n');
+    return isTable ? '' : 'is a table that is not documented';
   }
   if (!answer.contentType.startsWith('application/json')) return `is ${answer.contentType}, not JSON`;
   const validate = validatorOf(`${operation.operationId} ${answer.status}`, schema);

@@ -9,12 +9,9 @@ import { ringMutants } from './retransmit-buffer.ts';
 const gate = 'engine/commit/output-gate.ts';
 const history = 'engine/entity/history.ts';
 const flusher = 'engine/flush/flusher.ts';
-const applyTest = 'test/engine/entity/apply.test.ts';
-const gateTest = 'test/engine/commit/output-gate.test.ts';
 const freshnessTest = 'test/engine/actors/staleness-poller.test.ts';
 const staleTest = 'test/engine/actors/stale-states.test.ts';
 const lossesTest = 'test/engine/commit/output-gate-losses.test.ts';
-const flusherTest = 'test/engine/flush/flusher.test.ts';
 const assertionsTest = 'test/engine/assertions.test.ts';
 const commandsTest = 'test/engine/commands.test.ts';
 
@@ -30,7 +27,6 @@ const gateMutants: readonly Mutant[] = [
       Object.assign(batch, { sequence: batch.sequence + 1 });
     }
   }\n`,
-    killers: [gateTest],
     why: 'a batch that was applied would count again (I3)',
   },
   {
@@ -38,7 +34,6 @@ const gateMutants: readonly Mutant[] = [
     file: gate,
     find: `  if (!queue.outcomeUnknown) {\n    for`,
     replace: `  if (outcome === 'not_applied') {\n    for`,
-    killers: [gateTest],
     why: 'an earlier copy may still be applied under a reused number (I3)',
   },
   {
@@ -52,7 +47,6 @@ const gateMutants: readonly Mutant[] = [
       failBatch(gate, sealed, notApplied);
     }
     becomeQuiet(gate, queue);`,
-    killers: [gateTest],
     why: 'the next batch would leave a gap, and a gap is taken for a loss (I3)',
   },
   {
@@ -92,7 +86,6 @@ const gateMutants: readonly Mutant[] = [
     file: gate,
     find: `  gate.adopt(sealed.batch, reply, foreign);\n`,
     replace: `  queueMicrotask(() => gate.adopt(sealed.batch, reply, foreign));\n`,
-    killers: [gateTest],
     why: 'a client would not find its acknowledged change (I9)',
   },
   {
@@ -124,7 +117,6 @@ const gateMutants: readonly Mutant[] = [
     file: 'engine/entity/apply.ts',
     find: `effects: [{ kind: 'visitor', visitor: item.visitor }] }`,
     replace: `effects: none }`,
-    killers: [applyTest],
     why: 'a visitor who returns after the store lost its newest writes would count twice (I7)',
   },
   {
@@ -136,7 +128,6 @@ const gateMutants: readonly Mutant[] = [
     replace: `)
       state.registry.discardShard(shard, noExceptions);
     else if (now.version > seen.version) {`,
-    killers: [freshnessTest],
     why: 'a node would show for ever what a store lost and another node resent (I9)',
   },
   {
@@ -168,7 +159,6 @@ const gateMutants: readonly Mutant[] = [
     file: 'engine/actors/registry.ts',
     find: `    state.latestStates.set(address, { ref, generation, state: actor.getLazyState() });\n`,
     replace: '',
-    killers: ['test/engine/actors/registry.test.ts'],
     why: 'a reader would see a state older than one that this node has shown (I8, I9)',
   },
   {
@@ -176,7 +166,6 @@ const gateMutants: readonly Mutant[] = [
     file: gate,
     find: `    countPending(gate, -gate.commitQueues.expireTurns(gate.clock.monotonicMs()));\n`,
     replace: '',
-    killers: [gateTest],
     why: 'while the store hangs no request would be answered (I15)',
   },
   {
@@ -184,7 +173,6 @@ const gateMutants: readonly Mutant[] = [
     file: gate,
     find: `gate.refusing || gate.pendingCount >= limits.pendingItemsMax`,
     replace: `gate.refusing`,
-    killers: [gateTest],
     why: 'a store that hangs would fill the memory (I15)',
   },
   {
@@ -206,7 +194,6 @@ const gateMutants: readonly Mutant[] = [
     file: 'engine/commands.ts',
     find: `    if (earlierVote === undefined) {\n      this.outcomeUnknown`,
     replace: `    if (earlierVote !== null) {\n      this.outcomeUnknown`,
-    killers: [commandsTest],
     why: 'the votes behind one of unknown outcome could count after it (I5)',
   },
   {
@@ -214,7 +201,6 @@ const gateMutants: readonly Mutant[] = [
     file: 'engine/commands.ts',
     find: `  isOutboxFull(core)\n`,
     replace: `  isOutboxFull(core) && limits.outboxVotesHigh === 0\n`,
-    killers: [commandsTest],
     why: 'while SQL is unavailable votes would fill the store (I15)',
   },
   {
@@ -222,7 +208,6 @@ const gateMutants: readonly Mutant[] = [
     file: 'engine/actors/registry.ts',
     find: `    const newest = chooseNewer(activated, state.latestStates.get(activated.ref.address));\n`,
     replace: `    const newest = activated;\n`,
-    killers: ['test/engine/actors/registry.test.ts'],
     why: 'an acknowledged change would not be visible (I9)',
   },
 ];
@@ -235,7 +220,6 @@ const flusherMutants: readonly Mutant[] = [
       `if (part.entities.length + part.votes.length > 1) stack.push(...splitInHalves(part));\n` +
       `      else await`,
     replace: `await`,
-    killers: [flusherTest],
     why: 'one bad row would take its whole round with it (I11)',
   },
   {
@@ -247,7 +231,6 @@ const flusherMutants: readonly Mutant[] = [
     votes: backlog.votes.map(({ itag, ref }) => ({ itag, shard: ref.shard })),
   });
   await flushOrHalve(state, backlog);\n`,
-    killers: [flusherTest],
     why: 'a crash in between would lose votes (I11)',
   },
   {
@@ -255,7 +238,6 @@ const flusherMutants: readonly Mutant[] = [
     file: flusher,
     find: `  if (open.votes.length === 0) return;\n`,
     replace: '',
-    killers: [flusherTest],
     why: 'while SQL is unavailable reads of old votes would fail',
   },
   {
@@ -263,7 +245,6 @@ const flusherMutants: readonly Mutant[] = [
     file: flusher,
     find: `  if (open.votes.length === 0) return;\n`,
     replace: `  if (open.votes.length >= 0) return;\n`,
-    killers: [flusherTest],
     why: 'an answer about past votes would miss the newest (I9)',
   },
   {
@@ -271,7 +252,6 @@ const flusherMutants: readonly Mutant[] = [
     file: 'engine/flush/generations.ts',
     find: `    throw new StoresDisagree(ledgerLost);\n`,
     replace: `    hotGenerations.slice();\n`,
-    killers: ['test/engine/flush/generations.test.ts'],
     why: 'two directories would be mixed into one (I14)',
   },
   {
@@ -279,7 +259,6 @@ const flusherMutants: readonly Mutant[] = [
     file: 'engine/flush/delivery.ts',
     find: `    if (stuck.has(incarnation)) continue;\n`,
     replace: '',
-    killers: ['test/engine/flush/delivery.test.ts'],
     why: 'adjustments would arrive out of order (I6)',
   },
 ];

@@ -11,11 +11,14 @@ export interface Mutant {
   /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Test files of which at least one must fail, the likeliest first. */
-  readonly killers: readonly string[];
+  /** Test files of which at least one must fail, the likeliest first; absent: the test of `file`. */
+  readonly killers?: readonly string[];
   /** What would go wrong without the guard. */
   readonly why: string;
 }
+
+export const listKillers = ({ file, killers }: Mutant): readonly string[] =>
+  killers ?? [`test/${file.replace(/\.ts$/, '.test.ts')}`];
 
 /** Returns the mutated text. Throws if the patch does not match exactly once, or changes nothing. */
 export const applyPatch = ({ name, file, find, replace }: Mutant, text: string): string => {

@@ -4,6 +4,8 @@
  * A new guard of a store, a rule or a limit gets one here. Called by run.ts and patches.test.ts.
  */
 import { engineMutants } from './engine.ts';
+import { feedMutants } from './feed.ts';
+import { historyMutants } from './history.ts';
 import { httpMutants } from './http.ts';
 import type { Mutant } from './mutant.ts';
 import { partsMutants } from './parts.ts';
@@ -15,5 +17,7 @@ export const mutants: readonly Mutant[] = [
   ...engineMutants,
   ...partsMutants,
   ...storageMutants,
+  ...historyMutants,
   ...httpMutants,
+  ...feedMutants,
 ];

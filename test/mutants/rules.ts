@@ -7,7 +7,6 @@ import type { Mutant } from './mutant.ts';
 
 const apply = 'engine/entity/apply.ts';
 const applyTest = 'test/engine/entity/apply.test.ts';
-const votesTest = 'test/engine/entity/votes.test.ts';
 
 export const ruleMutants: readonly Mutant[] = [
   {
@@ -15,7 +14,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: apply,
     find: `slot: { incarnation: slot.incarnation, state: null },\n`,
     replace: `slot: null,\n`,
-    killers: [applyTest],
     why: 'a late batch would bring a deleted listing back (I12)',
   },
   {
@@ -23,7 +21,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: apply,
     find: `  if (isDeleted) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);\n`,
     replace: '',
-    killers: [applyTest],
     why: 'an item of an earlier listing would count for the next one (I12)',
   },
   {
@@ -33,7 +30,6 @@ export const ruleMutants: readonly Mutant[] = [
     replace:
       `    case 'init':\n      return applyInit(slot, item, context);\n` +
       `    case 'remember':\n      return keepSlot(slot, applied);`,
-    killers: [applyTest],
     why: 'the second node to activate an entity would reset it to its SQL row (I1)',
   },
   {
@@ -41,7 +37,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: apply,
     find: `  if (isBefore({ generation, version: shardVersion }, row)) return keepSlot(slot, behind);\n`,
     replace: '',
-    killers: [applyTest],
     why: 'flushes of an emptied store would never override the SQL row (I10)',
   },
   {
@@ -49,7 +44,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: apply,
     find: `  if (item.sequence <= state.adjustment) return keepSlot(slot, applied);\n`,
     replace: `  if (item.sequence <= state.adjustment) item = { ...item, sequence: state.adjustment + 1 };\n`,
-    killers: [applyTest],
     why: 'a delivery repeated after a crash would take votes twice (I6)',
   },
   {
@@ -57,7 +51,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: apply,
     find: `  if (item.sequence !== state.adjustment + 1) return keepSlot(slot, gap);\n`,
     replace: '',
-    killers: [applyTest],
     why: 'the skipped one would count as delivered (I6)',
   },
   {
@@ -65,7 +58,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: apply,
     find: `      if (item.facts.revision <= slot.state.facts.revision) return keepSlot(slot, applied);\n`,
     replace: '',
-    killers: [applyTest],
     why: 'a late refresh would undo a ban',
   },
   {
@@ -73,7 +65,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: 'engine/entity/votes.ts',
     find: `  if (sinceMs > 0 && atMs < retryAtMs) return refuseVote('wait', retryAtMs);\n`,
     replace: '',
-    killers: [votesTest],
     why: 'a user could vote without end (I5)',
   },
   {
@@ -81,7 +72,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: 'engine/entity/votes.ts',
     find: `  if (atMs > context.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');\n`,
     replace: '',
-    killers: [votesTest],
     why: 'a node whose clock is wrong could vote for tomorrow (I5)',
   },
   {
@@ -89,7 +79,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: 'engine/entity/votes.ts',
     find: `  if (late && context.lost !== true) return refuseVote('clock_behind');\n`,
     replace: '',
-    killers: [votesTest],
     why: 'a vote taken by a node with a slow clock would make its voter wait too briefly (I5)',
   },
   {
@@ -97,7 +86,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: 'engine/entity/votes.ts',
     find: `vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs)`,
     replace: 'vote.atMs > 0',
-    killers: [votesTest],
     why: 'voters of void votes would still wait, and those who redeemed would wait too briefly (I5)',
   },
   {
@@ -113,7 +101,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: 'engine/entity/uptime.ts',
     find: `    count -= countChecks(downFromMs, Math.min(toMs, downtime.toMs - 1), rules.checkMs);\n`,
     replace: `    count -= countChecks(downFromMs, downFromMs, rules.checkMs);\n`,
-    killers: ['test/engine/entity/uptime.test.ts'],
     why: 'bots would lose uptime for our own outages',
   },
   {
@@ -121,7 +108,6 @@ export const ruleMutants: readonly Mutant[] = [
     file: 'engine/rules/sessions.ts',
     find: ` && (limits.length === 0 || includesPermission(limits, id));`,
     replace: `;`,
-    killers: ['test/engine/rules/sessions.test.ts'],
     why: 'a limited token could mint one without limits',
   },
 ];

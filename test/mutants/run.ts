@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { shareCache, useMemoryFolder } from '../runner/cache.ts';
 import { endRunning, type Outcome, runFile } from '../runner/test-process.ts';
-import { applyPatch, type Mutant } from './mutant.ts';
+import { applyPatch, listKillers, type Mutant } from './mutant.ts';
 import { mutants } from './patches.ts';
 
 const atOnce = 2;
@@ -39,7 +39,7 @@ const main = async (): Promise<void> => {
   useMemoryFolder();
   const trees = makeTrees();
   shareCache();
-  const killers = [...new Set(chosen.flatMap((mutant) => mutant.killers))];
+  const killers = [...new Set(chosen.flatMap(listKillers))];
   console.log(`${chosen.length} mutants; first their ${killers.length} test files as they are`);
   const seconds = await inTrees(trees, killers, timeUnpatched);
   if (seconds.includes(null)) throw new Error('Tests fail before any guard is off; nothing can be said.');
@@ -117,12 +117,12 @@ const tryMutant = async (tree: string, mutant: Mutant, limits: Limits): Promise<
 };
 
 const findKiller = async (tree: string, mutant: Mutant, limits: Limits): Promise<Verdict> => {
-  for (const killer of mutant.killers) {
+  for (const killer of listKillers(mutant)) {
     const seconds = limits.get(killer) ?? unpatchedSecondsMax;
     const outcome = await runFile(join(tree, killer), { seconds });
     if (outcome.failures > 0) return verdictOf(killer, outcome);
   }
-  return { killed: false, words: `${mutant.killers.join(', ')} did not notice` };
+  return { killed: false, words: `${listKillers(mutant).join(', ')} did not notice` };
 };
 
 const verdictOf = (killer: string, { output, counts, problems }: Outcome): Verdict => {

@@ -238,6 +238,11 @@ test('by default only the embedded stores get the demo directory', () => {
   assert.not.ok(isDemoWanted(readConfig(servers)));
 });
 
+test('minutes between samples of the history divide an hour, and 0 is none', () => {
+  for (const minutes of ['0', '1', '5', '15']) readConfig({ HISTORY_FINE_MINUTES: minutes });
+  assert.throws(() => readConfig({ HISTORY_FINE_MINUTES: '7' }), /HISTORY_FINE_MINUTES must divide 60/);
+});
+
 test('the commit rules are in milliseconds', () => {
   const rules = toCommitRules(readConfig({ UPTIME_CHECK_MINUTES: '1' }), []);
 
@@ -269,6 +274,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     webhook_test: defaultLimits.webhook_test,
     bot_shards: defaultLimits.bot_shards,
     badge: defaultLimits.badge,
+    history: defaultLimits.history,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });

@@ -29,9 +29,9 @@ interface Fence {
 const fences: readonly Fence[] = [
   {
     target: /^uWebSockets\.js/,
-    allowed: /^(http\/server\/uws-server\.ts|bench\/|test\/)/,
+    allowed: /^(http\/server\/uws-(server|push)\.ts|bench\/|test\/)/,
     advice:
-      'only http/server/uws-server.ts sees uWebSockets.js; a handler that forgets to answer ends the process',
+      'only http/server/uws-*.ts sees uWebSockets.js; a handler that forgets to answer ends the process',
   },
   {
     target: /^storage\/hot\//,

@@ -1,5 +1,5 @@
 /**
- * What a webhook reports: the event of one accepted vote, and the event of the test button.
+ * What a webhook reports: one accepted vote, a decision that made votes void, and the test button.
  *
  * An event is data for `toWebhookBody`: the body is built from it alone, so equal events give equal bytes,
  * and every attempt of a delivery sends the same body. `id` is not in the body: it travels in the header
@@ -58,6 +58,37 @@ export interface VoteEvent {
   };
 }
 
+/** One decision about past votes of a listing, of however many votes. */
+export interface VoidedEvent {
+  readonly type: 'vote.voided';
+  readonly id: string;
+  /** When it was decided. */
+  readonly timestamp: string;
+  readonly data: {
+    /** The epoch of the vote log, and the highest number in it of the votes that became void. */
+    readonly epoch: string;
+    readonly number: number;
+    /** `operator`, `redeemed` or `monthly_reset`. */
+    readonly reason: string;
+    /** How many votes became void. */
+    readonly upvotes: number;
+    readonly downvotes: number;
+    /** The vote, when the decision is about one. */
+    readonly vote: {
+      readonly itag: string;
+      readonly upvote: boolean;
+      readonly created_at: string;
+      readonly user: EventUser;
+    } | null;
+    /** For a reset: the votes before this time became void. */
+    readonly before: string | null;
+    readonly target: EventTarget;
+    /** The listing's total after the decision. */
+    readonly votes: number;
+    readonly test: false;
+  };
+}
+
 /** Sent by the test button. */
 export interface TestEvent {
   readonly type: 'webhook.test';
@@ -74,7 +105,11 @@ export interface TestEvent {
   };
 }
 
-export type WebhookEvent = VoteEvent | TestEvent;
+export type WebhookEvent = VoteEvent | VoidedEvent | TestEvent;
 
-/** The id of the event that reports this vote to this endpoint; `itag` is the request's first vote. */
-export const toEventId = (itag: string, endpointId: string): string => toUuidV5(itag, endpointId);
+/** The events that an endpoint may choose. */
+export const webhookEvents = ['vote.created', 'vote.voided'] as const;
+export type WebhookEventType = (typeof webhookEvents)[number];
+
+/** The id of the event that reports this to this endpoint: a request's first vote, or a decision. */
+export const toEventId = (sourceId: string, endpointId: string): string => toUuidV5(sourceId, endpointId);

@@ -5,11 +5,20 @@
  * body. Texts that users choose are escaped for the format that interprets them. Called by the sender of
  * webhooks and by the handlers that store endpoints.
  */
-import type { EventTarget, EventUser, VoteEvent, WebhookEvent, WebhookFormat } from './event.ts';
+import type {
+  EventTarget,
+  EventUser,
+  TestEvent,
+  VoidedEvent,
+  VoteEvent,
+  WebhookEvent,
+  WebhookEventType,
+  WebhookFormat,
+} from './event.ts';
 
 /**
  * The request's body, `undefined` when this format does not send this event. `topgg` has no downvotes, no
- * teams and no packs.
+ * void votes, no teams and no packs.
  */
 export const toWebhookBody = (format: WebhookFormat, event: WebhookEvent): string | undefined => {
   const body = buildBody[format](event);
@@ -23,6 +32,12 @@ export const findFormatFault = (format: WebhookFormat, url: string): string | nu
   const isWebhook = discordHosts.has(hostname) && port === '' && discordPath.test(pathname);
   return isWebhook ? null : 'must be the address of a Discord webhook for the format discord';
 };
+
+/** Returns why this format cannot send these events, `null` when it can. */
+export const findEventsFault = (format: WebhookFormat, events: readonly WebhookEventType[]): string | null =>
+  format === 'topgg' && events.includes('vote.voided')
+    ? 'must not be vote.voided for the format topgg'
+    : null;
 
 const discordHosts = new Set([
   'discord.com',
@@ -41,6 +56,7 @@ const toStandardBody = (event: WebhookEvent): object => {
     const { webhook_id, user, target, test } = event.data;
     return { type, timestamp, data: { webhook_id, user: toUser(user), target: toTarget(target), test } };
   }
+  if (event.type === 'vote.voided') return toStandardVoided(event);
   const { epoch, number, itag, vote_ids, weight, upvote, user, target } = event.data;
   const { votes, created_at, next_vote_at, test } = event.data;
   const vote = { epoch, number, itag, vote_ids, weight, upvote };
@@ -48,6 +64,24 @@ const toStandardBody = (event: WebhookEvent): object => {
   return { type, timestamp, data: { ...vote, ...people, votes, created_at, next_vote_at, test } };
 };
 
+const toStandardVoided = ({ type, timestamp, data }: VoidedEvent): object => {
+  const { epoch, number, reason, upvotes, downvotes, before, target, votes, test } = data;
+  const vote = data.vote === null ? null : toVoidedVote(data.vote);
+  const counts = { epoch, number, reason, upvotes, downvotes };
+  return { type, timestamp, data: { ...counts, vote, before, target: toTarget(target), votes, test } };
+};
+
+const toVoidedVote = ({
+  itag,
+  upvote,
+  created_at,
+  user,
+}: NonNullable<VoidedEvent['data']['vote']>): object => ({
+  itag,
+  upvote,
+  created_at,
+  user: toUser(user),
+});
 const toUser = ({ id, username, display_name, avatar }: EventUser): EventUser => ({
   id,
   username,
@@ -58,7 +92,9 @@ const toTarget = ({ type, id, name }: EventTarget): EventTarget => ({ type, id, 
 
 const topggTargets: Readonly<Partial<Record<EventTarget['type'], string>>> = { bot: 'bot', server: 'guild' };
 
-const toTopggBody = ({ type, data }: WebhookEvent): object | undefined => {
+const toTopggBody = (event: WebhookEvent): object | undefined => {
+  if (event.type === 'vote.voided') return undefined;
+  const { type, data } = event;
   const targetKey = topggTargets[data.target.type];
   if (targetKey === undefined || (!data.test && !data.upvote)) return undefined;
   return {
@@ -76,15 +112,14 @@ const red = 0xed_42_45;
 const grey = 0x99_aa_b5;
 
 const toDiscordBody = (event: WebhookEvent): object => {
-  const { user, target } = event.data;
-  const text = event.type === 'webhook.test' ? describeTest : describeVote(event);
-  const author = `**${escapeMarkdown(user.display_name || user.username || user.id)}**`;
+  const { target } = event.data;
+  const text = describe(event);
   return {
     content: '',
     embeds: [
       {
         title: escapeMarkdown(target.name || target.id),
-        description: `${author} ${text.action}`,
+        description: text.description,
         color: text.color,
         fields: text.fields.map(([name, value]) => ({ name, value, inline: true })),
         timestamp: event.timestamp,
@@ -95,22 +130,28 @@ const toDiscordBody = (event: WebhookEvent): object => {
 };
 
 interface DiscordText {
-  readonly action: string;
+  readonly description: string;
   readonly color: number;
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
-const describeTest: DiscordText = {
-  action: 'tested this webhook. It works: votes will appear here.',
-  color: grey,
-  fields: [],
+const describe = (event: WebhookEvent): DiscordText => {
+  if (event.type === 'webhook.test') return describeTest(event);
+  return event.type === 'vote.voided' ? describeVoided(event) : describeVote(event);
 };
 
-const describeVote = ({ data: { upvote, weight, votes, next_vote_at } }: VoteEvent): DiscordText => {
+const describeTest = ({ data: { user } }: TestEvent): DiscordText => ({
+  description: `${nameUser(user)} tested this webhook. It works: votes will appear here.`,
+  color: grey,
+  fields: [],
+});
+
+const describeVote = ({ data }: VoteEvent): DiscordText => {
+  const { user, upvote, weight, votes, next_vote_at } = data;
   const nextSeconds = Math.ceil(Date.parse(next_vote_at) / 1_000);
   const times = weight > 1 ? ` (counts ${weight} times)` : '';
   return {
-    action: `voted ${upvote ? 'up' : 'down'}${times}.`,
+    description: `${nameUser(user)} voted ${upvote ? 'up' : 'down'}${times}.`,
     color: upvote ? green : red,
     fields: [
       ['Votes', String(votes)],
@@ -118,6 +159,24 @@ const describeVote = ({ data: { upvote, weight, votes, next_vote_at } }: VoteEve
     ],
   };
 };
+
+const voidReasons: Readonly<Record<string, string>> = {
+  operator: 'by the operator',
+  redeemed: 'redeemed as credits',
+  monthly_reset: 'a new month began',
+};
+
+const describeVoided = ({ data }: VoidedEvent): DiscordText => {
+  const { vote, upvotes, downvotes, reason, votes } = data;
+  const count = upvotes + downvotes;
+  const many = count === 1 ? '1 vote no longer counts' : `${count} votes no longer count`;
+  const what = vote === null ? many : `The vote of ${nameUser(vote.user)} no longer counts`;
+  const why = voidReasons[reason] ?? reason;
+  return { description: `${what}: ${why}.`, color: grey, fields: [['Votes', String(votes)]] };
+};
+
+const nameUser = ({ id, username, display_name }: EventUser): string =>
+  `**${escapeMarkdown(display_name || username || id)}**`;
 
 /** Escaped, it fits into the 256 characters of a title. */
 const nameCharactersMax = 100;

@@ -5,7 +5,7 @@
  * listening. Used by admin.ts.
  */
 import { Type } from 'typebox';
-import { type AnyRoute, defineRoute, type Reply } from '../../route.ts';
+import { type AnyRoute, type App, defineRoute } from '../../route.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 const Health = Type.Object(
@@ -22,17 +22,25 @@ const base = {
   auth: { kind: 'public' },
 } as const;
 
-const replyHealth = (httpStatus: number, status: string, notes: readonly string[]): Reply => ({
-  status: httpStatus,
-  json: { status, notes },
-});
-
-export const buildHealthRoutes = (parts: {
-  readonly metrics: Pick<Metrics, 'render' | 'contentType' | 'version'>;
+export interface HealthParts {
   readonly isDraining: () => boolean;
   /** Current warnings for the operator; they do not make the node unready. */
   readonly listWarnings: () => readonly string[];
-}): readonly AnyRoute[] => [
+}
+
+/** Whether the node accepts traffic, and what is weaker than it should be. */
+export const judgeHealth = (
+  app: Pick<App, 'engine'>,
+  parts: HealthParts,
+): { readonly status: 'ready' | 'not ready' | 'draining'; readonly notes: readonly string[] } => {
+  if (parts.isDraining()) return { status: 'draining', notes: [] };
+  const { ready, notes } = app.engine.readHealth();
+  return { status: ready ? 'ready' : 'not ready', notes: [...notes, ...parts.listWarnings()] };
+};
+
+export const buildHealthRoutes = (
+  parts: HealthParts & { readonly metrics: Pick<Metrics, 'render' | 'contentType' | 'version'> },
+): readonly AnyRoute[] => [
   defineRoute({
     ...base,
     name: 'livez',
@@ -48,10 +56,8 @@ export const buildHealthRoutes = (parts: {
     summary: 'Tells whether the node accepts traffic.',
     replies: { 200: Health, 503: Health },
     handle: (app) => {
-      if (parts.isDraining()) return replyHealth(503, 'draining', []);
-      const { ready, notes: engineNotes } = app.engine.readHealth();
-      const notes = [...engineNotes, ...parts.listWarnings()];
-      return ready ? replyHealth(200, 'ready', notes) : replyHealth(503, 'not ready', notes);
+      const json = judgeHealth(app, parts);
+      return { status: json.status === 'ready' ? 200 : 503, json };
     },
   }),
   defineRoute({

@@ -12,6 +12,7 @@ import { operatorTokenFile } from '../../operator-token.ts';
 import { CommandError } from '../command.ts';
 
 const answerMsMax = 30_000;
+const streamPaths: ReadonlySet<string> = new Set(['/stores/copy', '/live']);
 
 export interface OperatorKey {
   readonly token: string;
@@ -82,7 +83,7 @@ export const sendRequest = (
     method,
     headers: { authorization: `Operator ${token}`, 'content-type': 'application/json' },
     // A stream goes on for longer, but begins at once.
-    ...(path === '/stores/copy' ? {} : { signal: AbortSignal.timeout(answerMsMax) }),
+    ...(streamPaths.has(path) ? {} : { signal: AbortSignal.timeout(answerMsMax) }),
     ...(body === undefined ? {} : { body }),
   }).catch((error: Error) => {
     throw createNoAnswerError(error, getNodeUrl(config));

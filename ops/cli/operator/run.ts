@@ -125,7 +125,7 @@ export const formatOperationHelp = (args: readonly string[]): string => {
   const help = [...listParameters(operation), ...options];
   if (operation.route.body !== undefined)
     help.push({ syntax: '--file FILE', description: describeBodyFile(operation) });
-  if (operation.isPreviewed) help.push({ syntax: '--yes', description: 'Does not ask for confirmation.' });
+  if (operation.isPreviewed) help.push({ syntax: '--yes', description: 'Skips the confirmation.' });
   help.push({ syntax: '--json', description: 'Prints the answer as JSON.' });
   const width = Math.max(...help.map(({ syntax }) => syntax.length));
   const lines = help.map(({ syntax, description }) => `  ${syntax.padEnd(width)}   ${description}`.trimEnd());

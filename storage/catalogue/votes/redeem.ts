@@ -11,6 +11,7 @@ import type { EntityRef } from '../../../engine/ids.ts';
 import { computeValueCents } from '../../../engine/rules/credits.ts';
 import { lockListing, writeAdjustment } from '../../ledger/adjustments.ts';
 import { locks } from '../../ledger/locks.ts';
+import { writeVoidDeliveries } from '../../ledger/webhook-deliveries.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
 import { runTransaction } from '../../sql/retry.ts';
 import { buildCycleStart, listTiers, type RedeemOutcome, type RedeemRequest, toTierRule } from './credits.ts';
@@ -29,8 +30,19 @@ const redeem = async (transaction: Transaction, request: RedeemRequest): Promise
   if (votes > redeemable.redeemable) return { kind: 'too_few', redeemable: redeemable.redeemable };
   const credits = computeValueCents(tiers.map(toTierRule), BigInt(votes), BigInt(redeemable.redeemed));
   const id = await writeRedeem(transaction, { ref, votes, credits, cycle: redeemable.cycle });
-  await voidOldest(transaction, { ref, votes, id, since: redeemable.since });
-  await writeAdjustment(transaction, ref.incarnation, { upvotes: -votes });
+  const number = await voidOldest(transaction, { ref, votes, id, since: redeemable.since });
+  const { incarnation } = ref;
+  await writeAdjustment(transaction, incarnation, { upvotes: -votes });
+  const counts = { upvotes: votes, downvotes: 0 };
+  const decision = {
+    incarnation,
+    number,
+    reason: 'redeemed',
+    ...counts,
+    beforeMs: null,
+    single: false,
+  } as const;
+  await writeVoidDeliveries(transaction, [decision]);
   return { kind: 'redeemed', id, credits };
 };
 
@@ -88,18 +100,24 @@ const writeRedeem = async (
 /**
  * Makes the oldest upvotes void. The lock on the listing excludes other redeems, so there are enough. The
  * update joins on the key alone: with the target as well, the planner would compare all votes of one instant
- * with each other.
+ * with each other. Resolves to the highest number of these votes in the vote log.
  */
 const voidOldest = async (
   transaction: Transaction,
   redeem: { ref: EntityRef; votes: number; id: string; since: string },
-): Promise<void> => {
+): Promise<number | null> => {
   const { ref, votes, id, since } = redeem;
-  const { count } = await transaction`
-    update votes set void = true, void_reason = 'redeemed', voided_at = now(), credit_redeem = ${id}
-    from (
-      select itag, created_at from (${selectLiveVotes(transaction, ref, since)}) as live
-      where upvote order by created_at, vote_num, itag limit ${votes}) as oldest
-    where votes.itag = oldest.itag and votes.created_at = oldest.created_at`;
+  const [row] = await transaction<{ count: number; number: number | null }[]>`
+    with redeemed as (
+      update votes set void = true, void_reason = 'redeemed', voided_at = now(), credit_redeem = ${id}
+      from (
+        select itag, created_at from (${selectLiveVotes(transaction, ref, since)}) as live
+        where upvote order by created_at, vote_num, itag limit ${votes}) as oldest
+      where votes.itag = oldest.itag and votes.created_at = oldest.created_at
+      returning log_number
+    )
+    select count(*) as count, max(log_number) as number from redeemed`;
+  const { count, number } = row ?? { count: 0, number: null };
   if (count !== votes) throw new Error(`${count} votes of ${votes} could be redeemed`);
+  return number;
 };

@@ -27,13 +27,16 @@ export interface LogHead {
   readonly number: number;
 }
 
+const formatEpoch = (timeline: number, incarnation: number): string =>
+  `${timeline.toString(36)}-${incarnation.toString(36)}`;
+
 /** Reads the head of a listing's log; `null` when the listing is deleted. */
 export const readLogHead = async (sql: Queryable, ref: EntityRef): Promise<LogHead | null> => {
   const [row] = await sql<{ number: number; timeline: number }[]>`
     select votes_logged as number, (select revisions from lineage) as timeline
     from totals where incarnation = ${ref.incarnation}`;
   if (row === undefined) return null;
-  return { epoch: `${row.timeline.toString(36)}-${ref.incarnation.toString(36)}`, number: row.number };
+  return { epoch: formatEpoch(row.timeline, ref.incarnation), number: row.number };
 };
 
 /** Reads at most `limit` votes with numbers above `after`, in ascending order. */
@@ -57,3 +60,43 @@ export const readLogHeads = async (
     where incarnation = any(${formatNumbers(incarnations)}::bigint[])`;
   return new Map(rows.map(({ incarnation, number }) => [incarnation, number]));
 };
+
+/** Reads the heads of several logs at one moment, by incarnation. Deleted listings are missing. */
+export const readEachLogHead = async (
+  sql: Queryable,
+  incarnations: readonly number[],
+): Promise<ReadonlyMap<number, LogHead>> => {
+  const rows = await sql<{ incarnation: number; number: number; timeline: number }[]>`
+    select incarnation, votes_logged as number, (select revisions from lineage) as timeline from totals
+    where incarnation = any(${formatNumbers(incarnations)}::bigint[])`;
+  return new Map(
+    rows.map(({ incarnation, number, timeline }) => [
+      incarnation,
+      { epoch: formatEpoch(timeline, incarnation), number },
+    ]),
+  );
+};
+
+/** Where to begin in one of several logs. */
+export interface LogPosition {
+  readonly incarnation: number;
+  /** Votes above this number follow. */
+  readonly after: number;
+}
+
+/** Reads at most `limit` votes of each log, in ascending order per log. */
+export const readEachLog = (
+  sql: Queryable,
+  positions: readonly LogPosition[],
+  limit: number,
+): Promise<readonly (LogRow & { readonly incarnation: number })[]> =>
+  sql<(LogRow & { incarnation: number })[]>`
+    select wanted.incarnation, rows.* from unnest(
+      ${formatNumbers(positions.map(({ incarnation }) => incarnation))}::bigint[],
+      ${formatNumbers(positions.map(({ after }) => after))}::bigint[]
+    ) as wanted (incarnation, after) cross join lateral (
+      select log_number as number, itag, author, upvote, created_at, void, void_reason
+      from vote_log where incarnation = wanted.incarnation and log_number > wanted.after
+      order by log_number limit ${limit}
+    ) as rows
+    order by wanted.incarnation, rows.number`;

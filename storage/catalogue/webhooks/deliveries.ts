@@ -1,5 +1,5 @@
 /**
- * The deliveries of an endpoint as its owners see them, and their wish to have some sent again.
+ * The deliveries of an endpoint as its owners see them, and their wish to have some votes sent again.
  *
  * A replay marks deliveries, and writes those that the vote log has and the endpoint never got: it was
  * disabled, or did not exist yet. Each is sent once, whatever the endpoint's health, and its result changes
@@ -25,8 +25,8 @@ export interface DeliveryRow {
   readonly next_at_ms: number;
   readonly attempts: readonly AttemptRow[];
   readonly created_at: Date;
-  /** The request's first vote, `null` when SQL no longer has it. */
-  readonly itag: string | null;
+  /** The request's first vote, or the decision's id; `null` when SQL no longer has the vote. */
+  readonly source: string | null;
 }
 export interface DeliveryRange {
   readonly state: DeliveryState | null;
@@ -42,7 +42,7 @@ export const listDeliveries = (
   { state, before, limit }: DeliveryRange,
 ): Promise<readonly DeliveryRow[]> => sql<DeliveryRow[]>`
   select delivery.log_number as number, delivery.kind, state, replay, next_at_ms, attempts,
-    delivery.created_at, votes.itag
+    delivery.created_at, coalesce(details ->> 'id', votes.itag::text) as source
   from webhook_deliveries as delivery
   left join votes on votes.incarnation = ${endpoint.incarnation} and votes.log_number = delivery.log_number
   where endpoint_id = ${endpoint.id}
@@ -118,7 +118,8 @@ const buildReplayedEvents = (
       and (upvote or not ${upOnly || format === 'topgg'}::boolean)
       and (exists (
         select from webhook_deliveries as delivery
-        where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number)
+        where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number
+          and delivery.kind = ${voteCreatedKind})
       or not exists (
         select from votes as same
         where same.author = vote.author and same.target_type = vote.target_type
@@ -126,7 +127,8 @@ const buildReplayedEvents = (
           and same.incarnation = vote.incarnation and same.log_number < vote.log_number))
       and (not ${'failedOnly' in range && range.failedOnly}::boolean or exists (
         select from webhook_deliveries as delivery
-        where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number and delivery.state <> 1))
+        where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number
+          and delivery.kind = ${voteCreatedKind} and delivery.state <> 1))
     order by log_number limit ${replayMax + 1}
   )`;
 

@@ -7,7 +7,7 @@
  * the next page. Times are the node's, ms. Used by ops/jobs/webhooks.ts.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
-import { failingFrom } from '../../ledger/webhook-deliveries.ts';
+import { failingFrom, type VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 import { formatBooleans, formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
@@ -71,6 +71,10 @@ export interface DueDelivery {
   readonly body: string | null;
   /** `null` when SQL no longer has the vote. */
   readonly vote: DeliveredVote | null;
+  /** The decision about past votes that it reports, `null` for a vote. */
+  readonly voided: VoidedDetails | null;
+  /** When the vote's row, or the decision, was written. */
+  readonly createdAt: Date;
 }
 export interface DeliveryPage {
   readonly endpoint: LeasedEndpoint;
@@ -156,6 +160,8 @@ type PageRow = LeasedEndpoint & {
   readonly tries: number;
   readonly replay: boolean;
   readonly body: string | null;
+  readonly voided: VoidedDetails | null;
+  readonly createdAt: Date;
   readonly itags: readonly string[] | null;
   readonly upvote: boolean;
   readonly atMs: number;
@@ -188,8 +194,8 @@ const readPage = async (sql: Queryable, lease: Lease, nowMs: number): Promise<De
       coalesce((select (extract(epoch from premium_until) * 1000)::bigint from facts
         where facts.incarnation = leased.incarnation), 0) as "premiumUntilMs",
       due.log_number as number, due.kind as "deliveryKind", due.votes, due.tries, due.replay, due.body,
-      vote.itags, vote.upvote, vote.at_ms as "atMs", vote.author, users.username, users.display_name,
-      users.avatar
+      due.details as voided, due.created_at as "createdAt", vote.itags, vote.upvote, vote.at_ms as "atMs",
+      vote.author, users.username, users.display_name, users.avatar
     from leased join totals using (incarnation)
     ${buildListingNames(sql)}
     left join due on true
@@ -204,7 +210,7 @@ const readPage = async (sql: Queryable, lease: Lease, nowMs: number): Promise<De
       where first.incarnation = leased.incarnation and first.log_number = due.log_number
     ) as vote on true
     left join users on users.id = vote.author
-    order by due.log_number`;
+    order by due.log_number, due.kind`;
   const [row] = rows;
   if (row === undefined) return null;
   const epoch = `${row.timeline.toString(36)}-${row.incarnation.toString(36)}`;
@@ -212,8 +218,9 @@ const readPage = async (sql: Queryable, lease: Lease, nowMs: number): Promise<De
 };
 
 const toDelivery = (row: PageRow): readonly DueDelivery[] => {
-  const { number, deliveryKind: kind, votes, tries, replay, body } = row;
-  return number === null ? [] : [{ number, kind, votes, tries, replay, body, vote: toVote(row) }];
+  const { number, deliveryKind: kind, votes, tries, replay, body, voided, createdAt } = row;
+  const fields = { kind, votes, tries, replay, body, voided, createdAt };
+  return number === null ? [] : [{ number, ...fields, vote: toVote(row) }];
 };
 
 const toVote = ({ itags, upvote, atMs, author, ...person }: PageRow): DeliveredVote | null => {

@@ -86,7 +86,7 @@ export interface WebhookFigures {
   readonly healthy: number;
   readonly failing: number;
   readonly disabled: number;
-  /** When the longest waiting endpoint was due, ms; 0 when none is. */
+  /** When the longest waiting endpoint was due, ms; 0 when none is, or at once (a decision about votes). */
   readonly oldestDueMs: number;
 }
 
@@ -97,7 +97,7 @@ export const readWebhookFigures = (sql: Queryable, failingFrom: number): Promise
         count(*) filter (where enabled and failures < ${failingFrom}) as healthy,
         count(*) filter (where enabled and failures >= ${failingFrom}) as failing,
         count(*) filter (where not enabled) as disabled,
-        coalesce(min(due_at_ms), 0) as "oldestDueMs"
+        coalesce(min(due_at_ms) filter (where due_at_ms > 0), 0) as "oldestDueMs"
       from webhook_endpoints`;
     return row ?? { pending: 0, healthy: 0, failing: 0, disabled: 0, oldestDueMs: 0 };
   });

@@ -42,65 +42,101 @@ test('nothing is answered before the store has confirmed', async () => {
   assert.ok(turn.answered);
 });
 
-/** In one tick, so many that the average rate is between the two limits. */
-const many = limits.gatherAverageMs * limits.gatherItemsPerMsMin * 4;
+const post = () => world.submit(recordedTurn(clickOn(ref)));
+const unawaited = () => world.submit(new Turn(clickOn(ref), Number.POSITIVE_INFINITY, null));
+const countItems = () => world.sent.map((batch) => batch.items.length);
 
-test('under load a call gathers longer, and goes at once again when it is quiet', async () => {
-  await world.pass(limits.gatherAverageMs * 2);
-  for (let index = 0; index < many; index++) world.submit(recordedTurn(clickOn(ref)));
+/** Two calls of two items each, far apart: enough that the next ones count as crowded. */
+const crowd = async (submit: () => unknown = post): Promise<void> => {
+  for (let call = 0; call < 2; call++) {
+    submit();
+    submit();
+    await world.pass(limits.gatherAverageMs * 2);
+  }
+  world.sent.length = 0;
+};
+
+test('while calls are crowded, one begins some ms after the other; after a pause, at once', async () => {
+  await crowd();
+
+  post();
   await world.pass(1);
-  assert.equal(
-    world.sent.map((batch) => batch.items.length),
-    [many],
-  );
-
-  world.submit(recordedTurn(clickOn(ref)));
-  await world.pass(limits.gatherMs / 2);
-  assert.is(world.sent.length, 1, 'still gathering');
-  world.submit(recordedTurn(clickOn(ref)));
-  await world.pass(limits.gatherMs + 1);
-  assert.equal(
-    world.sent.map((batch) => batch.items.length),
-    [many, 2],
-  );
-
-  await world.pass(limits.gatherAverageMs);
-  world.submit(recordedTurn(clickOn(ref)));
-  await world.pass(limits.gatherMs / 2);
-  assert.is(world.sent.length, 3);
+  assert.equal(countItems(), [1], 'after a pause');
+  post();
+  await world.pass(limits.gatherMs - 2);
+  post();
+  assert.equal(countItems(), [1], 'still gathering');
+  await world.pass(2);
+  assert.equal(countItems(), [1, 2]);
 });
 
-test('under load a call without waiters gathers longer, until a caller waits', async () => {
-  const unawaited = () => world.submit(new Turn(clickOn(ref), Number.POSITIVE_INFINITY, null));
-  for (let index = 0; index < many; index++) unawaited();
-  await world.pass(0);
-  assert.is(world.sent.length, 1);
-
-  unawaited();
-  await world.pass(limits.gatherUnawaitedMs / 2);
-  assert.is(world.sent.length, 1, 'still gathering');
-  world.submit(recordedTurn(clickOn(ref)));
-  await world.pass(limits.gatherMs + 1);
-  assert.equal(
-    world.sent.slice(1).map((batch) => batch.items.length),
-    [2],
-  );
-
-  await world.pass(limits.gatherUnawaitedMs + limits.gatherAverageMs);
-  assert.is(world.sent.length, 2, 'the longer wait is over and sends nothing');
-  unawaited();
-  await world.pass(limits.gatherMs);
-  assert.is(world.sent.length, 3, 'quiet again');
-});
-
-test('a few posts in a second do not gather: each call goes at the end of its tick', async () => {
-  await world.pass(limits.gatherAverageMs * 2);
-  for (let count = 1; count <= 10; count++) {
-    world.submit(recordedTurn(clickOn(ref)));
+test('clients of whom one sends at a time do not wait for others, however fast they are', async () => {
+  for (let count = 1; count <= 50; count++) {
+    post();
     await world.pass(1);
     assert.is(world.sent.length, count);
-    await world.pass(1 / limits.gatherItemsPerMsMin + 1);
   }
+});
+
+test('work that comes while a call is out makes calls crowded', async () => {
+  let outMs = 5;
+  world.hot.hooks.beforeCommit = async (batches) => {
+    world.sent.push(...batches);
+    await world.driver.pause(outMs);
+  };
+  for (let index = 0; index < 3; index++) {
+    post();
+    await world.pass(1);
+    post();
+    await world.pass(limits.gatherAverageMs * 2);
+  }
+  assert.equal(countItems(), [1, 1, 1, 1, 1, 1]);
+  world.sent.length = 0;
+  outMs = 0;
+
+  post();
+  await world.pass(1);
+  post();
+  await world.pass(1);
+  assert.equal(countItems(), [1], 'gathering');
+});
+
+test('under load a call gathers a millisecond at least, at a high rate at most', async () => {
+  for (const [itemsPerMs, outMs] of [
+    [limits.gatherItemsPerMsMin, limits.gatherMs * 2],
+    [limits.gatherItemsPerMsHigh, 0],
+  ] as const) {
+    const many = 2 * limits.gatherAverageMs * itemsPerMs;
+    await crowd();
+    world.hot.hooks.beforeCommit = async (batches) => {
+      world.sent.push(...batches);
+      if (outMs > 0) await world.driver.pause(outMs);
+    };
+    for (let index = 0; index < many; index++) post();
+    await world.pass(outMs + 1);
+    assert.is(world.gate.countPending(), 0);
+
+    post();
+    await world.pass(0);
+    assert.is(world.sent.length, 1, 'gathering');
+    await world.pass(limits.gatherLoadMs + 1);
+    assert.equal(countItems(), [many, 1]);
+    await world.pass(outMs);
+  }
+});
+
+test('while calls are crowded, one without waiters gathers longer, until a caller waits', async () => {
+  await crowd(unawaited);
+
+  unawaited();
+  await world.pass(limits.gatherUnawaitedMs - 1);
+  assert.is(world.sent.length, 0, 'gathering');
+  post();
+  await world.pass(1);
+  assert.equal(countItems(), [2], 'a caller waits, and the last call was long ago');
+
+  await world.pass(limits.gatherUnawaitedMs * 2);
+  assert.is(world.sent.length, 1, 'the longer wait is over and sends nothing');
 });
 
 test('a reply is adopted before its turns are answered', async () => {

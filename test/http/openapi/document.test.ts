@@ -83,11 +83,11 @@ test('an independent linter finds nothing', async () => {
 
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
 
-  const told = problems
+  const findings = problems
     .map((problem) => `${problem.ruleId} ${problem.location[0]?.pointer} ${problem.message}`)
     // `/{target_type}/{target_id}/sessions/{session_id}` never means it: `badges` is no kind of entity.
     .filter((problem) => !problem.startsWith('no-ambiguous-paths #/paths/~1badges~1'));
-  assert.equal(told, []);
+  assert.equal(findings, []);
 });
 
 test('docs/openapi.json is this document (npm run document writes it)', () => {

@@ -64,6 +64,18 @@ test('no operation answers at the public port, with or without the operator’s 
   }
 });
 
+test('the live stream needs a token, a reader’s will do', async () => {
+  const open = (authorization: string) =>
+    fetch(`http://127.0.0.1:${world.adminPort}/live`, { headers: { authorization } });
+
+  assert.is((await open('')).status, 401);
+  assert.is((await open('Operator wrong')).status, 401);
+  const answer = await open(`Operator ${readerToken}`);
+  assert.is(answer.status, 200);
+  assert.is(answer.headers.get('content-type'), 'text/event-stream');
+  await answer.body?.cancel();
+});
+
 test('health pages need no token', async () => {
   for (const path of ['/livez', '/readyz', '/metrics']) {
     assert.is((await fetch(`http://127.0.0.1:${world.adminPort}${path}`)).status, 200, path);

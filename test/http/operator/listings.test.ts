@@ -275,11 +275,11 @@ test('teams delete is audited, also when it is refused; reads are not', async ()
   await operate('GET /teams/team1');
   await done('DELETE /teams/brief');
   const { entries } = (await operate('GET /audit')).json;
-  const told = entries
+  const entriesShown = entries
     .slice(0, 2)
     .map((one: Record<string, string>) => [one.operation, one.target, one.outcome]);
 
-  assert.equal(told, [
+  assert.equal(entriesShown, [
     ['teams delete', 'brief', 'done'],
     ['teams delete', 'team1', 'team_not_empty'],
   ]);

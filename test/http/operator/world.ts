@@ -5,6 +5,7 @@
  */
 import * as assert from 'uvu/assert';
 import { createAdmin } from '../../../http/admin.ts';
+import { watchFigures } from '../../../http/telemetry/figures.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { type Asked, type AskOptions, openWorld, type World } from '../routes/world.ts';
 import { silentLogger } from '../silent-logger.ts';
@@ -48,9 +49,10 @@ const longSeconds = 90 * 86_400;
 export const openOperated = async (): Promise<OperatedWorld> => {
   const world = await openWorld();
   const version = { version: '1.2.3', commit: 'unknown' };
+  const figures = watchFigures(createMetrics([], version), world.app.clock);
   const admin = createAdmin({
     app: world.app,
-    metrics: createMetrics([], version),
+    metrics: figures.metrics,
     // One test makes an operation fail; what fails elsewhere is seen by its status.
     logger: silentLogger,
     operators: [
@@ -59,6 +61,7 @@ export const openOperated = async (): Promise<OperatedWorld> => {
     ],
     hosts: [],
     isDraining: () => false,
+    live: { figures, waitingRoutes: new Set(), node: 'a', version: '1.2.3', listNodes: () => [] },
   });
   const adminPort = await admin.listen('127.0.0.1', 0);
   const operate = async (method: string, path: string, body?: unknown, token = operatorToken) => {

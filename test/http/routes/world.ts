@@ -17,7 +17,10 @@ import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../../http/facade.ts';
+import { createFeed, type FeedSettings } from '../../../http/feed/feed.ts';
+import type { Feed } from '../../../http/feed/interface.ts';
 import { createBadgeCache } from '../../../http/handlers/badge-cache.ts';
+import { createHistoryCache } from '../../../http/handlers/history-cache.ts';
 import { createVoteLogWaiters, type VoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
 import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
@@ -78,6 +81,7 @@ const {
   engine: engineMeters,
   directory: meters,
   webhooks: webhookMeters,
+  feed: feedCounts,
 } = createMetrics([], {
   version: '1.2.3',
   commit: 'unknown',
@@ -107,6 +111,8 @@ export interface WorldOptions {
   readonly push?: Partial<PushOptions>;
   /** The client that sends webhooks; it may send to any address, including loopback. */
   readonly webhooks?: Partial<WebhookSenderOptions>;
+  /** Settings of the feed that differ from the defaults. */
+  readonly feed?: Partial<FeedSettings>;
   /** If absent, there is no login. */
   readonly login?: Login;
   /** If absent, no bot is looked up. */
@@ -158,6 +164,16 @@ const settings: FacadeSettings = {
   webhooks: 'on',
   webhooksPerEntityMax: 3,
   webhookAddresses: 'any',
+  historyFineMinutes: 5,
+  historyFineHours: 48,
+  historyHourDays: 30,
+};
+
+const feedSettings: FeedSettings = {
+  feedConnectionsMax: 1_000,
+  feedConnectionsPerAddressMax: 50,
+  feedFrameMs: 50,
+  voteLog: 'public',
 };
 
 /** Tests send nothing to the internet. */
@@ -182,11 +198,13 @@ interface Flushing {
   readonly sql: Sql;
   readonly voteLogWaiters: VoteLogWaiters;
   readonly webhooks: Webhooks;
+  readonly getFeed: () => Feed;
 }
-const createFlushedLedger = ({ sql, voteLogWaiters, webhooks }: Flushing): Ledger =>
+const createFlushedLedger = ({ sql, voteLogWaiters, webhooks, getFeed }: Flushing): Ledger =>
   createLedger(sql, {
     onVotes: ({ incarnations, deliveries }) => {
       voteLogWaiters.wake(incarnations);
+      getFeed().wake(incarnations);
       if (deliveries > 0) webhooks.wake();
     },
   });
@@ -206,8 +224,22 @@ const createFacadeOf = (app: App, sessions: SessionCache, options: WorldOptions)
       ...defaultLimits,
       auth_test: { requests: 1_000, seconds: 1, burst: 1_000 },
       webhook_edit: { requests: 1_000, seconds: 1, burst: 1_000 },
+      feed: { requests: 1_000, seconds: 1, burst: 1_000 },
     },
     trustedProxies: options.trustedProxies ?? ['127.0.0.1'],
+  });
+
+const createFeedOn = (
+  { engine, catalogue, clock }: Pick<Parts, 'engine' | 'catalogue' | 'clock'>,
+  options: WorldOptions,
+): Feed =>
+  createFeed({
+    engine,
+    voteLog: catalogue.voteLog,
+    clock,
+    counts: feedCounts,
+    settings: { ...feedSettings, ...options.feed },
+    shared: false,
   });
 
 const openParts = async (options: WorldOptions): Promise<Parts> => {
@@ -220,7 +252,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
   const engine = createEngine({
     hot,
-    ledger: createFlushedLedger({ sql: embedded.sql, voteLogWaiters, webhooks }),
+    ledger: createFlushedLedger({ sql: embedded.sql, voteLogWaiters, webhooks, getFeed: () => feed }),
     clock,
     meters: engineMeters,
     producer: `test-${randomUUID()}`,
@@ -231,6 +263,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     actorsMax: 1_000,
     reflush: false,
   });
+  const feed = createFeedOn({ engine, catalogue, clock }, options);
   await engine.start();
   const sessions = createSessionCache({
     source: catalogue.sessions,
@@ -252,8 +285,10 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     ...parts,
     meters,
     voteLogWaiters,
+    feed,
     webhooks: webhooks.access,
     badges,
+    history: createHistoryCache(),
     settings,
     listNodes: () => [],
   };
@@ -323,6 +358,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
       return asked;
     },
     close: async () => {
+      await app.feed.leave();
       await parts.facade.drain(1_000);
       await webhooks.close(1_000);
       await engine.drain(clock.monotonicMs() + 2_000);

@@ -4,7 +4,7 @@
 import { createTask } from 'node-cron';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Calendar, hourly, monthly } from '../../../ops/jobs/calendar.ts';
+import { type Calendar, createMinuteCalendar, daily, hourly, monthly } from '../../../ops/jobs/calendar.ts';
 
 const test = suite('calendars of jobs');
 const minuteMs = 60_000;
@@ -45,6 +45,19 @@ test('hourly: once an hour, by the expression and by the function', () => {
   const latest = (text: string) => new Date(hourly.latestMs(Date.parse(text))).toISOString();
   assert.is(latest('2026-01-01T00:16:59.999Z'), '2025-12-31T23:17:00.000Z');
   assert.is(latest('2026-01-01T00:17:00.000Z'), '2026-01-01T00:17:00.000Z');
+});
+
+test('daily: at 00:20, by the expression and by the function', () => {
+  assertAgree(daily);
+  const latest = (text: string) => new Date(daily.latestMs(Date.parse(text))).toISOString();
+  assert.is(latest('2028-03-01T00:19:59.999Z'), '2028-02-29T00:20:00.000Z');
+});
+
+test('each few minutes: from the full hour, by the expression and by the function', () => {
+  for (const step of [1, 5, 12, 15]) assertAgree(createMinuteCalendar(step));
+  const latest = (text: string) => new Date(createMinuteCalendar(5).latestMs(Date.parse(text))).toISOString();
+  assert.is(latest('2026-01-01T00:04:59.999Z'), '2026-01-01T00:00:00.000Z');
+  assert.is(latest('2026-01-01T00:05:00.000Z'), '2026-01-01T00:05:00.000Z');
 });
 
 test.run();

@@ -41,7 +41,18 @@ const attempted = (
   outcome: Partial<AttemptOutcome> | null,
   delivery: Partial<DueDelivery> = {},
 ): Attempted => ({
-  delivery: { number: 1, kind: 1, votes: 1, tries: 0, replay: false, body: null, vote: null, ...delivery },
+  delivery: {
+    number: 1,
+    kind: 1,
+    votes: 1,
+    tries: 0,
+    replay: false,
+    body: null,
+    vote: null,
+    voided: null,
+    createdAt: new Date(0),
+    ...delivery,
+  },
   body: 'body',
   outcome:
     outcome === null

@@ -97,7 +97,7 @@ const entityExamples: Record<string, Example> = {
     assert.equal(kinds(await world.send({ ...init(), readUnder: 1 })), ['absent']);
     assert.equal(kinds(await world.send({ ...init(), readUnder: 2 })), ['applied']);
   },
-  async 'a forgotten listing stays dead; a later one begins anew'(world) {
+  async 'a forgotten listing stays dead; a later one counts from zero'(world) {
     await world.send(init(), click('5'), vote(world, 'a'));
     const buried = await world.send({ kind: 'forget', target: bot }, click('6'), init());
 
@@ -115,6 +115,21 @@ const entityExamples: Record<string, Example> = {
     );
     assert.equal(kinds(reborn), ['applied', 'applied', 'voted', 'forgotten']);
     assert.is(reborn.states[0]?.read()?.uniqueClicks, 1, 'visitors and votes of the dead do not count');
+  },
+};
+
+const partsExamples: Record<string, Example> = {
+  async 'a late post of a part changes nothing'(world) {
+    world.nowMs += 3_000;
+    const post = (behindMs: number, servers: number): Item => ({
+      ...{ kind: 'parts', target: bot, atMs: world.nowMs - behindMs, shardCount: 1 },
+      parts: [{ id: 0, servers }],
+    });
+    await world.send(init(), post(0, 5));
+    await world.send(post(1_000, 7));
+    const reply = await world.store.readParts({ id: bot.id, fromId: 0, limit: 9 });
+
+    assert.equal([reply?.state.servers, reply?.parts.get(0)?.servers], ['5', 5]);
   },
 };
 
@@ -157,12 +172,12 @@ const flushExamples: Record<string, Example> = {
 };
 
 const lossExamples: Record<string, Example> = {
-  async 'voters told before their listing comes wait on, held ones whatever is released'(world) {
+  async 'remembered voters wait before their listing is initialised, and a release skips some'(world) {
     const remember = (readUnder: number): Item => ({
       ...{ kind: 'remember', target: bot, readUnder },
       ...{ cast: [{ user: '42', atMs: startMs - hourMs }], hold: [{ user: '43', atMs: startMs - hourMs }] },
     });
-    const told = await world.send(remember(9), remember(1), vote(world, 'a'), init());
+    const remembered = await world.send(remember(9), remember(1), vote(world, 'a'), init());
     const release: Item = {
       ...{ kind: 'adjust', target: bot, sequence: 1, upvotes: 0, downvotes: 0, release: [], hold: [] },
       releaseBeforeMs: startMs,
@@ -170,11 +185,11 @@ const lossExamples: Record<string, Example> = {
     const waiting = await world.send(vote(world, 'b'), vote(world, 'c', { user: '43' }), release);
     const after = await world.send(remember(1), vote(world, 'd'), vote(world, 'e', { user: '43' }));
 
-    assert.equal(kinds(told), ['absent', 'applied', 'absent', 'applied']);
+    assert.equal(kinds(remembered), ['absent', 'applied', 'absent', 'applied']);
     const retryAtMs = startMs + 11 * hourMs;
     assert.equal(waiting.decisions?.[0], { kind: 'refused', reason: 'wait', retryAtMs });
     assert.equal(kinds(waiting), ['refused', 'refused', 'applied']);
-    assert.equal(kinds(after), ['applied', 'voted', 'refused'], 'who is known is known better');
+    assert.equal(kinds(after), ['applied', 'voted', 'refused'], 'the later vote of a voter stays');
   },
   async 'totals never come without all votes they count, nor votes without their totals'(world) {
     await world.send(init(), vote(world, 'a'), vote(world, 'b', { user: '43' }));
@@ -191,10 +206,10 @@ const lossExamples: Record<string, Example> = {
         [0, 2],
         [1, 0],
       ],
-      'asked for one kind alone',
+      'a limit of 0 leaves that kind out',
     );
   },
-  async 'a shard is emptied only where it stands as it is said'(world) {
+  async 'a shard is emptied only at the version that the caller names'(world) {
     const { version } = await world.send(init(), click('5'), vote(world, 'a'));
     const { shard } = bot;
     await world.store.clear([{ shard, generation: 1, version: version + 1 }]);
@@ -214,7 +229,7 @@ const lossExamples: Record<string, Example> = {
 
 /** Adds all examples to an adapter's suite. */
 export const addExamples = (test: Test, harness: Harness): void => {
-  const all = { ...sequenceExamples, ...entityExamples, ...flushExamples, ...lossExamples };
+  const all = { ...sequenceExamples, ...entityExamples, ...partsExamples, ...flushExamples, ...lossExamples };
   for (const [title, example] of Object.entries(all)) {
     test(title, async () => {
       const clock = () => world.nowMs;

@@ -102,15 +102,17 @@ test('concurrent writing calls run one at a time', () =>
     await store.close();
   }));
 
-test('forgetting removes the visitors at once', () =>
+test('forgetting removes visitors and parts at once', () =>
   inFolder(async (path) => {
     const store = await openPublished(path);
-    await send(store, 1, initOf(bot), ...clicks(1_000));
+    const parts = [{ id: 0 }, { id: 1 }];
+    const post: Item = { kind: 'parts', target: bot, atMs: startMs, shardCount: 3, parts };
+    await send(store, 1, initOf(bot), post, ...clicks(1_000));
     await send(store, 2, { kind: 'forget', target: bot });
     await store.close();
 
     const tables = await openTables(path, 2 ** 20);
-    assert.is(tables.visitors.getCount(), 0);
+    assert.equal([tables.visitors.getCount(), tables.parts.getCount()], [0, 0]);
     await tables.root.close();
   }));
 

@@ -185,6 +185,34 @@ test('records of earlier libraries, and ones with long texts, are read and chang
   await opened.dispose();
 });
 
+test('a table of parts begins without those that an earlier table of its size left in Redis', async () => {
+  let nowMs = startMs;
+  const opened = await open(() => nowMs);
+  const bot = createEntityRef('bot', '1', 1);
+  const redis = new Redis(server?.url ?? '');
+  let sequence = 0;
+  const send = (...items: readonly Item[]) =>
+    opened.store.commit([{ shard: bot.shard, producer: 'p', sequence: ++sequence, items }], rules);
+  const post = (...ids: readonly number[]): Item => ({
+    ...{ kind: 'parts', target: bot, atMs: nowMs, shardCount: 3 },
+    parts: ids.map((id) => ({ id, servers: 7 })),
+  });
+  await opened.store.publish([{ shard: bot.shard, generation: 1 }]);
+  await send(initOf(bot), post(0, 1, 2));
+  const [key = ''] = await redis.keys(`w${worlds}:*b:*:3`);
+  await redis.copy(key, 'left');
+  await send({ kind: 'stats', target: bot, atMs: nowMs, servers: '1' });
+  await redis.copy('left', key);
+  await send(post(1));
+  nowMs += rules.parts.switchMs;
+  await send({ kind: 'liveness', target: bot });
+  const reply = await opened.store.readParts({ id: bot.id, fromId: 0, limit: 9 });
+  redis.disconnect();
+
+  assert.equal([reply?.state.servers, [...(reply?.parts.keys() ?? [])]], ['7', [1]]);
+  await opened.dispose();
+});
+
 test.after(() => server?.dispose());
 
 test.run();

@@ -23,10 +23,15 @@ const at = Date.UTC(2026, 10, 20, 12);
 const nowMs = at + 60_000;
 let endpoints = 0;
 
-const addEndpoint = async (sql: Sql, ref: EntityRef, upOnly = false): Promise<string> => {
+const addEndpoint = async (
+  sql: Sql,
+  ref: EntityRef,
+  upOnly = false,
+  events: readonly string[] = ['vote.created'],
+): Promise<string> => {
   const id = `00000000-0000-7000-8000-${String(++endpoints).padStart(12, '0')}`;
   const secret = { sealed: Buffer.from('sealed'), hint: '' };
-  const fields = { name: 'x', url: 'https://example.org/', events: ['vote.created'], format: 'standard' };
+  const fields = { name: 'x', url: 'https://example.org/', events, format: 'standard' };
   const endpoint = { ...fields, id, upOnly, secret, createdBy: 'owner' };
   assert.is(await insertEndpoint(sql, ref, { endpoint, max: 10 }), 'created');
   return id;
@@ -250,10 +255,94 @@ const registerReplayTests = (test: Claims, open: () => RealWorld): void => {
   });
 };
 
+const readVoided = async (sql: Sql, id: string): Promise<readonly unknown[]> => {
+  const rows = await sql<{ number: number; votes: number; details: Record<string, unknown> }[]>`
+    select log_number as number, votes, details from webhook_deliveries
+    where endpoint_id = ${id} and kind = 2 order by log_number`;
+  return rows.map(({ number, votes, details: { reason, upvotes, downvotes, single } }) => {
+    return [number, votes, reason, upvotes, downvotes, single];
+  });
+};
+
+const registerVoidedTests = (test: Claims, open: () => RealWorld): void => {
+  test('webhooks: a decision about past votes is one delivery per endpoint that wants it', async () => {
+    const { ledger, list, reset, sql, voidVote } = open();
+    const ref = await list('hook-voided');
+    const both = await addEndpoint(sql, ref, false, ['vote.created', 'vote.voided']);
+    const ups = await addEndpoint(sql, ref, true, ['vote.voided']);
+    const none = await addEndpoint(sql, ref);
+    const off = await addEndpoint(sql, ref, false, ['vote.voided']);
+    assert.ok(await updateEndpoint(sql, ref, { id: off, changes: { enabled: false }, nowMs }));
+    const votes = [...makeVotes(ref, 62_901, 4), vote(ref, 62_909, { upvote: false, atMs: at + 9 })];
+    await ledger.flush({ entities: [], votes });
+    // As a flush of the store's totals.
+    await sql`update totals set upvotes = 4, downvotes = 1 where incarnation = ${ref.incarnation}`;
+
+    for (const round of [1, 2]) {
+      assert.is(await voidVote(itagOf(62_909), 'operator'), round === 1);
+      assert.is(await voidVote(itagOf(62_902), 'redeemed'), round === 1);
+      await reset(ref, at + 5);
+    }
+
+    const down = [5, 4, 'operator', 0, 1, true];
+    const others = [
+      [2, 3, 'redeemed', 1, 0, true],
+      [4, 0, 'operator', 3, 0, false],
+    ];
+    assert.equal(await readVoided(sql, both), [...others, down]);
+    assert.equal(await readVoided(sql, ups), others);
+    assert.equal([await readVoided(sql, none), await readVoided(sql, off)], [[], []]);
+    assert.equal(await readPending(sql, both), [8, 8]);
+    const queue = createWebhookQueue(sql);
+    const page = await queue.readPage(await takeOne(sql, ups), nowMs);
+    assert.equal(
+      page?.deliveries.map(({ number, kind, voided }) => [number, kind, voided?.beforeMs]),
+      [
+        [2, 2, null],
+        [4, 2, at + 5],
+      ],
+    );
+  });
+
+  test('webhooks: two resets without a vote between them are two events', async () => {
+    const { ledger, list, reset, sql } = open();
+    const ref = await list('hook-resets');
+    const id = await addEndpoint(sql, ref, false, ['vote.voided']);
+    await ledger.flush({ entities: [], votes: makeVotes(ref, 62_911, 3) });
+    for (const atMs of [at + 1, at + 2, at + 3]) await reset(ref, atMs);
+
+    assert.equal(
+      (await readVoided(sql, id)).map((row) => (row as number[])[0]),
+      [1, 2, 3],
+    );
+  });
+
+  registerVoidedReplayTests(test, open);
+};
+
+const registerVoidedReplayTests = (test: Claims, open: () => RealWorld): void => {
+  test('webhooks: a replay sends votes, not what became void', async () => {
+    const { ledger, list, sql, voidVote } = open();
+    const ref = await list('hook-voided-replay');
+    const id = await addEndpoint(sql, ref, false, ['vote.voided']);
+    const both = [0, 1].map((voteNumber) => vote(ref, 62_921 + voteNumber, { user: 'twice', voteNumber }));
+    await ledger.flush({ entities: [], votes: both });
+    assert.ok(await voidVote(itagOf(62_922), 'operator'));
+    const { incarnation } = ref;
+    const request = { id, incarnation, target: ref, format: 'standard', upOnly: false, nowMs };
+    for (const failedOnly of [true, false]) {
+      const range = { since: new Date(at), until: new Date(at), failedOnly };
+      assert.is(await enqueueReplay(sql, { ...request, range }), failedOnly ? 0 : 1);
+    }
+    assert.equal(await readNumbers(sql, id), [1, 2]);
+  });
+};
+
 export const registerWebhookTests = (test: Claims, open: () => RealWorld): void => {
   registerFlushTests(test, open);
   registerRaceTests(test, open);
   registerQueueTests(test, open);
   registerUpkeepTests(test, open);
   registerReplayTests(test, open);
+  registerVoidedTests(test, open);
 };

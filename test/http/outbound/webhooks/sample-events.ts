@@ -1,8 +1,8 @@
 /**
  * Events of webhooks for tests: an ordinary vote, a double downvote by a user with a hostile name, a vote for
- * a server and for a team, and a test.
+ * a server and for a team, a test, a vote that became void, and a reset.
  */
-import type { TestEvent, VoteEvent } from '../../../../http/outbound/webhooks/event.ts';
+import type { TestEvent, VoidedEvent, VoteEvent } from '../../../../http/outbound/webhooks/event.ts';
 
 const user = {
   id: '728871946456137770',
@@ -71,5 +71,41 @@ export const pressedTest: TestEvent = {
     user,
     target: upvote.data.target,
     test: true,
+  },
+};
+
+export const voided: VoidedEvent = {
+  type: 'vote.voided',
+  id: '0190d2a4-5b7c-5c11-8f3e-6a1d2c3b4e61',
+  timestamp: '2026-03-04T13:00:00.000Z',
+  data: {
+    epoch: '0-1x',
+    number: 1_042,
+    reason: 'operator',
+    upvotes: 0,
+    downvotes: 1,
+    vote: {
+      itag: upvote.data.itag,
+      upvote: false,
+      created_at: upvote.data.created_at,
+      user: doubleDownvote.data.user,
+    },
+    before: null,
+    target: upvote.data.target,
+    votes: 99,
+    test: false,
+  },
+};
+
+export const reset: VoidedEvent = {
+  ...voided,
+  data: {
+    ...voided.data,
+    reason: 'monthly_reset',
+    upvotes: 120,
+    downvotes: 22,
+    vote: null,
+    before: '2026-03-01T00:00:00.000Z',
+    votes: 0,
   },
 };

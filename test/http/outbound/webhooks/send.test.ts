@@ -124,7 +124,7 @@ test('without an answer in time the attempt ends, whatever the receiver waits wi
   assert.is(lost.error, 'timeout');
 });
 
-test('a port without a server and a name without an address are told apart', async () => {
+test('a port without a server and a name without an address have errors of their own', async () => {
   assert.equal((await postOnce('dead')).error, 'connection');
   const unknown = async () => Promise.reject(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }));
   for (const resolve of [unknown, async () => []]) {

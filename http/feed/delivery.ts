@@ -1,0 +1,139 @@
+/**
+ * Sends a subscription what it lacks: the newest totals, and the votes after the last one it got.
+ *
+ * Invariants: the totals of a target never go back within a connection, except after a `reset`; the numbers
+ * of the votes and gaps that were sent are dense; nothing is sent to a socket that is full. Votes come from
+ * the messages that the target keeps while it sends them to all, and from the log otherwise. Used by the
+ * other files of this folder.
+ */
+import { buildFrame, type Frame } from './frames.ts';
+import { type Client, type FeedState, type FeedSubscription, type FeedTarget, feedLimits } from './state.ts';
+
+/** The place of a vote in the log of its listing, opaque to clients. */
+export const formatCursor = (target: FeedTarget, number: number): string =>
+  `${target.votes?.epoch ?? ''}.${number}`;
+
+/** Sends one message, whatever the socket's state. */
+export const sendFrame = ({ clock, counts }: FeedState, client: Client, frame: Frame): void =>
+  sendText({ clock, counts }, client, { frame, prefix: '' });
+
+export const sendText = (
+  { clock, counts }: Pick<FeedState, 'clock' | 'counts'>,
+  client: Client,
+  { frame, prefix }: { readonly frame: Frame; readonly prefix: string },
+): void => {
+  const { connection } = client;
+  client.hasSent = true;
+  counts.frames[frame.event] = (counts.frames[frame.event] ?? 0) + 1;
+  if (connection.send(prefix + frame.render(connection.kind)) || client.isFull) return;
+  client.isFull = true;
+  client.fullSinceMs = clock.monotonicMs();
+};
+
+/** Where an event stream continues: one cursor per target, in the order of its targets. */
+export const renderEventId = ({ connection, subscriptions }: Client): string => {
+  if (connection.kind === 'websocket' || !subscriptions.some(({ wantsVotes }) => wantsVotes)) return '';
+  return `id: ${subscriptions.map(({ target, number }) => formatCursor(target, number)).join(',')}\n`;
+};
+
+/** Sends a message after which an event stream continues elsewhere. */
+const sendPosition = (state: FeedState, { client }: FeedSubscription, frame: Frame): void =>
+  sendText(state, client, { frame, prefix: renderEventId(client) });
+
+/** Sends what the subscription lacks, until the socket is full. */
+export const deliver = (state: FeedState, subscription: FeedSubscription): void => {
+  const { client, target } = subscription;
+  if (subscription.index === -1) return;
+  if (subscription.wantsTotals && subscription.frame !== target.frame) {
+    if (client.isFull) state.counts.conflated += 1;
+    else deliverTotals(state, subscription);
+  }
+  if (subscription.wantsVotes && !client.isFull) deliverVotes(state, subscription);
+};
+
+const deliverTotals = (state: FeedState, subscription: FeedSubscription): void => {
+  const { client, target } = subscription;
+  if (target.frame === null) return;
+  if (subscription.restarts !== target.restarts) {
+    subscription.restarts = target.restarts;
+    sendFrame(state, client, buildFrame('reset', { target: target.key, channel: 'totals' }));
+    if (client.isFull) return;
+  }
+  subscription.frame = target.frame;
+  sendFrame(state, client, target.frame);
+};
+
+/** Sends votes while the socket has room; those that the target does not keep are read first. */
+export const deliverVotes = (state: FeedState, subscription: FeedSubscription): void => {
+  const { client, target } = subscription;
+  const { votes } = target;
+  if (votes === null || subscription.isCatchingUp) return;
+  if (subscription.voteRestarts !== votes.restarts) sendVoteReset(state, subscription);
+  while (subscription.number < votes.head && !client.isFull) {
+    if (votes.head - subscription.number > feedLimits.votesBehindMax) {
+      sendGap(state, subscription, votes.head);
+      state.counts.gaps.behind += 1;
+      return;
+    }
+    const frame = votes.recent[subscription.number + 1 - votes.recentFrom];
+    if (frame === undefined) {
+      state.catchUp(subscription);
+      return;
+    }
+    sendVote(state, subscription, frame);
+  }
+};
+
+const sendVote = (state: FeedState, subscription: FeedSubscription, frame: Frame): void => {
+  subscription.number += 1;
+  sendPosition(state, subscription, frame);
+};
+
+const sendGap = (state: FeedState, subscription: FeedSubscription, toNumber: number): void => {
+  const { target, number } = subscription;
+  const log = `/${target.key}/votes/log?after=${formatCursor(target, number)}`;
+  subscription.number = toNumber;
+  const gap = { target: target.key, from_number: number + 1, to_number: toNumber, log };
+  sendPosition(state, subscription, buildFrame('gap', gap));
+};
+
+/** The log began again: an older SQL was restored, or the id was listed again. */
+const sendVoteReset = (state: FeedState, subscription: FeedSubscription): void => {
+  const { target } = subscription;
+  const { restarts, head } = target.votes ?? { restarts: 0, head: 0 };
+  subscription.voteRestarts = restarts;
+  subscription.number = head;
+  const reset = { target: target.key, channel: 'votes', cursor: formatCursor(target, head) };
+  sendPosition(state, subscription, buildFrame('reset', reset));
+};
+
+/** Votes of a target by ascending number, as read from its log. */
+export interface VoteFrames {
+  readonly numbers: readonly number[];
+  readonly frames: readonly Frame[];
+  readonly restarts: number;
+}
+
+/** Sends votes that were read for this subscription, then goes on. Numbers that the log lacks are a gap. */
+export const deliverRead = (state: FeedState, subscription: FeedSubscription, read: VoteFrames): void => {
+  const { client, target } = subscription;
+  const { votes } = target;
+  subscription.isCatchingUp = false;
+  if (subscription.index === -1 || votes === null || votes.restarts !== read.restarts) return;
+  client.connection.cork(() => {
+    for (const [index, number] of read.numbers.entries()) {
+      if (client.isFull) return;
+      if (number <= subscription.number) continue;
+      if (number > subscription.number + 1) sendMissing(state, subscription, number - 1);
+      sendVote(state, subscription, read.frames[index] as Frame);
+    }
+    const isBehind = subscription.number < votes.head;
+    if (read.numbers.length === 0 && isBehind) sendMissing(state, subscription, votes.head);
+    if (!client.isFull) deliverVotes(state, subscription);
+  });
+};
+
+const sendMissing = (state: FeedState, subscription: FeedSubscription, toNumber: number): void => {
+  sendGap(state, subscription, toNumber);
+  state.counts.gaps.missing += 1;
+};

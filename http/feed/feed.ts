@@ -1,0 +1,300 @@
+/**
+ * The feed: connections that follow entities, as server-sent events or WebSockets.
+ *
+ * Owns who may connect, the heartbeat, and the farewell when the node stops; targets.ts has the numbers,
+ * votes.ts the votes, delivery.ts what goes out, subscriptions.ts who gets it. Bounded by connections (of the
+ * node, of an address) and subscriptions; what a client does not read waits nowhere. Without connections it
+ * costs nothing. Created by the composition root; used by handlers/feed.ts.
+ */
+import type { Engine } from '../../engine/engine.ts';
+import { DomainError } from '../../engine/errors.ts';
+import type { Clock } from '../../engine/ports.ts';
+import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
+import type { PushConnection, PushOwner } from '../server/push-connection.ts';
+import type { FeedCounts } from '../telemetry/feed-meters.ts';
+import { renderEventId, sendFrame, sendText } from './delivery.ts';
+import { buildFrame } from './frames.ts';
+import type { Feed } from './interface.ts';
+import { parseMessage } from './requests.ts';
+import { createSlices, type Slices } from './slices.ts';
+import { type Client, type FeedState, feedLimits } from './state.ts';
+import { createSubscriptions, type ResolvedRequest, type Subscriptions } from './subscriptions.ts';
+import { createTargets, type Targets } from './targets.ts';
+import { createVoteTail, type VoteTail } from './votes.ts';
+
+export interface FeedSettings {
+  readonly feedConnectionsMax: number;
+  readonly feedConnectionsPerAddressMax: number;
+  readonly feedFrameMs: number;
+  /** Whether anybody may read votes. */
+  readonly voteLog: 'public' | 'owner';
+}
+
+export interface FeedParts {
+  readonly engine: Pick<Engine, 'watch' | 'flushEarly'>;
+  readonly voteLog: Pick<Catalogue['voteLog'], 'eachHead' | 'each' | 'page'>;
+  readonly clock: Clock;
+  readonly counts: FeedCounts;
+  readonly settings: FeedSettings;
+  /** Other nodes use the same stores. */
+  readonly shared: boolean;
+}
+
+interface OpenFeed extends FeedParts {
+  readonly feed: FeedState;
+  readonly slices: Slices;
+  readonly targets: Targets;
+  readonly votes: VoteTail;
+  readonly subscriptions: Subscriptions;
+  readonly clients: Set<Client>;
+  readonly byAddress: Map<string, number>;
+  /** Clients by the second of their heartbeat. */
+  readonly beats: readonly Set<Client>[];
+  seconds: number;
+  isBeating: boolean;
+  isLeaving: boolean;
+}
+
+/** Milliseconds after which a browser reconnects when a connection breaks. */
+const retryMs = 3_000;
+const sweepSeconds = 5;
+
+export const createFeed = (parts: FeedParts): Feed => {
+  const open = wire(parts);
+  return {
+    prepare: async (request, address) => {
+      admit(open, address);
+      if (!open.isBeating) scheduleBeat(open);
+      const resolved = await open.subscriptions.resolve(request);
+      return (connection) => connect(open, connection, { address, resolved });
+    },
+    wake: (incarnations) => open.votes.wake(incarnations),
+    leave: () => leave(open),
+  };
+};
+
+const wire = (parts: FeedParts): OpenFeed => {
+  const { clock, counts, settings } = parts;
+  const slices = createSlices(clock);
+  const feed: FeedState = {
+    clock,
+    counts,
+    announce: (target) => subscriptions.announce(target),
+    catchUp: (subscription) => votes.catchUp(subscription),
+  };
+  const votes = createVoteTail(feed, { ...parts, slices });
+  const targets = createTargets(feed, {
+    ...parts,
+    frameMs: settings.feedFrameMs,
+    onVotes: votes.expect,
+    onGone: (target) => subscriptions.endAll(target),
+    onDropped: votes.forget,
+  });
+  const subscriptions: Subscriptions = createSubscriptions(feed, {
+    slices,
+    targets,
+    votes,
+    votesArePublic: settings.voteLog === 'public',
+    sayBye: (client, reason) => sayBye(open, client, reason),
+  });
+  const open: OpenFeed = {
+    ...parts,
+    feed,
+    slices,
+    targets,
+    votes,
+    subscriptions,
+    clients: new Set(),
+    byAddress: new Map(),
+    beats: Array.from({ length: feedLimits.heartbeatSeconds }, () => new Set()),
+    seconds: 0,
+    isBeating: false,
+    isLeaving: false,
+  };
+  return open;
+};
+
+/* -------------------------------------------------------------- connections */
+
+const refuse = (message: string): DomainError => new DomainError('feed_full', message, {}, 10);
+
+const admit = ({ isLeaving, clients, byAddress, counts, settings }: OpenFeed, address: string): void => {
+  if (isLeaving)
+    throw new DomainError('draining', 'This node is shutting down. Please connect again.', {}, 1);
+  if (clients.size >= settings.feedConnectionsMax) {
+    counts.refused.connections += 1;
+    throw refuse('This node has as many feed connections as it takes. Try again later.');
+  }
+  if ((byAddress.get(address) ?? 0) < settings.feedConnectionsPerAddressMax) return;
+  counts.refused.address += 1;
+  throw refuse(
+    `Your address has ${settings.feedConnectionsPerAddressMax} feed connections: close one, or follow more ` +
+      'entities with one connection.',
+  );
+};
+
+const connect = (
+  open: OpenFeed,
+  connection: PushConnection,
+  { address, resolved }: { readonly address: string; readonly resolved: ResolvedRequest },
+): PushOwner => {
+  const client: Client = {
+    connection,
+    address,
+    subscriptions: [],
+    isFull: false,
+    fullSinceMs: 0,
+    hasSent: false,
+    isClosed: false,
+    messages: 0,
+    windowMs: 0,
+    work: Promise.resolve(),
+  };
+  try {
+    // Others may have come while its request was resolved.
+    admit(open, address);
+  } catch {
+    sayBye(open, client, open.isLeaving ? 'restart' : 'full');
+    return { onMessage: () => {}, onWritable: () => {}, onClosed: () => {} };
+  }
+  open.clients.add(client);
+  open.byAddress.set(address, (open.byAddress.get(address) ?? 0) + 1);
+  open.counts.connections[connection.kind] += 1;
+  open.beats[open.clients.size % open.beats.length]?.add(client);
+  connection.cork(() => {
+    open.subscriptions.add(client, resolved);
+    sayHello(open, client);
+    open.subscriptions.deliverTo(client);
+  });
+  return {
+    onMessage: (text) => takeMessage(open, client, text),
+    onWritable: () => {
+      client.isFull = false;
+      connection.cork(() => open.subscriptions.deliverTo(client));
+    },
+    onClosed: () => disconnect(open, client),
+  };
+};
+
+const sayHello = ({ feed }: OpenFeed, client: Client): void => {
+  const frame = buildFrame('hello', { heartbeat_seconds: feedLimits.heartbeatSeconds });
+  const prefix = client.connection.kind === 'sse' ? `retry: ${retryMs}\n${renderEventId(client)}` : '';
+  sendText(feed, client, { frame, prefix });
+};
+
+const disconnect = (open: OpenFeed, client: Client): void => {
+  if (client.isClosed) return;
+  client.isClosed = true;
+  open.clients.delete(client);
+  for (const beat of open.beats) beat.delete(client);
+  open.counts.connections[client.connection.kind] -= 1;
+  const others = (open.byAddress.get(client.address) ?? 1) - 1;
+  if (others === 0) open.byAddress.delete(client.address);
+  else open.byAddress.set(client.address, others);
+  open.subscriptions.removeAll(client);
+};
+
+/** Why a connection ends, with the status code of a WebSocket. */
+const byeCodes = { restart: 1_012, full: 1_013, gone: 1_000 } as const;
+
+const sayBye = ({ feed }: OpenFeed, client: Client, reason: keyof typeof byeCodes): void => {
+  const { connection } = client;
+  const afterMs = Math.floor(Math.random() * feedLimits.reconnectMsMax);
+  const frame = buildFrame('bye', { reason, reconnect_after_ms: afterMs });
+  sendText(feed, client, { frame, prefix: connection.kind === 'sse' ? `retry: ${afterMs}\n` : '' });
+  connection.end(byeCodes[reason], reason);
+};
+
+/* ------------------------------------------------------ messages of WebSockets */
+
+/** Status code for a message that no client may send. */
+const badMessageCode = 4_400;
+const policyCode = 1_008;
+
+const takeMessage = (open: OpenFeed, client: Client, text: string | null): void => {
+  const nowMs = open.clock.monotonicMs();
+  if (nowMs - client.windowMs >= feedLimits.messageWindowMs) {
+    client.windowMs = nowMs;
+    client.messages = 0;
+  }
+  client.messages += 1;
+  if (client.messages > feedLimits.messagesPerWindow) {
+    client.connection.end(policyCode, 'too many messages');
+    return;
+  }
+  client.work = client.work.then(async () => {
+    if (client.isClosed) return;
+    try {
+      await handleMessage(open, client, text);
+    } catch (error) {
+      open.subscriptions.sendError(client, error);
+    }
+  });
+};
+
+const handleMessage = async (open: OpenFeed, client: Client, text: string | null): Promise<void> => {
+  const message = parseMessage(text);
+  if (message === null) {
+    client.connection.end(badMessageCode, 'not a message of this protocol');
+    return;
+  }
+  switch (message.op) {
+    case 'ping':
+      return sendFrame(open.feed, client, buildFrame('pong', {}));
+    case 'unsubscribe':
+      return open.subscriptions.remove(client, message.targets);
+    case 'subscribe':
+      await open.subscriptions.subscribe(client, message.request);
+  }
+};
+
+/* ---------------------------------------------------------- heartbeat and end */
+
+const scheduleBeat = (open: OpenFeed): void => {
+  open.isBeating = true;
+  open.clock.after(1_000, () => {
+    if (open.isLeaving) return;
+    scheduleBeat(open);
+    open.seconds += 1;
+    beat(open, [...(open.beats[open.seconds % open.beats.length] ?? [])]);
+    if (open.seconds % sweepSeconds !== 0) return;
+    open.votes.lookAtAll();
+    open.targets.dropIdle();
+  });
+};
+
+/** A comment: proxies see a connection in use, and a peer that is gone gets noticed. */
+const comment = ':\n\n';
+
+const beat = ({ slices, clock }: OpenFeed, clients: readonly Client[]): void => {
+  let next = 0;
+  slices.add(() => {
+    const client = clients[next++];
+    if (client === undefined || client.isClosed) return next < clients.length;
+    const { connection } = client;
+    if (client.isFull) {
+      if (clock.monotonicMs() - client.fullSinceMs > feedLimits.fullMsMax) connection.destroy();
+    } else if (connection.kind === 'sse' && !client.hasSent && !connection.send(comment)) {
+      client.isFull = true;
+      client.fullSinceMs = clock.monotonicMs();
+    }
+    client.hasSent = false;
+    return next < clients.length;
+  });
+};
+
+const leave = (open: OpenFeed): Promise<void> => {
+  open.isLeaving = true;
+  open.votes.close();
+  const clients = [...open.clients];
+  return new Promise((resolve) => {
+    open.slices.add(() => {
+      const client = clients.pop();
+      if (client !== undefined && !client.isClosed) sayBye(open, client, 'restart');
+      if (clients.length > 0) return true;
+      open.targets.close();
+      resolve();
+      return false;
+    });
+  });
+};

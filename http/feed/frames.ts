@@ -1,0 +1,80 @@
+/**
+ * The messages of the feed, each rendered at most once per encoding however many clients get it.
+ *
+ * A client of server-sent events gets `event:` and `data:` lines, a WebSocket the same as one JSON object.
+ * Pure. Used by the other files of this folder.
+ */
+import type { WatchedView } from '../../engine/engine.ts';
+import { computePresence } from '../../engine/rules/presence.ts';
+import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
+import { computeVotes, renderTimestamp, toTimestamp } from '../handlers/convert.ts';
+import type { PushConnection } from '../server/push-connection.ts';
+
+export const feedEvents = [
+  'hello',
+  'totals',
+  'vote',
+  'gap',
+  'reset',
+  'gone',
+  'subscribed',
+  'error',
+  'pong',
+  'bye',
+] as const;
+export type FeedEvent = (typeof feedEvents)[number];
+
+/** One message. `data` is JSON text. */
+export class Frame {
+  readonly event: FeedEvent;
+  readonly data: string;
+  #events = '';
+  #text = '';
+
+  constructor(event: FeedEvent, data: string) {
+    this.event = event;
+    this.data = data;
+  }
+
+  /** As it goes to a connection of this kind. */
+  render(kind: PushConnection['kind']): string {
+    if (kind === 'websocket') {
+      this.#text ||= `{"event":"${this.event}","data":${this.data}}`;
+      return this.#text;
+    }
+    this.#events ||= `event: ${this.event}\ndata: ${this.data}\n\n`;
+    return this.#events;
+  }
+}
+
+export const buildFrame = (event: FeedEvent, data: object): Frame => new Frame(event, JSON.stringify(data));
+
+/** The numbers of an entity as JSON text. Posted ones are exact, also beyond 2^53. */
+export const renderTotals = ({ ref, state }: WatchedView, nowMs: number): string => {
+  const counted =
+    `{"votes":${computeVotes(state)},"clicks":${state.clicks},"unique_clicks":${state.uniqueClicks}` +
+    `,"invite_clicks":${state.inviteClicks}`;
+  if (ref.kind !== 'bot') return `${counted}}`;
+  return (
+    `${counted},"servers":${state.servers},"users":${state.users},"shards":${state.shards}` +
+    `,"status":"${computePresence(state, nowMs)}"` +
+    `,"last_stats_post":${renderTimestamp(state.lastStatsPostMs)}}`
+  );
+};
+
+/** `target` is JSON text. */
+export const buildTotalsFrame = (target: string, version: string, totals: string): Frame =>
+  new Frame('totals', `{"target":${target},"version":"${version}","totals":${totals}}`);
+
+/** `cursor` is the vote's position in the log. */
+export const buildVoteFrame = (target: string, cursor: string, row: LogRow): Frame =>
+  buildFrame('vote', {
+    target,
+    number: row.number,
+    cursor,
+    itag: row.itag,
+    author: row.author,
+    upvote: row.upvote,
+    created_at: toTimestamp(row.created_at),
+    void: row.void,
+  });

@@ -1,0 +1,86 @@
+/**
+ * Reads what a client of the feed asks for: the targets and channels of a URL, its place, and the messages of
+ * a WebSocket. Throws `validation_failed` that says what is wrong. Pure.
+ */
+import { entityKinds } from '../../engine/ids.ts';
+import { compileCheck } from '../request/check.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { FeedMessage } from '../schema/feed.ts';
+import { type Channel, channels, type FeedRequest, type TargetName } from './interface.ts';
+import { feedLimits } from './state.ts';
+
+const idShape = /^[^/,\s]{1,64}$/u;
+
+const parseTarget = (text: string, pointer: string): TargetName => {
+  const slash = text.indexOf('/');
+  const kind = entityKinds.find((candidate) => candidate === text.slice(0, slash));
+  const id = text.slice(slash + 1);
+  if (kind !== undefined && idShape.test(id)) return { kind, id: kind === 'pack' ? id.toLowerCase() : id };
+  const message = `must be ${entityKinds.join(', ')} with an id, as bot/815553000470478850`;
+  throw createValidationError('query', { [pointer]: message });
+};
+
+export const formatTarget = ({ kind, id }: TargetName): string => `${kind}/${id}`;
+
+const parseTargets = (texts: readonly string[]): readonly TargetName[] => {
+  if (texts.length > feedLimits.targetsPerConnection) {
+    const message = `must have at most ${feedLimits.targetsPerConnection} entries`;
+    throw createValidationError('query', { '/targets': message });
+  }
+  const targets = texts.map((text) => parseTarget(text, '/targets'));
+  if (new Set(targets.map(formatTarget)).size < targets.length)
+    throw createValidationError('query', { '/targets': 'must not name a target twice' });
+  return targets;
+};
+
+const parseChannels = (texts: readonly string[]): ReadonlySet<Channel> => {
+  const known = texts.map((text) => channels.find((channel) => channel === text));
+  if (known.every((channel) => channel !== undefined) && known.length > 0) return new Set(known);
+  throw createValidationError('query', { '/channels': `must be one or more of ${channels.join(', ')}` });
+};
+
+const split = (text: string | undefined): readonly string[] =>
+  text === undefined || text === '' ? [] : text.split(',').map((part) => part.trim());
+
+/** The query of `GET /feed`, and the id of the last event that the client has, `''` for none. */
+export const parseFeedQuery = (
+  query: { readonly targets?: string; readonly channels?: string },
+  lastEventId: string,
+): FeedRequest => {
+  const targets = parseTargets(split(query.targets));
+  const after = lastEventId === '' ? targets.map(() => null) : split(lastEventId);
+  if (after.length !== targets.length) {
+    const message = 'must be the id of an event of a stream with the same targets';
+    throw createValidationError('query', { '/last_event_id': message });
+  }
+  return { targets, channels: parseChannels(split(query.channels ?? 'totals')), after };
+};
+
+export type ClientMessage =
+  | { readonly op: 'subscribe'; readonly request: FeedRequest }
+  | { readonly op: 'unsubscribe'; readonly targets: readonly string[] }
+  | { readonly op: 'ping' };
+
+const isMessage = compileCheck(FeedMessage) as (value: unknown) => value is FeedMessage;
+
+const parseJson = (text: string | null): unknown => {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return null;
+  }
+};
+
+/** A message of a WebSocket; `null` for what no client may send. Throws for a subscription that cannot be. */
+export const parseMessage = (text: string | null): ClientMessage | null => {
+  const message = parseJson(text);
+  if (!isMessage(message)) return null;
+  if (message.op === 'ping') return { op: 'ping' };
+  const targets = parseTargets(message.targets);
+  if (message.op === 'unsubscribe') return { op: 'unsubscribe', targets: targets.map(formatTarget) };
+  const after = message.targets.map((target) => message.after?.[target] ?? null);
+  return {
+    op: 'subscribe',
+    request: { targets, after, channels: parseChannels(message.channels ?? ['totals']) },
+  };
+};

@@ -1,0 +1,130 @@
+/**
+ * What the feed knows: targets, clients, and the subscriptions that connect them. Types only; the other files
+ * of this folder change them.
+ *
+ * A subscription remembers what it was sent last, and a target what is newest. Delivering means to send the
+ * difference, so nothing waits in a queue per client: a client that was full gets the newest totals once, and
+ * votes from the log. All three are bounded (`feedLimits`).
+ */
+import type { Watch } from '../../engine/engine.ts';
+import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import type { Clock } from '../../engine/ports.ts';
+import type { PushConnection } from '../server/push-connection.ts';
+import type { FeedCounts } from '../telemetry/feed-meters.ts';
+import type { Frame } from './frames.ts';
+
+export const feedLimits = {
+  targetsPerConnection: 100,
+  /** Subscriptions of a node, and its targets. */
+  subscriptionsMax: 200_000,
+  /** A client that is further behind gets a gap instead of the votes. */
+  votesBehindMax: 1_000,
+  /** Rows that one read brings. */
+  votesPerRead: 100,
+  /** Vote messages of one target that are kept until all its clients have them. */
+  recentVotesMax: 256,
+  messagesPerWindow: 20,
+  messageWindowMs: 10_000,
+  heartbeatSeconds: 15,
+  /** A connection whose socket stays full for longer is closed. */
+  fullMsMax: 60_000,
+  /** A target without subscriptions is dropped after this. */
+  idleMsMax: 10_000,
+  /** Clients come back within this after a node has stopped. */
+  reconnectMsMax: 5_000,
+} as const;
+
+/** How far the votes of a target are known. */
+export interface VoteLogState {
+  /** Numbers of another epoch must not be compared. */
+  epoch: string;
+  /** The newest number. */
+  head: number;
+  /** How often the numbers began again since this target is known. */
+  restarts: number;
+  /** Messages of votes that all clients of the target may need now, by ascending number without a hole. */
+  recent: Frame[];
+  /** Number of the first of `recent`. */
+  recentFrom: number;
+}
+
+export interface FeedTarget {
+  readonly kind: EntityKind;
+  readonly id: string;
+  /** `bot/123` */
+  readonly key: string;
+  readonly watch: Watch;
+  readonly subscriptions: FeedSubscription[];
+  /** The listing that its numbers belong to; `null` before the first read. */
+  ref: EntityRef | null;
+  generation: number;
+  version: number;
+  /** The numbers of `frame` as JSON text. */
+  totals: string;
+  /** The newest totals. */
+  frame: Frame | null;
+  /** How often versions began again. */
+  restarts: number;
+  /** Counted votes of the newest state. */
+  votesCast: number;
+  /** `null` until a client wants votes. */
+  votes: VoteLogState | null;
+  /** No earlier than this another totals message is made, monotonic ms. */
+  nextFrameMs: number;
+  /** It may have changed since it was last read. */
+  isDirty: boolean;
+  /** The read that is under way. */
+  reading: Promise<void> | null;
+  /** Its messages are being sent to its subscriptions; `again` once more. */
+  sending: 'no' | 'yes' | 'again';
+  /** It waits for SQL before votes are read again. */
+  isRetrying: boolean;
+  /** Since when it has no subscription, monotonic ms. */
+  idleSinceMs: number;
+}
+
+export interface Client {
+  readonly connection: PushConnection;
+  readonly address: string;
+  /** In the order in which an event stream named them. */
+  readonly subscriptions: FeedSubscription[];
+  /** The socket takes no more for now. */
+  isFull: boolean;
+  fullSinceMs: number;
+  /** Something was sent since the last heartbeat. */
+  hasSent: boolean;
+  isClosed: boolean;
+  /** Messages received in the current window, and its start. */
+  messages: number;
+  windowMs: number;
+  /** The messages of a WebSocket are handled one after the other. */
+  work: Promise<void>;
+}
+
+export interface FeedSubscription {
+  readonly client: Client;
+  readonly target: FeedTarget;
+  readonly wantsTotals: boolean;
+  readonly wantsVotes: boolean;
+  /** The totals that were sent last. */
+  frame: Frame | null;
+  /** `restarts` of the target as of then. */
+  restarts: number;
+  voteRestarts: number;
+  /** The newest vote that was sent, or announced by a gap. */
+  number: number;
+  /** A read of votes for it is under way. */
+  isCatchingUp: boolean;
+  /** Position in the target's list, -1 when it has ended. */
+  index: number;
+}
+
+/** What all files of the feed share. */
+export interface FeedState {
+  readonly clock: Clock;
+  readonly counts: FeedCounts;
+  /** Sends the target's news to its subscriptions, a few at a time. */
+  readonly announce: (target: FeedTarget) => void;
+  /** Reads votes that the subscription lacks. */
+  readonly catchUp: (subscription: FeedSubscription) => void;
+}

@@ -1,0 +1,236 @@
+/**
+ * Who follows what: adds and ends subscriptions, and sends a target's news to all its clients in slices.
+ *
+ * Used by feed.ts.
+ */
+import { DomainError } from '../../engine/errors.ts';
+import { createLimitError, createNotFoundError } from '../handlers/convert.ts';
+import { toDomainError } from '../response/errors.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { deliver, formatCursor, sendFrame } from './delivery.ts';
+import { buildFrame } from './frames.ts';
+import type { FeedRequest } from './interface.ts';
+import type { Slices } from './slices.ts';
+import { type Client, type FeedState, type FeedSubscription, type FeedTarget, feedLimits } from './state.ts';
+import type { Targets } from './targets.ts';
+import type { VoteTail } from './votes.ts';
+
+/** A request whose targets exist, with their newest state. */
+export interface ResolvedRequest extends FeedRequest {
+  readonly found: readonly FeedTarget[];
+}
+
+export interface Subscriptions {
+  /** Finds the targets of a request. Rejects with `not_found`, `feed_full` or `forbidden`. */
+  resolve(request: FeedRequest): Promise<ResolvedRequest>;
+  /** Adds subscriptions; nothing is sent yet. */
+  add(client: Client, request: ResolvedRequest): void;
+  /** Resolves, adds, confirms and delivers, for a WebSocket. */
+  subscribe(client: Client, request: FeedRequest): Promise<void>;
+  /** Sends the client all that it lacks, until its socket is full. */
+  deliverTo(client: Client): void;
+  sendError(client: Client, error: unknown): void;
+  /** Ends the client's subscriptions of these targets. */
+  remove(client: Client, keys: readonly string[]): void;
+  removeAll(client: Client): void;
+  /** The target is no longer listed: tells its clients and ends their subscriptions. */
+  endAll(target: FeedTarget): void;
+  /** Sends the target's news to its clients. */
+  announce(target: FeedTarget): void;
+}
+
+export interface SubscriptionsParts {
+  readonly slices: Slices;
+  readonly targets: Pick<Targets, 'acquire' | 'follow'>;
+  readonly votes: Pick<VoteTail, 'look'>;
+  readonly votesArePublic: boolean;
+  readonly sayBye: (client: Client, reason: 'gone') => void;
+}
+
+interface State extends SubscriptionsParts {
+  readonly feed: FeedState;
+  /** Subscriptions of the node. */
+  count: number;
+}
+
+export const createSubscriptions = (feed: FeedState, parts: SubscriptionsParts): Subscriptions => {
+  const state: State = { ...parts, feed, count: 0 };
+  return {
+    resolve: (request) => resolve(state, request),
+    add: (client, request) => add(state, client, request),
+    subscribe: (client, request) => subscribe(state, client, request),
+    deliverTo: (client) => deliverTo(state, client),
+    sendError: (client, error) => sendError(state, client, error),
+    remove: (client, keys) => {
+      for (const subscription of client.subscriptions)
+        if (keys.includes(subscription.target.key)) end(state, subscription);
+      forgetEnded(client);
+    },
+    removeAll: (client) => {
+      for (const subscription of client.subscriptions) end(state, subscription);
+    },
+    endAll: (target) => endAll(state, target),
+    announce: (target) => announce(state, target),
+  };
+};
+
+const cursorShape = /^([0-9a-z]{1,13}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
+
+const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequest> => {
+  const { targets, votes, feed } = state;
+  const wantsVotes = request.channels.has('votes');
+  if (wantsVotes && !state.votesArePublic)
+    throw new DomainError('forbidden', 'The votes of this directory are not public: use "totals" alone.');
+  const isMalformed = (cursor: string | null): boolean => cursor !== null && !cursorShape.test(cursor);
+  if (wantsVotes && request.after.some(isMalformed))
+    throw createValidationError('query', { '/after': 'must be cursors that the feed or the log has sent' });
+  if (state.count + request.targets.length > feedLimits.subscriptionsMax) {
+    feed.counts.refused.subscriptions += 1;
+    throw new DomainError('feed_full', 'This node follows too many entities. Try again later.', {}, 10);
+  }
+  const found = await Promise.all(request.targets.map(({ kind, id }) => targets.acquire(kind, id)));
+  if (wantsVotes) await Promise.all(found.map(votes.look));
+  const deleted = found.find((target) => wantsVotes && target.votes === null);
+  if (deleted !== undefined) throw createNotFoundError(deleted.kind);
+  return { ...request, found };
+};
+
+const add = (state: State, client: Client, { found, channels, after }: ResolvedRequest): void => {
+  for (const [index, target] of found.entries()) {
+    const start = findStart(target, after[index] ?? null);
+    const subscription: FeedSubscription = {
+      client,
+      target,
+      wantsTotals: channels.has('totals'),
+      wantsVotes: channels.has('votes'),
+      frame: null,
+      restarts: target.restarts,
+      voteRestarts: start.restarts,
+      number: start.number,
+      isCatchingUp: false,
+      index: target.subscriptions.length,
+    };
+    target.subscriptions.push(subscription);
+    client.subscriptions.push(subscription);
+    state.count += 1;
+    state.targets.follow(target);
+  }
+};
+
+/** `restarts` -1: the cursor belongs to a log that no longer exists, so the client gets a `reset`. */
+const findStart = (
+  { votes }: FeedTarget,
+  cursor: string | null,
+): { readonly number: number; readonly restarts: number } => {
+  if (votes === null) return { number: 0, restarts: 0 };
+  const { head, epoch, restarts } = votes;
+  if (cursor === null) return { number: head, restarts };
+  const [, cursorEpoch, digits] = cursorShape.exec(cursor) ?? [];
+  const number = Number(digits);
+  return cursorEpoch === epoch && number <= head ? { number, restarts } : { number: head, restarts: -1 };
+};
+
+const subscribe = async (state: State, client: Client, request: FeedRequest): Promise<void> => {
+  const resolved = await resolve(state, request);
+  if (client.isClosed) return;
+  const keys = resolved.found.map(({ key }) => key);
+  const others = client.subscriptions.filter(({ target }) => !keys.includes(target.key));
+  if (others.length + keys.length > feedLimits.targetsPerConnection) {
+    const message = `A connection follows at most ${feedLimits.targetsPerConnection} entities.`;
+    throw createLimitError(message, feedLimits.targetsPerConnection);
+  }
+  for (const subscription of client.subscriptions)
+    if (!others.includes(subscription)) end(state, subscription);
+  forgetEnded(client);
+  client.connection.cork(() => {
+    add(state, client, resolved);
+    sendFrame(state.feed, client, buildFrame('subscribed', { targets: keys, after: listCursors(client) }));
+    deliverTo(state, client);
+  });
+};
+
+const listCursors = ({ subscriptions }: Client): Record<string, string> =>
+  Object.fromEntries(
+    subscriptions
+      .filter(({ wantsVotes }) => wantsVotes)
+      .map(({ target, number }) => [target.key, formatCursor(target, number)]),
+  );
+
+const deliverTo = ({ feed }: State, client: Client): void => {
+  for (const subscription of client.subscriptions) {
+    if (client.isFull) return;
+    deliver(feed, subscription);
+  }
+};
+
+const sendError = ({ feed }: State, client: Client, error: unknown): void => {
+  const { code, message, context } = toDomainError(error);
+  sendFrame(feed, client, buildFrame('error', { code, message, context }));
+};
+
+/* ---------------------------------------------------------------------- ends */
+
+const end = (state: State, subscription: FeedSubscription): void => {
+  const { target, index } = subscription;
+  if (index === -1) return;
+  const last = target.subscriptions.pop() as FeedSubscription;
+  if (last !== subscription) {
+    target.subscriptions[index] = last;
+    last.index = index;
+  }
+  subscription.index = -1;
+  state.count -= 1;
+  if (target.subscriptions.length === 0) target.idleSinceMs = state.feed.clock.monotonicMs();
+};
+
+const forgetEnded = ({ subscriptions }: Client): void => {
+  const live = subscriptions.filter(({ index }) => index !== -1);
+  subscriptions.splice(0, subscriptions.length, ...live);
+};
+
+const endAll = (state: State, target: FeedTarget): void => {
+  const frame = buildFrame('gone', { target: target.key });
+  state.slices.add(() => {
+    const subscription = target.subscriptions.at(-1);
+    if (subscription === undefined) return false;
+    const { client } = subscription;
+    end(state, subscription);
+    // A client that reads nothing now would never learn it: it connects again.
+    if (client.isFull) client.connection.destroy();
+    else {
+      sendFrame(state.feed, client, frame);
+      const isDone = client.subscriptions.every(({ index }) => index === -1);
+      if (client.connection.kind === 'sse' && isDone) state.sayBye(client, 'gone');
+      else if (client.connection.kind === 'websocket') forgetEnded(client);
+    }
+    return true;
+  });
+};
+
+/* --------------------------------------------------------------------- news */
+
+/**
+ * Visits the subscriptions from the last to the first: one that ends meanwhile is replaced by one that was
+ * visited, and a new one has the news already.
+ */
+const announce = (state: State, target: FeedTarget): void => {
+  if (target.sending !== 'no') {
+    target.sending = 'again';
+    return;
+  }
+  target.sending = 'yes';
+  let next = target.subscriptions.length;
+  state.slices.add(() => {
+    next = Math.min(next, target.subscriptions.length) - 1;
+    const subscription = target.subscriptions[next];
+    if (subscription !== undefined) {
+      deliver(state.feed, subscription);
+      return true;
+    }
+    const isAgain = target.sending === 'again';
+    target.sending = 'no';
+    if (isAgain) announce(state, target);
+    else if (target.votes !== null) target.votes.recent = [];
+    return false;
+  });
+};

@@ -1,0 +1,230 @@
+/**
+ * The targets of the feed: watched entities and their newest totals.
+ *
+ * A change only marks a target; a timer then reads its committed state and makes a message, at most one per
+ * `frameMs`. So the cost depends on time, not on the number of changes. A state that is older than the one
+ * shown is not used, unless its generation is newer. Used by feed.ts.
+ */
+import type { Engine, WatchedView } from '../../engine/engine.ts';
+import { DomainError } from '../../engine/errors.ts';
+import type { EntityKind } from '../../engine/ids.ts';
+import { createNotFoundError } from '../handlers/convert.ts';
+import { buildTotalsFrame, renderTotals } from './frames.ts';
+import { type FeedState, type FeedTarget, feedLimits } from './state.ts';
+
+export interface TargetsParts {
+  readonly engine: Pick<Engine, 'watch'>;
+  /** Least time between two totals messages of one target. */
+  readonly frameMs: number;
+  /** A vote was counted, or the id belongs to another listing. */
+  readonly onVotes: (target: FeedTarget) => void;
+  /** The entity is no longer listed. */
+  readonly onGone: (target: FeedTarget) => void;
+  readonly onDropped: (target: FeedTarget) => void;
+}
+
+export interface Targets {
+  /** The target with its newest state. Rejects with `not_found`, `feed_full` or the stores' errors. */
+  acquire(kind: EntityKind, id: string): Promise<FeedTarget>;
+  /** To be called for each new subscription: reads what changed while the target had none. */
+  follow(target: FeedTarget): void;
+  /** Drops targets that had no subscription for a while. */
+  dropIdle(): void;
+  close(): void;
+}
+
+interface TargetsState extends TargetsParts {
+  readonly feed: FeedState;
+  readonly targets: Map<string, FeedTarget>;
+  readonly dirty: Set<FeedTarget>;
+  readonly tickMs: number;
+  isTicking: boolean;
+  isClosed: boolean;
+}
+
+/** A change is seen within this. */
+const tickMsMax = 50;
+const retryMs = 1_000;
+
+export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => {
+  const state: TargetsState = {
+    ...parts,
+    feed,
+    targets: new Map(),
+    dirty: new Set(),
+    tickMs: Math.min(tickMsMax, parts.frameMs),
+    isTicking: false,
+    isClosed: false,
+  };
+  return {
+    acquire: (kind, id) => acquire(state, kind, id),
+    follow: (target) => {
+      if (!target.isDirty) return;
+      state.dirty.add(target);
+      scheduleTick(state);
+    },
+    dropIdle: () => dropIdle(state),
+    close: () => {
+      state.isClosed = true;
+      for (const target of state.targets.values()) target.watch.close();
+    },
+  };
+};
+
+const acquire = async (state: TargetsState, kind: EntityKind, id: string): Promise<FeedTarget> => {
+  const key = `${kind}/${id}`;
+  const target = state.targets.get(key) ?? create(state, { kind, id, key });
+  if (target.isDirty || target.reading !== null) await readAgain(state, target);
+  if (state.targets.get(key) !== target) throw createNotFoundError(kind);
+  return target;
+};
+
+const create = (
+  state: TargetsState,
+  about: { readonly kind: EntityKind; readonly id: string; readonly key: string },
+): FeedTarget => {
+  if (state.targets.size >= feedLimits.subscriptionsMax)
+    throw new DomainError('feed_full', 'This node follows too many entities. Try again later.', {}, 10);
+  const target: FeedTarget = {
+    ...about,
+    watch: state.engine.watch(about.kind, about.id, () => touch(state, target)),
+    subscriptions: [],
+    ref: null,
+    generation: 0,
+    version: 0,
+    totals: '',
+    frame: null,
+    restarts: 0,
+    votesCast: 0,
+    votes: null,
+    nextFrameMs: 0,
+    isDirty: true,
+    reading: null,
+    sending: 'no',
+    isRetrying: false,
+    idleSinceMs: state.feed.clock.monotonicMs(),
+  };
+  state.targets.set(about.key, target);
+  return target;
+};
+
+/** Runs for every change of a watched entity, before its request is answered. */
+const touch = (state: TargetsState, target: FeedTarget): void => {
+  if (target.isDirty) return;
+  target.isDirty = true;
+  // Without subscriptions it is read when the next client comes.
+  if (target.subscriptions.length === 0) return;
+  state.dirty.add(target);
+  scheduleTick(state);
+};
+
+const scheduleTick = (state: TargetsState): void => {
+  if (state.isTicking || state.isClosed) return;
+  state.isTicking = true;
+  state.feed.clock.after(state.tickMs, () => {
+    state.isTicking = false;
+    readDue(state);
+    if (state.dirty.size > 0) scheduleTick(state);
+  });
+};
+
+const readDue = (state: TargetsState): void => {
+  const nowMs = state.feed.clock.monotonicMs();
+  for (const target of state.dirty) {
+    if (nowMs < target.nextFrameMs || target.reading !== null) continue;
+    state.dirty.delete(target);
+    readAgain(state, target).catch(() => {
+      if (state.targets.get(target.key) !== target) return;
+      // A store does not answer; subscribers keep what they have.
+      target.nextFrameMs = nowMs + retryMs;
+      state.dirty.add(target);
+      scheduleTick(state);
+    });
+  }
+};
+
+/** Takes the newest state. Callers at the same time share one read. */
+const readAgain = (state: TargetsState, target: FeedTarget): Promise<void> => {
+  target.reading ??= read(state, target).finally(() => {
+    target.reading = null;
+  });
+  return target.reading;
+};
+
+const read = async (state: TargetsState, target: FeedTarget): Promise<void> => {
+  target.isDirty = false;
+  try {
+    const view = target.watch.read();
+    take(state, target, view instanceof Promise ? await view : view);
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'not_found') drop(state, target);
+    else {
+      target.isDirty = true;
+      if (target.frame === null) drop(state, target);
+      throw error;
+    }
+  }
+};
+
+const take = (state: TargetsState, target: FeedTarget, view: WatchedView): void => {
+  if (!view.state.facts.listed) {
+    drop(state, target);
+    return;
+  }
+  const { ref, generation } = view;
+  const order = compare(target, view);
+  if (order < 0) return;
+  const isRestarted = order === restarted;
+  const isRelisted = target.ref !== null && target.ref.incarnation !== ref.incarnation;
+  const { version, upvotes, downvotes } = view.state;
+  Object.assign(target, { ref, generation, version });
+  const votesCast = upvotes + downvotes;
+  const hasVotes = votesCast !== target.votesCast || isRelisted;
+  target.votesCast = votesCast;
+  if (hasVotes && target.votes !== null) state.onVotes(target);
+  show(state, target, { view, isRestarted });
+};
+
+const restarted = 2;
+
+/** Below 0: the view is older than what is shown. `restarted`: their versions cannot be compared. */
+const compare = ({ ref, generation, version }: FeedTarget, view: WatchedView): number => {
+  if (ref === null) return 0;
+  const byListing = view.ref.incarnation - ref.incarnation;
+  const byGeneration = view.generation - generation;
+  if (byListing !== 0) return byListing < 0 ? -1 : restarted;
+  if (byGeneration !== 0) return byGeneration < 0 ? -1 : restarted;
+  return view.state.version < version ? -1 : 0;
+};
+
+const show = (
+  { feed, frameMs }: TargetsState,
+  target: FeedTarget,
+  { view, isRestarted }: { readonly view: WatchedView; readonly isRestarted: boolean },
+): void => {
+  const totals = renderTotals(view, feed.clock.nowMs());
+  if (totals === target.totals && !isRestarted) return;
+  if (isRestarted) target.restarts += 1;
+  target.totals = totals;
+  const version = `${target.generation}.${target.version}`;
+  target.frame = buildTotalsFrame(JSON.stringify(target.key), version, totals);
+  target.nextFrameMs = feed.clock.monotonicMs() + frameMs;
+  feed.announce(target);
+};
+
+const drop = (state: TargetsState, target: FeedTarget): void => {
+  if (state.targets.get(target.key) !== target) return;
+  state.targets.delete(target.key);
+  state.dirty.delete(target);
+  target.watch.close();
+  state.onDropped(target);
+  if (target.subscriptions.length > 0) state.onGone(target);
+};
+
+const dropIdle = (state: TargetsState): void => {
+  const beforeMs = state.feed.clock.monotonicMs() - feedLimits.idleMsMax;
+  for (const target of state.targets.values()) {
+    if (target.subscriptions.length === 0 && target.idleSinceMs < beforeMs && target.reading === null)
+      drop(state, target);
+  }
+};

@@ -1,0 +1,132 @@
+/**
+ * Shows the history of a listing as JSON or CSV.
+ *
+ * Equal requests get the same bytes until the next sample, without a look at SQL but for the times that have
+ * values. Counts no click.
+ */
+import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import type { HistoryTimes } from '../../storage/catalogue/catalogue.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { type App, type Reply, replyOk } from '../route.ts';
+import type { HistoryQuery, VoteMonthsReply } from '../schema/history.ts';
+import {
+  buildSeries,
+  listSteps,
+  listTimes,
+  parseMetrics,
+  type Range,
+  renderCsv,
+  renderSeries,
+  type ShownMetric,
+  type Step,
+  selectStep,
+} from './history-points.ts';
+
+const minuteMs = 60_000;
+const dayMinutes = 1_440;
+
+const timeShape = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+/** Years that the history may name. */
+const minuteMax = Date.UTC(2200, 0) / minuteMs;
+
+const parseTime = (name: string, text: string): number => {
+  const minute = timeShape.test(text) ? Date.parse(text) / minuteMs : Number.NaN;
+  if (minute >= 0 && minute < minuteMax) return minute;
+  const message = 'must be a time after 1970 such as 2026-03-01T12:00:00Z, or a date';
+  throw createValidationError('query', { [name]: message });
+};
+
+/** Without `from`, a day up to `to`; without `to`, up to the newest sample. */
+const parseRange = (query: HistoryQuery, newest: number): Range => {
+  const to = query.to === undefined ? newest : parseTime('/to', query.to);
+  const from = query.from === undefined ? Math.max(0, to - dayMinutes) : parseTime('/from', query.from);
+  if (from <= to) return { from, to };
+  throw createValidationError('query', { '/from': 'must not be later than "to"' });
+};
+
+interface HistoryRequest {
+  readonly ref: EntityRef;
+  readonly metrics: readonly ShownMetric[];
+  readonly range: Range;
+  readonly step: Step;
+  readonly change: boolean;
+  readonly format: 'json' | 'csv';
+}
+
+const readBody = async (app: App, request: HistoryRequest, times: HistoryTimes): Promise<string> => {
+  const { ref, metrics, range, step, change, format } = request;
+  const { level } = step;
+  const points = listTimes(range, step);
+  const [from = 0] = points;
+  const to = points.at(-1) ?? 0;
+  const rows = points.length === 0 ? [] : await app.catalogue.history.rows(ref, { level, from, to });
+  const known = new Set(times[level]);
+  const series = buildSeries({ times: points, rows, known, metrics, change });
+  if (format === 'csv') return renderCsv({ times: points, series });
+  const text = (minute: number): string => new Date(minute * minuteMs).toISOString();
+  const head = { target_type: ref.kind, target_id: ref.id, step: step.name };
+  const bounds = { from: text(range.from), to: text(range.to) };
+  return `${JSON.stringify({ ...head, ...bounds }).slice(0, -1)},${renderSeries({ times: points, series })}}`;
+};
+
+/** Equal keys mean equal bytes: what expired is no longer in `times`, and what is rolled up is. */
+const toKey = (
+  { ref, metrics, range, step, change, format }: HistoryRequest,
+  times: HistoryTimes,
+): string => {
+  const values = times[step.level];
+  const { from, to } = range;
+  return [ref.incarnation, step.name, from, to, change, format, values[0], values.at(-1), metrics].join(' ');
+};
+
+/** The next sample may change the reply; a longer time helps nobody but a client that was away. */
+const ageMaxSeconds = 300;
+
+const computeAge = (app: App, newest: number): number => {
+  const nextMs = (newest + app.settings.historyFineMinutes) * minuteMs;
+  const seconds = Math.ceil((nextMs - app.clock.nowMs()) / 1_000);
+  return Math.min(ageMaxSeconds, Math.max(1, seconds));
+};
+
+/** `GET …/history`. */
+export const showHistory = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  query: HistoryQuery,
+): Promise<Reply> => {
+  const metrics = parseMetrics(target.kind, query.metrics);
+  const { ref } = await app.engine.read(target.kind, target.id);
+  const times = await app.catalogue.history.times(app.clock.monotonicMs());
+  const newest = times.newest || Math.floor(app.clock.nowMs() / minuteMs);
+  const range = parseRange(query, newest);
+  const step = selectStep(listSteps(app.settings), query.step ?? 'auto', { range, nowMinute: newest });
+  const { change = false, format = 'json' } = query;
+  const request = { ref, metrics, range, step, change, format };
+  const key = toKey(request, times);
+  let body = app.history.get(key);
+  if (body === undefined) {
+    body = { text: await readBody(app, request, times), tag: { etag: '' } };
+    app.history.set(key, body);
+  }
+  return {
+    status: 200,
+    ...body,
+    headers: {
+      'Content-Type': format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/json',
+      'Cache-Control': `public, max-age=${computeAge(app, newest)}`,
+    },
+  };
+};
+
+const monthsDefault = 12;
+
+/** `GET …/votes/months`. */
+export const showVoteMonths = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  { limit = monthsDefault }: { readonly limit?: number },
+): Promise<Reply> => {
+  const { ref } = await app.engine.read(target.kind, target.id);
+  const reply: VoteMonthsReply = { results: [...(await app.catalogue.history.months(ref, limit))] };
+  return replyOk(reply);
+};

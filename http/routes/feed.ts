@@ -1,0 +1,27 @@
+/**
+ * Route of the feed: live numbers and votes, as server-sent events or over a WebSocket.
+ */
+import { openFeed } from '../handlers/feed.ts';
+import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
+import { FeedEvent, FeedQuery } from '../schema/feed.ts';
+
+export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
+  defineRoute({
+    name: 'openFeed',
+    method: 'GET',
+    path: '/feed',
+    summary: 'Follow entities live',
+    description:
+      'Their totals as they change, and their votes one by one.' +
+      ' A plain request gets server-sent events. With `Upgrade: websocket` (protocol `rollcall.v1`) the ' +
+      'same messages come as `{event, data}`, and the client may send `{"op":"subscribe","targets":[…],' +
+      '"channels":[…],"after":{…}}`, `{"op":"unsubscribe","targets":[…]}` and `{"op":"ping"}`.',
+    auth: { kind: 'public' },
+    limit: 'feed',
+    query: FeedQuery,
+    replies: { 200: FeedEvent },
+    events: true,
+    errors: ['not_found', 'forbidden', 'feed_full'],
+    handle: openFeed,
+  }),
+]);

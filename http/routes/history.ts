@@ -1,0 +1,48 @@
+/**
+ * Routes of the history of a listing: its numbers over time.
+ */
+import { showHistory, showVoteMonths } from '../handlers/history.ts';
+import { parseVoteTarget } from '../handlers/request-values.ts';
+import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
+import { HistoryQuery, HistoryReply, VoteMonthsQuery, VoteMonthsReply } from '../schema/history.ts';
+import { TargetVotesParams } from '../schema/votes.ts';
+
+export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
+  defineRoute({
+    name: 'getHistory',
+    method: 'GET',
+    path: '/{target_type}/{target_id}/history',
+    summary: 'Get the history',
+    description:
+      'The numbers of a listing over time, as JSON or CSV. Each point has the value at its time. Where no ' +
+      'sample ran, it is `null`. A range of more than 1,000 ' +
+      'points gets 400 `range_too_long` with the step that fits.',
+    auth: { kind: 'public' },
+    limit: 'history',
+    caching: 'list',
+    params: TargetVotesParams,
+    query: HistoryQuery,
+    replies: { 200: HistoryReply },
+    tables: true,
+    errors: ['target_type_unsupported', 'not_found', 'range_too_long'],
+    handle: (app, { params, query }) => showHistory(app, parseVoteTarget(params), query),
+  }),
+  defineRoute({
+    name: 'getVoteMonths',
+    method: 'GET',
+    path: '/{target_type}/{target_id}/votes/months',
+    summary: 'List votes by month',
+    description:
+      'The votes of a listing by month, newest first.' +
+      ' All votes that were cast in the month count, whatever became of them later. A month appears some ' +
+      'minutes after its end, and a day later once more for late votes; months without votes are left out.',
+    auth: { kind: 'public' },
+    limit: 'history',
+    caching: 'list',
+    params: TargetVotesParams,
+    query: VoteMonthsQuery,
+    replies: { 200: VoteMonthsReply },
+    errors: ['target_type_unsupported', 'not_found'],
+    handle: (app, { params, query }) => showVoteMonths(app, parseVoteTarget(params), query),
+  }),
+]);

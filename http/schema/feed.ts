@@ -1,0 +1,167 @@
+/**
+ * Schemas of the feed, which is beyond the contract: its query, and the messages in both directions.
+ */
+import { type Static, Type } from 'typebox';
+import { Flag, Timestamp, Uuid } from './common.ts';
+import { describe } from './example.ts';
+
+export const FeedQuery = Type.Object({
+  targets: Type.Optional(
+    Type.String({
+      maxLength: 8_192,
+      description:
+        'What to follow: up to 100 entities as `bot/815553000470478850`, separated by commas. Required but ' +
+        'for a WebSocket, which can subscribe later.',
+      examples: ['bot/815553000470478850,server/1120439211'],
+    }),
+  ),
+  channels: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: '`totals`, `votes`, or both, separated by a comma; `totals` if absent.',
+      examples: ['totals,votes'],
+    }),
+  ),
+  last_event_id: Type.Optional(
+    Type.String({
+      maxLength: 8_192,
+      description:
+        'The id of the last event that the client has, for clients that cannot send the header ' +
+        '`Last-Event-ID`, which wins. Votes after it follow.',
+      examples: ['0-1x.1042,0-2b.77'],
+    }),
+  ),
+});
+export type FeedQuery = Static<typeof FeedQuery>;
+
+const target = Type.String({ description: 'Kind and id.', examples: ['bot/815553000470478850'] });
+const integer = (description: string) => Type.Integer({ minimum: 0, description });
+const cursor = (description: string) => Type.String({ description, examples: ['0-1x.1042'] });
+
+const totals = Type.Object({
+  votes: Type.Integer({ description: 'Upvotes minus downvotes.' }),
+  clicks: integer('Page views.'),
+  unique_clicks: integer('Visitors.'),
+  invite_clicks: integer('Clicks on the invite.'),
+  servers: Type.Optional(integer('As posted.')),
+  users: Type.Optional(integer('As posted.')),
+  shards: Type.Optional(integer('As posted.')),
+  status: Type.Optional(Type.String({ description: '`online`, `idle`, `dnd` or `offline`.' })),
+  last_stats_post: Type.Optional(
+    describe(Type.Union([Timestamp, Type.Null()]), 'When the bot last posted; `null`: never.'),
+  ),
+});
+const FeedTotals = describe(
+  totals,
+  'The numbers of the entity; those that only bots have are absent elsewhere.',
+);
+
+const event = <Name extends string, Data extends ReturnType<typeof Type.Object>>(name: Name, data: Data) =>
+  Type.Object({
+    event: Type.Literal(name, { description: 'What the message is.' }),
+    data: describe(data, 'What it says.'),
+  });
+
+/** Every message of the server, as a WebSocket gets it. An event stream has the same two fields. */
+export const FeedEvent = Type.Union(
+  [
+    event(
+      'hello',
+      Type.Object({
+        heartbeat_seconds: Type.Integer({ description: 'An event stream gets a comment this often.' }),
+      }),
+    ),
+    event(
+      'totals',
+      Type.Object({
+        target,
+        version: Type.String({ description: 'Grows with every change.', examples: ['7.5123'] }),
+        totals: FeedTotals,
+      }),
+    ),
+    event(
+      'vote',
+      Type.Object({
+        target,
+        number: Type.Integer({ minimum: 1, description: 'Position in the log, without holes.' }),
+        cursor: cursor('Position of this vote for `after`.'),
+        itag: describe(Uuid, 'Id of the vote.'),
+        author: Type.String({ description: 'Id of the user who voted.' }),
+        upvote: describe(Flag, '`true` for an upvote, `false` for a downvote.'),
+        created_at: describe(Timestamp, 'When the user voted.'),
+        void: Type.Boolean({ description: 'Whether it was void when this was sent.' }),
+      }),
+    ),
+    event(
+      'gap',
+      Type.Object({
+        target,
+        from_number: Type.Integer({ minimum: 1, description: 'First vote that is not sent.' }),
+        to_number: Type.Integer({ minimum: 1, description: 'Last vote that is not sent.' }),
+        log: Type.String({ description: 'Where they can be read.' }),
+      }),
+    ),
+    event(
+      'reset',
+      Type.Object({
+        target,
+        channel: Type.String({ description: '`totals`: versions begin again. `votes`: numbers do.' }),
+        cursor: Type.Optional(cursor('Where the votes go on; only of `votes`.')),
+      }),
+    ),
+    event('gone', Type.Object({ target })),
+    event(
+      'subscribed',
+      Type.Object({
+        targets: describe(Type.Array(target), 'What is followed from now on.'),
+        after: describe(
+          Type.Record(Type.String(), cursor('Votes after it follow.')),
+          'Where the votes of each target go on.',
+        ),
+      }),
+    ),
+    event(
+      'error',
+      Type.Object({
+        code: Type.String({ description: 'As in error bodies.' }),
+        message: Type.String({ description: 'What went wrong, for people.' }),
+        context: Type.Record(Type.String(), Type.String(), { description: 'Details for programs.' }),
+      }),
+    ),
+    event('pong', Type.Object({})),
+    event(
+      'bye',
+      Type.Object({
+        reason: Type.String({ description: '`restart`, `gone` or `full`.' }),
+        reconnect_after_ms: Type.Integer({ minimum: 0, description: 'When to connect again.' }),
+      }),
+    ),
+  ],
+  {
+    examples: [
+      {
+        event: 'totals',
+        data: {
+          target: 'server/1120439211',
+          version: '7.5123',
+          totals: { votes: 98, clicks: 15_988, unique_clicks: 9_120, invite_clicks: 310 },
+        },
+      },
+    ],
+  },
+);
+
+const targets = Type.Array(Type.String({ maxLength: 80 }), { minItems: 1, maxItems: 100 });
+
+/** Every message that a WebSocket may send. */
+export const FeedMessage = Type.Union([
+  Type.Object({
+    op: Type.Literal('subscribe'),
+    targets,
+    channels: Type.Optional(Type.Array(Type.String({ maxLength: 16 }), { minItems: 1, maxItems: 8 })),
+    after: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 64 }))),
+  }),
+  Type.Object({ op: Type.Literal('unsubscribe'), targets }),
+  Type.Object({ op: Type.Literal('ping') }),
+]);
+export type FeedMessage = Static<typeof FeedMessage>;

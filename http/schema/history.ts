@@ -1,0 +1,119 @@
+/**
+ * Schemas of the history of a listing, which is beyond the contract.
+ */
+import { type Static, Type } from 'typebox';
+import { plainText } from '../request/patterns.ts';
+import { buildCount } from './common.ts';
+import { buildObject, describe } from './example.ts';
+
+const buildTime = (description: string) =>
+  Type.String({ maxLength: 40, pattern: plainText, description, examples: ['2026-03-01T00:00:00Z'] });
+
+export const HistoryQuery = Type.Object({
+  metrics: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      pattern: plainText,
+      description:
+        'Names separated by commas; all if absent. Of bots: `servers`, `users`, `shards`, `status`, ' +
+        '`clicks`, `unique_clicks`, `invite_clicks`, `votes`, `votes_logged`; of servers: the last five; ' +
+        'of teams and packs: the last two.',
+      examples: ['servers,votes'],
+    }),
+  ),
+  from: Type.Optional(buildTime('A time or a date; a day before `to` if absent.')),
+  to: Type.Optional(buildTime('A time or a date; the newest sample if absent.')),
+  step: Type.Optional(
+    Type.String({
+      maxLength: 8,
+      pattern: plainText,
+      description:
+        'Time between points: `5m` (unless the operator chose other minutes), `1h`, `1d`, or `auto`, which ' +
+        'is the finest with up to 500 points; `auto` if absent.',
+      examples: ['1h'],
+    }),
+  ),
+  change: Type.Optional(
+    Type.Boolean({
+      description: 'Whether clicks and `votes_logged` are changes since the point before instead of totals.',
+      examples: [true],
+    }),
+  ),
+  format: Type.Optional(
+    Type.Union([Type.Literal('json'), Type.Literal('csv')], {
+      description: '`json` if absent.',
+      examples: ['csv'],
+    }),
+  ),
+});
+export type HistoryQuery = Static<typeof HistoryQuery>;
+
+const Time = Type.String({ format: 'date-time', examples: ['2026-03-01T00:00:00.000Z'] });
+const buildIntegers = (description: string) =>
+  Type.Optional(Type.Array(Type.Union([Type.Integer(), Type.Null()]), { description }));
+
+export const HistoryReply = Type.Object(
+  {
+    target_type: Type.String({ description: '`bot`, `server`, `team` or `pack`.' }),
+    target_id: Type.String({ description: 'Id of the listing.' }),
+    step: Type.String({ description: 'Time between two points, such as `5m`, `1h` or `1d`.' }),
+    from: describe(Time, 'Time of the first point.'),
+    to: describe(Time, 'Time of the last point.'),
+    times: Type.Array(Time, { description: 'The time of each point, in UTC.' }),
+    series: Type.Object(
+      {
+        servers: buildIntegers('Servers, as posted.'),
+        users: buildIntegers('Users, as posted.'),
+        shards: buildIntegers('Shards, as posted.'),
+        status: Type.Optional(
+          Type.Array(Type.Union([Type.String(), Type.Null()]), { description: 'Presence of the bot.' }),
+        ),
+        clicks: buildIntegers('Page views.'),
+        unique_clicks: buildIntegers('Visitors, each counted once.'),
+        invite_clicks: buildIntegers('Uses of the invite.'),
+        votes: buildIntegers('Upvotes minus downvotes.'),
+        votes_logged: buildIntegers('Accepted votes, whatever became of them.'),
+      },
+      { description: 'One value per time; `null` where no sample ran, or the listing did not exist.' },
+    ),
+  },
+  {
+    examples: [
+      {
+        target_type: 'bot',
+        target_id: '815553000470478850',
+        step: '1h',
+        from: '2026-03-01T00:00:00.000Z',
+        to: '2026-03-01T02:00:00.000Z',
+        times: ['2026-03-01T00:00:00.000Z', '2026-03-01T01:00:00.000Z', '2026-03-01T02:00:00.000Z'],
+        series: { servers: [1200, null, 1203], votes: [98, null, 97] },
+      },
+    ],
+  },
+);
+
+export const VoteMonthsQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 120, description: 'Most months in the reply; 12 if absent.' }),
+  ),
+});
+
+const VoteMonth = buildObject({
+  month: Type.String({ description: 'Year and month, in UTC.', examples: ['2026-02'] }),
+  upvotes: buildCount(120, 'Upvotes that were cast in the month.'),
+  downvotes: buildCount(4, 'Downvotes that were cast in the month.'),
+  voters: Type.Integer({ minimum: 0, description: 'Different users who voted.', examples: [88] }),
+  redeemed: Type.Integer({ minimum: 0, description: 'Votes that were redeemed for credits.' }),
+  voided: Type.Integer({ minimum: 0, description: 'Votes that an operator voided.' }),
+  rank: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+    description:
+      'Place among listings of the same kind by upvotes minus downvotes, without voided votes; `null` ' +
+      'until it is known.',
+    examples: [3],
+  }),
+});
+
+export const VoteMonthsReply = buildObject({
+  results: describe(Type.Array(VoteMonth), 'The months with votes, newest first.'),
+});
+export type VoteMonthsReply = Static<typeof VoteMonthsReply>;

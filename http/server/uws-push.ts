@@ -1,0 +1,181 @@
+/**
+ * Connections that stay open, on uWebSockets.js: server-sent events as a response that never ends, and
+ * WebSockets.
+ *
+ * Both hold back nothing themselves: `send` says when the socket is full, and at most one message is then
+ * buffered beyond what the kernel takes. uWebSockets.js drains a WebSocket by itself, but a response only
+ * with its next write, so an owner that has nothing to send gets a comment sent. Used by uws-server.ts.
+ */
+import type {
+  HttpRequest,
+  HttpResponse,
+  us_socket_context_t,
+  WebSocket,
+  WebSocketBehavior,
+} from 'uWebSockets.js';
+import type { OpenPush, PushConnection, PushOwner } from './push-connection.ts';
+
+/** The offer of a client to upgrade its request. */
+export interface UpgradeOffer {
+  readonly key: string;
+  readonly protocol: string;
+  readonly extensions: string;
+  readonly context: us_socket_context_t;
+}
+
+/** Must be called in the request's handler. */
+const readUpgradeOffer = (
+  request: HttpRequest,
+  context: us_socket_context_t,
+  protocol: string,
+): UpgradeOffer => {
+  const offered = request.getHeader('sec-websocket-protocol').split(',');
+  return {
+    key: request.getHeader('sec-websocket-key'),
+    protocol: offered.some((one) => one.trim() === protocol) ? protocol : '',
+    extensions: request.getHeader('sec-websocket-extensions'),
+    context,
+  };
+};
+
+/** A comment: clients ignore it. */
+const comment = ':\n\n';
+
+class EventStream implements PushConnection {
+  readonly kind = 'sse';
+  #response: HttpResponse | null;
+  #owner: PushOwner | null = null;
+  #hasSent = false;
+
+  constructor(response: HttpResponse) {
+    this.#response = response;
+  }
+
+  open(push: OpenPush): void {
+    this.#response?.onWritable(() => {
+      this.#hasSent = false;
+      this.#owner?.onWritable();
+      if (!this.#hasSent) this.send(comment);
+      return true;
+    });
+    this.#owner = push(this);
+  }
+
+  send(message: string): boolean {
+    const response = this.#response;
+    if (response === null) return false;
+    this.#hasSent = true;
+    let hasRoom = true;
+    response.cork(() => {
+      hasRoom = response.write(message);
+    });
+    return hasRoom;
+  }
+
+  cork(task: () => void): void {
+    this.#response?.cork(task);
+  }
+
+  end(): void {
+    const response = this.#response;
+    if (response === null) return;
+    response.cork(() => response.end('', true));
+    this.abort();
+  }
+
+  destroy(): void {
+    this.#response?.close();
+  }
+
+  /** The response has ended, or the client has left. */
+  abort(): void {
+    this.#response = null;
+    const owner = this.#owner;
+    this.#owner = null;
+    owner?.onClosed();
+  }
+}
+
+/** Goes on with a response whose status and headers are written. Returns what to call when it is aborted. */
+export const openEventStream = (response: HttpResponse, push: OpenPush): { abort(): void } => {
+  const stream = new EventStream(response);
+  stream.open(push);
+  return stream;
+};
+
+/** What uWebSockets.js keeps beside a socket. */
+interface SocketData {
+  readonly push: OpenPush;
+  socket: Socket | null;
+}
+
+class Socket implements PushConnection {
+  readonly kind = 'websocket';
+  owner: PushOwner | null = null;
+  #socket: WebSocket<SocketData> | null;
+
+  constructor(socket: WebSocket<SocketData>) {
+    this.#socket = socket;
+  }
+
+  send(message: string): boolean {
+    return this.#socket?.send(message) === sent;
+  }
+
+  cork(task: () => void): void {
+    this.#socket?.cork(task);
+  }
+
+  end(code: number, reason: string): void {
+    this.#socket?.end(code, reason);
+  }
+
+  destroy(): void {
+    this.#socket?.close();
+  }
+
+  closed(): void {
+    this.#socket = null;
+    this.owner?.onClosed();
+  }
+}
+
+/** Result of a send that left nothing in the buffer. */
+const sent = 1;
+
+/** Changes the protocol of a request. Must be called corked. */
+export const openWebSocket = (response: HttpResponse, offer: UpgradeOffer, push: OpenPush): void => {
+  const data: SocketData = { push, socket: null };
+  response.upgrade(data, offer.key, offer.protocol, offer.extensions, offer.context);
+};
+
+/** A longer message closes the connection. */
+export const messageBytesMax = 4_096;
+/** Without any answer, to a ping either, a connection closes after this. uWebSockets.js sends the pings. */
+const idleSeconds = 60;
+
+const utf8 = new TextDecoder();
+
+/** How WebSockets behave, which speak this protocol; `onUpgrade` answers the requests for one. */
+export const createSocketBehavior = (
+  protocol: string,
+  onUpgrade: (offer: UpgradeOffer, response: HttpResponse, request: HttpRequest) => void,
+): WebSocketBehavior<SocketData> => ({
+  maxPayloadLength: messageBytesMax,
+  idleTimeout: idleSeconds,
+  sendPingsAutomatically: true,
+  maxBackpressure: 65_536,
+  closeOnBackpressureLimit: true,
+  upgrade: (response, request, context) =>
+    onUpgrade(readUpgradeOffer(request, context, protocol), response, request),
+  open: (socket) => {
+    const data = socket.getUserData();
+    const connection = new Socket(socket);
+    data.socket = connection;
+    connection.owner = data.push(connection);
+  },
+  message: (socket, message, isBinary) =>
+    socket.getUserData().socket?.owner?.onMessage(isBinary ? null : utf8.decode(message)),
+  drain: (socket) => socket.getUserData().socket?.owner?.onWritable(),
+  close: (socket) => socket.getUserData().socket?.closed(),
+});

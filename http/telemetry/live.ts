@@ -1,0 +1,286 @@
+/**
+ * The live frames of a node: once a second, what it does now, as server-sent events for `ops top` and the
+ * operator's page.
+ *
+ * Each second it copies the counters and computes a frame from the copies; a stream that opens also gets the
+ * main figures of the last 15 minutes. A frame becomes text once for all streams, and only while one is
+ * open. A slow reader skips frames. At most `streamsMax` streams are open. Created and closed by admin.ts.
+ */
+import type { Clock } from '../../engine/ports.ts';
+import { computeMean, toTenths, type WatchedFigures } from './figures.ts';
+import type {
+  LiveFrame,
+  LivePoint,
+  LiveRoute,
+  NodeStatus,
+  NodeTotals,
+  RequestCounts,
+} from './node-status.ts';
+import { boundsMs } from './timings.ts';
+
+export interface LiveOptions {
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
+  readonly figures: Pick<WatchedFigures, 'totals' | 'levels' | 'startedMs'>;
+  readonly requestCounts: RequestCounts;
+  /** Routes whose requests wait for something to happen: their times say nothing about the node. */
+  readonly waitingRoutes: ReadonlySet<string>;
+  readonly node: string;
+  readonly version: string;
+  readonly readHealth: () => { readonly ready: boolean; readonly notes: readonly string[] };
+  readonly listNodes: () => readonly NodeStatus[];
+}
+
+export interface Live {
+  /** Whether another stream may be opened. */
+  hasRoom(): boolean;
+  /**
+   * Server-sent events: first `history` with the points of the last 15 minutes, then a frame at once and one
+   * a second. Ends at once when there is no room, and with `close`.
+   */
+  stream(): AsyncIterableIterator<string>;
+  close(): void;
+}
+
+export const streamsMax = 5;
+const frameMs = 1_000;
+const pointsMax = 900;
+/** How many seconds the figures of routes and the percentiles cover. */
+const windowSeconds = 10;
+const routesMax = 12;
+const bucketCount = boundsMs.length + 1;
+/** Per route: its buckets, then its failures. */
+const stride = bucketCount + 1;
+
+interface Sample {
+  readonly atMs: number;
+  readonly totals: NodeTotals;
+  readonly cpuMs: number;
+  readonly counts: Float64Array;
+}
+
+const takeSample = ({ clock, figures, requestCounts }: LiveOptions): Sample => {
+  const { names } = requestCounts;
+  const counts = new Float64Array(names.length * stride);
+  names.forEach((_, index) => {
+    counts.set(requestCounts.getDurations(index), index * stride);
+    counts[index * stride + bucketCount] = requestCounts.countFailures(index);
+  });
+  const { user, system } = process.cpuUsage();
+  return {
+    atMs: clock.monotonicMs(),
+    totals: { ...figures.totals },
+    cpuMs: (user + system) / 1_000,
+    counts,
+  };
+};
+
+/** Estimates a percentile inside its bucket by a straight line; above the last bound it is that bound. */
+export const estimatePercentile = (counts: ArrayLike<number>, share: number): number | null => {
+  let total = 0;
+  for (let bucket = 0; bucket < bucketCount; bucket++) total += counts[bucket] ?? 0;
+  if (total === 0) return null;
+  let rest = total * share;
+  for (let bucket = 0; bucket < boundsMs.length; bucket++) {
+    const count = counts[bucket] ?? 0;
+    const [low, high] = [boundsMs[bucket - 1] ?? 0, boundsMs[bucket] as number];
+    if (rest <= count) return Math.round((low + ((high - low) * rest) / count) * 100) / 100;
+    rest -= count;
+  }
+  return boundsMs.at(-1) ?? null;
+};
+
+/** What happened between two samples. */
+const compare = (newer: Sample, older: Sample) => {
+  const seconds = Math.max(0.001, (newer.atMs - older.atMs) / 1_000);
+  const count = (name: keyof NodeTotals): number => newer.totals[name] - older.totals[name];
+  return { seconds, count, perSecond: (name: keyof NodeTotals) => toTenths(count(name) / seconds) };
+};
+
+const listRoutes = (newer: Sample, older: Sample, names: readonly string[]) => {
+  const { seconds } = compare(newer, older);
+  const rows = names.map((route, index) => {
+    const row = newer.counts.subarray(index * stride, (index + 1) * stride);
+    const counts = row.map((count, at) => count - (older.counts[index * stride + at] as number));
+    let requests = 0;
+    for (let bucket = 0; bucket < bucketCount; bucket++) requests += counts[bucket] as number;
+    return { route, counts, requests, failures: counts[bucketCount] as number };
+  });
+  return { seconds, rows: rows.filter(({ requests }) => requests > 0) };
+};
+
+const toLiveRoutes = ({ seconds, rows }: ReturnType<typeof listRoutes>): readonly LiveRoute[] =>
+  rows
+    .toSorted((one, other) => other.requests - one.requests)
+    .slice(0, routesMax)
+    .map(({ route, counts, requests, failures }) => ({
+      route,
+      requests_per_s: toTenths(requests / seconds),
+      failures_per_s: toTenths(failures / seconds),
+      p50_ms: estimatePercentile(counts, 0.5),
+      p99_ms: estimatePercentile(counts, 0.99),
+    }));
+
+const addCounts = ({ rows }: ReturnType<typeof listRoutes>, waiting: ReadonlySet<string>): Float64Array => {
+  const sum = new Float64Array(stride);
+  for (const { route, counts } of rows) {
+    if (waiting.has(route)) continue;
+    counts.forEach((count, at) => {
+      sum[at] = (sum[at] as number) + count;
+    });
+  }
+  return sum;
+};
+
+const sumFailures = ({ rows }: ReturnType<typeof listRoutes>): number =>
+  rows.reduce((total, { failures }) => total + failures, 0);
+
+/** `samples` has at least two, the oldest first; they are never empty after the start. */
+const buildFrame = (options: LiveOptions, samples: readonly Sample[]): LiveFrame => {
+  const { clock, figures, node, version, requestCounts, waitingRoutes } = options;
+  const [newest, previous, oldest] = [samples.at(-1), samples.at(-2), samples[0]] as Sample[] as [
+    Sample,
+    Sample,
+    Sample,
+  ];
+  const { totals, levels, startedMs } = figures;
+  const last = compare(newest, previous);
+  const window = listRoutes(newest, oldest, requestCounts.names);
+  const all = addCounts(window, waitingRoutes);
+  const failures = sumFailures(listRoutes(newest, previous, requestCounts.names));
+  const uptime_s = Math.round((clock.monotonicMs() - startedMs) / 1_000);
+  const own = {
+    requests_per_s: last.perSecond('requests'),
+    hot_store_ms: computeMean(last.count('commitMs'), last.count('commits')),
+    sql_ms: computeMean(last.count('flushMs'), last.count('flushes')),
+    backlog_entities: levels.backlogEntities,
+    outbox_votes: levels.outboxVotes,
+    flush_lag_s: toTenths(levels.flushLagMs / 1_000),
+  };
+  const others = options.listNodes().filter((other) => other.node !== node);
+  const self = { node, version, figures: { uptime_s, ...own } };
+  return {
+    at_ms: clock.nowMs(),
+    node,
+    version,
+    uptime_s,
+    ...options.readHealth(),
+    ...own,
+    failures_per_s: toTenths(failures / last.seconds),
+    p50_ms: estimatePercentile(all, 0.5),
+    p99_ms: estimatePercentile(all, 0.99),
+    commits_per_s: last.perSecond('commits'),
+    items_per_commit: computeMean(last.count('commitItems'), last.count('commits')),
+    flushes_per_s: last.perSecond('flushes'),
+    pending_items: levels.pendingItems,
+    actors: levels.actors,
+    commit_failures: totals.commitFailures,
+    flush_failures: totals.flushFailures,
+    dead_letters: totals.deadLetters,
+    job_failures: totals.jobFailures,
+    webhooks: levels.webhooks,
+    memory_mb: Math.round(process.memoryUsage.rss() / 1_048_576),
+    cpu_percent: Math.round((newest.cpuMs - previous.cpuMs) / last.seconds / 10),
+    routes: toLiveRoutes(window),
+    nodes: [self, ...others].sort((one, other) => (one.node < other.node ? -1 : 1)),
+  };
+};
+
+const toPoint = (frame: LiveFrame): LivePoint => ({
+  at_ms: frame.at_ms,
+  requests_per_s: frame.requests_per_s,
+  failures_per_s: frame.failures_per_s,
+  p50_ms: frame.p50_ms,
+  p99_ms: frame.p99_ms,
+  hot_store_ms: frame.hot_store_ms,
+  flush_lag_s: frame.flush_lag_s,
+});
+
+const formatEvent = (event: 'history' | 'frame', data: unknown): string =>
+  `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** Starts the sampler. */
+export const createLive = (options: LiveOptions): Live => {
+  const { clock } = options;
+  const samples: Sample[] = [takeSample(options)];
+  const points: LivePoint[] = [];
+  /** One per open stream: wakes it. */
+  const wakers = new Set<() => void>();
+  let [frame, text] = [null as LiveFrame | null, ''];
+  let closed = false;
+  const wakeAll = (): void => {
+    for (const wake of wakers) wake();
+  };
+  const tick = (): void => {
+    samples.push(takeSample(options));
+    if (samples.length > windowSeconds + 1) samples.shift();
+    frame = buildFrame(options, samples);
+    text = '';
+    points.push(toPoint(frame));
+    if (points.length > pointsMax) points.shift();
+    cancel = clock.after(frameMs, tick);
+    wakeAll();
+  };
+  let cancel = clock.after(frameMs, tick);
+  async function* sendEvents(waker: Waker): AsyncGenerator<string> {
+    if (wakers.size >= streamsMax || closed) return;
+    wakers.add(waker.wake);
+    try {
+      yield `retry: 2000\n${formatEvent('history', points)}`;
+      let sent: LiveFrame | null = null;
+      while (!closed && !waker.left) {
+        if (frame === sent) {
+          await waker.sleep();
+          continue;
+        }
+        sent = frame;
+        if (text === '') text = formatEvent('frame', frame);
+        yield text;
+      }
+    } finally {
+      wakers.delete(waker.wake);
+    }
+  }
+  return {
+    hasRoom: () => wakers.size < streamsMax,
+    stream: () => {
+      const waker = createWaker();
+      return endEarly(sendEvents(waker), waker.leave);
+    },
+    close: () => {
+      closed = true;
+      cancel();
+      wakeAll();
+    },
+  };
+};
+
+type Waker = ReturnType<typeof createWaker>;
+
+const createWaker = () => {
+  let resume = (): void => {};
+  const waker = {
+    left: false,
+    wake: (): void => resume(),
+    sleep: (): Promise<void> =>
+      new Promise((resolve) => {
+        resume = resolve;
+      }),
+    leave: (): void => {
+      waker.left = true;
+      resume();
+    },
+  };
+  return waker;
+};
+
+/** `return` of a plain generator would wait for the next frame. */
+const endEarly = (events: AsyncGenerator<string>, leave: () => void): AsyncIterableIterator<string> => ({
+  [Symbol.asyncIterator]() {
+    return this;
+  },
+  next: () => events.next(),
+  return: () => {
+    leave();
+    return events.return(undefined);
+  },
+});

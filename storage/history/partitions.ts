@@ -1,0 +1,114 @@
+/**
+ * The partitions of the history: created before the first row of their time, and dropped as a whole when all
+ * of it has expired. Rows are deleted only with their listing.
+ *
+ * No lock that readers meet lasts longer than `lockMs`; what does not get its lock is done by a later run.
+ * Called by ops/jobs/history.ts.
+ */
+import { locks } from '../ledger/locks.ts';
+import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+import { asStorage, toStorageError } from '../sql/errors.ts';
+import { type Level, levels, levelTables, type Minute } from './levels.ts';
+
+const dayMinutes = 1_440;
+/** Minutes that one partition covers: a day, a week, 52 weeks. */
+const partitionMinutes = { fine: dayMinutes, hours: 7 * dayMinutes, days: 364 * dayMinutes } as const;
+/** An attempt to get a lock that stops readers ends after this. */
+const lockMs = 100;
+/** Deleted listings whose rows one run deletes. */
+const deletedPerRun = 200;
+
+/** The first minute of the partition that has `at`. Its name tells it as a date. */
+const computeStart = (level: Level, at: Minute): Minute =>
+  Math.floor(at / partitionMinutes[level]) * partitionMinutes[level];
+
+const formatName = (level: Level, start: Minute): string =>
+  `${levelTables[level]}_${new Date(start * 60_000).toISOString().slice(0, 10).replaceAll('-', '_')}`;
+
+/** Creates the partition for rows of this time, unless it exists. */
+export const createHistoryPartition = (sql: Sql, level: Level, at: Minute): Promise<void> =>
+  asStorage('history.partition', async () => {
+    const start = computeStart(level, at);
+    const name = formatName(level, start);
+    const [present] = await sql<{ found: boolean }[]>`select to_regclass(${name}) is not null as found`;
+    if (!present?.found) await sql.begin((transaction) => attachPartition(transaction, level, start));
+  });
+
+/** Attaching a table, unlike creating it as a partition, does not stop readers. */
+const attachPartition = async (transaction: Transaction, level: Level, start: Minute): Promise<void> => {
+  const name = formatName(level, start);
+  await transaction`select pg_advisory_xact_lock(${locks.partitions})`;
+  const [present] = await transaction<{ found: boolean }[]>`select to_regclass(${name}) is not null as found`;
+  if (present?.found) return;
+  const end = start + partitionMinutes[level];
+  const parent = levelTables[level];
+  await transaction`create table ${transaction(name)} (like ${transaction(parent)} including all)`;
+  await transaction.unsafe(
+    `alter table ${parent} attach partition ${name} for values from (${start}) to (${end})`,
+  );
+};
+
+/**
+ * Drops the partitions whose rows are all older than `before`, with their entries of `history_times`.
+ * Resolves to their number. A partition in use is left to a later run.
+ */
+export const dropHistoryBefore = async (sql: Sql, level: Level, before: Minute): Promise<number> => {
+  const end = computeStart(level, before);
+  let dropped = 0;
+  for (const name of await asStorage('history.list', () => listPartitions(sql, level))) {
+    if (name >= formatName(level, end)) break;
+    if (!(await dropPartition(sql, level, { name, end }))) break;
+    dropped += 1;
+  }
+  return dropped;
+};
+
+/** Names in ascending order, which is that of their times. */
+const listPartitions = async (sql: Queryable, level: Level): Promise<readonly string[]> => {
+  const rows = await sql<{ name: string }[]>`
+    select child.relname as name from pg_inherits join pg_class as child on child.oid = inhrelid
+    where inhparent = ${levelTables[level]}::regclass order by child.relname`;
+  return rows.map(({ name }) => name);
+};
+
+/** False if a reader held it for too long. */
+const dropPartition = async (
+  sql: Sql,
+  level: Level,
+  { name, end }: { readonly name: string; readonly end: Minute },
+): Promise<boolean> => {
+  try {
+    await sql.begin(async (transaction) => {
+      await transaction.unsafe(`set local lock_timeout = ${lockMs}`);
+      await transaction`drop table if exists ${transaction(name)}`;
+      await transaction`delete from history_times where level = ${level} and at < ${end}`;
+    });
+    return true;
+  } catch (error) {
+    const failure = toStorageError('history.drop', error);
+    if (failure.reason === 'busy') return false;
+    throw failure;
+  }
+};
+
+/** Deletes the rows of listings that were deleted, some listings per run. */
+export const purgeDeletedListings = async (sql: Sql, signal: AbortSignal): Promise<void> => {
+  const rows = await asStorage(
+    'history.deleted',
+    () => sql<{ incarnation: number }[]>`select incarnation from history_deleted limit ${deletedPerRun}`,
+  );
+  for (const { incarnation } of rows) {
+    signal.throwIfAborted();
+    await asStorage('history.purge', () =>
+      sql.begin((transaction) => purgeListing(transaction, incarnation)),
+    );
+  }
+};
+
+const purgeListing = async (transaction: Transaction, incarnation: number): Promise<void> => {
+  for (const level of levels) {
+    await transaction`delete from ${transaction(levelTables[level])} where incarnation = ${incarnation}`;
+  }
+  await transaction`delete from vote_months where incarnation = ${incarnation}`;
+  await transaction`delete from history_deleted where incarnation = ${incarnation}`;
+};

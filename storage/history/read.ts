@@ -1,0 +1,88 @@
+/**
+ * Reads the history of one listing, and the times that have values.
+ *
+ * A listing has no row for a time at which nothing changed, so the row before a range gives its first values.
+ * That row may be of a coarser level, because finer ones expire. Called by catalogue.ts.
+ */
+import type { EntityRef } from '../../engine/ids.ts';
+import type { Queryable, Sql } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+import { buildColumns, type Level, levels, levelTables, type Metric, type Minute } from './levels.ts';
+import { readVoteMonths } from './vote-months.ts';
+
+/** Integers beyond 2^53 are decimal strings. */
+export type HistoryRow = Readonly<Record<Metric, number | string>> & {
+  readonly at: Minute;
+  readonly status: string;
+};
+
+export interface HistoryRange {
+  readonly level: Level;
+  readonly from: Minute;
+  readonly to: Minute;
+}
+
+/** The times that have values, ascending; all other times are holes. */
+export type HistoryTimes = Readonly<Record<Level, readonly Minute[]>> & {
+  /** The newest whole sample; 0 before the first. */
+  readonly newest: Minute;
+};
+
+/**
+ * Reads the rows within the range and the last one before it, in ascending order. At most one row per time of
+ * the level, so the caller bounds the range.
+ */
+const readRows = (
+  sql: Queryable,
+  { incarnation }: EntityRef,
+  { level, from, to }: HistoryRange,
+): Promise<readonly HistoryRow[]> => {
+  const coarser = levels.slice(levels.indexOf(level));
+  const before = coarser.map(
+    (name) => sql`union all
+      (select at, ${buildColumns(sql)} from ${sql(levelTables[name])}
+      where incarnation = ${incarnation} and at < ${from} order by at desc limit 1)`,
+  );
+  return sql<HistoryRow[]>`
+    select at, ${buildColumns(sql)} from ${sql(levelTables[level])}
+    where incarnation = ${incarnation} and at >= ${from} and at <= ${to}
+    ${before} order by at`;
+};
+
+/** `until` is a column of `history_state`. */
+const selectTimes = (sql: Queryable, level: Level, until: 'whole_at' | 'hour' | 'day') => sql`
+  array(select times.at from history_times as times
+    where level = ${level} and times.at <= state.${sql(until)} order by times.at)`;
+
+/** Times whose values may still change are left out: an hour has values once it is rolled up. */
+const readTimes = async (sql: Queryable): Promise<HistoryTimes> => {
+  const [row] = await sql<HistoryTimes[]>`
+    select ${selectTimes(sql, 'fine', 'whole_at')} as fine, ${selectTimes(sql, 'hours', 'hour')} as hours,
+      ${selectTimes(sql, 'days', 'day')} as days, whole_at as newest
+    from history_state as state`;
+  return row ?? { fine: [], hours: [], days: [], newest: 0 };
+};
+
+/** How long the known times are used before they are read again. */
+const timesAgeMaxMs = 2_000;
+
+export const createHistory = (sql: Sql) => {
+  let known: { readonly times: Promise<HistoryTimes>; readonly untilMs: number } | null = null;
+  return {
+    /** `nowMs` is monotonic: the times are read once in two seconds. */
+    times: (nowMs: number): Promise<HistoryTimes> => {
+      if (known === null || nowMs >= known.untilMs) {
+        const times = asStorage('history.times', () => readTimes(sql));
+        known = { times, untilMs: nowMs + timesAgeMaxMs };
+        times.catch(() => {
+          known = null;
+        });
+      }
+      return known.times;
+    },
+    rows: (ref: EntityRef, range: HistoryRange): Promise<readonly HistoryRow[]> =>
+      asStorage('history.rows', () => readRows(sql, ref, range)),
+    /** The newest months with votes, the newest first. */
+    months: (ref: EntityRef, limit: number) => readVoteMonths(sql, ref, limit),
+  };
+};

@@ -1,0 +1,157 @@
+/**
+ * The history of a million listings in a Postgres of its own: what a sample costs, what its rows take, how
+ * fast a day of one listing is read among ten million rows, and how long readers wait while a partition goes.
+ *
+ * Rows come from `generate_series`. `ROWS` sets the number of listings. Time limit: 1200 s.
+ */
+import { readFileSync } from 'node:fs';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createEntityRef } from '../../../engine/ids.ts';
+import { createHistoryPartition, dropHistoryBefore } from '../../../storage/history/partitions.ts';
+import { createHistory } from '../../../storage/history/read.ts';
+import { writePeriod } from '../../../storage/history/roll.ts';
+import { takeSample } from '../../../storage/history/sample.ts';
+import { connectSql, type Sql } from '../../../storage/sql/client.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
+import { printFigures } from '../harness/figures.ts';
+
+const test = suite('history of a million listings');
+const listings = Number(process.env.ROWS ?? 1_000_000);
+const noon = Date.UTC(2026, 2, 1, 12) / 60_000;
+let server: PostgresServer;
+let sql: Sql;
+/** Without limits of time. */
+let filler: Sql;
+
+test.before(async () => {
+  server = await startPostgres({ settings: { shared_buffers: '512MB', max_wal_size: '4GB' } });
+  const url = await server.database('history');
+  filler = connectSql(url, { connectionsMax: 1, statementTimeoutMs: 0 });
+  await migrate(filler);
+  await filler`
+    insert into totals (incarnation, kind, entity_id, shard, upvotes, clicks, servers)
+    select n, 'bot', 'bot' || n, n % 128, n % 991, n % 9973, n % 5003
+    from generate_series(1, ${listings}::int) as n`;
+  await filler`vacuum analyze totals`;
+  sql = connectSql(url, { connectionsMax: 1 });
+});
+test.after(async () => {
+  await sql.end();
+  await filler.end();
+  await server.close();
+});
+
+/** Seconds of processor time of the connection's server process: user and system, in ticks of 10 ms. */
+const readCpuSeconds = async (): Promise<number> => {
+  const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  const fields = readFileSync(`/proc/${row?.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+};
+
+const readWalBytes = async (): Promise<number> => {
+  const [row] = await sql<{ bytes: string }[]>`
+    select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bytes`;
+  return Number(row?.bytes);
+};
+
+interface Cost {
+  readonly rows: number;
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly stepMsMax: number;
+  readonly walMb: number;
+}
+
+const measure = async (
+  work: (options: { monotonicMs: () => number; signal: AbortSignal }) => Promise<number>,
+): Promise<Cost> => {
+  let lastMs = performance.now();
+  let stepMsMax = 0;
+  const monotonicMs = (): number => {
+    const now = performance.now();
+    stepMsMax = Math.max(stepMsMax, now - lastMs);
+    lastMs = now;
+    return now;
+  };
+  const [startedMs, cpu, wal] = [performance.now(), await readCpuSeconds(), await readWalBytes()];
+  lastMs = performance.now();
+  const rows = await work({ monotonicMs, signal: new AbortController().signal });
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const walMb = ((await readWalBytes()) - wal) / 1e6;
+  return { rows, seconds, cpuSeconds: (await readCpuSeconds()) - cpu, stepMsMax, walMb };
+};
+
+const sample = (at: number): Promise<Cost> =>
+  measure((options) => takeSample(sql, { at, writesFine: true }, options));
+
+const readBytesPerRow = async (table: string, rows: number): Promise<number> => {
+  const [row] = await filler<{ bytes: number }[]>`
+    select sum(pg_total_relation_size(inhrelid))::bigint as bytes from pg_inherits
+    where inhparent = ${table}::regclass`;
+  return (row?.bytes ?? 0) / rows;
+};
+
+test('a sample with a tenth changed takes ten seconds of one core at most', async () => {
+  await createHistoryPartition(sql, 'fine', noon);
+  printFigures('first sample', await sample(noon));
+  let rows = listings;
+  const costs: Cost[] = [];
+  for (let round = 1; round <= 3; round++) {
+    await filler`
+      update totals set clicks = clicks + 1, servers = servers + 3 where incarnation % 10 = ${round}`;
+    costs.push(await sample(noon + 5 * round));
+    rows += costs.at(-1)?.rows ?? 0;
+  }
+  for (const cost of costs) printFigures('sample with a tenth changed', cost);
+  printFigures('bytes of a fine row', { bytes: await readBytesPerRow('history_fine', rows) });
+
+  assert.is(costs[0]?.rows, listings / 10);
+  for (const { cpuSeconds } of costs) assert.ok(cpuSeconds <= (10 * listings) / 1e6, `${cpuSeconds} s`);
+});
+
+test('an hour is rolled up', async () => {
+  await createHistoryPartition(sql, 'hours', noon + 60);
+  const cost = await measure((options) => writePeriod(sql, { level: 'hours', end: noon + 60 }, options));
+  printFigures('an hour in which three tenths changed', cost);
+});
+
+test('a day of one listing is read within 5 ms among ten million rows', async () => {
+  const days = [noon - 1_440, noon];
+  for (const at of days) await createHistoryPartition(filler, 'fine', at);
+  await filler`
+    insert into history_fine
+    select n, 1, 1, 1, at, 1, 1, 1, 1, at, 'o'
+    from generate_series(1, ${Math.ceil(listings / 29)}::int) as n,
+      generate_series(${noon - 1_440}::int, ${noon - 5}::int, 5) as at`;
+  await filler`vacuum analyze history_fine`;
+  const [counted] = await filler<{ rows: number }[]>`
+    select sum(reltuples)::bigint as rows from pg_class join pg_inherits on oid = inhrelid
+    where inhparent = 'history_fine'::regclass`;
+  const history = createHistory(sql);
+  const times: number[] = [];
+  for (let round = 0; round < 2_000; round++) {
+    const ref = createEntityRef('bot', 'bot', 1 + ((round * 7_919) % Math.ceil(listings / 29)));
+    const startedMs = performance.now();
+    await history.rows(ref, { level: 'fine', from: noon - 1_435, to: noon });
+    times.push(performance.now() - startedMs);
+  }
+  times.sort((one, other) => one - other);
+  const [p50 = 0, p99 = 0] = [times[1_000], times[1_980]];
+  printFigures('a day of one listing', { rows: counted?.rows, p50Ms: p50, p99Ms: p99 });
+
+  assert.ok(p99 <= 5, `${p99} ms`);
+});
+
+test('a partition goes within 100 ms', async () => {
+  const startedMs = performance.now();
+  const dropped = await dropHistoryBefore(sql, 'fine', noon + 1_440);
+  const tookMs = performance.now() - startedMs;
+  printFigures('dropped partitions', { dropped, tookMs });
+
+  assert.ok(dropped > 0);
+  assert.ok(tookMs / dropped <= 100, `${tookMs} ms`);
+});
+
+test.run();

@@ -1,0 +1,133 @@
+/**
+ * What bounds the feed and ends it: connections of a node and of an address, who may see votes, upgrades that
+ * are not what they seem, and a node that stops.
+ */
+import { connect } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { openWorld as openNode } from '../../world.ts';
+import { raw, untilClosed } from '../raw.ts';
+import { openWorld, type World } from '../routes/world.ts';
+import { type FeedClient, openSocket, openStream, Refused } from './clients.ts';
+
+const test = suite('limits of the feed');
+let world: World;
+let base: string;
+
+test.before(async () => {
+  world = await openWorld({
+    feed: { feedConnectionsMax: 4, feedConnectionsPerAddressMax: 2, voteLog: 'owner' },
+  });
+  base = `http://127.0.0.1:${world.port}`;
+  await addUser(world.sql, 'robin');
+  await addBot(world.sql, 'bot1');
+});
+test.after(() => world.close());
+
+const openFrom = (address: string, query = 'targets=bot/bot1') =>
+  openStream(base, query, { 'X-Forwarded-For': address });
+const refusalOf = async (opening: Promise<FeedClient>): Promise<Refused> => {
+  const refused = await opening.catch((error: unknown) => error);
+  assert.instance(refused, Refused);
+  return refused as Refused;
+};
+
+test('an address has its share of connections, and a closed one makes room', async () => {
+  const first = await openFrom('10.0.0.1');
+  const second = await openFrom('10.0.0.1');
+  const third = await refusalOf(openFrom('10.0.0.1'));
+  const other = await openFrom('10.0.0.2');
+  first.close();
+  let again: FeedClient | null = null;
+  while (again === null) again = await openFrom('10.0.0.1').catch(() => null);
+
+  assert.equal([third.status, third.json.context.code], [503, 'feed_full']);
+  for (const client of [second, other, again]) client.close();
+});
+
+test('a node takes so many connections, and says when to try again', async () => {
+  const opened: FeedClient[] = [];
+  while (opened.length < 4) {
+    const client = await openFrom(`10.0.1.${opened.length}`).catch(() => null);
+    if (client !== null) opened.push(client);
+  }
+  const response = await fetch(`${base}/feed?targets=bot/bot1`, {
+    headers: { 'X-Forwarded-For': '10.0.2.1' },
+  });
+  const { context } = JSON.parse(await response.text());
+
+  assert.equal([response.status, context.code], [503, 'feed_full']);
+  assert.is(response.headers.get('retry-after'), '10');
+  for (const client of opened) client.close();
+});
+
+test('votes that are not public are 403 on the feed, too', async () => {
+  const refused = await refusalOf(openFrom('10.0.3.1', 'targets=bot/bot1&channels=totals,votes'));
+
+  assert.equal([refused.status, refused.json.context.code], [403, 'forbidden']);
+});
+
+const upgradeLines =
+  'GET /feed HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-Forwarded-For: 10.0.4.1\r\n';
+
+for (const [title, lines] of [
+  ['a length', 'Content-Length: 40\r\n'],
+  ['chunks', 'Transfer-Encoding: chunked\r\n'],
+] as const) {
+  test(`an upgrade with ${title} is refused and closed, and what follows it is not served`, async () => {
+    const answer = await raw(
+      world.port,
+      `${upgradeLines}${lines}\r\nGET /feed?targets=bot/bot1 HTTP/1.1\r\nHost: a\r\n\r\n`,
+      untilClosed,
+    );
+
+    // Where the next request is read first, the connection closes without a reply.
+    assert.ok(answer.closed);
+    assert.match(answer.text, /^(HTTP\/1\.1 400 |$)/);
+    assert.ok(answer.text.split('HTTP/1.1').length <= 2);
+  });
+}
+
+test('a client that cuts its upgrade or its stream at any moment leaves nothing behind', async () => {
+  for (let count = 0; count < 30; count++) {
+    const socket = connect(world.port, '127.0.0.1');
+    socket.on('error', () => {
+      // Cut on purpose.
+    });
+    await new Promise((resolve) => socket.once('connect', resolve));
+    const request =
+      count % 2 === 0 ? `${upgradeLines}\r\n` : 'GET /feed?targets=bot/bot1 HTTP/1.1\r\nHost: a\r\n\r\n';
+    socket.write(request);
+    if (count % 3 === 0) await new Promise((resolve) => socket.once('data', resolve));
+    socket.resetAndDestroy();
+  }
+  let client: FeedClient | null = null;
+  while (client === null) client = await openFrom('10.0.4.1').catch(() => null);
+  await client.next('totals');
+
+  client.close();
+});
+
+test('a node that stops says bye to all, and open feeds do not hold it up', async () => {
+  const node = await openNode({ settings: { DRAIN_MS: '60000', TRUSTED_PROXIES: '127.0.0.1' } });
+  const { bot } = node.demo;
+  const stream = await openStream(node.url, `targets=bot/${bot.id}`);
+  const socket = await openSocket(node.url, `targets=bot/${bot.id}`);
+  await Promise.all([stream.next('totals'), socket.next('totals')]);
+  const startedMs = performance.now();
+  await node.close();
+  const tookMs = performance.now() - startedMs;
+  const farewells = await Promise.all([stream.next('bye'), socket.next('bye')]);
+
+  for (const { data } of farewells) {
+    assert.is(data.reason, 'restart');
+    assert.ok(data.reconnect_after_ms >= 0 && data.reconnect_after_ms < 5_000);
+  }
+  assert.is(farewells[0].retryMs, farewells[0].data.reconnect_after_ms);
+  assert.equal(await Promise.all([stream.closed, socket.closed]), [0, 1_012]);
+  assert.ok(tookMs < 30_000, `${tookMs} ms`);
+});
+
+test.run();

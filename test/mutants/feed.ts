@@ -1,0 +1,124 @@
+/**
+ * Guards of the feed: what clients may get, when they get nothing, and who may connect.
+ */
+import type { Mutant } from './mutant.ts';
+
+const feed = 'test/http/feed/feed.test.ts';
+const full = 'test/http/feed/full-sockets.test.ts';
+const limits = 'test/http/feed/limits.test.ts';
+const watches = 'test/engine/actors/watches.test.ts';
+
+export const feedMutants: readonly Mutant[] = [
+  {
+    name: 'totals for a full socket',
+    file: 'http/feed/delivery.ts',
+    find: `if (client.isFull) state.counts.conflated += 1;\n    else deliverTotals`,
+    replace: `deliverTotals`,
+    killers: [full],
+    why: 'a client that reads nothing would cost memory without a bound',
+  },
+  {
+    name: 'votes for a full socket',
+    file: 'http/feed/delivery.ts',
+    find: `subscription.number < votes.head && !client.isFull`,
+    replace: `subscription.number < votes.head`,
+    killers: [full],
+    why: 'a client that reads nothing would cost memory without a bound',
+  },
+  {
+    name: 'numbers without a row',
+    file: 'http/feed/delivery.ts',
+    find: `      if (number > subscription.number + 1) sendMissing(state, subscription, number - 1);\n`,
+    replace: '',
+    killers: [feed],
+    why: 'a client would get a wrong number without a notice',
+  },
+  {
+    name: 'a client far behind',
+    file: 'http/feed/delivery.ts',
+    find: `votes.head - subscription.number > feedLimits.votesBehindMax`,
+    replace: `false`,
+    killers: [feed],
+    why: 'one client could make the node read a whole log',
+  },
+  {
+    name: 'a cursor of another epoch on the feed',
+    file: 'http/feed/subscriptions.ts',
+    find: `cursorEpoch === epoch && number <= head`,
+    replace: `number <= head`,
+    killers: [feed],
+    why: 'a client would miss votes without a notice',
+  },
+  {
+    name: 'votes of owners on the feed',
+    file: 'http/feed/subscriptions.ts',
+    find: `wantsVotes && !state.votesArePublic`,
+    replace: `wantsVotes && state.votesArePublic`,
+    killers: [limits, feed],
+    why: 'VOTE_LOG=owner would close nothing',
+  },
+  {
+    name: 'a target that is being read',
+    file: 'http/feed/targets.ts',
+    find: ` || target.reading !== null`,
+    replace: '',
+    killers: [full],
+    why: 'the second client of a target would be refused',
+  },
+  {
+    name: 'a target that is not listed',
+    file: 'http/feed/targets.ts',
+    find: `!view.state.facts.listed`,
+    replace: `view === null`,
+    killers: [feed],
+    why: 'the feed would tell that an unlisted entity exists',
+  },
+  {
+    name: 'connections of one address',
+    file: 'http/feed/feed.ts',
+    find: ` < settings.feedConnectionsPerAddressMax) return;`,
+    replace: ` >= 0) return;`,
+    killers: [limits],
+    why: 'one client could take all connections of a node',
+  },
+  {
+    name: 'messages of one WebSocket',
+    file: 'http/feed/feed.ts',
+    find: `client.messages > feedLimits.messagesPerWindow`,
+    replace: `client.messages < 0`,
+    killers: [feed],
+    why: 'one client could keep the node busy',
+  },
+  {
+    name: 'a body of an upgrade',
+    file: 'http/server/uws-server.ts',
+    find: `headers.chunked || headers.contentLength > 0`,
+    replace: `headers.contentLength < -1`,
+    killers: [limits],
+    why: 'bytes that a proxy takes for a body would be read as messages',
+  },
+  {
+    name: 'changes of this node for watches',
+    file: 'engine/turns.ts',
+    find: `    registry.watches.notify(address);\n`,
+    replace: '',
+    killers: [watches, feed],
+    why: 'followers would see no change of their own node',
+  },
+  {
+    name: 'changes of other nodes for watches',
+    file: 'engine/actors/registry.ts',
+    find: `  state.watches.notify(address);\n`,
+    replace: '',
+    killers: [watches],
+    why: 'followers would see no change of other nodes',
+  },
+  {
+    name: 'shards of watched entities',
+    file: 'engine/actors/registry.ts',
+    find: `  for (const shard of state.watches.listShards()) shards.add(shard);\n`,
+    replace: '',
+    killers: [watches],
+    why: 'changes of an entity without an actor would go unnoticed',
+  },
+];
