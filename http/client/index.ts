@@ -1,5 +1,5 @@
 /**
- * The client of a directory: requests, an autoposter, the vote log, and webhooks.
+ * The client of a directory: requests, an autoposter, the vote log, the feed, and webhooks.
  */
 export {
   type Autoposter,
@@ -8,6 +8,7 @@ export {
   readShards,
   type ShardNumbers,
 } from './autopost.ts';
+export { type FollowMessage, type FollowOptions, follow } from './follow.ts';
 export { type LogOptions, type LogPage, type LogTarget, log } from './log.ts';
 export {
   type ReceivedEvent,

@@ -1,7 +1,13 @@
 /**
  * Reads the vote log of a listing: every vote once, in order, as it comes, without a public address.
  */
-import { type Client, computeBackoffSeconds, DirectoryError, isWorthRetrying, waitFor } from './request.ts';
+import {
+  awaitSeconds,
+  type Client,
+  computeBackoffSeconds,
+  DirectoryError,
+  isWorthRetrying,
+} from './request.ts';
 import type { VoteLog, VoteLogResult } from './types.ts';
 
 export interface LogTarget {
@@ -77,7 +83,9 @@ export async function* log(
       }
       if (!isWorthRetrying(error, true)) throw error;
       failures++;
-      await waitFor(computeBackoffSeconds(failures, logBackoffSecondsMax), signal).catch(() => undefined);
+      await awaitSeconds(computeBackoffSeconds(failures, logBackoffSecondsMax), signal).catch(
+        () => undefined,
+      );
     }
   }
 }

@@ -65,7 +65,7 @@ const timeoutMsUsual = 15_000;
 const waitSecondsMax = 60;
 
 /** @internal Resolves after that time, rejects when the signal aborts. */
-export const waitFor = (seconds: number, signal?: AbortSignal): Promise<void> =>
+export const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer);
@@ -79,7 +79,8 @@ export const waitFor = (seconds: number, signal?: AbortSignal): Promise<void> =>
     else signal?.addEventListener('abort', onAbort, { once: true });
   });
 
-const toError = async (response: Response): Promise<DirectoryError> => {
+/** @internal The error that a reply states. */
+export const toError = async (response: Response): Promise<DirectoryError> => {
   const text = await response.text();
   const seconds = Number(response.headers.get('retry-after') ?? 0) || 0;
   try {
@@ -91,7 +92,8 @@ const toError = async (response: Response): Promise<DirectoryError> => {
   }
 };
 
-const toUnreachable = (error: unknown): DirectoryError =>
+/** @internal The error of a request without a reply. */
+export const toUnreachable = (error: unknown): DirectoryError =>
   new DirectoryError(0, error instanceof Error ? error.message : String(error), {
     context: { code: 'unreachable' },
     seconds: 0,
@@ -165,7 +167,7 @@ export const createClient = (options: ClientOptions): Client => {
         const seconds = error.retryAfterSeconds || computeBackoffSeconds(attempt, waitSecondsMax);
         const isLast = attempt >= attemptsMax || seconds > waitSecondsMax;
         if (isLast || !isWorthRetrying(error, isRepeatable(method, path))) throw error;
-        await waitFor(seconds, given.signal);
+        await awaitSeconds(seconds, given.signal);
       }
     }
   };

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 
 /** In the order of their imports. */
-const parts = ['request.ts', 'log.ts', 'receive.ts', 'autopost.ts'];
+const parts = ['request.ts', 'log.ts', 'follow.ts', 'receive.ts', 'autopost.ts'];
 
 const readPart = (name: string): string =>
   readFileSync(new URL(`../client/${name}`, import.meta.url), 'utf8');
@@ -40,6 +40,7 @@ const published = [
   'autopost',
   'createClient',
   'DirectoryError',
+  'follow',
   'log',
   'readShards',
   'receive',

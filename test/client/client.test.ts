@@ -25,7 +25,7 @@ test.before(async () => {
   library = await loadClient();
   url = `http://127.0.0.1:${world.port}`;
   for (const user of ['robin', 'ann', 'ben']) await addUser(world.sql, user);
-  for (const bot of ['bot1', 'bot2', 'bot3']) await addBot(world.sql, bot);
+  for (const bot of ['bot1', 'bot2', 'bot3', 'bot4']) await addBot(world.sql, bot);
   token = await world.token('bot', 'bot1');
 });
 test.after(() => world.close());
@@ -114,6 +114,35 @@ test('the log ends when its signal aborts, also while it waits', async () => {
   stop.abort();
 
   assert.equal(await next, { done: true, value: undefined });
+});
+
+test('it follows totals and votes, and misses no vote while it is away', async () => {
+  const stop = new AbortController();
+  const target = { url, targets: ['bot/bot4'], channels: ['totals', 'votes'] as const, signal: stop.signal };
+  const first = library.follow(target);
+  const totals = (await first.next()).value;
+  await vote('ann', 'bot4');
+  let id = '';
+  for await (const message of first) {
+    id = message.id;
+    if (message.event === 'vote') break;
+  }
+  await vote('ben', 'bot4');
+  const missed: unknown[] = [];
+  for await (const { event, data } of library.follow({ ...target, lastEventId: id })) {
+    if (event === 'vote') missed.push(data.author);
+    if (missed.length === 1) stop.abort();
+  }
+
+  assert.equal([totals?.event, totals?.data.target], ['totals', 'bot/bot4']);
+  assert.equal(missed, ['ben']);
+});
+
+test('what cannot be followed is an error', async () => {
+  const refused = library.follow({ url, targets: ['bot/none'] }).next();
+  const failure = await refused.catch((error) => error);
+
+  assert.equal([failure.status, failure.code], [404, 'not_found']);
 });
 
 test('processes post their own shards, and the directory adds them up', async () => {
@@ -259,6 +288,7 @@ test('every example of the README runs, and they use everything that is exported
     'true 11 1234',
     'true 401 token_invalid',
     'ann voted up',
+    '1234',
     `${upvote.data.user.username} voted, ${upvote.id}\n204 401`,
   ]);
   const imported = examples.flatMap((code) => /^import \{ (.*) \}/m.exec(code)?.[1]?.split(', ') ?? []);

@@ -26,12 +26,12 @@ test.before(async () => {
   library = await loadClient();
   server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
-    const answer = answers.shift() ?? { status: 200 };
+    const answer = answers.length === 0 ? { status: 200 } : (answers.shift() as Answer);
     if (answer === null) {
       request.socket.destroy();
       return;
     }
-    const { status, seconds, context = {} } = answer;
+    const { status, seconds, context = {} }: Exclude<Answer, null> = answer;
     response.writeHead(status, seconds === undefined ? {} : { 'retry-after': String(seconds) });
     response.end(JSON.stringify({ message: 'As listed.', context }));
   });
