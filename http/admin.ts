@@ -21,6 +21,7 @@ import { sameOriginOnly } from './response/cors.ts';
 import type { AnyRoute, App } from './route.ts';
 import { buildHealthRoutes, type HealthParts, judgeHealth } from './routes/admin/health.ts';
 import { buildLiveRoute } from './routes/admin/live.ts';
+import { buildPageRoutes } from './routes/admin/page.ts';
 import { buildStoreRoutes, importBytesMax, type StoreAccess } from './routes/admin/stores.ts';
 import { adminOperations } from './routes/admin/table.ts';
 import { createAddressReader } from './server/client-address.ts';
@@ -70,6 +71,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
   const routes = [
     ...buildHealthRoutes({ ...health, metrics }),
     ...(live === null ? [] : [buildLiveRoute(live)]),
+    ...buildPageRoutes(adminOperations, options.operators),
     ...(options.routes ?? adminOperations.map(({ route }) => route)),
     ...(options.stores === undefined ? [] : buildStoreRoutes(options.stores)),
   ].map((route) => withBodyLimit(route, app.settings.bodyBytesMax));

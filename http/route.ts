@@ -237,15 +237,15 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly clientAddress: string;
   /** The `User-Agent` header as sent, `''` for none. */
   readonly userAgent: string;
+  /** The `Last-Event-ID` header as sent, `''` for none. */
+  readonly lastEventId: string;
+  /** The client offers to speak WebSocket. */
+  readonly isUpgrade: boolean;
   /**
    * A page of this server, opened on the machine that it runs on, loads this. Browsers say so
    * (`Sec-Fetch-Site`), and pages of other sites cannot.
    */
   readonly fromLocalPage: boolean;
-  /** The `Last-Event-ID` header as sent, `''` for none. */
-  readonly lastEventId: string;
-  /** The client offers to speak WebSocket. */
-  readonly isUpgrade: boolean;
   /** A HEAD request counts nothing. */
   readonly head: boolean;
 }

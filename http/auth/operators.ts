@@ -18,7 +18,8 @@ export interface Operator {
   readonly readOnly: boolean;
 }
 
-const openRoutes: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
+/** Health, and the files of the page, which contain no data. */
+const openRoutes: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics', 'page', 'pageFile']);
 
 /** Per client address. A correct token is never counted, so this cannot lock an operator out. */
 const wrongTokens = { requests: 10, seconds: 60, burst: 10 };

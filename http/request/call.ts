@@ -81,17 +81,17 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.exchange.headers.userAgent;
   }
 
-  get fromLocalPage(): boolean {
-    const { fetchSite, forwardedFor, host } = this.exchange.headers;
-    return fetchSite === 'same-origin' && forwardedFor === '' && loopbackHost.test(host);
-  }
-
   get lastEventId(): string {
     return this.exchange.headers.lastEventId;
   }
 
   get isUpgrade(): boolean {
     return this.exchange.isUpgrade;
+  }
+
+  get fromLocalPage(): boolean {
+    const { fetchSite, forwardedFor, host } = this.exchange.headers;
+    return fetchSite === 'same-origin' && forwardedFor === '' && loopbackHost.test(host);
   }
 
   onBody(text: string, fault: BodyFault | null): void {

@@ -31,8 +31,8 @@ export class RequestHeaders {
   forwardedFor = '';
   acceptEncoding = '';
   userAgent = '';
-  fetchSite = '';
   lastEventId = '';
+  fetchSite = '';
 }
 
 type AuthField = 'authorization' | 'userAuth' | 'botAuth' | 'serverAuth' | 'teamAuth';
@@ -107,11 +107,11 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
     case 'user-agent':
       headers.userAgent = value;
       return;
-    case 'sec-fetch-site':
-      headers.fetchSite = value;
-      return;
     case 'last-event-id':
       headers.lastEventId = value;
+      return;
+    case 'sec-fetch-site':
+      headers.fetchSite = value;
       return;
   }
 };

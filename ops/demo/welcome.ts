@@ -1,5 +1,5 @@
 /**
- * Builds the text that a start prints: the addresses, and three commands that work when pasted.
+ * Builds the text that a start prints: the addresses, and commands that work when pasted.
  *
  * Pure: prints nothing. Bold and dim text only if the caller says that the output is a terminal. Used by
  * main.ts.
@@ -73,7 +73,7 @@ const formatExamples = (url: string, demo: DemoFile, ink: Ink): string[] =>
     `  ${command}`,
   ]);
 
-/** Pairs of a title and a curl command: post stats, vote, read. */
+/** Pairs of a title and a curl command: post stats, vote, read, wait for a vote, post one shard. */
 export const listDemoCommands = (url: string, demo: DemoFile): [string, string][] => [
   [
     'a bot posts its stats',
@@ -86,4 +86,14 @@ export const listDemoCommands = (url: string, demo: DemoFile): [string, string][
       `-H 'User-Auth: ${demo.user.token}' -w '%{http_code}\\n'`,
   ],
   ['any client reads the totals', `curl '${url}/bots/${demo.bot.id}?target=page'`],
+  [
+    'any client waits 25 s for the next vote (vote in a second window)',
+    `curl '${url}/bots/${demo.bot.id}/votes/log?wait=25'`,
+  ],
+  [
+    'a process of a bot posts the shards it runs, here both of two',
+    `curl -X POST ${url}/bots/stats/shards -H 'Bot-Auth: ${demo.bot.token}' ` +
+      `-H 'Content-Type: application/json' ` +
+      `-d '{"shard_count":2,"shards":[{"id":0,"servers":700},{"id":1,"servers":534}]}'`,
+  ],
 ];

@@ -1,11 +1,12 @@
 /**
  * Sends webhook deliveries: leases endpoints, sends what is due to each, records what came of it.
  *
- * An endpoint is served by one node at a time, in the order of its votes, up to eight requests at once over
- * one connection. Endpoints are served side by side, a bounded number per node, so a slow receiver delays no
- * other. It looks when a flush of this node has written deliveries, and each second for those of other nodes
- * and for repeats. A node that dies leaves a lease that ends; what it had not recorded is sent again. Created
- * by the composition root; webhook-events.ts builds what is sent, webhook-health.ts judges the outcomes.
+ * An endpoint is served by one node at a time, in the order of its votes, up to eight requests at once.
+ * Endpoints are served side by side, a bounded number per node, so a slow receiver delays no other; half of
+ * the places are for endpoints that work, so many silent receivers do not delay those either. It looks when a
+ * flush of this node has written deliveries, and each second for those of other nodes and for repeats. A node
+ * that dies leaves a lease that ends; what it had not recorded is sent again. Created by the composition
+ * root; webhook-events.ts builds what is sent, webhook-health.ts judges the outcomes.
  */
 
 import type { VoteWindows } from '../../engine/entity/windows.ts';
@@ -20,7 +21,6 @@ import {
   type DueDelivery,
   type Lease,
   type LeasedEndpoint,
-  pageMax,
   type WebhookQueue,
 } from '../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../storage/catalogue/webhooks/secrets.ts';
@@ -52,9 +52,17 @@ export interface WebhookDispatcher {
 export const webhookLimits = {
   /** Endpoints that one node serves at a time. */
   endpointsMax: 64,
+  /** Of these, endpoints that never had a success or whose last attempt failed. */
+  unprovenMax: 32,
   leaseMs: 75_000,
-  /** No page begins later than this in a lease; with the longest time limit of a request it ends in time. */
+  /** No page begins later than this in a lease; with `pageMs` and the longest time limit it ends in time. */
   serveMs: 30_000,
+  /** Requests to one endpoint in flight. */
+  requestsMax: 8,
+  /** Deliveries read at a time once a page has arrived; what a node has not recorded is sent again. */
+  pageMax: 32,
+  /** No request of a page begins later than this in it. */
+  pageMs: 10_000,
   /** Pause per delivery while an endpoint recovers: 20 per second. */
   slowPauseMs: 50,
 } as const;
@@ -62,6 +70,8 @@ export const webhookLimits = {
 interface DispatcherState extends WebhookDispatcherParts {
   readonly serving: Map<string, Promise<void>>;
   readonly connections: Set<WebhookConnection>;
+  /** How many of those served are unproven. */
+  unproven: number;
   looking: Promise<void> | null;
   /** Something may have become due since the last look began. */
   lookAgain: boolean;
@@ -74,6 +84,7 @@ export const createWebhookDispatcher = (parts: WebhookDispatcherParts): WebhookD
     ...parts,
     serving: new Map(),
     connections: new Set(),
+    unproven: 0,
     looking: null,
     lookAgain: false,
     closing: false,
@@ -101,18 +112,23 @@ const takeWhileDue = async (state: DispatcherState): Promise<void> => {
     if (limit === 0) return;
     state.lookAgain = false;
     const nowMs = state.clock.nowMs();
-    const leases = await state.queue.take({ nowMs, leaseMs: webhookLimits.leaseMs, limit });
+    const unprovenLimit = webhookLimits.unprovenMax - state.unproven;
+    const { leaseMs } = webhookLimits;
+    const leases = await state.queue.take({ nowMs, leaseMs, limit, unprovenLimit });
     for (const lease of leases) startServing(state, lease);
     if (leases.length === limit) state.lookAgain = true;
   }
 };
 
 const startServing = (state: DispatcherState, lease: Lease): void => {
+  if (lease.unproven) state.unproven += 1;
   const served = serve(state, lease)
     .catch(state.onFailure)
     .finally(() => {
       state.serving.delete(lease.id);
-      if (state.lookAgain) look(state).catch(state.onFailure);
+      const others = lease.unproven && state.unproven === webhookLimits.unprovenMax;
+      if (lease.unproven) state.unproven -= 1;
+      if (state.lookAgain || others) look(state).catch(state.onFailure);
     });
   state.serving.set(lease.id, served);
 };
@@ -138,9 +154,10 @@ interface OpenConnection {
 const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
   const untilMs = state.clock.monotonicMs() + webhookLimits.serveMs;
   let open: OpenConnection | null = null;
+  let limit: number = webhookLimits.requestsMax;
   try {
     for (;;) {
-      const page = await state.queue.readPage(lease, state.clock.nowMs());
+      const page = await state.queue.readPage(lease, { nowMs: state.clock.nowMs(), limit });
       if (page === null) return;
       if (page.deliveries.length === 0) {
         if (await state.queue.release(lease, page.endpoint.signal)) return;
@@ -151,10 +168,11 @@ const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
         return;
       }
       open = openConnection(state, page.endpoint.url, open);
-      if (await sendPage(state, lease, { page, connection: open.connection })) return;
-      if (page.endpoint.slowUntilMs > state.clock.nowMs()) {
-        await pause(state, page.deliveries.length * webhookLimits.slowPauseMs);
-      }
+      const sent = await sendPage(state, lease, { page, limit, connection: open.connection });
+      if (sent === 'ended') return;
+      const isSlow = page.endpoint.slowUntilMs > state.clock.nowMs();
+      limit = sent === 'delivered' && !isSlow ? webhookLimits.pageMax : webhookLimits.requestsMax;
+      if (isSlow) await pause(state, page.deliveries.length * webhookLimits.slowPauseMs);
     }
   } finally {
     if (open !== null) closeConnection(state, open);
@@ -187,40 +205,71 @@ const pause = (state: DispatcherState, milliseconds: number): Promise<void> =>
 
 interface PageToSend {
   readonly page: DeliveryPage;
+  /** How many deliveries the page could have. */
+  readonly limit: number;
   readonly connection: WebhookConnection;
 }
 
-/** Resolves to whether the lease has ended. */
+/** Resolves to whether the lease has ended, and else whether all of the page was delivered. */
 const sendPage = async (
   state: DispatcherState,
   lease: Lease,
-  { page: { endpoint, deliveries }, connection }: PageToSend,
-): Promise<boolean> => {
-  const sent = await Promise.all(
-    deliveries.map((delivery) => attempt(state, { endpoint, delivery, connection })),
-  );
+  { page, limit, connection }: PageToSend,
+): Promise<'ended' | 'delivered' | 'failed'> => {
+  const { endpoint, deliveries } = page;
+  const sent = await sendInOrder(state, page, connection);
   // What this node has cut off says nothing about the receiver: it stays due.
   const attempts = sent.filter(({ outcome }) => outcome?.error !== 'closed');
   for (const { outcome } of attempts) state.meters.recordAttempt(outcome?.error ?? 'vote_missing');
   const nowMs = state.clock.nowMs();
   const context = { nowMs, chance: Math.random, disableDays: state.disableDays };
   const { results, health, disabledReason } = decideVerdict(endpoint, attempts, context);
-  const isLast = deliveries.length < pageMax && attempts.length === deliveries.length;
+  const isLast = deliveries.length < limit && attempts.length === deliveries.length;
   const ended = await state.queue.record(lease, { endpoint, results, health, nowMs, isLast });
-  if (disabledReason === '') return ended;
-  if (await state.queue.disable(endpoint, disabledReason)) state.onDisabled(endpoint, disabledReason);
-  return true;
+  if (disabledReason !== '') {
+    if (await state.queue.disable(endpoint, disabledReason)) state.onDisabled(endpoint, disabledReason);
+    return 'ended';
+  }
+  if (ended) return 'ended';
+  return attempts.length === deliveries.length && !attempts.some(hasFailed) ? 'delivered' : 'failed';
+};
+
+const hasFailed = ({ outcome }: Attempted): boolean => outcome !== null && outcome.error !== '';
+
+/** Sends until one fails, the time of a page is over, or the node stops; the others stay due. */
+const sendInOrder = async (
+  state: DispatcherState,
+  { endpoint, deliveries }: DeliveryPage,
+  connection: WebhookConnection,
+): Promise<readonly Attempted[]> => {
+  const untilMs = state.clock.monotonicMs() + webhookLimits.pageMs;
+  const secrets = unsealSecrets(state, endpoint);
+  const waiting = deliveries.values();
+  const sent: Attempted[] = [];
+  let isOver = false;
+  const send = async (): Promise<void> => {
+    for (const delivery of waiting) {
+      const attempted = await attempt(state, { endpoint, delivery, secrets, connection });
+      sent.push(attempted);
+      isOver ||= hasFailed(attempted) || state.closing || state.clock.monotonicMs() > untilMs;
+      if (isOver) return;
+    }
+  };
+  await Promise.all(Array.from({ length: webhookLimits.requestsMax }, send));
+  return sent;
 };
 
 interface AttemptParts {
   readonly endpoint: LeasedEndpoint;
   readonly delivery: DueDelivery;
+  /** `null` when they cannot be read. */
+  readonly secrets: Secrets | null;
   readonly connection: WebhookConnection;
 }
 
 const attempt = async (
   state: DispatcherState,
-  { endpoint, delivery, connection }: AttemptParts,
+  { endpoint, delivery, secrets, connection }: AttemptParts,
 ): Promise<Attempted> => {
   const event = toWebhookEvent(endpoint, delivery, state.windows);
   if (event === null) return { delivery, body: '', outcome: null };
@@ -228,10 +277,8 @@ const attempt = async (
   const format = endpoint.format as WebhookFormat;
   const body = delivery.body ?? toWebhookBody(format, event);
   if (body === undefined) return { delivery, body: '', outcome: null };
-  const nowMs = state.clock.nowMs();
-  const secrets = unsealSecrets(state, endpoint, nowMs);
   if (secrets === null) return { delivery, body, outcome: sealedOutcome };
-  const sentAtSeconds = Math.floor(nowMs / 1_000);
+  const sentAtSeconds = Math.floor(state.clock.nowMs() / 1_000);
   const headers = toWebhookHeaders({ format, id, sentAtSeconds, body, secrets });
   return { delivery, body, outcome: await connection.post(headers, body) };
 };
@@ -245,14 +292,17 @@ const sealedOutcome = {
   retryAfterMs: undefined,
 } as const;
 
-/** The newest first; `null` when it cannot be read. */
+/** The newest first. */
+type Secrets = readonly [string, ...string[]];
+
+/** Returns `null` when the newest cannot be read. */
 const unsealSecrets = (
-  { secrets }: DispatcherState,
+  { secrets, clock }: DispatcherState,
   { id, secret, formerSecret, formerUntilMs }: LeasedEndpoint,
-  nowMs: number,
-): readonly [string, ...string[]] | null => {
+): Secrets | null => {
   const newest = secrets.unseal(secret, id);
   if (newest === null) return null;
-  const former = formerSecret === null || formerUntilMs <= nowMs ? null : secrets.unseal(formerSecret, id);
+  const former =
+    formerSecret === null || formerUntilMs <= clock.nowMs() ? null : secrets.unseal(formerSecret, id);
   return former === null ? [newest] : [newest, former];
 };

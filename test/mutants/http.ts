@@ -118,6 +118,14 @@ export const httpMutants: readonly Mutant[] = [
     why: 'a name that changes after it was judged would lead inside',
   },
   {
+    name: 'a bound of the hosts with kept sockets',
+    file: 'http/outbound/webhooks/send.ts',
+    find: `hosts.size >= hostsMax`,
+    replace: `hosts.size >= hostsMax * 2`,
+    killers: ['test/http/outbound/webhooks/send.test.ts'],
+    why: 'idle sockets could take all file descriptors (I15)',
+  },
+  {
     name: 'a redirect of a webhook is a failure',
     file: 'http/outbound/webhooks/request.ts',
     find: `status <= 299`,

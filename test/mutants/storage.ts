@@ -304,6 +304,14 @@ const otherMutants: readonly Mutant[] = [
     why: 'every node would send the same deliveries',
   },
   {
+    name: 'places for endpoints that work',
+    file: 'storage/catalogue/webhooks/queue.ts',
+    find: `order by due_at_ms limit \${unprovenLimit} for update`,
+    replace: `order by due_at_ms limit \${limit + unprovenLimit} for update`,
+    killers: ['test/storage/ledger/ledger.test.ts'],
+    why: 'silent receivers would take all places of a node',
+  },
+  {
     name: 'new work while a sender ends',
     file: 'storage/catalogue/webhooks/queue.ts',
     find: `lease_until_ms = \${lease.untilMs} and signal = \${signal} returning id`,

@@ -58,6 +58,12 @@ const bans: readonly Ban[] = [
     advice: 'handlers take the time from app.clock',
   },
   {
+    is: isNamed(/\.(innerHTML|outerHTML|insertAdjacentHTML|srcdoc)$|^document\.write(ln)?$/),
+    banned: /^http\/page\//,
+    allowed: never,
+    advice: 'text of users must never become markup: make elements with http/page/dom.ts',
+  },
+  {
     is: isNamed(/^Math\.random$/),
     banned: /^engine\//,
     allowed: never,

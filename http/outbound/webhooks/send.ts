@@ -1,14 +1,15 @@
 /**
  * Sends webhook requests to addresses that clients choose.
  *
- * A connection judges the addresses of its host with guarded-address.ts, then keeps up to eight TLS sockets
- * to exactly those for at most 30 seconds; the next request after that judges again. So no socket leads to an
- * address that was not judged, whatever DNS answers in between. No proxy is used. One time limit covers
- * looking up, connecting, waiting and reading. Never throws and keeps no schedule: every outcome is a value,
- * and the caller decides what follows. Called by the job that sends webhooks and by the handler of the test
- * button.
+ * The addresses of a host are judged by guarded-address.ts. TLS sockets to exactly those are kept for at most
+ * 30 seconds, for all connections to that host, because a handshake costs more than several requests; the
+ * next request after that judges again. So no socket leads to an address that was not judged, whatever DNS
+ * answers in between. No proxy is used. One time limit covers looking up, connecting, waiting and reading.
+ * Never throws and keeps no schedule: every outcome is a value, and the caller decides what follows. Called
+ * by the job that sends webhooks and by the handler of the test button.
  */
 import { Agent } from 'node:https';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import {
   createPinnedLookup,
   createServerResolver,
@@ -39,23 +40,26 @@ export interface WebhookOutcome extends WebhookAnswer {
 /** Requests to one URL. */
 export interface WebhookConnection {
   /**
-   * Sends one request and resolves within the time limit. More than eight at a time wait for a socket, within
-   * their time limits. A request that meets the end of a kept socket is sent once more, on another one.
+   * Sends one request and resolves within the time limit. Each request in flight has a socket, so the caller
+   * bounds how many there are. A request that meets the end of a kept socket is sent once more, on another
+   * one.
    */
   post(headers: Readonly<Record<string, string>>, body: string): Promise<WebhookOutcome>;
-  /** Closes the sockets. Requests in flight resolve as `closed`, and so does every later one. */
+  /** Requests in flight resolve as `closed`, and so does every later one. */
   close(): void;
 }
 
 export interface WebhookSender {
   /** Opens no socket yet. The caller closes the connection. */
   open(url: string): WebhookConnection;
-  /** Closes all connections. */
+  /** Closes all connections and sockets. */
   close(): void;
 }
 
-/** How many requests of one connection are in flight at a time. */
-export const socketsPerConnectionMax = 8;
+/** Idle sockets kept for one host. */
+const idleSocketsMax = 64;
+/** Hosts with kept sockets; the oldest one beyond is closed when its requests are done. */
+const hostsMax = 128;
 const keepMsDefault = 30_000;
 const resolveMsMax = 5_000;
 
@@ -63,12 +67,20 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
   const { addresses: reach, timeoutMs, keepMs = keepMsDefault, ca } = options;
   const resolveMs = Math.min(resolveMsMax, timeoutMs);
   const defaultResolve = reach === 'any' ? resolveBySystem : createServerResolver(resolveMs);
-  const settings = { reach, timeoutMs, keepMs, ca, resolve: options.resolve ?? defaultResolve };
+  const pool: SocketPool = {
+    reach,
+    keepMs,
+    // Made once: reading the authorities takes as long as a handshake.
+    secureContext: createSecureContext(ca === undefined ? {} : { ca }),
+    resolve: options.resolve ?? defaultResolve,
+    hosts: new Map(),
+  };
   const states = new Set<ConnectionState>();
   return {
     open: (url) => {
-      const attempts = new Set<AbortController>();
-      const state: ConnectionState = { ...settings, url, attempts, judged: null, closed: false };
+      const fault = findAddressFault(url, reach);
+      const target = fault === null ? new URL(url) : fault;
+      const state: ConnectionState = { pool, timeoutMs, target, attempts: new Set(), closed: false };
       states.add(state);
       return {
         post: (headers, body) => post(state, { headers, body }),
@@ -81,27 +93,32 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
     close: () => {
       for (const state of states) close(state);
       states.clear();
+      for (const origin of pool.hosts.keys()) retire(pool, origin);
     },
   };
 };
 
 interface ConnectionState {
-  readonly reach: Reach;
+  readonly pool: SocketPool;
   readonly timeoutMs: number;
-  readonly keepMs: number;
-  readonly ca: string | undefined;
-  readonly resolve: ResolveHost;
-  readonly url: string;
+  /** Where requests go, or why none may. */
+  readonly target: URL | string;
   /** Requests in flight. */
   readonly attempts: Set<AbortController>;
-  /** The judgement in force, or in progress, which all requests share; `null` when the next must judge. */
-  judged: Promise<JudgedSockets | WebhookFailure> | null;
   closed: boolean;
+}
+
+interface SocketPool {
+  readonly reach: Reach;
+  readonly keepMs: number;
+  readonly secureContext: SecureContext;
+  readonly resolve: ResolveHost;
+  /** The judgements in force, or in progress, by origin, oldest first; all requests to a host share one. */
+  readonly hosts: Map<string, Promise<JudgedSockets | WebhookFailure>>;
 }
 
 /** Sockets to the addresses of one judgement. */
 interface JudgedSockets {
-  readonly url: URL;
   readonly agent: Agent;
   inFlight: number;
   /** No request begins any more, and the last one in flight closes the sockets. */
@@ -145,11 +162,13 @@ const runAttempt = async (
   signal: AbortSignal,
 ): Promise<WebhookAnswer> => {
   if (state.closed) return toUnanswered(closedFailure);
-  const judged = await Promise.race([judge(state), awaitAbort(signal)]);
+  const { pool, target: url } = state;
+  if (typeof url === 'string') return toUnanswered({ error: 'address_refused', detail: `The URL ${url}.` });
+  const judged = await Promise.race([judge(pool, url), awaitAbort(signal)]);
   if ('error' in judged) return toUnanswered(judged);
   judged.inFlight += 1;
   try {
-    const send = () => sendRequest({ ...message, signal, url: judged.url, agent: judged.agent });
+    const send = () => sendRequest({ ...message, signal, url, agent: judged.agent });
     const first = await send();
     const last = first === 'stale_socket' ? await send() : first;
     return last === 'stale_socket' ? toUnanswered(staleFailure) : last;
@@ -169,40 +188,53 @@ const awaitAbort = (signal: AbortSignal): Promise<WebhookFailure> =>
     signal.addEventListener('abort', () => resolve(signal.reason as WebhookFailure));
   });
 
-const judge = (state: ConnectionState): Promise<JudgedSockets | WebhookFailure> => {
-  state.judged ??= openSockets(state).then((judged) => {
+const judge = (pool: SocketPool, url: URL): Promise<JudgedSockets | WebhookFailure> => {
+  const { hosts, keepMs } = pool;
+  const { origin } = url;
+  const inForce = hosts.get(origin);
+  if (inForce !== undefined) return inForce;
+  const [oldest] = hosts.keys();
+  if (oldest !== undefined && hosts.size >= hostsMax) retire(pool, oldest);
+  const judgement = openSockets(pool, url);
+  hosts.set(origin, judgement);
+  const end = (): void => {
+    if (hosts.get(origin) === judgement) retire(pool, origin);
+  };
+  judgement.then((judged) => {
     // A failure holds for the requests that shared it.
-    if ('error' in judged) state.judged = null;
-    else setTimeout(() => retire(state, judged), state.keepMs).unref();
-    return judged;
+    if ('error' in judged) end();
+    else setTimeout(end, keepMs).unref();
   });
-  return state.judged;
+  return judgement;
 };
 
-const openSockets = async (state: ConnectionState): Promise<JudgedSockets | WebhookFailure> => {
-  const fault = findAddressFault(state.url, state.reach);
-  if (fault !== null) return { error: 'address_refused', detail: `The URL ${fault}.` };
-  const url = new URL(state.url);
-  const vetted = await vetHost(url, state.reach, state.resolve);
+const openSockets = async (
+  { reach, resolve, secureContext }: SocketPool,
+  url: URL,
+): Promise<JudgedSockets | WebhookFailure> => {
+  const vetted = await vetHost(url, reach, resolve);
   if (vetted.kind === 'refused') return { error: 'address_refused', detail: `The URL ${vetted.reason}.` };
   if (vetted.kind === 'unresolved') return { error: 'dns', detail: `The URL ${vetted.reason}.` };
   const agent = new Agent({
     keepAlive: true,
-    maxSockets: socketsPerConnectionMax,
+    maxFreeSockets: idleSocketsMax,
     lookup: createPinnedLookup(vetted.addresses),
-    ...(state.ca === undefined ? {} : { ca: state.ca }),
+    secureContext,
   });
-  return { url, agent, inFlight: 0, retired: false };
+  return { agent, inFlight: 0, retired: false };
 };
 
-const retire = (state: ConnectionState, judged: JudgedSockets): void => {
-  state.judged = null;
-  judged.retired = true;
-  if (judged.inFlight === 0) judged.agent.destroy();
+const retire = ({ hosts }: SocketPool, origin: string): void => {
+  const judgement = hosts.get(origin);
+  hosts.delete(origin);
+  judgement?.then((judged) => {
+    if ('error' in judged) return;
+    judged.retired = true;
+    if (judged.inFlight === 0) judged.agent.destroy();
+  });
 };
 
 const close = (state: ConnectionState): void => {
   state.closed = true;
   for (const attempt of state.attempts) attempt.abort(closedFailure);
-  state.judged?.then((judged) => 'agent' in judged && judged.agent.destroy());
 };

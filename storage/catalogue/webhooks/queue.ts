@@ -14,14 +14,14 @@ import { asStorage } from '../../sql/errors.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 import { disableEndpoint } from './endpoints.ts';
 
-/** Deliveries of one endpoint that are sent at the same time. */
-export const pageMax = 8;
 /** Newest attempts kept with each delivery. */
 const attemptsKept = 16;
 
 export interface Lease {
   readonly id: string;
   readonly untilMs: number;
+  /** It never had a success, or its last attempt failed: it may keep its sender waiting. */
+  readonly unproven: boolean;
 }
 /** The endpoint as it is now. */
 export interface LeasedEndpoint {
@@ -115,14 +115,24 @@ export interface PageResult {
 }
 
 export interface WebhookQueue {
-  /** Leases endpoints with due deliveries, longest overdue first. No other node gets them meanwhile. */
+  /**
+   * Leases at most `limit` endpoints with due deliveries, longest overdue first, of which at most
+   * `unprovenLimit` are unproven. No other node gets them meanwhile.
+   */
   take(request: {
     readonly nowMs: number;
     readonly leaseMs: number;
     readonly limit: number;
+    readonly unprovenLimit: number;
   }): Promise<readonly Lease[]>;
-  /** Reads what is due, in the order of the votes; `null` when the lease or the endpoint is gone. */
-  readPage(lease: Lease, nowMs: number): Promise<DeliveryPage | null>;
+  /**
+   * Reads at most `limit` due deliveries, in the order of the votes; `null` when the lease or the endpoint is
+   * gone.
+   */
+  readPage(
+    lease: Lease,
+    request: { readonly nowMs: number; readonly limit: number },
+  ): Promise<DeliveryPage | null>;
   /** Records results. True when nothing is left, which ends the lease. */
   record(lease: Lease, page: PageResult): Promise<boolean>;
   /** Ends a lease after a page without deliveries. False when there is new work: read again. */
@@ -135,22 +145,33 @@ export interface WebhookQueue {
 
 export const createWebhookQueue = (sql: Sql): WebhookQueue => ({
   take: (request) => asStorage('webhooks.take', () => take(sql, request)),
-  readPage: (lease, nowMs) => asStorage('webhooks.page', () => readPage(sql, lease, nowMs)),
+  readPage: (lease, request) => asStorage('webhooks.page', () => readPage(sql, lease, request)),
   record: (lease, page) => asStorage('webhooks.record', () => record(sql, lease, page)),
   release: (lease, signal) => asStorage('webhooks.release', () => release(sql, lease, signal)),
   hand: (lease, nowMs) => asStorage('webhooks.hand', () => hand(sql, lease, nowMs)),
   disable: (endpoint, reason) => asStorage('webhooks.disable', () => disableEndpoint(sql, endpoint, reason)),
 });
 
-const take: (sql: Queryable, request: Parameters<WebhookQueue['take']>[0]) => Promise<readonly Lease[]> = (
-  sql,
-  { nowMs, leaseMs, limit },
-) => sql<Lease[]>`
-  update webhook_endpoints set lease_until_ms = ${nowMs + leaseMs}
-  where id in (
-    select id from webhook_endpoints where due_at_ms <= ${nowMs} and lease_until_ms <= ${nowMs}
-    order by due_at_ms limit ${limit} for update skip locked)
-  returning id, lease_until_ms as "untilMs"`;
+const take = (
+  sql: Queryable,
+  { nowMs, leaseMs, limit, unprovenLimit }: Parameters<WebhookQueue['take']>[0],
+): Promise<readonly Lease[]> => {
+  const due = sql`due_at_ms <= ${nowMs} and lease_until_ms <= ${nowMs}`;
+  const unproven = sql`(failures > 0 or last_delivered_at is null)`;
+  return sql<Lease[]>`
+    with proven as (
+      select id, due_at_ms from webhook_endpoints where ${due} and not ${unproven}
+      order by due_at_ms limit ${limit} for update skip locked
+    ), unproven as (
+      select id, due_at_ms from webhook_endpoints where ${due} and ${unproven}
+      order by due_at_ms limit ${unprovenLimit} for update skip locked
+    )
+    update webhook_endpoints set lease_until_ms = ${nowMs + leaseMs}
+    where id in (
+      select id from (select * from proven union all select * from unproven) as found
+      order by due_at_ms limit ${limit})
+    returning id, lease_until_ms as "untilMs", ${unproven} as unproven`;
+};
 
 type PageRow = LeasedEndpoint & {
   readonly timeline: number;
@@ -171,7 +192,11 @@ type PageRow = LeasedEndpoint & {
   readonly avatar: string | null;
 };
 
-const readPage = async (sql: Queryable, lease: Lease, nowMs: number): Promise<DeliveryPage | null> => {
+const readPage = async (
+  sql: Queryable,
+  lease: Lease,
+  { nowMs, limit }: Parameters<WebhookQueue['readPage']>[1],
+): Promise<DeliveryPage | null> => {
   const rows = await sql<PageRow[]>`
     with leased as (
       select * from webhook_endpoints where id = ${lease.id} and lease_until_ms = ${lease.untilMs}
@@ -179,12 +204,12 @@ const readPage = async (sql: Queryable, lease: Lease, nowMs: number): Promise<De
       (select delivery.* from leased, lateral (
         select * from webhook_deliveries where endpoint_id = ${lease.id} and state = 0 and not replay
           and next_at_ms <= ${nowMs}
-        order by log_number limit case when leased.failures >= ${failingFrom} then 1 else ${pageMax} end
+        order by log_number limit case when leased.failures >= ${failingFrom} then 1 else ${limit}::bigint end
       ) as delivery where leased.enabled and leased.wait_until_ms <= ${nowMs})
       union all
       (select * from webhook_deliveries where endpoint_id = ${lease.id} and replay
-      order by log_number limit ${pageMax})
-      limit ${pageMax}
+      order by log_number limit ${limit})
+      limit ${limit}
     )
     select leased.id, leased.incarnation, totals.kind, totals.entity_id as "targetId",
       named.name as "targetName", (select revisions from lineage) as timeline, leased.url, leased.format,

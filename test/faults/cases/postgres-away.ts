@@ -24,13 +24,15 @@ export interface PostgresFigures extends Figures {
 /** Resolves when the fault is over. */
 export type Fault = (world: World) => Promise<void>;
 
+/** So that the log of a Postgres fits on a small disk. */
+export const littleLog = { max_wal_size: '64MB', min_wal_size: '32MB' };
+
 /** Runs the faults one after the other on nodes that reach Postgres through a proxy; judges at the end. */
 export const runPostgresFaults = (
   { seed, parent }: { readonly seed: number; readonly parent?: string },
   faults: readonly Fault[],
 ): Promise<PostgresFigures> => {
-  const settings = { max_wal_size: '64MB', min_wal_size: '32MB' };
-  const postgres = { settings, ...(parent !== undefined && { parent }) };
+  const postgres = { settings: littleLog, ...(parent !== undefined && { parent }) };
   return onServers({ seed, postgres, behindProxy: 'postgres' }, async (world) => {
     const { stack } = world;
     let backlogMax = 0;
@@ -111,7 +113,7 @@ export const locked: Fault = async (world) => {
   }
 };
 
-const diskBytes = 192 * 2 ** 20;
+export const diskBytes = 192 * 2 ** 20;
 
 /** Postgres on a small disk that is filled, then has room again. */
 export const runPostgresDiskFull = (seed: number): Promise<PostgresFigures | null> =>
@@ -119,7 +121,7 @@ export const runPostgresDiskFull = (seed: number): Promise<PostgresFigures | nul
     runPostgresFaults({ seed, parent: disk }, [withoutRoomOn(disk)]),
   );
 
-const withoutRoomOn =
+export const withoutRoomOn =
   (disk: string): Fault =>
   async (world) => {
     const ballast = fillDisk(disk);

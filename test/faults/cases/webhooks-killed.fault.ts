@@ -6,40 +6,16 @@
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { insertEndpoint } from '../../../storage/catalogue/webhooks/endpoints.ts';
-import { createSecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
 import { until } from '../../support/until.ts';
-import { startWebhookReceivers, type WebhookReceivers } from '../../support/webhook-receivers.ts';
+import type { WebhookReceivers } from '../../support/webhook-receivers.ts';
 import { faultCase } from '../harness/fault-case.ts';
-import { onServers } from '../harness/on-servers.ts';
-import { type Life, outsider, type Stack } from '../harness/stack.ts';
+import type { Life, Stack } from '../harness/stack.ts';
 import { acknowledged, underLoad, voteForOutsider } from '../harness/waits.ts';
+import { countPending, recoveryMsMax, withReceivers } from './webhooks-servers.ts';
 
 const test = suite('kill -9 of nodes that send webhooks');
 /** The program with named points at which it dies. */
 const program = fileURLToPath(new URL('../harness/crash-main.ts', import.meta.url));
-const secretsKey = '5a'.repeat(32);
-const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
-/** A killed node's lease, and then what it held. */
-const recoveryMsMax = 180_000;
-
-/** One endpoint per listing, and a second one, which never answers, for the first listing. */
-const addEndpoints = async ({ stores, directory }: Stack, receivers: WebhookReceivers): Promise<void> => {
-  const box = createSecretBox(Buffer.from(secretsKey, 'hex'));
-  const add = async (id: string, botId: string, url: string): Promise<void> => {
-    const sealed = { sealed: box.seal(secret, id), hint: '' };
-    const fields = { name: 'x', url, events: ['vote.created'], format: 'standard', upOnly: false };
-    const endpoint = { ...fields, id, secret: sealed, createdBy: '' };
-    const target = { kind: 'bot', id: botId } as const;
-    assert.is(await insertEndpoint(stores.sql, target, { endpoint, max: 5 }), 'created');
-  };
-  for (const [index, bot] of [...directory.bots, outsider].entries()) {
-    await add(`00000000-0000-7000-8000-${String(index).padStart(12, '0')}`, bot, receivers.url('ok', bot));
-  }
-  const [first = ''] = directory.bots;
-  await add('00000000-0000-7000-9000-000000000000', first, receivers.url('silent', 'never'));
-};
-
 const killNodes = async (stack: Stack, kills: number): Promise<void> => {
   for (let round = 0; round < kills; round++) {
     await acknowledged(stack.log, 60 + stack.random.below(120));
@@ -49,87 +25,12 @@ const killNodes = async (stack: Stack, kills: number): Promise<void> => {
   await acknowledged(stack.log, 60);
 };
 
-/** Deliveries that wait, but those of the receiver that never answers. */
-const countPending = async ({ stores }: Stack): Promise<number> => {
-  const [row] = await stores.sql<{ pending: number }[]>`
-    select count(*) as pending from webhook_deliveries join webhook_endpoints as endpoint on id = endpoint_id
-    where state = 0 and url not like '%/silent/%'`;
-  return row?.pending ?? -1;
-};
-
-/** Requests to vote without exactly one delivery per endpoint, and endpoints whose counter is wrong. */
-const findFaults = ({ stores }: Stack) => stores.sql<{ fault: string }[]>`
-  with request as (
-    select incarnation, min(log_number) as number from votes group by incarnation, author, created_at
-  )
-  select 'vote ' || number || ' of ' || incarnation as fault
-  from request join webhook_endpoints as endpoint using (incarnation)
-  where not exists (
-    select from webhook_deliveries where endpoint_id = endpoint.id and log_number = request.number)
-  union all
-  select 'delivery ' || log_number || ' of ' || endpoint_id from webhook_deliveries
-  join webhook_endpoints as endpoint on endpoint.id = endpoint_id
-  where not exists (
-    select from request where request.incarnation = endpoint.incarnation and number = log_number)
-  union all
-  select 'counter of ' || id from webhook_endpoints as endpoint
-  where pending <> (select count(*) from webhook_deliveries where endpoint_id = endpoint.id and state = 0)`;
-
-/** Bodies by id, and how many requests repeated one. Throws when an id had two bodies. */
-const judgeReceived = ({ received }: WebhookReceivers) => {
-  const bodies = new Map<unknown, string>();
-  let repeats = 0;
-  for (const { path, headers, body } of received) {
-    if (path.startsWith('/silent')) continue;
-    const earlier = bodies.get(headers['webhook-id']);
-    if (earlier !== undefined) repeats += 1;
-    assert.is(body, earlier ?? body, 'two bodies of one id');
-    bodies.set(headers['webhook-id'], body);
-  }
-  return { events: bodies.size, repeats };
-};
-
-/** Nodes that send to receivers of the test, and at the end the rows in SQL beside what has arrived. */
-const withReceivers = async (
-  { seed, nodes }: { readonly seed: number; readonly nodes: number },
-  task: (stack: Stack, receivers: WebhookReceivers) => Promise<void>,
-) => {
-  const receivers = await startWebhookReceivers();
-  const settings = {
-    WEBHOOK_ADDRESSES: 'any',
-    WEBHOOK_TIMEOUT_SECONDS: '2',
-    SECRETS_KEY: secretsKey,
-    NODE_EXTRA_CA_CERTS: receivers.caFile,
-  };
-  try {
-    return await onServers({ seed, nodes, settings }, async ({ stack }) => {
-      await addEndpoints(stack, receivers);
-      await task(stack, receivers);
-      await until('all votes are in SQL', async () => (await stack.stores.hot.countBacklog()).votes === 0);
-      await until('all is delivered', async () => (await countPending(stack)) === 0, recoveryMsMax);
-      const faults = await findFaults(stack);
-      assert.equal(
-        faults.map(({ fault }) => fault),
-        [],
-      );
-      const { events, repeats } = judgeReceived(receivers);
-      const [row] = await stack.stores.sql<{ delivered: number }[]>`
-        select count(*) as delivered from webhook_deliveries where state = 1`;
-      assert.is(events, row?.delivered);
-      assert.ok(events > 0);
-      return { ...(await stack.judge()), events, repeats };
-    });
-  } finally {
-    await receivers.close();
-  }
-};
-
 faultCase(test, {
   title: 'every vote reaches every receiver at least once, with one id and one body; one is dead throughout',
   name: 'kill -9 of nodes that send webhooks',
   counts: { faults: 5 },
   run: async ({ seed, count }) => ({
-    ...(await withReceivers({ seed, nodes: 2 }, (stack) =>
+    ...(await withReceivers({ seed, nodes: 2 }, ({ stack }) =>
       underLoad(stack, 8, () => killNodes(stack, count)),
     )),
     rounds: count,
@@ -161,7 +62,7 @@ faultCase(test, {
   name: 'kill -9 around the request of a webhook',
   once: true,
   run: async ({ seed }) => {
-    const figures = await withReceivers({ seed, nodes: 0 }, async (stack, receivers) => {
+    const figures = await withReceivers({ seed, nodes: 0 }, async ({ stack }, receivers) => {
       await dieAfterFlush(stack, receivers);
       await dieAfterAnswer(stack, receivers);
       await stack.open();

@@ -21,6 +21,8 @@ type Claims = (title: string, claim: () => Promise<void>) => void;
 
 const at = Date.UTC(2026, 10, 20, 12);
 const nowMs = at + 60_000;
+const wanted = { nowMs, limit: 8 };
+const places = { leaseMs: 1_000, limit: 1_000, unprovenLimit: 1_000 };
 let endpoints = 0;
 
 const addEndpoint = async (
@@ -51,7 +53,7 @@ const readPending = async (sql: Sql, id: string): Promise<readonly unknown[]> =>
 const makeVotes = (ref: EntityRef, first: number, count: number) =>
   Array.from({ length: count }, (_, index) => vote(ref, first + index, { atMs: at + index }));
 const takeOne = async (sql: Sql, id: string, timeMs = nowMs): Promise<Lease> => {
-  const leases = await createWebhookQueue(sql).take({ nowMs: timeMs, leaseMs: 1_000, limit: 1_000 });
+  const leases = await createWebhookQueue(sql).take({ nowMs: timeMs, ...places });
   const lease = leases.find((one) => one.id === id);
   assert.ok(lease);
   return lease as Lease;
@@ -89,7 +91,7 @@ const registerFlushTests = (test: Claims, open: () => RealWorld): void => {
 
     assert.equal(await readNumbers(sql, id), [1, 3]);
     const lease = await takeOne(sql, id);
-    const page = await createWebhookQueue(sql).readPage(lease, nowMs);
+    const page = await createWebhookQueue(sql).readPage(lease, wanted);
     assert.equal(
       page?.deliveries.map((delivery) => delivery.vote?.itags),
       [[itagOf(62_020), itagOf(62_021)], [itagOf(62_030)]],
@@ -153,14 +155,32 @@ const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
     const id = await addEndpoint(sql, ref);
     await ledger.flush({ entities: [], votes: [vote(ref, 62_301)] });
     const queue = createWebhookQueue(sql);
-    const take = (timeMs: number) => queue.take({ nowMs: timeMs, leaseMs: 1_000, limit: 1_000 });
+    const take = (timeMs: number) => queue.take({ nowMs: timeMs, ...places });
     const taken = (await Promise.all([1, 2, 3, 4, 5, 6].map(() => take(nowMs)))).flat();
     const mine = taken.filter((lease) => lease.id === id);
     assert.is(mine.length, 1);
     assert.is((await take(nowMs + 999)).filter((lease) => lease.id === id).length, 0);
     const [next] = (await take(nowMs + 1_000)).filter((lease) => lease.id === id);
     assert.ok(next);
-    assert.is(await queue.readPage(mine[0] as Lease, nowMs), null);
+    assert.is(await queue.readPage(mine[0] as Lease, wanted), null);
+  });
+
+  test('webhooks: endpoints that work do not wait for places of those that may not', async () => {
+    const { ledger, list, sql } = open();
+    const refs = [await list('hook-new'), await list('hook-failing'), await list('hook-proven')] as const;
+    const [, failing, proven] = await Promise.all(refs.map((ref) => addEndpoint(sql, ref)));
+    await sql`
+      update webhook_endpoints set last_delivered_at = now(), failures = (id = ${failing as string})::integer
+      where id in (${failing as string}, ${proven as string})`;
+    await ledger.flush({ entities: [], votes: refs.map((ref, index) => vote(ref, 62_351 + index)) });
+    const queue = createWebhookQueue(sql);
+    const few = await queue.take({ nowMs: nowMs + 5_000, ...places, unprovenLimit: 1 });
+    assert.is(few.filter(({ unproven }) => unproven).length, 1);
+    assert.is(few.find(({ id }) => id === proven)?.unproven, false);
+    const one = await queue.take({ nowMs: nowMs + 10_000, ...places, limit: 1 });
+    assert.is(one.length, 1);
+    const rest = await queue.take({ nowMs: nowMs + 10_000, ...places });
+    assert.ok([...one, ...rest].find(({ id }) => id === failing)?.unproven);
   });
 
   test('webhooks: work that comes while a sender ends is not overlooked', async () => {
@@ -170,7 +190,7 @@ const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
     await ledger.flush({ entities: [], votes: [vote(ref, 62_401)] });
     const queue = createWebhookQueue(sql);
     const lease = await takeOne(sql, id);
-    const page = await queue.readPage(lease, nowMs);
+    const page = await queue.readPage(lease, wanted);
     assert.ok(page);
     const { endpoint, deliveries } = page as NonNullable<typeof page>;
     await ledger.flush({ entities: [], votes: [vote(ref, 62_402, { atMs: at + 1 })] });
@@ -181,7 +201,7 @@ const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
     assert.is(await queue.record(lease, done), false);
     assert.is(await queue.release(lease, endpoint.signal), false);
     assert.equal(
-      (await queue.readPage(lease, nowMs))?.deliveries.map(({ number }) => number),
+      (await queue.readPage(lease, wanted))?.deliveries.map(({ number }) => number),
       [2],
     );
     assert.equal(await readPending(sql, id), [1, 1]);
@@ -212,7 +232,7 @@ const registerUpkeepTests = (test: Claims, open: () => RealWorld): void => {
       nowMs,
     };
     assert.is(await enqueueReplay(sql, replay), 1);
-    const page = await createWebhookQueue(sql).readPage(await takeOne(sql, id), nowMs);
+    const page = await createWebhookQueue(sql).readPage(await takeOne(sql, id), wanted);
     assert.ok(page?.deliveries.some(({ number, replay: again }) => number === 1 && again));
   });
 
@@ -246,7 +266,7 @@ const registerReplayTests = (test: Claims, open: () => RealWorld): void => {
       const { incarnation } = ref;
       const request = { id, incarnation, target: ref, format: 'standard', upOnly: false, range, nowMs };
       assert.is(await enqueueReplay(sql, request), 1);
-      const page = await createWebhookQueue(sql).readPage(await takeOne(sql, id), nowMs);
+      const page = await createWebhookQueue(sql).readPage(await takeOne(sql, id), wanted);
       assert.equal(
         page?.deliveries.map((delivery) => delivery.vote?.itags),
         [[itagOf(62_801), itagOf(62_802)]],
@@ -294,7 +314,7 @@ const registerVoidedTests = (test: Claims, open: () => RealWorld): void => {
     assert.equal([await readVoided(sql, none), await readVoided(sql, off)], [[], []]);
     assert.equal(await readPending(sql, both), [8, 8]);
     const queue = createWebhookQueue(sql);
-    const page = await queue.readPage(await takeOne(sql, ups), nowMs);
+    const page = await queue.readPage(await takeOne(sql, ups), wanted);
     assert.equal(
       page?.deliveries.map(({ number, kind, voided }) => [number, kind, voided?.beforeMs]),
       [
@@ -327,14 +347,14 @@ const registerVoidedReplayTests = (test: Claims, open: () => RealWorld): void =>
     const id = await addEndpoint(sql, ref, false, ['vote.voided']);
     const both = [0, 1].map((voteNumber) => vote(ref, 62_921 + voteNumber, { user: 'twice', voteNumber }));
     await ledger.flush({ entities: [], votes: both });
-    assert.ok(await voidVote(itagOf(62_922), 'operator'));
+    for (const number of [62_921, 62_922]) assert.ok(await voidVote(itagOf(number), 'operator'));
     const { incarnation } = ref;
     const request = { id, incarnation, target: ref, format: 'standard', upOnly: false, nowMs };
     for (const failedOnly of [true, false]) {
       const range = { since: new Date(at), until: new Date(at), failedOnly };
       assert.is(await enqueueReplay(sql, { ...request, range }), failedOnly ? 0 : 1);
     }
-    assert.equal(await readNumbers(sql, id), [1, 2]);
+    assert.equal(await readNumbers(sql, id), [1, 1, 2]);
   });
 };
 

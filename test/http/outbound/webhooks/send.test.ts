@@ -136,16 +136,37 @@ test('no redirect is followed', () => {
   assert.not.ok(receivers.received.some(({ path }) => path === '/inside'));
 });
 
-test('requests share one kept connection, and eight at most', async () => {
-  const connection = createSender().open(receivers.url('ok', 'kept'));
+test('requests to one host share kept connections, also those of another webhook', async () => {
+  const sender = createSender();
+  const connection = sender.open(receivers.url('ok', 'kept'));
   const before = receivers.connections();
 
   for (let count = 0; count < 5; count++) assert.is((await connection.post(headers, body)).status, 200);
+  connection.close();
+  const other = sender.open(receivers.url('no_content', 'other'));
+  assert.is((await other.post(headers, body)).status, 204);
   assert.is(receivers.connections() - before, 1);
 
-  const posts = await Promise.all(Array.from({ length: 40 }, () => connection.post(headers, body)));
+  const posts = await Promise.all(Array.from({ length: 8 }, () => other.post(headers, body)));
   assert.equal(new Set(posts.map(({ error }) => error)), new Set(['']));
   assert.ok(receivers.connections() - before <= 8, `${receivers.connections() - before} connections`);
+});
+
+test('the judgements of 128 hosts are kept, the oldest one beyond is not', async () => {
+  const lookups: string[] = [];
+  const sender = createSender({
+    resolve: async (name) => {
+      lookups.push(name);
+      return ['127.0.0.1'];
+    },
+  });
+  const visit = (index: number) =>
+    sender.open(receivers.url('dead').replace('localhost', `host-${index}.invalid`)).post(headers, body);
+
+  for (let index = 0; index < 129; index++) await visit(index);
+  for (const index of [128, 1, 0]) await visit(index);
+
+  assert.equal(lookups.slice(128), ['host-128.invalid', 'host-0.invalid']);
 });
 
 test('a body over 4 KB ends its connection instead of being read', async () => {

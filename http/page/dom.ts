@@ -1,0 +1,102 @@
+/**
+ * Makes elements. Text is only ever text: strings become text nodes, so no name or message of a user can be
+ * markup. Links stay inside the page. Used by every other file of the page.
+ */
+
+export type Child = Node | string | number | null;
+
+type Attributes = Readonly<Record<string, string | boolean | ((event: Event) => void)>>;
+
+/**
+ * Makes an element. A function is the listener of the event that its name says after `on`; `true` sets an
+ * attribute without a value, `false` sets none.
+ */
+export const make = <Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    else if (name === 'href' && !String(value).startsWith('#')) throw new Error('links stay inside the page');
+    else if (value !== false) element.setAttribute(name, value === true ? '' : value);
+  }
+  fill(element, ...children);
+  return element;
+};
+
+/** Replaces what the element contains. */
+export const fill = (element: Element, ...children: readonly Child[]): void =>
+  element.replaceChildren(...children.flatMap((child) => (child === null ? [] : [toNode(child)])));
+
+const toNode = (child: Exclude<Child, null>): Node | string =>
+  typeof child === 'number' ? String(child) : child;
+
+/** Asks with a dialog; resolves to whether the operator agrees. */
+export const confirm = (title: string, text: string, yes: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const dialog = make(
+      'dialog',
+      { 'aria-label': title, onclose: () => [dialog.remove(), resolve(dialog.returnValue === 'yes')] },
+      make('h2', {}, title),
+      make('p', {}, text),
+      make(
+        'div',
+        { class: 'actions' },
+        make('button', { class: 'main', onclick: () => dialog.close('yes') }, yes),
+        make('button', { onclick: () => dialog.close('') }, 'Cancel'),
+      ),
+    );
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+
+const messages = make('div', { class: 'messages', role: 'status', 'aria-live': 'polite' });
+const messageMs = 8_000;
+
+/** Shows a message at the edge of the window for some seconds. */
+export const notify = (text: string, kind: 'done' | 'wrong'): void => {
+  if (!messages.isConnected) document.body.append(messages);
+  const message = make('p', { class: kind }, text);
+  messages.append(message);
+  setTimeout(() => message.remove(), messageMs);
+};
+
+/** `12 345`. */
+export const formatCount = (count: number): string => count.toLocaleString('en').replaceAll(',', '\u202f');
+
+/** Two decimals below 10, one below 100, none above; `–` for what was not measured. */
+export const formatNumber = (value: number | null): string => {
+  if (value === null) return '–';
+  return value >= 100 ? formatCount(Math.round(value)) : String(Number(value.toFixed(value < 10 ? 2 : 1)));
+};
+
+/** `3 d 4 h`: the two largest units. */
+export const formatDuration = (seconds: number): string => {
+  const units = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'min'],
+    [1, 's'],
+  ] as const;
+  const first = Math.max(
+    0,
+    units.findIndex(([size]) => seconds >= size),
+  );
+  if (seconds < 1) return '0 s';
+  let rest = Math.floor(seconds);
+  return units
+    .slice(first, first + 2)
+    .map(([size, unit]) => {
+      const count = Math.floor(rest / size);
+      rest -= count * size;
+      return `${count} ${unit}`;
+    })
+    .join(' ');
+};
+
+/** Whether a key is meant for the page: not typed into a field, not a shortcut of the browser. */
+export const isCommandKey = ({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean =>
+  !(ctrlKey || metaKey || altKey || document.querySelector('dialog[open]') !== null) &&
+  !(target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));

@@ -1,0 +1,138 @@
+/**
+ * Serves the operator's page of the private listener: `/`, its files below `/page/`, and what it needs to
+ * know of the operations.
+ *
+ * The files contain no data and need no token. Each is read, and stripped of its types, at its first request.
+ */
+import { readFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
+import { Type } from 'typebox';
+import type { Operator } from '../../auth/operators.ts';
+import { createNotFoundError } from '../../handlers/convert.ts';
+import { type AnyRoute, defineRoute, type Reply, replyOk } from '../../route.ts';
+import type { AdminOperation } from './operation.ts';
+
+/** No exceptions: no inline script or style, nothing from elsewhere, and no text that becomes markup. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types 'none'";
+
+const types = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+} as const;
+
+const toHeaders = (type: keyof typeof types) => ({
+  'Content-Type': types[type],
+  'Content-Security-Policy': policy,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+});
+
+const plot = '../../../node_modules/uplot/dist/';
+/** Files by their name on the wire; several parts are joined. */
+const files: Readonly<Record<string, readonly string[]>> = {
+  'page.css': [`${plot}uPlot.min.css`, '../../page/page.css'],
+  'uplot.js': [`${plot}uPlot.iife.min.js`],
+  'main.ts': ['../../page/main.ts'],
+  'api.ts': ['../../page/api.ts'],
+  'dom.ts': ['../../page/dom.ts'],
+  'now.ts': ['../../page/now.ts'],
+  'operations.ts': ['../../page/operations.ts'],
+  'queue.ts': ['../../page/queue.ts'],
+  'screens.ts': ['../../page/screens.ts'],
+  'tables.ts': ['../../page/tables.ts'],
+};
+
+const readPart = async (path: string): Promise<string> => {
+  const text = await readFile(new URL(path, import.meta.url), 'utf8');
+  return path.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
+};
+
+const readPageFile = async (parts: readonly string[], type: keyof typeof types): Promise<Reply> => ({
+  status: 200,
+  text: (await Promise.all(parts.map(readPart))).join('\n'),
+  headers: toHeaders(type),
+  tag: { etag: '' },
+});
+
+/** Reads a file at most once; a failed attempt is repeated by the next request. */
+const createFileReader = () => {
+  const read = new Map<string, Promise<Reply>>();
+  return (name: string, parts: readonly string[], type: keyof typeof types): Promise<Reply> => {
+    const known = read.get(name);
+    if (known !== undefined) return known;
+    const reply = readPageFile(parts, type).catch((error: unknown) => {
+      read.delete(name);
+      throw error;
+    });
+    read.set(name, reply);
+    return reply;
+  };
+};
+
+/** What forms are drawn from. */
+const toPageOperation = ({ command, route, isPreviewed }: AdminOperation) => ({
+  command,
+  method: route.method,
+  path: route.path,
+  summary: route.summary,
+  isPreviewed,
+  params: route.params,
+  query: route.query,
+  body: route.body,
+});
+
+const base = {
+  method: 'GET',
+  section: 'Operator',
+  auth: { kind: 'public' },
+  caching: 'entity',
+  replies: { 200: Type.String() },
+} as const;
+
+const FileParams = Type.Object({ file: Type.String({ maxLength: 32 }) });
+
+export const buildPageRoutes = (
+  operations: readonly AdminOperation[],
+  operators: readonly Operator[],
+): readonly AnyRoute[] => {
+  const read = createFileReader();
+  const published = operations.map(toPageOperation);
+  return [
+    defineRoute({
+      ...base,
+      name: 'page',
+      path: '/',
+      summary: "The operator's page.",
+      handle: () => read('page.html', ['../../page/page.html'], 'html'),
+    }),
+    defineRoute({
+      ...base,
+      name: 'pageFile',
+      path: '/page/{file}',
+      summary: "A file of the operator's page.",
+      params: FileParams,
+      handle: (_app, { params }) => {
+        const parts = Object.hasOwn(files, params.file) ? files[params.file] : undefined;
+        if (parts === undefined) throw createNotFoundError('file');
+        return read(params.file, parts, params.file.endsWith('.css') ? 'css' : 'js');
+      },
+    }),
+    defineRoute({
+      ...base,
+      name: 'pageOperations',
+      path: '/page/operations',
+      summary: 'Who the token belongs to, and the operations with their schemas.',
+      caching: 'no-store',
+      handle: (_app, { operator }) =>
+        replyOk({
+          operator,
+          read_only: operators.some(({ name, readOnly }) => name === operator && readOnly),
+          operations: published,
+        }),
+    }),
+  ];
+};
