@@ -184,6 +184,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
   });
   metrics.watchHealth(() => readNodeHealth({ engine, stores, loss }, isDraining));
+  metrics.watchBoards({ find: app.catalogue.boards.find, nowMs: systemClock.nowMs });
   const prepareDemo = createDemoLoader(stores, config, operatorToken);
   const expected = toAddresses(config, config.port, config.adminPort);
   const earlyDemo = await prepareDemo(expected);

@@ -176,6 +176,7 @@ const settingsSchema = Type.Object({
   feedConnectionsPerAddressMax: count(20, 10_000),
   feedFrameMs: buildInteger(250, [50, 10_000]),
   badgeMaxAgeSeconds: Type.Integer({ default: 300, minimum: 30, maximum: 86_400, example: '300' }),
+  boardSeconds: buildInteger(60, [10, 3_600]),
 
   botLookupUrl: buildAddressWithId('https://lookup.example.org/v1/application/{id}'),
   botLookupFallbackUrl: buildAddressWithId('https://chat.example.org/api/applications/{id}/rpc'),

@@ -44,6 +44,7 @@ for (const [path, code, words] of [
   ['ops/a.ts', `import '../test/b.ts';`, /must not import test\/b\.ts/],
   ['http/a.ts', `import '../storage/ledger/ledger.ts';`, /must not import storage\/ledger\/ledger\.ts/],
   ['http/a.ts', `import '../storage/catalogue/b.ts';`, /may only `import type`/],
+  ['http/page/a.ts', `import '../route.ts';`, /browsers get no file outside this folder/],
   ['engine/entity/a.ts', `import type { B } from '../ports.ts';`, /must not import engine\/ports\.ts/],
   ['http/a.ts', `import '../engine/commit/shard-queue.ts';`, /inside the engine: use its door/],
   ['http/a.ts', `await import('../engine/commit/shard-queue.ts');`, /inside the engine: use its door/],

@@ -209,7 +209,8 @@ const measureNode = async (world: World, shape: Shape): Promise<void> => {
     if (shape === 'one') figures.ackMs.alone.push(ackMs);
   };
   const stopAlone = startPosts(world, about, takeAlone);
-  await pause(1_000);
+  // Each bot is read from the stores by its first post.
+  await pause(Math.max(1_000, (about.bots.length / rate) * 1_500));
   const alone = await measure(node, null, options.seconds);
   await stopAlone();
   const before = readResidentBytes(node.child.pid ?? 0);

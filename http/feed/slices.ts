@@ -13,7 +13,7 @@ export interface Slices {
   add(job: Job): void;
 }
 
-const sliceMs = 0.5;
+const sliceMs = 0.25;
 /** The clock is read once per so many steps. */
 const stepsPerReading = 8;
 

@@ -43,7 +43,7 @@ interface TargetsState extends TargetsParts {
 }
 
 /** A change is seen within this. */
-const tickMsMax = 50;
+const tickMsMax = 25;
 const retryMs = 1_000;
 
 export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => {

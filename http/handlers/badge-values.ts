@@ -5,6 +5,7 @@
  */
 import type { EntityView } from '../../engine/engine.ts';
 import type { EntityKind } from '../../engine/ids.ts';
+import type { Rank } from '../../engine/rules/boards.ts';
 import { computePresence } from '../../engine/rules/presence.ts';
 import { computeVotes } from './convert.ts';
 
@@ -14,6 +15,8 @@ export interface BadgeTarget {
   readonly view: EntityView;
   /** Of a server: all members, and those online. */
   readonly members: { readonly total: number; readonly online: number } | null;
+  /** On the board of votes; `null` without a position. */
+  readonly rank: Rank | null;
 }
 
 export interface BadgeValue {
@@ -21,11 +24,11 @@ export interface BadgeValue {
   readonly color: string;
 }
 
-type Metric = 'votes' | 'servers' | 'users' | 'shards' | 'uptime' | 'status' | 'clicks';
+type Metric = 'votes' | 'servers' | 'users' | 'shards' | 'uptime' | 'status' | 'clicks' | 'rank';
 
 const metricsByKind: Readonly<Record<EntityKind, readonly Metric[]>> = {
-  bot: ['votes', 'servers', 'users', 'shards', 'uptime', 'status', 'clicks'],
-  server: ['votes', 'users', 'clicks'],
+  bot: ['votes', 'servers', 'users', 'shards', 'uptime', 'status', 'clicks', 'rank'],
+  server: ['votes', 'users', 'clicks', 'rank'],
   team: ['votes'],
   pack: ['votes'],
 };
@@ -88,6 +91,13 @@ const readInteger = ({ view, members }: BadgeTarget, metric: Metric): string => 
   }
 };
 
+/** `#12`, or `~#4,210` for a position that may be off by 0.1 %. */
+const readRank = ({ rank }: BadgeTarget, compact: boolean): BadgeValue => {
+  if (rank === null) return { message: 'unranked', color: 'lightgrey' };
+  const position = formatInteger(String(rank.position), compact);
+  return { message: `${rank.exact ? '' : '~'}#${position}`, color: 'blue' };
+};
+
 export interface ReadOptions {
   readonly metric: Metric;
   readonly compact: boolean;
@@ -96,6 +106,7 @@ export interface ReadOptions {
 
 export const readValue = (target: BadgeTarget, { metric, compact, nowMs }: ReadOptions): BadgeValue => {
   if (metric === 'uptime') return readUptime(target.view.state);
+  if (metric === 'rank') return readRank(target, compact);
   if (metric === 'status') {
     const status = computePresence(target.view.state, nowMs);
     return { message: status, color: statusColors[status] };

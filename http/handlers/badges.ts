@@ -22,6 +22,7 @@ import {
   toLabel,
 } from './badge-values.ts';
 import { createNotFoundError, thenMaybe } from './convert.ts';
+import { findVotesRank } from './leaderboards.ts';
 import { parseVoteTarget } from './request-values.ts';
 
 export interface BadgeRequest {
@@ -113,12 +114,12 @@ const renderBadge = (
 const readListed = (
   app: App,
   target: { readonly kind: EntityKind; readonly id: string },
-  shown: Omit<BadgeTarget, 'view'>,
+  shown: Pick<BadgeTarget, 'name' | 'members'>,
 ): MaybePromise<BadgeTarget> =>
   thenMaybe(app.engine.read(target.kind, target.id), (view) => {
     // Else a badge would tell that an unlisted entity exists.
     if (!view.state.facts.listed) throw createNotFoundError(target.kind);
-    return { ...shown, view };
+    return { ...shown, view, rank: findVotesRank(app, view) };
   });
 
 /** Finds a bot, server or team by id or vanity code, a pack by its url. Throws `not_found`. */

@@ -76,7 +76,9 @@ const toKey = (
 ): string => {
   const values = times[step.level];
   const { from, to } = range;
-  return [ref.incarnation, step.name, from, to, change, format, values[0], values.at(-1), metrics].join(' ');
+  return [ref.incarnation, step.name, from, to, change, format, values.length, values.at(-1), metrics].join(
+    ' ',
+  );
 };
 
 /** The next sample may change the reply; a longer time helps nobody but a client that was away. */

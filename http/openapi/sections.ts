@@ -12,8 +12,8 @@ const sections: Readonly<Record<string, string>> = {
   Votes: 'Up- and downvotes, the log of votes, and the credits that votes are worth.',
   Webhooks: 'Votes sent to an https address, signed, with a log and repeats.',
   Live: 'Totals as they change and votes as they come, as server-sent events or over a WebSocket.',
-  History: 'Numbers over time, and votes by month.',
   Badges: 'Pictures of numbers for READMEs and web pages.',
+  Leaderboards: 'Bots and servers by votes, clicks, growth and what is trending, and their positions.',
   'Sessions and login': 'Logging in; listing, creating, revoking and testing tokens.',
   Bots: 'Bots and their settings.',
   Servers: 'Chat servers.',
@@ -31,11 +31,13 @@ const sections: Readonly<Record<string, string>> = {
 /** The first rule that fits wins. */
 const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/^\/bots\/stats(\/|$)|\/shards$/, 'Stats'],
-  [/\/votes\/log$/, 'Votes'],
+  [/\/history$/, 'Stats'],
+  [/\/votes\/(log|months)$/, 'Votes'],
   [/\/webhooks(\/|$)/, 'Webhooks'],
   [/^\/feed$/, 'Live'],
   [/\/history$|\/votes\/months$/, 'History'],
   [/^\/badges\//, 'Badges'],
+  [/^\/leaderboards\/|\/rank$/, 'Leaderboards'],
 ];
 
 /** The name of the section that shows a route. */

@@ -47,9 +47,14 @@ const screens: Readonly<Record<string, Screen>> = {
   all: showAll,
 };
 
+/** The screen that the address names, `now` for none, and what follows its name. */
 const readAddress = (): readonly [name: string, argument: string] => {
   const [name = '', ...rest] = location.hash.slice(1).split('/');
-  return [screens[name] === undefined ? 'now' : name, decodeURIComponent(rest.join('/'))];
+  try {
+    return [Object.hasOwn(screens, name) ? name : 'now', decodeURIComponent(rest.join('/'))];
+  } catch {
+    return ['find', ''];
+  }
 };
 
 const showPage = (session: PageSession): void => {

@@ -97,8 +97,11 @@ class Queue {
       );
       return make('li', { class: decision === undefined ? '' : 'decided' }, button, make('small', {}, state));
     });
+    const hadFocus = this.#list.contains(document.activeElement);
     if (items.length === 0) fill(this.#list, make('li', { class: 'none' }, 'No bot waits for a review.'));
     else fill(this.#list, ...items);
+    if (hadFocus)
+      this.#list.querySelector<HTMLElement>('[aria-current=true]')?.focus({ preventScroll: true });
   }
 
   async choose(id: string): Promise<void> {
@@ -152,10 +155,11 @@ class Queue {
 
   /** Takes the newest decision back that was not sent yet. */
   undo(): void {
-    const newest = [...this.#decisions.keys()].at(-1);
-    if (newest === undefined) return;
-    this.#decisions.delete(newest);
-    void this.choose(newest);
+    const [id, decision] = [...this.#decisions].at(-1) ?? [];
+    if (id === undefined || decision === undefined) return;
+    this.#decisions.delete(id);
+    void this.choose(id);
+    this.#note.value = decision.note;
   }
 
   async claim(): Promise<void> {

@@ -12,10 +12,10 @@ export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract
     path: '/feed',
     summary: 'Follow entities live',
     description:
-      'Their totals as they change, and their votes one by one.' +
-      ' A plain request gets server-sent events. With `Upgrade: websocket` (protocol `rollcall.v1`) the ' +
-      'same messages come as `{event, data}`, and the client may send `{"op":"subscribe","targets":[…],' +
-      '"channels":[…],"after":{…}}`, `{"op":"unsubscribe","targets":[…]}` and `{"op":"ping"}`.',
+      'Sends totals as they change, and votes one by one. A plain request gets server-sent events. With ' +
+      '`Upgrade: websocket` (protocol `rollcall.v1`) the same messages come as `{event, data}`, and the ' +
+      'client may send `{"op":"subscribe","targets":[…],"channels":[…],"after":{…}}`, ' +
+      '`{"op":"unsubscribe","targets":[…]}` and `{"op":"ping"}`.',
     auth: { kind: 'public' },
     limit: 'feed',
     query: FeedQuery,

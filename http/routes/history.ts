@@ -12,10 +12,9 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     name: 'getHistory',
     method: 'GET',
     path: '/{target_type}/{target_id}/history',
-    summary: 'Get the history',
+    summary: 'Show numbers over time',
     description:
-      'The numbers of a listing over time, as JSON or CSV. Each point has the value at its time. Where no ' +
-      'sample ran, it is `null`. A range of more than 1,000 ' +
+      'Each point has the value at its time. Where no sample ran, it is `null`. A range of more than 1,000 ' +
       'points gets 400 `range_too_long` with the step that fits.',
     auth: { kind: 'public' },
     limit: 'history',
@@ -33,8 +32,7 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     path: '/{target_type}/{target_id}/votes/months',
     summary: 'List votes by month',
     description:
-      'The votes of a listing by month, newest first.' +
-      ' All votes that were cast in the month count, whatever became of them later. A month appears some ' +
+      'All votes that were cast in the month count, whatever became of them later. A month appears some ' +
       'minutes after its end, and a day later once more for late votes; months without votes are left out.',
     auth: { kind: 'public' },
     limit: 'history',

@@ -13,6 +13,7 @@ import { botRoutes } from './bots.ts';
 import { creditRoutes } from './credits.ts';
 import { feedRoutes } from './feed.ts';
 import { historyRoutes } from './history.ts';
+import { leaderboardRoutes } from './leaderboards.ts';
 import { loginRoutes } from './login.ts';
 import { memberRoutes } from './members.ts';
 import { notificationRoutes } from './notifications.ts';
@@ -47,6 +48,7 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/routes/vote-log.ts', routes: voteLogRoutes },
   { file: 'http/routes/webhooks.ts', routes: webhookRoutes },
   { file: 'http/routes/badges.ts', routes: badgeRoutes },
+  { file: 'http/routes/leaderboards.ts', routes: leaderboardRoutes },
   { file: 'http/routes/history.ts', routes: historyRoutes },
   { file: 'http/routes/feed.ts', routes: feedRoutes },
   { file: 'http/routes/credits.ts', routes: creditRoutes },

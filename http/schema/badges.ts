@@ -13,8 +13,8 @@ export const BadgeParams = Type.Object({
     description:
       '`<metric>.svg` is a picture, `<metric>.json` the same for shields.io, `card.svg` a picture with the ' +
       'name and several numbers, `spark-<metric>.svg` a line of the last seven days. Metrics: `votes`, ' +
-      '`servers`, `users`, `shards`, `uptime`, `status`, `clicks` of bots; `votes`, `users`, `clicks` of ' +
-      'servers; `votes` of teams and packs.',
+      '`servers`, `users`, `shards`, `uptime`, `status`, `clicks`, `rank` of bots; `votes`, `users`, ' +
+      '`clicks`, `rank` of servers; `votes` of teams and packs.',
     examples: ['votes.svg'],
   }),
 });

@@ -1,9 +1,8 @@
 /**
  * Schemas of the feed, which is beyond the contract: its query, and the messages in both directions.
  */
-import { type Static, Type } from 'typebox';
-import { Flag, Timestamp, Uuid } from './common.ts';
-import { describe } from './example.ts';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Timestamp, Uuid } from './common.ts';
 
 export const FeedQuery = Type.Object({
   targets: Type.Optional(
@@ -38,106 +37,111 @@ const target = Type.String({ description: 'Kind and id.', examples: ['bot/815553
 const integer = (description: string) => Type.Integer({ minimum: 0, description });
 const cursor = (description: string) => Type.String({ description, examples: ['0-1x.1042'] });
 
-const totals = Type.Object({
-  votes: Type.Integer({ description: 'Upvotes minus downvotes.' }),
-  clicks: integer('Page views.'),
-  unique_clicks: integer('Visitors.'),
-  invite_clicks: integer('Clicks on the invite.'),
-  servers: Type.Optional(integer('As posted.')),
-  users: Type.Optional(integer('As posted.')),
-  shards: Type.Optional(integer('As posted.')),
-  status: Type.Optional(Type.String({ description: '`online`, `idle`, `dnd` or `offline`.' })),
-  last_stats_post: Type.Optional(
-    describe(Type.Union([Timestamp, Type.Null()]), 'When the bot last posted; `null`: never.'),
-  ),
-});
-const FeedTotals = describe(
-  totals,
-  'The numbers of the entity; those that only bots have are absent elsewhere.',
+/** Those that only bots have are absent elsewhere. */
+const FeedTotals = Type.Object(
+  {
+    votes: Type.Integer({ description: 'Upvotes minus downvotes.' }),
+    clicks: integer('Page views.'),
+    unique_clicks: integer('Visitors.'),
+    invite_clicks: integer('Clicks on the invite.'),
+    servers: Type.Optional(integer('As posted.')),
+    users: Type.Optional(integer('As posted.')),
+    shards: Type.Optional(integer('As posted.')),
+    status: Type.Optional(Type.String({ description: '`online`, `idle`, `dnd` or `offline`.' })),
+    last_stats_post: Type.Optional(
+      Type.Union([Timestamp, Type.Null()], { description: 'When stats were last posted; `null` for never.' }),
+    ),
+  },
+  { description: 'All numbers; those that only bots have are absent elsewhere.' },
 );
 
-const event = <Name extends string, Data extends ReturnType<typeof Type.Object>>(name: Name, data: Data) =>
+interface EventAbout {
+  readonly means: string;
+  readonly data: Readonly<Record<string, TSchema>>;
+}
+
+const event = <Name extends string>(name: Name, { means, data }: EventAbout) =>
   Type.Object({
     event: Type.Literal(name, { description: 'What the message is.' }),
-    data: describe(data, 'What it says.'),
+    data: Type.Object(data, { description: means }),
   });
 
 /** Every message of the server, as a WebSocket gets it. An event stream has the same two fields. */
 export const FeedEvent = Type.Union(
   [
-    event(
-      'hello',
-      Type.Object({
+    event('hello', {
+      means: 'Comes first.',
+      data: {
         heartbeat_seconds: Type.Integer({ description: 'An event stream gets a comment this often.' }),
-      }),
-    ),
-    event(
-      'totals',
-      Type.Object({
+      },
+    }),
+    event('totals', {
+      means: 'The numbers of an entity as they are now.',
+      data: {
         target,
         version: Type.String({ description: 'Grows with every change.', examples: ['7.5123'] }),
         totals: FeedTotals,
-      }),
-    ),
-    event(
-      'vote',
-      Type.Object({
+      },
+    }),
+    event('vote', {
+      means: 'One accepted vote.',
+      data: {
         target,
         number: Type.Integer({ minimum: 1, description: 'Position in the log, without holes.' }),
         cursor: cursor('Position of this vote for `after`.'),
-        itag: describe(Uuid, 'Id of the vote.'),
+        itag: Uuid,
         author: Type.String({ description: 'Id of the user who voted.' }),
-        upvote: describe(Flag, '`true` for an upvote, `false` for a downvote.'),
-        created_at: describe(Timestamp, 'When the user voted.'),
+        upvote: Type.Boolean({ description: 'False for a downvote.' }),
+        created_at: Timestamp,
         void: Type.Boolean({ description: 'Whether it was void when this was sent.' }),
-      }),
-    ),
-    event(
-      'gap',
-      Type.Object({
+      },
+    }),
+    event('gap', {
+      means: 'Votes that are not sent.',
+      data: {
         target,
         from_number: Type.Integer({ minimum: 1, description: 'First vote that is not sent.' }),
         to_number: Type.Integer({ minimum: 1, description: 'Last vote that is not sent.' }),
         log: Type.String({ description: 'Where they can be read.' }),
-      }),
-    ),
-    event(
-      'reset',
-      Type.Object({
+      },
+    }),
+    event('reset', {
+      means: 'Something begins again.',
+      data: {
         target,
         channel: Type.String({ description: '`totals`: versions begin again. `votes`: numbers do.' }),
         cursor: Type.Optional(cursor('Where the votes go on; only of `votes`.')),
-      }),
-    ),
-    event('gone', Type.Object({ target })),
-    event(
-      'subscribed',
-      Type.Object({
-        targets: describe(Type.Array(target), 'What is followed from now on.'),
-        after: describe(
-          Type.Record(Type.String(), cursor('Votes after it follow.')),
-          'Where the votes of each target go on.',
-        ),
-      }),
-    ),
-    event(
-      'error',
-      Type.Object({
+      },
+    }),
+    event('gone', { means: 'The entity is no longer listed: nothing follows for it.', data: { target } }),
+    event('subscribed', {
+      means: 'The answer to `subscribe`.',
+      data: {
+        targets: Type.Array(target, { description: 'What the message named.' }),
+        after: Type.Record(Type.String(), cursor('Votes after it follow.'), {
+          description: 'Where votes begin, by target.',
+        }),
+      },
+    }),
+    event('error', {
+      means: 'The answer to a message that cannot be served; nothing changed.',
+      data: {
         code: Type.String({ description: 'As in error bodies.' }),
-        message: Type.String({ description: 'What went wrong, for people.' }),
-        context: Type.Record(Type.String(), Type.String(), { description: 'Details for programs.' }),
-      }),
-    ),
-    event('pong', Type.Object({})),
-    event(
-      'bye',
-      Type.Object({
+        message: Type.String({ description: 'For people.' }),
+        context: Type.Record(Type.String(), Type.String(), { description: 'As in error bodies.' }),
+      },
+    }),
+    event('pong', { means: 'The answer to `ping`.', data: {} }),
+    event('bye', {
+      means: 'The connection ends.',
+      data: {
         reason: Type.String({ description: '`restart`, `gone` or `full`.' }),
         reconnect_after_ms: Type.Integer({ minimum: 0, description: 'When to connect again.' }),
-      }),
-    ),
+      },
+    }),
   ],
   {
+    description: 'A message: what it is, and its data.',
     examples: [
       {
         event: 'totals',

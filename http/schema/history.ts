@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox';
 import { plainText } from '../request/patterns.ts';
 import { buildCount } from './common.ts';
-import { buildObject, describe } from './example.ts';
+import { buildObject } from './example.ts';
 
 const buildTime = (description: string) =>
   Type.String({ maxLength: 40, pattern: plainText, description, examples: ['2026-03-01T00:00:00Z'] });
@@ -48,31 +48,34 @@ export const HistoryQuery = Type.Object({
 });
 export type HistoryQuery = Static<typeof HistoryQuery>;
 
-const Time = Type.String({ format: 'date-time', examples: ['2026-03-01T00:00:00.000Z'] });
+const buildMinute = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2026-03-01T00:00:00.000Z'] });
 const buildIntegers = (description: string) =>
   Type.Optional(Type.Array(Type.Union([Type.Integer(), Type.Null()]), { description }));
 
 export const HistoryReply = Type.Object(
   {
-    target_type: Type.String({ description: '`bot`, `server`, `team` or `pack`.' }),
+    target_type: Type.String({ description: 'Kind of the listing.' }),
     target_id: Type.String({ description: 'Id of the listing.' }),
     step: Type.String({ description: 'Time between two points, such as `5m`, `1h` or `1d`.' }),
-    from: describe(Time, 'Time of the first point.'),
-    to: describe(Time, 'Time of the last point.'),
-    times: Type.Array(Time, { description: 'The time of each point, in UTC.' }),
+    from: buildMinute('Begin of the range.'),
+    to: buildMinute('End of the range.'),
+    times: Type.Array(buildMinute('Time of a point.'), { description: 'The time of each point, in UTC.' }),
     series: Type.Object(
       {
-        servers: buildIntegers('Servers, as posted.'),
-        users: buildIntegers('Users, as posted.'),
-        shards: buildIntegers('Shards, as posted.'),
+        servers: buildIntegers('Servers of the bot.'),
+        users: buildIntegers('Users of the bot.'),
+        shards: buildIntegers('Shards of the bot.'),
         status: Type.Optional(
-          Type.Array(Type.Union([Type.String(), Type.Null()]), { description: 'Presence of the bot.' }),
+          Type.Array(Type.Union([Type.String(), Type.Null()]), {
+            description: 'Presence of the bot: `online`, `idle`, `dnd` or `offline`.',
+          }),
         ),
         clicks: buildIntegers('Page views.'),
-        unique_clicks: buildIntegers('Visitors, each counted once.'),
-        invite_clicks: buildIntegers('Uses of the invite.'),
-        votes: buildIntegers('Upvotes minus downvotes.'),
-        votes_logged: buildIntegers('Accepted votes, whatever became of them.'),
+        unique_clicks: buildIntegers('Visitors who viewed the page.'),
+        invite_clicks: buildIntegers('Clicks on the invite.'),
+        votes: buildIntegers('Upvotes minus downvotes since the last reset.'),
+        votes_logged: buildIntegers('All votes that have a number in the vote log.'),
       },
       { description: 'One value per time; `null` where no sample ran, or the listing did not exist.' },
     ),
@@ -100,8 +103,8 @@ export const VoteMonthsQuery = Type.Object({
 
 const VoteMonth = buildObject({
   month: Type.String({ description: 'Year and month, in UTC.', examples: ['2026-02'] }),
-  upvotes: buildCount(120, 'Upvotes that were cast in the month.'),
-  downvotes: buildCount(4, 'Downvotes that were cast in the month.'),
+  upvotes: buildCount(120, 'Votes up that were cast in the month.'),
+  downvotes: buildCount(4, 'Votes down that were cast in the month.'),
   voters: Type.Integer({ minimum: 0, description: 'Different users who voted.', examples: [88] }),
   redeemed: Type.Integer({ minimum: 0, description: 'Votes that were redeemed for credits.' }),
   voided: Type.Integer({ minimum: 0, description: 'Votes that an operator voided.' }),
@@ -114,6 +117,6 @@ const VoteMonth = buildObject({
 });
 
 export const VoteMonthsReply = buildObject({
-  results: describe(Type.Array(VoteMonth), 'The months with votes, newest first.'),
+  results: Type.Array(VoteMonth, { description: 'Months with votes, the newest first.' }),
 });
 export type VoteMonthsReply = Static<typeof VoteMonthsReply>;

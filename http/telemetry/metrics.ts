@@ -11,6 +11,7 @@ import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import { feedEvents } from '../feed/frames.ts';
 import type { RequestMeters } from '../request/dispatch-context.ts';
+import { type BoardAges, registerBoardAges } from './board-meters.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
 import { createFeedCounts, type FeedCounts, registerFeedMeters } from './feed-meters.ts';
 import { type HistoryMeters, registerHistoryMeters } from './history-meters.ts';
@@ -35,6 +36,8 @@ export interface Metrics {
   recordClockAhead(milliseconds: number): void;
   /** From here on every scrape shows what `read` returns. */
   watchHealth(read: () => NodeHealth): void;
+  /** From here on every scrape shows the age of these boards. */
+  watchBoards(boards: BoardAges): void;
   /** Records how many Redis primaries may evict counters. */
   recordEvictingServers(servers: number): void;
   /** Renders all metrics in the Prometheus text format. */
@@ -329,6 +332,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     feed,
     recordClockAhead: (milliseconds) => clockAhead.set(milliseconds / 1_000),
     watchHealth: (read) => registerHealth(registers, read),
+    watchBoards: (boards) => registerBoardAges(registers, boards),
     recordEvictingServers: (servers) => evictingServers.set(servers),
     render: () => registry.metrics(),
     contentType: registry.contentType,

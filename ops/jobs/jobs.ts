@@ -1,6 +1,6 @@
 /**
  * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, reminders, numbers of votes
- * that have none, shards of bots that stopped posting, and the history.
+ * that have none, shards of bots that stopped posting, the history, and leaderboards.
  *
  * Some things need no job: a premium period and a login end when their time, which is compared at each use,
  * has passed; lists are read again on request; the first vote of a month creates the partition of the next
@@ -19,6 +19,7 @@ import { resetVotes } from '../../storage/ledger/adjust.ts';
 import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import type { Webhooks } from '../webhooks.ts';
+import { createBoardsJobs } from './boards.ts';
 import { hourly, monthly } from './calendar.ts';
 import { createHistoryJob, createVoteMonthsJob, type HistorySettings } from './history.ts';
 import type { FleetJob, NodeJob } from './job.ts';
@@ -36,6 +37,7 @@ export interface JobsParts extends HistorySettings {
   readonly historyMeters: HistoryMeters;
   readonly node: string;
   readonly webhookLogDays: number;
+  readonly boardSeconds: number;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
   /** Called with the number of votes that a step numbered. */
   readonly onLogged: (votes: number) => void;
@@ -53,6 +55,8 @@ const listingsPerRun = 200;
 /** A shard is shown as stale at most this much late, and twice that when its node has just died. */
 const shardsPauseMs = 15_000;
 const runRetentionDays = 400;
+/** Of the job that runs every few minutes. */
+const historyRunRetentionDays = 2;
 
 /** Creates the schedule with all jobs; call its `start` to begin. */
 export const createJobs = (parts: JobsParts): Schedule => {
@@ -65,8 +69,13 @@ export const createJobs = (parts: JobsParts): Schedule => {
       await purgeVoterOrders(parts.catalogue.sql);
       await purgeDeliveries(parts.catalogue.sql, parts.webhookLogDays, signal);
       await runs.purge(runRetentionDays);
+      await runs.purge(historyRunRetentionDays, 'history');
     },
   };
+  const onFailure = (job: string, error: Error): void =>
+    parts.log('a job failed', { job, error: error.message });
+  const { clock, catalogue, meters, boardSeconds } = parts;
+  const boardParts = { boards: catalogue.boards, clock, monotonicMs: clock.monotonicMs, boardSeconds };
   return createSchedule({
     fleetJobs: [createMonthlyReset(parts), purge, ...createHistoryJobs(parts)],
     nodeJobs: [
@@ -74,12 +83,13 @@ export const createJobs = (parts: JobsParts): Schedule => {
       createNumberingJob(parts),
       createShardsJob(parts),
       ...createWebhookJobs(parts),
+      ...createBoardsJobs({ ...boardParts, runs, meters, onFailure }),
     ],
     runs,
     meters: parts.meters,
     clock: parts.clock,
     ...(parts.onSuccess && { onSuccess: parts.onSuccess }),
-    onFailure: (job, error) => parts.log('a job failed', { job, error: error.message }),
+    onFailure,
   });
 };
 

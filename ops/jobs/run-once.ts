@@ -28,7 +28,11 @@ export interface RunParts {
 const pauseMs = 60_000;
 
 /** Resolves to whether this node completed the run. Rejects only when the run cannot be claimed in SQL. */
-export const runOnce = async (parts: RunParts, job: FleetJob, dueAtMs: number): Promise<boolean> => {
+export const runOnce = async (
+  parts: RunParts,
+  job: Pick<FleetJob, 'name' | 'run'>,
+  dueAtMs: number,
+): Promise<boolean> => {
   const { runs, leaseMs } = parts;
   const claim = await runs.claim({ name: job.name, dueAtMs }, leaseMs);
   if (claim === null) return false;

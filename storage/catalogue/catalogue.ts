@@ -10,6 +10,7 @@ import { createHistory } from '../history/read.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { createSemaphore } from '../sql/semaphore.ts';
+import { createBoards } from './boards/boards.ts';
 import { createBotEdits } from './bots/bot-edits.ts';
 import { type BotIds, type BotPerson, findKnownBot, noteLookup } from './bots/bot-people.ts';
 import { type BotProfile, findBots } from './bots/bots.ts';
@@ -247,6 +248,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     servers: createServers(createCache('server', findServers), lists),
     teams: createTeams(sql, createCache('team', findTeams)),
     packs: createPacks(sql, lists, unknown),
+    boards: createBoards(sql, snapshots),
     vanity: createVanities(sql, unknown),
     reminders: createReminders(sql),
     push: createPushOutbox(sql),

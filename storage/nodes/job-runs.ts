@@ -36,8 +36,8 @@ export interface JobRuns {
   finish(claim: JobClaim): Promise<void>;
   /** Ends an attempt with an error: any node may claim the run again after `pauseMs`. */
   fail(claim: JobClaim, why: { readonly error: string; readonly pauseMs: number }): Promise<void>;
-  /** Deletes runs that ended long ago, except the newest of each job. */
-  purge(olderThanDays: number): Promise<void>;
+  /** Deletes runs that ended long ago, of all jobs or of one; except the newest of each job. */
+  purge(olderThanDays: number, name?: string): Promise<void>;
 }
 
 const errorLengthMax = 500;
@@ -48,7 +48,7 @@ export const createJobRuns = (sql: Sql, node: string): JobRuns => ({
   extend: (run, leaseMs) => asStorage('jobs.extend', () => extend({ sql, node }, run, leaseMs)),
   finish: (run) => asStorage('jobs.finish', () => finish({ sql, node }, run)),
   fail: (run, why) => asStorage('jobs.fail', () => fail({ sql, node }, run, why)),
-  purge: (days) => asStorage('jobs.purge', () => purge(sql, days)),
+  purge: (days, name) => asStorage('jobs.purge', () => purge(sql, days, name)),
 });
 
 interface JobRunsParts {
@@ -113,9 +113,10 @@ const fail = async (
     where ${buildOwnRunCondition(parts, run)}`;
 };
 
-const purge = async (sql: Sql, days: number): Promise<void> => {
+const purge = async (sql: Sql, days: number, name?: string): Promise<void> => {
   await sql`
     delete from job_runs
-    where finished_at < now() - make_interval(days => ${days}) and exists (
+    where finished_at < now() - make_interval(days => ${days})
+      ${name === undefined ? sql`` : sql`and name = ${name}`} and exists (
       select from job_runs as newer where newer.name = job_runs.name and newer.due_at > job_runs.due_at)`;
 };

@@ -1,19 +1,29 @@
 /**
- * The indexes of names that the operator's searches use.
+ * The indexes of names that the operator's searches use, and those of listed entities that boards use.
  *
  * In a large directory an index takes seconds, and an ordinary migration would block writers for that long.
  * So a migration creates them only while their tables are small, and `buildSearchIndexes` creates the missing
- * ones beside the running nodes, one node at a time. Until then a search reads its whole table. Called by the
- * composition root after each start.
+ * ones beside the running nodes, one node at a time. Until then a search or board reads its whole table.
+ * Called by the composition root after each start.
  */
 import type { Sql } from './client.ts';
 import { toStorageError } from './errors.ts';
 
+/** Equal to those of the migrations. */
 const indexes = [
-  { name: 'users_search', table: 'users', column: 'username', key: 'id' },
-  { name: 'servers_search', table: 'servers', column: 'name', key: 'server_id' },
-  { name: 'teams_search', table: 'teams', column: 'name', key: 'id' },
-  { name: 'packs_search', table: 'packs', column: 'name', key: 'url' },
+  { name: 'users_search', on: 'users ((lower(username) collate "C"), id)' },
+  { name: 'servers_search', on: 'servers ((lower(name) collate "C"), server_id)' },
+  { name: 'teams_search', on: 'teams ((lower(name) collate "C"), id)' },
+  { name: 'packs_search', on: 'packs ((lower(name) collate "C"), url)' },
+  {
+    name: 'bots_ranked',
+    on: `bots (incarnation) include (listed_since, created_at) where type in ('approved', 'certified')`,
+  },
+  {
+    name: 'servers_ranked',
+    on: `servers (incarnation) include (created_at)
+      where type in ('approved', 'certified') and state = 'public'`,
+  },
 ] as const;
 
 /** The advisory lock of the node that builds; any number works. */
@@ -45,10 +55,9 @@ export const buildSearchIndexes = async (sql: Sql): Promise<number> => {
       await session`
         select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
       const missing = await findMissing(session);
-      for (const { name, table, column, key } of indexes.filter((index) => missing.has(index.name))) {
+      for (const { name, on } of indexes.filter((index) => missing.has(index.name))) {
         await session.unsafe(`drop index concurrently if exists ${name}`);
-        const columns = `(lower(${column}) collate "C"), ${key}`;
-        await session.unsafe(`create index concurrently ${name} on ${table} (${columns})`);
+        await session.unsafe(`create index concurrently ${name} on ${on}`);
       }
       return missing.size;
     } finally {

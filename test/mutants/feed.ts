@@ -60,8 +60,8 @@ export const feedMutants: readonly Mutant[] = [
   {
     name: 'a target that is being read',
     file: 'http/feed/targets.ts',
-    find: ` || target.reading !== null`,
-    replace: '',
+    find: `target.isDirty || target.reading !== null`,
+    replace: `target.isDirty`,
     killers: [full],
     why: 'the second client of a target would be refused',
   },

@@ -3,6 +3,7 @@
  *
  * A new guard of a store, a rule or a limit gets one here. Called by run.ts and patches.test.ts.
  */
+import { boardMutants } from './boards.ts';
 import { engineMutants } from './engine.ts';
 import { feedMutants } from './feed.ts';
 import { historyMutants } from './history.ts';
@@ -19,5 +20,6 @@ export const mutants: readonly Mutant[] = [
   ...storageMutants,
   ...historyMutants,
   ...httpMutants,
+  ...boardMutants,
   ...feedMutants,
 ];

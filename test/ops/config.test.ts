@@ -274,6 +274,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     webhook_test: defaultLimits.webhook_test,
     bot_shards: defaultLimits.bot_shards,
     badge: defaultLimits.badge,
+    feed: defaultLimits.feed,
     history: defaultLimits.history,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);

@@ -31,6 +31,8 @@ export interface IndexBotRow {
   readonly shards: string;
   readonly status: PresenceStatus | '';
   readonly last_stats_post_ms: number;
+  /** As `wanted` has it. */
+  readonly place: number;
 }
 
 export interface IndexServerRow {
@@ -50,6 +52,8 @@ export interface IndexServerRow {
   readonly clicks: number;
   readonly invite_clicks: number;
   readonly votes: number;
+  /** As `wanted` has it. */
+  readonly place: number;
 }
 
 /** End of the premium period of the row called `alias`; null without a start. */
@@ -65,7 +69,7 @@ export const selectIndexBots = (sql: Queryable, wanted: Fragment) => sql<IndexBo
   select bots.bot_id, bots.created_at, bots.library, bots.nsfw, bots.short, bots.tags, bots.type,
     vanity.code as vanity, bots.vanity_ref, ${buildPremiumUntil(sql, 'bots')} as premium_until,
     ${buildPersonColumn(sql, 'users')} as person, totals.clicks, totals.invite_clicks, totals.votes,
-    totals.servers, totals.shards, totals.status, totals.last_stats_post_ms
+    totals.servers, totals.shards, totals.status, totals.last_stats_post_ms, wanted.place
   from (${wanted}) as wanted
   join bots on bots.bot_id = wanted.id
   join totals on totals.incarnation = bots.incarnation
@@ -78,7 +82,7 @@ export const selectIndexServers = (sql: Queryable, wanted: Fragment) => sql<Inde
   select servers.server_id, servers.avatar, servers.name, servers.nsfw, servers.online_members, servers.short,
     servers.state, servers.tags, servers.total_members, servers.type, vanity.code as vanity,
     servers.vanity_ref, ${buildPremiumUntil(sql, 'servers')} as premium_until,
-    totals.clicks, totals.invite_clicks, totals.votes
+    totals.clicks, totals.invite_clicks, totals.votes, wanted.place
   from (${wanted}) as wanted
   join servers on servers.server_id = wanted.id
   join totals on totals.incarnation = servers.incarnation

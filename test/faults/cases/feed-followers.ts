@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type FeedClient, type Message, openSocket, openStream } from '../../http/feed/clients.ts';
 
 export interface Follower {
+  readonly kind: Following['kind'];
   /** Messages by connection, in order. */
   readonly lives: (readonly Message[])[];
   /** The newest number of each target that came or was inside a gap. */
@@ -25,7 +26,7 @@ export interface Following {
   readonly pickUrl: () => string | null;
 }
 
-interface State extends Omit<Follower, 'stop'>, Following {
+interface State extends Omit<Follower, 'stop' | 'kind'>, Following {
   /** The id of the last event, and the last cursor by target. */
   eventId: string;
   readonly cursors: Map<string, string>;
@@ -106,7 +107,8 @@ const readAll = async (state: State, client: FeedClient): Promise<void> => {
 const take = (state: State, versions: Map<string, readonly number[]>, message: Message): void => {
   const { event, data, id } = message;
   if (id !== '') state.eventId = id;
-  const isStart = event === 'hello' || event === 'subscribed';
+  // The hello of a WebSocket names no place.
+  const isStart = (event === 'hello' && id !== '') || event === 'subscribed';
   if (isStart) takeStart(state, message);
   if (event === 'reset') state.faults.push(`reset of ${data.target}`);
   if (event === 'totals') takeTotals(state, versions, data);

@@ -39,7 +39,8 @@ const readHeads = async ({ stores }: Stack): Promise<ReadonlyMap<string, number>
   return new Map(rows.map(({ id, number }) => [`bot/${id}`, number]));
 };
 
-const isCurrent = async (stack: Stack, followers: readonly Follower[]): Promise<boolean> => {
+/** What followers lack, one line each. */
+const listBehind = async (stack: Stack, followers: readonly Follower[]): Promise<readonly string[]> => {
   const heads = await readHeads(stack);
   const [life] = stack.alive() as [Life];
   const keys = [...new Set(followers.flatMap(({ numbers }) => [...numbers.keys()]))];
@@ -51,11 +52,14 @@ const isCurrent = async (stack: Stack, followers: readonly Follower[]): Promise<
       }),
     ),
   );
-  return followers.every(({ numbers, totals }) =>
-    [...numbers].every(([key, number]) => {
+  return followers.flatMap(({ kind, numbers, totals, lives }, index) =>
+    [...numbers].flatMap(([key, number]) => {
       const { servers, votes } = shown.get(key);
-      const seen = totals.get(key);
-      return number === heads.get(key) && seen?.servers === servers && seen?.votes === votes;
+      const expected = JSON.stringify([heads.get(key), servers, votes]);
+      const got = JSON.stringify([number, totals.get(key)?.servers, totals.get(key)?.votes]);
+      return got === expected
+        ? []
+        : [`${index} ${kind} ${key}: ${got}, not ${expected}, ${lives.length} connections`];
     }),
   );
 };
@@ -87,7 +91,15 @@ const run = (seed: number, rounds: number, end: 'kill' | 'stop'): Promise<FeedFi
     const followers = startFollowers(stack);
     try {
       await underLoad(stack, 8, () => endNodes(stack, rounds, end));
-      await until('every follower has it all', () => isCurrent(stack, followers), 30_000);
+      await until(
+        'every follower has it all',
+        async () => {
+          const behind = await listBehind(stack, followers);
+          if (behind.length > 0) throw new Error(behind.slice(0, 8).join('\n'));
+          return true;
+        },
+        30_000,
+      );
     } finally {
       await Promise.all(followers.map(({ stop }) => stop()));
     }

@@ -71,6 +71,8 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listUserVotes: open,
   listVoters: open,
   readVoteLog: open,
+  readLeaderboard: open,
+  readRank: open,
 
   listWebhooks: { kinds: all, needs: 'view_webhooks' },
   createWebhook: { kinds: all, needs: 'manage_webhooks' },
@@ -108,6 +110,9 @@ export const expected: Readonly<Record<string, Expectation>> = {
   listItemBenefits: open,
 
   getBadge: open,
+  openFeed: open,
+  getHistory: open,
+  getVoteMonths: open,
 
   getPushInfo: open,
   listNotifications: selfOnly,

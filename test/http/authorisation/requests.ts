@@ -41,6 +41,10 @@ const valueFor = (
       return people.team;
     case 'mid':
       return people.member;
+    case 'kind':
+      return 'bots';
+    case 'board':
+      return 'votes';
     case 'file':
       return 'votes.svg';
     case 'session_id':
@@ -60,6 +64,7 @@ const valueFor = (
 
 const queries: Readonly<Record<string, string>> = {
   castVote: '?upvote=true',
+  openFeed: '?targets=bot/unknown',
   getTeam: '?targets=bot',
   redeemCredits: '?votes=1',
   deleteNotification: '?notif_id=00000000-0000-7000-8000-000000000000',

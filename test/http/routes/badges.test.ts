@@ -142,8 +142,8 @@ for (const path of [
   '/teams/nothing/votes.svg',
   '/packs/nothing/votes.svg',
   '/birds/new/votes.svg',
-  '/bots/new/rank.svg',
-  '/bots/new/spark-votes.svg',
+  '/teams/team1/rank.svg',
+  '/bots/nothing/spark-votes.svg',
 ]) {
   test(`${path}: not listed or not known is 200 and a grey picture`, async () => {
     const reply = await ask(path);

@@ -39,6 +39,7 @@ const nextUuid = (): string => uuid(++uuids);
 /** Totals as the flusher would write them. */
 export interface Counted {
   readonly clicks?: number;
+  readonly unique_clicks?: number;
   readonly invite_clicks?: number;
   readonly upvotes?: number;
   readonly downvotes?: number;
@@ -46,6 +47,8 @@ export interface Counted {
   readonly shards?: string;
   readonly status?: string;
   readonly last_stats_post_ms?: number;
+  readonly uptime?: number;
+  readonly total_uptime?: number;
 }
 
 const addTotals = async (

@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createHistory } from '../../../storage/history/read.ts';
 import { takeSample } from '../../../storage/history/sample.ts';
 import { until } from '../../support/until.ts';
 import { openDatabase } from '../postgres/database.ts';
@@ -11,7 +12,7 @@ import { registerHistoryModelTest } from './model.ts';
 import { addListing, createRunner, emptyHistory, never, readRows, setTotals, toMinute } from './world.ts';
 
 const test = suite('history on postgres');
-const { sql, pools } = await openDatabase(test, 2);
+const { server, sql, pools } = await openDatabase(test, 2);
 const [, other = sql] = pools;
 
 registerHistoryTests(test, () => sql);
@@ -73,6 +74,22 @@ test('a partition in use is dropped by a later run, and readers are not held up'
   await run(noon + 1_445);
 
   assert.equal(await readRows(sql, 'fine', bot), []);
+});
+
+test('while Postgres is away no sample runs, and the time is a hole', async () => {
+  await emptyHistory(sql);
+  const { run, recorded } = createRunner(sql);
+  await addListing(sql, 'away');
+  await run(noon);
+  await server.stop('immediate');
+  const failed = await run(noon + 5).catch((error: Error) => error);
+  await server.start();
+  await until('a sample after the outage', () => run(noon + 10).then(() => true));
+
+  assert.instance(failed, Error);
+  const { fine } = await createHistory(sql).times(0);
+  assert.equal(fine, [noon, noon + 10]);
+  assert.is(recorded.holes, 1);
 });
 
 test.run();

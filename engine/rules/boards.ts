@@ -1,0 +1,114 @@
+/**
+ * Leaderboards: their names, what a listing's position is, and how a score is shown. Pure.
+ *
+ * An edition has the first places of a board, and for the rest a table of scores with the number of listings
+ * above each. So a position costs the same in any directory. Used by storage/catalogue/boards and by http.
+ */
+
+/** Boards by kind of listing. */
+export const boardsByKind = {
+  bot: [
+    'votes',
+    'votes-last-month',
+    'votes-ever',
+    'unique-clicks-week',
+    'growth-week',
+    'trending',
+    'newcomers',
+    'uptime',
+  ],
+  server: ['votes', 'votes-last-month', 'votes-ever', 'unique-clicks-week', 'trending', 'newcomers'],
+} as const;
+export type RankedKind = keyof typeof boardsByKind;
+export const rankedKinds = ['bot', 'server'] as const satisfies readonly RankedKind[];
+export type BoardName = (typeof boardsByKind)['bot'][number];
+export const boardNames: readonly BoardName[] = boardsByKind.bot;
+
+/** The board of this name, `null` when listings of this kind have no such board. */
+export const findBoard = (kind: RankedKind, name: string): BoardName | null =>
+  (boardsByKind[kind] as readonly BoardName[]).find((board) => board === name) ?? null;
+
+/** Places of an edition. */
+export const placesMax = 1_000;
+
+/** How long it takes until an event counts half on the boards `trending` and `newcomers`. */
+export const halfLifeMs = 12 * 3_600_000;
+/** Heats count half-lives from here: a small number has more digits behind the point. */
+export const heatEpochMs = Date.UTC(2026, 0, 1);
+
+/** One listing of an edition. */
+export interface Place {
+  readonly incarnation: number;
+  /** As computed: of `trending` and `newcomers` the heat, a logarithm. */
+  readonly score: number;
+  /** Only of `growth-week`: the score divided by the servers a week ago. */
+  readonly ratio: number | null;
+  /** Places gained since the day before; `null` when it was not among the first places then. */
+  readonly change: number | null;
+}
+
+/** The listings above some scores, in descending order of the scores. */
+export interface ScoreCounts {
+  readonly listings: number;
+  readonly scores: readonly number[];
+  readonly above: readonly number[];
+}
+
+export interface Edition {
+  /** Ms of the run that made it: differs from every other edition of the board. */
+  readonly number: number;
+  readonly madeAtMs: number;
+  readonly places: readonly Place[];
+  /** Index in `places` by incarnation. */
+  readonly index: ReadonlyMap<number, number>;
+  readonly counts: ScoreCounts;
+}
+
+export interface Rank {
+  readonly position: number;
+  /** Listings on the board. */
+  readonly of: number;
+  /** Whether the position is that of the edition; else it is right within 0.1 % of `of`. */
+  readonly exact: boolean;
+}
+
+/** How many listings are above `score`: between two scores of the table, the most that is possible. */
+const countAbove = ({ listings, scores, above }: ScoreCounts, score: number): number => {
+  let [low, high] = [0, scores.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((scores[middle] as number) > score) low = middle + 1;
+    else high = middle;
+  }
+  return above[low] ?? listings;
+};
+
+/**
+ * The rank of a listing; `null` when it has none. `score` is its present one, `null` when it does not
+ * qualify.
+ */
+export const computeRank = (
+  { places, index, counts }: Edition,
+  incarnation: number,
+  score: number | null,
+): Rank | null => {
+  const of = Math.max(counts.listings, places.length);
+  const place = index.get(incarnation);
+  if (place !== undefined) return { position: place + 1, of, exact: true };
+  // On a board whose listings all have a place, one without a place came after the edition.
+  if (score === null || of <= places.length) return null;
+  const position = Math.max(places.length, countAbove(counts, score)) + 1;
+  return { position: Math.min(position, of), of, exact: false };
+};
+
+const roundDown = (value: number, digits: number): number => Math.floor(value * 10 ** digits) / 10 ** digits;
+
+/** The score of a place as clients see it: a heat as the weight that is left at the time of the edition. */
+export const toShownScore = (board: BoardName, score: number, editionMs: number): number => {
+  if (board === 'uptime') return roundDown(score, 3);
+  if (board !== 'trending' && board !== 'newcomers') return score;
+  return Math.round(2 ** (score - toHalfLives(editionMs)) * 100) / 100;
+};
+
+/** A time in half-lives since `heatEpochMs`. */
+export const toHalfLives = (atMs: number): number => (atMs - heatEpochMs) / halfLifeMs;

@@ -1,0 +1,77 @@
+/**
+ * Makes the editions of leaderboards on time, on one node for the fleet, and loads them on every node.
+ *
+ * Every few seconds each node claims the runs that are due (run-once.ts), then loads the editions that have
+ * changed. The board of votes has runs of its own, since it costs little; the others go through the whole
+ * directory, so they are made ten times less often. A missed edition is not made later: only the newest
+ * due time counts. Used by jobs.ts.
+ */
+import type { BoardName } from '../../engine/rules/boards.ts';
+import type { Boards } from '../../storage/catalogue/boards/boards.ts';
+import type { JobRun, NodeJob } from './job.ts';
+import { type RunParts, runOnce } from './run-once.ts';
+
+export interface BoardsJobParts extends Omit<RunParts, 'signal' | 'leaseMs'> {
+  readonly boards: Pick<Boards, 'refresh' | 'makeVotes' | 'makeOthers'>;
+  readonly clock: { nowMs(): number };
+  readonly boardSeconds: number;
+}
+
+/** An edition is seen at the other nodes after this time at most. */
+const pauseMs = 5_000;
+const leaseMs = 60_000;
+const runRetentionDays = 1;
+/** How much less often the boards are made that need all listings, and how often at least. */
+const others = { times: 10, pauseMsMax: 3_600_000 } as const;
+
+/** The time between two editions of a board, ms. */
+export const computePeriodMs = (board: BoardName, boardSeconds: number): number =>
+  board === 'votes'
+    ? boardSeconds * 1_000
+    : Math.min(boardSeconds * 1_000 * others.times, Math.max(others.pauseMsMax, boardSeconds * 1_000));
+
+interface BoardRun {
+  /** As metrics and `job_runs` have it. */
+  readonly name: string;
+  readonly periodMs: number;
+  run(run: JobRun): Promise<void>;
+}
+
+const createBoardRuns = ({ boards, runs, boardSeconds }: BoardsJobParts): readonly BoardRun[] => [
+  {
+    name: 'board_votes',
+    periodMs: computePeriodMs('votes', boardSeconds),
+    run: async ({ dueAtMs }) => {
+      await boards.makeVotes(dueAtMs);
+      await runs.purge(runRetentionDays, 'board_votes');
+    },
+  },
+  {
+    name: 'board_others',
+    periodMs: computePeriodMs('trending', boardSeconds),
+    run: async ({ dueAtMs, signal }) => {
+      await boards.makeOthers(dueAtMs, signal);
+      await runs.purge(runRetentionDays, 'board_others');
+    },
+  },
+];
+
+/** Creates a job for each group of boards: the slow one must not hold up the other. */
+export const createBoardsJobs = (parts: BoardsJobParts): readonly NodeJob[] => {
+  const boardRuns = createBoardRuns(parts);
+  parts.meters.declareJobs(boardRuns.map(({ name }) => name));
+  return boardRuns.map((boardRun): NodeJob => {
+    // The due time that this node completed last.
+    let doneMs = 0;
+    return {
+      name: `${boardRun.name}_look`,
+      everyMs: pauseMs,
+      run: async (signal) => {
+        const dueAtMs = Math.floor(parts.clock.nowMs() / boardRun.periodMs) * boardRun.periodMs;
+        if (dueAtMs !== doneMs && (await runOnce({ ...parts, signal, leaseMs }, boardRun, dueAtMs)))
+          doneMs = dueAtMs;
+        await parts.boards.refresh();
+      },
+    };
+  });
+};

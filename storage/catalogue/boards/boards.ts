@@ -1,0 +1,205 @@
+/**
+ * Leaderboards: makes editions for the job, keeps the newest ones in memory, and reads their pages and ranks.
+ *
+ * A page or rank costs the same in any directory: the places are in memory, and one statement reads the rows
+ * of the page, or the scores of one listing, by their keys. While SQL is away readers get what was read last.
+ * Called by catalogue.ts; the job is ops/jobs/boards.ts.
+ */
+import {
+  type BoardName,
+  boardsByKind,
+  type Edition,
+  findBoard,
+  placesMax,
+  type RankedKind,
+  rankedKinds,
+} from '../../../engine/rules/boards.ts';
+import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
+import { formatNumbers } from '../../sql/arrays.ts';
+import type { Queryable, Sql } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import { createSnapshots, type Snapshots } from '../shared/cache.ts';
+import {
+  type Fragment,
+  type IndexBotRow,
+  type IndexServerRow,
+  selectIndexBots,
+  selectIndexServers,
+} from '../shared/index-rows.ts';
+import { countBoard, makeEdition, makeVotesEdition, readEdition, readHeads } from './editions.ts';
+import { lookAtListings } from './memory.ts';
+import { addPastVotes } from './past-votes.ts';
+import { buildScored } from './scores.ts';
+
+/** A listing of a page, in its row of lists, and its index in the edition. */
+export interface PlacedRow<Row> {
+  readonly row: Row;
+  readonly place: number;
+}
+export interface BoardPage {
+  readonly edition: Edition | null;
+  readonly bots: readonly PlacedRow<IndexBotRow>[];
+  readonly servers: readonly PlacedRow<IndexServerRow>[];
+}
+/** The present score of one listing by board; a board on which it does not qualify is missing. */
+export type ListingScores = ReadonlyMap<BoardName, number>;
+
+export interface Boards {
+  /** The newest edition that this node knows; `null` while there is none. */
+  find(kind: RankedKind, board: BoardName): Edition | null;
+  /** As `find`, but reads the editions first if this node has not yet. */
+  load(kind: RankedKind, board: BoardName): Promise<Edition | null>;
+  /** Places that are no longer listed are left out. */
+  page(kind: RankedKind, board: BoardName, page: number): Promise<BoardPage>;
+  /** At most ten seconds old. */
+  scores(listing: { readonly kind: RankedKind; readonly incarnation: number }): Promise<ListingScores>;
+  /** For the job: loads editions that have changed in SQL. */
+  refresh(): Promise<void>;
+  /** For the job: makes the editions of the board `votes` that are due at `atMs`. */
+  makeVotes(atMs: number): Promise<void>;
+  /** For the job: makes all others, and counts the board `votes`. Rejects when `signal` aborts. */
+  makeOthers(atMs: number, signal: AbortSignal): Promise<void>;
+}
+
+const scoresAgeMaxMs = 10_000;
+const scoresEntriesMax = 5_000;
+
+interface BoardsState {
+  readonly sql: Sql;
+  readonly snapshots: Snapshots;
+  readonly editions: Map<string, KnownEdition>;
+  loaded: Promise<void> | null;
+}
+interface KnownEdition {
+  readonly edition: Edition;
+  /** The numbers of places and counts that it was read with. */
+  readonly head: string;
+}
+
+const toKey = (kind: string, board: string): string => `${kind} ${board}`;
+
+const refresh = async ({ sql, editions }: BoardsState): Promise<void> => {
+  const heads = await readHeads(sql);
+  for (const { board, kind, places, counts } of heads) {
+    const rankedKind = rankedKinds.find((known) => known === kind);
+    const name = rankedKind && findBoard(rankedKind, board);
+    const head = `${places} ${counts}`;
+    if (!rankedKind || !name || editions.get(toKey(kind, board))?.head === head) continue;
+    const edition = await readEdition(sql, { board: name, kind: rankedKind });
+    if (edition !== null) editions.set(toKey(kind, board), { edition, head });
+  }
+};
+
+const load = (state: BoardsState): Promise<void> => {
+  state.loaded ??= asStorage('boards.load', () => refresh(state)).catch((error: unknown) => {
+    state.loaded = null;
+    throw error;
+  });
+  return state.loaded;
+};
+
+/** The rows of a page in their order, each with its index in the edition. */
+const readRows = async (
+  sql: Queryable,
+  kind: RankedKind,
+  { edition, offset }: { readonly edition: Edition; readonly offset: number },
+): Promise<Omit<BoardPage, 'edition'>> => {
+  const places = edition.places.slice(offset, offset + perPage.boards);
+  const incarnations = formatNumbers(places.map(({ incarnation }) => incarnation));
+  const listed: Fragment =
+    kind === 'bot'
+      ? sql`select bot_id as id, place from unnest(${incarnations}::bigint[]) with ordinality
+          as ranked (incarnation, place) join bots using (incarnation)
+          where type in ('approved', 'certified')`
+      : sql`select server_id as id, place from unnest(${incarnations}::bigint[]) with ordinality
+          as ranked (incarnation, place) join servers using (incarnation)
+          where type in ('approved', 'certified') and state = 'public'`;
+  const toPlaced = <Row extends { readonly place: number }>(row: Row): PlacedRow<Row> => ({
+    row,
+    place: offset + row.place - 1,
+  });
+  return kind === 'bot'
+    ? { bots: (await selectIndexBots(sql, listed)).map(toPlaced), servers: [] }
+    : { bots: [], servers: (await selectIndexServers(sql, listed)).map(toPlaced) };
+};
+
+const emptyPage: BoardPage = { edition: null, bots: [], servers: [] };
+
+const readPage = async (
+  { sql, snapshots }: BoardsState,
+  edition: Edition | null,
+  { kind, board, page }: { kind: RankedKind; board: BoardName; page: number },
+): Promise<BoardPage> => {
+  if (edition === null) return emptyPage;
+  // All pages past the end are one.
+  const offset = Math.min(computeOffset(page, perPage.boards), placesMax);
+  return snapshots.get(`board ${kind} ${board} ${edition.number} ${offset}`, async () => ({
+    edition,
+    ...(await asStorage('boards.page', () => readRows(sql, kind, { edition, offset }))),
+  }));
+};
+
+const readScores = async (
+  sql: Queryable,
+  { kind, incarnation }: { readonly kind: RankedKind; readonly incarnation: number },
+  editions: ReadonlyMap<string, KnownEdition>,
+): Promise<ListingScores> => {
+  const only: Fragment = sql`totals.incarnation = ${incarnation}`;
+  const scored = boardsByKind[kind].flatMap((board) => {
+    const atMs = editions.get(toKey(kind, board))?.edition.number;
+    if (atMs === undefined) return [];
+    return [
+      sql`select ${board} as board, score from (${buildScored(sql, { board, kind, atMs }, only)}) as own`,
+    ];
+  });
+  if (scored.length === 0) return new Map();
+  const united = scored.reduce((all, one) => sql`${all} union all ${one}`);
+  const rows = await sql<{ board: BoardName; score: number }[]>`${united}`;
+  return new Map(rows.map(({ board, score }) => [board, score]));
+};
+
+const makeOthers = async (
+  sql: Sql,
+  { atMs, signal }: { readonly atMs: number; readonly signal: AbortSignal },
+): Promise<void> => {
+  await lookAtListings(sql, atMs, signal);
+  const isPastComplete = await addPastVotes(sql, atMs, signal);
+  for (const kind of rankedKinds) {
+    for (const board of boardsByKind[kind]) {
+      signal.throwIfAborted();
+      if (board === 'votes') await countBoard(sql, { board, kind, atMs });
+      else if (board !== 'votes-ever' || isPastComplete) await makeEdition(sql, { board, kind, atMs });
+    }
+  }
+  // Few rows, but long ones: the embedded store, which counts rows, would vacuum them after days.
+  await sql`vacuum (skip_locked) board_editions, board_counts`;
+};
+
+/** Creates the boards of one node. */
+export const createBoards = (sql: Sql, snapshots: Snapshots): Boards => {
+  const state: BoardsState = { sql, snapshots, editions: new Map(), loaded: null };
+  const find = (kind: RankedKind, board: BoardName): Edition | null =>
+    state.editions.get(toKey(kind, board))?.edition ?? null;
+  const loadOne = async (kind: RankedKind, board: BoardName): Promise<Edition | null> => {
+    await load(state);
+    return find(kind, board);
+  };
+  const scores = createSnapshots({ entriesMax: scoresEntriesMax, ageMaxMs: scoresAgeMaxMs });
+  return {
+    find,
+    load: loadOne,
+    page: async (kind, board, page) => readPage(state, await loadOne(kind, board), { kind, board, page }),
+    scores: async (listing) => {
+      await load(state);
+      return scores.get(String(listing.incarnation), () =>
+        asStorage('boards.scores', () => readScores(sql, listing, state.editions)),
+      );
+    },
+    refresh: () => asStorage('boards.refresh', () => refresh(state)),
+    makeVotes: (atMs) =>
+      asStorage('boards.votes', async () => {
+        for (const kind of rankedKinds) await makeVotesEdition(sql, kind, atMs);
+      }),
+    makeOthers: (atMs, signal) => asStorage('boards.others', () => makeOthers(sql, { atMs, signal })),
+  };
+};

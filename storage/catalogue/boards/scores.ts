@@ -1,0 +1,120 @@
+/**
+ * The score of each listing on each board, as SQL: only listed entities that qualify have one.
+ *
+ * An edition and the rank of one listing use the same expressions, so they agree. Scores come from totals as
+ * last flushed and from what board_listings remembers. Used by editions.ts and boards.ts.
+ */
+import { type BoardName, halfLifeMs, heatEpochMs, type RankedKind } from '../../../engine/rules/boards.ts';
+import type { Queryable } from '../../sql/client.ts';
+import type { Fragment } from '../shared/index-rows.ts';
+
+export interface ScoredBoard {
+  readonly board: BoardName;
+  readonly kind: RankedKind;
+  /** The time of the edition. */
+  readonly atMs: number;
+}
+
+export const dayMs = 86_400_000;
+/** Uptime of fewer checks says little. */
+const checksMin = 1_000;
+/** Growth counts from this many servers a week ago, and from this share of them. */
+const growthMin = { servers: 100, ratio: 0.05 } as const;
+/** What is left of old events when a listing leaves the board: that of one click after 80 hours. */
+const weightMin = 0.01;
+const newcomerDays = 30;
+
+/** The listed entities of a kind: columns `incarnation` and `since`. Read from an index alone. */
+export const buildListed = (sql: Queryable, kind: RankedKind): Fragment =>
+  kind === 'bot'
+    ? sql`(select incarnation, coalesce(listed_since, created_at) as since from bots
+        where type in ('approved', 'certified'))`
+    : sql`(select incarnation, created_at as since from servers
+        where type in ('approved', 'certified') and state = 'public')`;
+
+interface Expressions {
+  readonly score: Fragment;
+  readonly qualifies: Fragment;
+  readonly ratio?: Fragment;
+}
+
+/** The newest value at the start of the day seven days before `atMs`; null when it is not remembered. */
+const buildWeekAgo = (sql: Queryable, column: 'clicks_days' | 'servers_days', atMs: number): Fragment =>
+  sql`board_listings.${sql(column)}[greatest(8 - (${Math.floor(atMs / dayMs)}::integer - days_at), 1)]`;
+
+const buildHeat = (sql: Queryable, atMs: number): Expressions => ({
+  score: sql`board_listings.heat`,
+  qualifies: sql`board_listings.heat >= ${(atMs - heatEpochMs) / halfLifeMs + Math.log2(weightMin)}::float8`,
+});
+
+const buildGrowth = (sql: Queryable, atMs: number): Expressions => {
+  const before = buildWeekAgo(sql, 'servers_days', atMs);
+  const added: Fragment = sql`(totals.servers::float8 - ${before})`;
+  return {
+    score: added,
+    ratio: sql`${added} / ${before}`,
+    qualifies: sql`${before} >= ${growthMin.servers}::float8
+      and ${added} >= ${growthMin.ratio}::float8 * ${before}`,
+  };
+};
+
+const buildClicks = (sql: Queryable, atMs: number): Expressions => {
+  const oldest: Fragment = sql`board_listings.clicks_days[cardinality(board_listings.clicks_days)]`;
+  const before = buildWeekAgo(sql, 'clicks_days', atMs);
+  const clicks: Fragment = sql`(totals.unique_clicks - coalesce(${before}, ${oldest}))`;
+  return { score: clicks, qualifies: sql`${clicks} > 0` };
+};
+
+/**
+ * Until the flush after a monthly reset, totals still contain the votes that the reset ended and that
+ * `votes_before` already has.
+ */
+const buildVotesEver = (sql: Queryable): Expressions => {
+  const votes: Fragment = sql`(board_listings.votes_before + totals.votes - case
+    when totals.released_before_ms < extract(epoch from board_listings.past_until) * 1000
+    then board_listings.votes_period else 0 end)`;
+  return { score: votes, qualifies: sql`${votes} > 0` };
+};
+
+const buildExpressions = (sql: Queryable, { board, atMs }: ScoredBoard): Expressions => {
+  switch (board) {
+    case 'votes':
+      return { score: sql`totals.votes`, qualifies: sql`totals.votes > 0` };
+    case 'votes-last-month':
+      return { score: sql`board_listings.votes_month`, qualifies: sql`board_listings.votes_month > 0` };
+    case 'votes-ever':
+      return buildVotesEver(sql);
+    case 'unique-clicks-week':
+      return buildClicks(sql, atMs);
+    case 'growth-week':
+      return buildGrowth(sql, atMs);
+    case 'trending':
+      return buildHeat(sql, atMs);
+    case 'newcomers': {
+      const { score, qualifies } = buildHeat(sql, atMs);
+      const newSince = new Date(atMs - newcomerDays * dayMs);
+      return { score, qualifies: sql`${qualifies} and listed.since > ${newSince}` };
+    }
+    case 'uptime':
+      return {
+        score: sql`100 * totals.uptime::float8 / totals.total_uptime`,
+        qualifies: sql`totals.total_uptime >= ${checksMin}`,
+      };
+  }
+};
+
+const isRemembered = (board: BoardName): boolean => board !== 'votes' && board !== 'uptime';
+
+/**
+ * Builds a query with the columns `incarnation`, `score` and `ratio` of all listings that qualify, or of
+ * those that `only` allows: a condition on `totals`.
+ */
+export const buildScored = (sql: Queryable, scored: ScoredBoard, only: Fragment = sql`true`): Fragment => {
+  const { score, ratio = sql`null`, qualifies } = buildExpressions(sql, scored);
+  return sql`
+    select incarnation, (${score})::float8 as score, (${ratio})::float8 as ratio
+    from ${buildListed(sql, scored.kind)} as listed
+    join totals using (incarnation)
+    ${isRemembered(scored.board) ? sql`join board_listings using (incarnation)` : sql``}
+    where totals.kind = ${scored.kind} and ${qualifies} and ${only}`;
+};

@@ -1,0 +1,76 @@
+/**
+ * Guards of leaderboards, each with its patch.
+ *
+ * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
+ */
+import type { Mutant } from './mutant.ts';
+
+const editions = 'storage/catalogue/boards/editions.ts';
+const boardsTest = 'test/storage/catalogue/boards.test.ts';
+const timelineTest = 'test/storage/catalogue/boards-timeline.test.ts';
+const routesTest = 'test/http/routes/leaderboards.test.ts';
+
+export const boardMutants: readonly Mutant[] = [
+  {
+    name: 'an older edition of a board replaces a newer one',
+    file: editions,
+    find: `else old.former end
+  where old.edition < excluded.edition`,
+    replace: `else old.former end`,
+    killers: [boardsTest],
+    why: 'a node that stalled would show an old board to the fleet',
+  },
+  {
+    name: 'equal scores keep their places on a board',
+    file: editions,
+    find: `    select incarnation, score, ratio, place from scored left join earlier using (incarnation)
+    order by score desc, place, incarnation limit`,
+    replace: `    select incarnation, score, ratio, place from scored left join earlier using (incarnation)
+    order by score desc, incarnation limit`,
+    killers: [boardsTest],
+    why: 'listings with equal votes would push each other off the board',
+  },
+  {
+    name: 'a listing that keeps its place is found on the board of votes',
+    file: editions,
+    find: `          \${listed} where votes > 0)
+    \${buildPlaces`,
+    replace: `          \${listed} where votes > 1000000000)
+    \${buildPlaces`,
+    killers: [boardsTest],
+    why: 'it would lose its place to an older listing with equal votes',
+  },
+  {
+    name: 'the page of a board leaves out what is not listed',
+    file: 'storage/catalogue/boards/boards.ts',
+    find: `join bots using (incarnation)
+          where type in ('approved', 'certified')`,
+    replace: `join bots using (incarnation)`,
+    killers: [boardsTest],
+    why: 'a denied bot would stay on a page until the next edition',
+  },
+  {
+    name: 'votes that a reset has not yet taken from the totals',
+    file: 'storage/catalogue/boards/scores.ts',
+    find: `then board_listings.votes_period else 0 end`,
+    replace: `then 0 else 0 end`,
+    killers: [timelineTest],
+    why: 'the votes of a month would count twice for a while',
+  },
+  {
+    name: 'only votes that the log numbered are new',
+    file: 'storage/catalogue/boards/memory.ts',
+    find: `least(greatest(0, totals.votes_logged - seen.votes_logged),`,
+    replace: `least(1000000000,`,
+    killers: [timelineTest],
+    why: 'a monthly reset would look like many new votes',
+  },
+  {
+    name: 'a rank of what is not listed',
+    file: 'http/handlers/leaderboards.ts',
+    find: `  if (!state.facts.listed) throw createNotFoundError(kind);\n`,
+    replace: '',
+    killers: [routesTest],
+    why: 'a rank would tell that an unlisted entity exists',
+  },
+];
