@@ -35,7 +35,6 @@ const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/\/votes\/(log|months)$/, 'Votes'],
   [/\/webhooks(\/|$)/, 'Webhooks'],
   [/^\/feed$/, 'Live'],
-  [/\/history$|\/votes\/months$/, 'History'],
   [/^\/badges\//, 'Badges'],
   [/^\/leaderboards\/|\/rank$/, 'Leaderboards'],
 ];
