@@ -30,6 +30,7 @@ test.before(async () => {
   const records = lines
     .trim()
     .split('\n')
+    .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
   bots = records
     .filter(({ kind, type }) => kind === 'bot' && (type === 'approved' || type === 'certified'))

@@ -131,10 +131,11 @@ faultCase(test, {
       assert.ok(votes > 10, `${votes} votes arrived meanwhile`);
       // What came after the last page.
       await walk(stack, life, { from: `${epoch}.${seen.size}`, to: Number.POSITIVE_INFINITY, seen });
-      assert.is(seen.size, million + votes);
       const rows = await sql<{ number: number; itag: string }[]>`
         select log_number as number, itag from votes where incarnation = ${incarnation}`;
-      assert.is(rows.length, seen.size);
+      // At a weekend a request is two votes.
+      assert.ok(rows.length >= million + votes, `${rows.length} rows`);
+      assert.is(seen.size, rows.length);
       assert.ok(
         rows.every(({ number, itag }) => seen.get(number) === itag),
         'each number is of the vote that SQL has',

@@ -35,6 +35,9 @@ const released: Readonly<Record<string, string>> = {
   '016.do.named-operators.sql': '29e833aedbab75324b33db8a229298cd7b36c856c8bcdf360f6b251cf0cc571a',
   '017.do.search-indexes.sql': 'cfee3d2c1e0cd6552570836ed984031d1942172ef1799bc4adfffae2adfd772a',
   '018.do.webhooks.sql': 'b06e14beef64fad17cd9db9c2faac8e8887e95a025727e61b404711e9c03b647',
+  '019.do.voided-votes.sql': 'f06bcfe5c8cef0d0cad27654ae70a284c30dccc28840404c2677bffcc85127f8',
+  '021.do.history.sql': '8c0bf95ac0c6e09545cad0046952d10e6530b5a748049c484e17b52ba585b651',
+  '022.do.boards.sql': '26ddd72443e9d3588084ec12e937b015dc8d90364aa56bfcecd1898d8721212c',
 };
 
 const write = (name: string, text: string): void => writeFileSync(join(files, name), text);
