@@ -8,6 +8,7 @@
 import { readFile } from 'node:fs/promises';
 import { Type } from 'typebox';
 import { type AnyRoute, defineRoute, type Reply } from '../route.ts';
+import { buildClientScript } from './client-script.ts';
 import { buildStartScript, type DemoAccounts, pageHtml, pagePolicy } from './docs-page.ts';
 import { buildOpenApiDocument } from './document.ts';
 import { buildLlmsText } from './llms-text.ts';
@@ -82,9 +83,9 @@ const markdownHeaders = {
   'Content-Type': 'text/markdown; charset=utf-8',
   'X-Content-Type-Options': 'nosniff',
 };
-const readMarkdown = async (name: string): Promise<Reply> => ({
+const readMarkdown = async (path: string): Promise<Reply> => ({
   status: 200,
-  text: await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8'),
+  text: await readFile(new URL(`../../${path}`, import.meta.url), 'utf8'),
   headers: markdownHeaders,
 });
 
@@ -101,16 +102,29 @@ const buildTextRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
     name: 'clientGuide',
     path: '/docs/client-guide.md',
     summary: 'The guide for authors of clients.',
-    handle: readOnce(() => readMarkdown('client-guide.md')),
+    handle: readOnce(() => readMarkdown('docs/client-guide.md')),
   }),
   defineRoute({
     ...base,
     name: 'behaviour',
     path: '/docs/behaviour.md',
     summary: 'All rules.',
-    handle: readOnce(() => readMarkdown('behaviour.md')),
+    handle: readOnce(() => readMarkdown('docs/behaviour.md')),
+  }),
+  defineRoute({
+    ...base,
+    name: 'clientReadme',
+    path: '/docs/client.md',
+    summary: 'How to use the client for JavaScript.',
+    handle: readOnce(() => readMarkdown('http/client/README.md')),
   }),
 ];
+
+const readClient = async (): Promise<Reply> => ({
+  status: 200,
+  text: buildClientScript(),
+  headers: scriptHeaders,
+});
 
 const noDemo = (): null => null;
 const noStore = { ...scriptHeaders, 'Cache-Control': 'no-store' };
@@ -140,6 +154,13 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
         text: buildStartScript(fromLocalPage ? findDemo() : null),
         headers: noStore,
       }),
+    }),
+    defineRoute({
+      ...base,
+      name: 'clientScript',
+      path: '/docs/client.js',
+      summary: 'The client for JavaScript, as one module.',
+      handle: readOnce(readClient),
     }),
     defineRoute({
       ...base,

@@ -82,6 +82,8 @@ rules are in [behaviour](/docs/behaviour.md).
 
 # Live
 
-- Without a public address: \`GET /bots/{id}/votes/log?after=<cursor>&wait=25\` answers as soon as a user
-  votes, and misses nothing while your program is down.
+- \`GET /feed?targets=bot/{id}&channels=totals,votes\` is a stream of server-sent events, or a WebSocket:
+  totals as they change, votes as they come. A client that reconnects with \`Last-Event-ID\` misses no vote.
+- \`GET /bots/{id}/votes/log?after=<cursor>&wait=25\` answers as soon as a user votes, and misses nothing
+  while your program is down. Neither needs a public address.
 `;

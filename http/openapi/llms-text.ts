@@ -9,6 +9,7 @@ import { findSection, listSections } from './sections.ts';
 const links = [
   ['/docs/client-guide.md', 'Client guide', 'examples that run, in TypeScript, Python and the shell'],
   ['/docs/behaviour.md', 'Behaviour', 'all rules: errors, limits, counting, every feature'],
+  ['/docs/client.md', 'Client', 'a library for JavaScript without dependencies, at /docs/client.js'],
   ['/openapi.json', 'OpenAPI 3.1', 'every operation with its schemas and examples'],
 ] as const;
 

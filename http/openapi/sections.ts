@@ -11,6 +11,7 @@ const sections: Readonly<Record<string, string>> = {
   Stats: 'Servers, users, shards and presence of a bot: one post for all, or one for each process.',
   Votes: 'Up- and downvotes, the log of votes, and the credits that votes are worth.',
   Webhooks: 'Votes sent to an https address, signed, with a log and repeats.',
+  Live: 'Totals as they change and votes as they come, as server-sent events or over a WebSocket.',
   Badges: 'Pictures of numbers for READMEs and web pages.',
   Leaderboards: 'Bots and servers by votes, clicks, growth and what is trending, and their positions.',
   'Sessions and login': 'Logging in; listing, creating, revoking and testing tokens.',
@@ -33,6 +34,7 @@ const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/\/history$/, 'Stats'],
   [/\/votes\/(log|months)$/, 'Votes'],
   [/\/webhooks(\/|$)/, 'Webhooks'],
+  [/^\/feed$/, 'Live'],
   [/^\/badges\//, 'Badges'],
   [/^\/leaderboards\/|\/rank$/, 'Leaderboards'],
 ];

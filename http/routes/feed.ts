@@ -10,7 +10,7 @@ export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract
     name: 'openFeed',
     method: 'GET',
     path: '/feed',
-    summary: 'Follows entities live.',
+    summary: 'Follow entities live',
     description:
       'Sends totals as they change, and votes one by one. A plain request gets server-sent events. With ' +
       '`Upgrade: websocket` (protocol `rollcall.v1`) the same messages come as `{event, data}`, and the ' +

@@ -1,13 +1,16 @@
 /**
  * `npm run document`: writes docs/openapi.json, the same document that a running server serves at
- * `/openapi.json`.
+ * `/openapi.json`, and the types of the client.
  *
  * The file is for readers and client generators without a running server. A test compares the two.
  */
 import { writeFileSync } from 'node:fs';
+import { buildClientTypes, type TypedDocument } from '../../http/openapi/client-types.ts';
 import { buildOpenApiDocument } from '../../http/openapi/document.ts';
 import { routes } from '../../http/routes/table.ts';
 
-const file = new URL('../../docs/openapi.json', import.meta.url);
-writeFileSync(file, `${JSON.stringify(buildOpenApiDocument(routes), null, 1)}\n`);
+const text = `${JSON.stringify(buildOpenApiDocument(routes), null, 1)}\n`;
+writeFileSync(new URL('../../docs/openapi.json', import.meta.url), text);
+const types = buildClientTypes(JSON.parse(text) as TypedDocument);
+writeFileSync(new URL('../../http/client/types.ts', import.meta.url), types);
 process.stdout.write(`docs/openapi.json: ${routes.length} operations\n`);

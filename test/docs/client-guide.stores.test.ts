@@ -3,10 +3,12 @@
  * directory. The output must equal the text below the example, where `…` matches anything and `$USER_ID` the
  * value of that variable.
  *
+ * An example in a language that the machine lacks is skipped, and the test says so.
+ *
  * A `running` example does not end by itself: it is stopped once it has printed that text. One that receives
  * webhooks gets forged requests first, then a vote signed with its secret.
  */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,19 +20,22 @@ import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
 import { createWebhookSecret, toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
 import { upvote } from '../http/outbound/webhooks/sample-events.ts';
 import { makeFolder } from '../support/folder.ts';
+import { reportSkipped } from '../support/needing-suite.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 import { until } from '../support/until.ts';
 
+type Language = 'sh' | 'js' | 'ts' | 'py';
+
 interface Example {
   readonly line: number;
-  readonly language: 'sh' | 'js';
+  readonly language: Language;
   readonly running: boolean;
   readonly code: string;
   readonly printed: string;
 }
 
 const guide = readFileSync(new URL('../../docs/client-guide.md', import.meta.url), 'utf8');
-const pattern = /^```(sh|js)( running)?\n([\s\S]*?)^```\n(?:^```\n([\s\S]*?)^```\n)?/gm;
+const pattern = /^```(sh|js|ts|py)( running)?\n([\s\S]*?)^```\n(?:^```\n([\s\S]*?)^```\n)?/gm;
 const examples: Example[] = [...guide.matchAll(pattern)].map((match) => ({
   line: guide.slice(0, match.index).split('\n').length,
   language: match[1] as Example['language'],
@@ -61,21 +66,28 @@ test.after(async () => {
   await node.stop();
 });
 
-const nodeArguments = ['--input-type=module', '-e'];
+/** What runs a program that follows as the last argument. */
+const commands: Readonly<Record<Language, readonly [string, ...string[]]>> = {
+  sh: ['bash', '-c'],
+  js: [process.execPath, '--input-type=module', '-e'],
+  ts: [process.execPath, '--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '-e'],
+  py: ['python3', '-c'],
+};
+const isPresent = ([program]: readonly string[]): boolean =>
+  spawnSync(program ?? '', ['--version']).error === undefined;
 const toEnvironment = () => ({ PATH: process.env.PATH ?? '', ...variables });
 
 const run = async ({ language, code }: Example): Promise<string> => {
-  const [program, args] =
-    language === 'sh'
-      ? (['bash', ['-c', code]] as const)
-      : ([process.execPath, [...nodeArguments, code]] as const);
-  const { stdout } = await promisify(execFile)(program, [...args], { env: toEnvironment(), timeout: 30_000 });
+  const [program, ...args] = commands[language];
+  const options = { env: toEnvironment(), timeout: 30_000 };
+  const { stdout } = await promisify(execFile)(program, [...args, code], options);
   return stdout.trimEnd();
 };
 
 /** Runs it until it has printed the documented output. */
-const runUntilPrinted = async ({ code, printed }: Example): Promise<void> => {
-  const child = spawn(process.execPath, [...nodeArguments, code], {
+const runUntilPrinted = async ({ language, code, printed }: Example): Promise<void> => {
+  const [program, ...args] = commands[language];
+  const child = spawn(program, [...args, code], {
     env: toEnvironment(),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -124,9 +136,12 @@ const matches = (expected: string, text: string): boolean => {
   return new RegExp(`^${escaped.join('[^]*?')}$`).test(text);
 };
 
-test('there are examples in both languages, each with its output', () => {
-  assert.ok(examples.filter(({ language }) => language === 'sh').length >= 5);
-  assert.ok(examples.filter(({ language }) => language === 'js').length >= 4);
+test('there are examples in each language, each with its output', () => {
+  const count = (wanted: Language) => examples.filter(({ language }) => language === wanted).length;
+  assert.ok(count('sh') >= 5);
+  assert.ok(count('js') >= 4);
+  // A post, a check of a vote, and a reaction to a vote.
+  assert.equal([count('ts'), count('py')], [3, 3]);
   assert.equal(
     examples.filter(({ printed }) => printed === '').map(({ line }) => line),
     [],
@@ -134,7 +149,13 @@ test('there are examples in both languages, each with its output', () => {
 });
 
 for (const example of examples) {
-  test(`docs/client-guide.md:${example.line} prints the documented output`, async () => {
+  const title = `docs/client-guide.md:${example.line} prints the documented output`;
+  test(title, async () => {
+    const command = commands[example.language];
+    if (!isPresent(command)) {
+      reportSkipped(title, `this machine has no ${command[0]}`);
+      return;
+    }
     if (example.running) return runUntilPrinted(example);
     const text = await run(example);
 

@@ -54,6 +54,11 @@ const fences: readonly Fence[] = [
     advice: 'TypeBox checks, Ajv only explains: see http/request/explain.ts',
   },
   {
+    target: /^http\/client\//,
+    allowed: /^(http\/client\/|bench\/|test\/)/,
+    advice: 'http/client is a library for other programs; the server does not use it',
+  },
+  {
     target: /^node:process$/,
     allowed: /^$/,
     advice: 'use the global `process`: an imported `env` hides who reads the environment',
@@ -63,6 +68,8 @@ const fences: readonly Fence[] = [
 export const directions: Rule = (project) =>
   eachImport(project, (source, { target, relative, typeOnly }) => {
     const folder = source.path.split('/')[0] ?? '';
+    if (source.path.startsWith('http/client/') && !target.startsWith('http/client/'))
+      return 'http/client/ imports nothing: it runs in other programs, without the server';
     if (!relative) {
       const inner = folder === 'engine' && !engineModules.test(target);
       return inner ? `engine/ must not import ${target}: take it as a port (engine/ports.ts)` : null;

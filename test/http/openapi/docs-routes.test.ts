@@ -68,10 +68,15 @@ test('the ids that the page replaces are those of the examples', () => {
 });
 
 test('the guide and the rules are served as Markdown, as they are in docs/', async () => {
-  for (const name of ['client-guide.md', 'behaviour.md']) {
-    const served = await ask(world, 'GET', `/docs/${name}`);
+  const files = {
+    '/docs/client-guide.md': 'docs/client-guide.md',
+    '/docs/behaviour.md': 'docs/behaviour.md',
+    '/docs/client.md': 'http/client/README.md',
+  };
+  for (const [path, file] of Object.entries(files)) {
+    const served = await ask(world, 'GET', path);
 
-    assert.is(served.text, readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8'));
+    assert.is(served.text, readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'));
     assert.is(served.headers.get('content-type'), 'text/markdown; charset=utf-8');
     assert.match(served.headers.get('etag') ?? '', /^"/);
   }

@@ -1,0 +1,91 @@
+/**
+ * Reads the vote log of a listing: every vote once, in order, as it comes, without a public address.
+ */
+import {
+  awaitSeconds,
+  type Client,
+  computeBackoffSeconds,
+  DirectoryError,
+  isWorthRetrying,
+} from './request.ts';
+import type { VoteLog, VoteLogResult } from './types.ts';
+
+export interface LogTarget {
+  readonly type: 'bot' | 'server' | 'team' | 'pack';
+  readonly id: string;
+}
+export interface LogOptions {
+  /** Where to begin: a cursor that you kept, `oldest`, or `head` (only new votes); `head` if absent. */
+  readonly after?: string;
+  readonly signal?: AbortSignal;
+}
+export interface LogPage {
+  readonly votes: readonly VoteLogResult[];
+  /** Keep it when you have handled these votes, and begin with it after a restart. */
+  readonly cursor: string;
+  /** The log began again, with its oldest vote: recognise votes that you know by their `itag`. */
+  readonly restarted: boolean;
+}
+
+const waitSeconds = 25;
+const logBackoffSecondsMax = 60;
+
+const findStart = async (client: Client, path: string, options: LogOptions): Promise<string> => {
+  const { after = 'head', signal } = options;
+  if (after !== 'head' && after !== 'oldest') return after;
+  const reply = await client.request<VoteLog>('GET', path, { ...(signal && { signal }) });
+  return reply[after];
+};
+
+const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
+
+/**
+ * Yields votes as they come, until the signal aborts. It waits out failures of the network and the server;
+ * it throws a `DirectoryError` for what waiting does not change.
+ *
+ * @example
+ * for await (const { votes, cursor } of log(client, { type: 'bot', id })) {
+ *   for (const vote of votes) await reward(vote.author);
+ *   await keep(cursor);
+ * }
+ */
+export async function* log(
+  client: Client,
+  target: LogTarget,
+  options: LogOptions = {},
+): AsyncGenerator<LogPage, void, undefined> {
+  const { signal } = options;
+  const path = `/${target.type}/${encodeURIComponent(target.id)}/votes/log`;
+  let cursor = '';
+  let failures = 0;
+  let restarted = false;
+  while (!isAborted(signal)) {
+    try {
+      if (cursor === '') cursor = await findStart(client, path, options);
+      const query = { after: cursor, wait: waitSeconds };
+      const reply = await client.request<VoteLog>('GET', path, {
+        query,
+        timeoutMs: (waitSeconds + 15) * 1_000,
+        ...(signal && { signal }),
+      });
+      failures = 0;
+      cursor = reply.next;
+      if (reply.results.length === 0) continue;
+      yield { votes: reply.results, cursor, restarted };
+      restarted = false;
+    } catch (error) {
+      if (isAborted(signal)) return;
+      if (!(error instanceof DirectoryError)) throw error;
+      if (error.code === 'log_restarted') {
+        cursor = error.context.oldest ?? '';
+        restarted = true;
+        continue;
+      }
+      if (!isWorthRetrying(error, true)) throw error;
+      failures++;
+      await awaitSeconds(computeBackoffSeconds(failures, logBackoffSecondsMax), signal).catch(
+        () => undefined,
+      );
+    }
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Verifies requests of webhooks (Standard Webhooks) and returns their event. Nothing of a request may be
+ * trusted before: anyone can send to the address of a webhook.
+ */
+
+export interface WebhookUser {
+  readonly id: string;
+  readonly username: string;
+  readonly display_name: string;
+  /** A URL, or `''`. */
+  readonly avatar: string;
+}
+export interface WebhookTarget {
+  readonly type: 'bot' | 'server' | 'team' | 'pack';
+  readonly id: string;
+  readonly name: string;
+}
+export interface VoteCreated {
+  readonly type: 'vote.created';
+  readonly timestamp: string;
+  readonly data: {
+    readonly epoch: string;
+    /** Position of the request's first vote in the vote log. */
+    readonly number: number;
+    readonly itag: string;
+    readonly vote_ids: readonly string[];
+    /** How many votes it counted for. */
+    readonly weight: number;
+    readonly upvote: boolean;
+    readonly user: WebhookUser;
+    readonly target: WebhookTarget;
+    /** The total once this vote was written. */
+    readonly votes: number;
+    readonly created_at: string;
+    readonly next_vote_at: string;
+    readonly test: false;
+  };
+}
+export interface WebhookTested {
+  readonly type: 'webhook.test';
+  readonly timestamp: string;
+  readonly data: {
+    readonly webhook_id: string;
+    readonly user: WebhookUser;
+    readonly target: WebhookTarget;
+    readonly test: true;
+  };
+}
+/** Other types may come later: ignore those that you do not know. */
+export type ReceivedEvent = (VoteCreated | WebhookTested) & {
+  /** The same in every attempt: take each id once. */
+  readonly id: string;
+};
+
+/** A `Request`, or the headers and the body as they came, for example of Node's `http`. */
+export interface ReceivedRequest {
+  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string | Uint8Array;
+}
+export interface ReceiveOptions {
+  /** How old a request may be, in seconds; 300 if absent. */
+  readonly toleranceSeconds?: number;
+  /** Instead of the clock, in milliseconds. */
+  readonly nowMs?: number;
+}
+
+/** The request does not come from the directory: answer 401. */
+export class SignatureError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SignatureError';
+  }
+}
+
+const encoder = new TextEncoder();
+
+const readHeader = (headers: ReceivedRequest['headers'], name: string): string => {
+  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  if (typeof value === 'string') return value;
+  throw new SignatureError(`the header ${name} is missing`);
+};
+
+/** Throws on text that is not base64. */
+const decode = (base64: string) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+
+/** Node 18 has Web Crypto only as a module. */
+const findSubtle = async () => {
+  const moduleName = 'node:crypto';
+  return globalThis.crypto?.subtle ?? (await import(moduleName)).webcrypto.subtle;
+};
+
+const toKey = async (secret: string) => {
+  const subtle = await findSubtle();
+  const bytes = decode(secret.replace(/^whsec_/, ''));
+  return subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+};
+
+const decodeSignatures = (list: string) =>
+  list.split(' ').flatMap((entry) => {
+    if (!entry.startsWith('v1,')) return [];
+    try {
+      return [decode(entry.slice(3))];
+    } catch {
+      return []; // no base64: no signature
+    }
+  });
+
+const isSigned = async (
+  secrets: readonly string[],
+  signatures: readonly Uint8Array<ArrayBuffer>[],
+  content: Uint8Array<ArrayBuffer>,
+): Promise<boolean> => {
+  const subtle = await findSubtle();
+  for (const secret of secrets) {
+    const key = await toKey(secret);
+    // `verify` takes the same time for every wrong signature.
+    for (const signature of signatures) if (await subtle.verify('HMAC', key, signature, content)) return true;
+  }
+  return false;
+};
+
+const readBody = async (request: ReceivedRequest | Request): Promise<Uint8Array> => {
+  if (request instanceof Request) return new Uint8Array(await request.arrayBuffer());
+  return typeof request.body === 'string' ? encoder.encode(request.body) : request.body;
+};
+
+const join = (start: string, body: Uint8Array): Uint8Array<ArrayBuffer> => {
+  const head = encoder.encode(start);
+  const joined = new Uint8Array(head.length + body.length);
+  joined.set(head);
+  joined.set(body, head.length);
+  return joined;
+};
+
+/**
+ * Verifies a request of a webhook and returns its event. Rejects with a `SignatureError` if it was not signed
+ * with one of the secrets, was changed, or is too old.
+ *
+ * @example
+ * const event = await receive(request, process.env.WEBHOOK_SECRET);
+ * if (event.type === 'vote.created' && isNew(event.id)) await reward(event.data.user.id);
+ */
+export const receive = async (
+  request: ReceivedRequest | Request,
+  secret: string | readonly string[],
+  { toleranceSeconds = 300, nowMs = Date.now() }: ReceiveOptions = {},
+): Promise<ReceivedEvent> => {
+  const id = readHeader(request.headers, 'webhook-id');
+  const seconds = readHeader(request.headers, 'webhook-timestamp');
+  const signatures = decodeSignatures(readHeader(request.headers, 'webhook-signature'));
+  if (!(Math.abs(nowMs / 1_000 - Number(seconds)) <= toleranceSeconds))
+    throw new SignatureError('the request is too old, or from the future');
+  const body = await readBody(request);
+  const secrets = typeof secret === 'string' ? [secret] : secret;
+  if (!(await isSigned(secrets, signatures, join(`${id}.${seconds}.`, body))))
+    throw new SignatureError('the signature does not match');
+  return { ...JSON.parse(new TextDecoder().decode(body)), id };
+};

@@ -1,0 +1,182 @@
+/**
+ * Sends requests to a directory: builds them, waits and repeats where that helps, and turns every failure
+ * into one kind of error.
+ *
+ * Uses web standards only (`fetch`, `AbortSignal`), so it runs on Node 18, Deno, Bun and in browsers. Nothing
+ * of the server imports this folder, and it imports nothing: openapi/client-script.ts joins its files to one.
+ */
+import type { ApiResponse, ShardsBody, StatsBody, VoteStatus } from './types.ts';
+
+export interface ClientOptions {
+  /** Address of the directory, without a slash at the end. */
+  readonly url: string;
+  /** Needed by everything that acts for a bot or a user. */
+  readonly token?: string;
+  /** How often a request is sent at most; 5 if absent. */
+  readonly attemptsMax?: number;
+  /** Instead of the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+export interface RequestOptions {
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: unknown;
+  /** How long one attempt may take, in milliseconds; 15,000 if absent. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Client {
+  /**
+   * Sends a request and resolves to the JSON of the reply, `null` when it has none. Rejects with a
+   * `DirectoryError`. It waits and repeats after 429 and 503, and after a lost connection when repeating does
+   * no harm.
+   */
+  request<Reply>(method: string, path: string, options?: RequestOptions): Promise<Reply>;
+  /** Records numbers of the bot whose token this is. */
+  postStats(stats: StatsBody): Promise<ApiResponse>;
+  /** Records numbers of some shards of the bot whose token this is. */
+  postShards(shards: ShardsBody): Promise<ApiResponse>;
+  /** Whether a user has voted for a bot within the wait, and how long the wait still is. Needs no token. */
+  checkVote(userId: string, botId: string): Promise<VoteStatus>;
+}
+
+/** A request that failed: `status` is 0 when there was no reply. */
+export class DirectoryError extends Error {
+  readonly status: number;
+  /** For programs: `vote_wait`, `token_invalid` …; `unreachable` when there was no reply. */
+  readonly code: string;
+  readonly context: Readonly<Record<string, string>>;
+  /** Seconds to wait before the next attempt, 0 when the server named none. */
+  readonly retryAfterSeconds: number;
+
+  constructor(status: number, message: string, rest: { context: Record<string, string>; seconds: number }) {
+    super(message);
+    this.name = 'DirectoryError';
+    this.status = status;
+    this.code = rest.context.code ?? `status_${status}`;
+    this.context = rest.context;
+    this.retryAfterSeconds = rest.seconds;
+  }
+}
+
+const timeoutMsUsual = 15_000;
+/** A longer `Retry-After` is left to the caller. */
+const waitSecondsMax = 60;
+
+/** @internal Resolves after that time, rejects when the signal aborts. */
+export const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, seconds * 1_000);
+    if (signal?.aborted === true) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+  });
+
+/** @internal The error that a reply states. */
+export const toError = async (response: Response): Promise<DirectoryError> => {
+  const text = await response.text();
+  const seconds = Number(response.headers.get('retry-after') ?? 0) || 0;
+  try {
+    const { message, context } = JSON.parse(text) as ApiResponse;
+    return new DirectoryError(response.status, message, { context: { ...context }, seconds });
+  } catch {
+    // A proxy answered: its text is not ours.
+    return new DirectoryError(response.status, `status ${response.status}`, { context: {}, seconds });
+  }
+};
+
+/** @internal The error of a request without a reply. */
+export const toUnreachable = (error: unknown): DirectoryError =>
+  new DirectoryError(0, error instanceof Error ? error.message : String(error), {
+    context: { code: 'unreachable' },
+    seconds: 0,
+  });
+
+/** Reads, posts of numbers and votes have the same effect when they are sent twice. */
+const isRepeatable = (method: string, path: string): boolean =>
+  method === 'GET' || path.startsWith('/bots/stats') || (method === 'PUT' && path.endsWith('/votes'));
+
+/** @internal Whether sending it again can help: not in a wait between votes, which lasts for hours. */
+export const isWorthRetrying = ({ status, code, context }: DirectoryError, repeatable: boolean): boolean => {
+  if (status === 429) return code !== 'vote_wait' && code !== 'application_wait';
+  if (status === 503 && context.outcome === 'not_applied') return true;
+  return repeatable && (status === 0 || status === 502 || status === 503 || status === 504);
+};
+
+/** @internal 1 s, 2 s, 4 s … with a little chance, so that many clients do not return at once. */
+export const computeBackoffSeconds = (failures: number, secondsMax: number): number =>
+  Math.min(secondsMax, 2 ** (failures - 1)) * (0.8 + 0.4 * Math.random());
+
+const toAddress = (url: string, path: string, query: RequestOptions['query'] = {}): string => {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
+  const text = given.toString();
+  return `${url}${path}${text === '' ? '' : `?${text}`}`;
+};
+
+const toInit = (method: string, token: string | undefined, options: RequestOptions): RequestInit => {
+  const { body, timeoutMs = timeoutMsUsual, signal } = options;
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(new Error(`no reply within ${timeoutMs} ms`)), timeoutMs);
+  (timer as { unref?: () => void }).unref?.();
+  signal?.addEventListener('abort', () => limit.abort(signal.reason), { once: true, signal: limit.signal });
+  if (signal?.aborted === true) limit.abort(signal.reason);
+  const headers: Record<string, string> = {};
+  if (token !== undefined) headers.authorization = token;
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  return {
+    method,
+    headers,
+    signal: limit.signal,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+};
+
+const readReply = async (response: Response): Promise<unknown> => {
+  if (!response.ok) throw await toError(response);
+  const text = await response.text();
+  return text === '' ? null : JSON.parse(text);
+};
+
+/**
+ * Creates a client of one directory, for one token.
+ *
+ * @example
+ * const client = createClient({ url, token });
+ * await client.postStats({ servers: 1234, status: 'online' });
+ */
+export const createClient = (options: ClientOptions): Client => {
+  const { url, token, attemptsMax = 5 } = options;
+  const send = options.fetch ?? ((address: string, init: RequestInit) => fetch(address, init));
+
+  const request = async <Reply>(method: string, path: string, given: RequestOptions = {}): Promise<Reply> => {
+    const address = toAddress(url, path, given.query);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return (await readReply(await send(address, toInit(method, token, given)))) as Reply;
+      } catch (failure) {
+        if (given.signal?.aborted === true) throw given.signal.reason;
+        const error = failure instanceof DirectoryError ? failure : toUnreachable(failure);
+        const seconds = error.retryAfterSeconds || computeBackoffSeconds(attempt, waitSecondsMax);
+        const isLast = attempt >= attemptsMax || seconds > waitSecondsMax;
+        if (isLast || !isWorthRetrying(error, isRepeatable(method, path))) throw error;
+        await awaitSeconds(seconds, given.signal);
+      }
+    }
+  };
+
+  return {
+    request,
+    postStats: (stats) => request('POST', '/bots/stats', { body: stats }),
+    postShards: (shards) => request('POST', '/bots/stats/shards', { body: shards }),
+    checkVote: (userId, botId) =>
+      request('GET', `/users/${encodeURIComponent(userId)}/bots/${encodeURIComponent(botId)}/votes`),
+  };
+};
