@@ -1,6 +1,6 @@
 /**
- * The files of the operator's page: who gets them, with which headers, and how large they are. The page
- * itself is tested in a browser (test/faults/cases/http-operator-page.fault.ts).
+ * The files of the operator's page: who gets them, with which headers, and how large they are; and what its
+ * forms are drawn from.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
