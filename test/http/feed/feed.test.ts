@@ -202,6 +202,8 @@ test('a client that is more than 1,000 votes behind gets one gap, with the addre
   const before = await openStream(base, 'targets=bot/bot8&channels=votes');
   const { id } = await before.next('hello');
   before.close();
+  await vote('ann', 'bot8');
+  await world.engine.waitForFlush('bot', 'bot8');
   await world.sql`update totals set votes_logged = 1001 where kind = 'bot' and entity_id = 'bot8'`;
   const after = await openStream(base, 'targets=bot/bot8&channels=votes', { 'Last-Event-ID': id });
   const gap = await after.next('gap');
