@@ -237,6 +237,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly clientAddress: string;
   /** The `User-Agent` header as sent, `''` for none. */
   readonly userAgent: string;
+  /** The `Accept` header names HTML, as browsers do for pages. */
+  readonly namesHtml: boolean;
   /** The `Last-Event-ID` header as sent, `''` for none. */
   readonly lastEventId: string;
   /** The client offers to speak WebSocket. */

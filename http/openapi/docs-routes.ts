@@ -11,6 +11,7 @@ import { type AnyRoute, defineRoute, type Reply } from '../route.ts';
 import { buildClientScript } from './client-script.ts';
 import { buildStartScript, type DemoAccounts, pageHtml, pagePolicy } from './docs-page.ts';
 import { buildOpenApiDocument } from './document.ts';
+import { readFrontPage } from './front-page.ts';
 import { buildLlmsText } from './llms-text.ts';
 
 const base = {
@@ -35,12 +36,20 @@ const readReference = async (): Promise<Reply> => {
   return { status: 200, bytes, headers };
 };
 
+/** For programs; browsers get the front page. */
+const rootReply: Reply = {
+  status: 200,
+  json: { name: 'rollcall', docs: '/docs', openapi: '/openapi.json' },
+  headers: { Vary: 'Accept' },
+};
+
 const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => {
   let document = '';
   const openApi = (): string => {
     if (document === '') document = JSON.stringify(buildOpenApiDocument(routes));
     return document;
   };
+  const frontPage = readOnce(readFrontPage);
   const serveOpenApi = () => ({ status: 200, text: openApi() });
   return [
     defineRoute({
@@ -48,7 +57,7 @@ const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] =
       name: 'root',
       path: '/',
       summary: 'Where to begin.',
-      handle: () => ({ status: 200, json: { name: 'rollcall', docs: '/docs', openapi: '/openapi.json' } }),
+      handle: (_, { namesHtml }) => (namesHtml ? frontPage() : rootReply),
     }),
     defineRoute({
       ...base,

@@ -81,6 +81,10 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.exchange.headers.userAgent;
   }
 
+  get namesHtml(): boolean {
+    return this.exchange.headers.accept.includes('text/html');
+  }
+
   get lastEventId(): string {
     return this.exchange.headers.lastEventId;
   }

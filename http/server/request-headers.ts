@@ -29,6 +29,7 @@ export class RequestHeaders {
   ifNoneMatch = '';
   origin = '';
   forwardedFor = '';
+  accept = '';
   acceptEncoding = '';
   userAgent = '';
   lastEventId = '';
@@ -100,6 +101,9 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'x-forwarded-for':
       headers.forwardedFor = headers.forwardedFor === '' ? value : `${headers.forwardedFor},${value}`;
+      return;
+    case 'accept':
+      headers.accept = value;
       return;
     case 'accept-encoding':
       headers.acceptEncoding = value;

@@ -1,0 +1,35 @@
+/**
+ * The front page of the public listener, for people who open the address in a browser: what this is, live
+ * numbers, and where the documents are.
+ *
+ * One file that loads nothing from elsewhere. Its policy allows exactly its own script and style, by their
+ * hashes, so a name that contains markup cannot run. Read once. Served by docs-routes.ts.
+ */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Reply } from '../route.ts';
+
+const hashElement = (html: string, element: 'script' | 'style'): string => {
+  const [, content = ''] = new RegExp(`<${element}[^>]*>(.*?)</${element}>`, 's').exec(html) ?? [];
+  return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+};
+
+/** Reads the page. */
+export const readFrontPage = async (): Promise<Reply> => {
+  const html = await readFile(new URL('front-page.html', import.meta.url), 'utf8');
+  const policy = [
+    `default-src 'none'; script-src ${hashElement(html, 'script')}; style-src ${hashElement(html, 'style')}`,
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  ];
+  return {
+    status: 200,
+    text: html,
+    headers: {
+      Vary: 'Accept',
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': policy.join('; '),
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+    },
+  };
+};
