@@ -41,17 +41,17 @@ test('a node that stalled and was replaced writes nothing more', async () => {
   await sql`update history_state set at = ${noon + 5}, position = 0`;
   const stalled = await sql.begin(async (transaction) => {
     await transaction`select from history_state for update`;
-    const late = takeSample(other, { at: noon + 5, writesFine: true }, never);
+    const sample = takeSample(other, { at: noon + 5, writesFine: true }, never);
+    const outcome = sample.catch((error: Error) => error.message);
     // Its first step waits; meanwhile the next sample begins.
     await until('a step that waits', async () => {
       const [row] = await transaction`select count(*) > 0 as found from pg_locks where not granted`;
       return row?.found === true;
     });
     await transaction`update history_state set at = ${noon + 10}, position = 0`;
-    return { late };
+    return { outcome };
   });
-  const outcome = await stalled.late.catch((error: Error) => error.message);
-  assert.match(String(outcome), 'another node continues the sample');
+  assert.match(String(await stalled.outcome), 'another node continues the sample');
   assert.equal(await readRows(sql, 'fine', bot), [[noon, 1]]);
 
   await createRunner(sql).run(noon + 10);
