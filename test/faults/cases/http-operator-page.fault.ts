@@ -1,0 +1,305 @@
+/**
+ * The operator's page in a real browser (headless Chromium): what operators do there, clients see; what users
+ * wrote stays text; a stream that is cut comes back; every screen is usable on a phone, by keys and in the
+ * dark. A report of the content security policy fails any test.
+ */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { createBrowserSuite, openBrowser } from '../../support/browser.ts';
+import { makeFolder } from '../../support/folder.ts';
+import { type StartedNode, startNode } from '../../support/node-process.ts';
+import { until } from '../../support/until.ts';
+
+const test = createBrowserSuite('operator page');
+const folder = makeFolder('rollcall-page-');
+const [robin, wren, reader] = ['robin', 'wren', 'reader'].map((name) => name.padEnd(40, '-')) as [
+  string,
+  string,
+  string,
+];
+const hostile = '<img src=x onerror=alert(1)>';
+/** Screens, and what shows that one has its data. */
+const screens = {
+  now: '.tile',
+  'find/a': 'table',
+  queue: '.detail h2, .none',
+  votes: '.forms',
+  'people/': 'table',
+  troubles: 'table',
+  audit: 'table',
+  all: '.forms',
+} as const;
+
+let node: StartedNode;
+let browser: Browser;
+let demo: { user: { id: string; token: string }; bot: { id: string } };
+test.before(async () => {
+  const settings = { DEMO: 'on', ADMIN_TOKENS: `robin:${robin},wren:${wren},reader:${reader}:read` };
+  node = await startNode({ dataDir: folder, settings });
+  demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
+  browser = await openBrowser();
+});
+test.after(async () => {
+  await browser?.close();
+  await node?.stop();
+});
+
+const operate = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
+  const headers = { authorization: `Operator ${robin}` };
+  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  return (await fetch(`${node.adminUrl}${path}`, init)).json() as Promise<Record<string, unknown>>;
+};
+const readPublic = async (path: string, headers: Record<string, string> = {}) => {
+  const answer = await fetch(`${node.url}${path}`, { headers });
+  return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
+};
+const listPending = async (): Promise<readonly { bot_id: string; name: string }[]> =>
+  (await operate('GET', '/bots?type=pending')).bots as { bot_id: string; name: string }[];
+
+interface OpenedPage {
+  readonly page: Page;
+  /** Closes the page; fails for reports of the policy, uncaught errors and requests to elsewhere. */
+  end(): Promise<void>;
+}
+
+const openPage = async (token: string, place = '', width = 1_280, dark = false): Promise<OpenedPage> => {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('dialog', (dialog) => faults.push(`a dialog: ${dialog.message()}`) && dialog.dismiss());
+  page.on('console', (message) => {
+    if (/Content.Security.Policy|TrustedHTML/i.test(message.text())) faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(node.adminUrl) && !request.url().startsWith('data:'))
+      faults.push(`a request to ${request.url()}`);
+  });
+  await page.goto(`${node.adminUrl}/${place === '' ? '' : `#${place}`}`);
+  if (token !== '') {
+    await page.getByLabel("The operator's token").fill(token);
+    await page.keyboard.press('Enter');
+    await page.locator('header').waitFor();
+  }
+  const end = async (): Promise<void> => {
+    await context.close();
+    assert.equal(faults, []);
+  };
+  return { page, end };
+};
+
+test('without a token there is no data; the tab keeps a right one, and a wrong one is refused', async () => {
+  const { page, end } = await openPage('');
+  assert.not.match((await page.locator('body').textContent()) ?? '', /ready|queue/i);
+  await page.getByLabel("The operator's token").fill('wrong');
+  await page.keyboard.press('Enter');
+  await page.getByText('This is not the token of an operator.').waitFor();
+  await page.getByLabel("The operator's token").fill(robin);
+  await page.keyboard.press('Enter');
+  await page.locator('.operator', { hasText: 'robin' }).waitFor();
+  await page.reload();
+  await page.locator('.operator', { hasText: 'robin' }).waitFor();
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel("The operator's token").waitFor();
+  assert.is(await page.evaluate('sessionStorage.length'), 0);
+  await end();
+});
+
+test('the first paint takes at most 300 ms (median of five)', async () => {
+  const times: number[] = [];
+  for (let count = 0; count < 5; count++) {
+    const { page, end } = await openPage('');
+    await page.getByLabel("The operator's token").waitFor();
+    times.push(
+      Number(await page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`)),
+    );
+    await end();
+  }
+  const median = times.toSorted((one, other) => one - other)[2] ?? 0;
+  console.log(`figures: first paint ${Math.round(median)} ms`);
+  assert.ok(median <= 300, times.map(Math.round).join(' '));
+});
+
+test('Now follows what clients do, and the stream comes back when it was cut', async () => {
+  const { page, end } = await openPage(robin);
+  await page.getByText('· ready').waitFor();
+  await until('the page shows a request', async () => {
+    await readPublic(`/bots/${demo.bot.id}`);
+    return page.getByRole('cell', { name: 'getBot', exact: true }).isVisible();
+  });
+
+  node.signal('SIGSTOP');
+  await page.getByText('no connection').waitFor();
+  node.signal('SIGCONT');
+  await page.getByText('· ready').waitFor();
+  await page.getByText('The figures below are old').waitFor({ state: 'detached' });
+  await end();
+});
+
+test('a bot that is approved by a key is listed at the public port; undo takes it back before', async () => {
+  const [bot] = await listPending();
+  const { page, end } = await openPage(robin, 'queue');
+  const heading = page.getByRole('heading', { name: bot?.name ?? '', exact: true });
+  await heading.waitFor();
+
+  await page.keyboard.press('d');
+  await page.getByText(/^denied in/).waitFor();
+  await page.keyboard.press('u');
+  await page.getByText(/^denied in/).waitFor({ state: 'detached' });
+  await heading.waitFor();
+  await page.keyboard.press('a');
+  await page.getByText(`${bot?.name}: bot ${bot?.bot_id} is approved.`).waitFor();
+
+  assert.is((await readPublic(`/bots/${bot?.bot_id}`)).json.type, 'approved');
+  const entries = (await operate('GET', '/audit')).entries as { operation: string; operator: string }[];
+  assert.equal([entries[0]?.operation, entries[0]?.operator], ['bots approve', 'robin']);
+  assert.not.ok(entries.some(({ operation }) => operation === 'bots deny'));
+  await end();
+});
+
+test('two operators decide on one bot: the second one learns it, and changes nothing', async () => {
+  const [bot] = await listPending();
+  const first = await openPage(robin, 'queue');
+  const second = await openPage(wren, 'queue');
+  for (const { page } of [first, second])
+    await page.getByRole('heading', { name: bot?.name ?? '', exact: true }).waitFor();
+
+  await first.page.keyboard.press('a');
+  await until('a second between the two', async () =>
+    first.page.getByText(/^approved in [1-9] s/).isVisible(),
+  );
+  await second.page.keyboard.press('d');
+  await first.page.getByText(`${bot?.name}: bot ${bot?.bot_id} is approved.`).waitFor();
+  await second.page.getByText('another operator was faster').waitFor();
+
+  assert.is((await readPublic(`/bots/${bot?.bot_id}`)).json.type, 'approved');
+  await first.end();
+  await second.end();
+});
+
+test('names of users stay text on every screen that shows them', async () => {
+  const id = '100000000000000001'; // The list begins with it.
+  await operate('PUT', `/users/${id}`, { username: hostile, display_name: `"'>${hostile}` });
+  for (const place of [`find/${id}`, `user/${id}`, 'people/']) {
+    const { page, end } = await openPage(robin, place);
+    await page.getByText(hostile).first().waitFor();
+    assert.is(await page.locator('img').count(), 0, place);
+    await end();
+  }
+});
+
+test('a ban says what it ends, asks, and the token is dead', async () => {
+  const headers = { 'user-auth': demo.user.token };
+  const path = `/users/${demo.user.id}/notifications`;
+  assert.is((await readPublic(path, headers)).status, 200);
+  const { page, end } = await openPage(robin, `user/${demo.user.id}`);
+
+  await page.locator('summary', { hasText: /^users ban/ }).click();
+  await page.getByText(`npm run ops -- users ban ${demo.user.id}`).waitFor();
+  await page.getByRole('button', { name: 'users ban', exact: true }).click();
+  await page
+    .getByRole('dialog')
+    .getByText(/1 token of theirs stop/)
+    .waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  assert.is((await readPublic(path, headers)).status, 200);
+  await page.getByRole('button', { name: 'users ban', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Go on' }).click();
+  await page.getByText(`User ${demo.user.id} is banned.`).waitFor();
+
+  assert.is((await readPublic(path, headers)).status, 403);
+  await end();
+});
+
+test('a token that may only read sees everything and can press nothing that changes', async () => {
+  const { page, end } = await openPage(reader, `user/${demo.user.id}`);
+  await page.getByText('may only read').first().waitFor();
+  const summaries = page.locator('.forms summary');
+  for (let at = 0; at < (await summaries.count()); at++) await summaries.nth(at).click();
+  const buttons = page.locator('.forms button');
+
+  assert.ok((await buttons.count()) > 3);
+  for (let at = 0; at < (await buttons.count()); at++) assert.ok(await buttons.nth(at).isDisabled());
+  await end();
+});
+
+test('a form of every operation is drawn and shows its command', async () => {
+  const { page, end } = await openPage(robin, 'all');
+  const summaries = page.locator('.forms summary');
+  await summaries.first().waitFor();
+  for (let at = 0; at < (await summaries.count()); at++) await summaries.nth(at).click();
+  const { operations } = (await operate('GET', '/page/operations')) as { operations: { command: string }[] };
+  const shown = await page.locator('.command').allInnerTexts();
+
+  for (const { command } of operations) {
+    assert.ok(
+      shown.some((text) => text.startsWith(`npm run ops -- ${command}`)),
+      command,
+    );
+  }
+  await end();
+});
+
+/** Runs in the page: what is wrong for people who use a phone, a keyboard or a screen reader. */
+const listFlaws = `(() => {
+  const flaws = [];
+  const toRgb = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const toLinear = (c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  const toLight = ([r, g, b]) =>
+    0.2126 * toLinear(r / 255) + 0.7152 * toLinear(g / 255) + 0.0722 * toLinear(b / 255);
+  const findBack = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const back = toRgb(getComputedStyle(at).backgroundColor);
+      if (back.length === 3 || back[3] > 0.99) return back;
+    }
+    return [255, 255, 255];
+  };
+  const isText = (node) => node.nodeType === 3 && node.data.trim() !== '';
+  if (document.documentElement.scrollWidth > innerWidth) flaws.push('wider than the screen');
+  if (document.querySelectorAll('h1').length !== 1) flaws.push('no single h1');
+  for (const element of document.querySelectorAll('body *')) {
+    if (![...element.childNodes].some(isText) || element.disabled) continue;
+    if (!element.checkVisibility()) continue;
+    const [low, high] = [toRgb(getComputedStyle(element).color), findBack(element)]
+      .map(toLight)
+      .sort((one, other) => one - other);
+    const contrast = (high + 0.05) / (low + 0.05);
+    if (contrast < 4.5) flaws.push('contrast ' + contrast.toFixed(2) + ': ' + element.textContent);
+  }
+  for (const control of document.querySelectorAll('input, select, textarea'))
+    if (control.labels.length === 0) flaws.push('no label: ' + control.name);
+  for (const button of document.querySelectorAll('button'))
+    if (button.textContent.trim() === '') flaws.push('a button without a name');
+  return flaws;
+})()`;
+
+for (const [width, dark] of [
+  [360, true],
+  [360, false],
+  [1_280, true],
+  [1_280, false],
+] as const) {
+  const scheme = dark ? 'dark' : 'light';
+  test(`every screen at ${width} px, ${scheme}: no overflow, contrast, labels`, async () => {
+    const { page, end } = await openPage(robin, '', width, dark);
+    const entities = { [`bot/${demo.bot.id}`]: '.facts', [`user/${demo.user.id}`]: '.facts' };
+    for (const [screen, sign] of Object.entries({ ...screens, ...entities })) {
+      await page.evaluate(`location.hash = '#${screen}'`);
+      await page.locator(sign).first().waitFor();
+      const first = page.locator('.forms summary').first();
+      if (await first.isVisible()) await first.click();
+      assert.equal(await page.evaluate(listFlaws), [], screen);
+    }
+    await end();
+  });
+}
+
+test.run();
