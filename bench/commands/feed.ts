@@ -8,8 +8,7 @@
 import { writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { ArgumentError, parseCount } from '../arguments.ts';
+import { flag, parseCount, parseWords, text } from '../arguments.ts';
 import { readCpuTime, readResidentBytes } from '../machine/cpu.ts';
 import type { Live } from '../report/live.ts';
 import { computeSpread } from '../report/statistics.ts';
@@ -36,16 +35,8 @@ interface FeedOptions {
 }
 
 const parseOptions = (args: readonly string[]): FeedOptions | null => {
-  const text = { type: 'string' } as const;
-  const options = { connections: text, changes: text, seconds: text, rounds: text, json: text } as const;
-  const given = (() => {
-    try {
-      const help = { type: 'boolean', default: false } as const;
-      return parseArgs({ args: [...args], options: { ...options, help } }).values;
-    } catch (error) {
-      throw new ArgumentError((error as Error).message);
-    }
-  })();
+  const options = { connections: text, changes: text, seconds: text, rounds: text, json: text, help: flag };
+  const given = parseWords(args, options).values;
   if (given.help) return null;
   return {
     connections: parseCount('connections', given.connections ?? '10000', [1, 15_000]),

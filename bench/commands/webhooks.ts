@@ -8,8 +8,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { ArgumentError, parseCount } from '../arguments.ts';
+import { flag, parseCount, parseWords, text } from '../arguments.ts';
 import type { Live } from '../report/live.ts';
 import { computeSpread } from '../report/statistics.ts';
 import { alignColumns } from '../report/text.ts';
@@ -37,16 +36,8 @@ interface WebhookOptions {
 }
 
 const parseOptions = (args: readonly string[]): WebhookOptions | null => {
-  const text = { type: 'string' } as const;
-  const options = { endpoints: text, votes: text, delays: text, rounds: text, json: text } as const;
-  const given = (() => {
-    try {
-      const help = { type: 'boolean', default: false } as const;
-      return parseArgs({ args: [...args], options: { ...options, help } }).values;
-    } catch (error) {
-      throw new ArgumentError((error as Error).message);
-    }
-  })();
+  const options = { endpoints: text, votes: text, delays: text, rounds: text, json: text, help: flag };
+  const given = parseWords(args, options).values;
   if (given.help) return null;
   return {
     endpoints: parseCount('endpoints', given.endpoints ?? '200', [1, 5_000]),
