@@ -35,6 +35,7 @@ export interface VoteTail {
   catchUp(subscription: FeedSubscription): void;
   /** The target is dropped. */
   forget(target: FeedTarget): void;
+  count(): { readonly logs: number; readonly expected: number; readonly groups: number };
   close(): void;
 }
 
@@ -117,6 +118,7 @@ export const createVoteTail = (feed: FeedState, parts: VoteTailParts): VoteTail 
       const incarnation = target.ref?.incarnation ?? 0;
       if (state.followed.get(incarnation) === target) state.followed.delete(incarnation);
     },
+    count: () => ({ logs: state.followed.size, expected: state.expected.size, groups: state.groups.size }),
     close: () => {
       state.isClosed = true;
     },
