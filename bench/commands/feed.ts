@@ -27,11 +27,11 @@ import { openStores } from '../servers/stores.ts';
 const usage = `Usage: npm run bench -- feed [options]
 
   --connections N   followers (10000)
-  --changes N       posts per second where each follower has a bot of its own (1000)
+  --changes N       posts per second where each follower has a bot of its own (2000)
   --seconds S       measured seconds of a window; a node has three per round (4)
   --rounds N        rounds (3)
   --shape NAME      one (all follow one bot), many (each follows a bot of its own); default both
-  --two-nodes S     seconds of posts on one node that a client of another follows (0; needs Redis and Postgres)
+  --two-nodes S     seconds of posts on one node for a client of another, on Redis and Postgres (0)
   --profile FOLDER  also writes a CPU profile of the node to FOLDER
   --json FILE       also writes the figures to FILE
 `;
@@ -57,7 +57,7 @@ const parseOptions = (args: readonly string[]): FeedOptions | null => {
     throw new ArgumentError(`--shape is "${shape}" but must be one of ${shapes.join(', ')}.`);
   return {
     connections: parseCount('connections', given.connections ?? '10000', [4, 15_000]),
-    changes: parseCount('changes', given.changes ?? '1000', [1, 5_000]),
+    changes: parseCount('changes', given.changes ?? '2000', [1, 5_000]),
     seconds: parseCount('seconds', given.seconds ?? '4', [1, 60]),
     rounds: parseCount('rounds', given.rounds ?? '3', [0, 100]),
     shapes: shapes.filter((name) => name === (shape ?? name)),
@@ -138,8 +138,8 @@ const describeAcks = ({ ackMs }: Figures): string => {
   const of = (name: keyof Figures['ackMs'], share: 'p50' | 'p99'): string =>
     computeSpread(ackMs[name].map((times) => times[share])).median.toFixed(1);
   return (
-    `acknowledgement of a post: p50 ${of('others', 'p50')} ms without messages, ${of('followed', 'p50')} while ` +
-    `all get some; p99 ${of('others', 'p99')} ms and ${of('followed', 'p99')}`
+    `acknowledgement of a post: p50 ${of('others', 'p50')} ms without messages, ` +
+    `${of('followed', 'p50')} while all get some; p99 ${of('others', 'p99')} ms and ${of('followed', 'p99')}`
   );
 };
 

@@ -25,7 +25,7 @@ export interface Poster {
   close(): void;
 }
 
-const socketsMax = 32;
+const socketsMax = 128;
 const tickMs = 20;
 
 /** Each post has a number of servers that none had before, so that it changes its bot. */

@@ -23,7 +23,8 @@ const toAddress = (number: number): string =>
 
 const toHead = (number: number): string =>
   `GET /feed?targets=bot/${first + BigInt(number % targets)}&channels=${channels} HTTP/1.1\r\nHost: a\r\n` +
-  `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n` +
+  `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n` +
+  `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n` +
   `X-Forwarded-For: ${toAddress(number)}\r\n\r\n`;
 
 const wideLength = 126;

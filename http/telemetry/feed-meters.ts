@@ -41,7 +41,7 @@ export const registerFeedMeters = (registers: Registry[], counts: FeedCounts): v
   });
   new Gauge({
     name: 'rollcall_feed_entries',
-    help: 'What the feed keeps in memory, by what it is. All are 0 a quarter of a minute after the last client.',
+    help: 'What the feed keeps in memory, by what it is: all 0 soon after the last client has left.',
     labelNames: ['of'],
     registers,
     collect() {

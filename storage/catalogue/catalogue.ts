@@ -6,6 +6,7 @@
  * frequent reads, and turns every failure into a `StorageError`.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { createHistory } from '../history/read.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
@@ -26,10 +27,11 @@ import { findPack, findPackSummary, type PackPage } from './packs/packs.ts';
 import { createLogins } from './people/logins.ts';
 import {
   deleteSession,
-  findSessionOfToken,
+  findSessionsOfTokens,
   insertSession,
   listSessions,
   type NewSession,
+  type SessionOfToken,
   type SessionTarget,
 } from './people/sessions.ts';
 import {
@@ -175,10 +177,24 @@ const createPacks = (sql: Sql, lists: Lists, unknown: UnknownNames) => ({
   page: lists.readPacks,
 });
 
+const tokensPerLookUp = 500;
+
+/**
+ * Finds sessions by at most two statements at a time: requests that arrive meanwhile share the next one. Many
+ * bots post at the same second, and each look-up of its own costs more than the post.
+ */
+const createSessionLoader = (sql: Sql): ((hash: Buffer) => Promise<SessionOfToken | null>) =>
+  createBatchLoader({
+    loadMany: (hashes) => asStorage('sessions.byTokenHash', () => findSessionsOfTokens(sql, hashes)),
+    keysMax: tokensPerLookUp,
+    batchesMax: 2,
+    schedule: (task) => task(),
+  });
+
 const createSessions = (sql: Sql) => ({
   list: (target: SessionTarget) => asStorage('sessions.list', () => listSessions(sql, target)),
   /** Finds the session of a token for authentication, expired or not. */
-  byTokenHash: (hash: Buffer) => asStorage('sessions.byTokenHash', () => findSessionOfToken(sql, hash)),
+  byTokenHash: createSessionLoader(sql),
   insert: (session: NewSession, apiSessionsMax: number) =>
     asStorage('sessions.insert', () => insertSession(sql, session, apiSessionsMax)),
   remove: (target: SessionTarget, sessionId: string) =>
