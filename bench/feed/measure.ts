@@ -47,6 +47,8 @@ export interface FeedWorld {
   readonly node: ServerProcess;
   readonly poster: Poster;
   readonly figures: Figures;
+  /** When the node last read the sessions of all bots, by `performance.now()`; 0: never. */
+  sessionsReadMs: number;
 }
 
 /** Of the bot that all follow; three times as many go to bots that nobody follows, to time more posts. */
@@ -57,6 +59,8 @@ const messagesPerSecondOfOne = 4;
 const messageBytes = 260;
 /** The first messages are not changes; the last are on their way. */
 const settleMs = 1_000;
+/** A node reads a session from SQL again after a minute: that must not happen in one window only. */
+const sessionFreshMs = 61_000;
 
 interface FollowerCounts {
   readonly open: number;
@@ -149,10 +153,20 @@ const measureWindow = async (
   return used;
 };
 
+/** Entities and sessions of all bots are in the node's memory after this, and stay there for a while. */
+const warmUp = async (world: FeedWorld): Promise<void> => {
+  const { live, poster, node, directory, sessionsReadMs } = world;
+  live.show('one post of each bot …');
+  if (sessionsReadMs > 0) await pause(Math.max(0, sessionsReadMs + sessionFreshMs - performance.now()));
+  await poster.postAll(node.url, directory.bots);
+  world.sessionsReadMs = performance.now();
+};
+
 const readResident = ({ node }: FeedWorld): number => readResidentBytes(node.child.pid ?? 0);
 
 export const measureNode = async (world: FeedWorld, shape: Shape): Promise<void> => {
   const { node, figures, directory, connections } = world;
+  if (shape === 'many' || world.sessionsReadMs === 0) await warmUp(world);
   const firstId = directory.bots[0]?.id ?? '';
   const before = readResident(world);
   const followers = await startFollowers(world, { url: node.url, firstId, shape });
