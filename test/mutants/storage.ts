@@ -333,6 +333,14 @@ const otherMutants: readonly Mutant[] = [
     replace: '',
     why: 'SQL would do only work that no client waits for, as long as a flood lasts',
   },
+  {
+    name: 'the session of each token that is looked up',
+    file: 'storage/catalogue/people/sessions.ts',
+    find: `byHash.get(hash) ?? null`,
+    replace: `byHash.values().next().value ?? null`,
+    killers: ['test/storage/catalogue/sessions.test.ts'],
+    why: 'a client would act as another one',
+  },
 ];
 
 export const storageMutants: readonly Mutant[] = [...hotMutants, ...ledgerMutants, ...otherMutants];

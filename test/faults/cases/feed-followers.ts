@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { type FeedClient, type Message, openSocket, openStream } from '../../http/feed/clients.ts';
 import { until } from '../../support/until.ts';
-import type { Life, Stack } from '../harness/stack.ts';
+import { type Life, type Stack, untilFlushed } from '../harness/stack.ts';
 
 export interface Follower {
   readonly kind: Following['kind'];
@@ -226,6 +226,7 @@ export const withFollowers = async (
   const followers = startFollowers(stack, options);
   try {
     await task(followers);
+    await untilFlushed(stack.stores);
     await until(
       'every follower has it all',
       async () => {

@@ -33,10 +33,8 @@ const endNodes = async (stack: Stack, rounds: number, end: 'kill' | 'stop'): Pro
   await acknowledged(log, 100);
 };
 
-const settings = { FEED_CONNECTIONS_PER_ADDRESS_MAX: '100' };
-
 const run = ({ seed, count: rounds }: Share, end: 'kill' | 'stop'): Promise<Figures & FollowerFigures> =>
-  onServers({ seed, settings }, async ({ stack }) => {
+  onServers({ seed }, async ({ stack }) => {
     const count = countOf({ quick: followers.few, faults: followers.many });
     const figures = await withFollowers(stack, { count }, () =>
       underLoad(stack, 8, () => endNodes(stack, rounds, end)),
