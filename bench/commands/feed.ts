@@ -72,7 +72,7 @@ const createFigures = (): Figures => ({
   bare: { one: [], many: [] },
   post: { one: [], many: [] },
   delaysMs: [],
-  ackMs: { followed: [], others: [] },
+  ackMs: { followed: [], others: [], beside: [] },
   bytesPerConnection: 0,
 });
 
@@ -135,10 +135,10 @@ const describeDelays = (delaysMs: readonly number[]): string =>
 const describeAcks = ({ ackMs }: Figures): string => {
   const of = (name: keyof Figures['ackMs'], share: 'p50' | 'p99'): string =>
     computeSpread(ackMs[name].map((times) => times[share])).median.toFixed(1);
-  return (
-    `acknowledgement of a post: p50 ${of('others', 'p50')} ms without messages, ` +
-    `${of('followed', 'p50')} while all get some; p99 ${of('others', 'p99')} ms and ${of('followed', 'p99')}`
-  );
+  const list = (share: 'p50' | 'p99'): string =>
+    `${of('others', share)} ms without messages, ${of('followed', share)} while all get some, ` +
+    `${of('beside', share)} while the bare server sends as many`;
+  return `acknowledgement of a post: p50 ${list('p50')}; p99 ${list('p99')}`;
 };
 
 const describe = (options: FeedOptions, figures: Figures, elsewhere: Delays | null): string => {

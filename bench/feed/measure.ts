@@ -26,11 +26,17 @@ export interface Figures {
   readonly post: Record<Shape, number[]>;
   /** Of every message to the probe, not of rounds. */
   readonly delaysMs: number[];
-  /** 99th percentiles and medians of acknowledgements while messages are sent to all, and while none are. */
-  readonly ackMs: { readonly followed: AckTimes[]; readonly others: AckTimes[] };
+  /**
+   * Acknowledgements while messages are sent to all, while none are, and while the bare server sends as many:
+   * then the machine is as busy, and the node is not.
+   */
+  readonly ackMs: Record<AckWindow, AckTimes[]>;
   bytesPerConnection: number;
 }
 
+type AckWindow = 'followed' | 'others' | 'beside';
+
+/** Median and 99th percentile. */
 interface AckTimes {
   readonly p50: number;
   readonly p99: number;
@@ -184,7 +190,10 @@ export const measureNode = async (world: FeedWorld, shape: Shape): Promise<void>
     });
     const late = await measureWindow(world, { ...about, isFollowed: false }, takeOthers);
     addRound(world, shape, { followed, others: [early, late] });
-    if (shape === 'one') addAckTimes(figures, ackMs);
+    if (shape === 'one') {
+      addAckTimes(figures, 'followed', ackMs.followed);
+      addAckTimes(figures, 'others', ackMs.others);
+    }
   } finally {
     probe?.close();
     await followers.stop();
@@ -209,12 +218,8 @@ const addRound = (
   );
 };
 
-const addAckTimes = (
-  { ackMs }: Figures,
-  times: { readonly followed: readonly number[]; readonly others: readonly number[] },
-): void => {
-  for (const name of ['followed', 'others'] as const)
-    ackMs[name].push({ p50: percentile(times[name], 0.5), p99: percentile(times[name], 0.99) });
+const addAckTimes = ({ ackMs }: Figures, window: AckWindow, times: readonly number[]): void => {
+  ackMs[window].push({ p50: percentile(times, 0.5), p99: percentile(times, 0.99) });
 };
 
 export const measureBare = async (world: FeedWorld, shape: Shape): Promise<void> => {
@@ -227,8 +232,13 @@ export const measureBare = async (world: FeedWorld, shape: Shape): Promise<void>
     try {
       const rate = shape === 'one' ? messagesPerSecondOfOne : changes;
       await fetch(`${bare.url}/rate/${rate}`, { method: 'PUT' });
+      const ackMs: number[] = [];
+      const plan = { url: world.node.url, ...planPosts(world, 'one', false) };
+      const stop = shape === 'one' ? world.poster.start(plan, (_bot, _servers, ms) => ackMs.push(ms)) : null;
       await pause(settleMs);
       const { cpuUs, messages } = await measure(world, bare, followers);
+      await stop?.();
+      if (shape === 'one') addAckTimes(figures, 'beside', ackMs);
       figures.bare[shape].push(cpuUs / messages);
       const perSecond = (messages / seconds).toFixed(0);
       live.print(`${shape}: bare ${perSecond} messages/s, ${(cpuUs / messages).toFixed(2)} us each`);
