@@ -157,6 +157,14 @@ const ledgerMutants: readonly Mutant[] = [
     why: 'a repeated flush would leave a hole in the numbers (W1)',
   },
   {
+    name: 'a flush that begins again expects new votes once more',
+    file: 'storage/ledger/ledger.ts',
+    find: `skipsExisting: attempt > 1`,
+    replace: `skipsExisting: attempt > 4`,
+    killers: [ledgerTest],
+    why: 'a repeated flush would fail each time, and its votes stay in the outbox (I11)',
+  },
+  {
     name: 'totals in the order of the round',
     file: flush,
     find: `[...entities].sort((left, right) => left.ref.incarnation - right.ref.incarnation)`,

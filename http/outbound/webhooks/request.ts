@@ -47,7 +47,7 @@ export interface WebhookAnswer extends WebhookFailure {
   readonly retryAfterMs: number | undefined;
 }
 
-/** One attempt, which its owner may end at any time. An `AbortSignal` would cost more than the signature. */
+/** One attempt, which its owner may end at any time. It needs no listeners, as an `AbortSignal` would. */
 export interface WebhookAttempt {
   /** Why it was ended, `null` while it was not. */
   failure: WebhookFailure | null;
