@@ -20,11 +20,11 @@ import {
   vetHost,
 } from '../guarded-address.ts';
 import {
-  type WebhookAttempt,
   endAttempt,
   sendRequest,
   toUnanswered,
   type WebhookAnswer,
+  type WebhookAttempt,
   type WebhookFailure,
 } from './request.ts';
 
