@@ -151,7 +151,7 @@ const ledgerMutants: readonly Mutant[] = [
   {
     name: 'a repeated vote takes a number',
     file: flush,
-    find: 'select from votes where votes.itag = new.itag and',
+    find: 'select from votes where votes.itag = sent.itag and',
     replace: 'select from votes where false and',
     killers: [ledgerTest],
     why: 'a repeated flush would leave a hole in the numbers (W1)',
