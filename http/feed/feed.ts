@@ -32,7 +32,7 @@ export interface FeedSettings {
 
 export interface FeedParts {
   readonly engine: Pick<Engine, 'watch' | 'flushEarly'>;
-  readonly voteLog: Pick<Catalogue['voteLog'], 'eachHead' | 'each' | 'page'>;
+  readonly voteLog: Pick<Catalogue['voteLog'], 'heads' | 'each' | 'page'>;
   readonly clock: Clock;
   readonly counts: FeedCounts;
   readonly settings: FeedSettings;

@@ -41,7 +41,7 @@ export interface VoteTail {
 
 export interface VoteTailParts {
   readonly engine: Pick<Engine, 'flushEarly'>;
-  readonly voteLog: Pick<Catalogue['voteLog'], 'eachHead' | 'each' | 'page'>;
+  readonly voteLog: Pick<Catalogue['voteLog'], 'heads' | 'each' | 'page'>;
   readonly slices: Slices;
   /** Other nodes may flush votes. */
   readonly shared: boolean;
@@ -154,7 +154,7 @@ const schedulePoll = (state: TailState): void => {
 const readHeads = async (state: TailState, targets: readonly FeedTarget[]): Promise<void> => {
   const byIncarnation = new Map<number, FeedTarget>();
   for (const target of targets) if (target.ref !== null) byIncarnation.set(target.ref.incarnation, target);
-  const heads = await state.voteLog.eachHead([...byIncarnation.keys()]);
+  const heads = await state.voteLog.heads([...byIncarnation.keys()]);
   const moved: FeedTarget[] = [];
   for (const [incarnation, head] of heads) {
     const target = byIncarnation.get(incarnation) as FeedTarget;

@@ -69,14 +69,7 @@ import {
 import { createPushOutbox } from './votes/push.ts';
 import { redeemVotes } from './votes/redeem.ts';
 import { createReminders } from './votes/reminders.ts';
-import {
-  type LogPosition,
-  readEachLog,
-  readEachLogHead,
-  readLog,
-  readLogHead,
-  readLogHeads,
-} from './votes/vote-log.ts';
+import { type LogPosition, readEachLog, readLog, readLogHeads } from './votes/vote-log.ts';
 import { createVoterOrders } from './votes/voter-order.ts';
 import {
   countVotes,
@@ -217,17 +210,12 @@ const createVotes = (sql: Sql) => {
 };
 
 const createVoteLog = (sql: Sql) => ({
-  /** `null` when the listing is deleted. */
-  head: (ref: EntityRef) => asStorage('votes.logHead', () => readLogHead(sql, ref)),
   /** Votes above `after`, in ascending order. */
   page: (ref: EntityRef, range: { readonly after: number; readonly limit: number }) =>
     asStorage('votes.log', () => readLog(sql, ref, range)),
-  /** The newest numbers by incarnation. */
+  /** The heads of several logs at one moment, by incarnation. Deleted listings are missing. */
   heads: (incarnations: readonly number[]) =>
     asStorage('votes.logHeads', () => readLogHeads(sql, incarnations)),
-  /** The heads of several logs at one moment, by incarnation. */
-  eachHead: (incarnations: readonly number[]) =>
-    asStorage('votes.eachLogHead', () => readEachLogHead(sql, incarnations)),
   /** At most `limit` votes of each log. */
   each: (positions: readonly LogPosition[], limit: number) =>
     asStorage('votes.eachLog', () => readEachLog(sql, positions, limit)),

@@ -151,10 +151,18 @@ const ledgerMutants: readonly Mutant[] = [
   {
     name: 'a repeated vote takes a number',
     file: flush,
-    find: 'select from votes where votes.itag = new.itag and',
+    find: 'select from votes where votes.itag = sent.itag and',
     replace: 'select from votes where false and',
     killers: [ledgerTest],
     why: 'a repeated flush would leave a hole in the numbers (W1)',
+  },
+  {
+    name: 'a flush that begins again expects new votes once more',
+    file: 'storage/ledger/ledger.ts',
+    find: `skipsExisting: attempt > 1`,
+    replace: `skipsExisting: attempt > 4`,
+    killers: [ledgerTest],
+    why: 'a repeated flush would fail each time, and its votes stay in the outbox (I11)',
   },
   {
     name: 'totals in the order of the round',
