@@ -2,8 +2,10 @@
  * Identifiers: entity kinds, branded types, addresses and shards.
  *
  * Defines the fixed mapping from an entity to its address (its key in the hot store) and its logical shard.
- * The mapping never changes: every later version reads a store that an earlier one wrote. Branded identifiers
- * are created only here, so a raw string from a request cannot be mistaken for one.
+ * The mapping never changes: every later version reads a store that an earlier one wrote. The number of
+ * shards belongs to the store, and a process works on one store: it sets the number once, before it creates
+ * an engine (storage/shards.ts). Branded identifiers are created only here, so a raw string from a request
+ * cannot be mistaken for one.
  */
 
 export const entityKinds = ['bot', 'server', 'team', 'pack'] as const;
@@ -11,12 +13,14 @@ export type EntityKind = (typeof entityKinds)[number];
 
 /** The listing id, from an SQL sequence: an entity that is deleted and listed again gets a new one. */
 export type Incarnation = number & { readonly __brand: 'incarnation' };
-/** A logical shard, 0 to 127. */
+/** A logical shard, from 0 to `shardCount - 1`. */
 export type Shard = number & { readonly __brand: 'shard' };
 /** `<letter>:<encoded id>`: the address of an entity, the same for all its incarnations. */
 export type EntityAddress = string & { readonly __brand: 'address' };
 
-export const shardCount = 128;
+/** How many shards a new store gets, and how many all stores had before the number was stored. */
+export const newShardCount = 16;
+export const oldShardCount = 128;
 
 /** One listing of one entity, as the hot store and the ledger know it. */
 export interface EntityRef {
@@ -35,7 +39,19 @@ export const isEntityKind = (text: string): text is EntityKind =>
 export const toIncarnation = (value: number): Incarnation => value as Incarnation;
 export const toShard = (value: number): Shard => value as Shard;
 
-export const allShards: readonly Shard[] = Array.from({ length: shardCount }, (_, shard) => toShard(shard));
+const listShards = (count: number): readonly Shard[] =>
+  Array.from({ length: count }, (_, shard) => toShard(shard));
+
+/** The number of shards of this process's store. Read it where it is used: it changes when it is set. */
+export let shardCount: number = newShardCount;
+export let allShards = listShards(shardCount);
+
+/** Sets the number of shards, as SQL stores it. */
+export const setShardCount = (count: number): void => {
+  if (count !== newShardCount && count !== oldShardCount) throw new Error(`no store has ${count} shards`);
+  shardCount = count;
+  allShards = listShards(count);
+};
 
 /** Matches ids that need no encoding, as nearly all do. The test takes a tenth of an encoding. */
 const plainId = /^[A-Za-z0-9_-]*$/;

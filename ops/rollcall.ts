@@ -1,12 +1,12 @@
 /**
  * The composition root: opens stores, engine and listeners, and closes them in reverse order.
  *
- * Start order: folder lock → stores → schema → shared secrets → engine → demo → private listener → public
- * listener. No request is answered before the engine has compared the two stores. Stop order: `/readyz`
- * answers 503 (on shared stores for a while before the rest), the public listener refuses new work and
- * finishes requests in flight, the engine flushes, the stores close (the embedded SQL takes its snapshot),
- * and the private listener closes last. Called by main.ts, by tests and by benches; with `hooks` a test puts
- * a fault between the engine and a store.
+ * Start order: folder lock → stores → schema and number of shards → shared secrets → engine → demo → private
+ * listener → public listener. No request is answered before the engine has compared the two stores. Stop
+ * order: `/readyz` answers 503 (on shared stores for a while before the rest), the public listener refuses
+ * new work and finishes requests in flight, the engine flushes, the stores close (the embedded SQL takes its
+ * snapshot), and the private listener closes last. Called by main.ts, by tests and by benches; with `hooks` a
+ * test puts a fault between the engine and a store.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -31,7 +31,7 @@ import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, type Membership, openMembership } from '../storage/nodes/membership.ts';
 import { openStores, type Stores } from '../storage/open.ts';
-import { migrate } from '../storage/sql/migrate.ts';
+import { prepareStores } from '../storage/shards.ts';
 import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
 import { assertPortsFree, type ServerAddresses, toAddresses } from './addresses.ts';
 import { createApp, createPublic } from './app.ts';
@@ -157,7 +157,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const figures = watchFigures(createMetrics(routeNames, version), systemClock);
   const { metrics } = figures;
   const watches = await openWatches(stores, { metrics, logger });
-  await migrate(sql);
+  await prepareStores(stores);
   const node = createNodeName(stores, config);
   const membership = await openMembership(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
   // Until the first heartbeat this node flushes all shards, beside the others.

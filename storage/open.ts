@@ -11,8 +11,10 @@ import { StorageError } from '../engine/errors.ts';
 import type { HotStore } from '../engine/ports.ts';
 import type { CopySource } from './backup/live.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
+import type { LmdbStore } from './hot/lmdb/store.ts';
 import type { MemorySettings } from './hot/redis/eviction.ts';
 import type { RedisLibraries } from './hot/redis/store.ts';
+import type { ShardCounts } from './shards.ts';
 import type { Pool } from './sql/client.ts';
 import { openFault } from './sql/open-fault.ts';
 import { openServerSql } from './sql/server.ts';
@@ -38,7 +40,7 @@ export interface StoresOptions {
 }
 
 export interface Stores extends Pool {
-  readonly hot: HotStore;
+  readonly hot: HotStore & ShardCounts;
   /** Other nodes may use the same stores. */
   readonly shared: boolean;
   /** The function libraries that run in a shared hot store, `null` when it is embedded. */
@@ -129,10 +131,10 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
 };
 
 /** Throws if the hot store has counters, because a new database would not match them. Closes the store. */
-const assertNothingCounted = async (hot: HotStore, lossDescription: string): Promise<void> => {
-  const generations = await hot.readGenerations();
+const assertNothingCounted = async (hot: LmdbStore, lossDescription: string): Promise<void> => {
+  const counts = await hot.listShardCounts();
   await hot.close();
-  if (generations.every((generation) => generation === 0)) return;
+  if (counts.length === 0) return;
   throw new StorageError('open', {
     outcome: 'not_applied',
     reason: 'unreachable',

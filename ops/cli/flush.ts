@@ -9,7 +9,7 @@ import { allShards } from '../../engine/ids.ts';
 import { createMetrics } from '../../http/telemetry/metrics.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
-import { migrate } from '../../storage/sql/migrate.ts';
+import { prepareStores } from '../../storage/shards.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { readVersion } from '../version.ts';
@@ -17,7 +17,7 @@ import { CommandError, type Terminal } from './command.ts';
 
 const flushMsMax = 600_000;
 
-/** Opens the configured stores for one task and closes them after it. Does not migrate the schema. */
+/** Opens the configured stores for one task and closes them after it. Does not prepare them. */
 export const runWithStores = async <Result>(
   config: Config,
   terminal: Terminal,
@@ -34,12 +34,15 @@ export const runWithStores = async <Result>(
   }
 };
 
-/** Migrates the schema. Throws `CommandError` and writes nothing when the database holds no directory. */
-export const assertDirectory = async ({ sql }: Stores): Promise<void> => {
-  const [row] = await sql`select to_regclass('totals') as totals`;
+/**
+ * Migrates the schema and takes over the number of shards. Throws `CommandError` and writes nothing when the
+ * database holds no directory.
+ */
+export const assertDirectory = async (stores: Stores): Promise<void> => {
+  const [row] = await stores.sql`select to_regclass('totals') as totals`;
   if (row?.totals === null)
     throw new CommandError('There is no directory in this database. Set DATABASE_URL to the right database.');
-  await migrate(sql);
+  await prepareStores(stores);
 };
 
 /**

@@ -14,7 +14,7 @@ import type { EntityKind } from '../../engine/ids.ts';
 import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
-import { migrate } from '../../storage/sql/migrate.ts';
+import { prepareStores } from '../../storage/shards.ts';
 import { type Config, readConfig } from '../config.ts';
 import { runBackup } from './backup.ts';
 import { CommandError, type Terminal } from './command.ts';
@@ -217,7 +217,7 @@ const runOnConfiguredStores = (
   { command, task }: { readonly command: string; readonly task: (stores: Stores) => Promise<number> },
 ): Promise<number> =>
   runWithStores(config, terminal, async (stores) => {
-    await migrate(stores.sql);
+    await prepareStores(stores);
     if (command === 'import' && !stores.shared) await beginGenerations(stores);
     return task(stores);
   });

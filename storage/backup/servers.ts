@@ -7,9 +7,11 @@
  * database that no node starts on. Called by the command line while no node runs.
  */
 import { join } from 'node:path';
+import { oldShardCount, shardCount } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import { syncPath } from '../embedded/copy.ts';
 import { beginTimeline } from '../ledger/generations.ts';
+import { readShardCount, type ShardCounts, takeShardCount } from '../shards.ts';
 import type { Sql } from '../sql/client.ts';
 import { hasAnyShard, listShardsBehind, raiseGenerationsPastSql, readNewestPositions } from './age.ts';
 import { BackupError, measureDump, readManifest, type ServersBackup, writeBackup } from './manifest.ts';
@@ -17,7 +19,7 @@ import { findPrograms } from './programs.ts';
 
 export interface Servers {
   readonly sql: Sql;
-  readonly hot: HotStore;
+  readonly hot: HotStore & ShardCounts;
   readonly databaseUrl: string;
   /** Ends the running program. */
   readonly signal: AbortSignal;
@@ -43,10 +45,10 @@ export const backupServers = async (
   return (await writeBackup(directory, async (draft) => {
     const file = join(draft, dumpName);
     // Read before the dump, so that the dump is at least as new as the positions.
-    const newest = await readNewestPositions(sql);
+    const [newest, shards] = [await readNewestPositions(sql), await readShardCount(sql)];
     await programs.run('pg_dump', ['--format=custom', '--no-owner', '--no-acl', `--file=${file}`], signal);
     await syncPath(file, false);
-    return { format: 1, kind: 'servers', takenAt, postgres, dump: await measureDump(file), newest };
+    return { format: 1, kind: 'servers', takenAt, postgres, dump: await measureDump(file), shards, newest };
   })) as ServersBackup;
 };
 
@@ -71,6 +73,8 @@ export const restoreServers = async (
   if (major < manifest.postgres) throw new BackupError(describeOlderServer(manifest.postgres, major));
   const programs = findPrograms(databaseUrl, major);
   await assertEmpty(sql);
+  // The hot store may have counters that stay: they must have the number of shards of the backup.
+  await takeShardCount(hot, manifest.shards ?? oldShardCount);
   const hasCounters = await hasAnyShard(hot);
   if (hasCounters) await raiseGenerations(hot, manifest);
   const args = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl', file];
@@ -88,9 +92,9 @@ const raiseGenerations = async (hot: HotStore, { newest }: ServersBackup): Promi
 
 /** Builds the message for a hot store that is older than SQL. Also used by the command line. */
 export const describeOlderHotStore = (shards: number): string =>
-  `The hot store is older than SQL in ${shards} of its 128 shards: it would show old counts and write ` +
-  'them back. Stop all nodes and empty it (redis-cli FLUSHDB on every node of a Cluster; embedded, move ' +
-  'the folder hot in DATA_DIR away): the totals then come from SQL.';
+  `The hot store is older than SQL in ${shards} of its ${shardCount} shards: it would show old counts and ` +
+  'write them back. Stop all nodes and empty it (redis-cli FLUSHDB on every node of a Cluster; embedded, ' +
+  'move the folder hot in DATA_DIR away): the totals then come from SQL.';
 
 const assertUndamaged = async (file: string, { dump }: ServersBackup): Promise<void> => {
   const measured = await measureDump(file).catch(() => null);

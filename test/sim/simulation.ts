@@ -6,6 +6,7 @@
  * hash.
  */
 
+import { newShardCount, oldShardCount, setShardCount } from '../../engine/ids.ts';
 import { checkWorld } from './checks.ts';
 import { createDriver } from './clock.ts';
 import type { LedgerFaults } from './ledger.ts';
@@ -36,6 +37,7 @@ export interface SimulationResult {
 const eventsMax = 60_000;
 
 export const simulate = async (options: SimulationOptions): Promise<SimulationResult> => {
+  setShardCount(shardCountOf(options.seed));
   const driver = createDriver(options.seed, options.print);
   const plan = drawPlan(driver.random, postersOf(options.seed));
   driver.note(JSON.stringify(plan));
@@ -57,9 +59,13 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
     onBug(error);
   } finally {
     process.off('unhandledRejection', onBug);
+    setShardCount(newShardCount);
   }
   return report(options.seed, work);
 };
+
+/** Not drawn, so that every seed keeps its history. */
+const shardCountOf = (seed: number): number => (seed % 2 === 0 ? newShardCount : oldShardCount);
 
 const report = (seed: number, { world, log }: Workload): SimulationResult => {
   for (const op of log) count(world.counts, `op ${op.outcome}`);

@@ -78,6 +78,8 @@ const settings = (busPort: number, nodeTimeoutMs: number): string[] => [
   'cluster-enabled yes',
   `cluster-port ${busPort}`,
   `cluster-node-timeout ${nodeTimeoutMs}`,
+  // A primary whose last slot moves away stays one: more slots may move to it.
+  'cluster-allow-replica-migration no',
   'cluster-replica-validity-factor 0',
   'repl-diskless-sync-delay 0',
 ];

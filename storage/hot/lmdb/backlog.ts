@@ -26,7 +26,7 @@ import {
   toSlotKey,
 } from './keys.ts';
 import type { ShardMirror, Tables } from './tables.ts';
-import { putMeta } from './tables.ts';
+import { putFormat, putMeta } from './tables.ts';
 import type { Writer } from './writer.ts';
 import { readStoredSlot, runQueued, write } from './writer.ts';
 
@@ -210,6 +210,7 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
   let start: string | null = toShardRange(shard).start;
   while (start !== null) start = await markStepDirty(writer, shard, start);
   await write(writer, 'publish', () => {
+    putFormat(writer.tables);
     putMeta(writer.tables, shard, { generation, version: current.version, chainHash: current.chainHash });
   });
   (writer.mirror[shard] as ShardMirror).generation = generation;

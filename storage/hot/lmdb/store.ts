@@ -13,12 +13,13 @@ import { StorageError } from '../../../engine/errors.ts';
 import { allShards, computeShard, parseEntityRef, shardCount, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
+import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
 import { unpackSlot } from './codec.ts';
 import { adoptPlan, decide, putPlan, readVotes } from './commit.ts';
 import { toSlotKey, toVisitorsKey, toVoterKey } from './keys.ts';
 import { listDueParts, readParts } from './parts.ts';
-import { openTables } from './tables.ts';
+import { openTables, readShardCount } from './tables.ts';
 import type { Writer } from './writer.ts';
 import { assertRoom, createWriter, runQueued, write } from './writer.ts';
 
@@ -35,7 +36,7 @@ export interface LmdbOptions {
   readonly voteWaitMaxMs?: number;
 }
 
-export interface LmdbStore extends HotStore {
+export interface LmdbStore extends HotStore, ShardCounts {
   /** Copies the store, as of one moment within the call, into an empty folder. Writers go on meanwhile. */
   copyInto(folder: string): Promise<void>;
 }
@@ -146,7 +147,7 @@ const createReaders = (
   return {
     async readGenerations() {
       assertOpen(store, 'generations');
-      return writer.mirror.map(({ generation }) => generation);
+      return writer.mirror.slice(0, shardCount).map(({ generation }) => generation);
     },
     async load(requests) {
       assertOpen(store, 'load');
@@ -223,6 +224,11 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
       assertOpen(store, 'sweep');
       const oldestBucket = Math.floor((nowMs - voteWaitMaxMs) / limits.voteBucketMs) - 1;
       await runQueued(writer, () => sweep(writer, nowMs, Math.max(0, oldestBucket)));
+    },
+    async listShardCounts() {
+      assertOpen(store, 'shard count');
+      const count = readShardCount(tables);
+      return count === null ? [] : [count];
     },
     copyInto: (folder) => tables.root.backup(folder, false),
     close: () => close(store),

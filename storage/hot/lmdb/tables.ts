@@ -12,11 +12,13 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import type { Shard } from '../../../engine/ids.ts';
-import { shardCount, toShard } from '../../../engine/ids.ts';
+import { newShardCount, oldShardCount, shardCount, toShard } from '../../../engine/ids.ts';
 import type { DecisionsArray, OutboxArray, PartArray, SlotArray } from './codec.ts';
 import { parseProducerKey, toProducerKey, toShardKey } from './keys.ts';
 
-export const formatNumber = 1;
+/** The number of shards that a folder of each format has. Programs from before know format 1 only. */
+const shardCounts: Readonly<Record<number, number>> = { 1: oldShardCount, 2: newShardCount };
+const toFormat = (count: number): number => (count === newShardCount ? 2 : 1);
 
 /** A producer's last batch: its sequence number, its arrival time, its decisions. */
 export type ProducerArray = readonly [sequence: number, seenMs: number, decisions: DecisionsArray];
@@ -25,7 +27,10 @@ export type VotesArray = readonly number[];
 
 export interface Tables {
   readonly root: RootDatabase<unknown, string>;
-  /** `format` and, per shard, [generation, version, chainHash]; early folders have no chain hash. */
+  /**
+   * `format` (written with the first shard) and, per shard, [generation, version, chainHash]; early folders
+   * have no chain hash.
+   */
   readonly meta: Database<unknown, string>;
   readonly producers: Database<ProducerArray, string>;
   readonly slots: Database<SlotArray, string>;
@@ -47,16 +52,11 @@ export interface ShardMirror {
 
 const checkFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path: string): Promise<void> => {
   const format = meta.get('format');
-  if (format === formatNumber) return;
-  if (format === undefined && meta.getCount({ limit: 1 }) === 0) {
-    await root.batch(() => {
-      meta.put('format', formatNumber);
-    });
-    return;
-  }
+  if (shardCounts[Number(format)] !== undefined) return;
+  if (format === undefined && meta.getCount({ limit: 1 }) === 0) return;
   await root.close();
   const detail =
-    `${path} holds format ${format ?? 'none'}, this version reads format ${formatNumber}; ` +
+    `${path} holds format ${format ?? 'none'}, this version reads formats 1 and 2; ` +
     'use the version that wrote it, or another folder';
   throw new StorageError('open', { outcome: 'not_applied', reason: 'bug', detail });
 };
@@ -96,7 +96,8 @@ export const openTables = async (path: string, mapSizeBytes: number): Promise<Ta
  * with the number of shards and producers, not with that of entities.
  */
 export const readMirror = (tables: Tables): ShardMirror[] => {
-  const mirror = Array.from({ length: shardCount }, (_, index): ShardMirror => {
+  // As many as a store can have: the folder is opened before the number is known.
+  const mirror = Array.from({ length: oldShardCount }, (_, index): ShardMirror => {
     const stored = tables.meta.get(toShardKey(toShard(index))) as readonly number[] | undefined;
     const [generation = 0, version = 0, chainHash = 0] = stored ?? [];
     return { generation, version, chainHash, producers: new Map() };
@@ -106,6 +107,18 @@ export const readMirror = (tables: Tables): ShardMirror[] => {
     mirror[shard]?.producers.set(producer, { sequence: value[0], seenMs: value[1] });
   }
   return mirror;
+};
+
+/** The number of shards with which the folder was written; `null` while no shard was published. */
+export const readShardCount = ({ meta }: Tables): number | null => {
+  // Keys of shards begin with `s`, which comes after `format`.
+  const isUnused = meta.getKeysCount({ start: 's', limit: 1 }) === 0;
+  return isUnused ? null : (shardCounts[Number(meta.get('format'))] ?? null);
+};
+
+/** Writes the format of this process's number of shards, with the first shard. Call inside a transaction. */
+export const putFormat = (tables: Tables): void => {
+  if (readShardCount(tables) === null) tables.meta.put('format', toFormat(shardCount));
 };
 
 /** Writes a shard's generation, version and chain hash. Call inside a transaction. */

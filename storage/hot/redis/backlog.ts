@@ -14,6 +14,7 @@ import type { HeadsReader, ShardHead } from './heads.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
 import { takeSlot } from './slots.ts';
+import { toTag, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, takeNumber, takeText } from './unpack.ts';
 
 /** Entities and votes that one call handles. */
@@ -136,14 +137,14 @@ export const peek = async (
   const requests = divideLimit(limit.shards, await heads.read(limit.shards), limit);
   const parts = await Promise.all(
     groupIntoCalls(link, requests).map(async (call) => {
-      const shards = call.map(({ shard }) => shard);
+      const tags = call.map(({ shard }) => toTag(shard));
       // Requests one entry more: if it arrives, the shard has more.
       const args = call.flatMap(({ shard, entities, votes }) => [
-        shard,
+        toTag(shard),
         addOneMore(entities, limit.entities),
         addOneMore(votes, limit.votes),
       ]);
-      return readPart(await link.call('peek', shards, args), call, limit);
+      return readPart(await link.call('peek', tags, args), call, limit);
     }),
   );
   return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };
@@ -180,7 +181,7 @@ const packFlushed = (
   for (let first = 0; first < Math.max(entities.length, itags.length); first += stepEntries) {
     const someEntities = entities.slice(first, first + stepEntries);
     const someItags = itags.slice(first, first + stepEntries);
-    const packed = packValue([shard, someEntities.length, ...someEntities.flat(), ...someItags]);
+    const packed = packValue([toTag(shard), someEntities.length, ...someEntities.flat(), ...someItags]);
     parts.push({ packed, entries: someEntities.length + someItags.length });
   }
   return parts;
@@ -193,7 +194,7 @@ export const markFlushed = async (link: Link, receipt: FlushReceipt): Promise<vo
     let parts: Buffer[] = [];
     let entries = 0;
     const send = async (): Promise<void> => {
-      if (parts.length > 0) await link.call('settled', group, parts);
+      if (parts.length > 0) await link.call('settled', toTags(group), parts);
       parts = [];
       entries = 0;
     };

@@ -29,6 +29,7 @@ import type { OutboxVote } from '../../../engine/ports.ts';
 import { toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
 import { Packer, packValue, type Value } from './pack.ts';
 import { packState, takeLazyState } from './slots.ts';
+import { toTag } from './tags.ts';
 import { type ByteCursor, createCursor, isArray, isNumber, skip, takeArray, takeNumber } from './unpack.ts';
 
 const flattenCastVotes = (castVotes: readonly CastVote[]): Value[] =>
@@ -236,7 +237,7 @@ const packBatch = (packer: Packer, batch: Batch, addressNumbers: number[]): void
     addressNumbers.push(addresses.getNumber(target.address));
   }
   const opened = packer.open();
-  packer.number(shard);
+  packer.number(toTag(shard));
   packer.text(producer);
   packer.number(sequence);
   packer.number(addresses.count);

@@ -11,6 +11,7 @@ import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { allShards, type EntityAddress, type Shard, shardCount } from '../../../engine/ids.ts';
 import type { ShardChanges } from '../../../engine/ports.ts';
 import type { Link } from './link.ts';
+import { type Tag, toTag, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
 
 export interface ShardHead {
@@ -37,8 +38,8 @@ export const readChanges = async (
   const parts = await Promise.all(
     link.groupShards([...byShard.keys()]).map(async (group) => {
       const from = group.map((shard) => byShard.get(shard) as (typeof known)[number]);
-      const args = from.flatMap((one) => [one.shard, one.generation, one.version, one.chainHash]);
-      const cursor = createCursor(await link.call('changes', group, args));
+      const args = from.flatMap((one) => [toTag(one.shard), one.generation, one.version, one.chainHash]);
+      const cursor = createCursor(await link.call('changes', toTags(group), args));
       return from.map(({ version }) => takeChanges(cursor, version));
     }),
   );
@@ -67,8 +68,8 @@ interface KnownHeads {
   readonly heads: readonly ShardHead[];
 }
 
-/** For fewer shards than this, reading them costs no more than reading all once. */
-const allFromShards = shardCount / 4;
+/** For a smaller part of all shards than this, reading them costs no more than reading all once. */
+const allFromShare = 1 / 4;
 
 const takeHeads = (cursor: ByteCursor): readonly ShardHead[] | null => {
   let left = takeArray(cursor);
@@ -86,10 +87,12 @@ const takeHeads = (cursor: ByteCursor): readonly ShardHead[] | null => {
   return heads;
 };
 
-const readDirectly = async (link: Link, shards: readonly Shard[]): Promise<readonly ShardHead[]> => {
+/** Reads the heads of these tags, whatever the number of shards is. */
+export const readHeads = async (link: Link, tags: readonly Tag[]): Promise<readonly ShardHead[]> => {
+  const calls = link.isOneServer ? [tags] : tags.map((tag) => [tag]);
   const parts = await Promise.all(
-    link.groupShards(shards).map(async (group) => {
-      const cursor = createCursor(await link.call('heads', group, ['', ...group]));
+    calls.map(async (some) => {
+      const cursor = createCursor(await link.call('heads', some, ['', ...some]));
       takeText(cursor);
       return takeHeads(cursor) ?? [];
     }),
@@ -102,7 +105,8 @@ export const createHeadsReader = (link: Link): HeadsReader => {
   let trusted = false;
   const readAll = async (): Promise<readonly ShardHead[]> => {
     const before = known;
-    const cursor = createCursor(await link.call('heads', allShards, [before?.moved ?? '', ...allShards]));
+    const tags = toTags(allShards);
+    const cursor = createCursor(await link.call('heads', tags, [before?.moved ?? '', ...tags]));
     const moved = takeText(cursor);
     const heads = takeHeads(cursor) ?? before?.heads ?? [];
     known = moved === '' ? null : { moved, heads };
@@ -110,7 +114,8 @@ export const createHeadsReader = (link: Link): HeadsReader => {
   };
   return {
     read: async (shards) => {
-      if (!trusted || !link.isOneServer || shards.length < allFromShards) return readDirectly(link, shards);
+      if (!trusted || !link.isOneServer || shards.length < shardCount * allFromShare)
+        return readHeads(link, toTags(shards));
       const heads = await readAll();
       return shards.map((shard) => heads[shard] as ShardHead);
     },

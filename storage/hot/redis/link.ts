@@ -10,11 +10,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { type Shard, shardCount, toShard } from '../../../engine/ids.ts';
+import type { Shard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { patchClusterAsking } from '../../nodes/ioredis-asking.ts';
 import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
 import { type Library, loadLibrary, type Verb } from './library.ts';
+import type { Tag } from './tags.ts';
 
 export interface LinkOptions {
   /** One URL is a server, several are nodes of one Cluster. */
@@ -43,8 +44,8 @@ export interface Link {
   toCommitQueue(shard: Shard): number;
   /** Splits shards into groups that one call may carry, in order. */
   groupShards(shards: readonly Shard[]): readonly (readonly Shard[])[];
-  /** Calls a function for one such group. Rejects with the client's error. */
-  call(verb: Verb, shards: readonly Shard[], args: readonly Argument[]): Promise<Buffer>;
+  /** Calls a function for the tags of one such group. Rejects with the client's error. */
+  call(verb: Verb, tags: readonly Tag[], args: readonly Argument[]): Promise<Buffer>;
   listPrimaries(): readonly Redis[];
   /** Every primary that owns hash slots, connected or not. */
   listSlotOwners(): readonly Primary[];
@@ -86,9 +87,9 @@ const buildConnectionOptions = (options: LinkOptions): RedisOptions => ({
   connectionName: 'rollcall',
 });
 
-const listKeys = (prefix: string, shard: Shard): readonly string[] => [
-  `${prefix}{s${shard}}:e`,
-  `${prefix}{s${shard}}:never`,
+const listKeys = (prefix: string, tag: Tag): readonly string[] => [
+  `${prefix}{s${tag}}:e`,
+  `${prefix}{s${tag}}:never`,
 ];
 
 /**
@@ -149,7 +150,7 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
     isOneServer: true,
     toCommitQueue: () => 0,
     groupShards: (shards) => [shards],
-    call: (verb, _shards, args) => runWithLibrary(() => callOnce(verb, args), load),
+    call: (verb, _tags, args) => runWithLibrary(() => callOnce(verb, args), load),
     listPrimaries: () => [redis],
     listSlotOwners: () => owners,
     findPrimaries: () => {},
@@ -246,15 +247,14 @@ const createClusterLink = async (options: LinkOptions): Promise<Link> => {
   const refresh = createRefresh(cluster);
   const load = () =>
     Promise.all(listPrimaries().map((primary) => loadLibrary(primary, library).catch(options.onError)));
-  const keys = Array.from({ length: shardCount }, (_, shard) => listKeys(prefix, toShard(shard)));
   return {
     prefix,
     isOneServer: false,
     toCommitQueue: (shard) => shard,
     groupShards: (shards) => shards.map((shard) => [shard]),
-    call(verb, shards, args) {
+    call(verb, tags, args) {
       cork();
-      const callKeys = shards.flatMap((shard) => keys[shard] ?? []);
+      const callKeys = tags.flatMap((tag) => listKeys(prefix, tag));
       const name = library.functions[verb];
       const callOnce = () => cluster.callBuffer('FCALL', name, callKeys.length, ...callKeys, prefix, ...args);
       return runWithLibrary(() => retryWhileRedirected(callOnce, refresh) as Promise<Buffer>, load);

@@ -16,6 +16,7 @@ import {
 import type { PartsReply, PartsRequest } from '../../../engine/ports.ts';
 import type { Link } from './link.ts';
 import { takeSlot } from './slots.ts';
+import { toTag, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, skip, takeArray, takeBytes, takeNumber, takeText } from './unpack.ts';
 
 const doubleBytes = 8;
@@ -41,8 +42,8 @@ export const readParts = async (
   { id, fromId, limit }: PartsRequest,
 ): Promise<PartsReply | null> => {
   const address = toAddress('bot', id);
-  const shard = computeShard(address);
-  const cursor = createCursor(await link.call('parts', [shard], [shard, address, fromId, limit]));
+  const tag = toTag(computeShard(address));
+  const cursor = createCursor(await link.call('parts', [tag], [tag, address, fromId, limit]));
   const slot = takeSlot(cursor);
   if (!slot?.state) return null;
   const parts = new Map<number, Part>();
@@ -58,7 +59,8 @@ export const listDueParts = async (
 ): Promise<readonly EntityRef[]> => {
   const groups = await Promise.all(
     link.groupShards(shards).map(async (group) => {
-      const cursor = createCursor(await link.call('due', group, [now, limit, ...group]));
+      const tags = toTags(group);
+      const cursor = createCursor(await link.call('due', tags, [now, limit, ...tags]));
       const due: EntityRef[] = [];
       for (let left = takeArray(cursor); left > 0; left -= 2)
         due.push(parseEntityRef(takeText(cursor) as EntityAddress, takeNumber(cursor) as Incarnation));

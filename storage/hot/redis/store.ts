@@ -20,6 +20,7 @@ import {
   toAddress,
 } from '../../../engine/ids.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
+import type { ShardCounts } from '../../shards.ts';
 import { markFlushed, peek } from './backlog.ts';
 import { type PackedCall, packCall, packRules, takeReplies } from './codec.ts';
 import { readDurability } from './durability.ts';
@@ -31,7 +32,9 @@ import { type Link, openLink } from './link.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { startPulse } from './pulse.ts';
 import { takeSlot } from './slots.ts';
+import { toTag } from './tags.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
+import { clearShard, listShardCounts, publishShard, sweep } from './upkeep.ts';
 
 export interface RedisOptions {
   /** `redis://` or `rediss://` URLs: one names a server, several name nodes of one Cluster. */
@@ -127,9 +130,9 @@ const commit = async (
   rules: CommitRules,
 ): Promise<readonly BatchReply[]> => {
   const call = packOrRefuse(store, batches, rules);
-  const shards = batches.map(({ shard }) => shard);
+  const tags = batches.map(({ shard }) => toTag(shard));
   const args = [formatNow(store), store.rulesPacked, call.packed];
-  return takeReplies(await store.link.call('commit', shards, args), call);
+  return takeReplies(await store.link.call('commit', tags, args), call);
 };
 
 const assertDistinctShards = ({ link }: RedisState, batches: readonly Batch[], commitQueue: number): void => {
@@ -177,14 +180,14 @@ const loadPending = async (
   pendingLoads: readonly PendingLoad[],
   replies: LoadReply[],
 ): Promise<void> => {
-  const shards = [...new Set(pendingLoads.map(({ shard }) => shard))];
+  const tags = new Set(pendingLoads.map(({ shard }) => toTag(shard)));
   const args = pendingLoads.flatMap(({ request, shard }) => [
-    shard,
+    toTag(shard),
     toAddress(request.kind, request.id),
     request.voter ?? '',
   ]);
   const cursor = createCursor(
-    await store.link.call('load', shards, [formatNow(store), store.voteWaitMaxMs, ...args]),
+    await store.link.call('load', [...tags], [formatNow(store), store.voteWaitMaxMs, ...args]),
   );
   for (const pending of pendingLoads) replies[pending.index] = takeLoad(cursor, pending);
 };
@@ -210,11 +213,6 @@ const load = async (store: RedisState, requests: readonly LoadRequest[]): Promis
 const rotateShards = (store: RedisState): readonly Shard[] => {
   store.peekStart = (store.peekStart + 1) % shardCount;
   return [...allShards.slice(store.peekStart), ...allShards.slice(0, store.peekStart)];
-};
-
-const sweep = async (store: RedisState, nowMs: number): Promise<void> => {
-  const { link } = store;
-  await Promise.all(link.groupShards(allShards).map((group) => link.call('sweep', group, [nowMs, ...group])));
 };
 
 const close = async (store: RedisState): Promise<void> => {
@@ -257,7 +255,7 @@ const createReaders = (
   };
 };
 
-export interface RedisHotStore extends HotStore {
+export interface RedisHotStore extends HotStore, ShardCounts {
   readonly libraries: RedisLibraries;
   readonly pulse: Pulse;
   /** Reads the wall time of each primary, ms. */
@@ -318,16 +316,15 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     commit: (batches, rules) => commitQueued(store, batches, rules),
     publish: (generations) =>
       runOperation(store, 'publish', async () => {
-        for (const { shard, generation } of generations)
-          await link.call('publish', [shard], [shard, generation]);
+        for (const { shard, generation } of generations) await publishShard(link, shard, generation);
       }),
     markFlushed: (receipt) => runOperation(store, 'settled', () => markFlushed(link, receipt)),
     clear: (positions) =>
       runOperation(store, 'clear', async () => {
-        for (const { shard, generation, version } of positions)
-          await link.call('clear', [shard], [shard, generation, version]);
+        for (const position of positions) await clearShard(link, position);
       }),
-    sweep: (nowMs) => runOperation(store, 'sweep', () => sweep(store, nowMs)),
+    sweep: (nowMs) => runOperation(store, 'sweep', () => sweep(link, nowMs)),
+    listShardCounts: () => runOperation(store, 'shard count', () => listShardCounts(link)),
     close: () => {
       pulse.stop();
       return close(store);

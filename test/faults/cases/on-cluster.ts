@@ -5,6 +5,7 @@
  * The faults are in `cluster-primary-lost.ts` and `cluster-partitioned.ts`.
  */
 import { computeShard, type EntityKind, type Shard, toAddress } from '../../../engine/ids.ts';
+import { toTag } from '../../../storage/hot/redis/tags.ts';
 import type { Target } from '../../support/directory.ts';
 import type { RedisCluster } from '../../support/redis-cluster.ts';
 import { until } from '../../support/until.ts';
@@ -78,7 +79,7 @@ const during = async <World extends ClusterWorld>(
 };
 
 export const slotOf = async ({ admin }: ClusterWorld, { kind, id }: Target): Promise<number> =>
-  Number(await admin.call('CLUSTER', 'KEYSLOT', `{s${computeShard(toAddress(kind, id))}}:e`));
+  Number(await admin.call('CLUSTER', 'KEYSLOT', `{s${toTag(computeShard(toAddress(kind, id)))}}:e`));
 
 /** Shards of the load's targets that this server has now. */
 const shardsOf = async (world: ClusterWorld, primary: number): Promise<ReadonlySet<Shard>> => {

@@ -12,6 +12,7 @@ import { StorageError } from '../../../engine/errors.ts';
 import { renewGenerations } from '../../../engine/flush/generations.ts';
 import { allShards, computeShard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
+import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Answer } from '../../support/http-client.ts';
 import { until } from '../../support/until.ts';
@@ -176,7 +177,7 @@ const outboxOf = async (stack: Stack) => {
   });
   const [reply] = found;
   if (reply?.outcome !== 'found') throw new Error('unreachable');
-  return { stem: `{s${computeShard(toAddress('bot', outsider))}}:`, ref: reply.ref };
+  return { stem: `{s${toTag(computeShard(toAddress('bot', outsider)))}}:`, ref: reply.ref };
 };
 
 const invite = ({ client, alive }: Stack): Promise<Answer> =>

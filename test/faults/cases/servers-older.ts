@@ -24,7 +24,7 @@ import { type Life, outsider, type Stack, untilFlushed } from '../harness/stack.
 import { acknowledged, underLoad, voteForOutsider } from '../harness/waits.ts';
 
 export interface AgeFigures extends Figures {
-  /** Of 128, those that the hot store held at an older place than SQL. */
+  /** Of 16, those that the hot store held at an older place than SQL. */
   readonly shardsOlder: number;
 }
 
@@ -47,7 +47,7 @@ export const runOlderRedis = (seed: number): Promise<AgeFigures> =>
       await listShardsBehind(stack.stores.hot, await readNewestPositions(stack.stores.sql))
     ).length;
     assert.ok(shardsOlder > 0, 'the copy is older');
-    assert.match(await refusedReflush(world), /The hot store is older than SQL in \d+ of its 128 shards/);
+    assert.match(await refusedReflush(world), /The hot store is older than SQL in \d+ of its 16 shards/);
     await startAndCount(stack);
     // Visitors were in Redis alone.
     return { ...(await stack.judge({ forgets: true })), shardsOlder };

@@ -9,11 +9,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { BatchReply } from '../../../engine/entity/items.ts';
+import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids.ts';
 import type { HotStore, LoadRequest } from '../../../engine/ports.ts';
 import { createHotModel, type HotModel } from '../../model/hot-model.ts';
 import { isLoop } from '../../support/lane.ts';
 import { addExamples, type Harness, type OpenedStore } from './examples.ts';
-import { generate, names, type Operation, rules, startMs, usedShards, voters } from './generate.ts';
+import { generate, listUsedShards, names, type Operation, rules, startMs, voters } from './generate.ts';
 
 export type { OpenedStore } from './examples.ts';
 
@@ -36,18 +37,18 @@ const requests: readonly LoadRequest[] = names.flatMap((name) => [
   ...voters.map((voter) => ({ ...name, voter })),
 ]);
 const bots = names.filter(({ kind }) => kind === 'bot');
-const everything = { entities: 1_000, votes: 1_000, shards: usedShards };
+const listEverything = () => ({ entities: 1_000, votes: 1_000, shards: listUsedShards() });
 
 /** Everything that the port shows of a store. */
 const observe = async (store: HotStore) => ({
   loads: await store.load(requests),
   backlog: await store.countBacklog(),
-  peek: await store.peek(everything),
-  versions: await store.readVersions(usedShards),
+  peek: await store.peek(listEverything()),
+  versions: await store.readVersions(listUsedShards()),
   generations: await store.readGenerations(),
   parts: await Promise.all(bots.map(({ id }) => store.readParts({ id, fromId: 0, limit: 100 }))),
   page: await store.readParts({ id: bots[0]?.id ?? '', fromId: 1, limit: 2 }),
-  due: (await store.listDueParts(usedShards, 100)).map(({ address }) => address).sort(),
+  due: (await store.listDueParts(listUsedShards(), 100)).map(({ address }) => address).sort(),
 });
 
 const count = (run: Run, word: string): void => {
@@ -117,8 +118,10 @@ const positionsKept = 4;
 
 /** What changed since a version of some operations ago; a store that does not know it says so. */
 const compareChanges = async ({ opened: { store }, model, positions, listsChanges, mix }: Run) => {
-  const versions = await model.readVersions(usedShards);
-  positions.push(usedShards.map((shard, index) => ({ shard, ...(versions[index] as (typeof versions)[0]) })));
+  const versions = await model.readVersions(listUsedShards());
+  positions.push(
+    listUsedShards().map((shard, index) => ({ shard, ...(versions[index] as (typeof versions)[0]) })),
+  );
   const known = positions.length > positionsKept ? (positions.shift() as Known) : (positions[0] as Known);
   const [ours, theirs] = [await store.readChanges(known), await model.readChanges(known)];
   for (const [index, { now, changed }] of ours.entries()) {
@@ -133,8 +136,9 @@ const compareChanges = async ({ opened: { store }, model, positions, listsChange
   }
 };
 
-/** Runs one sequence; throws with seed and step where the two differ. */
+/** Runs one sequence, with a number of shards by its seed; throws with seed and step where the two differ. */
 export const runSeed = async (harness: Harness, seed: number, mix: Map<string, number>): Promise<void> => {
+  setShardCount(seed % 2 === 0 ? newShardCount : oldShardCount);
   const clock = () => run.nowMs;
   const opened = await harness.open(clock);
   const model = createHotModel({ clock });
@@ -158,6 +162,7 @@ export const runSeed = async (harness: Harness, seed: number, mix: Map<string, n
     );
   } finally {
     await opened.dispose();
+    setShardCount(newShardCount);
   }
 };
 

@@ -8,7 +8,15 @@ import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { BatchReply, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
-import { createEntityRef, type EntityRef, shardCount, toShard } from '../../../engine/ids.ts';
+import {
+  createEntityRef,
+  type EntityRef,
+  newShardCount,
+  oldShardCount,
+  setShardCount,
+  shardCount,
+  toShard,
+} from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { rules, startMs } from './generate.ts';
 
@@ -29,8 +37,9 @@ export interface Harness {
   readonly listsChanges?: boolean;
 }
 
-const bot = createEntityRef('bot', '123456789012345678', 1);
-const later = createEntityRef('bot', '123456789012345678', 2);
+/** In shard 12 with either number of shards. */
+const bot = createEntityRef('bot', '123456789012345601', 1);
+const later = createEntityRef('bot', '123456789012345601', 2);
 const facts = { ...emptyFacts, revision: 1, listed: true, listedSinceMs: startMs };
 
 interface World {
@@ -230,8 +239,13 @@ const lossExamples: Record<string, Example> = {
 /** Adds all examples to an adapter's suite. */
 export const addExamples = (test: Test, harness: Harness): void => {
   const all = { ...sequenceExamples, ...entityExamples, ...partsExamples, ...flushExamples, ...lossExamples };
-  for (const [title, example] of Object.entries(all)) {
+  const cases = Object.entries(all).flatMap(([title, example]) => [
+    { title, example, count: newShardCount },
+    { title: `${title}, in a store of ${oldShardCount} shards`, example, count: oldShardCount },
+  ]);
+  for (const { title, example, count } of cases) {
     test(title, async () => {
+      setShardCount(count);
       const clock = () => world.nowMs;
       const opened = await harness.open(clock);
       const { store } = opened;
@@ -254,6 +268,7 @@ export const addExamples = (test: Test, harness: Harness): void => {
         await example(world);
       } finally {
         await opened.dispose();
+        setShardCount(newShardCount);
       }
     });
   }

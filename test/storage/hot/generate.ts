@@ -8,7 +8,14 @@
 import type { AdjustItem, Batch, CastVote, CommitRules, Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type Facts, presenceStatuses } from '../../../engine/entity/state.ts';
 import type { EntityKind, EntityRef, Shard } from '../../../engine/ids.ts';
-import { computeShard, createEntityRef, toAddress } from '../../../engine/ids.ts';
+import {
+  computeShard,
+  createEntityRef,
+  newShardCount,
+  oldShardCount,
+  setShardCount,
+  toAddress,
+} from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { FlushReceipt } from '../../../engine/ports.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
@@ -34,8 +41,9 @@ export const voters = ['111', '222', 'o dd/ü{s1} ', '333'];
 const producers = ['node-a', 'node-b', 'node c/3'];
 const visitors = ['0', '-1', '9223372036854775807', '-9223372036854775808', '5', '6', '7', '8'];
 
-/** Ids that fall into few shards, so that listings share shards. */
+/** Ids that fall into few shards with either number of shards, so that listings share shards. */
 const pickNames = (): { kind: EntityKind; id: string }[] => {
+  setShardCount(oldShardCount);
   const wanted: [EntityKind, string][] = [
     ['bot', ''],
     ['bot', ''],
@@ -44,14 +52,18 @@ const pickNames = (): { kind: EntityKind; id: string }[] => {
     ['team', ''],
   ];
   const shards = [3, 3, 3, 77, 12];
-  return wanted.map(([kind, prefix], index) => {
+  const picked = wanted.map(([kind, prefix], index) => {
     let number = 100 * (index + 1);
     while (computeShard(toAddress(kind, `${prefix}${number}`)) !== shards[index]) number++;
     return { kind, id: `${prefix}${number}` };
   });
+  setShardCount(newShardCount);
+  return picked;
 };
 export const names = pickNames();
-export const usedShards = [...new Set(names.map(({ kind, id }) => computeShard(toAddress(kind, id))))];
+export const listUsedShards = (): readonly Shard[] => [
+  ...new Set(names.map(({ kind, id }) => computeShard(toAddress(kind, id)))),
+];
 
 export type Operation =
   | { readonly verb: 'commit'; readonly batches: readonly Batch[] }
@@ -237,7 +249,7 @@ const anyBatch = (world: World, shard: Shard, nowMs: number): Batch => {
 };
 
 const anySettlement = (world: World): FlushReceipt => {
-  const shard = world.model.shards[pick(world, usedShards)];
+  const shard = world.model.shards[pick(world, listUsedShards())];
   const entities: FlushReceipt['entities'][number][] = [];
   for (const [address, { incarnation, state }] of shard?.slots ?? []) {
     const name = names.find(({ kind, id }) => toAddress(kind, id) === address);
@@ -256,7 +268,7 @@ const anySettlement = (world: World): FlushReceipt => {
 
 /** When the parts of some bot are due to be judged, 0 for never. */
 const findDueMs = ({ model }: World): number => {
-  const states = usedShards.flatMap((shard) => [...(model.shards[shard]?.slots.values() ?? [])]);
+  const states = listUsedShards().flatMap((shard) => [...(model.shards[shard]?.slots.values() ?? [])]);
   const dueMs = states.find(({ state }) => state?.parts !== undefined)?.state?.parts?.dueMs ?? 0;
   return dueMs < limits.counterMax ? dueMs : 0;
 };
@@ -276,7 +288,7 @@ const anyWait = (world: World, nowMs: number): number => {
 
 /** The shard's current position, or an earlier one. */
 const anyClear = (world: World): Operation => {
-  const shard = pick(world, usedShards);
+  const shard = pick(world, listUsedShards());
   const { generation = 0, version = 0 } = world.model.shards[shard] ?? {};
   return { verb: 'clear', places: [{ shard, generation, version: version - pick(world, [0, 1]) }] };
 };
@@ -296,23 +308,23 @@ export const generate = (seed: number, model: HotModel): Generator => {
     next(nowMs) {
       const wasFirst = first;
       first = false;
-      if (wasFirst) return raise(usedShards.slice(chance(world, 0.2) ? 1 : 0));
-      const empty = usedShards.find((shard) => model.shards[shard]?.generation === 0);
+      if (wasFirst) return raise(listUsedShards().slice(chance(world, 0.2) ? 1 : 0));
+      const empty = listUsedShards().find((shard) => model.shards[shard]?.generation === 0);
       if (empty !== undefined && chance(world, 0.2)) return raise([empty]);
       const dice = world.random();
       if (dice < 0.68) {
-        const shards = usedShards.filter((_, index) => index === 0 || chance(world, 0.4));
+        const shards = listUsedShards().filter((_, index) => index === 0 || chance(world, 0.4));
         return { verb: 'commit', batches: shards.map((shard) => anyBatch(world, shard, nowMs)) };
       }
       if (dice < 0.82) return { verb: 'wait', milliseconds: anyWait(world, nowMs) };
       if (dice < 0.9) return { verb: 'settled', settlement: anySettlement(world) };
       if (dice < 0.94) {
-        const shards = [pick(world, usedShards)];
+        const shards = [pick(world, listUsedShards())];
         return { verb: 'peek', entities: upTo(world, 3), votes: upTo(world, 4), shards };
       }
       if (dice < 0.955) return { verb: 'sweep' };
       if (dice < 0.96) return anyClear(world);
-      if (dice < 0.98) return raise([pick(world, usedShards)]);
+      if (dice < 0.98) return raise([pick(world, listUsedShards())]);
       return { verb: 'reopen' };
     },
   };

@@ -151,7 +151,7 @@ test('a bug in one item rejects the call before anything is written', () =>
     const long = createEntityRef('bot', 'x'.repeat(5_000), 1);
     const faulty: Item[] = [
       { ...initOf(bot), target: { ...long, shard: bot.shard } },
-      { ...initOf(bot), target: createEntityRef('bot', 'of another shard', 1) },
+      { ...initOf(bot), target: createEntityRef('bot', 'in another shard', 1) },
       { kind: 'click', target: bot, visitor: 'not a number' },
     ];
     for (const item of faulty) {

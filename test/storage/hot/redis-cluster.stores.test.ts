@@ -7,9 +7,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
 import type { Batch, CommitRules } from '../../../engine/entity/items.ts';
-import type { Shard } from '../../../engine/ids.ts';
+import { type Shard, shardCount } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { openRedisStore } from '../../../storage/hot/redis/store.ts';
+import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
 import { botsIn, clicksOf, createLoad, publishAll } from '../../support/redis-load.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
@@ -62,7 +63,7 @@ const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
       cluster,
       store,
       async slotOf(shard) {
-        const entities = `${prefix}{s${shard}}:e`;
+        const entities = `${prefix}{s${toTag(shard)}}:e`;
         return { slot: Number(await redis.call('CLUSTER', 'KEYSLOT', entities)), entities };
       },
     });
@@ -74,7 +75,7 @@ const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
 
 test('slots that move under load lose nothing and count nothing twice', () =>
   inWorld(async ({ cluster: nodes, store, slotOf }) => {
-    const bots = botsIn(24);
+    const bots = botsIn(shardCount);
     const load = createLoad(store, bots, 5);
     await load.round();
     let moving = true;

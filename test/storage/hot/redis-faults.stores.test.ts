@@ -9,6 +9,7 @@ import * as assert from 'uvu/assert';
 import type { HotStore } from '../../../engine/ports.ts';
 import { dropLibraries, listVersions, readLibrary } from '../../../storage/hot/redis/library.ts';
 import { openRedisStore } from '../../../storage/hot/redis/store.ts';
+import { toTag } from '../../../storage/hot/redis/tags.ts';
 import {
   botsIn,
   clicksOf,
@@ -190,7 +191,7 @@ test('a silent server leaves the outcome unknown, and the resent batch counts on
 
 test('a foreign value under one of our keys is not treated as a refusal', () =>
   inWorld(async ({ store, redis }) => {
-    await redis.set(`{s${bot.shard}}:d`, 'foreign');
+    await redis.set(`{s${toTag(bot.shard)}}:d`, 'foreign');
     const failure = await rejection(store.commit(clicks(1), rules));
 
     assert.equal([failure.outcome, failure.reason], ['unknown', 'bug']);

@@ -7,9 +7,18 @@ import { Redis } from 'ioredis';
 import { Packr } from 'msgpackr';
 import * as assert from 'uvu/assert';
 import type { Item, ShardVersion } from '../../../engine/entity/items.ts';
-import { allShards, createEntityRef, type EntityRef, toShard } from '../../../engine/ids.ts';
+import {
+  allShards,
+  createEntityRef,
+  type EntityRef,
+  newShardCount,
+  oldShardCount,
+  setShardCount,
+  toShard,
+} from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/store.ts';
+import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { isLoop } from '../../support/lane.ts';
 import { initOf } from '../../support/redis-load.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
@@ -142,7 +151,8 @@ test('a node of another version may write: then all heads are read', async () =>
   assert.is(await readHead(), 1);
   const redis = new Redis(server?.url ?? '');
   // Earlier libraries change shards without a trace in `moved`.
-  const setGeneration = (generation: string) => redis.hset(`w${worlds}:{s${bot.shard}}:e`, '!g', generation);
+  const setGeneration = (generation: string) =>
+    redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, '!g', generation);
   await setGeneration('2');
   assert.is(await readHead(), 1, 'nothing moved');
   await (store as RedisHotStore).libraries.dropOthers(new Set(['0123456789ab']));
@@ -169,7 +179,7 @@ test('records of earlier libraries, and ones with long texts, are read and chang
   const rest = [0, 1, false, 0, 70_000, 3, 2, 1, 0, 0, 0];
   const packr = new Packr({ useRecords: false });
   const row = Buffer.concat([packr.pack(first), packr.pack(rest)]);
-  await redis.hset(`w${worlds}:{s${bot.shard}}:e`, bot.address, row);
+  await redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, bot.address, row);
   const [old] = await opened.store.load([{ kind: 'bot', id: bot.id }]);
   const shardList = '1,'.repeat(400);
   const long = await send({ kind: 'stats', target: bot, atMs: startMs, servers: '9', shardList });
@@ -211,6 +221,82 @@ test('a table of parts begins without those that an earlier table of its size le
 
   assert.equal([reply?.state.servers, [...(reply?.parts.keys() ?? [])]], ['7', [1]]);
   await opened.dispose();
+});
+
+test('a generation is raised in steps, and nothing flushed between two of them is clean', async () => {
+  const { store } = await open(() => startMs);
+  const shard = toShard(7);
+  const bots: EntityRef[] = [];
+  for (let number = 1; bots.length < 5_000; number++) {
+    const bot = createEntityRef('bot', String(number), 1);
+    if (bot.shard === shard) bots.push(bot);
+  }
+  await store.publish([{ shard, generation: 1 }]);
+  for (let first = 0, sequence = 1; first < bots.length; first += limits.batchItemsMax, sequence++) {
+    const items = bots.slice(first, first + limits.batchItemsMax).map(initOf);
+    await store.commit([{ shard, producer: 'p', sequence, items }], rules);
+  }
+  await store.publish([{ shard, generation: 2 }]);
+  const { entities } = await store.peek({ entities: 9_000, votes: 0 });
+  const receipt = entities.map(({ ref, generation, state }) => ({
+    ref,
+    generation,
+    version: state.version,
+    flushedVotes: 0,
+  }));
+  const redis = new Redis(server?.url ?? '');
+  const countPublishes = async (): Promise<number> =>
+    Number(/cmdstat_hscan:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+  const before = await countPublishes();
+  const publishing = store.publish([{ shard, generation: 3 }]);
+  // Sent before the answer to the first step has arrived.
+  const flushing = store.markFlushed({ entities: receipt, votes: [] });
+  await Promise.all([publishing, flushing]);
+
+  assert.is(entities.length, bots.length);
+  assert.ok((await countPublishes()) - before >= 5, 'all were looked through');
+  assert.is((await store.readGenerations())[shard], 3);
+  assert.is((await store.countBacklog()).entities, bots.length);
+  assert.is((await redis.hget(`w${worlds}:{s${toTag(shard)}}:e`, '!n')) ?? null, null);
+  redis.disconnect();
+  await store.close();
+});
+
+test('a marking that another server began is begun again', async () => {
+  const { store } = await open(() => startMs);
+  const bot = createEntityRef('bot', '1', 1);
+  const { shard } = bot;
+  await store.publish([{ shard, generation: 1 }]);
+  const items = Array.from({ length: 900 }, (_, index) => createEntityRef('bot', `${index}`, 1))
+    .filter((ref) => ref.shard === shard)
+    .map(initOf);
+  await store.commit([{ shard, producer: 'p', sequence: 1, items }], rules);
+  assert.is((await store.countBacklog()).entities, 0);
+  const redis = new Redis(server?.url ?? '');
+  const packr = new Packr({ useRecords: false });
+  // Where another server's hash table ended almost, with a generation that nobody published.
+  const left = packr.pack([5, 'another', '1']);
+  await redis.hset(`w${worlds}:{s${toTag(shard)}}:e`, '!n', left);
+  await store.publish([{ shard, generation: 2 }]);
+
+  assert.is((await store.readGenerations())[shard], 5, 'the highest one');
+  assert.is((await store.countBacklog()).entities, items.length);
+  redis.disconnect();
+  await store.close();
+});
+
+test('the numbers of shards with counters are known', async () => {
+  const store = (await open(() => startMs)).store as RedisHotStore;
+  const counted = [await store.listShardCounts()];
+  await store.publish([{ shard: toShard(15), generation: 1 }]);
+  counted.push(await store.listShardCounts());
+  setShardCount(oldShardCount);
+  await store.publish([{ shard: toShard(127), generation: 1 }]);
+  counted.push(await store.listShardCounts());
+  setShardCount(newShardCount);
+
+  assert.equal(counted, [[], [16], [16, 128]]);
+  await store.close();
 });
 
 test.after(() => server?.dispose());

@@ -6,7 +6,7 @@
  */
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { toShard } from '../../../engine/ids.ts';
+import { shardCount, toShard } from '../../../engine/ids.ts';
 import { dirty, itagOf, vote, type World } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -104,13 +104,13 @@ const claimLifetimes = (claims: Claims, open: () => World): void => {
   claims('generations never decrease, and the next is greater than all issued and flushed ones', async () => {
     const world = open();
     const ref = await world.list('generation');
-    const [one, two] = [toShard((ref.shard + 1) % 128), toShard((ref.shard + 2) % 128)];
+    const [one, two] = [toShard((ref.shard + 1) % shardCount), toShard((ref.shard + 2) % shardCount)];
     const next = await world.ledger.takeGeneration([one, two], 40);
     assert.ok(next > 40);
 
     await world.ledger.flush({ entities: [dirty(ref, next + 10, { version: 1 })], votes: [] });
     const known = await world.ledger.readGenerations();
-    assert.is(known.length, 128);
+    assert.is(known.length, shardCount);
     assert.is(known[one], next);
     assert.is(known[ref.shard], next + 10);
     assert.ok((await world.ledger.takeGeneration([one], 0)) > next + 10);

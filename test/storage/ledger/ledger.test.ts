@@ -17,6 +17,11 @@ const test = suite('ledger');
 const world = await openRealWorld();
 test.after(() => world.close());
 
+// Each test numbers its own flushes, and listings of several tests share a shard.
+test.before.each(async () => {
+  await world.sql`delete from generations`;
+});
+
 claimLedger(test, () => world);
 claimLetters(test, () => world);
 claimLineages(test, () => world);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toShard } from '../../../engine/ids.ts';
+import { allShards, newShardCount, oldShardCount, setShardCount, toShard } from '../../../engine/ids.ts';
 import { runExport } from '../../../ops/cli/export.ts';
 import { runImport } from '../../../ops/cli/import.ts';
 import { runInspect } from '../../../ops/cli/inspect.ts';
@@ -192,9 +192,7 @@ test('Redis emptied: all counters come from the backup under a new generation, n
 test('a Redis older than SQL is refused by restore and reflush, and nothing is written back', async () => {
   // An older Redis: it was published once and never reached the positions of the backup.
   await admin.flushall();
-  await onStores(original, ({ hot }) =>
-    hot.publish(Array.from({ length: 128 }, (_, shard) => ({ shard: toShard(shard), generation: 1 }))),
-  );
+  await onStores(original, ({ hot }) => hot.publish(allShards.map((shard) => ({ shard, generation: 1 }))));
   const settings = await createDatabase('newer');
 
   const restored = await run(runRestore, settings, backup);
@@ -204,9 +202,24 @@ test('a Redis older than SQL is refused by restore and reflush, and nothing is w
 
   for (const { code, err } of [restored, reflushed]) {
     assert.is(code, 1);
-    assert.match(err, /The hot store is older than SQL in \d+ of its 128 shards.*FLUSHDB/);
+    assert.match(err, /The hot store is older than SQL in \d+ of its 16 shards.*FLUSHDB/);
   }
   assert.is(after, before);
+});
+
+test('a Redis with another number of shards than the backup is refused: nothing is restored', async () => {
+  await admin.flushall();
+  setShardCount(oldShardCount);
+  const publishOne = ({ hot }: Stores) => hot.publish([{ shard: toShard(100), generation: 1 }]);
+  await onStores(original, publishOne).finally(() => setShardCount(newShardCount));
+  const settings = await createDatabase('other_shards');
+
+  const { code, err } = await run(runRestore, settings, backup);
+
+  assert.is(code, 1);
+  assert.match(err, /SQL has 16 shards, but the hot store holds counters in 128 shards/);
+  await admin.flushall();
+  assert.is((await run(runRestore, settings, backup)).code, 0, 'into the same database');
 });
 
 test('import, export and inspect work on the servers', async () => {

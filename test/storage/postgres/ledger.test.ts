@@ -31,6 +31,11 @@ test.after(async () => {
   await server.close();
 });
 
+// Each test numbers its own flushes, and listings of several tests share a shard.
+test.before.each(async () => {
+  await world.sql`delete from generations`;
+});
+
 claimLedger(test, () => world);
 claimLetters(test, () => world);
 claimLineages(test, () => world);

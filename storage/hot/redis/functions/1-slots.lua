@@ -190,12 +190,21 @@ local function readClock(given)
   return tonumber(time[1]) * 1000 + floor(tonumber(time[2]) / 1000)
 end
 
--- The key `moved`. (A table, because a library may have 200 local names.)
-local moves = {}
+-- The key `moved`, and what raises a generation. (A table, because a library may have 200 local names.)
+local moves = { raisingField = '!n' }
 
 -- Where calls name keys, the server is part of a Cluster, and no key belongs to all shards.
 function moves.getKey(keys, prefix)
   return #keys == 0 and prefix .. 'moved'
+end
+
+-- Names this process of Redis. The address of a table differs where two begin at the same time.
+function moves.nameServer()
+  if not moves.server then
+    local time = call('TIME')
+    moves.server = time[1] .. '.' .. time[2] .. tostring(moves)
+  end
+  return moves.server
 end
 
 -- Records that this call changes the heads of shards. Uses the time, because a counter would have a value a

@@ -49,7 +49,9 @@ local function settled(keys, arguments)
   for index = 2, #arguments do
     local receipt = unpackValue(arguments[index])
     local stem = getStem(arguments[1], receipt[1])
-    local generation = tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0)
+    local generation, raising = unpack(call('HMGET', stem .. 'e', GENERATION_FIELD, moves.raisingField))
+    -- While the generation is being raised, nothing that was flushed under the old one is clean.
+    generation = not raising and tonumber(generation or 0)
     local at = 3
     for _ = 1, receipt[2] do
       markSlotFlushed(stem, receipt[at], { receipt[at + 1], receipt[at + 2], receipt[at + 3], receipt[at + 4], generation })
@@ -79,23 +81,37 @@ local function markDirty(stem, fields)
   callChunked('ZADD', stem .. 'd', dirty)
 end
 
--- Raises one generation and marks every entity dirty, in one call: an entity flushed under the old generation
--- between two calls would be clean under the new one. Arguments: prefix, shard, generation.
+-- Raises one generation and marks every entity dirty, about as many per call as the last argument says. Returns
+-- 1 while a further call is needed, else 0. Between two calls the shard has a field with the highest generation
+-- asked for, the server that gave out the cursor, and the cursor: the next call continues there, whoever makes
+-- it. On another server (a failover, a moved slot) the cursor means nothing, so the marking begins again.
+-- Arguments: prefix, shard, generation, entities per call.
 local function publish(keys, arguments)
-  local stem = getStem(arguments[1], tonumber(arguments[2]))
-  local current = tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0)
-  if tonumber(arguments[3]) <= current then
+  local key = getStem(arguments[1], tonumber(arguments[2])) .. 'e'
+  local generation, left, cursor = tonumber(arguments[3]), tonumber(arguments[4]), '0'
+  local meta = call('HMGET', key, GENERATION_FIELD, moves.raisingField)
+  if generation <= tonumber(meta[1] or 0) then
     return 0
   end
-  local cursor = '0'
+  if meta[2] then
+    local raising = unpackValue(meta[2])
+    generation = max(generation, raising[1])
+    cursor = raising[2] == moves.nameServer() and raising[3] or '0'
+  end
   repeat
-    local step = call('HSCAN', stem .. 'e', cursor, 'COUNT', chunkMax)
+    local step = call('HSCAN', key, cursor, 'COUNT', chunkMax)
     cursor = step[1]
-    markDirty(stem, step[2])
-  until cursor == '0'
-  call('HSET', stem .. 'e', GENERATION_FIELD, arguments[3])
+    markDirty(sub(key, 1, -2), step[2])
+    left = left - #step[2] / 2
+  until cursor == '0' or left <= 0
+  if cursor ~= '0' then
+    call('HSET', key, moves.raisingField, pack({ generation, moves.nameServer(), cursor }))
+    return 1
+  end
+  call('HDEL', key, moves.raisingField)
+  call('HSET', key, GENERATION_FIELD, digits(generation))
   moves.record(keys, arguments[1])
-  return 1
+  return 0
 end
 
 -- Empties a shard if it is still at the given position. Visitors and last votes stay: they are valid for any

@@ -1,0 +1,49 @@
+/**
+ * Changes of a Redis store other than commits (publish, clear, sweep), and the numbers of shards that it has.
+ *
+ * Owns how much one call of `publish` handles, because Redis serves nothing else during a call. Called by
+ * store.ts.
+ */
+import type { ShardPosition } from '../../../engine/entity/items.ts';
+import { allShards, newShardCount, oldShardCount, type Shard, shardCount } from '../../../engine/ids.ts';
+import { readHeads } from './heads.ts';
+import type { Link } from './link.ts';
+import { listTags, toTag, toTags } from './tags.ts';
+
+/** Entities that one call marks as dirty. */
+const publishStep = 2_000;
+
+/**
+ * Raises one generation, in steps. Not in steps in a store of the old number: nodes of the version before may
+ * use it, and they would record an entity as flushed between two steps.
+ */
+export const publishShard = async (link: Link, shard: Shard, generation: number): Promise<void> => {
+  const tag = toTag(shard);
+  const entitiesMax = shardCount === oldShardCount ? Number.MAX_SAFE_INTEGER : publishStep;
+  const runStep = () => link.call('publish', [tag], [tag, generation, entitiesMax]);
+  for (let isUnfinished = true; isUnfinished; ) isUnfinished = Number(await runStep()) === 1;
+};
+
+/** Empties a shard if it is still at this position. */
+export const clearShard = async (
+  link: Link,
+  { shard, generation, version }: ShardPosition & { readonly shard: Shard },
+): Promise<void> => {
+  const tag = toTag(shard);
+  await link.call('clear', [tag], [tag, generation, version]);
+};
+
+/** Removes producers that have been idle for long. */
+export const sweep = async (link: Link, nowMs: number): Promise<void> => {
+  const groups = link.groupShards(allShards).map(toTags);
+  await Promise.all(groups.map((tags) => link.call('sweep', tags, [nowMs, ...tags])));
+};
+
+/** Reads under which tags any shard was published. */
+export const listShardCounts = async (link: Link): Promise<readonly number[]> => {
+  const isUsed = async (count: number) =>
+    (await readHeads(link, listTags(count))).some(({ generation }) => generation > 0);
+  const counts = [newShardCount, oldShardCount];
+  const used = await Promise.all(counts.map(isUsed));
+  return counts.filter((_, index) => used[index]);
+};

@@ -1,0 +1,48 @@
+/**
+ * The number of shards of a directory: SQL stores it, and every process takes it over before it counts.
+ *
+ * The migration that stores it chooses it: 16 for a new directory, 128 for one that was used before. The hot
+ * store must have been written with the same number, because the number decides under which key an entity is.
+ * Called by the composition root and the command line, right after the stores are opened.
+ */
+import { setShardCount } from '../engine/ids.ts';
+import type { Sql } from './sql/client.ts';
+import { migrate } from './sql/migrate.ts';
+
+/** What a hot store knows of its own number of shards. */
+export interface ShardCounts {
+  /** The numbers of shards with which the store's counters were written; none while it has no counters. */
+  listShardCounts(): Promise<readonly number[]>;
+}
+
+/**
+ * Brings the schema up to date and takes over the number of shards. Rejects with a message for the operator.
+ */
+export const prepareStores = async (stores: {
+  readonly sql: Sql;
+  readonly hot: ShardCounts;
+}): Promise<void> => {
+  const { sql, hot } = stores;
+  await migrate(sql);
+  await takeShardCount(hot, await readShardCount(sql));
+};
+
+/** Reads the number of shards of a directory whose schema is up to date. */
+export const readShardCount = async (sql: Sql): Promise<number> => {
+  const [row] = await sql<{ number: number }[]>`select number from store_shards`;
+  if (row === undefined) throw new Error('The table store_shards in SQL is empty: restore a backup.');
+  return row.number;
+};
+
+/** Sets the number of shards of this process, unless the hot store was written with another one. */
+export const takeShardCount = async (hot: ShardCounts, count: number): Promise<void> => {
+  const other = (await hot.listShardCounts()).find((stored) => stored !== count);
+  if (other !== undefined) throw new Error(describeOtherCount(count, other));
+  setShardCount(count);
+};
+
+const describeOtherCount = (count: number, other: number): string =>
+  `The directory in SQL has ${count} shards, but the hot store holds counters in ${other} shards: SQL is ` +
+  'new, or was replaced, or the two belong to different directories. Nothing was changed, and the counters ' +
+  'are still in the hot store. If the database was lost, restore its backup and run "rollcall ops ' +
+  'reflush". If the hot store belongs to another directory, point to an empty one.';

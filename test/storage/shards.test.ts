@@ -1,0 +1,101 @@
+/**
+ * The number of shards of a directory: who chooses it, and what is refused when the stores do not agree.
+ */
+import { cpSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { allShards, newShardCount, oldShardCount, setShardCount, shardCount } from '../../engine/ids.ts';
+import { type EmbeddedSql, openEmbeddedSql } from '../../storage/embedded/pglite.ts';
+import { type LmdbStore, openLmdbStore } from '../../storage/hot/lmdb/store.ts';
+import { issueGeneration } from '../../storage/ledger/generations.ts';
+import { prepareStores, readShardCount, takeShardCount } from '../../storage/shards.ts';
+import { migrate } from '../../storage/sql/migrate.ts';
+import { makeFolder } from '../support/folder.ts';
+
+const test = suite('number of shards');
+const folder = makeFolder('rollcall-shards-');
+const migrations = join(import.meta.dirname, '../../storage/sql/migrations');
+
+let databases = 0;
+const openSql = async (task: (opened: EmbeddedSql) => Promise<void>): Promise<void> => {
+  const opened = await openEmbeddedSql({ directory: join(folder, `sql-${++databases}`) });
+  try {
+    await task(opened);
+  } finally {
+    await opened.close();
+    setShardCount(newShardCount);
+  }
+};
+
+/** The migrations up to this number, in a folder: those of a program from before. */
+const copyMigrations = (last: number): string => {
+  const directory = join(folder, `until-${last}`);
+  for (const file of readdirSync(migrations))
+    if (Number.parseInt(file, 10) <= last) cpSync(join(migrations, file), join(directory, file));
+  return directory;
+};
+
+const openHot = (name: string): Promise<LmdbStore> =>
+  openLmdbStore({ path: join(folder, name), clock: Date.now });
+
+const messageOf = (task: Promise<unknown>): Promise<string> =>
+  task.then(
+    () => 'it was done',
+    (error: Error) => error.message,
+  );
+
+test('a new directory has 16 shards, and programs from before stop with a message', () =>
+  openSql(async ({ sql }) => {
+    const hot = await openHot('new');
+    await prepareStores({ sql, hot });
+    assert.equal([await readShardCount(sql), shardCount, allShards.length], [16, 16, 16]);
+
+    const earlier = await messageOf(migrate(sql, copyMigrations(23)));
+    assert.match(earlier, /version 24 \(contract-16-shards\) took away .* newer version of Rollcall/);
+    const late = await messageOf(issueGeneration(sql, [16 as (typeof allShards)[number]], 0));
+    assert.match(late, /this_directory_has_16_shards/);
+    await hot.close();
+  }));
+
+test('a directory that was used before keeps 128 shards, and earlier programs may work on', () =>
+  openSql(async ({ sql }) => {
+    await migrate(sql, copyMigrations(23));
+    await sql`insert into generations (shard, generation) values (127, 3)`;
+    const hot = await openHot('old');
+    await prepareStores({ sql, hot });
+
+    assert.equal([await readShardCount(sql), shardCount, allShards.length], [128, 128, 128]);
+    assert.is(await migrate(sql, copyMigrations(23)), 0);
+    await issueGeneration(sql, allShards, 0);
+    await hot.close();
+  }));
+
+test('a hot store with counters in another number of shards is refused; an empty one is not', async () => {
+  for (const [count, other] of [
+    [newShardCount, oldShardCount],
+    [oldShardCount, newShardCount],
+  ] as const) {
+    const name = `hot-${count}`;
+    setShardCount(count);
+    const hot = await openHot(name);
+    assert.equal(await hot.listShardCounts(), []);
+    await takeShardCount(hot, other);
+    await takeShardCount(hot, count);
+    await hot.publish([{ shard: allShards[15] as (typeof allShards)[number], generation: 1 }]);
+    await hot.close();
+    setShardCount(other);
+
+    const again = await openHot(name);
+    assert.equal(await again.listShardCounts(), [count]);
+    const refused = await messageOf(takeShardCount(again, other));
+    assert.match(refused, `in SQL has ${other} shards, but the hot store holds counters in ${count} shards`);
+    assert.is(shardCount, other, 'unchanged');
+    await takeShardCount(again, count);
+    assert.is((await again.readGenerations()).length, count);
+    await again.close();
+  }
+  setShardCount(newShardCount);
+});
+
+test.run();
