@@ -4,7 +4,7 @@
  * An edition and the rank of one listing use the same expressions, so they agree. Scores come from totals as
  * last flushed and from what board_listings remembers. Used by editions.ts and boards.ts.
  */
-import { type BoardName, halfLifeMs, heatEpochMs, type RankedKind } from '../../../engine/rules/boards.ts';
+import { type BoardName, type RankedKind, toHalfLives } from '../../../engine/rules/boards.ts';
 import type { Queryable } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 
@@ -44,7 +44,7 @@ const buildWeekAgo = (sql: Queryable, column: 'clicks_days' | 'servers_days', at
 
 const buildHeat = (sql: Queryable, atMs: number): Expressions => ({
   score: sql`board_listings.heat`,
-  qualifies: sql`board_listings.heat >= ${(atMs - heatEpochMs) / halfLifeMs + Math.log2(weightMin)}::float8`,
+  qualifies: sql`board_listings.heat >= ${toHalfLives(atMs) + Math.log2(weightMin)}::float8`,
 });
 
 const buildGrowth = (sql: Queryable, atMs: number): Expressions => {
