@@ -62,9 +62,7 @@ export const countHistoryRows = (sql: Sql): Promise<number> =>
 const formatTime = (minute: number): string => new Date(minute * 60_000).toISOString();
 
 const formatTimes = (level: Level, times: HistoryTimes): readonly string[] =>
-  times[level].map(
-    (at) => `{"kind":"history_time","level":"${level}","time":"${formatTime(at)}"}\n`,
-  );
+  times[level].map((at) => `{"kind":"history_time","level":"${level}","time":"${formatTime(at)}"}\n`);
 
 async function* readPages(sql: Queryable, level: Level, limit: number): AsyncGenerator<readonly PageRow[]> {
   for (let [incarnation, at] = [0, 0]; ; ) {
