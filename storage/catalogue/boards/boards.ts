@@ -145,7 +145,7 @@ const readScores = async (
   { kind, incarnation }: { readonly kind: RankedKind; readonly incarnation: number },
   editions: ReadonlyMap<string, KnownEdition>,
 ): Promise<ListingScores> => {
-  const only: Fragment = sql`totals.incarnation = ${incarnation}`;
+  const only: Fragment = sql`listed.incarnation = ${incarnation}`;
   const scored = boardsByKind[kind].flatMap((board) => {
     const atMs = editions.get(toKey(kind, board))?.edition.number;
     if (atMs === undefined) return [];

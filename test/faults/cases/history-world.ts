@@ -153,25 +153,33 @@ export const skipInstant = (world: HistoryWorld): number => {
   return dueAtMs;
 };
 
-/**
- * Changes totals; then so many nodes die while they sample the next instant, and two at once finish it.
- * Resolves to the number that was killed.
- */
-export const runInstant = async (world: HistoryWorld, deaths = 0): Promise<number> => {
+/** Changes totals; the next instant shall have them. */
+export const beginInstant = async (world: HistoryWorld): Promise<Run> => {
   await changeTotals(world);
   world.seen.set(world.nextAt, await readValues(world));
-  const run: Run = { job: 'history', dueAtMs: skipInstant(world) };
+  return { job: 'history', dueAtMs: skipInstant(world) };
+};
+
+/** So many nodes die while they sample the next instant. Resolves to the number that was killed. */
+export const runInstant = async (world: HistoryWorld, deaths = 0): Promise<number> => {
+  const run = await beginInstant(world);
   let kills = 0;
   for (let death = 0; death < deaths; death++) kills += await dieWhile(world, run);
+  await finishInstant(world, run);
+  return kills;
+};
+
+/** Two nodes at once run it. */
+export const finishInstant = async (world: HistoryWorld, run: Run): Promise<void> => {
   // The last statement of a dead node may disturb the first attempt, which a real node repeats after a pause.
   for (let attempt = 0; attempt < 3; attempt++) {
+    await endLeases(world);
     const nodes = [runNode(world, run), runNode(world, run)];
     await Promise.all(nodes.map(({ ended }) => ended));
     const [row] = await world.sql<{ finished: boolean }[]>`
       select finished_at is not null as finished from job_runs
       where name = 'history' and due_at = ${new Date(run.dueAtMs)}`;
-    if (row?.finished) return kills;
-    await endLeases(world);
+    if (row?.finished) return;
   }
   throw new Error('no node finished the instant');
 };
@@ -224,7 +232,7 @@ const measureDelays = async (sql: Sql, count: number, isOver: () => boolean): Pr
     const entities = Array.from({ length: flushRows }, (_, index) => {
       const incarnation = 1 + ((round * 7_919 + index * 97) % count);
       const ref = createEntityRef('bot', `bot${incarnation}`, incarnation);
-      return dirty(ref, 2, { version: performance.timeOrigin + performance.now(), clicks: round });
+      return dirty(ref, 2, { version: Math.floor(performance.now() * 1_000), clicks: round });
     });
     const startedMs = performance.now();
     await ledger.flush({ entities, votes: [] });
