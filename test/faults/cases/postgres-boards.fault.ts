@@ -4,6 +4,7 @@
  *
  * Rows come from `generate_series`. `ROWS` sets the number of bots. Time limit: 1200 s.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { boardsByKind } from '../../../engine/rules/boards.ts';
@@ -24,6 +25,7 @@ const dayMs = 86_400_000;
 const nowMs = Date.UTC(2026, 2, 10, 12);
 const options = { monotonicMs: () => performance.now(), signal: new AbortController().signal };
 let server: PostgresServer;
+let manyUrl: string;
 
 test.before(async () => {
   server = await startPostgres({ settings: { shared_buffers: '512MB', max_wal_size: '4GB' } });
@@ -32,6 +34,7 @@ test.before(async () => {
 /** A database with so many bots, as they are after a week. */
 const openFilled = async (name: string, count: number): Promise<Sql> => {
   const url = await server.database(name);
+  if (name === 'many') manyUrl = url;
   const filler = connectSql(url, { connectionsMax: 1, statementTimeoutMs: 0 });
   await migrate(filler);
   await filler`insert into users (id, username, display_name) values ('robin', 'robin', 'Robin')`;
@@ -112,6 +115,38 @@ const registerPasses = (open: () => Sql): void => {
   });
 };
 
+const readPlaces = async (sql: Sql) => {
+  const [row] = await sql<{ edition: number; places: number; different: number }[]>`
+    select edition, cardinality(incarnations) as places,
+      (select count(distinct place) from unnest(incarnations) as place) as different
+    from board_editions where board = 'trending' and kind = 'bot'`;
+  return { edition: 0, places: 0, different: 0, ...row };
+};
+
+const registerDeaths = (open: () => Sql): void => {
+  test('an edition that dies half-made leaves the old one, and the next one is whole', async () => {
+    const sql = open();
+    const victims = connectSql(manyUrl, { connectionsMax: 1 });
+    const before = await readPlaces(sql);
+    for (let round = 0; round < 3; round++) {
+      const [row] = await victims<{ pid: number }[]>`select pg_backend_pid() as pid`;
+      const atMs = nowMs + dayMs + round;
+      const made = makeEdition(victims, { board: 'trending', kind: 'bot', atMs }).then(
+        () => 'made',
+        () => 'died',
+      );
+      await sleep(50 + 100 * round);
+      await sql`select pg_terminate_backend(${row?.pid ?? 0})`;
+      assert.is(await made, 'died');
+      assert.equal(await readPlaces(sql), before);
+    }
+    await makeEdition(victims, { board: 'trending', kind: 'bot', atMs: nowMs + 2 * dayMs });
+    await victims.end();
+
+    assert.equal(await readPlaces(sql), { edition: nowMs + 2 * dayMs, places: 1_000, different: 1_000 });
+  });
+};
+
 const computeMedian = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 
@@ -185,6 +220,7 @@ test.after(async () => {
 
 registerReads(() => [few as Sql, many as Sql]);
 registerEditions(() => many as Sql);
+registerDeaths(() => many as Sql);
 registerPasses(() => many as Sql);
 
 test.run();
