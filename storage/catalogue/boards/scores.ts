@@ -67,7 +67,7 @@ const buildClicks = (sql: Queryable, atMs: number): Expressions => {
 
 /**
  * Until the flush after a monthly reset, totals still contain the votes that the reset ended and that
- * `votes_before` already has. `date_part` has no exact result, unlike `extract`, but takes a tenth of its time.
+ * `votes_before` already has. `extract` would compute an exact decimal for each listing.
  */
 const buildVotesEver = (sql: Queryable): Expressions => {
   const votes: Fragment = sql`(board_listings.votes_before + totals.votes - case
