@@ -172,7 +172,7 @@ faultCase(test, {
   },
 });
 
-/** The target is 50 ms. On two cores with much other work the 99th percentile of a flush alone differs by more. */
+/** The target is 50 ms. On two cores with much other work a flush alone differs by more. */
 const delayMsMax = 250;
 
 faultCase(test, {

@@ -126,22 +126,21 @@ const readPlaces = async (sql: Sql) => {
 const registerDeaths = (open: () => Sql): void => {
   test('an edition that dies half-made leaves the old one, and the next one is whole', async () => {
     const sql = open();
-    const victims = connectSql(manyUrl, { connectionsMax: 1 });
     const before = await readPlaces(sql);
     for (let round = 0; round < 3; round++) {
-      const [row] = await victims<{ pid: number }[]>`select pg_backend_pid() as pid`;
-      const atMs = nowMs + dayMs + round;
-      const made = makeEdition(victims, { board: 'trending', kind: 'bot', atMs }).then(
+      const victim = connectSql(manyUrl, { connectionsMax: 1 });
+      const [row] = await victim<{ pid: number }[]>`select pg_backend_pid() as pid`;
+      const made = makeEdition(victim, { board: 'trending', kind: 'bot', atMs: nowMs + dayMs + round }).then(
         () => 'made',
         () => 'died',
       );
-      await sleep(50 + 100 * round);
+      await sleep(10 + 10 * round);
       await sql`select pg_terminate_backend(${row?.pid ?? 0})`;
       assert.is(await made, 'died');
+      await victim.end({ timeout: 0 });
       assert.equal(await readPlaces(sql), before);
     }
-    await makeEdition(victims, { board: 'trending', kind: 'bot', atMs: nowMs + 2 * dayMs });
-    await victims.end();
+    await makeEdition(sql, { board: 'trending', kind: 'bot', atMs: nowMs + 2 * dayMs });
 
     assert.equal(await readPlaces(sql), { edition: nowMs + 2 * dayMs, places: 1_000, different: 1_000 });
   });
