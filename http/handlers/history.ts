@@ -81,7 +81,7 @@ const toKey = (
   );
 };
 
-/** The next sample may change the reply; a longer time helps nobody but a client that was away. */
+/** The next sample may change the reply; without samples, a reply is fresh for this long at most. */
 const ageMaxSeconds = 300;
 
 const computeAge = (app: App, newest: number): number => {

@@ -1,5 +1,6 @@
 /**
- * `rollcall ops export FILE|-`: writes the whole directory as JSON lines.
+ * `rollcall ops export FILE|-`: writes the whole directory as JSON lines. `export history` writes the history
+ * of all listings, also as CSV.
  *
  * The file gets its name only when it is complete and synced. Only its owner can read it.
  */
@@ -7,12 +8,30 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { countLines, exportSnapshot, type Sink } from '../../storage/export/export.ts';
+import { countHistoryRows, exportHistory } from '../../storage/export/history.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
 import { confirm } from './confirm.ts';
 import { createProgress, type ProgressStream } from './progress.ts';
 
+/** What is exported, and in which form. */
+export interface Exporter {
+  count(sql: Sql): Promise<number>;
+  write(sql: Sql, sink: Sink, onProgress: (linesDone: number) => void): Promise<number>;
+}
+
+export const directoryExporter: Exporter = {
+  count: countLines,
+  write: (sql, sink, onProgress) => exportSnapshot(sql, sink, { onProgress }),
+};
+
+export const createHistoryExporter = (csv: boolean): Exporter => ({
+  count: countHistoryRows,
+  write: (sql, sink, onProgress) => exportHistory(sql, sink, { csv, onProgress }),
+});
+
 export interface ExportArgs {
+  readonly exporter: Exporter;
   readonly path: string;
   /** Prints the number of lines as JSON; only for a file. */
   readonly json: boolean;
@@ -30,12 +49,12 @@ export const confirmTarget = async (terminal: Terminal, args: ExportArgs): Promi
 export const runExport = async (
   sql: Sql,
   terminal: Terminal,
-  { path, json }: Pick<ExportArgs, 'path' | 'json'>,
+  { exporter, path, json }: Omit<ExportArgs, 'isConfirmed'>,
 ): Promise<number> => {
-  const total = await countLines(sql);
+  const total = await exporter.count(sql);
   const progress = createProgress(terminal.err, 'Exporting');
-  const options = { onProgress: (done: number) => progress.update(done, total) };
-  const write = (sink: Sink) => exportSnapshot(sql, stopOnSignal(sink, terminal.signal), options);
+  const write = (sink: Sink) =>
+    exporter.write(sql, stopOnSignal(sink, terminal.signal), (done) => progress.update(done, total));
   try {
     const lines = path === '-' ? await write(createStreamSink(terminal.out)) : await writeFile(path, write);
     progress.stop();

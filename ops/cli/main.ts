@@ -18,7 +18,13 @@ import { prepareStores } from '../../storage/shards.ts';
 import { type Config, readConfig } from '../config.ts';
 import { runBackup } from './backup.ts';
 import { CommandError, type Terminal } from './command.ts';
-import { confirmTarget, type ExportArgs, runExport } from './export.ts';
+import {
+  confirmTarget,
+  createHistoryExporter,
+  directoryExporter,
+  type ExportArgs,
+  runExport,
+} from './export.ts';
 import { runWithStores } from './flush.ts';
 import { type ImportArgs, type ImportTarget, runDryImport, runImport } from './import.ts';
 import { parseKind, runInspect } from './inspect.ts';
@@ -48,16 +54,25 @@ const parse = (argv: readonly string[]): ParsedArgs => {
         'dry-run': { type: 'boolean' },
         yes: { type: 'boolean' },
         json: { type: 'boolean' },
+        csv: { type: 'boolean' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
     const { help, ...options } = values;
-    const [command = '', ...operands] = positionals;
+    const [command, operands] = splitCommand(positionals);
     return { command, operands, options: new Set(Object.keys(options)), help };
   } catch (error) {
     const reason = (error as Error).message.split('. ')[0] ?? 'unknown option';
     throw new CommandError(`${reason}. See: rollcall ops help`, 2);
   }
+};
+
+/** The one command of two words; a file of the name `history` can be written as `./history`. */
+const historyExport = 'export history';
+
+const splitCommand = (positionals: readonly string[]): [command: string, operands: readonly string[]] => {
+  const words = positionals.slice(0, 2).join(' ') === historyExport ? 2 : 1;
+  return [positionals.slice(0, words).join(' '), positionals.slice(words)];
 };
 
 /** Throws `CommandError` for invalid arguments, before any store is opened. */
@@ -125,7 +140,7 @@ export const runCommandLine = async (
       return await runMaintenance(readConfig(), terminal, parsed);
     }
     if (parsed.options.has('dry-run')) return await runDryImport(terminal, toImportArgs(parsed));
-    if (parsed.command === 'export') await confirmTarget(terminal, toExportArgs(parsed));
+    if (isExport(parsed)) await confirmTarget(terminal, toExportArgs(parsed));
     return await withStores(terminal, parsed, (workplace) => run(parsed, workplace, terminal));
   } catch (error) {
     terminal.err.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -147,9 +162,9 @@ const parseOperatorArgs = (argv: readonly string[]): { args: readonly string[]; 
 };
 
 const showHelp = ({ command, operands }: ParsedArgs, terminal: Terminal): number => {
-  const topic = command === 'help' ? operands[0] : command;
+  const topic = command === 'help' ? operands.join(' ') : command;
   const help = commandHelps.find(({ name }) => name === topic && name !== 'help');
-  if (topic !== undefined && topic !== '' && help === undefined && topic !== 'help') {
+  if (topic !== '' && help === undefined && topic !== 'help') {
     assertArgs({ command: topic, operands: [], options: new Set(), help: false });
   }
   terminal.out.write(help ? formatCommandHelp(help) : formatUsage());
@@ -161,7 +176,10 @@ const toImportArgs = ({ operands: [path = ''], options }: ParsedArgs): ImportArg
   skipBad: options.has('skip-bad'),
   json: options.has('json'),
 });
-const toExportArgs = ({ operands: [path = ''], options }: ParsedArgs): ExportArgs => ({
+const isExport = ({ command }: ParsedArgs): boolean => command === 'export' || command === historyExport;
+
+const toExportArgs = ({ command, operands: [path = ''], options }: ParsedArgs): ExportArgs => ({
+  exporter: command === historyExport ? createHistoryExporter(options.has('csv')) : directoryExporter,
   path,
   json: options.has('json') && path !== '-',
   isConfirmed: options.has('yes'),
@@ -175,7 +193,7 @@ const run = (args: ParsedArgs, workplace: Workplace, terminal: Terminal): Promis
         : { kind: 'sql', sql: workplace.stores.sql };
     return runImport(target, terminal, toImportArgs(args));
   }
-  if (args.command === 'export') return exportFrom(workplace, terminal, toExportArgs(args));
+  if (isExport(args)) return exportFrom(workplace, terminal, toExportArgs(args));
   const [first = '', id = ''] = args.operands;
   const inspect =
     'node' in workplace

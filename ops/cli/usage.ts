@@ -39,6 +39,20 @@ export const commandHelps: readonly CommandHelp[] = [
     ],
   },
   {
+    name: 'export history',
+    usage: 'export history FILE|- [--csv] [--yes] [--json]',
+    summary: 'write the history of all listings as JSON lines, or as CSV',
+    details: [
+      'One line for each time at which a number of a listing changed: samples, hours and days; the numbers',
+      'hold until the next line of the listing and level. JSON lines begin with the times that have values:',
+      'no sample ran at any other time. It cannot be imported. FILE appears when the export is complete.',
+      '',
+      '  --csv    write CSV with a line of names first, without the list of times',
+      '  --yes    replace an existing FILE without asking',
+      '  --json   print the number of lines as JSON',
+    ],
+  },
+  {
     name: 'inspect',
     usage: 'inspect KIND ID [--json]',
     summary: 'show what the catalogue, SQL and the hot store know about one entity',

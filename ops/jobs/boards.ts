@@ -1,7 +1,7 @@
 /**
  * Makes the editions of leaderboards on time, on one node for the fleet, and loads them on every node.
  *
- * Every few seconds each node claims the runs that are due (run-once.ts), then loads the editions that have
+ * Every few seconds each node claims the runs that are due (run-once.ts), and loads the editions that have
  * changed. The board of votes has runs of its own, since it costs little; the others go through the whole
  * directory, so they are made ten times less often. A missed edition is not made later: only the newest
  * due time counts. Used by jobs.ts.
@@ -17,7 +17,7 @@ export interface BoardsJobParts extends Omit<RunParts, 'signal' | 'leaseMs'> {
   readonly boardSeconds: number;
 }
 
-/** An edition is seen at the other nodes after this time at most. */
+/** An edition is seen at all nodes after this time at most. */
 const pauseMs = 5_000;
 const leaseMs = 60_000;
 const runRetentionDays = 1;
@@ -37,7 +37,12 @@ interface BoardRun {
   run(run: JobRun): Promise<void>;
 }
 
-const createBoardRuns = ({ boards, runs, boardSeconds }: BoardsJobParts): readonly BoardRun[] => [
+const createBoardRuns = ({
+  boards,
+  runs,
+  boardSeconds,
+  monotonicMs,
+}: BoardsJobParts): readonly BoardRun[] => [
   {
     name: 'board_votes',
     periodMs: computePeriodMs('votes', boardSeconds),
@@ -50,17 +55,17 @@ const createBoardRuns = ({ boards, runs, boardSeconds }: BoardsJobParts): readon
     name: 'board_others',
     periodMs: computePeriodMs('trending', boardSeconds),
     run: async ({ dueAtMs, signal }) => {
-      await boards.makeOthers(dueAtMs, signal);
+      await boards.makeOthers(dueAtMs, { monotonicMs, signal });
       await runs.purge(runRetentionDays, 'board_others');
     },
   },
 ];
 
-/** Creates a job for each group of boards: the slow one must not hold up the other. */
+/** Creates a job for each group of boards, because one of them is slow, and one that loads editions. */
 export const createBoardsJobs = (parts: BoardsJobParts): readonly NodeJob[] => {
   const boardRuns = createBoardRuns(parts);
   parts.meters.declareJobs(boardRuns.map(({ name }) => name));
-  return boardRuns.map((boardRun): NodeJob => {
+  const looks = boardRuns.map((boardRun): NodeJob => {
     // The due time that this node completed last.
     let doneMs = 0;
     return {
@@ -70,8 +75,8 @@ export const createBoardsJobs = (parts: BoardsJobParts): readonly NodeJob[] => {
         const dueAtMs = Math.floor(parts.clock.nowMs() / boardRun.periodMs) * boardRun.periodMs;
         if (dueAtMs !== doneMs && (await runOnce({ ...parts, signal, leaseMs }, boardRun, dueAtMs)))
           doneMs = dueAtMs;
-        await parts.boards.refresh();
       },
     };
   });
+  return [...looks, { name: 'board_refresh', everyMs: pauseMs, run: () => parts.boards.refresh() }];
 };

@@ -18,7 +18,7 @@ const lockMs = 100;
 /** Deleted listings whose rows one run deletes. */
 const deletedPerRun = 200;
 
-/** The first minute of the partition that has `at`. Its name tells it as a date. */
+/** The first minute of the partition that has `at`; the date of that minute is part of its name. */
 const computeStart = (level: Level, at: Minute): Minute =>
   Math.floor(at / partitionMinutes[level]) * partitionMinutes[level];
 

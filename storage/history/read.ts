@@ -55,7 +55,7 @@ const selectTimes = (sql: Queryable, level: Level, until: 'whole_at' | 'hour' | 
     where level = ${level} and times.at <= state.${sql(until)} order by times.at)`;
 
 /** Times whose values may still change are left out: an hour has values once it is rolled up. */
-const readTimes = async (sql: Queryable): Promise<HistoryTimes> => {
+export const readHistoryTimes = async (sql: Queryable): Promise<HistoryTimes> => {
   const [row] = await sql<HistoryTimes[]>`
     select ${selectTimes(sql, 'fine', 'whole_at')} as fine, ${selectTimes(sql, 'hours', 'hour')} as hours,
       ${selectTimes(sql, 'days', 'day')} as days, whole_at as newest
@@ -72,7 +72,7 @@ export const createHistory = (sql: Sql) => {
     /** `nowMs` is monotonic: the times are read once in two seconds. */
     times: (nowMs: number): Promise<HistoryTimes> => {
       if (known === null || nowMs >= known.untilMs) {
-        const times = asStorage('history.times', () => readTimes(sql));
+        const times = asStorage('history.times', () => readHistoryTimes(sql));
         known = { times, untilMs: nowMs + timesAgeMaxMs };
         times.catch(() => {
           known = null;

@@ -69,11 +69,10 @@ interface Range {
 
 /**
  * Common table expressions of one step. `bound.upto` is the last listing of the range, `changed` has the new
- * values of each listing that differs from its head, and those of the head as `old_…` (null for a listing
- * without one). `step` is empty when this is not the current position of the sample `at`: then nothing may be
- * written.
+ * values of each listing that differs from its head. `step` is empty when this is not the current position of
+ * the sample `at`: then nothing may be written.
  */
-export const buildChanged = (sql: Queryable, at: Minute, { after, limit }: Range) => sql`
+const buildChanged = (sql: Queryable, at: Minute, { after, limit }: Range) => sql`
   bound as materialized (
     select count(*) as listings,
       case when count(*) < ${limit} then ${integerMax}::bigint else max(incarnation) end as upto
@@ -94,8 +93,7 @@ export const buildChanged = (sql: Queryable, at: Minute, { after, limit }: Range
       end::"char" as status
     from totals where incarnation > ${after}::bigint and incarnation <= (select upto from bound)
   ), changed as materialized (
-    select sampled.*, head.at as old_at, head.servers as old_servers, head.votes as old_votes,
-      head.votes_logged as old_votes_logged, head.unique_clicks as old_unique_clicks
+    select sampled.*
     from sampled left join history_heads as head on head.incarnation = sampled.incarnation
       and head.incarnation > ${after}::bigint and head.incarnation <= (select upto from bound)
     where exists (select from step) and (head.incarnation is null

@@ -58,6 +58,14 @@ export const boardMutants: readonly Mutant[] = [
     why: 'the votes of a month would count twice for a while',
   },
   {
+    name: 'a pass of the boards goes beyond its first step',
+    file: 'storage/catalogue/boards/memory.ts',
+    find: `isLast: listings < limit`,
+    replace: `isLast: true`,
+    killers: [boardsTest],
+    why: 'only the oldest listings would be on the boards',
+  },
+  {
     name: 'only votes that the log numbered are new',
     file: 'storage/catalogue/boards/memory.ts',
     find: `least(greatest(0, totals.votes_logged - seen.votes_logged),`,

@@ -66,4 +66,12 @@ export const historyMutants: readonly Mutant[] = [
     killers: [embeddedTest],
     why: 'the history would outlive its listing',
   },
+  {
+    name: 'an export of the history continues within a listing',
+    file: 'storage/export/history.ts',
+    find: `where (incarnation, at) > (\${incarnation}::bigint, \${at}::integer)`,
+    replace: `where incarnation > \${incarnation}::bigint and \${at}::integer >= 0`,
+    killers: ['test/storage/export/history.test.ts'],
+    why: 'rows at the end of a page would be missing',
+  },
 ];

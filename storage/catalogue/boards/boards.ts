@@ -15,6 +15,7 @@ import {
   rankedKinds,
 } from '../../../engine/rules/boards.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
+import type { StepOptions } from '../../history/steps.ts';
 import { formatNumbers } from '../../sql/arrays.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
@@ -57,8 +58,8 @@ export interface Boards {
   refresh(): Promise<void>;
   /** For the job: makes the editions of the board `votes` that are due at `atMs`. */
   makeVotes(atMs: number): Promise<void>;
-  /** For the job: makes all others, and counts the board `votes`. Rejects when `signal` aborts. */
-  makeOthers(atMs: number, signal: AbortSignal): Promise<void>;
+  /** For the job: makes all others, and counts the board `votes`. Rejects when the signal aborts. */
+  makeOthers(atMs: number, options: StepOptions): Promise<void>;
 }
 
 const scoresAgeMaxMs = 10_000;
@@ -144,7 +145,7 @@ const readScores = async (
   { kind, incarnation }: { readonly kind: RankedKind; readonly incarnation: number },
   editions: ReadonlyMap<string, KnownEdition>,
 ): Promise<ListingScores> => {
-  const only: Fragment = sql`totals.incarnation = ${incarnation}`;
+  const only: Fragment = sql`listed.incarnation = ${incarnation}`;
   const scored = boardsByKind[kind].flatMap((board) => {
     const atMs = editions.get(toKey(kind, board))?.edition.number;
     if (atMs === undefined) return [];
@@ -158,15 +159,12 @@ const readScores = async (
   return new Map(rows.map(({ board, score }) => [board, score]));
 };
 
-const makeOthers = async (
-  sql: Sql,
-  { atMs, signal }: { readonly atMs: number; readonly signal: AbortSignal },
-): Promise<void> => {
-  await lookAtListings(sql, atMs, signal);
-  const isPastComplete = await addPastVotes(sql, atMs, signal);
+const makeOthers = async (sql: Sql, atMs: number, options: StepOptions): Promise<void> => {
+  await lookAtListings(sql, atMs, options);
+  const isPastComplete = await addPastVotes(sql, atMs, options);
   for (const kind of rankedKinds) {
     for (const board of boardsByKind[kind]) {
-      signal.throwIfAborted();
+      options.signal.throwIfAborted();
       if (board === 'votes') await countBoard(sql, { board, kind, atMs });
       else if (board !== 'votes-ever' || isPastComplete) await makeEdition(sql, { board, kind, atMs });
     }
@@ -200,6 +198,6 @@ export const createBoards = (sql: Sql, snapshots: Snapshots): Boards => {
       asStorage('boards.votes', async () => {
         for (const kind of rankedKinds) await makeVotesEdition(sql, kind, atMs);
       }),
-    makeOthers: (atMs, signal) => asStorage('boards.others', () => makeOthers(sql, { atMs, signal })),
+    makeOthers: (atMs, options) => asStorage('boards.others', () => makeOthers(sql, atMs, options)),
   };
 };

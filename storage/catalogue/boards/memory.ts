@@ -1,45 +1,41 @@
 /**
  * What boards remember of each listing: the heat of its events, and its clicks and servers of the last days.
  *
- * A pass goes through all bots and servers by incarnation, some thousand at a time, and writes only those
- * that changed. Each step adds what is new since the last look and records that look in the same statement,
- * so a pass may be repeated, or be interrupted anywhere. Events of a listing before its first look count
- * nothing: an import trends nowhere. Called by boards.ts.
+ * A pass goes through all bots and servers by incarnation, in short steps, and writes only those that
+ * changed. Each step adds what is new since the last look and records that look in the same statement, so a
+ * pass may be repeated, or be interrupted anywhere. Events of a listing before its first look count nothing:
+ * an import trends nowhere. Called by boards.ts.
  */
 import { toHalfLives } from '../../../engine/rules/boards.ts';
+import { runInSteps, type StepOptions } from '../../history/steps.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 import { dayMs } from './scores.ts';
 
-/** Few enough that other work of an embedded SQL waits for a fraction of a second only. */
-const listingsPerStep = 5_000;
-
 interface Range {
-  readonly after: number;
-  readonly upto: number;
+  readonly after: number | string;
+  readonly upto: number | string;
 }
 
-/** Runs `step` for the bots and servers of the whole directory, in ranges of incarnations. */
-export const runInRanges = async (
+/** Runs `work` for the bots and servers of the whole directory, in ranges of incarnations. */
+export const runInRanges = (
   sql: Sql,
-  signal: AbortSignal,
-  step: (range: Range) => Promise<unknown>,
-): Promise<void> => {
-  for (let after = 0; !signal.aborted; ) {
-    const [row] = await sql<{ upto: number | null }[]>`
-      select max(incarnation) as upto from (
-        select incarnation from totals where incarnation > ${after}
-        order by incarnation limit ${listingsPerStep}) as next`;
-    if (row === undefined || row.upto === null) return;
-    await step({ after, upto: row.upto });
-    after = row.upto;
-  }
-  signal.throwIfAborted();
-};
+  options: StepOptions,
+  work: (range: Range) => Promise<unknown>,
+): Promise<void> =>
+  runInSteps(options, 0, async (after, limit) => {
+    const [row] = await sql<{ upto: number | null; listings: number }[]>`
+      select max(incarnation) as upto, count(*) as listings from (
+        select incarnation from totals where incarnation > ${after}::bigint
+        order by incarnation limit ${limit}) as next`;
+    const { upto = null, listings = 0 } = row ?? {};
+    if (upto !== null) await work({ after, upto });
+    return { position: upto ?? after, isLast: listings < limit };
+  });
 
-/** Looks at all listings. Rejects when `signal` aborts. */
-export const lookAtListings = (sql: Sql, atMs: number, signal: AbortSignal): Promise<void> =>
-  runInRanges(sql, signal, (range) =>
+/** Looks at all listings. Rejects when the signal aborts. */
+export const lookAtListings = (sql: Sql, atMs: number, options: StepOptions): Promise<void> =>
+  runInRanges(sql, options, (range) =>
     sql.begin(async (transaction) => {
       await rememberNew(transaction, atMs, range);
       await addEvents(transaction, atMs, range);
@@ -53,7 +49,7 @@ const rememberNew = async (transaction: Transaction, atMs: number, { after, upto
     select incarnation, unique_clicks, upvotes, downvotes, votes_logged,
       ${Math.floor(atMs / dayMs)}, array[unique_clicks], array[servers::float8]
     from totals
-    where incarnation > ${after} and incarnation <= ${upto} and kind in ('bot', 'server')
+    where incarnation > ${after}::bigint and incarnation <= ${upto}::bigint and kind in ('bot', 'server')
       and not exists (select from board_listings as known where known.incarnation = totals.incarnation)
     on conflict do nothing`;
 };
@@ -111,7 +107,7 @@ const addEvents = async (transaction: Transaction, atMs: number, { after, upto }
       cross join lateral (select case when (totals.unique_clicks, totals.servers::float8)
         is distinct from (seen.clicks_days[1], seen.servers_days[1])
         then greatest(0, ${day}::integer - seen.days_at) else 0 end as passed) as days
-      where incarnation > ${after} and incarnation <= ${upto} and (passed > 0
+      where incarnation > ${after}::bigint and incarnation <= ${upto}::bigint and (passed > 0
         or (totals.unique_clicks, totals.upvotes, totals.downvotes, totals.votes_logged)
           is distinct from (seen.unique_clicks, seen.upvotes, seen.downvotes, seen.votes_logged))
     ) as new

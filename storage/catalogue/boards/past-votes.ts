@@ -6,6 +6,7 @@
  * never changes again. It waits for a while, for votes that were on their way to SQL; a later one is left
  * out. Called by boards.ts.
  */
+import type { StepOptions } from '../../history/steps.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 import { runInRanges } from './memory.ts';
@@ -54,16 +55,16 @@ const buildSums = (sql: Queryable, end: Date, isDue: Fragment): Fragment => sql`
 
 /**
  * Brings all listings up to the last monthly reset. Resolves to whether they are: false while it is too
- * early. Rejects when `signal` aborts.
+ * early. Rejects when the signal aborts.
  */
-export const addPastVotes = async (sql: Sql, atMs: number, signal: AbortSignal): Promise<boolean> => {
+export const addPastVotes = async (sql: Sql, atMs: number, options: StepOptions): Promise<boolean> => {
   const end = await readPastEnd(sql, atMs);
   if (atMs < end.getTime() + lateVotesMs) return false;
-  await runInRanges(sql, signal, ({ after, upto }) =>
+  await runInRanges(sql, options, ({ after, upto }) =>
     sql.begin(async (transaction) => {
       await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
       const isDue: Fragment = transaction`
-        incarnation > ${after} and incarnation <= ${upto} and past_until < ${end}`;
+        incarnation > ${after}::bigint and incarnation <= ${upto}::bigint and past_until < ${end}`;
       await transaction`
         update board_listings as listing set past_until = ${end},
           votes_before = votes_before + coalesce(before, 0),

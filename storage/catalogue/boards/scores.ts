@@ -4,7 +4,7 @@
  * An edition and the rank of one listing use the same expressions, so they agree. Scores come from totals as
  * last flushed and from what board_listings remembers. Used by editions.ts and boards.ts.
  */
-import { type BoardName, halfLifeMs, heatEpochMs, type RankedKind } from '../../../engine/rules/boards.ts';
+import { type BoardName, type RankedKind, toHalfLives } from '../../../engine/rules/boards.ts';
 import type { Queryable } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 
@@ -44,7 +44,7 @@ const buildWeekAgo = (sql: Queryable, column: 'clicks_days' | 'servers_days', at
 
 const buildHeat = (sql: Queryable, atMs: number): Expressions => ({
   score: sql`board_listings.heat`,
-  qualifies: sql`board_listings.heat >= ${(atMs - heatEpochMs) / halfLifeMs + Math.log2(weightMin)}::float8`,
+  qualifies: sql`board_listings.heat >= ${toHalfLives(atMs) + Math.log2(weightMin)}::float8`,
 });
 
 const buildGrowth = (sql: Queryable, atMs: number): Expressions => {
@@ -67,11 +67,11 @@ const buildClicks = (sql: Queryable, atMs: number): Expressions => {
 
 /**
  * Until the flush after a monthly reset, totals still contain the votes that the reset ended and that
- * `votes_before` already has.
+ * `votes_before` already has. `extract` would compute an exact decimal for each listing.
  */
 const buildVotesEver = (sql: Queryable): Expressions => {
   const votes: Fragment = sql`(board_listings.votes_before + totals.votes - case
-    when totals.released_before_ms < extract(epoch from board_listings.past_until) * 1000
+    when totals.released_before_ms < round(date_part('epoch', board_listings.past_until) * 1000)
     then board_listings.votes_period else 0 end)`;
   return { score: votes, qualifies: sql`${votes} > 0` };
 };
@@ -103,18 +103,34 @@ const buildExpressions = (sql: Queryable, { board, atMs }: ScoredBoard): Express
   }
 };
 
-const isRemembered = (board: BoardName): boolean => board !== 'votes' && board !== 'uptime';
+type Source = 'totals' | 'board_listings';
+
+/** What a score is computed from. A large table that a board does not need is not read. */
+const sourcesByBoard: Readonly<Record<BoardName, readonly Source[]>> = {
+  votes: ['totals'],
+  'votes-last-month': ['board_listings'],
+  'votes-ever': ['totals', 'board_listings'],
+  'unique-clicks-week': ['totals', 'board_listings'],
+  'growth-week': ['totals', 'board_listings'],
+  trending: ['board_listings'],
+  newcomers: ['board_listings'],
+  uptime: ['totals'],
+};
+
+const joinSource = (sql: Queryable, source: Source, kind: RankedKind): Fragment =>
+  source === 'totals'
+    ? sql`join totals on totals.incarnation = listed.incarnation and totals.kind = ${kind}`
+    : sql`join board_listings on board_listings.incarnation = listed.incarnation`;
 
 /**
  * Builds a query with the columns `incarnation`, `score` and `ratio` of all listings that qualify, or of
- * those that `only` allows: a condition on `totals`.
+ * those that `only` allows: a condition on `listed`.
  */
 export const buildScored = (sql: Queryable, scored: ScoredBoard, only: Fragment = sql`true`): Fragment => {
   const { score, ratio = sql`null`, qualifies } = buildExpressions(sql, scored);
+  const joins = sourcesByBoard[scored.board].map((source) => joinSource(sql, source, scored.kind));
   return sql`
-    select incarnation, (${score})::float8 as score, (${ratio})::float8 as ratio
-    from ${buildListed(sql, scored.kind)} as listed
-    join totals using (incarnation)
-    ${isRemembered(scored.board) ? sql`join board_listings using (incarnation)` : sql``}
-    where totals.kind = ${scored.kind} and ${qualifies} and ${only}`;
+    select listed.incarnation, (${score})::float8 as score, (${ratio})::float8 as ratio
+    from ${buildListed(sql, scored.kind)} as listed ${joins}
+    where ${qualifies} and ${only}`;
 };

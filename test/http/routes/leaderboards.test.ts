@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { boardsByKind } from '../../../engine/rules/boards.ts';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { never } from '../../storage/history/world.ts';
 import { type Asked, openWorld } from './world.ts';
 
 const test = suite('routes of leaderboards');
@@ -32,7 +33,7 @@ const get = (path: string): Promise<Asked> => world.ask('GET', path) as Promise<
 const makeAll = async (): Promise<void> => {
   const nowMs = world.clock.nowMs();
   await boards.makeVotes(nowMs);
-  await boards.makeOthers(nowMs, new AbortController().signal);
+  await boards.makeOthers(nowMs, never);
   await boards.refresh();
 };
 const positions = ({ json }: Asked): readonly number[] =>

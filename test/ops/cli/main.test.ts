@@ -13,6 +13,7 @@ import { findNearest } from '../../../ops/cli/nearest.ts';
 import { commandHelps } from '../../../ops/cli/usage.ts';
 import { readConfig } from '../../../ops/config.ts';
 import { openStores } from '../../../storage/open.ts';
+import { createRunner, toMinute } from '../../storage/history/world.ts';
 import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
@@ -90,6 +91,8 @@ for (const [line, expected] of [
   ['inspect robot 1', /KIND must be one of bot, server, team, pack, not "robot"/],
   ['inspect bot', /Usage: rollcall ops inspect KIND ID/],
   ['export file --skip-bad', /Usage: rollcall ops export/],
+  ['export file --csv', /Usage: rollcall ops export FILE/],
+  ['export history', /Usage: rollcall ops export history FILE/],
   ['import file --fast', /Unknown option '--fast'\. See: rollcall ops help/],
 ] as const) {
   test(`"${line}" is refused: exit code 2, no store opened`, async () => {
@@ -170,6 +173,20 @@ test('export writes the same to a file and to standard output', async () => {
   assert.is(imported.length, 5, 'three users, a bot, a vote');
   assert.is(lines.length, 5 + 7, 'and the positions that a directory comes with');
   assert.not.ok(existsSync(`${path}.unfinished`));
+});
+
+test('export history writes each row of the history, as JSON lines or CSV', async () => {
+  await createRunner(stores.sql).run(toMinute('2026-03-01T12:00Z'));
+  const path = join(folder, 'history.csv');
+
+  const json = await run('export history -');
+  const csv = await run(`export history ${path} --csv --json`);
+
+  assert.equal([json.code, csv.code], [0, 0]);
+  const kinds = json.out.split('\n').map((line) => (line === '' ? '' : JSON.parse(line).kind));
+  assert.equal(kinds, ['history_time', 'history', 'history_time', 'history', '']);
+  assert.is(JSON.parse(csv.out).lines, 3);
+  assert.match(readFileSync(path, 'utf8'), /^level,time,.*\r\nfine,2026-03-01T12:00:00.000Z,bot,\d+,0,/);
 });
 
 test('inspect shows one entity as text and as JSON', async () => {

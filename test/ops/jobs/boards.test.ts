@@ -53,8 +53,8 @@ const openNode = (name: string): Node => {
         await boards.makeVotes(atMs);
         record('votes', atMs);
       },
-      makeOthers: async (atMs, signal) => {
-        await boards.makeOthers(atMs, signal);
+      makeOthers: async (atMs, options) => {
+        await boards.makeOthers(atMs, options);
         record('others', atMs);
       },
     },

@@ -15,6 +15,7 @@ import {
 import { createRandom } from '../../../ops/demo/random.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
+import { never } from '../history/world.ts';
 import { addBot, addServer, addTeam, addUser, addVote, openDirectory } from './directory.ts';
 
 const test = suite('timeline of boards');
@@ -23,7 +24,6 @@ const { sql } = directory;
 test.after(() => directory.close());
 
 const { boards } = createCatalogue(sql);
-const { signal } = new AbortController();
 const random = createRandom(11);
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 const startMs = Date.UTC(2026, 0, 20, 9);
@@ -118,7 +118,7 @@ const voidOne = async ({ votes }: Listing, monthMs: number): Promise<void> => {
 
 /** One look of the boards, in SQL and in the model. */
 const look = async (atMs: number): Promise<void> => {
-  await boards.makeOthers(atMs, signal);
+  await boards.makeOthers(atMs, never);
   const day = Math.floor(atMs / dayMs);
   for (const listing of listings) {
     const { clicks, servers, days, events } = listing;

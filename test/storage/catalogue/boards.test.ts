@@ -8,6 +8,7 @@ import { type BoardName, computeRank, type Edition, placesMax } from '../../../e
 import { createRandom } from '../../../ops/demo/random.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { deleteListing, resetVotes } from '../../../storage/ledger/adjust.ts';
+import { never } from '../history/world.ts';
 import { addBot, addUser, addVote, openDirectory } from './directory.ts';
 
 const test = suite('boards');
@@ -16,7 +17,6 @@ const { sql } = directory;
 test.after(() => directory.close());
 
 const random = createRandom(7);
-const { signal } = new AbortController();
 const listings = 2_600;
 const startMs = Date.UTC(2026, 2, 10, 12);
 let runs = 0;
@@ -95,7 +95,7 @@ for (const board of ['votes', 'uptime'] as const) {
       // The second round has the same scores again: then nothing may move.
       if (round !== 1) await recount();
       if (board === 'votes') await boards.makeVotes(nextRun());
-      await boards.makeOthers(nextRun(), signal);
+      await boards.makeOthers(nextRun(), never);
       await boards.refresh();
 
       const all = sortAll(await readAll(board), before);
@@ -144,7 +144,7 @@ test('a run that is repeated, or older than the edition, changes nothing', async
   await recount();
   await otherBoards.makeVotes(atMs);
   await otherBoards.makeVotes(before);
-  await otherBoards.makeOthers(before, signal);
+  await otherBoards.makeOthers(before, never);
   await Promise.all([boards.refresh(), otherBoards.refresh()]);
 
   assert.is(edition.number, atMs);
@@ -183,7 +183,7 @@ test('imported votes of past months count at once, and once after the first rese
   await addVote(sql, ref, { ...cast, author: 'valid1' });
   await addVote(sql, ref, { ...cast, author: 'valid2', created_at: '2025-05-01T00:00:00Z' });
   const readScores = async (atMs: number) => {
-    await boards.makeOthers(atMs, signal);
+    await boards.makeOthers(atMs, never);
     await boards.refresh();
     return ['votes-ever', 'votes-last-month'].map((board) => {
       const edition = find(board as BoardName);

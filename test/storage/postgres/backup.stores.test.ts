@@ -9,7 +9,7 @@ import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { allShards, newShardCount, oldShardCount, setShardCount, toShard } from '../../../engine/ids.ts';
-import { runExport } from '../../../ops/cli/export.ts';
+import { directoryExporter, runExport } from '../../../ops/cli/export.ts';
 import { runImport } from '../../../ops/cli/import.ts';
 import { runInspect } from '../../../ops/cli/inspect.ts';
 import { runReflush, runRestore } from '../../../ops/cli/restore.ts';
@@ -227,7 +227,10 @@ test('import, export and inspect work on the servers', async () => {
   const settings = await createDatabase('commands');
   const file = join(folder, 'out.jsonl');
   const exported = await run(
-    (_, terminal) => onStores(original, ({ sql }) => runExport(sql, terminal, { path: file, json: false })),
+    (_, terminal) =>
+      onStores(original, ({ sql }) =>
+        runExport(sql, terminal, { exporter: directoryExporter, path: file, json: false }),
+      ),
     original,
   );
   const imported = await onStores(settings, async ({ sql }) => {
