@@ -1,5 +1,5 @@
 /**
- * Medians and spreads of rounds. Pure.
+ * Medians and spreads of rounds, percentiles of samples. Pure.
  */
 
 export interface Spread {
@@ -16,3 +16,7 @@ export const computeSpread = (values: readonly number[]): Spread => {
   const median = Number.isInteger(middle) ? (at(middle - 1) + at(middle)) / 2 : at(Math.floor(middle));
   return { median, min: at(0), max: at(sorted.length - 1) };
 };
+
+/** The smallest value that `share` of the values do not exceed, by nearest rank; NaN without values. */
+export const computePercentile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
