@@ -9,6 +9,7 @@ import * as assert from 'uvu/assert';
 import { formatToken } from '../../../engine/rules/token.ts';
 import type { App } from '../../../http/route.ts';
 import { openBodiesBytesMax } from '../../../http/server/open-body.ts';
+import { pluck } from '../../support/pluck.ts';
 import { answersIn, raw } from '../raw.ts';
 import { ask, openWorld, realClock } from '../world.ts';
 
@@ -106,10 +107,7 @@ test('a refused request whose body ends soon is answered then, and the connectio
     (received) => answersIn(received).length === 2,
   );
 
-  assert.equal(
-    answersIn(answer.text).map(({ status }) => status),
-    [401, 200],
-  );
+  assert.equal(pluck(answersIn(answer.text), 'status'), [401, 200]);
 });
 
 test('a request that is refused while its body arrives releases its memory', async () => {
