@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { flag, parseCount, parseWords, text } from '../arguments.ts';
 import { readCpuTime, readResidentBytes } from '../machine/cpu.ts';
 import type { Live } from '../report/live.ts';
-import { computePercentile, computeSpread } from '../report/statistics.ts';
+import { computeSpread } from '../report/statistics.ts';
 import { createDirectory, type Directory, type Holder } from '../scenarios/directory.ts';
 import { type ServerProcess, startServer } from '../servers/process.ts';
 import { createFolder, importDirectory, startOn } from '../servers/rollcall.ts';
@@ -267,6 +267,9 @@ const measureAll = async (world: World): Promise<void> => {
 
 /* ---------------------------------------------------------------------- report */
 
+const percentile = (values: readonly number[], share: number): number =>
+  [...values].sort((one, other) => one - other)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
+
 const describe = ({ figures, options }: World): string => {
   const { node, bare, delaysMs, ackMs, bytesPerConnection } = figures;
   const lines = (['one', 'many'] as const).map((shape) => {
@@ -275,7 +278,7 @@ const describe = ({ figures, options }: World): string => {
     const what = shape === 'one' ? 'all follow one bot' : 'each follows a bot of its own';
     return `${what}: ${of(node[shape])} us per message, bare publish ${of(bare[shape])}, ratio ${of(ratios)}`;
   });
-  const p = (values: readonly number[], share: number): string => computePercentile(values, share).toFixed(1);
+  const p = (values: readonly number[], share: number): string => percentile(values, share).toFixed(1);
   return [
     `${options.connections} followers, ${options.rounds} rounds of ${options.seconds} s`,
     ...lines,

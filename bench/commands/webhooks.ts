@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { flag, parseCount, parseWords, text } from '../arguments.ts';
 import type { Live } from '../report/live.ts';
-import { computePercentile, computeSpread } from '../report/statistics.ts';
+import { computeSpread, percentile } from '../report/statistics.ts';
 import { alignColumns } from '../report/text.ts';
 import { createDirectory, type Directory, type Holder } from '../scenarios/directory.ts';
 import { runProgram, type ServerProcess, startServer } from '../servers/process.ts';
@@ -230,7 +230,7 @@ const describe = ({ rates, delaysMs, repeats, options }: World): string => {
       ];
     });
   const table = { head: ['', 'deliveries/s', 'lowest', 'highest', '÷ agent'], textColumns: 1, rows };
-  const [p50, p99] = [0.5, 0.99].map((share) => computePercentile(delaysMs, share).toFixed(0));
+  const [p50, p99] = [0.5, 0.99].map((share) => percentile(delaysMs, share).toFixed(0));
   const delay = `vote acknowledged to its webhook, ${delaysMs.length} votes: p50 ${p50} ms, p99 ${p99} ms`;
   const title = `${options.endpoints} endpoints, ${repeats} deliveries repeated`;
   return `${title}\n${alignColumns(table)}\n\n${delaysMs.length > 0 ? delay : ''}`;

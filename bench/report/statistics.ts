@@ -1,5 +1,5 @@
 /**
- * Medians and spreads of rounds, percentiles of samples. Pure.
+ * Medians and spreads of rounds. Pure.
  */
 
 export interface Spread {
@@ -17,6 +17,6 @@ export const computeSpread = (values: readonly number[]): Spread => {
   return { median, min: at(0), max: at(sorted.length - 1) };
 };
 
-/** The smallest value that `share` of the values do not exceed, by nearest rank; NaN without values. */
-export const computePercentile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
+/** The value that this share of all does not exceed; NaN without values. */
+export const percentile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;

@@ -6,7 +6,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { computePercentile } from '../../../bench/report/statistics.ts';
+import { percentile } from '../../../bench/report/statistics.ts';
 import { openShiftedClocks } from '../../support/shifted-clock.ts';
 import type { Template } from '../../support/template.ts';
 import { until } from '../../support/until.ts';
@@ -78,7 +78,7 @@ const measureDelays = async (
   assert.is(new Set(received.map(({ id }) => id)).size, wanted, 'each vote has one event');
   assert.is(received.length, wanted, 'each event arrives once');
   const delays = received.map(({ atMs, user, bot }) => atMs - (acknowledged.get(`${user} ${bot}`) ?? 0));
-  const [p50MsMax = 0, p99MsMax = 0] = [0.5, 0.99].map((share) => computePercentile(delays, share));
+  const [p50MsMax = 0, p99MsMax = 0] = [0.5, 0.99].map((share) => percentile(delays, share));
   return { deliveries: wanted, p50MsMax, p99MsMax };
 };
 

@@ -7,7 +7,6 @@
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import { toShard } from '../../../engine/ids.ts';
-import { pluck } from '../../support/pluck.ts';
 import { dirty, itagOf, vote, type World } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -96,9 +95,10 @@ const claimLifetimes = (claims: Claims, open: () => World): void => {
     await world.ledger.flush({ entities: [dirty(first, 2, { version: 9, clicks: 9 })], votes: [] });
     assert.is(await clicksOf(world, 'again'), 0);
     assert.ok(second.incarnation > first.incarnation);
-    assert.equal(pluck(await world.ledger.listAdjustments(10, first), 'item'), [
-      { kind: 'forget', target: first },
-    ]);
+    assert.equal(
+      (await world.ledger.listAdjustments(10, first)).map(({ item }) => item),
+      [{ kind: 'forget', target: first }],
+    );
   });
 
   claims('generations never decrease, and the next is greater than all issued and flushed ones', async () => {
@@ -242,7 +242,10 @@ const claimSettling = (claims: Claims, open: () => World): void => {
     assert.is((await world.ledger.listAdjustments(10, ref)).length, 2);
     await world.ledger.flush({ entities: [dirty(ref, 1, { version: 1, adjustment: 1 })], votes: [] });
     await world.ledger.markAdjustmentsDelivered(ids);
-    assert.equal(pluck(await world.ledger.listAdjustments(10, ref), 'id'), ids.slice(1));
+    assert.equal(
+      (await world.ledger.listAdjustments(10, ref)).map(({ id }) => id),
+      ids.slice(1),
+    );
     await world.remove(ref);
     await world.ledger.markAdjustmentsDelivered(ids);
     assert.equal(
@@ -326,7 +329,10 @@ const claimVoters = (claims: Claims, open: () => World): void => {
       { user: 'u4', atMs: fromMs + 180_000, pinned: true },
       { user: 'u5', atMs: fromMs + 240_000, pinned: false },
     ]);
-    assert.equal(pluck(await read(fromMs + 120_001, null), 'user'), ['u4', 'u5']);
+    assert.equal(
+      (await read(fromMs + 120_001, null)).map(({ user }) => user),
+      ['u4', 'u5'],
+    );
     assert.equal(await read(0, { user: 'u5', atMs: fromMs + 240_000 }), []);
   });
 };
