@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { pluck } from '../../support/pluck.ts';
-import { answersIn, raw, untilClosed } from '../raw.ts';
+import { answersIn, openSocket, raw, untilClosed } from '../raw.ts';
 import { openWorld, type World } from '../world.ts';
 
 const test = suite('server');
@@ -60,21 +60,17 @@ test('a body of exactly the cap is read', async () => {
 });
 
 test('a body in many small packets arrives whole', async () => {
-  const socket = connect(world.port, '127.0.0.1');
+  const { socket, text } = openSocket(world.port);
   socket.setNoDelay(true);
-  let text = '';
-  socket.on('data', (chunk) => {
-    text += chunk;
-  });
   const bytes = Buffer.from(sized('{"word":"grüße"}'.replace('ü', 'u').replace('ß', 's')));
   for (const byte of bytes) {
     socket.write(Buffer.of(byte));
     await pause(1);
   }
-  while (answersIn(text).length === 0) await pause(5);
+  while (answersIn(text()).length === 0) await pause(5);
   socket.destroy();
 
-  assert.is(answersIn(text)[0]?.body, '{"body":{"word":"gruse"}}');
+  assert.is(answersIn(text())[0]?.body, '{"body":{"word":"gruse"}}');
 });
 
 test('a body that never arrives → 400 within the reading deadline, and close', async () => {
@@ -114,22 +110,18 @@ test('the body of a rejected request is not parsed as the next request', async (
 });
 
 test('a request rejected before its body arrived: the body is skipped, the next one is served', async () => {
-  const socket = connect(world.port, '127.0.0.1');
-  let text = '';
-  socket.on('data', (chunk) => {
-    text += chunk;
-  });
+  const { socket, text } = openSocket(world.port);
   socket.write(`POST /things/stats HTTP/1.1\r\n${host}Content-Length: ${smuggled.length}\r\n\r\n`);
-  while (answersIn(text).length === 0) await pause(2);
+  while (answersIn(text()).length === 0) await pause(2);
 
   socket.write(smuggled);
   await pause(10);
   socket.write(get);
-  while (answersIn(text).length === 1) await pause(2);
+  while (answersIn(text()).length === 1) await pause(2);
   socket.destroy();
 
-  assert.equal(pluck(answersIn(text), 'status'), [401, 200]);
-  assert.match(answersIn(text)[1]?.body ?? '', /"a"/);
+  assert.equal(pluck(answersIn(text()), 'status'), [401, 200]);
+  assert.match(answersIn(text())[1]?.body ?? '', /"a"/);
 });
 
 test('bytes that are not UTF-8 → 400', async () => {
@@ -295,21 +287,19 @@ const askSlowly = ({ port, token }: World) => {
 test('a drain answers requests in flight, rejects new ones, and closes idle connections', async () => {
   const other = await openWorld();
   const waiting = askSlowly(other);
-  const idle = connect(other.port, '127.0.0.1');
+  const { socket: idle, text: idleText } = openSocket(other.port);
   await new Promise((resolve) => idle.once('connect', resolve));
   const idleClosed = new Promise((resolve) => idle.once('close', resolve));
-  const idleText: string[] = [];
-  idle.on('data', (chunk) => idleText.push(chunk.toString()));
   while (other.facade.inFlight === 0) await pause(2);
 
   const drained = other.facade.drain(2_000);
   idle.write(get);
-  while (idleText.length === 0) await pause(2);
+  while (idleText() === '') await pause(2);
   other.release();
   await drained;
 
   assert.match((await waiting).text, /^HTTP\/1\.1 204 /);
-  assert.match(idleText.join(''), /^HTTP\/1\.1 503 /);
+  assert.match(idleText(), /^HTTP\/1\.1 503 /);
   await idleClosed;
   assert.is((await raw(other.port, get)).text, '');
 });

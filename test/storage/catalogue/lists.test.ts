@@ -133,10 +133,6 @@ test('a pack keeps the ids of deleted bots and servers but not their rows', asyn
   assert.equal([...page.servers.keys()], ['server1']);
 });
 
-test('an unknown pack is an empty page', async () => {
-  assert.equal((await catalogue.packs.find('nothing')).packs.length, 0);
-});
-
 test('the packs of a page share the rows of their bots', async () => {
   const page = await catalogue.packs.page(2);
 

@@ -60,14 +60,6 @@ test('a bot is found by id and by vanity code in any case', async () => {
   assert.is(byCode, byId);
 });
 
-test('a bot of any type is found, and has its team instead of an owner', async () => {
-  const bot = await catalogue.bots.find('bot2');
-
-  assert.is(bot?.type, 'denied');
-  assert.is(bot?.team_id, 'team1');
-  assert.is(bot?.owner, null);
-});
-
 test("another kind's vanity code finds nothing", async () => {
   assert.is(await catalogue.bots.find('keepers'), null);
   assert.is((await catalogue.teams.find('keepers'))?.id, 'team1');
@@ -85,15 +77,6 @@ test('simultaneous reads share one query', async () => {
   const [first, second] = await Promise.all([catalogue.bots.find('bot1'), catalogue.bots.find('bot1')]);
 
   assert.is(second, first);
-});
-
-test('an edit is visible after the profile is dropped', async () => {
-  await catalogue.bots.find('bot1');
-  await directory.sql`update bots set short = 'New words.' where bot_id = 'bot1'`;
-
-  catalogue.bots.drop('bot1');
-
-  assert.is((await catalogue.bots.find('bot1'))?.short, 'New words.');
 });
 
 test('a vanity code that moved to another bot finds that one', async () => {
