@@ -283,16 +283,23 @@ type Optional<Whole, Name extends keyof Whole> = Omit<Whole, Name> & Partial<Pic
 
 /** A route as a route file writes it; what it leaves out is as in `usualFields`. */
 export type RouteDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Optional<
-  Route<P, Q, B>,
+  Omit<Route<P, Q, B>, 'method' | 'path'>,
   keyof typeof usualFields
->;
+> & {
+  /** The method and the path of the route. */
+  readonly pattern: `${Method} /${string}`;
+};
 
 const usualFields = { section: '', params: NoParams, caching: 'no-store', errors: [] } as const;
 
 /** Types a route by its schemas, then erases the types so that all routes fit one table. */
-export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>(
-  route: RouteDefinition<Params, Query, Body>,
-): AnyRoute => ({ ...usualFields, ...route }) as unknown as AnyRoute;
+export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>({
+  pattern,
+  ...route
+}: RouteDefinition<Params, Query, Body>): AnyRoute => {
+  const [method, path] = pattern.split(' ');
+  return { ...usualFields, ...route, method, path } as unknown as AnyRoute;
+};
 
 /** The routes of one section of the API. */
 export const defineRoutes = (section: string, routes: readonly AnyRoute[]): readonly AnyRoute[] =>

@@ -19,6 +19,7 @@ import { createDisplay } from './runner/display.ts';
 import { findLanes, type Lane } from './runner/lanes.ts';
 import { endRunning, type Outcome } from './runner/test-process.ts';
 import { createWorker } from './runner/worker.ts';
+import { type Ended, watchChild } from './support/child.ts';
 
 /** Files at a time, for two cores. Those that start servers wait half of their time. */
 const atOnce = { loop: 2, stores: 3, faults: 2 } as const;
@@ -108,21 +109,9 @@ const runChecks = async (tally: Tally): Promise<void> => {
   }
 };
 
-const runTool = (words: readonly string[]): Promise<{ code: number; output: string }> => {
-  const child = spawn(process.execPath, [...process.execArgv, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  const collect = (chunk: Buffer): void => {
-    output += chunk.toString();
-  };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code: code ?? 1, output }));
-  });
-};
+const runTool = (args: readonly string[]): Promise<Ended> =>
+  watchChild(spawn(process.execPath, [...process.execArgv, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }))
+    .ended;
 
 interface Course {
   readonly tally: Tally;

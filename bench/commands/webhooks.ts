@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { flag, parseCount, parseWords, text } from '../arguments.ts';
 import type { Live } from '../report/live.ts';
-import { computeSpread } from '../report/statistics.ts';
+import { computeSpread, percentile } from '../report/statistics.ts';
 import { alignColumns } from '../report/text.ts';
 import { createDirectory, type Directory, type Holder } from '../scenarios/directory.ts';
 import { runProgram, type ServerProcess, startServer } from '../servers/process.ts';
@@ -214,9 +214,6 @@ const measureAll = async (world: World): Promise<void> => {
   await measureDelays(world);
 };
 
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
-
 const describe = ({ rates, delaysMs, repeats, options }: World): string => {
   const agent = rates.agent;
   const rows = contestants
@@ -233,12 +230,10 @@ const describe = ({ rates, delaysMs, repeats, options }: World): string => {
       ];
     });
   const table = { head: ['', 'deliveries/s', 'lowest', 'highest', '÷ agent'], textColumns: 1, rows };
-  const sorted = [...delaysMs].sort((one, other) => one - other);
-  const delay =
-    `vote acknowledged to its webhook, ${sorted.length} votes: ` +
-    `p50 ${percentile(sorted, 0.5).toFixed(0)} ms, p99 ${percentile(sorted, 0.99).toFixed(0)} ms`;
+  const [p50, p99] = [0.5, 0.99].map((share) => percentile(delaysMs, share).toFixed(0));
+  const delay = `vote acknowledged to its webhook, ${delaysMs.length} votes: p50 ${p50} ms, p99 ${p99} ms`;
   const title = `${options.endpoints} endpoints, ${repeats} deliveries repeated`;
-  return `${title}\n${alignColumns(table)}\n\n${sorted.length > 0 ? delay : ''}`;
+  return `${title}\n${alignColumns(table)}\n\n${delaysMs.length > 0 ? delay : ''}`;
 };
 
 const startReceiver = (caFile: string): Promise<ServerProcess> =>

@@ -10,9 +10,10 @@ import { DomainError } from '../../engine/errors.ts';
 import { isEntityKind } from '../../engine/ids.ts';
 import { includesPermission, type Permission } from '../../engine/rules/permissions.ts';
 import { parseToken, type TokenKind } from '../../engine/rules/token.ts';
+import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import type { Auth, Caller, TeamInBody } from '../route.ts';
 import type { RequestHeaders } from '../server/request-headers.ts';
-import type { PermissionSource, StoredSession } from './ports.ts';
+import type { PermissionSource } from './ports.ts';
 import type { SessionCache } from './sessions.ts';
 import { type PresentedToken, parseTokenHeaders } from './token-headers.ts';
 
@@ -25,7 +26,7 @@ const unknownTokenMessage = 'The token is unknown, revoked or expired.';
 const malformedTokenMessage =
   'The token is malformed. Send it exactly as issued, with nothing but its kind before it.';
 
-const acceptSession = (record: StoredSession | null, token: PresentedToken): StoredSession => {
+const acceptSession = (record: SessionOfToken | null, token: PresentedToken): SessionOfToken => {
   if (record === null) {
     throw new DomainError(
       'token_invalid',
@@ -48,7 +49,7 @@ const acceptSession = (record: StoredSession | null, token: PresentedToken): Sto
 export const authenticate = (
   sessions: SessionCache,
   headers: RequestHeaders,
-): StoredSession | Promise<StoredSession> => {
+): SessionOfToken | Promise<SessionOfToken> => {
   const token = parseTokenHeaders(headers);
   if (token.token === '') {
     throw new DomainError(
@@ -97,7 +98,7 @@ const findEntityKind = (auth: EntityAuth, params: Params): string =>
  */
 export const admitCaller = (
   auth: Auth,
-  session: StoredSession,
+  session: SessionOfToken,
   rest: { readonly params: Params; readonly bannedAllowed: boolean },
 ): void => {
   const kinds = listAcceptedKinds(auth);

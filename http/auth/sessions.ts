@@ -15,11 +15,12 @@ import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { parseToken } from '../../engine/rules/token.ts';
 import { createSingleFlight, type SingleFlight } from '../../engine/tools/single-flight.ts';
-import type { SessionSource, StoredSession } from './ports.ts';
+import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
+import type { SessionSource } from './ports.ts';
 
 export interface SessionCache {
   /** Synchronous when the session is cached or the token is malformed; else a look-up, which may reject. */
-  find(token: string): StoredSession | null | Promise<StoredSession | null>;
+  find(token: string): SessionOfToken | null | Promise<SessionOfToken | null>;
   forget(...sessionIds: readonly string[]): void;
   /** Drops the session of the token with this SHA-256, in hexadecimal. */
   forgetHash(hash: string): void;
@@ -44,7 +45,7 @@ export interface SessionCacheOptions {
 
 interface CachedSession {
   readonly hash: string;
-  readonly record: StoredSession;
+  readonly record: SessionOfToken;
   /** When it was last moved to the front of the cache, monotonic ms. */
   usedMs: number;
   /** Monotonic ms, so that a clock that is set back does not extend it. */
@@ -57,7 +58,7 @@ interface SessionCacheState extends SessionCacheOptions {
   /** Token to the monotonic time until which it is rejected without a look-up. */
   readonly rejected: LRUCache<string, number>;
   /** Look-ups in flight, by token: simultaneous requests share one. */
-  readonly inFlight: SingleFlight<StoredSession | null>;
+  readonly inFlight: SingleFlight<SessionOfToken | null>;
   /** Raised by every `forget`: a look-up from an earlier epoch is not cached. */
   epoch: number;
 }
@@ -71,7 +72,7 @@ const tokenLengthMax = 160;
 const touchIntervalMs = 1_000;
 
 /** Returns the cached session when it cannot be read now; throws `cause` when there is none. */
-const readStaleSession = (state: SessionCacheState, token: string, cause: unknown): StoredSession => {
+const readStaleSession = (state: SessionCacheState, token: string, cause: unknown): SessionOfToken => {
   const cached = state.cached.get(token);
   if (!cached || state.isTrusted?.() === false || isExpired(state, cached.record)) {
     return throwUnreachable(cause);
@@ -87,19 +88,19 @@ const throwUnreachable = (cause: unknown): never => {
 
 interface SessionLookup {
   readonly hash: string;
-  readonly record: StoredSession | null;
+  readonly record: SessionOfToken | null;
   /** When the look-up began, monotonic ms. */
   readonly startedMs: number;
 }
 
-const isExpired = ({ clock }: SessionCacheState, { expiresAtMs }: StoredSession): boolean =>
+const isExpired = ({ clock }: SessionCacheState, { expiresAtMs }: SessionOfToken): boolean =>
   expiresAtMs <= clock.nowMs();
 
 const cacheLookup = (
   state: SessionCacheState,
   token: string,
   { hash: key, record, startedMs }: SessionLookup,
-): StoredSession | null => {
+): SessionOfToken | null => {
   const steadyMs = state.clock.monotonicMs();
   if (record === null || isExpired(state, record)) {
     state.rejected.set(token, startedMs + rejectedMs);
@@ -112,7 +113,7 @@ const cacheLookup = (
   return record;
 };
 
-const lookUpSession = async (state: SessionCacheState, token: string): Promise<StoredSession | null> => {
+const lookUpSession = async (state: SessionCacheState, token: string): Promise<SessionOfToken | null> => {
   const { epoch } = state;
   const startedMs = state.clock.monotonicMs();
   try {
@@ -144,7 +145,7 @@ const findCached = (
 const findSession = (
   state: SessionCacheState,
   token: string,
-): StoredSession | null | Promise<StoredSession | null> => {
+): SessionOfToken | null | Promise<SessionOfToken | null> => {
   const steadyMs = state.clock.monotonicMs();
   const cached = findCached(state, token, steadyMs);
   const isFresh = cached !== undefined && cached.freshUntilMs > steadyMs && state.isTrusted?.() !== false;
@@ -154,7 +155,7 @@ const findSession = (
   return state.inFlight.share(token, () => lookUpSession(state, token));
 };
 
-const dropMatching = (state: SessionCacheState, matches: (record: StoredSession) => boolean): void => {
+const dropMatching = (state: SessionCacheState, matches: (record: SessionOfToken) => boolean): void => {
   state.epoch++;
   for (const [token, { record }] of state.cached.entries()) if (matches(record)) state.cached.delete(token);
 };

@@ -15,7 +15,6 @@ import { readFrontPage } from './front-page.ts';
 import { buildLlmsText } from './llms-text.ts';
 
 const base = {
-  method: 'GET',
   section: 'Documents',
   auth: { kind: 'public' },
   caching: 'entity',
@@ -55,21 +54,21 @@ const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] =
     defineRoute({
       ...base,
       name: 'root',
-      path: '/',
+      pattern: 'GET /',
       summary: 'Where to begin.',
       handle: (_, { namesHtml }) => (namesHtml ? frontPage() : rootReply),
     }),
     defineRoute({
       ...base,
       name: 'openApi',
-      path: '/openapi.json',
+      pattern: 'GET /openapi.json',
       summary: 'The OpenAPI document.',
       handle: serveOpenApi,
     }),
     defineRoute({
       ...base,
       name: 'openApiBesideDocs',
-      path: '/docs/openapi.json',
+      pattern: 'GET /docs/openapi.json',
       summary: 'The OpenAPI document, where links of the guide lead.',
       handle: serveOpenApi,
     }),
@@ -102,28 +101,28 @@ const buildTextRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
   defineRoute({
     ...base,
     name: 'llmsText',
-    path: '/llms.txt',
+    pattern: 'GET /llms.txt',
     summary: 'A short guide with all operations, for language models.',
     handle: () => ({ status: 200, text: buildLlmsText(routes), headers: markdownHeaders }),
   }),
   defineRoute({
     ...base,
     name: 'clientGuide',
-    path: '/docs/client-guide.md',
+    pattern: 'GET /docs/client-guide.md',
     summary: 'The guide for authors of clients.',
     handle: readOnce(() => readMarkdown('docs/client-guide.md')),
   }),
   defineRoute({
     ...base,
     name: 'behaviour',
-    path: '/docs/behaviour.md',
+    pattern: 'GET /docs/behaviour.md',
     summary: 'All rules.',
     handle: readOnce(() => readMarkdown('docs/behaviour.md')),
   }),
   defineRoute({
     ...base,
     name: 'clientReadme',
-    path: '/docs/client.md',
+    pattern: 'GET /docs/client.md',
     summary: 'How to use the client for JavaScript.',
     handle: readOnce(() => readMarkdown('http/client/README.md')),
   }),
@@ -149,14 +148,14 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
     defineRoute({
       ...base,
       name: 'docsPage',
-      path: '/docs',
+      pattern: 'GET /docs',
       summary: 'The interactive documentation.',
       handle: () => ({ status: 200, text: pageHtml, headers: html }),
     }),
     defineRoute({
       ...base,
       name: 'docsStart',
-      path: '/docs/start.js',
+      pattern: 'GET /docs/start.js',
       summary: 'Starts the documentation page.',
       handle: (_, { fromLocalPage }) => ({
         status: 200,
@@ -167,14 +166,14 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
     defineRoute({
       ...base,
       name: 'clientScript',
-      path: '/docs/client.js',
+      pattern: 'GET /docs/client.js',
       summary: 'The client for JavaScript, as one module.',
       handle: readOnce(readClient),
     }),
     defineRoute({
       ...base,
       name: 'docsReference',
-      path: '/docs/reference.js',
+      pattern: 'GET /docs/reference.js',
       summary: 'The script of the documentation page.',
       handle: readOnce(readReference),
     }),

@@ -8,8 +8,8 @@
  * answered once. Called by uws-server.ts through facade.ts; calls the route's handler and nothing below it.
  */
 import { DomainError } from '../../engine/errors.ts';
+import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import { admitCaller, authenticate, authorise } from '../auth/authorise.ts';
-import type { StoredSession } from '../auth/ports.ts';
 import { buildErrorReply, outcomeAdvice, toDomainError } from '../response/errors.ts';
 import { renderErrorReply, renderReply } from '../response/wire-reply.ts';
 import type { Reply } from '../route.ts';
@@ -197,7 +197,7 @@ const awaitBody = (call: Call): void => {
   call.isWaiting = true;
 };
 
-const admitSession = (call: Call, session: StoredSession): void => {
+const admitSession = (call: Call, session: SessionOfToken): void => {
   const { route } = call.compiled as CompiledRoute;
   admitCaller(route.auth, session, { params: call.params, bannedAllowed: route.bannedAllowed === true });
   call.caller = session;

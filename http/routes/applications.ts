@@ -16,8 +16,7 @@ const ownAuth: Auth = { kind: 'self', user: 'user_id' };
 export const applicationRoutes = defineRoutes('Applications', [
   defineRoute({
     name: 'getPositions',
-    method: 'GET',
-    path: '/apps/meta',
+    pattern: 'GET /apps/meta',
     summary: 'List positions',
     description: 'All positions that users can apply for, with their questions; hidden and closed ones too.',
     auth: { kind: 'public' },
@@ -27,8 +26,7 @@ export const applicationRoutes = defineRoutes('Applications', [
   }),
   defineRoute({
     name: 'listApplications',
-    method: 'GET',
-    path: '/users/{user_id}/apps',
+    pattern: 'GET /users/{user_id}/apps',
     summary: "List a user's applications",
     description:
       'The 200 newest applications of the user, newest first, each with the questions as they were.',
@@ -40,8 +38,7 @@ export const applicationRoutes = defineRoutes('Applications', [
   }),
   defineRoute({
     name: 'createApplication',
-    method: 'POST',
-    path: '/users/{user_id}/apps',
+    pattern: 'POST /users/{user_id}/apps',
     summary: 'Apply for a position',
     description:
       'A user can have one pending application per position; `cooldown` hours must pass between two. ' +

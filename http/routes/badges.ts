@@ -8,8 +8,7 @@ import { BadgeParams, BadgeQuery, BadgeReply } from '../schema/badges.ts';
 export const badgeRoutes: readonly AnyRoute[] = [
   defineRoute({
     name: 'getBadge',
-    method: 'GET',
-    path: '/badges/{target_type}/{target_id}/{file}',
+    pattern: 'GET /badges/{target_type}/{target_id}/{file}',
     section: 'Beyond the contract',
     summary: 'Get a badge',
     description:

@@ -9,8 +9,7 @@ import { Seo } from '../schema/common.ts';
 export const blogRoutes = defineRoutes('Blog', [
   defineRoute({
     name: 'listPosts',
-    method: 'GET',
-    path: '/blogs/@all',
+    pattern: 'GET /blogs/@all',
     summary: 'List posts',
     description: 'The 500 newest published posts without their content, newest first.',
     auth: { kind: 'public' },
@@ -20,8 +19,7 @@ export const blogRoutes = defineRoutes('Blog', [
   }),
   defineRoute({
     name: 'getPost',
-    method: 'GET',
-    path: '/blogs/{slug}',
+    pattern: 'GET /blogs/{slug}',
     summary: 'Get a post',
     description: 'One published post with its content. A draft is 404.',
     auth: { kind: 'public' },
@@ -33,8 +31,7 @@ export const blogRoutes = defineRoutes('Blog', [
   }),
   defineRoute({
     name: 'getPostSeo',
-    method: 'GET',
-    path: '/blogs/{slug}/seo',
+    pattern: 'GET /blogs/{slug}/seo',
     summary: 'Get the preview of a post',
     description: 'What search engines and link previews show of a published post.',
     auth: { kind: 'public' },

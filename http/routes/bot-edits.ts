@@ -28,8 +28,7 @@ const buildBotAuth = (permission: Permission, kinds: readonly TokenKind[]): Auth
 export const botEditRoutes = defineRoutes('Bots', [
   defineRoute({
     name: 'createBot',
-    method: 'PUT',
-    path: '/bots',
+    pattern: 'PUT /bots',
     summary: 'Add a bot',
     description:
       'The bot is pending until the operator has reviewed it. The caller adds it for themselves, with ' +
@@ -45,8 +44,7 @@ export const botEditRoutes = defineRoutes('Bots', [
   }),
   defineRoute({
     name: 'getBotMeta',
-    method: 'GET',
-    path: '/bots/{client_id}/meta',
+    pattern: 'GET /bots/{client_id}/meta',
     summary: 'Look up a bot',
     description:
       'What the platform and this directory know about an application, to fill in a form. If a ' +
@@ -61,8 +59,7 @@ export const botEditRoutes = defineRoutes('Bots', [
   }),
   defineRoute({
     name: 'editBot',
-    method: 'PATCH',
-    path: '/bots/{id}/settings',
+    pattern: 'PATCH /bots/{id}/settings',
     summary: 'Change a bot',
     description:
       'Absent fields keep their value; a given list replaces the old list. An edit never changes ' +
@@ -77,8 +74,7 @@ export const botEditRoutes = defineRoutes('Bots', [
   }),
   defineRoute({
     name: 'deleteBot',
-    method: 'DELETE',
-    path: '/bots/{id}',
+    pattern: 'DELETE /bots/{id}',
     summary: 'Delete a bot',
     description:
       'Deletes it for good: its votes become void, its numbers, reminders and vanity code are gone, ' +
@@ -90,8 +86,7 @@ export const botEditRoutes = defineRoutes('Bots', [
   }),
   defineRoute({
     name: 'transferBot',
-    method: 'PATCH',
-    path: '/users/{uid}/bots/{bid}/teams',
+    pattern: 'PATCH /users/{uid}/bots/{bid}/teams',
     summary: 'Give a bot to a team',
     description:
       'Its sessions end; id, numbers, votes and vanity code stay. To the team that owns it already, ' +

@@ -21,8 +21,7 @@ const shardsBodyLimits: BodyLimits = {
 export const botShardRoutes = defineRoutes('Beyond the contract', [
   defineRoute({
     name: 'postShards',
-    method: 'POST',
-    path: '/bots/stats/shards',
+    pattern: 'POST /bots/stats/shards',
     summary: 'Post some shards',
     description:
       'Records the statistics of some shards of the calling bot: for bots that run as several ' +
@@ -42,8 +41,7 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
   }),
   defineRoute({
     name: 'getShards',
-    method: 'GET',
-    path: '/bots/{id}/shards',
+    pattern: 'GET /bots/{id}/shards',
     summary: 'List shards',
     description:
       'Which shards of a bot are live, stale or missing, and what each posted last; 1,000 shards per ' +

@@ -24,8 +24,7 @@ const statsBodyLimits: BodyLimits = {
 export const botRoutes = defineRoutes('Bots', [
   defineRoute({
     name: 'listBots',
-    method: 'GET',
-    path: '/bots/@all',
+    pattern: 'GET /bots/@all',
     summary: 'List bots',
     description: 'All approved and certified bots, newest first, 12 per page.',
     auth: { kind: 'public' },
@@ -37,8 +36,7 @@ export const botRoutes = defineRoutes('Bots', [
   }),
   defineRoute({
     name: 'randomBots',
-    method: 'GET',
-    path: '/bots/@random',
+    pattern: 'GET /bots/@random',
     summary: 'Get random bots',
     description: 'Up to six listed bots, each equally likely, chosen again for every request.',
     auth: { kind: 'public' },
@@ -47,8 +45,7 @@ export const botRoutes = defineRoutes('Bots', [
   }),
   defineRoute({
     name: 'indexBots',
-    method: 'GET',
-    path: '/bots/@index',
+    pattern: 'GET /bots/@index',
     summary: 'Get the front page',
     description:
       'The lists of the front page: certified, premium, most voted, most viewed and new bots, and new ' +
@@ -60,8 +57,7 @@ export const botRoutes = defineRoutes('Bots', [
   }),
   defineRoute({
     name: 'getBot',
-    method: 'GET',
-    path: '/bots/{id}',
+    pattern: 'GET /bots/{id}',
     summary: 'Get a bot',
     description:
       'One bot of any type, with live numbers. `target=page` and `target=invite` count the visit; the ' +
@@ -76,8 +72,7 @@ export const botRoutes = defineRoutes('Bots', [
   }),
   defineRoute({
     name: 'getBotSeo',
-    method: 'GET',
-    path: '/bots/{id}/seo',
+    pattern: 'GET /bots/{id}/seo',
     summary: 'Get the preview of a bot',
     description: 'What search engines and link previews show of a bot.',
     auth: { kind: 'public' },
@@ -89,8 +84,7 @@ export const botRoutes = defineRoutes('Bots', [
   }),
   defineRoute({
     name: 'postStats',
-    method: 'POST',
-    path: '/bots/stats',
+    pattern: 'POST /bots/stats',
     summary: 'Post stats',
     description:
       "Records the calling bot's statistics. The reply is sent when they are on disk. Absent fields " +

@@ -23,8 +23,7 @@ const parseCreditKind = (targetType: string | undefined) =>
 export const creditRoutes = defineRoutes('Votes', [
   defineRoute({
     name: 'listCreditTiers',
-    method: 'GET',
-    path: '/votes/credit-tiers',
+    pattern: 'GET /votes/credit-tiers',
     summary: 'List credit tiers',
     description:
       'What votes are worth: each tier pays its `cents` for up to its `votes`, the last one for all ' +
@@ -38,8 +37,7 @@ export const creditRoutes = defineRoutes('Votes', [
   }),
   defineRoute({
     name: 'getCreditOverview',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/votes/credit-tiers',
+    pattern: 'GET /{target_type}/{target_id}/votes/credit-tiers',
     summary: 'Get what votes are worth',
     description:
       'How the votes of a bot or server that can be redeemed fall into the credit tiers, and their ' +
@@ -53,8 +51,7 @@ export const creditRoutes = defineRoutes('Votes', [
   }),
   defineRoute({
     name: 'getCredits',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/votes/credits',
+    pattern: 'GET /{target_type}/{target_id}/votes/credits',
     summary: 'Get credits',
     description:
       'The credits of a bot or server: how many were redeemed, how many of them were spent, and the ' +
@@ -68,8 +65,7 @@ export const creditRoutes = defineRoutes('Votes', [
   }),
   defineRoute({
     name: 'redeemCredits',
-    method: 'POST',
-    path: '/{target_type}/{target_id}/votes/credits',
+    pattern: 'POST /{target_type}/{target_id}/votes/credits',
     summary: 'Redeem votes',
     description:
       'Turns votes of a bot or server into credits for the shop, oldest upvotes first. The redeemed ' +

@@ -8,8 +8,7 @@ import { FeedEvent, FeedQuery } from '../schema/feed.ts';
 export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
   defineRoute({
     name: 'openFeed',
-    method: 'GET',
-    path: '/feed',
+    pattern: 'GET /feed',
     summary: 'Follow entities live',
     description:
       'Sends totals as they change, and votes one by one. A plain request gets server-sent events. With ' +

@@ -10,8 +10,7 @@ import { TargetVotesParams } from '../schema/votes.ts';
 export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
   defineRoute({
     name: 'getHistory',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/history',
+    pattern: 'GET /{target_type}/{target_id}/history',
     summary: 'Show numbers over time',
     description:
       'Each point has the value at its time. Where no sample ran, it is `null`. A range of more than 1,000 ' +
@@ -28,8 +27,7 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
   }),
   defineRoute({
     name: 'getVoteMonths',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/votes/months',
+    pattern: 'GET /{target_type}/{target_id}/votes/months',
     summary: 'List votes by month',
     description:
       'All votes that were cast in the month count, whatever became of them later. A month appears some ' +

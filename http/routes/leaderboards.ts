@@ -10,8 +10,7 @@ import { LeaderboardParams, LeaderboardReply, RankParams, RankReply } from '../s
 export const leaderboardRoutes = defineRoutes('Beyond the contract', [
   defineRoute({
     name: 'readLeaderboard',
-    method: 'GET',
-    path: '/leaderboards/{kind}/{board}',
+    pattern: 'GET /leaderboards/{kind}/{board}',
     summary: 'Get a leaderboard',
     description:
       'Lists the first 1,000 bots or servers of a board, 25 on a page. A board is made every 10 minutes, ' +
@@ -26,8 +25,7 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
   }),
   defineRoute({
     name: 'readRank',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/rank',
+    pattern: 'GET /{target_type}/{target_id}/rank',
     summary: 'Get the ranks of a bot or server',
     description:
       'Returns the positions of a bot or server on all boards; `null` where it has none. A field is the ' +

@@ -11,8 +11,7 @@ const path = '/auth/login/chat-oauth2';
 export const loginRoutes = defineRoutes('Sessions and login', [
   defineRoute({
     name: 'getLoginUrl',
-    method: 'GET',
-    path,
+    pattern: `GET ${path}`,
     auth: { kind: 'public' },
     summary: 'Get the login page',
     description:
@@ -26,8 +25,7 @@ export const loginRoutes = defineRoutes('Sessions and login', [
   }),
   defineRoute({
     name: 'logIn',
-    method: 'POST',
-    path,
+    pattern: `POST ${path}`,
     auth: { kind: 'public' },
     summary: 'Log in',
     description:

@@ -32,8 +32,7 @@ const buildMemberAuth = (permission: Permission): Auth => ({
 export const memberRoutes = defineRoutes('Teams', [
   defineRoute({
     name: 'addTeamMember',
-    method: 'PUT',
-    path: '/teams/{tid}/members',
+    pattern: 'PUT /teams/{tid}/members',
     summary: 'Add a member',
     description: 'Adds a user to a team. Callers can grant only permissions that they have themselves.',
     auth: buildMemberAuth('add_team_members'),
@@ -47,8 +46,7 @@ export const memberRoutes = defineRoutes('Teams', [
   }),
   defineRoute({
     name: 'editTeamMember',
-    method: 'PATCH',
-    path: '/teams/{tid}/members/{mid}',
+    pattern: 'PATCH /teams/{tid}/members/{mid}',
     summary: 'Change a member',
     description:
       "Changes a member's permissions, or whether they are a data holder or can be mentioned. Callers " +
@@ -64,8 +62,7 @@ export const memberRoutes = defineRoutes('Teams', [
   }),
   defineRoute({
     name: 'removeTeamMember',
-    method: 'DELETE',
-    path: '/teams/{tid}/members/{mid}',
+    pattern: 'DELETE /teams/{tid}/members/{mid}',
     summary: 'Remove a member',
     description:
       'Removes a member from a team; the sessions that the member created for it end. Members can ' +
@@ -78,8 +75,7 @@ export const memberRoutes = defineRoutes('Teams', [
   }),
   defineRoute({
     name: 'getPermissions',
-    method: 'GET',
-    path: '/users/{id}/{target_type}/{target_id}/perms',
+    pattern: 'GET /users/{id}/{target_type}/{target_id}/perms',
     summary: "List a user's permissions",
     description:
       'The permissions of a user on a bot, server or team. Owners have all; users without any, also ' +

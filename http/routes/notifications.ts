@@ -22,8 +22,7 @@ const ownAuth: Auth = { kind: 'self', user: 'id' };
 export const notificationRoutes = defineRoutes('Notifications', [
   defineRoute({
     name: 'getPushInfo',
-    method: 'GET',
-    path: '/users/notifications/info',
+    pattern: 'GET /users/notifications/info',
     summary: 'Get the push key',
     description: 'The public key that a browser needs to subscribe to push messages. It never changes.',
     auth: { kind: 'public' },
@@ -33,8 +32,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
   }),
   defineRoute({
     name: 'listNotifications',
-    method: 'GET',
-    path: '/users/{id}/notifications',
+    pattern: 'GET /users/{id}/notifications',
     summary: 'List push subscriptions',
     description: "The user's push subscriptions, oldest first.",
     auth: ownAuth,
@@ -44,8 +42,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
   }),
   defineRoute({
     name: 'createNotification',
-    method: 'POST',
-    path: '/users/{id}/notifications',
+    pattern: 'POST /users/{id}/notifications',
     summary: 'Subscribe a browser',
     description:
       'Subscribes a browser to push messages. If another user has subscribed the same endpoint, it ' +
@@ -60,8 +57,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
   }),
   defineRoute({
     name: 'deleteNotification',
-    method: 'DELETE',
-    path: '/users/{id}/notification',
+    pattern: 'DELETE /users/{id}/notification',
     summary: 'End a push subscription',
     description: 'The browser gets no more messages.',
     auth: ownAuth,

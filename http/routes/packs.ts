@@ -16,8 +16,7 @@ const ownAuth: Auth = { kind: 'self', user: 'uid' };
 export const packRoutes = defineRoutes('Packs', [
   defineRoute({
     name: 'listPacks',
-    method: 'GET',
-    path: '/packs/@all',
+    pattern: 'GET /packs/@all',
     summary: 'List packs',
     description: 'All packs, newest first, 12 per page.',
     auth: { kind: 'public' },
@@ -29,8 +28,7 @@ export const packRoutes = defineRoutes('Packs', [
   }),
   defineRoute({
     name: 'getPack',
-    method: 'GET',
-    path: '/packs/{id}',
+    pattern: 'GET /packs/{id}',
     summary: 'Get a pack',
     description: 'One pack by its url, with its bots and servers.',
     auth: { kind: 'public' },
@@ -42,8 +40,7 @@ export const packRoutes = defineRoutes('Packs', [
   }),
   defineRoute({
     name: 'getPackSeo',
-    method: 'GET',
-    path: '/packs/{id}/seo',
+    pattern: 'GET /packs/{id}/seo',
     summary: 'Get the preview of a pack',
     description: 'What search engines and link previews show of a pack, by url or name.',
     auth: { kind: 'public' },
@@ -55,8 +52,7 @@ export const packRoutes = defineRoutes('Packs', [
   }),
   defineRoute({
     name: 'createPack',
-    method: 'PUT',
-    path: '/users/{id}/packs',
+    pattern: 'PUT /users/{id}/packs',
     summary: 'Create a pack',
     description:
       'Creates a pack of up to 10 bots and 10 servers, at least one of them. Its `url` is its id and ' +
@@ -71,8 +67,7 @@ export const packRoutes = defineRoutes('Packs', [
   }),
   defineRoute({
     name: 'editPack',
-    method: 'PATCH',
-    path: '/users/{uid}/packs/{id}',
+    pattern: 'PATCH /users/{uid}/packs/{id}',
     summary: 'Change a pack',
     description:
       "Changes one of the user's packs. Absent fields keep their value; a given list replaces the old " +
@@ -86,8 +81,7 @@ export const packRoutes = defineRoutes('Packs', [
   }),
   defineRoute({
     name: 'deletePack',
-    method: 'DELETE',
-    path: '/users/{uid}/packs/{id}',
+    pattern: 'DELETE /users/{uid}/packs/{id}',
     summary: 'Delete a pack',
     description: "Deletes one of the user's packs for good. Its votes become void.",
     auth: ownAuth,

@@ -10,8 +10,7 @@ const ownAuth: Auth = { kind: 'self', user: 'uid' };
 export const reminderRoutes = defineRoutes('Reminders', [
   defineRoute({
     name: 'listReminders',
-    method: 'GET',
-    path: '/users/{id}/reminders',
+    pattern: 'GET /users/{id}/reminders',
     summary: 'List reminders',
     description: "The user's reminders, oldest first.",
     auth: { kind: 'self', user: 'id' },
@@ -21,8 +20,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
   }),
   defineRoute({
     name: 'setReminder',
-    method: 'PUT',
-    path: '/users/{uid}/{target_type}/{target_id}/reminders',
+    pattern: 'PUT /users/{uid}/{target_type}/{target_id}/reminders',
     summary: 'Set a reminder',
     description:
       'Reminds the user when they can vote for the entity again: each push subscription of the user ' +
@@ -36,8 +34,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
   }),
   defineRoute({
     name: 'deleteReminder',
-    method: 'DELETE',
-    path: '/users/{uid}/{target_type}/{target_id}/reminders',
+    pattern: 'DELETE /users/{uid}/{target_type}/{target_id}/reminders',
     summary: 'Delete a reminder',
     description: 'The user gets no more messages about this entity.',
     auth: ownAuth,

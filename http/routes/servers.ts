@@ -14,8 +14,7 @@ import { Server, ServerParams } from '../schema/servers.ts';
 export const serverRoutes = defineRoutes('Servers', [
   defineRoute({
     name: 'listServers',
-    method: 'GET',
-    path: '/servers/@all',
+    pattern: 'GET /servers/@all',
     summary: 'List servers',
     description: 'All approved and certified public servers, newest first, 12 per page.',
     auth: { kind: 'public' },
@@ -27,8 +26,7 @@ export const serverRoutes = defineRoutes('Servers', [
   }),
   defineRoute({
     name: 'getServer',
-    method: 'GET',
-    path: '/servers/{id}',
+    pattern: 'GET /servers/{id}',
     summary: 'Get a server',
     description:
       'One server of any type, with live numbers. `target=page` and `target=invite` count the visit; ' +

@@ -33,8 +33,7 @@ const buildEntityAuth = (permission: 'view_sessions' | 'manage_sessions'): Auth 
 export const sessionRoutes = defineRoutes('Sessions and login', [
   defineRoute({
     name: 'listSessions',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/sessions',
+    pattern: 'GET /{target_type}/{target_id}/sessions',
     summary: 'List tokens',
     description: 'The sessions of an entity, without their tokens.',
     auth: buildEntityAuth('view_sessions'),
@@ -46,8 +45,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
   }),
   defineRoute({
     name: 'createSession',
-    method: 'POST',
-    path: '/{target_type}/{target_id}/sessions',
+    pattern: 'POST /{target_type}/{target_id}/sessions',
     summary: 'Create a token',
     description:
       'Creates an API session that acts for the entity. Only this reply shows the token. At most 100 ' +
@@ -70,8 +68,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
   }),
   defineRoute({
     name: 'revokeSession',
-    method: 'DELETE',
-    path: '/{target_type}/{target_id}/sessions/{session_id}',
+    pattern: 'DELETE /{target_type}/{target_id}/sessions/{session_id}',
     summary: 'Revoke a token',
     description:
       'The token is refused at once, at other nodes within a second. Repeat it after a 503 until it ' +
@@ -85,8 +82,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
   }),
   defineRoute({
     name: 'testToken',
-    method: 'POST',
-    path: '/auth/test',
+    pattern: 'POST /auth/test',
     summary: 'Test a token',
     description:
       'Whether a token is valid for an entity, and whether its user is banned. 200 for bad tokens ' +

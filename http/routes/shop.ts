@@ -8,8 +8,7 @@ import { Coupons, ItemBenefits, Items } from '../schema/shop.ts';
 export const shopRoutes = defineRoutes('Shop', [
   defineRoute({
     name: 'listPublicCoupons',
-    method: 'GET',
-    path: '/shop/public-coupons',
+    pattern: 'GET /shop/public-coupons',
     summary: 'List coupons',
     description: 'The public coupons that can be used now, in the order of their creation.',
     auth: { kind: 'public' },
@@ -19,8 +18,7 @@ export const shopRoutes = defineRoutes('Shop', [
   }),
   defineRoute({
     name: 'listShopItems',
-    method: 'GET',
-    path: '/shop/items',
+    pattern: 'GET /shop/items',
     summary: 'List items',
     description: 'What the shop sells, in the order of creation.',
     auth: { kind: 'public' },
@@ -30,8 +28,7 @@ export const shopRoutes = defineRoutes('Shop', [
   }),
   defineRoute({
     name: 'listItemBenefits',
-    method: 'GET',
-    path: '/shop/item-benefits',
+    pattern: 'GET /shop/item-benefits',
     summary: 'List benefits',
     description: 'What the items of the shop give, in the order of creation.',
     auth: { kind: 'public' },

@@ -15,8 +15,7 @@ import { Team, TeamParams, TeamPermissions, TeamQuery } from '../schema/teams.ts
 export const teamRoutes = defineRoutes('Teams', [
   defineRoute({
     name: 'listTeamPermissions',
-    method: 'GET',
-    path: '/teams/meta/permissions',
+    pattern: 'GET /teams/meta/permissions',
     summary: 'List permissions',
     description: 'All 24 permissions that a team member can have. `owner` implies the others.',
     auth: { kind: 'public' },
@@ -26,8 +25,7 @@ export const teamRoutes = defineRoutes('Teams', [
   }),
   defineRoute({
     name: 'getTeam',
-    method: 'GET',
-    path: '/teams/{id}',
+    pattern: 'GET /teams/{id}',
     summary: 'Get a team',
     description:
       'One team by id or vanity code, with those of its members, bots and servers that `targets` ' + 'names.',
@@ -41,8 +39,7 @@ export const teamRoutes = defineRoutes('Teams', [
   }),
   defineRoute({
     name: 'getTeamSeo',
-    method: 'GET',
-    path: '/teams/{id}/seo',
+    pattern: 'GET /teams/{id}/seo',
     summary: 'Get the preview of a team',
     description: 'What search engines and link previews show of a team, by id, vanity code or name.',
     auth: { kind: 'public' },
@@ -54,8 +51,7 @@ export const teamRoutes = defineRoutes('Teams', [
   }),
   defineRoute({
     name: 'createTeam',
-    method: 'POST',
-    path: '/teams',
+    pattern: 'POST /teams',
     summary: 'Create a team',
     description: 'The caller becomes its owner and data holder. At most 50 teams per user.',
     auth: { kind: 'user' },
@@ -67,8 +63,7 @@ export const teamRoutes = defineRoutes('Teams', [
   }),
   defineRoute({
     name: 'editTeam',
-    method: 'PATCH',
-    path: '/teams/{tid}',
+    pattern: 'PATCH /teams/{tid}',
     summary: 'Change a team',
     description: 'Absent and `null` fields keep their value; a given list replaces the old list.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'edit_team', type: '=team', id: 'tid' },
@@ -81,8 +76,7 @@ export const teamRoutes = defineRoutes('Teams', [
   }),
   defineRoute({
     name: 'deleteTeam',
-    method: 'DELETE',
-    path: '/teams/{tid}',
+    pattern: 'DELETE /teams/{tid}',
     summary: 'Delete a team',
     description: 'Deletes it for good; it must not own bots or servers. Its votes become void.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'owner', type: '=team', id: 'tid' },

@@ -11,8 +11,7 @@ import { Vanity, VanityBody, VanityParams, VanityQuery, VanityTargetParams } fro
 export const vanityRoutes = defineRoutes('Vanity', [
   defineRoute({
     name: 'getVanity',
-    method: 'GET',
-    path: '/vanity/{code}',
+    pattern: 'GET /vanity/{code}',
     summary: 'Look up a vanity code',
     description: 'The entity that has a vanity code, a target id or an itag.',
     auth: { kind: 'public' },
@@ -26,8 +25,7 @@ export const vanityRoutes = defineRoutes('Vanity', [
   }),
   defineRoute({
     name: 'followVanity',
-    method: 'GET',
-    path: '/@{code}',
+    pattern: 'GET /@{code}',
     summary: 'Follow a vanity code',
     description: 'Redirects to the entity that has the code: `Location` is a path of this API.',
     auth: { kind: 'public' },
@@ -40,8 +38,7 @@ export const vanityRoutes = defineRoutes('Vanity', [
   }),
   defineRoute({
     name: 'changeVanity',
-    method: 'PATCH',
-    path: '/{target_type}/{target_id}/vanity',
+    pattern: 'PATCH /{target_type}/{target_id}/vanity',
     summary: 'Change a vanity code',
     description:
       'Gives the entity another short address. The old code is free at once; a code that another ' +

@@ -28,8 +28,7 @@ export const applyVoteLogSetting = (
 export const voteLogRoutes: readonly AnyRoute[] = [
   defineRoute({
     name: 'readVoteLog',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/votes/log',
+    pattern: 'GET /{target_type}/{target_id}/votes/log',
     section: 'Beyond the contract',
     summary: 'Read the vote log',
     description:

@@ -25,8 +25,7 @@ const parseUserTarget = (params: UserVotesPath) => ({ ...parseVoteTarget(params)
 export const voteRoutes = defineRoutes('Votes', [
   defineRoute({
     name: 'castVote',
-    method: 'PUT',
-    path: '/users/{uid}/{target_type}/{target_id}/votes',
+    pattern: 'PUT /users/{uid}/{target_type}/{target_id}/votes',
     summary: 'Vote',
     description:
       'Casts an upvote or a downvote. The reply is sent when the vote is on disk. One request per ' +
@@ -52,8 +51,7 @@ export const voteRoutes = defineRoutes('Votes', [
   }),
   defineRoute({
     name: 'getStanding',
-    method: 'GET',
-    path: '/users/{uid}/{target_type}/{target_id}/votes',
+    pattern: 'GET /users/{uid}/{target_type}/{target_id}/votes',
     summary: 'Check a vote',
     description:
       "A user's valid votes on an entity, and how long they must wait before the next one. Reward " +
@@ -66,8 +64,7 @@ export const voteRoutes = defineRoutes('Votes', [
   }),
   defineRoute({
     name: 'listUserVotes',
-    method: 'GET',
-    path: '/users/{uid}/{target_type}/{target_id}/votes/@all',
+    pattern: 'GET /users/{uid}/{target_type}/{target_id}/votes/@all',
     summary: "List a user's votes",
     description: 'All votes of a user on an entity, void ones too, newest first, 10 per page.',
     auth: { kind: 'public' },
@@ -79,8 +76,7 @@ export const voteRoutes = defineRoutes('Votes', [
   }),
   defineRoute({
     name: 'listVoters',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/votes/user-list',
+    pattern: 'GET /{target_type}/{target_id}/votes/user-list',
     summary: 'List voters',
     description: 'The ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
     auth: { kind: 'public' },

@@ -36,7 +36,7 @@ import {
 } from '../schema/webhooks.ts';
 
 const collection = '/{target_type}/{target_id}/webhooks';
-const item = `${collection}/{webhook_id}`;
+const item = `${collection}/{webhook_id}` as const;
 const webhookKinds = ['bot', 'server', 'team'] as const;
 const errors = ['target_type_unsupported', 'not_found'] as const;
 
@@ -57,8 +57,7 @@ const parsePath = (params: Static<typeof WebhookParams>) => ({
 const endpointRoutes: readonly AnyRoute[] = [
   defineRoute({
     name: 'listWebhooks',
-    method: 'GET',
-    path: collection,
+    pattern: `GET ${collection}`,
     summary: 'List webhooks',
     description: 'The webhooks of a bot, server or team, without their secrets.',
     auth: buildEntityAuth('view_webhooks'),
@@ -70,8 +69,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   }),
   defineRoute({
     name: 'createWebhook',
-    method: 'POST',
-    path: collection,
+    pattern: `POST ${collection}`,
     summary: 'Create a webhook',
     description:
       'Each accepted vote is sent to its address from now on, signed. Only this reply shows the secret.',
@@ -94,8 +92,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   }),
   defineRoute({
     name: 'editWebhook',
-    method: 'PATCH',
-    path: item,
+    pattern: `PATCH ${item}`,
     summary: 'Change a webhook',
     description: 'Changes it, disables it, or enables it again; absent fields keep their value.',
     auth: buildEntityAuth('manage_webhooks'),
@@ -109,8 +106,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   }),
   defineRoute({
     name: 'deleteWebhook',
-    method: 'DELETE',
-    path: item,
+    pattern: `DELETE ${item}`,
     summary: 'Delete a webhook',
     description: 'Nothing more is sent, and what waits is dropped.',
     auth: buildEntityAuth('manage_webhooks'),
@@ -123,8 +119,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   }),
   defineRoute({
     name: 'replaceWebhookSecret',
-    method: 'POST',
-    path: `${item}/secret`,
+    pattern: `POST ${item}/secret`,
     summary: 'Replace the secret',
     description: 'The former secret signs, too, for 24 hours, so that receivers can switch.',
     auth: buildEntityAuth('manage_webhooks'),
@@ -137,8 +132,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   }),
   defineRoute({
     name: 'testWebhook',
-    method: 'POST',
-    path: `${item}/test`,
+    pattern: `POST ${item}/test`,
     summary: 'Test a webhook',
     description: 'Sends a `webhook.test` event now, waits up to 10 seconds, and shows what came of it.',
     auth: buildEntityAuth('manage_webhooks'),
@@ -155,8 +149,7 @@ const endpointRoutes: readonly AnyRoute[] = [
 const deliveryRoutes: readonly AnyRoute[] = [
   defineRoute({
     name: 'listWebhookDeliveries',
-    method: 'GET',
-    path: `${item}/deliveries`,
+    pattern: `GET ${item}/deliveries`,
     summary: 'List deliveries',
     description:
       'What was sent to a webhook and what waits, newest first, with the attempts. Kept for 30 days.',
@@ -170,8 +163,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
   }),
   defineRoute({
     name: 'clearWebhookDeliveries',
-    method: 'DELETE',
-    path: `${item}/deliveries`,
+    pattern: `DELETE ${item}/deliveries`,
     summary: 'Clear deliveries',
     description: 'Deletes the log of what was sent. What waits stays.',
     auth: buildEntityAuth('delete_webhook_logs'),
@@ -184,8 +176,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
   }),
   defineRoute({
     name: 'replayWebhook',
-    method: 'POST',
-    path: `${item}/replay`,
+    pattern: `POST ${item}/replay`,
     summary: 'Send votes again',
     description:
       'Sends events of the vote log once more, up to 10,000, also to a disabled webhook. Receivers ' +

@@ -16,6 +16,7 @@ import {
 } from '../../bench/plan.ts';
 import { findScenario } from '../../bench/scenarios/all.ts';
 import { createDirectory } from '../../bench/scenarios/directory.ts';
+import { pluck } from '../support/pluck.ts';
 
 const test = suite('bench plan');
 const quick = parseArguments(['--quick']);
@@ -41,10 +42,7 @@ test('who goes first alternates', () => {
 test('a machine that cannot place processes measures everybody where the system puts them', () => {
   const turns = planTurns(quick, [null], { name: 'stats', round: 2 });
 
-  assert.equal(
-    turns.map(({ server }) => server),
-    ['bare', 'rollcall', 'fastify-redis', 'fastify-sql'],
-  );
+  assert.equal(pluck(turns, 'server'), ['bare', 'rollcall', 'fastify-redis', 'fastify-sql']);
 });
 
 test('a run short of time makes rounds shorter, and leaves some out only when that is not enough', () => {

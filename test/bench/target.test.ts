@@ -13,6 +13,7 @@ import { createDirectory } from '../../bench/scenarios/directory.ts';
 import { startBare } from '../../bench/servers/rollcall.ts';
 import { runTarget } from '../../bench/target.ts';
 import { makeFolder } from '../support/folder.ts';
+import { pluck } from '../support/pluck.ts';
 
 const test = suite('bench target');
 const folder = makeFolder('rollcall-bench-target-');
@@ -33,10 +34,7 @@ test('a server that runs gets the load, and the report speaks of no CPU and no r
   const result = await run(server.url, words);
 
   const text = renderText(result);
-  assert.equal(
-    result.scenarios.map(({ scenario }) => scenario),
-    ['stats', 'vote'],
-  );
+  assert.equal(pluck(result.scenarios, 'scenario'), ['stats', 'vote']);
   assert.match(text, /vote +rollcall/);
   assert.not.match(text, /CPU|Rollcall ÷/);
   assert.not.match(renderHtml(result), /Server CPU per request|Rollcall ÷/);

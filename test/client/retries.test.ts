@@ -3,9 +3,9 @@
  * the answers of a list, one after the other.
  */
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { close, listen } from '../support/loopback.ts';
 import { type BuiltClient, loadClient } from './built.ts';
 
 /** `null` closes the connection without an answer. */
@@ -35,13 +35,9 @@ test.before(async () => {
     response.writeHead(status, seconds === undefined ? {} : { 'retry-after': String(seconds) });
     response.end(JSON.stringify({ message: 'As listed.', context }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url = `http://127.0.0.1:${await listen(server)}`;
 });
-test.after(() => {
-  server.closeAllConnections();
-  server.close();
-});
+test.after(() => close(server));
 
 /** Sends one request; resolves to how often it was sent, and the code it failed with. */
 const send = async (

@@ -8,6 +8,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, lchownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { watchChild } from '../support/child.ts';
 
 const project = join(import.meta.dirname, '../..');
 const nobody = 65_534;
@@ -103,17 +104,7 @@ const startCommand = (
 ): Started => {
   const startedMs = performance.now();
   const child = spawn(command, args, { ...place, ...user, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  const collect = (chunk: Buffer): void => {
-    output += chunk.toString();
-  };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
-  const ended = new Promise<Ended>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) =>
-      resolve({ code, output, seconds: Math.round((performance.now() - startedMs) / 1_000) }),
-    );
-  });
-  return { child, ended, output: () => output };
+  const { output, ended } = watchChild(child);
+  const seconds = () => Math.round((performance.now() - startedMs) / 1_000);
+  return { child, ended: ended.then((end) => ({ ...end, seconds: seconds() })), output };
 };

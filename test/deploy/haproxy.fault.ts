@@ -6,11 +6,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request as plainRequest, type Server } from 'node:http';
 import { request as tlsRequest } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
@@ -19,6 +17,7 @@ import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
 import { createHostScreen } from '../../http/auth/admin-hosts.ts';
 import { makeFolder } from '../support/folder.ts';
 import { checkConfiguration, findHaproxy, type Haproxy, startHaproxy } from '../support/haproxy.ts';
+import { listen } from '../support/loopback.ts';
 import { createSuiteNeeding } from '../support/needing-suite.ts';
 
 const test = createSuiteNeeding('haproxy', findHaproxy);
@@ -40,12 +39,6 @@ let haproxy: Haproxy;
 let port = 0;
 let tlsPort = 0;
 let env: Record<string, string> = {};
-
-const listen = async (server: Server): Promise<number> => {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-};
 
 const screen = createHostScreen([]);
 /** Whether the private listener of a node accepts this `Host`. */

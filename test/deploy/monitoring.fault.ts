@@ -8,16 +8,14 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { makeFolder } from '../support/folder.ts';
 import { findFolder, findOrInstallProgram } from '../support/needed-program.ts';
+import { createSuiteNeeding } from '../support/needing-suite.ts';
 import { type ProxyProgram, startProxy } from '../support/proxy-program.ts';
 import { until } from '../support/until.ts';
 import { openWorld, type World } from '../world.ts';
-
-const test = suite('monitoring');
 
 const deploy = join(import.meta.dirname, '../../ops/deploy');
 const folder = makeFolder('rollcall-prometheus-');
@@ -32,6 +30,7 @@ const findPrometheusFolder = (): string =>
     find: () => findFolder('promtool'),
     advice: 'Install Prometheus (Debian: apt-get install prometheus).',
   });
+const test = createSuiteNeeding('monitoring', findPrometheusFolder);
 
 const promtool = (args: readonly string[], options: { input?: string; cwd?: string } = {}) => {
   const { status, stdout, stderr } = spawnSync(join(findPrometheusFolder(), 'promtool'), args, {

@@ -4,12 +4,11 @@
  *
  * For the requests that a node gets, a small server takes its place and answers with what it received.
  */
-import { once } from 'node:events';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { routes } from '../../http/routes/table.ts';
+import { close, listen } from '../support/loopback.ts';
 import { createSuiteNeeding } from '../support/needing-suite.ts';
 import { findNginx, type Nginx, startNginx } from '../support/nginx.ts';
 import { openWorld, type World } from '../world.ts';
@@ -50,16 +49,13 @@ const withEchoServer = async (task: (url: string) => Promise<void>): Promise<voi
     };
     response.end(JSON.stringify(received));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const port = await findFreePort();
-  const proxy = await startNginx({ port, nodePort: (server.address() as AddressInfo).port });
+  const proxy = await startNginx({ port, nodePort: await listen(server) });
   try {
     await task(`http://127.0.0.1:${port}`);
   } finally {
     await proxy.dispose();
-    server.closeAllConnections();
-    server.close();
+    await close(server);
   }
 };
 

@@ -22,6 +22,7 @@ import { upvote } from '../http/outbound/webhooks/sample-events.ts';
 import { makeFolder } from '../support/folder.ts';
 import { reportSkipped } from '../support/needing-suite.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
+import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 
 type Language = 'sh' | 'js' | 'ts' | 'py';
@@ -143,7 +144,10 @@ test('there are examples in each language, each with its output', () => {
   // A post, a check of a vote, and a reaction to a vote.
   assert.equal([count('ts'), count('py')], [3, 3]);
   assert.equal(
-    examples.filter(({ printed }) => printed === '').map(({ line }) => line),
+    pluck(
+      examples.filter(({ printed }) => printed === ''),
+      'line',
+    ),
     [],
   );
 });

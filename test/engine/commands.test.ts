@@ -11,6 +11,7 @@ import { limits } from '../../engine/limits.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import { hotOverWire, ledgerOverWire } from '../sim/faults.ts';
 import { rules } from '../sim/plan.ts';
+import { pluck } from '../support/pluck.ts';
 import { createEngineOn, createKit, epochMs, initOf, type Kit, silence, stateIn, wireOf } from './kit.ts';
 
 const test = suite('commands');
@@ -132,10 +133,7 @@ test('concurrent votes of one user are one item, and one is accepted', async () 
 
   const outcomes = await world.until(Promise.all([1, 2, 3, 4].map(() => voteOn(world, 'u'))));
 
-  assert.equal(
-    outcomes.map((outcome) => outcome.kind),
-    ['voted', 'refused', 'refused', 'refused'],
-  );
+  assert.equal(pluck(outcomes, 'kind'), ['voted', 'refused', 'refused', 'refused']);
   assert.equal(outcomes[1], { kind: 'refused', reason: 'wait', waitMs: rules.windows.standard.waitMs });
   assert.is(itemsOf(world, 'vote').length, 1);
   assert.is(readNow(world).state.upvotes, 1);

@@ -11,7 +11,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
 import type { HotState } from '../../engine/entity/state.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
-import { StorageError } from '../../engine/errors.ts';
+import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { createEntityRef, shardCount, toAddress, toShard } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
@@ -193,6 +193,13 @@ export const recordedTurn = (item: Item, deadlineMs = Number.POSITIVE_INFINITY):
 /** The hot store's state of a listing, `null` if it has none. */
 export const stateIn = (hot: HotModel, ref: EntityRef): HotState | null =>
   hot.shards[ref.shard]?.slots.get(toAddress(ref.kind, ref.id))?.state ?? null;
+
+/** How a call ends: `resolved`, the code of its error, or the error as text. */
+export const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'resolved',
+    (error: unknown) => (error instanceof DomainError ? error.code : String(error)),
+  );
 
 export const refusal = (): StorageError =>
   new StorageError('commit', { outcome: 'not_applied', reason: 'busy' });

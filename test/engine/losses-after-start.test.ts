@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { pluck } from '../support/pluck.ts';
 import { createEngineOn, createKit } from './kit.ts';
 
 const test = suite('losses after a start');
@@ -26,10 +27,7 @@ test('what a node acknowledges on top of an older state outlives the next start'
   await kit.until(createEngineOn(kit, { producer: 'third' }).start());
   await kit.pass(3_000);
 
-  assert.equal(
-    [...kit.ledger.votes.values()].map(({ user }) => user),
-    ['u'],
-  );
+  assert.equal(pluck([...kit.ledger.votes.values()], 'user'), ['u']);
 });
 
 test.run();

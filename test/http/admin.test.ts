@@ -25,8 +25,7 @@ const app = {
 } as unknown as App; // The health routes use nothing else.
 const secretRoute = defineRoute({
   name: 'inspect',
-  method: 'GET',
-  path: '/inspect',
+  pattern: 'GET /inspect',
   section: 'Operations',
   summary: 'A sample.',
   auth: { kind: 'public' },

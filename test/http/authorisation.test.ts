@@ -13,6 +13,7 @@ import type { TokenKind } from '../../engine/rules/token.ts';
 import type { AnyRoute } from '../../http/route.ts';
 import { routes } from '../../http/routes/table.ts';
 import { applyVoteLogSetting } from '../../http/routes/vote-log.ts';
+import { pluck } from '../support/pluck.ts';
 import { type Expectation, expected } from './authorisation/expected.ts';
 import { newPeople, type People, settle } from './authorisation/people.ts';
 import { sampleOf } from './authorisation/requests.ts';
@@ -216,7 +217,10 @@ test('readVoteLog with VOTE_LOG=owner: the tokens of its owners read it, and no 
     strangers = await settle(world.sql, newPeople());
     const log = closed.find(({ name }) => name === 'readVoteLog') as AnyRoute;
     assert.equal(
-      closed.filter((route) => !routes.includes(route)).map(({ name }) => name),
+      pluck(
+        closed.filter((route) => !routes.includes(route)),
+        'name',
+      ),
       [log.name],
     );
     await tryAll(log, { kinds, needs: 'view_webhook_logs' });

@@ -3,7 +3,7 @@
  *
  * It uses no client library: a library would repair the malformed requests that these tests need.
  */
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
   readonly text: string;
@@ -41,6 +41,17 @@ export const raw = (
     });
     for (const part of [bytes].flat()) socket.write(Buffer.from(part, 'latin1'));
   });
+
+/** Opens a connection and collects what comes from it; its errors are ignored. */
+export const openSocket = (port: number): { readonly socket: Socket; text(): string } => {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('error', () => {});
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  return { socket, text: () => text };
+};
 
 /** For `until`: reads until the server closes the connection or the wait is over. */
 export const untilClosed = (): boolean => false;

@@ -37,8 +37,7 @@ const readingRows = (seen: Seen[]): readonly AnyRoute[] => [
   defineRoute({
     ...base,
     name: 'getThing',
-    method: 'GET',
-    path: '/things/{id}',
+    pattern: 'GET /things/{id}',
     auth: { kind: 'public' },
     caching: 'entity',
     params: IdParams,
@@ -59,8 +58,7 @@ const readingRows = (seen: Seen[]): readonly AnyRoute[] => [
   defineRoute({
     ...base,
     name: 'listThings',
-    method: 'GET',
-    path: '/things/@all',
+    pattern: 'GET /things/@all',
     auth: { kind: 'public' },
     caching: 'list',
     params: Empty,
@@ -70,8 +68,7 @@ const readingRows = (seen: Seen[]): readonly AnyRoute[] => [
   defineRoute({
     ...base,
     name: 'streamThings',
-    method: 'GET',
-    path: '/things/@stream',
+    pattern: 'GET /things/@stream',
     auth: { kind: 'public' },
     params: Empty,
     query: Type.Object({ pieces: Type.Integer({ minimum: 0 }), break: Type.Optional(Type.Boolean()) }),
@@ -84,8 +81,7 @@ const writingRows = (seen: Seen[]): readonly AnyRoute[] => [
   defineRoute({
     ...base,
     name: 'postStats',
-    method: 'POST',
-    path: '/things/stats',
+    pattern: 'POST /things/stats',
     auth: { kind: 'bot' },
     limit: 'stats',
     params: Empty,
@@ -99,8 +95,7 @@ const writingRows = (seen: Seen[]): readonly AnyRoute[] => [
   defineRoute({
     ...base,
     name: 'echo',
-    method: 'POST',
-    path: '/echo',
+    pattern: 'POST /echo',
     auth: { kind: 'public' },
     params: Empty,
     body: Type.Unknown(),
@@ -110,8 +105,7 @@ const writingRows = (seen: Seen[]): readonly AnyRoute[] => [
   defineRoute({
     ...base,
     name: 'limited',
-    method: 'POST',
-    path: '/limited',
+    pattern: 'POST /limited',
     auth: { kind: 'public' },
     limit: 'login',
     params: Empty,
@@ -121,38 +115,25 @@ const writingRows = (seen: Seen[]): readonly AnyRoute[] => [
 ];
 
 const guardedRows = (barrier: () => Promise<void>): readonly AnyRoute[] => [
-  defineRoute({
-    ...base,
-    name: 'slow',
-    method: 'PUT',
-    path: '/users/{uid}/slow',
-    auth: { kind: 'self', user: 'uid' },
-    params: Type.Object({ uid: Type.String() }),
-    replies: { 204: null },
-    handle: async () => {
-      await barrier();
-      return noContent;
-    },
-  }),
-  defineRoute({
-    ...base,
-    name: 'asking',
-    method: 'PUT',
-    path: '/users/{uid}/asking',
-    auth: { kind: 'self', user: 'uid' },
-    callsOutbound: true,
-    params: Type.Object({ uid: Type.String() }),
-    replies: { 204: null },
-    handle: async () => {
-      await barrier();
-      return noContent;
-    },
-  }),
+  ...(['slow', 'asking'] as const).map((name) =>
+    defineRoute({
+      ...base,
+      name,
+      pattern: `PUT /users/{uid}/${name}`,
+      auth: { kind: 'self', user: 'uid' },
+      callsOutbound: name === 'asking',
+      params: Type.Object({ uid: Type.String() }),
+      replies: { 204: null },
+      handle: async () => {
+        await barrier();
+        return noContent;
+      },
+    }),
+  ),
   defineRoute({
     ...base,
     name: 'guarded',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/guarded',
+    pattern: 'GET /{target_type}/{target_id}/guarded',
     auth: {
       kind: 'entity',
       kinds: ['user', 'bot', 'server', 'team'],

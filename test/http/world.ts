@@ -7,11 +7,12 @@
 
 import { hash } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
-import type { PermissionSource, SessionSource, StoredSession } from '../../http/auth/ports.ts';
+import type { PermissionSource, SessionSource } from '../../http/auth/ports.ts';
 import { createSessionCache } from '../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../http/facade.ts';
 import type { App } from '../../http/route.ts';
 import { systemClock } from '../../ops/clock.ts';
+import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import { type Seen, sampleRows } from './sample-routes.ts';
 import { silentLogger } from './silent-logger.ts';
 
@@ -25,7 +26,7 @@ export interface World {
   readonly logged: unknown[];
   readonly answered: { index: number; status: number }[];
   /** Mints a token and its session. */
-  token(kind: TokenKind, id: string, rest?: Partial<StoredSession>): string;
+  token(kind: TokenKind, id: string, rest?: Partial<SessionOfToken>): string;
   /** Lets the requests that wait at the barrier continue. */
   release(): void;
   /** Makes the requests that wait at the barrier fail. */
@@ -45,9 +46,9 @@ const permissions: PermissionSource = {
   },
 };
 
-const mint = (kind: TokenKind, id: string, rest: Partial<StoredSession>) => {
+const mint = (kind: TokenKind, id: string, rest: Partial<SessionOfToken>) => {
   const token = formatToken({ kind, id }, Buffer.alloc(32, ++minted));
-  const record: StoredSession = {
+  const record: SessionOfToken = {
     sessionId: `session-${minted}`,
     kind,
     id,
@@ -63,7 +64,7 @@ const mint = (kind: TokenKind, id: string, rest: Partial<StoredSession>) => {
 
 /** Opens a world on a free port. */
 export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<World> => {
-  const sessions = new Map<string, StoredSession>();
+  const sessions = new Map<string, SessionOfToken>();
   const sql = { away: false, lookups: 0 };
   const seen: Seen[] = [];
   const logged: unknown[] = [];

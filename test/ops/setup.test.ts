@@ -3,7 +3,6 @@
  * installation begins again, signals and exit codes pass through, and a failure has a clear message.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   appendFileSync,
   chmodSync,
@@ -17,14 +16,16 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findPortFault } from '../../http/server/listen-fault.ts';
 import { nodeFlags } from '../../ops/setup/launch.mjs';
+import { type Ended, watchChild } from '../support/child.ts';
 import { makeFolder } from '../support/folder.ts';
+import { listen } from '../support/loopback.ts';
 
 const test = suite('setup');
 const setup = fileURLToPath(new URL('../../ops/setup', import.meta.url));
@@ -77,14 +78,9 @@ const start = (...args: string[]): ChildProcess =>
     env: { PATH: `${join(root, 'bin')}:${dirname(process.execPath)}:/usr/bin:/bin`, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-const waitForEnd = (child: ChildProcess): Promise<{ code: number | null; output: string }> => {
-  let output = '';
-  const collect = (chunk: Buffer): void => {
-    output += chunk.toString();
-  };
-  child.stdout?.on('data', collect);
-  child.stderr?.on('data', collect);
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
+const waitForEnd = async (child: ChildProcess): Promise<Pick<Ended, 'code' | 'output'>> => {
+  const { code, output } = await watchChild(child).ended;
+  return { code, output };
 };
 const run = (...args: string[]) => waitForEnd(start(...args));
 const listRuns = (): readonly string[] =>
@@ -218,9 +214,8 @@ test('a script of the server installs no tools, others do, and the tools then st
 });
 
 test('a taken port ends the start before an installation, and the message names the setting', async () => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const { port } = taken.address() as AddressInfo;
+  const taken = createServer();
+  const port = await listen(taken);
   for (const setting of ['PORT', 'ADMIN_PORT']) {
     settings = { PORT: '0', ADMIN_PORT: '0', [setting]: String(port) };
     const { code, output } = await run('ops/main.ts');

@@ -5,9 +5,9 @@
  * When silenced, it accepts data and forwards nothing, in both directions, without an error; new connections
  * are accepted and stay silent too. Called by the tests of connections.
  */
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { close, listen } from './loopback.ts';
 
 export interface CutProxy {
   readonly port: number;
@@ -82,13 +82,12 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
     keep(client, upstream, false);
     keep(upstream, client, true);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(server);
   const cut = (): void => {
     for (const socket of sockets) socket.destroy();
   };
   return {
-    port: (server.address() as { port: number }).port,
+    port,
     cut,
     silence: () => {
       state.silent = true;
@@ -108,8 +107,7 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
     },
     close: async () => {
       cut();
-      server.close();
-      await once(server, 'close');
+      await close(server);
     },
   };
 };

@@ -8,6 +8,7 @@
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { watchChild } from './child.ts';
 
 /** Whether this system lets us do all that. */
 export const canPartition = (): boolean => {
@@ -25,14 +26,8 @@ export const runApart = async (program: string, words: readonly string[]): Promi
   const child = spawn('unshare', ['--net', process.execPath, ...process.execArgv, program, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
-  const collect = (chunk: Buffer): void => {
-    output += chunk.toString();
-  };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
-  const [code, signal] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${program} ended with ${code ?? signal}:\n${output}`);
+  const { code, output } = await watchChild(child).ended;
+  if (code !== 0) throw new Error(`${program} ended with ${code ?? child.signalCode}:\n${output}`);
   return output;
 };
 

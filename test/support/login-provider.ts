@@ -6,27 +6,15 @@
  * would be sent back to the client. `login_hint` names the user that it logs in as.
  */
 import { generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Provider } from 'oidc-provider';
+import { close, listen } from './loopback.ts';
 
 export const clientId = 'rollcall';
 export const clientSecret = 'a secret of ours: 100 % & more';
 /** Where users are redirected to; nothing listens there. */
 export const redirectUri = 'https://directory.example.org/login';
 export const otherRedirectUri = 'https://directory.example.org/other';
-
-const listen = async (server: Server): Promise<string> => {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-};
-const close = async (server: Server): Promise<void> => {
-  server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
-};
 
 export interface OpenIdProvider {
   readonly issuer: string;
@@ -85,7 +73,7 @@ const settingsOf = (profiles: OpenIdProvider['profiles']): ConstructorParameters
 export const startOpenIdProvider = async (): Promise<OpenIdProvider> => {
   const profiles: OpenIdProvider['profiles'] = new Map();
   const server = createServer();
-  const issuer = await listen(server);
+  const issuer = `http://127.0.0.1:${await listen(server)}`;
   const provider = new Provider(issuer, settingsOf(profiles));
   const answer = provider.callback();
   let tokenRequests = 0;
@@ -160,7 +148,7 @@ export const startPlainProvider = async (): Promise<PlainProvider> => {
     });
   });
   const provider: PlainProvider = {
-    url: await listen(server),
+    url: `http://127.0.0.1:${await listen(server)}`,
     token: goodToken,
     profile: says(200, { id: '728871946456137770', username: 'robin', global_name: 'Robin', avatar: 'a1b2' }),
     close: () => close(server),

@@ -3,9 +3,8 @@
  *
  * Records the requests. Called by the tests of look-ups.
  */
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { close, listen } from './loopback.ts';
 
 export interface LookupServer {
   /** With `{id}`, as the settings want them. */
@@ -53,19 +52,13 @@ export const startLookupServer = async (): Promise<LookupServer> => {
     lookups.asked.push(path);
     lookups.answer(path)?.(request, response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const base = `http://127.0.0.1:${await listen(server)}`;
   const lookups: LookupServer = {
     serviceUrl: `${base}/service/{id}`,
     platformUrl: `${base}/platform/{id}/rpc`,
     asked: [],
     answer: () => json({ message: 'Unknown Application', code: 10_002 }, 404),
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    close: () => close(server),
   };
   return lookups;
 };

@@ -75,10 +75,5 @@ export const startNginx = async (options: NginxOptions): Promise<Nginx> => {
   const { status, stderr } = spawnSync(findNginx(), [...words, '-t'], { encoding: 'utf8' });
   const complaints = status === 0 && !/\[(warn|error|emerg)\]/.test(stderr) ? '' : stderr;
   const running = await startProxy([findNginx(), ...words], {}, options.port);
-  return {
-    complaints,
-    dispose: async () => {
-      await running.dispose();
-    },
-  };
+  return { complaints, dispose: running.dispose };
 };

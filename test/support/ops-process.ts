@@ -3,27 +3,26 @@
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { type Ended, watchChild } from './child.ts';
 import { quiet } from './node-process.ts';
 
 const program = fileURLToPath(new URL('../../ops/cli/main.ts', import.meta.url));
 
-/** Runs one command on a data folder. Resolves to its exit code and all it wrote. */
+export interface OpsOptions {
+  /** For its standard input. */
+  readonly input?: string;
+  readonly cwd?: string;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Runs one command on a data folder. */
 export const runOps = (
   dataDir: string,
-  ...words: readonly string[]
-): Promise<{ readonly code: number | null; readonly output: string }> => {
-  const child = spawn(process.execPath, [...process.execArgv, program, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...quiet, DATA_DIR: dataDir },
-  });
-  let output = '';
-  const take = (chunk: Buffer): void => {
-    output += chunk.toString();
-  };
-  child.stdout.on('data', take);
-  child.stderr.on('data', take);
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, output }));
-  });
+  args: readonly string[],
+  { input = '', cwd, settings }: OpsOptions = {},
+): Promise<Ended> => {
+  const env = { ...process.env, ...quiet, DATA_DIR: dataDir, ...settings };
+  const child = spawn(process.execPath, [...process.execArgv, program, ...args], { cwd, env });
+  child.stdin.end(input);
+  return watchChild(child).ended;
 };

@@ -17,8 +17,8 @@ import {
 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import selfsigned from 'selfsigned';
+import { close, listen } from './loopback.ts';
 
 export interface Received {
   readonly path: string;
@@ -80,8 +80,7 @@ export const startPushService = async (): Promise<PushService> => {
     });
   });
   server.on('connection', () => connections++);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     ca: pems.cert,
     port,
@@ -91,11 +90,7 @@ export const startPushService = async (): Promise<PushService> => {
       answer = next;
     },
     browser: () => newBrowser(port, received),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => close(server),
   };
 };
 

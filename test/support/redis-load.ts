@@ -8,23 +8,14 @@
  */
 import * as assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Batch, BatchReply, CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
+import type { Batch, BatchReply, InitItem, Item } from '../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { createEntityRef, type EntityRef, type Shard, shardCount, toShard } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
+import { usualRules } from './rules.ts';
 
-const hourMs = 3_600_000;
-export const rules: CommitRules = {
-  windows: {
-    standard: { waitMs: 12 * hourMs, perUser: 1 },
-    premium: { waitMs: 4 * hourMs, perUser: 1 },
-    weekend: { waitMs: 6 * hourMs, perUser: 2 },
-  },
-  uptime: { checkMs: 300_000, freshMs: 900_000, downtimes: [] },
-  parts: { staleMs: 900_000, goneMs: 86_400_000, switchMs: 600_000 },
-  visitorsMax: 1_000_000,
-};
+export const rules = { ...usualRules, visitorsMax: 1_000_000 };
 
 /** One bot in each of the given number of shards. */
 export const botsIn = (shards: number): readonly EntityRef[] => {

@@ -7,14 +7,15 @@
  */
 import { writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import { createServer } from 'node:https';
+import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import selfsigned from 'selfsigned';
 import { makeFolder } from './folder.ts';
+import { close, listen } from './loopback.ts';
 
 /** A sender that has read enough, or refuses the connection, resets it. */
 const ignore = (): void => undefined;
@@ -141,22 +142,18 @@ export const startWebhookReceivers = async (address = '127.0.0.1', port = 0): Pr
       return answer(response, request);
     });
   });
-  const { main } = servers;
+  const { main, places } = servers;
   let connections = 0;
   main.on('connection', () => connections++);
-  await listen(main, address, port);
+  const mainPort = await listen(main, address, port);
   const caFile = join(makeFolder('rollcall-webhooks-'), 'authority.pem');
   writeFileSync(caFile, authority.cert);
-  const ports = new Map<string, number>([
-    ...Object.entries(servers.places).map(([name, server]) => [name, toPort(server)] as const),
-    ['dead', servers.deadPort],
-  ]);
   return {
     ca: authority.cert,
     caFile,
-    port: toPort(main),
+    port: mainPort,
     url: (name, rest = '') =>
-      `https://localhost:${ports.get(name) ?? toPort(main)}/${name}${rest === '' ? '' : `/${rest}`}`,
+      `https://localhost:${servers.ports.get(name) ?? mainPort}/${name}${rest === '' ? '' : `/${rest}`}`,
     received,
     beforeAnswer: (task) => {
       beforeAnswer = task;
@@ -166,7 +163,7 @@ export const startWebhookReceivers = async (address = '127.0.0.1', port = 0): Pr
     change: (name, next) => void changes.set(name, next),
     closeIdle: () => main.closeIdleConnections(),
     close: async () => {
-      await Promise.all([main, ...Object.values(servers.places)].map(stop));
+      await Promise.all([main, ...places].map(close));
     },
   };
 };
@@ -193,21 +190,10 @@ const startServers = async (
     ),
     no_handshake: createTcpServer((socket) => socket.on('error', ignore).resume()),
   };
-  for (const server of Object.values(places)) await listen(server, '127.0.0.1', 0);
+  const ports = new Map<string, number>();
+  for (const [name, server] of Object.entries(places)) ports.set(name, await listen(server));
   const dead = createTcpServer();
-  await listen(dead, '127.0.0.1', 0);
-  const deadPort = toPort(dead);
-  await stop(dead);
-  return { main: createServer(localhost, handle), places, deadPort };
+  ports.set('dead', await listen(dead));
+  await close(dead);
+  return { main: createServer(localhost, handle), places: Object.values(places), ports };
 };
-
-const listen = (server: Server | TcpServer, address: string, port: number): Promise<void> =>
-  new Promise((resolve) => server.listen(port, address, resolve));
-
-const toPort = (server: Server | TcpServer): number => (server.address() as AddressInfo).port;
-
-const stop = (server: Server | TcpServer): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve());
-    if ('closeAllConnections' in server) server.closeAllConnections();
-  });

@@ -37,8 +37,7 @@ const tierOperations = [
   defineOperation({
     command: 'tiers list',
     name: 'listTiers',
-    method: 'GET',
-    path: '/tiers',
+    pattern: 'GET /tiers',
     summary: 'Lists all credit tiers.',
     replies: { 200: TierList },
     handle: (app) => listTiers(app),
@@ -46,8 +45,7 @@ const tierOperations = [
   defineOperation({
     command: 'tiers put',
     name: 'putTier',
-    method: 'PUT',
-    path: '/tiers/{id}',
+    pattern: 'PUT /tiers/{id}',
     summary: 'Adds or replaces a credit tier.',
     params: SlugParams,
     body: TierBody,
@@ -56,8 +54,7 @@ const tierOperations = [
   defineOperation({
     command: 'tiers delete',
     name: 'deleteTier',
-    method: 'DELETE',
-    path: '/tiers/{id}',
+    pattern: 'DELETE /tiers/{id}',
     summary: 'Deletes a credit tier.',
     params: SlugParams,
     preview: (app, { params }) =>
@@ -75,8 +72,7 @@ const shopLists = [
   defineOperation({
     command: 'benefits list',
     name: 'listAllBenefits',
-    method: 'GET',
-    path: '/shop-benefits',
+    pattern: 'GET /shop-benefits',
     summary: 'Lists all benefits.',
     replies: { 200: BenefitList },
     handle: (app) => listBenefits(app),
@@ -84,8 +80,7 @@ const shopLists = [
   defineOperation({
     command: 'items list',
     name: 'listAllItems',
-    method: 'GET',
-    path: '/shop-items',
+    pattern: 'GET /shop-items',
     summary: 'Lists all items of the shop.',
     replies: { 200: ItemList },
     handle: (app) => listItems(app),
@@ -96,8 +91,7 @@ const shopWrites = [
   defineOperation({
     command: 'benefits put',
     name: 'putBenefit',
-    method: 'PUT',
-    path: '/shop/benefits/{id}',
+    pattern: 'PUT /shop/benefits/{id}',
     summary: 'Adds or replaces a benefit that items can give.',
     params: SlugParams,
     body: BenefitBody,
@@ -106,8 +100,7 @@ const shopWrites = [
   defineOperation({
     command: 'items put',
     name: 'putItem',
-    method: 'PUT',
-    path: '/shop/items/{id}',
+    pattern: 'PUT /shop/items/{id}',
     summary: 'Adds or replaces an item of the shop.',
     params: SlugParams,
     body: ItemBody,
@@ -116,8 +109,7 @@ const shopWrites = [
   defineOperation({
     command: 'coupons put',
     name: 'putCoupon',
-    method: 'PUT',
-    path: '/shop/coupons/{id}',
+    pattern: 'PUT /shop/coupons/{id}',
     summary: 'Adds or replaces a coupon.',
     params: SlugParams,
     body: CouponBody,
@@ -126,8 +118,7 @@ const shopWrites = [
   defineOperation({
     command: 'coupons list',
     name: 'listCoupons',
-    method: 'GET',
-    path: '/shop/coupons',
+    pattern: 'GET /shop/coupons',
     summary: 'Lists all coupons, including those that are not public.',
     replies: { 200: CouponList },
     handle: (app) => listCoupons(app),
@@ -161,8 +152,7 @@ const shopDeletions = shopNouns.map(({ noun, remove, summary, listRows }) =>
   defineOperation({
     command: `${noun}s delete`,
     name: `delete_${noun}`,
-    method: 'DELETE',
-    path: `/shop/${noun}s/{id}`,
+    pattern: `DELETE /shop/${noun}s/{id}`,
     summary,
     params: SlugParams,
     preview: (app, { params }) => previewRowRemoval(noun, params.id, listRows(app)),
@@ -175,8 +165,7 @@ const blogOperations = [
   defineOperation({
     command: 'blog list',
     name: 'listAllPosts',
-    method: 'GET',
-    path: '/blog',
+    pattern: 'GET /blog',
     summary: 'Lists all posts, including drafts.',
     replies: { 200: BlogPostList },
     handle: (app) => listPosts(app),
@@ -184,8 +173,7 @@ const blogOperations = [
   defineOperation({
     command: 'blog put',
     name: 'putPost',
-    method: 'PUT',
-    path: '/blog/{id}',
+    pattern: 'PUT /blog/{id}',
     summary: 'Adds or replaces a post; a draft is not published. Give long text in a file.',
     params: SlugParams,
     body: BlogPostBody,
@@ -194,8 +182,7 @@ const blogOperations = [
   defineOperation({
     command: 'blog delete',
     name: 'deletePost',
-    method: 'DELETE',
-    path: '/blog/{id}',
+    pattern: 'DELETE /blog/{id}',
     summary: 'Deletes a post or draft.',
     params: SlugParams,
     preview: (app, { params }) =>

@@ -8,24 +8,22 @@ import { DeadLetterList, JobRunList } from '../../schema/operator.ts';
 import { PageOnlyQuery } from '../../schema/operator-lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
-const list = { method: 'GET', query: PageOnlyQuery } as const;
-
 export const failureOperations: readonly AdminOperation[] = [
   defineOperation({
-    ...list,
     command: 'jobs list',
     name: 'listJobRuns',
-    path: '/jobs',
+    pattern: 'GET /jobs',
     summary: 'Lists job runs with due time, node and last error, newest first, 50 per page.',
+    query: PageOnlyQuery,
     replies: { 200: JobRunList },
     handle: (app, { query }) => showRuns(app, parsePage(query)),
   }),
   defineOperation({
-    ...list,
     command: 'dead-letters list',
     name: 'listDeadLetters',
-    path: '/dead-letters',
+    pattern: 'GET /dead-letters',
     summary: 'Lists dead letters: listings and votes that SQL refuses, newest first, 50 per page.',
+    query: PageOnlyQuery,
     replies: { 200: DeadLetterList },
     handle: (app, { query }) => showDeadLetters(app, parsePage(query)),
   }),

@@ -17,7 +17,6 @@ const Alive = Type.Object(
   { examples: [{ status: 'alive', notes: [], version: '0.1.0', commit: '42335a2c0a1b' }] },
 );
 const base = {
-  method: 'GET',
   section: 'Health',
   auth: { kind: 'public' },
 } as const;
@@ -44,7 +43,7 @@ export const buildHealthRoutes = (
   defineRoute({
     ...base,
     name: 'livez',
-    path: '/livez',
+    pattern: 'GET /livez',
     summary: 'Tells that the process runs, and its version.',
     replies: { 200: Alive },
     handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...parts.metrics.version } }),
@@ -52,7 +51,7 @@ export const buildHealthRoutes = (
   defineRoute({
     ...base,
     name: 'readyz',
-    path: '/readyz',
+    pattern: 'GET /readyz',
     summary: 'Tells whether the node accepts traffic.',
     replies: { 200: Health, 503: Health },
     handle: (app) => {
@@ -63,7 +62,7 @@ export const buildHealthRoutes = (
   defineRoute({
     ...base,
     name: 'metrics',
-    path: '/metrics',
+    pattern: 'GET /metrics',
     summary: 'Returns the metrics in the Prometheus text format.',
     replies: { 200: Type.String() },
     handle: async () => ({

@@ -69,8 +69,7 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
     defineOperation({
       command: `${kind}s ${verb}`,
       name: `${verb}_${kind}`,
-      method: 'POST',
-      path: `/${kind}s/{id}/${verb}`,
+      pattern: `POST /${kind}s/{id}/${verb}`,
       summary,
       params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
       body: NoteBody,
@@ -81,8 +80,7 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
   defineOperation({
     command: `${kind}s certify`,
     name: `certify_${kind}`,
-    method: 'POST',
-    path: `/${kind}s/{id}/certify`,
+    pattern: `POST /${kind}s/{id}/certify`,
     summary: 'Certifies the listing.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: ReasonBody,
@@ -92,8 +90,7 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
   defineOperation({
     command: `${kind}s premium`,
     name: `premium_${kind}`,
-    method: 'PUT',
-    path: `/${kind}s/{id}/premium`,
+    pattern: `PUT /${kind}s/{id}/premium`,
     summary: 'Makes the listing premium for some hours, from now or from a given time; 0 hours ends premium.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: PremiumBody,
@@ -102,8 +99,7 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
   defineOperation({
     command: `${kind}s delete`,
     name: `delete_${kind}`,
-    method: 'DELETE',
-    path: `/${kind}s/{id}`,
+    pattern: `DELETE /${kind}s/{id}`,
     summary: 'Deletes the listing for good: its votes become void, and its tokens are revoked.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     preview: (app, { params }) => previewRemoval(app, { kind, id: params.id }),
@@ -115,8 +111,7 @@ const voteBanOperations = [
   defineOperation({
     command: 'listings vote-ban',
     name: 'banListingVotes',
-    method: 'PUT',
-    path: '/{target_type}/{target_id}/vote-ban',
+    pattern: 'PUT /{target_type}/{target_id}/vote-ban',
     summary: 'Bans votes: users can no longer vote for the listing.',
     params: ListingParams,
     preview: (app, { params }) => previewVoteBan(app, { kind: params.target_type, id: params.target_id }),
@@ -125,8 +120,7 @@ const voteBanOperations = [
   defineOperation({
     command: 'listings unvote-ban',
     name: 'liftListingVotes',
-    method: 'DELETE',
-    path: '/{target_type}/{target_id}/vote-ban',
+    pattern: 'DELETE /{target_type}/{target_id}/vote-ban',
     summary: 'Lifts a vote ban: users can vote for the listing again.',
     params: ListingParams,
     handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, false),
@@ -137,8 +131,7 @@ const teamOperations = [
   defineOperation({
     command: 'teams list',
     name: 'listTeams',
-    method: 'GET',
-    path: '/teams',
+    pattern: 'GET /teams',
     summary: 'Lists teams by id, 50 per page; a search also finds names.',
     query: SearchQuery,
     replies: { 200: TeamList },
@@ -147,8 +140,7 @@ const teamOperations = [
   defineOperation({
     command: 'teams show',
     name: 'showTeam',
-    method: 'GET',
-    path: '/teams/{id}',
+    pattern: 'GET /teams/{id}',
     summary: 'Shows a team: its members with their permissions, its bots and its servers.',
     params: OperatorTeamLookupParams,
     replies: { 200: OperatorTeam },
@@ -157,8 +149,7 @@ const teamOperations = [
   defineOperation({
     command: 'teams delete',
     name: 'removeTeam',
-    method: 'DELETE',
-    path: '/teams/{id}',
+    pattern: 'DELETE /teams/{id}',
     summary:
       'Deletes a team; refused while it owns bots or servers. Its votes become void; its tokens are revoked.',
     params: OperatorTeamParams,
@@ -171,8 +162,7 @@ const packOperations = [
   defineOperation({
     command: 'packs list',
     name: 'listPacks',
-    method: 'GET',
-    path: '/packs',
+    pattern: 'GET /packs',
     summary: 'Lists packs by url, 50 per page; a search also finds names.',
     query: SearchQuery,
     replies: { 200: PackList },
@@ -181,8 +171,7 @@ const packOperations = [
   defineOperation({
     command: 'packs show',
     name: 'showPack',
-    method: 'GET',
-    path: '/packs/{url}',
+    pattern: 'GET /packs/{url}',
     summary: 'Shows a pack: its owner, and the bots and servers in it.',
     params: OperatorPackParams,
     replies: { 200: OperatorPack },
@@ -191,8 +180,7 @@ const packOperations = [
   defineOperation({
     command: 'packs delete',
     name: 'removePack',
-    method: 'DELETE',
-    path: '/packs/{url}',
+    pattern: 'DELETE /packs/{url}',
     summary: 'Deletes a pack, but not the bots and servers in it. Its votes become void.',
     params: OperatorPackParams,
     preview: (app, { params }) => previewRemoval(app, { kind: 'pack', id: params.url }),
@@ -204,8 +192,7 @@ export const listingOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'bots list',
     name: 'listBotsOfType',
-    method: 'GET',
-    path: '/bots',
+    pattern: 'GET /bots',
     summary: 'Lists the bots of one type, oldest first, or searches; else those that wait for a review.',
     query: ListBotsQuery,
     replies: { 200: BotList },
@@ -214,8 +201,7 @@ export const listingOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'bots show',
     name: 'showBot',
-    method: 'GET',
-    path: '/bots/{id}',
+    pattern: 'GET /bots/{id}',
     summary: 'Shows a bot: its owner, its review, its totals and its active tokens.',
     params: OperatorBotParams,
     replies: { 200: OperatorBot },
@@ -224,8 +210,7 @@ export const listingOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'bots add',
     name: 'addBot',
-    method: 'PUT',
-    path: '/bots/{id}',
+    pattern: 'PUT /bots/{id}',
     summary: 'Adds a pending bot for a user or a team. Give long text in a file.',
     callsOutbound: true,
     params: NewBotParams,
@@ -237,8 +222,7 @@ export const listingOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'bots claim',
     name: 'claimBot',
-    method: 'PUT',
-    path: '/bots/{id}/claim',
+    pattern: 'PUT /bots/{id}/claim',
     summary: 'Records which user reviews the bot; the claim expires after an hour.',
     params: OperatorBotParams,
     body: ClaimBody,
@@ -247,8 +231,7 @@ export const listingOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'bots unclaim',
     name: 'unclaimBot',
-    method: 'DELETE',
-    path: '/bots/{id}/claim',
+    pattern: 'DELETE /bots/{id}/claim',
     summary: 'Removes the claim on a bot.',
     params: OperatorBotParams,
     handle: (app, { params }) => claimBot(app, params.id, ''),
@@ -256,8 +239,7 @@ export const listingOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'servers list',
     name: 'listServers',
-    method: 'GET',
-    path: '/servers',
+    pattern: 'GET /servers',
     summary: 'Lists servers by id, 50 per page; a search also finds names.',
     query: ListServersQuery,
     replies: { 200: ServerList },
@@ -266,8 +248,7 @@ export const listingOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'servers put',
     name: 'putServer',
-    method: 'PUT',
-    path: '/servers/{id}',
+    pattern: 'PUT /servers/{id}',
     summary: 'Adds a pending server, or replaces all its fields; absent fields get their defaults.',
     params: OperatorServerParams,
     body: ServerBody,

@@ -10,8 +10,7 @@ import { type Live, streamsMax } from '../../telemetry/live.ts';
 export const buildLiveRoute = (live: Pick<Live, 'hasRoom' | 'stream'>): AnyRoute =>
   defineRoute({
     name: 'live',
-    method: 'GET',
-    path: '/live',
+    pattern: 'GET /live',
     section: 'Operator',
     summary: 'Streams what the node does: a frame a second.',
     auth: { kind: 'public' },

@@ -32,8 +32,7 @@ export const nodeOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'nodes list',
     name: 'listNodes',
-    method: 'GET',
-    path: '/nodes',
+    pattern: 'GET /nodes',
     summary: 'Lists the live nodes with their version, load, backlog and latencies, a few seconds old.',
     replies: { 200: buildList('nodes', NodeRow) },
     handle: (app) => showNodes(app),
@@ -41,8 +40,7 @@ export const nodeOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'status show',
     name: 'showStatus',
-    method: 'GET',
-    path: '/status',
+    pattern: 'GET /status',
     summary: 'Shows whether the node is ready, what the fleet does, and each of its nodes.',
     replies: { 200: FleetStatus },
     handle: (app) => showStatus(app),

@@ -97,7 +97,7 @@ const isDryRun = (query: unknown): boolean => (query as { readonly dry_run?: boo
 export const defineOperation = <P extends TObject, Q extends TObject, B extends TSchema>(
   definition: OperationDefinition<P, Q, B>,
 ): AdminOperation => {
-  const { command, preview, isAudited = definition.method !== 'GET', ...routeFields } = definition;
+  const { command, preview, isAudited = !definition.pattern.startsWith('GET '), ...routeFields } = definition;
   const run = (app: App, request: RouteRequest<P, Q, B>): Reply | Promise<Reply> =>
     !isAudited
       ? definition.handle(app, request)

@@ -86,7 +86,6 @@ const toPageOperation = ({ command, route, isPreviewed }: AdminOperation) => ({
 });
 
 const base = {
-  method: 'GET',
   section: 'Operator',
   auth: { kind: 'public' },
   caching: 'entity',
@@ -105,14 +104,14 @@ export const buildPageRoutes = (
     defineRoute({
       ...base,
       name: 'page',
-      path: '/',
+      pattern: 'GET /',
       summary: "The operator's page.",
       handle: () => read('page.html', ['../../page/page.html'], 'html'),
     }),
     defineRoute({
       ...base,
       name: 'pageFile',
-      path: '/page/{file}',
+      pattern: 'GET /page/{file}',
       summary: "A file of the operator's page.",
       params: FileParams,
       handle: (_app, { params }) => {
@@ -124,7 +123,7 @@ export const buildPageRoutes = (
     defineRoute({
       ...base,
       name: 'pageOperations',
-      path: '/page/operations',
+      pattern: 'GET /page/operations',
       summary: 'Who the token belongs to, and the operations with their schemas.',
       caching: 'no-store',
       handle: (_app, { operator }) =>

@@ -36,8 +36,7 @@ const banOperations = bans.flatMap(({ verb, ban, summary }) => [
   defineOperation({
     command: `users ${verb}`,
     name: `set_${ban}`,
-    method: 'PUT',
-    path: `/users/{id}/${verb}`,
+    pattern: `PUT /users/{id}/${verb}`,
     summary,
     params: UserParams,
     preview: (app, { params }) => previewBan(app, params.id, ban),
@@ -46,8 +45,7 @@ const banOperations = bans.flatMap(({ verb, ban, summary }) => [
   defineOperation({
     command: `users un${verb}`,
     name: `lift_${ban}`,
-    method: 'DELETE',
-    path: `/users/{id}/${verb}`,
+    pattern: `DELETE /users/{id}/${verb}`,
     summary: `Lifts a ${verb}.`,
     params: UserParams,
     handle: (app, { params }) => setBan(app, params.id, { ban, value: false }),
@@ -58,8 +56,7 @@ export const peopleOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'users list',
     name: 'listUsers',
-    method: 'GET',
-    path: '/users',
+    pattern: 'GET /users',
     summary: 'Lists users by id, 50 per page; a search also finds names.',
     query: UsersQuery,
     replies: { 200: Users },
@@ -68,8 +65,7 @@ export const peopleOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'users show',
     name: 'showUser',
-    method: 'GET',
-    path: '/users/{id}',
+    pattern: 'GET /users/{id}',
     summary: 'Shows a user and their bans.',
     params: UserParams,
     replies: { 200: OperatorUser },
@@ -78,8 +74,7 @@ export const peopleOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'users put',
     name: 'putUser',
-    method: 'PUT',
-    path: '/users/{id}',
+    pattern: 'PUT /users/{id}',
     summary: 'Creates a user, or changes the given fields.',
     params: UserParams,
     body: UserBody,
@@ -89,8 +84,7 @@ export const peopleOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'tokens issue',
     name: 'issueToken',
-    method: 'POST',
-    path: '/{target_type}/{target_id}/tokens',
+    pattern: 'POST /{target_type}/{target_id}/tokens',
     summary:
       'Issues a token and shows it only once. It has all permissions of its target, or only the named ones.',
     params: TokenParams,
@@ -102,8 +96,7 @@ export const peopleOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'tokens list',
     name: 'listTokens',
-    method: 'GET',
-    path: '/{target_type}/{target_id}/tokens',
+    pattern: 'GET /{target_type}/{target_id}/tokens',
     summary: 'Lists the active sessions without their tokens: only the hashes of tokens are stored.',
     params: TokenParams,
     replies: { 200: Sessions },
@@ -112,8 +105,7 @@ export const peopleOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'tokens revoke',
     name: 'revokeToken',
-    method: 'DELETE',
-    path: '/{target_type}/{target_id}/tokens/{session_id}',
+    pattern: 'DELETE /{target_type}/{target_id}/tokens/{session_id}',
     summary: 'Revokes a session: its token is refused, on every node within a second.',
     params: OperatorSessionParams,
     preview: (app, { params }) =>

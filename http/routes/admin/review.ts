@@ -33,8 +33,7 @@ const positionOperations = [
   defineOperation({
     command: 'positions list',
     name: 'listAllPositions',
-    method: 'GET',
-    path: '/positions',
+    pattern: 'GET /positions',
     summary: 'Lists all positions, also hidden ones.',
     replies: { 200: PositionList },
     handle: (app) => showPositions(app),
@@ -42,8 +41,7 @@ const positionOperations = [
   defineOperation({
     command: 'positions put',
     name: 'putPosition',
-    method: 'PUT',
-    path: '/positions/{id}',
+    pattern: 'PUT /positions/{id}',
     summary: 'Adds or replaces a position for which users can apply.',
     params: SlugParams,
     body: PositionBody,
@@ -52,8 +50,7 @@ const positionOperations = [
   defineOperation({
     command: 'positions delete',
     name: 'deletePosition',
-    method: 'DELETE',
-    path: '/positions/{id}',
+    pattern: 'DELETE /positions/{id}',
     summary: 'Deletes a position; its applications remain.',
     preview: (app, { params }) =>
       previewRowRemoval(
@@ -70,8 +67,7 @@ const positionOperations = [
   defineOperation({
     command: 'applications list',
     name: 'listApplicationsOf',
-    method: 'GET',
-    path: '/applications',
+    pattern: 'GET /applications',
     summary: 'Lists the applications of one state, oldest first, 50 per page.',
     query: ApplicationsQuery,
     replies: { 200: OperatorApplications },
@@ -80,8 +76,7 @@ const positionOperations = [
   defineOperation({
     command: 'applications review',
     name: 'reviewApplication',
-    method: 'POST',
-    path: '/applications/{app_id}/review',
+    pattern: 'POST /applications/{app_id}/review',
     summary: 'Approves or denies an application; the decision is final.',
     params: ApplicationParams,
     body: ReviewBody,
@@ -93,8 +88,7 @@ const reservedNameOperations = [
   defineOperation({
     command: 'words list',
     name: 'listWords',
-    method: 'GET',
-    path: '/words',
+    pattern: 'GET /words',
     summary:
       'Lists words that cannot become vanity codes, without those that Rollcall itself always reserves.',
     replies: { 200: ReservedNameList },
@@ -103,8 +97,7 @@ const reservedNameOperations = [
   defineOperation({
     command: 'words add',
     name: 'addWord',
-    method: 'PUT',
-    path: '/words/{word}',
+    pattern: 'PUT /words/{word}',
     summary: 'Reserves a word; an entity whose vanity code it is keeps it.',
     params: ReservedNameParams,
     handle: (app, { params }) => addReservedName(app, params.word),
@@ -112,8 +105,7 @@ const reservedNameOperations = [
   defineOperation({
     command: 'words delete',
     name: 'removeWord',
-    method: 'DELETE',
-    path: '/words/{word}',
+    pattern: 'DELETE /words/{word}',
     summary: 'Removes a reserved word: it can become a vanity code.',
     preview: (app, { params }) =>
       previewRowRemoval(
@@ -134,8 +126,7 @@ export const reviewOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'audit list',
     name: 'listAudit',
-    method: 'GET',
-    path: '/audit',
+    pattern: 'GET /audit',
     summary: 'Lists what operators changed or tried to change, newest first, 50 per page.',
     query: PageOnlyQuery,
     replies: { 200: AuditList },

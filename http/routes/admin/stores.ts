@@ -51,8 +51,7 @@ const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation({
     command: 'stores owner',
     name: 'showStoresOwner',
-    method: 'GET',
-    path: '/stores/owner',
+    pattern: 'GET /stores/owner',
     summary: 'Identifies the process that owns the data folder.',
     replies: { 200: StoresOwner },
     handle: () => replyOk({ owner: access.owner }),
@@ -60,8 +59,7 @@ const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation({
     command: 'stores inspect',
     name: 'inspectEntity',
-    method: 'GET',
-    path: '/stores/inspect/{target_type}/{target_id}',
+    pattern: 'GET /stores/inspect/{target_type}/{target_id}',
     summary: 'Shows what the catalogue, SQL and the hot store have about one entity.',
     params: InspectParams,
     replies: { 200: Type.Unknown() },
@@ -70,8 +68,7 @@ const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation({
     command: 'stores copy',
     name: 'copyStores',
-    method: 'POST',
-    path: '/stores/copy',
+    pattern: 'POST /stores/copy',
     summary: 'Streams a copy of the embedded stores, both as of one moment, or of SQL alone.',
     body: CopyBody,
     replies: { 200: Type.Unknown() },
@@ -83,8 +80,7 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation({
     command: 'stores import',
     name: 'beginImport',
-    method: 'POST',
-    path: '/stores/import',
+    pattern: 'POST /stores/import',
     summary: 'Records that an import begins.',
     body: ImportBody,
     handle: () => replyMessage('The import begins.'),
@@ -92,8 +88,7 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation({
     command: 'stores import-lines',
     name: 'importLines',
-    method: 'POST',
-    path: '/stores/import/lines',
+    pattern: 'POST /stores/import/lines',
     summary: 'Imports lines: all of them, or none when one is bad.',
     isAudited: false,
     callsOutbound: true,
@@ -105,8 +100,7 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation({
     command: 'stores end-import',
     name: 'endImport',
-    method: 'POST',
-    path: '/stores/import/end',
+    pattern: 'POST /stores/import/end',
     summary: 'Ends an import: counts lists and expires caches.',
     isAudited: false,
     callsOutbound: true,

@@ -11,8 +11,7 @@ export const voteOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'votes void',
     name: 'voidVote',
-    method: 'DELETE',
-    path: '/votes/{itag}',
+    pattern: 'DELETE /votes/{itag}',
     summary: 'Voids one vote; its user may vote again.',
     params: VoteParams,
     preview: (app, { params }) => previewVoid(app, params.itag),
@@ -21,8 +20,7 @@ export const voteOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'votes reset',
     name: 'resetVotes',
-    method: 'POST',
-    path: '/{target_type}/{target_id}/votes/reset',
+    pattern: 'POST /{target_type}/{target_id}/votes/reset',
     summary: 'Voids the votes of one listing, except immutable ones; their users may vote again.',
     params: ListingParams,
     body: ResetBody,
@@ -34,8 +32,7 @@ export const voteOperations: readonly AdminOperation[] = [
   defineOperation({
     command: 'votes reset-all',
     name: 'resetAllVotes',
-    method: 'POST',
-    path: '/votes/reset-all',
+    pattern: 'POST /votes/reset-all',
     summary: 'Starts the monthly reset by hand: voids the votes of all listings, except immutable ones.',
     callsOutbound: true,
     body: ResetAllBody,

@@ -23,19 +23,22 @@ export interface SessionRow {
   readonly target_type: TokenKind;
   readonly type: 'login' | 'api';
 }
-/**
- * What authentication needs to know about a token. `banned`: the user it acts for is banned; or, for a bot's
- * token, the bot's owner; or, for a token of any other entity, the user who minted it. `voteBanned`: the user
- * it acts for is banned from voting.
- */
+/** What authentication needs to know about a token. */
 export interface SessionOfToken {
   readonly sessionId: string;
   readonly kind: TokenKind;
+  /** Id of the user, bot, server or team it acts for. */
   readonly id: string;
   readonly sessionType: 'login' | 'api';
+  /** Permission ids it is limited to; empty is unlimited. */
   readonly limits: readonly string[];
   readonly expiresAtMs: number;
+  /**
+   * The user it acts for is banned; or, for a bot's token, the bot's owner; or, for a token of any other
+   * entity, the user who minted it.
+   */
   readonly banned: boolean;
+  /** The user it acts for may not vote. */
   readonly voteBanned: boolean;
 }
 export interface NewSession {

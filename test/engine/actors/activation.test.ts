@@ -12,6 +12,7 @@ import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadRequest } from '../../../engine/ports.ts';
 import type { ModelShard } from '../../model/hot-model.ts';
 import { rules } from '../../sim/plan.ts';
+import { pluck } from '../../support/pluck.ts';
 import { botRef, createKit, initOf, type Kit, stateIn } from '../kit.ts';
 
 const test = suite('activation');
@@ -80,10 +81,7 @@ test('all loads of one tick are one call', async () => {
   const replies = await world.until(Promise.all(['a', 'b', 'c'].map((id) => load(bot(id)))));
 
   assert.is(world.calls.length, 1);
-  assert.equal(
-    replies.map((reply) => reply.outcome),
-    ['absent', 'absent', 'absent'],
-  );
+  assert.equal(pluck(replies, 'outcome'), ['absent', 'absent', 'absent']);
 });
 
 test('a load of the next tick is another call', async () => {
@@ -101,10 +99,7 @@ test('more loads than fit in a call go out in several', async () => {
 
   await world.until(Promise.all(ids.map((id) => load(bot(id)))));
 
-  assert.equal(
-    world.calls.map((call) => call.length),
-    [limits.loadBatchMax, 1],
-  );
+  assert.equal(pluck(world.calls, 'length'), [limits.loadBatchMax, 1]);
 });
 
 test('a failed call fails every load in it', async () => {

@@ -6,10 +6,9 @@ import * as assert from 'uvu/assert';
 import type { Actor } from '../../../engine/actors/actor.ts';
 import { type ActivatedEntity, createRegistry, type Registry } from '../../../engine/actors/registry.ts';
 import { toLazyState } from '../../../engine/entity/lazy-state.ts';
-import { DomainError } from '../../../engine/errors.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { botRef, initOf, sameShard } from '../kit.ts';
+import { botRef, codeOf, initOf, sameShard } from '../kit.ts';
 
 const test = suite('registry');
 
@@ -39,12 +38,6 @@ const createWorld = (actorsMax = 100): World => {
   };
   return world;
 };
-const codeOf = (promise: Promise<unknown>): Promise<string> =>
-  promise.then(
-    () => 'resolved',
-    (error: unknown) => (error instanceof DomainError ? error.code : String(error)),
-  );
-
 let world: ReturnType<typeof createWorld>;
 test.before.each(() => {
   world = createWorld();

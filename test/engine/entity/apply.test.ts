@@ -10,21 +10,14 @@ import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/s
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { createEntityRef, toIncarnation } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
+import { pluck } from '../../support/pluck.ts';
+import { usualRules } from '../../support/rules.ts';
 
 const test = suite('apply');
 
 const nowMs = Date.parse('2026-11-18T12:00:00Z');
 const hourMs = 3_600_000;
-const rules = {
-  windows: {
-    standard: { waitMs: 12 * hourMs, perUser: 1 },
-    premium: { waitMs: 4 * hourMs, perUser: 1 },
-    weekend: { waitMs: 6 * hourMs, perUser: 2 },
-  },
-  uptime: { checkMs: 300_000, freshMs: 900_000, downtimes: [] },
-  parts: { staleMs: 900_000, goneMs: 86_400_000, switchMs: 600_000 },
-  visitorsMax: 3,
-};
+const rules = { ...usualRules, visitorsMax: 3 };
 const context = { nowMs, generation: 2, shardVersion: 10, version: 11, rules };
 const target = createEntityRef('bot', '123456789012345678', 5);
 const facts = { ...emptyFacts, revision: 4, listed: true, listedSinceMs: nowMs - 3 * hourMs };
@@ -288,10 +281,7 @@ test('a lost vote that the SQL row includes gets its records back and is not add
 
   assert.equal(decision, { kind: 'voted', count: 1 });
   assert.is(slot?.state?.upvotes, 3);
-  assert.equal(
-    effects.map(({ kind }) => kind),
-    ['mark', 'outbox'],
-  );
+  assert.equal(pluck(effects, 'kind'), ['mark', 'outbox']);
   assert.is(run({ ...vote, lostAt }, fromRow(7, { upvotes: 3 })).slot?.state?.upvotes, 4);
 });
 

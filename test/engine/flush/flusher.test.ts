@@ -3,22 +3,17 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { DomainError, StorageError } from '../../../engine/errors.ts';
+import { StorageError } from '../../../engine/errors.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { botRef, clickOn, initOf, stateIn } from '../kit.ts';
+import { pluck } from '../../support/pluck.ts';
+import { botRef, clickOn, codeOf, initOf, stateIn } from '../kit.ts';
 import { commit, createWorld, found, voteOf } from './flusher-world.ts';
 
 const test = suite('flusher');
 
 const rowError = (): StorageError => new StorageError('flush', { outcome: 'not_applied', reason: 'row' });
 const busy = (): StorageError => new StorageError('flush', { outcome: 'not_applied', reason: 'busy' });
-const codeOf = (promise: Promise<unknown>): Promise<string> =>
-  promise.then(
-    () => 'resolved',
-    (error: unknown) => (error instanceof DomainError ? error.code : String(error)),
-  );
-
 let world: Awaited<ReturnType<typeof createWorld>>;
 let ref: EntityRef;
 test.before.each(async () => {
@@ -207,10 +202,7 @@ test('a poisoned entity becomes a dead letter, and its neighbours are stored', a
     ['c'],
   );
   const stored = refs.filter((ref) => world.ledger.totals.get(ref.incarnation)?.totals.clicks === 1);
-  assert.equal(
-    stored.map((ref) => ref.id),
-    ['a', 'b', 'd', 'e'],
-  );
+  assert.equal(pluck(stored, 'id'), ['a', 'b', 'd', 'e']);
 });
 
 test('a ledger that fails while halving causes no dead letter', async () => {

@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createSingleFlight } from '../../../engine/tools/single-flight.ts';
+import { pluck } from '../../support/pluck.ts';
 
 const test = suite('single flight');
 
@@ -32,10 +33,7 @@ test('a failure reaches those that waited for it and no later caller', async () 
   const fail = () => flights.share('a', () => Promise.reject(new Error('away')));
 
   const outcomes = await Promise.allSettled([fail(), fail()]);
-  assert.equal(
-    outcomes.map(({ status }) => status),
-    ['rejected', 'rejected'],
-  );
+  assert.equal(pluck(outcomes, 'status'), ['rejected', 'rejected']);
   assert.is(await flights.share('a', () => Promise.resolve(1)), 1);
 });
 

@@ -9,6 +9,7 @@ import * as assert from 'uvu/assert';
 import { type Directory, openAtRest, tokenOf } from '../../support/directory.ts';
 import { type Answer, createClient } from '../../support/http-client.ts';
 import { type StartedNode, startNode } from '../../support/node-process.ts';
+import { pluck } from '../../support/pluck.ts';
 import type { ShiftedClock, ShiftedClocks } from '../../support/shifted-clock.ts';
 import { until } from '../../support/until.ts';
 import { readAtRest } from '../harness/at-rest.ts';
@@ -130,10 +131,7 @@ const oneReset = async (dataDir: string): Promise<void> => {
     assert.is(rows[0]?.count, 1);
     const votes = await sql<{ void: boolean; count: number }[]>`
       select void, count(*)::int as count from vote_rows group by void`;
-    assert.equal(
-      votes.map((row) => row.void),
-      [true],
-    );
+    assert.equal(pluck(votes, 'void'), [true]);
   } finally {
     await close();
   }

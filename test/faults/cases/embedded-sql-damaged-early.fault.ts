@@ -30,7 +30,7 @@ test.after(async () => {
 test('a folder torn after an import is healed from the snapshot of that import', async () => {
   const file = join(root, 'directory.jsonl');
   writeFileSync(file, importFileOf(directory));
-  assert.is((await runOps(dataDir, 'import', file)).code, 0);
+  assert.is((await runOps(dataDir, ['import', file])).code, 0);
   const node = await begin(dataDir);
   await count(node.url, 0, '12345678901234567890');
   const before = await shown(node.url);
@@ -46,7 +46,7 @@ test('a folder torn after an import is healed from the snapshot of that import',
 });
 
 test('with a backup, the counters of the lost folder go on', async () => {
-  assert.is((await runOps(dataDir, 'backup', backup)).code, 0);
+  assert.is((await runOps(dataDir, ['backup', backup])).code, 0);
   const node = await begin(dataDir);
   await count(node.url, 1, '12345678901234567891');
   const before = await shown(node.url);
@@ -60,10 +60,10 @@ test('with a backup, the counters of the lost folder go on', async () => {
   );
 
   const restored = join(root, 'restored');
-  assert.is((await runOps(restored, 'restore', backup)).code, 0);
+  assert.is((await runOps(restored, ['restore', backup])).code, 0);
   renameSync(join(restored, 'hot'), join(root, 'older'));
   cpSync(join(dataDir, 'hot'), join(restored, 'hot'), { recursive: true });
-  assert.is((await runOps(restored, 'reflush')).code, 0);
+  assert.is((await runOps(restored, ['reflush'])).code, 0);
   const next = await begin(restored);
   const after = await shown(next.url);
   await next.stop();

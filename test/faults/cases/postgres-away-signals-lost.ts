@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { tokenOf } from '../../support/directory.ts';
+import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
 import type { ServersWorld as World } from '../harness/on-servers.ts';
 import { type Life, outsider } from '../harness/stack.ts';
@@ -64,7 +65,7 @@ export const awayWithoutSignals =
       await sleep(milliseconds);
       const known = await Promise.all(stack.alive().map((life) => probe(stack, life)));
       assert.equal(
-        known.map(({ status }) => status),
+        pluck(known, 'status'),
         known.map(() => 200),
       );
       await withoutSignals(world, 2_000);

@@ -15,6 +15,7 @@ import { limits } from '../../../engine/limits.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Answer } from '../../support/http-client.ts';
+import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';
@@ -152,10 +153,7 @@ const poisonedRows: Fault = async (world) => {
   await acknowledged(stack.log, 100);
   const sources = await sql<{ source: string }[]>`
     select distinct source from dead_letters order by source`;
-  assert.equal(
-    sources.map(({ source }) => source),
-    ['entity', 'vote'],
-  );
+  assert.equal(pluck(sources, 'source'), ['entity', 'vote']);
   const [whole] = await sql`select from votes where itag = ${tagOf(3)}`;
   assert.ok(whole, 'the good one among them has its row');
   assert.ok((await countDeadLetters(stack)) >= 3, 'the metrics count them');

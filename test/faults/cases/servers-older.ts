@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
 import { listShardsBehind, readNewestPositions } from '../../../storage/backup/age.ts';
+import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
 import { inspect } from '../harness/at-rest.ts';
 import { nowMs, type Span } from '../harness/client-log.ts';
@@ -150,7 +151,7 @@ const assertLogRestarted = async (world: World, { cursors }: Swapped): Promise<v
     assert.equal([target, context?.code], [target, 'log_restarted']);
     const { results } = await readLog(world, target, `?after=${context.oldest}&limit=1000`);
     assert.equal(
-      results.map(({ number }) => number),
+      pluck(results, 'number'),
       results.map((_, index) => index + 1),
     );
   }

@@ -9,13 +9,13 @@ import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import type { Clock } from '../../../engine/ports.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
-import type { StoredSession } from '../../../http/auth/ports.ts';
 import { createSessionCache } from '../../../http/auth/sessions.ts';
+import type { SessionOfToken } from '../../../storage/catalogue/people/sessions.ts';
 
 const test = suite('sessions');
 
 const token = formatToken({ kind: 'bot', id: 'b1' }, Buffer.alloc(32, 7));
-const record: StoredSession = {
+const record: SessionOfToken = {
   sessionId: 's1',
   kind: 'bot',
   id: 'b1',
@@ -27,7 +27,7 @@ const record: StoredSession = {
 };
 
 interface Held {
-  resolve(record: StoredSession | null): void;
+  resolve(record: SessionOfToken | null): void;
   reject(error: unknown): void;
 }
 
@@ -41,7 +41,7 @@ const open = () => {
   };
   const source = {
     byTokenHash: () =>
-      new Promise<StoredSession | null>((resolve, reject) => state.lookups.push({ resolve, reject })),
+      new Promise<SessionOfToken | null>((resolve, reject) => state.lookups.push({ resolve, reject })),
   };
   return {
     state,
@@ -57,7 +57,7 @@ const open = () => {
 type Opened = ReturnType<typeof open>;
 
 /** Answers the newest look-up. */
-const fill = async ({ state, cache }: Opened, found: StoredSession | null = record) => {
+const fill = async ({ state, cache }: Opened, found: SessionOfToken | null = record) => {
   const finding = cache.find(token);
   state.lookups.at(-1)?.resolve(found);
   return finding;

@@ -13,6 +13,7 @@ import { getCachedBot, renderBotReply } from '../../../http/handlers/bots.ts';
 import { toExactInteger } from '../../../http/handlers/convert.ts';
 import { Bot } from '../../../http/schema/bots.ts';
 import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
+import { pluck } from '../../support/pluck.ts';
 
 const test = suite('a bot in one text');
 const nowMs = Date.UTC(2026, 2, 1);
@@ -182,10 +183,7 @@ test('without extras the rendered bot is exactly what its schema says', () => {
 
       assert.not.ok('long' in bot);
       assert.not.ok('team_owner' in bot);
-      assert.equal(
-        [...Value.Errors(Bot, bot)].map((error) => error.instancePath),
-        [],
-      );
+      assert.equal(pluck([...Value.Errors(Bot, bot)], 'instancePath'), []);
       assert.equal(
         Object.keys(bot).sort(),
         Object.keys(Bot.properties).filter((name) => !['long', 'team_owner'].includes(name)),

@@ -1,11 +1,11 @@
 /**
- * Framing, continued from request-headers.test.ts: every spelling of a chunk, targets that are not plain
+ * Framing: requests whose end can be read in two ways, every spelling of a chunk, targets that are not plain
  * paths, and a body before the next request. Each request gets one reply, or an error that closes the
  * connection; a request hidden inside a body is never served.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { answersIn, raw, untilClosed } from '../raw.ts';
+import { answersIn, type RawAnswer, raw, untilClosed } from '../raw.ts';
 import { openWorld } from '../world.ts';
 
 const test = suite('hostile framing');
@@ -16,12 +16,13 @@ test.after(() => world.close());
 
 const host = 'Host: a\r\n';
 const smuggled = `GET /things/smuggled HTTP/1.1\r\n${host}\r\n`;
-const chunked = (body: string, coding = 'Transfer-Encoding: chunked\r\n'): string =>
-  `POST /echo HTTP/1.1\r\n${host}${coding}\r\n${body}`;
+const post = (headers: string, body: string): string => `POST /echo HTTP/1.1\r\n${host}${headers}\r\n${body}`;
+const chunked = (body: string, coding = 'Transfer-Encoding: chunked\r\n'): string => post(coding, body);
 const rest = `\r\n{}\r\n0\r\n\r\n${smuggled}`;
 
 const chunks: readonly [string, string][] = [
   ['an extension', chunked(`2;a=b${rest}`)],
+  ['more bytes behind its end', chunked(`2${rest}`)],
   ['an extension with quotes', chunked(`2;a="\r\n0\r\n\r\n${smuggled}"${rest}`)],
   ['a bare semicolon', chunked(`2;${rest}`)],
   ['a sign', chunked(`+2${rest}`)],
@@ -57,17 +58,61 @@ const chunks: readonly [string, string][] = [
 const statuses = (text: string): string[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((each) => each[1] ?? '');
 
+const codings = ['chunked\r\nTransfer-Encoding: identity', 'chunked\r\nTransfer-Encoding: chunked']
+  .concat(['xchunked', 'gzip, chunked', 'identity'])
+  .map((value) => `Transfer-Encoding: ${value}\r\n`);
+const ambiguous: readonly [string, string][] = [
+  ...codings.map((coding): [string, string] => [JSON.stringify(coding), chunked(`2${rest}`, coding)]),
+  ['two lengths that differ', post('Content-Length: 2\r\nContent-Length: 5\r\n', `{}${smuggled}`)],
+  ['two equal lengths', post('Content-Length: 2\r\nContent-Length: 2\r\n', `{}${smuggled}`)],
+  ['an empty length first', post('Content-Length: \r\nContent-Length: 2\r\n', `{}${smuggled}`)],
+  ['an empty length', post('Content-Length: \r\n', smuggled)],
+  ['length and coding', chunked(`2${rest}`, 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n')],
+  ['coding and length', chunked(`2${rest}`, 'Transfer-Encoding: chunked\r\nContent-Length: 2\r\n')],
+  ['a minus sign', post('Content-Length: -2\r\n', `{}${smuggled}`)],
+  ['a list of lengths', post('Content-Length: 2, 2\r\n', `{}${smuggled}`)],
+  ['a hexadecimal length', post('Content-Length: 0x2\r\n', `{}${smuggled}`)],
+  ['a huge length', post('Content-Length: 99999999999999999999\r\n', `{}${smuggled}`)],
+  ['a space before the colon of a length', post('Content-Length : 2\r\n', `{}${smuggled}`)],
+  ['a space before the colon of a coding', chunked(`2${rest}`, 'Transfer-Encoding : chunked\r\n')],
+  ['a length on the second line of a header', post('X-A: 1\r\n Content-Length: 2\r\n', `{}${smuggled}`)],
+  ['a NUL in a header', `GET /things/a HTTP/1.1\r\n${host}X-A: \0\r\n\r\n`],
+];
+
+/** Sends a request that hides another one. */
+const sendHiding = async (bytes: string): Promise<RawAnswer> => {
+  world.seen.length = 0;
+  const answer = await raw(world.port, bytes, untilClosed, 3_000);
+  assert.ok(statuses(answer.text).length <= 1, answer.text);
+  const served = world.seen.filter(({ name: row }) => row === 'getThing');
+  assert.equal(served, [], answer.text);
+  return answer;
+};
+
 for (const [name, bytes] of chunks) {
   test(`a chunk with ${name}: at most one answer, then the end; nothing hidden is served`, async () => {
-    world.seen.length = 0;
-
-    const answer = await raw(world.port, bytes, untilClosed, 3_000);
+    const { closed, text } = await sendHiding(bytes);
 
     // Without an answer it may be open: a header that never ends is closed with the other slow clients.
-    assert.ok(answer.closed || answer.text === '', answer.text);
-    assert.ok(statuses(answer.text).length <= 1, answer.text);
-    const served = world.seen.filter(({ name: row }) => row === 'getThing');
-    assert.equal(served, [], answer.text);
+    assert.ok(closed || text === '', text);
+  });
+}
+
+for (const [name, bytes] of ambiguous) {
+  test(`${name}: at most one answer, an error, and the connection closes`, async () => {
+    const { closed, text } = await sendHiding(bytes);
+
+    assert.ok(closed, text);
+    if (text !== '') assert.match(text, /^HTTP\/1\.1 (400|413|505) /);
+  });
+}
+
+for (const coding of codings.slice(1)) {
+  test(`${JSON.stringify(coding)} → 400 and close`, async () => {
+    const { closed, text } = await raw(world.port, chunked('2\r\n{}\r\n0\r\n\r\n', coding), untilClosed);
+
+    assert.ok(closed);
+    assert.is(JSON.parse(answersIn(text)[0]?.body ?? '{}').context.code, 'malformed_request');
   });
 }
 

@@ -3,13 +3,14 @@
  * one chunk are not affected, and the memory is released when the connections are gone.
  */
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatToken } from '../../../engine/rules/token.ts';
 import type { App } from '../../../http/route.ts';
 import { openBodiesBytesMax } from '../../../http/server/open-body.ts';
-import { answersIn, raw } from '../raw.ts';
+import { pluck } from '../../support/pluck.ts';
+import { answersIn, openSocket, raw } from '../raw.ts';
 import { ask, openWorld, realClock } from '../world.ts';
 
 const test = suite('hostile open bodies');
@@ -25,33 +26,24 @@ const unfinished = `${head(bytesMax)}"${'x'.repeat(bytesMax - 4_096)}`;
 /** Resolves to what the server sends before it closes. */
 const openOne = (sockets: Socket[]): Promise<string> =>
   new Promise((resolve) => {
-    const socket = connect(world.port, '127.0.0.1');
+    const { socket, text } = openSocket(world.port);
     sockets.push(socket);
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1');
-    });
-    socket.on('error', () => {});
-    socket.on('close', () => resolve(text));
+    socket.on('close', () => resolve(text()));
     socket.write(unfinished);
   });
 
 /** The status of a request whose large body comes in two chunks. */
 const askInTwoPieces = async (): Promise<number> => {
-  const socket = connect(world.port, '127.0.0.1');
-  let text = '';
-  socket.on('data', (chunk) => {
-    text += chunk.toString('latin1');
-  });
+  const { socket, text } = openSocket(world.port);
   socket.write(`${head(bytesMax)}"${'x'.repeat(bytesMax - 1_002)}`);
   await new Promise((resolve) => setTimeout(resolve, 20));
   socket.write(`${'x'.repeat(1_000)}"`);
   await new Promise<void>((resolve) => {
     socket.on('close', resolve);
-    socket.on('data', () => answersIn(text).length > 0 && resolve());
+    socket.on('data', () => answersIn(text()).length > 0 && resolve());
   });
   socket.destroy();
-  return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(text())?.[1]);
 };
 
 test('bodies of more than 64 MiB together are 503, and their memory is released', async () => {
@@ -77,12 +69,7 @@ const toRefused = (request: string): string =>
   request.replace('/echo', '/things/stats').replace('Host: a\r\n', `Host: a\r\nBot-Auth: ${unknown}\r\n`);
 
 test('a refused request whose body goes on slowly is answered and closed before its end', async () => {
-  const socket = connect(world.port, '127.0.0.1');
-  let text = '';
-  socket.on('data', (chunk) => {
-    text += chunk.toString('latin1');
-  });
-  socket.on('error', () => {});
+  const { socket, text } = openSocket(world.port);
   socket.write(toRefused(head(bytesMax)));
   let sent = 0;
   for (const piece = 'x'.repeat(1_024); !socket.destroyed && sent + piece.length < bytesMax; sent += 1_024) {
@@ -92,8 +79,8 @@ test('a refused request whose body goes on slowly is answered and closed before 
   socket.destroy();
 
   assert.ok(sent < bytesMax / 2, `${sent} bytes were taken`);
-  assert.match(text, /^HTTP\/1\.1 401 /);
-  assert.match(text, /\r\nConnection: close\r\n/i);
+  assert.match(text(), /^HTTP\/1\.1 401 /);
+  assert.match(text(), /\r\nConnection: close\r\n/i);
 });
 
 test('a refused request whose body ends soon is answered then, and the connection stays open', async () => {
@@ -106,10 +93,7 @@ test('a refused request whose body ends soon is answered then, and the connectio
     (received) => answersIn(received).length === 2,
   );
 
-  assert.equal(
-    answersIn(answer.text).map(({ status }) => status),
-    [401, 200],
-  );
+  assert.equal(pluck(answersIn(answer.text), 'status'), [401, 200]);
 });
 
 test('a request that is refused while its body arrives releases its memory', async () => {
@@ -117,9 +101,8 @@ test('a request that is refused while its body arrives releases its memory', asy
   const refused = toRefused(unfinished);
   const sockets: Socket[] = [];
   const answered = Array.from({ length: 2 * (openBodiesBytesMax / bytesMax) }, async () => {
-    const socket = connect(world.port, '127.0.0.1');
+    const { socket } = openSocket(world.port);
     sockets.push(socket);
-    socket.on('error', () => {});
     socket.write(refused);
     await once(socket, 'data');
   });

@@ -12,7 +12,9 @@ import {
   addUser,
 } from '../../storage/catalogue/directory.ts';
 import { botBody } from '../../support/bot-body.ts';
+import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
+import { codeOf } from '../routes/world.ts';
 import { openOperated } from './world.ts';
 
 const test = suite('operations on listings');
@@ -148,8 +150,10 @@ test('bots add: pending, for an unknown user or for a team; only once', async ()
 
   assert.equal([shown.type, shown.owner.id], ['pending', 'newcomer']);
   assert.is((await show(`/bots/${ours}`)).owner, null);
-  const again = await operate(`PUT /bots/${mine}`, { ...botBody, owner: 'robin' });
-  assert.equal([again.status, again.json.context.code], [409, 'already_exists']);
+  assert.equal(codeOf(await operate(`PUT /bots/${mine}`, { ...botBody, owner: 'robin' })), [
+    409,
+    'already_exists',
+  ]);
 });
 
 test('bots add → 400 for a bad id, bad fields, no owner or two, 404 for an unknown team', async () => {
@@ -217,8 +221,7 @@ test('servers, teams and packs delete: 404 afterwards; a team that owns somethin
     assert.is((await world.ask('GET', path)).status, 404, path);
   }
   assert.is((await world.ask('PATCH', '/teams/empty', { token, body: {} })).status, 401);
-  const kept = await operate('DELETE /teams/team1');
-  assert.equal([kept.status, kept.json.context.code], [409, 'team_not_empty']);
+  assert.equal(codeOf(await operate('DELETE /teams/team1')), [409, 'team_not_empty']);
   assert.is((await operate('DELETE /packs/gone')).status, 404);
 });
 
@@ -258,14 +261,8 @@ test('packs show: its owner, its entities in their order, and which of them are 
   const { status, json } = await operate('GET /packs/MIXED');
 
   assert.equal([status, json.url, json.owner, json.votes], [200, 'mixed', 'robin', 0]);
-  assert.equal(
-    json.bots.map((bot: { bot_id: string }) => bot.bot_id),
-    ['first', 'second'],
-  );
-  assert.equal(
-    json.servers.map((server: { server_id: string }) => server.server_id),
-    ['server2'],
-  );
+  assert.equal(pluck(json.bots, 'bot_id'), ['first', 'second']);
+  assert.equal(pluck(json.servers, 'server_id'), ['server2']);
   assert.equal(json.deleted, ['long-gone', 'sunk']);
 });
 

@@ -7,6 +7,7 @@ import { namesSearchedMax } from '../../../storage/catalogue/operator/directory-
 import { countedMax } from '../../../storage/catalogue/operator/pages.ts';
 import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { pluck } from '../../support/pluck.ts';
 import { type Operated, type OperatedWorld, openOperated } from './world.ts';
 
 const test = suite('lists for operators');
@@ -102,10 +103,7 @@ test('a search keeps the other filters', async () => {
   const banned = await list('/users?search=heron&ban=banned');
   const pending = await list('/bots?search=lantern&type=denied');
 
-  assert.equal(
-    banned.users.map(({ id }: { id: string }) => id),
-    ['heron11'],
-  );
+  assert.equal(pluck(banned.users, 'id'), ['heron11']);
   assert.is(pending.total, 0);
 });
 

@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
 import { openOperated } from './world.ts';
 
@@ -45,10 +46,7 @@ test('users ban: a session in use is refused at once with 403; unban: it works a
   assert.is(await done('PUT /users/ann/ban'), 'User ann is banned.');
   const refused = await reminders();
   assert.equal([refused.status, refused.json.context.code], [403, 'banned']);
-  assert.equal(
-    (await operate('GET /users?ban=banned')).json.users.map((user: { id: string }) => user.id),
-    ['ann'],
-  );
+  assert.equal(pluck((await operate('GET /users?ban=banned')).json.users, 'id'), ['ann']);
 
   await done('DELETE /users/ann/ban');
   assert.is((await reminders()).status, 200);

@@ -2,28 +2,24 @@
  * The client for services that the operator configured, against real HTTP servers on loopback that behave,
  * misbehave, and do not exist.
  */
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type FetchRequest, fetchJson } from '../../../http/outbound/fetch-json.ts';
+import { json } from '../../support/lookup-server.ts';
+import { close, listen } from '../../support/loopback.ts';
 
 const test = suite('fetch json');
 const Thing = Type.Object({ id: Type.String() });
 let asked: string[] = [];
 let closed = 0;
 
-const json = (status: number, value: unknown): RequestListener => {
-  return (_request, response) =>
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
-};
 const answers: Record<string, RequestListener> = {
-  '/ok': json(200, { id: 'one', more: true }),
-  '/other': json(200, { id: 1 }),
-  '/refusing': json(400, { error: 'invalid_grant' }),
+  '/ok': json({ id: 'one', more: true }),
+  '/other': json({ id: 1 }),
+  '/refusing': json({ error: 'invalid_grant' }, 400),
   '/failing': (_request, response) => response.writeHead(502).end('<h1>bad gateway</h1>'),
   '/moved': (_request, response) => response.writeHead(302, { location: '/ok' }).end(),
   '/html': (_request, response) => response.end('<h1>hello</h1>'),
@@ -58,17 +54,11 @@ const server = createServer((request, response) => {
   asked.push(request.url ?? '');
   answers[request.url ?? '']?.(request, response);
 });
-server.listen(0, '127.0.0.1');
-await once(server, 'listening');
-const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const base = `http://127.0.0.1:${await listen(server)}`;
 test.before.each(() => {
   asked = [];
 });
-test.after(async () => {
-  server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
-});
+test.after(() => close(server));
 
 const ask = (path: string, options: Partial<FetchRequest> = {}) =>
   fetchJson(Thing, { url: `${base}${path}`, timeLimitMs: 10_000, answerBytesMax: 4_096, ...options });

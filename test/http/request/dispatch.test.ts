@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { limits } from '../../../engine/limits.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
 import { defaultDeadlines } from '../../../http/facade.ts';
+import { pluck } from '../../support/pluck.ts';
 import { ask, openWorld, type World } from '../world.ts';
 
 const test = suite('dispatch');
@@ -15,6 +16,7 @@ test.after(() => world.close());
 
 const bot = world.token('bot', 'b1');
 const user = world.token('user', 'u1');
+const team = world.token('team', 'team1');
 const auth = (token: string): Record<string, string> => ({ Authorization: token });
 
 test('GET /things/:id → 200 with a request id, a tag and its checked query', async () => {
@@ -63,187 +65,56 @@ test('a public route ignores tokens, even invalid ones', async () => {
   assert.is((await ask(world, 'GET', '/things/a', { headers: auth('rubbish') })).status, 200);
 });
 
-interface Refusal {
-  readonly title: string;
-  readonly method?: string;
-  readonly path: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: string;
-  readonly status: number;
-  readonly code: string;
-}
 const banned = world.token('user', 'u1', { banned: true });
 const limited = world.token('user', 'u1', { limits: ['edit_bots'] });
 const limitedBot = world.token('bot', 'b1', { limits: ['edit_bots'] });
-const stats = { method: 'POST', path: '/things/stats' } as const;
+const stats = 'POST /things/stats';
+type Refusal = readonly [title: string, line: string, answer: string, headers?: object, body?: string];
 const refusals: readonly Refusal[] = [
-  { title: 'unknown path', path: '/nothing', status: 404, code: 'route_not_found' },
-  { title: 'other method', method: 'DELETE', path: '/things/a', status: 405, code: 'method_not_allowed' },
-  { ...stats, title: 'no token', body: '{}', status: 401, code: 'token_missing' },
-  { ...stats, title: 'bad token', headers: auth('rubbish'), body: '{}', status: 401, code: 'token_invalid' },
-  {
-    ...stats,
-    title: 'other kind',
-    headers: auth(user),
-    body: '{}',
-    status: 401,
-    code: 'token_kind_unsupported',
-  },
-  {
-    ...stats,
-    title: 'wrong kind word',
-    headers: auth(`User ${bot}`),
-    body: '{}',
-    status: 401,
-    code: 'token_kind_unsupported',
-  },
-  {
-    ...stats,
-    title: 'two tokens',
-    headers: { ...auth(bot), 'User-Auth': user },
-    body: '{}',
-    status: 401,
-    code: 'tokens_disagree',
-  },
-  { ...stats, title: 'not JSON', headers: auth(bot), body: '{', status: 400, code: 'malformed_json' },
-  { ...stats, title: 'no body', headers: auth(bot), status: 400, code: 'malformed_json' },
-  {
-    ...stats,
-    title: 'a bad field',
-    headers: auth(bot),
-    body: '{"servers":-1}',
-    status: 400,
-    code: 'validation_failed',
-  },
-  {
-    ...stats,
-    title: 'a huge body',
-    headers: auth(bot),
-    body: `{"a":"${'x'.repeat(5_000)}"}`,
-    status: 413,
-    code: 'body_too_large',
-  },
-  {
-    ...stats,
-    title: 'gzip',
-    headers: { ...auth(bot), 'Content-Encoding': 'gzip' },
-    body: '{}',
-    status: 415,
-    code: 'content_encoding_unsupported',
-  },
-  { title: 'a bad query', path: '/things/a?size=9', status: 400, code: 'validation_failed' },
-  { title: 'a bad page', path: '/things/a?page=0', status: 400, code: 'page_invalid' },
-  { title: 'a malformed query', path: '/things/a?target=%zz', status: 400, code: 'validation_failed' },
-  { title: 'a long path value', path: `/things/${'a'.repeat(65)}`, status: 400, code: 'validation_failed' },
-  { title: 'unknown entity', path: '/things/unknown', status: 404, code: 'not_found' },
-  { title: 'a bug', path: '/things/broken', status: 500, code: 'internal' },
-  {
-    method: 'PUT',
-    title: 'banned',
-    path: '/users/u1/slow',
-    headers: auth(banned),
-    status: 403,
-    code: 'banned',
-  },
-  {
-    method: 'PUT',
-    title: 'banned and other user',
-    path: '/users/u2/slow',
-    headers: auth(banned),
-    status: 403,
-    code: 'banned',
-  },
-  {
-    method: 'PUT',
-    title: 'other user',
-    path: '/users/u2/slow',
-    headers: auth(user),
-    status: 403,
-    code: 'user_mismatch',
-  },
-  {
-    method: 'PUT',
-    title: 'a limited session',
-    path: '/users/u1/slow',
-    headers: auth(limited),
-    status: 403,
-    code: 'forbidden',
-  },
-  {
-    title: 'a limited session on an entity',
-    path: '/bot/b1/guarded',
-    headers: auth(limited),
-    status: 403,
-    code: 'permission_missing',
-  },
-  {
-    title: 'a limited session of the entity itself',
-    path: '/bot/b1/guarded',
-    headers: auth(limitedBot),
-    status: 403,
-    code: 'permission_missing',
-  },
-  {
-    title: 'another user as entity',
-    path: '/user/u2/guarded',
-    headers: auth(user),
-    status: 403,
-    code: 'user_mismatch',
-  },
-  {
-    title: 'a stranger',
-    path: '/bot/b1/guarded',
-    headers: auth(user),
-    status: 403,
-    code: 'permission_missing',
-  },
-  {
-    title: 'a stranger on nothing',
-    path: '/bot/absent/guarded',
-    headers: auth(user),
-    status: 404,
-    code: 'not_found',
-  },
-  {
-    title: 'another bot',
-    path: '/bot/b2/guarded',
-    headers: auth(bot),
-    status: 403,
-    code: 'permission_missing',
-  },
-  {
-    title: 'a bot on its server',
-    path: '/server/b1/guarded',
-    headers: auth(bot),
-    status: 403,
-    code: 'permission_missing',
-  },
-  {
-    title: 'an unknown kind',
-    path: '/thing/1/guarded',
-    headers: auth(user),
-    status: 400,
-    code: 'target_type_unsupported',
-  },
+  ['unknown path', 'GET /nothing', '404 route_not_found'],
+  ['other method', 'DELETE /things/a', '405 method_not_allowed'],
+  ['no token', stats, '401 token_missing', {}, '{}'],
+  ['bad token', stats, '401 token_invalid', auth('rubbish'), '{}'],
+  ['other kind', stats, '401 token_kind_unsupported', auth(user), '{}'],
+  ['wrong kind word', stats, '401 token_kind_unsupported', auth(`User ${bot}`), '{}'],
+  ['two tokens', stats, '401 tokens_disagree', { ...auth(bot), 'User-Auth': user }, '{}'],
+  ['not JSON', stats, '400 malformed_json', auth(bot), '{'],
+  ['no body', stats, '400 malformed_json', auth(bot)],
+  ['a bad field', stats, '400 validation_failed', auth(bot), '{"servers":-1}'],
+  ['a huge body', stats, '413 body_too_large', auth(bot), `{"a":"${'x'.repeat(5_000)}"}`],
+  ['gzip', stats, '415 content_encoding_unsupported', { ...auth(bot), 'Content-Encoding': 'gzip' }, '{}'],
+  ['a bad query', 'GET /things/a?size=9', '400 validation_failed'],
+  ['a bad page', 'GET /things/a?page=0', '400 page_invalid'],
+  ['a malformed query', 'GET /things/a?target=%zz', '400 validation_failed'],
+  ['a long path value', `GET /things/${'a'.repeat(65)}`, '400 validation_failed'],
+  ['unknown entity', 'GET /things/unknown', '404 not_found'],
+  ['a bug', 'GET /things/broken', '500 internal'],
+  ['banned', 'PUT /users/u1/slow', '403 banned', auth(banned)],
+  ['banned and other user', 'PUT /users/u2/slow', '403 banned', auth(banned)],
+  ['other user', 'PUT /users/u2/slow', '403 user_mismatch', auth(user)],
+  ['a limited session', 'PUT /users/u1/slow', '403 forbidden', auth(limited)],
+  ['a limited session on an entity', 'GET /bot/b1/guarded', '403 permission_missing', auth(limited)],
+  ['a limited session of the entity', 'GET /bot/b1/guarded', '403 permission_missing', auth(limitedBot)],
+  ['another user as entity', 'GET /user/u2/guarded', '403 user_mismatch', auth(user)],
+  ['a stranger', 'GET /bot/b1/guarded', '403 permission_missing', auth(user)],
+  ['a stranger on nothing', 'GET /bot/absent/guarded', '404 not_found', auth(user)],
+  ['another bot', 'GET /bot/b2/guarded', '403 permission_missing', auth(bot)],
+  ['a bot on its server', 'GET /server/b1/guarded', '403 permission_missing', auth(bot)],
+  ['a team on what it does not own', 'GET /bot/b1/guarded', '403 permission_missing', auth(team)],
+  ['an unknown kind', 'GET /thing/1/guarded', '400 target_type_unsupported', auth(user)],
 ];
-for (const refusal of refusals) {
-  const method = refusal.method ?? 'GET';
-  const { title, path, status, code } = refusal;
-  test(`${title}: ${method} ${path.slice(0, 30)} → ${status} ${code}`, async () => {
-    const { headers = {}, body } = refusal;
+for (const [title, line, expected, headers = {}, body] of refusals) {
+  test(`${title}: ${line.slice(0, 30)} → ${expected}`, async () => {
+    const [method = '', path = ''] = line.split(' ');
+    const sent = { headers: { ...headers }, ...(body === undefined ? {} : { body }) };
 
-    const answer = await ask(
-      world,
-      method,
-      refusal.path,
-      body === undefined ? { headers } : { headers, body },
-    );
+    const answer = await ask(world, method, path, sent);
 
-    assert.is(answer.status, refusal.status, answer.text);
-    assert.is(answer.json.context?.code, refusal.code);
+    const code = answer.json.context?.code;
+    assert.is(`${answer.status} ${code}`, expected, answer.text);
     assert.is(answer.json.context?.request_id, answer.headers.get('x-request-id'));
     assert.type(answer.json.message, 'string');
-    assert.is(answer.headers.get('x-session-invalid'), refusal.code === 'token_invalid' ? 'true' : null);
+    assert.is(answer.headers.get('x-session-invalid'), code === 'token_invalid' ? 'true' : null);
   });
 }
 
@@ -284,7 +155,7 @@ for (const [title, path, token] of [
     '/bot/b9/guarded',
     world.token('user', 'owner', { limits: ['view_sessions'] }),
   ],
-  ['a team on what it owns', '/bot/owned/guarded', world.token('team', 'team1')],
+  ['a team on what it owns', '/bot/owned/guarded', team],
 ] as const) {
   test(`${title}: GET ${path} → 200, a trailing s on the kind is dropped`, async () => {
     const answer = await ask(world, 'GET', path, { headers: auth(token) });
@@ -293,12 +164,6 @@ for (const [title, path, token] of [
     assert.not.match(String(answer.json.target_type), /s$/);
   });
 }
-
-test('a team token on an entity that the team does not own → 403', async () => {
-  const answer = await ask(world, 'GET', '/bot/b1/guarded', { headers: auth(world.token('team', 'team1')) });
-
-  assert.is(answer.json.context?.code, 'permission_missing');
-});
 
 test('when sessions cannot be looked up the answer is 503, never 401', async () => {
   const token = world.token('bot', 'b7');
@@ -348,10 +213,7 @@ test('a client that disconnects is counted as 499, once', async () => {
   world.release();
   await ask(world, 'GET', '/nothing');
 
-  assert.equal(
-    world.answered.map(({ status }) => status),
-    [499, 404],
-  );
+  assert.equal(pluck(world.answered, 'status'), [499, 404]);
 });
 
 const brief = { readingMs: 50, workingMs: 50, listeningMs: 50, sweepMs: 5 };
@@ -371,10 +233,7 @@ test('a request to an external service has a longer deadline of its own', async 
   await patient.close();
   await hasty.close();
 
-  assert.equal(
-    answers.map(({ status }) => status),
-    [204, 503, 503],
-  );
+  assert.equal(pluck(answers, 'status'), [204, 503, 503]);
 });
 
 test('an error after the deadline is still logged', async () => {

@@ -12,7 +12,8 @@ import {
   upsertPosition,
 } from '../../../storage/catalogue/content/applications.ts';
 import { addBot, addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld } from './world.ts';
+import { pluck } from '../../support/pluck.ts';
+import { codeOf, openWorld } from './world.ts';
 
 const test = suite('routes of applications');
 let users = 0;
@@ -36,8 +37,6 @@ const list = async ({ id, token }: Applicant) =>
 const long = 'x'.repeat(50);
 const partners = { project: long, idea: long, link: 'https://example.org' };
 const staff = { motivation: long, experience: long, conflict: long, time: '6 hours' };
-const codeOf = ({ status, json }: { status: number; json: { context: { code: string } } }) =>
-  [status, json.context.code] as const;
 /** Decides the user's only pending application. */
 const review = async (user: Applicant, state: 'approved' | 'denied', feedback = '') => {
   const pending = (await list(user)).find((app: { state: string }) => app.state === 'pending');
@@ -114,10 +113,7 @@ test('POST /users/:id/apps → 204 for several positions of one user, at the bou
   assert.is((await send(wren, 'partners', bounds)).status, 204);
   assert.is((await send(wren, 'staff', staff)).status, 204);
 
-  assert.equal(
-    (await list(wren)).map((app: { position: string }) => app.position),
-    ['staff', 'partners'],
-  );
+  assert.equal(pluck(await list(wren), 'position'), ['staff', 'partners']);
 });
 
 test('POST /users/:id/apps → 400 naming each answer that will not do, and nothing is written', async () => {

@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { botBody } from '../../support/bot-body.ts';
-import { openWorld } from './world.ts';
+import { codeOf, openWorld } from './world.ts';
 
 const test = suite('routes of bot edits');
 let bots = 0;
@@ -55,11 +55,6 @@ const patch = (id: string, body: unknown, token = robin) =>
 const remove = (id: string, token = robin) => world.ask('DELETE', `/bots/${id}`, { token });
 const transfer = (id: string, team: unknown, token = robin, user = 'robin') =>
   world.ask('PATCH', `/users/${user}/bots/${id}/teams`, { token, body: { team_id: team } });
-const codeOf = (reply: { status: number; json: { context: { code: string } } }) => [
-  reply.status,
-  reply.json.context.code,
-];
-
 test('PUT /bots → 204: pending, owned by the caller, counted at once', async () => {
   const body = bodyOf();
   const before = await show(body.bot_id);

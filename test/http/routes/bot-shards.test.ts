@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from './world.ts';
+import { codeOf, openWorld, type World } from './world.ts';
 
 const test = suite('routes of the shards of a bot');
 let world: World;
@@ -42,11 +42,6 @@ const createPoster = async (): Promise<Poster> => {
     list: (query = '') => world.ask('GET', `/bots/${id}/shards${query}`),
   };
 };
-
-const codeOf = (reply: { status: number; json: { context: { code: string } } }) => [
-  reply.status,
-  reply.json.context.code,
-];
 
 test('shards add up to the totals of the bot once all were posted', async () => {
   const poster = await createPoster();

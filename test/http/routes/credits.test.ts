@@ -8,7 +8,8 @@ import { deleteTier, upsertTier } from '../../../storage/catalogue/votes/credits
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { addCountedVotes } from '../../storage/ledger/votes.ts';
-import { openWorld } from './world.ts';
+import { pluck } from '../../support/pluck.ts';
+import { codeOf, openWorld } from './world.ts';
 
 const test = suite('routes of vote credits');
 let bots = 0;
@@ -51,16 +52,12 @@ test('GET /votes/credit-tiers → 200 in ascending order, of one kind or all', a
   const servers = await read('/votes/credit-tiers?target_type=servers');
   await deleteTier(world.sql, 'a-server');
 
-  assert.equal(
-    all.map((tier: { id: string }) => tier.id),
-    ['bot-0', 'bot-1', 'a-server', 'bot-2'],
-  );
-  assert.equal(
-    servers.map((tier: { id: string }) => tier.id),
-    ['a-server'],
-  );
-  const unknown = await world.ask('GET', '/votes/credit-tiers?target_type=team');
-  assert.equal([unknown.status, unknown.json.context.code], [400, 'target_type_unsupported']);
+  assert.equal(pluck(all, 'id'), ['bot-0', 'bot-1', 'a-server', 'bot-2']);
+  assert.equal(pluck(servers, 'id'), ['a-server']);
+  assert.equal(codeOf(await world.ask('GET', '/votes/credit-tiers?target_type=team')), [
+    400,
+    'target_type_unsupported',
+  ]);
 });
 
 test('GET /:type/:id/votes/credit-tiers → 200 with slabs and worth of what can be redeemed', async () => {
@@ -122,14 +119,16 @@ test('POST /:type/:id/votes/credits → the oldest upvotes become void and carry
     select upvote, void_reason, credit_redeem from vote_rows where target_id = ${ref.id}
     order by created_at`;
 
-  assert.equal(
-    rows.map((row) => row.void_reason),
-    ['redeemed', 'redeemed', '', '', '', '', ''],
-  );
-  assert.equal(
-    rows.map((row) => row.credit_redeem),
-    [json.context.id, json.context.id, null, null, null, null, null],
-  );
+  assert.equal(pluck(rows, 'void_reason'), ['redeemed', 'redeemed', '', '', '', '', '']);
+  assert.equal(pluck(rows, 'credit_redeem'), [
+    json.context.id,
+    json.context.id,
+    null,
+    null,
+    null,
+    null,
+    null,
+  ]);
 });
 
 test('POST /:type/:id/votes/credits → in parts worth the same, until a monthly reset', async () => {

@@ -16,7 +16,7 @@ import {
   startOpenIdProvider,
   visit,
 } from '../../support/login-provider.ts';
-import { openWorld } from './world.ts';
+import { codeOf, openWorld } from './world.ts';
 
 const test = suite('routes of the login');
 const path = '/auth/login/chat-oauth2';
@@ -92,8 +92,6 @@ const beginAlone = async (user: string): Promise<string> => {
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return (await visit(url.href, user)).get('code') ?? '';
 };
-const codeOf = ({ status, json }: { status: number; json: { context: { code: string } } }) =>
-  [status, json.context.code] as const;
 const sessionsOf = (user: string) =>
   world.sql<{ type: string; days: number }[]>`
     select type, extract(epoch from expiry - created_at)::float8 / 86400 as days

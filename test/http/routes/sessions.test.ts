@@ -4,7 +4,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld } from './world.ts';
+import { pluck } from '../../support/pluck.ts';
+import { codeOf, openWorld } from './world.ts';
 
 const test = suite('routes of sessions');
 const body = { expiry: 3_600, name: 'stats poster', perm_limits: [] as string[], type: 'api' };
@@ -67,10 +68,11 @@ test('POST …/sessions → 400 for every bad field, and nothing is made', async
     assert.is(reply.status, 400, JSON.stringify(fields));
     assert.ok(pointer in reply.json.context, JSON.stringify(reply.json));
   }
-  const login = await create('bots/bot1', { type: 'login' }, token);
-  assert.equal([login.status, login.json.context.code], [400, 'session_type_unsupported']);
-  const kind = await create('packs/pack1', {}, token);
-  assert.equal([kind.status, kind.json.context.code], [400, 'target_type_unsupported']);
+  assert.equal(codeOf(await create('bots/bot1', { type: 'login' }, token)), [
+    400,
+    'session_type_unsupported',
+  ]);
+  assert.equal(codeOf(await create('packs/pack1', {}, token)), [400, 'target_type_unsupported']);
   const [rows] = await world.sql`select count(*) as count from sessions where target_id = 'bot1'`;
   assert.is(rows?.count, 0);
 });
@@ -106,17 +108,11 @@ test('POST …/sessions → 403: a limited token passes on no more than its limi
   assert.is((await create('bots/bot2', { perm_limits: ['edit_bots'] }, without)).status, 403);
 });
 
-test('POST …/sessions → 403 for the sessions of another user', async () => {
-  const finch = await world.token('user', 'finch');
-  const other = await create('users/robin', {}, finch);
-
-  assert.equal([other.status, other.json.context.code], [403, 'user_mismatch']);
-});
-
 test('POST …/sessions → 404 for an unknown entity', async () => {
-  const reply = await create('bots/nobody', {}, await world.token('user', 'robin'));
-
-  assert.equal([reply.status, reply.json.context.code], [404, 'not_found']);
+  assert.equal(codeOf(await create('bots/nobody', {}, await world.token('user', 'robin'))), [
+    404,
+    'not_found',
+  ]);
 });
 
 test('POST …/sessions → 409 at the cap', async () => {
@@ -124,9 +120,7 @@ test('POST …/sessions → 409 at the cap', async () => {
   for (let made = 0; made < 5; made++) {
     assert.is((await create('server/server1', {}, token)).status, 201);
   }
-  const reply = await create('server/server1', {}, token);
-
-  assert.equal([reply.status, reply.json.context.code], [409, 'limit_reached']);
+  assert.equal(codeOf(await create('server/server1', {}, token)), [409, 'limit_reached']);
 });
 
 test('GET …/sessions → 200 lists metadata and never a token', async () => {
@@ -152,18 +146,6 @@ test('GET …/sessions → 400, 404', async () => {
   assert.is((await world.ask('GET', '/bots/nobody/sessions', { token })).status, 404);
 });
 
-test('DELETE …/sessions/:id → 200, and the token is dead at once', async () => {
-  const token = await world.token('user', 'robin');
-  const made = (await create('bots/bot1', {}, token)).json;
-  await world.ask('POST', '/bots/stats', { body: {}, token: made.token });
-  const reply = await world.ask('DELETE', `/bots/bot1/sessions/${made.session_id}`, { token });
-  const after = await world.ask('POST', '/bots/stats', { body: {}, token: made.token });
-
-  assert.is(reply.status, 200);
-  assert.is(typeof reply.json.message, 'string');
-  assert.equal([after.status, after.headers.get('x-session-invalid')], [401, 'true']);
-});
-
 test('DELETE …/sessions/:id → 200 in upper case too, and the token is dead at once', async () => {
   const token = await world.token('user', 'robin');
   const made = (await create('bots/bot1', {}, token)).json;
@@ -172,7 +154,9 @@ test('DELETE …/sessions/:id → 200 in upper case too, and the token is dead a
   const reply = await world.ask('DELETE', `/bots/bot1/sessions/${shouted}`, { token });
 
   assert.equal([reply.status, reply.json.context.session_id], [200, made.session_id]);
-  assert.is((await world.ask('POST', '/bots/stats', { body: {}, token: made.token })).status, 401);
+  assert.type(reply.json.message, 'string');
+  const after = await world.ask('POST', '/bots/stats', { body: {}, token: made.token });
+  assert.equal([after.status, after.headers.get('x-session-invalid')], [401, 'true']);
 });
 
 test('DELETE …/sessions/:id → 404 for an expired one, which no list shows', async () => {
@@ -192,10 +176,7 @@ test('POST …/sessions → 201 keeps blanks at the ends of a name as they were 
   assert.is((await create('bots/bot1', { name: ' x\u200d ' }, token)).status, 201);
   const { json } = await world.ask('GET', '/bots/bot1/sessions', { token });
 
-  assert.equal(
-    json.sessions.map(({ name }: { name: string }) => name),
-    [' x\u200d '],
-  );
+  assert.equal(pluck(json.sessions, 'name'), [' x\u200d ']);
 });
 
 test('DELETE …/sessions/:id → 400, 404', async () => {

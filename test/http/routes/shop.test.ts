@@ -12,6 +12,7 @@ import {
   upsertItem,
 } from '../../../storage/catalogue/content/shop.ts';
 import { addUser } from '../../storage/catalogue/directory.ts';
+import { pluck } from '../../support/pluck.ts';
 import { openWorld } from './world.ts';
 
 const test = suite('routes of the shop');
@@ -88,10 +89,7 @@ test('GET /shop/public-coupons → 200 with public, usable, unexpired ones, with
   await upsertCoupon(world.sql, coupon('off', { usable: false }), 'robin');
   const shown = await list('/shop/public-coupons', (items) => items.length === 2);
 
-  assert.equal(
-    shown.map((one: { id: string }) => one.id),
-    ['open', 'fresh'],
-  );
+  assert.equal(pluck(shown, 'id'), ['open', 'fresh']);
   assert.equal([shown[0].allowed_users, shown[0].applicable_items], [[], ['month']]);
   assert.equal([shown[0].code, shown[0].cents, shown[0].reuse_wait_duration], ['OPEN', 100, 24]);
   assert.is((await listCoupons(world.sql)).length, 5);

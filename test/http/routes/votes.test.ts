@@ -4,7 +4,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addPack, addServer, addTeam, addUser, addVote } from '../../storage/catalogue/directory.ts';
-import { openWorld } from './world.ts';
+import { pluck } from '../../support/pluck.ts';
+import { codeOf, openWorld } from './world.ts';
 
 const test = suite('routes of votes');
 const hourMs = 3_600_000;
@@ -99,8 +100,7 @@ test('PUT /users/:uid/bots/:id/votes → 404 for an unknown entity, vote-banned 
 
 test('PUT /users/:uid/bots/:id/votes → 409 when it is not listed or not public', async () => {
   for (const target of ['bots/pending', 'servers/server2']) {
-    const reply = await vote('robin', target);
-    assert.equal([reply.status, reply.json.context.code], [409, 'not_votable'], target);
+    assert.equal(codeOf(await vote('robin', target)), [409, 'not_votable'], target);
   }
 });
 
@@ -143,10 +143,7 @@ test('GET /users/:uid/bots/:id/votes/@all → 200 with void ones, 400, 404', asy
   const page = await read('/users/robin/bots/bot3/votes/@all');
 
   assert.equal([page.count, page.per_page], [2, 10]);
-  assert.equal(
-    page.results.map((each: { void_reason: string }) => each.void_reason),
-    ['', 'operator'],
-  );
+  assert.equal(pluck(page.results, 'void_reason'), ['', 'operator']);
   assert.is((await world.ask('GET', '/users/robin/bots/bot3/votes/@all?page=0')).status, 400);
   assert.is((await world.ask('GET', '/users/robin/bots/nobody/votes/@all')).status, 404);
 });

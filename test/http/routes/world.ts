@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import type { CommitRules } from '../../../engine/entity/items.ts';
 import type { Clock, Ledger } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import type { Login } from '../../../http/auth/login-state.ts';
@@ -36,6 +35,7 @@ import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { makeFolder } from '../../support/folder.ts';
+import { usualRules } from '../../support/rules.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 import { judgeReply } from '../published.ts';
 import { silentLogger } from '../silent-logger.ts';
@@ -66,16 +66,7 @@ const createClock = (): TestClock => {
   };
 };
 
-const rules: CommitRules = {
-  windows: {
-    standard: { waitMs: 12 * hourMs, perUser: 1 },
-    premium: { waitMs: 4 * hourMs, perUser: 1 },
-    weekend: { waitMs: 6 * hourMs, perUser: 2 },
-  },
-  uptime: { checkMs: 300_000, freshMs: 900_000, downtimes: [] },
-  parts: { staleMs: 900_000, goneMs: 86_400_000, switchMs: 600_000 },
-  visitorsMax: 1_000,
-};
+const rules = { ...usualRules, visitorsMax: 1_000 };
 const silent = (): void => {};
 const {
   engine: engineMeters,
@@ -94,6 +85,11 @@ export interface Asked {
   /** For direct queries by tests. */
   readonly json: ReturnType<typeof JSON.parse>;
 }
+/** The status and the error code of a refused request. */
+export const codeOf = ({ status, json }: Pick<Asked, 'status' | 'json'>): readonly [number, string] => [
+  status,
+  json.context.code,
+];
 export interface AskOptions {
   readonly token?: string;
   readonly body?: unknown;
@@ -140,15 +136,8 @@ export interface World {
   close(): Promise<void>;
 }
 
-interface Parts {
+interface Parts extends Omit<World, 'port' | 'token' | 'ask' | 'close'> {
   readonly folder: string;
-  readonly sql: Sql;
-  readonly engine: Engine;
-  readonly catalogue: Catalogue;
-  readonly clock: TestClock;
-  readonly push: PushClient;
-  readonly webhooks: Webhooks;
-  readonly app: App;
   readonly facade: Facade;
   readonly closeStores: () => Promise<void>;
 }

@@ -2,8 +2,6 @@
  * Commands that are hard to undo: what they show before, what confirms them, and that nothing happens without
  * a confirmation. The commands run in this process, against a node; a terminal is a stream that says so.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -13,14 +11,14 @@ import { type Config, readConfig } from '../../../ops/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';
 import { openStores } from '../../../storage/open.ts';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { type Ran, runOnStreams } from './streams.ts';
 
 const test = suite('commands that ask first');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-confirm-'));
 const readerToken = 'r'.repeat(40);
 const settings = {
-  DATA_DIR: join(folder, 'data'),
+  DATA_DIR: join(makeFolder('rollcall-confirm-'), 'data'),
   PORT: '0',
   ADMIN_PORT: '0',
   ADMIN_TOKENS: `robin:${'o'.repeat(40)},wren:${readerToken}:read`,
@@ -41,10 +39,7 @@ test.before(async () => {
   node = await start(readConfig(settings));
   config = { ...readConfig(settings), adminPort: Number(new URL(node.adminUrl).port) };
 });
-test.after(async () => {
-  await node.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+test.after(() => node.stop());
 
 /** `answer` is what the operator types; `null` runs the command without a terminal. */
 const run = (line: string, answer: string | null = null, token = ''): Promise<Ran> => {

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { runBackup } from '../../../ops/cli/backup.ts';
 import type { Terminal } from '../../../ops/cli/command.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
+import { start } from '../../../ops/rollcall.ts';
 import type { Stores } from '../../../storage/open.ts';
 import { type Directory, directoryOf, type Sizes, tokenOf } from '../../support/directory.ts';
 import { type Ran, runOnStreams } from './streams.ts';
@@ -49,6 +50,20 @@ export const inSql = async ({ sql }: Pick<Stores, 'sql'>): Promise<string> => {
   const [row] = await sql<{ servers: string; clicks: number; upvotes: number }[]>`
     select servers, clicks, upvotes from totals where kind = 'bot' and entity_id = ${firstBot}`;
   return `${row?.servers} ${row?.clicks} ${row?.upvotes}`;
+};
+
+/** Runs a task on a node, reads its counters, and drains the node. */
+export const countOnNode = async (
+  settings: Readonly<Record<string, string>>,
+  task: (url: string) => Promise<void>,
+): Promise<string> => {
+  const node = await start(readConfig(settings));
+  try {
+    await task(node.url);
+    return await shown(node.url);
+  } finally {
+    await node.stop();
+  }
 };
 
 type Command = (config: Config, terminal: Terminal, operand: string) => Promise<number>;

@@ -4,7 +4,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -17,34 +16,22 @@ import { createRunner, toMinute } from '../../storage/history/world.ts';
 import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
+import { runOnStreams } from './streams.ts';
 
 const test = suite('operator commands');
 const folder = makeFolder('rollcall-ops-');
 test.after(() => stores.close());
 
-interface Ran {
-  readonly code: number;
-  readonly opened: boolean;
-  readonly out: string;
-  readonly err: string;
-}
 /** Runs one command line in this process, on stores that stay open. */
-const run = async (line: string, signal = new AbortController().signal): Promise<Ran> => {
-  const out = new PassThrough();
-  const err = new PassThrough();
-  const texts = { out: '', err: '' };
-  out.on('data', (chunk) => (texts.out += chunk));
-  err.on('data', (chunk) => (texts.err += chunk));
+const run = async (line: string, signal = new AbortController().signal) => {
   let opened = false;
-  const code = await runCommandLine(
-    line.split(' ').filter(Boolean),
-    { out, err, signal },
-    (_terminal, _args, task) => {
+  const ran = await runOnStreams((streams) =>
+    runCommandLine(line.split(' ').filter(Boolean), { ...streams, signal }, (_terminal, _args, task) => {
       opened = true;
       return task({ stores });
-    },
+    }),
   );
-  return { code, opened, ...texts };
+  return { ...ran, opened };
 };
 
 const config = { ...readConfig({}), dataDir: join(folder, 'lent') };

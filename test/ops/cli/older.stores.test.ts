@@ -7,27 +7,16 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runReflush } from '../../../ops/cli/restore.ts';
-import { readConfig } from '../../../ops/config.ts';
-import { start } from '../../../ops/rollcall.ts';
 import { copyDataFolder, makeDataFolder, openAtRest } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
-import { count, inSql, run, shown, sizes } from './counting.ts';
+import { count, countOnNode, inSql, run, shown, sizes } from './counting.ts';
 
 const test = suite('stores of different age');
 const folder = makeFolder('rollcall-older-');
 const toPath = (name: string): string => join(folder, name);
 
-/** Runs a task on a node, reads its counters, and drains the node. */
-const onNode = async (dataDir: string, task: (url: string) => Promise<void>): Promise<string> => {
-  const settings = { DATA_DIR: dataDir, PORT: '0', ADMIN_PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent' };
-  const node = await start(readConfig(settings));
-  try {
-    await task(node.url);
-    return await shown(node.url);
-  } finally {
-    await node.stop();
-  }
-};
+const onNode = (dataDir: string, task: (url: string) => Promise<void>): Promise<string> =>
+  countOnNode({ DATA_DIR: dataDir, PORT: '0', ADMIN_PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent' }, task);
 
 /** Totals and the number of votes in the SQL of a folder that no process has open. */
 const readSql = async (dataDir: string): Promise<{ totals: string; votes: number }> => {

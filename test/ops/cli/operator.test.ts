@@ -3,10 +3,9 @@
  *
  * Most commands run in this process, with the settings of the node; two run as the real program.
  */
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
@@ -16,7 +15,9 @@ import { formatAnswer } from '../../../ops/cli/operator/table.ts';
 import { type Config, readConfig } from '../../../ops/config.ts';
 import { start } from '../../../ops/rollcall.ts';
 import { botBody } from '../../support/bot-body.ts';
+import { watchChild } from '../../support/child.ts';
 import { makeFolder } from '../../support/folder.ts';
+import { close, listen } from '../../support/loopback.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { type Ran, runOnStreams } from './streams.ts';
 
@@ -41,35 +42,21 @@ const run = (line: string, overrides: Partial<Config> = {}): Promise<Ran> => {
 };
 const program = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
 /** Runs the real program. Not synchronous, because the node runs in this process. */
-const spawnIn = (
-  DATA_DIR: string,
-  ...args: string[]
-): Promise<{ status: unknown; stdout: string; stderr: string }> =>
-  new Promise((resolve) => {
-    const ports = { PORT: '1', ADMIN_PORT: String(config.adminPort) };
-    const env = { ...process.env, ...settings, ...ports, DATA_DIR };
-    execFile(process.execPath, [...process.execArgv, program, ...args], { env }, (error, stdout, stderr) =>
-      resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
-    );
-  });
-
+const spawnIn = (DATA_DIR: string, ...args: string[]) => {
+  const ports = { PORT: '1', ADMIN_PORT: String(config.adminPort) };
+  const env = { ...process.env, ...settings, ...ports, DATA_DIR };
+  return watchChild(spawn(process.execPath, [...process.execArgv, program, ...args], { env })).ended;
+};
 const spawnOps = (...args: string[]) => spawnIn(settings.DATA_DIR, ...args);
 
 test('the program finds the node and its token by the settings', async () => {
-  const made = await spawnOps(
-    'users',
-    'put',
-    '728871946456137770',
-    '--username',
-    'robin',
-    '--flags',
-    'staff',
-  );
+  const args = ['put', '728871946456137770', '--username', 'robin', '--flags', 'staff'];
+  const made = await spawnOps('users', ...args);
   const mistaken = await spawnOps('users', 'bann', '1');
 
-  assert.equal([made.status, made.stdout], [0, 'User 728871946456137770 is written.\n'], made.stderr);
-  assert.equal([mistaken.status, mistaken.stdout], [2, '']);
-  assert.match(mistaken.stderr, /Did you mean "users ban"\?/);
+  assert.equal([made.code, made.out], [0, 'User 728871946456137770 is written.\n'], made.err);
+  assert.equal([mistaken.code, mistaken.out], [2, '']);
+  assert.match(mistaken.err, /Did you mean "users ban"\?/);
 });
 
 test('a command on a missing folder does not create it', async () => {
@@ -78,9 +65,9 @@ test('a command on a missing folder does not create it', async () => {
     ['inspect', 'bot', '1'],
     ['export', '-'],
   ]) {
-    const { status, stdout, stderr } = await spawnIn(nowhere, ...args);
-    assert.equal([status, stdout], [1, ''], args.join(' '));
-    assert.match(stderr, /There is no directory in .*mistyped\. Set DATA_DIR to its folder\./);
+    const { code, out, err } = await spawnIn(nowhere, ...args);
+    assert.equal([code, out], [1, ''], args.join(' '));
+    assert.match(err, /There is no directory in .*mistyped\. Set DATA_DIR to its folder\./);
   }
   assert.not.ok(existsSync(nowhere));
 });
@@ -179,17 +166,12 @@ test('the error names the source of a wrong token, and the path of a missing one
   assert.match(missing.err, /token is not in .*elsewhere.*\(ENOENT\).*DATA_DIR/);
 });
 
-const startServer = async (answer: string): Promise<{ port: number; close: () => void }> => {
-  const server = createServer((_, response) => response.end(answer));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { port: (server.address() as AddressInfo).port, close: () => server.close() };
-};
-
 test('without a node at the address, the error names the address and the setting', async () => {
-  const stranger = await startServer('<h1>Hello</h1>');
-  const other = await run('users list', { adminPort: stranger.port });
-  stranger.close();
-  const nobody = await run('users list', { adminPort: stranger.port });
+  const stranger = createServer((_, response) => response.end('<h1>Hello</h1>'));
+  const adminPort = await listen(stranger);
+  const other = await run('users list', { adminPort });
+  await close(stranger);
+  const nobody = await run('users list', { adminPort });
   const openPort = await run('users list', { adminPort: Number(new URL(node.url).port) });
 
   assert.match(other.err, /is not an operator's listener.*ADMIN_PORT/);

@@ -2,55 +2,33 @@
  * The commands on embedded stores that a running node uses: they work through the node, and the node goes on
  * serving, with what was imported. The commands run as the real program.
  */
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runRestore } from '../../../ops/cli/restore.ts';
 import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
 import { makeDataFolder } from '../../support/directory.ts';
-import { type NodeProcess, quiet, startNode } from '../../support/node-process.ts';
+import { makeFolder } from '../../support/folder.ts';
+import { type StartedNode, startNode } from '../../support/node-process.ts';
+import { runOps } from '../../support/ops-process.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { count, directory, run as runCommand, shown, sizes, vote as voteAs } from './counting.ts';
 
 const test = suite('commands on a running node');
-const folder = mkdtempSync(join(tmpdir(), 'rollcall-running-'));
+const folder = makeFolder('rollcall-running-');
 const dataDir = join(folder, 'data');
-const program = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
-let node: NodeProcess & { readonly url: string; readonly adminUrl: string };
+let node: StartedNode;
 test.before(async () => {
   await makeDataFolder(dataDir, sizes);
   // It does not flush: a backup needs what only the hot store has.
   node = await startNode({ dataDir, settings: { FLUSH_INTERVAL_MS: '60000' } });
 });
-test.after(async () => {
-  await node.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+test.after(async () => void (await node.stop()));
 
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-const ops = (args: readonly string[], input = '', port = new URL(node.adminUrl).port): Promise<Ran> => {
-  const child = spawn(process.execPath, [...process.execArgv, program, ...args], {
-    cwd: folder,
-    env: { ...process.env, ...quiet, DATA_DIR: dataDir, ADMIN_PORT: port },
-  });
-  const texts = { out: '', err: '' };
-  child.stdout.on('data', (chunk) => (texts.out += chunk));
-  child.stderr.on('data', (chunk) => (texts.err += chunk));
-  child.stdin.end(input);
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, ...texts }));
-  });
-};
+const ops = (args: readonly string[], input = '', port = new URL(node.adminUrl).port) =>
+  runOps(dataDir, args, { input, cwd: folder, settings: { ADMIN_PORT: port } });
 
 test('inspect shows what the node has counted and not flushed', async () => {
   await count(node.url, 0, '18446744073709551557');

@@ -8,6 +8,7 @@ import { readConfig } from '../../../ops/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { makeFolder } from '../../support/folder.ts';
+import { pluck } from '../../support/pluck.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { until } from '../../support/until.ts';
 
@@ -48,10 +49,7 @@ test('a first start has missed nothing, a later start runs what was missed', asy
       update job_runs set due_at = due_at - interval '65 days'
       where name = 'monthly_reset' returning attempts`,
   );
-  assert.equal(
-    rows.map(({ attempts }) => attempts),
-    [0],
-  );
+  assert.equal(pluck(rows, 'attempts'), [0]);
 
   const second = await startNode();
   await waitForSuccess(second, 'monthly_reset');

@@ -13,6 +13,7 @@ import { pushLimits } from '../../../ops/jobs/push-messages.ts';
 import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
 import { openWorld } from '../../http/routes/world.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
+import { pluck } from '../../support/pluck.ts';
 import { type Browser, startPushService } from '../../support/push-service.ts';
 
 const test = suite('reminders');
@@ -267,10 +268,7 @@ test('a browser that is gone loses its subscription; the others of the user stay
   await tick();
 
   const { json } = await world.ask('GET', `/users/${voter.user}/notifications`, { token: voter.token });
-  assert.equal(
-    json.notifications.map((one: { endpoint: string }) => one.endpoint),
-    [third.endpoint],
-  );
+  assert.equal(pluck(json.notifications, 'endpoint'), [third.endpoint]);
   assert.is(await countOutbox(voter), 0);
 });
 

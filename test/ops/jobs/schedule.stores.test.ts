@@ -17,6 +17,7 @@ import { createJobRuns } from '../../../storage/nodes/job-runs.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql, type ServerSql } from '../../../storage/sql/server.ts';
 import { addBot, addUser, addVote } from '../../storage/catalogue/directory.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 
 const test = suite('schedule of jobs');
@@ -235,10 +236,7 @@ test('a missed monthly reset voids the votes before its due time, once', async (
 
   const votes = await sql<{ void_reason: string; voided_at: Date | null }[]>`
     select void_reason, voided_at from vote_rows where target_id = 'bot1' order by created_at`;
-  assert.equal(
-    votes.map(({ void_reason }) => void_reason),
-    ['monthly_reset', '', ''],
-  );
+  assert.equal(pluck(votes, 'void_reason'), ['monthly_reset', '', '']);
   assert.is(votes[0]?.voided_at?.toISOString(), '2022-02-01T00:00:00.000Z');
   const [adjustments] =
     await sql`select count(*)::int as count, min(payload ->> 'upvotes') as up from adjustments`;

@@ -12,6 +12,7 @@ import {
   createSnapshots,
   type RowCacheOptions,
 } from '../../../storage/catalogue/shared/cache.ts';
+import { pluck } from '../../support/pluck.ts';
 import { addBot, addServer, addTeam, addUser, openDirectory } from './directory.ts';
 
 const test = suite('catalogue profiles');
@@ -23,13 +24,13 @@ interface Row {
   readonly weightBytes: number;
 }
 /** A cache to which the test gives, with each request, what a statement then finds. */
-const createTestCache = (options: Omit<RowCacheOptions<Row>, 'readMany'>) => {
+const createTestCache = (options: Partial<RowCacheOptions<Row>> = {}) => {
   let load: () => Promise<Row | null> = async () => null;
   const readMany = async () => {
     const row = await load();
     return row === null ? [] : [row];
   };
-  const cache = createRowCache<Row>({ ...options, readMany });
+  const cache = createRowCache<Row>({ bytesMax: 1_000, ageMaxMs: 60_000, ...options, readMany });
   const get = (name: string, next: typeof load) => {
     load = next;
     return cache.get(name);
@@ -59,14 +60,6 @@ test('a bot is found by id and by vanity code in any case', async () => {
   assert.is(byCode, byId);
 });
 
-test('a bot of any type is found, and has its team instead of an owner', async () => {
-  const bot = await catalogue.bots.find('bot2');
-
-  assert.is(bot?.type, 'denied');
-  assert.is(bot?.team_id, 'team1');
-  assert.is(bot?.owner, null);
-});
-
 test("another kind's vanity code finds nothing", async () => {
   assert.is(await catalogue.bots.find('keepers'), null);
   assert.is((await catalogue.teams.find('keepers'))?.id, 'team1');
@@ -86,15 +79,6 @@ test('simultaneous reads share one query', async () => {
   assert.is(second, first);
 });
 
-test('an edit is visible after the profile is dropped', async () => {
-  await catalogue.bots.find('bot1');
-  await directory.sql`update bots set short = 'New words.' where bot_id = 'bot1'`;
-
-  catalogue.bots.drop('bot1');
-
-  assert.is((await catalogue.bots.find('bot1'))?.short, 'New words.');
-});
-
 test('a vanity code that moved to another bot finds that one', async () => {
   const { sql } = directory;
   await catalogue.bots.find('windmill');
@@ -108,10 +92,7 @@ test('a vanity code that moved to another bot finds that one', async () => {
 });
 
 test('a load that began before a drop is answered but not cached', async () => {
-  const cache = createTestCache({
-    bytesMax: 1_000,
-    ageMaxMs: 60_000,
-  });
+  const cache = createTestCache();
   let finish = (): void => {};
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
@@ -130,10 +111,7 @@ test('a load that began before a drop is answered but not cached', async () => {
 });
 
 test('an expired row is served while SQL does not answer, unless it was dropped', async () => {
-  const cache = createTestCache({
-    bytesMax: 1_000,
-    ageMaxMs: 1,
-  });
+  const cache = createTestCache({ ageMaxMs: 1 });
   const row = { id: 'bot1', vanity: 'mill', weightBytes: 1 };
   const away = (): Promise<never> => Promise.reject(new Error('away'));
   const failing = (name: string) =>
@@ -153,10 +131,7 @@ test('an expired row is served while SQL does not answer, unless it was dropped'
 });
 
 test('the cache keeps no more rows than fit in its bytes', async () => {
-  const cache = createTestCache({
-    bytesMax: 100,
-    ageMaxMs: 60_000,
-  });
+  const cache = createTestCache({ bytesMax: 100 });
   let loads = 0;
   const load = (id: string) => async () => {
     loads++;
@@ -190,10 +165,7 @@ test('a failure of SQL is a storage error and is not cached', async () => {
 });
 
 test('a row that may have missed an edit is read again, and served while SQL does not answer', async () => {
-  const cache = createTestCache({
-    bytesMax: 1_000,
-    ageMaxMs: 60_000,
-  });
+  const cache = createTestCache();
   const row = { id: 'bot1', vanity: 'mill', weightBytes: 1 };
   const edited = { ...row };
   const away = (): Promise<never> => Promise.reject(new Error('away'));
@@ -266,14 +238,8 @@ test('many names cost few statements, and each finds its own profile or none', a
 
   assert.equal([first?.id, byId?.id, byCode?.id], ['bot1', 'bot2', 'bot1']);
   assert.equal(new Set(none), new Set([null]));
-  assert.equal(
-    statements.map(({ length }) => length),
-    [1, 100],
-  );
-  assert.equal(
-    (await findServers(sql, ['server1', 'ghost', 'server-server1'])).map(({ id }) => id),
-    ['server1'],
-  );
+  assert.equal(pluck(statements, 'length'), [1, 100]);
+  assert.equal(pluck(await findServers(sql, ['server1', 'ghost', 'server-server1']), 'id'), ['server1']);
 });
 
 test('an id comes before a vanity code of the same text', async () => {

@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import type { NewSession } from '../../../storage/catalogue/people/sessions.ts';
+import { pluck } from '../../support/pluck.ts';
 import {
   addBot,
   addMember,
@@ -96,10 +97,7 @@ test('a list has the unexpired sessions of one entity, newest first', async () =
 
   const rows = await catalogue.sessions.list(target);
 
-  assert.equal(
-    rows.map((row) => row.name),
-    ['two', 'one'],
-  );
+  assert.equal(pluck(rows, 'name'), ['two', 'one']);
 });
 
 test('the cap counts unexpired API sessions and is exact when many are created at once', async () => {

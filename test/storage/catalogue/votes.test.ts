@@ -101,11 +101,6 @@ test('voters are distinct authors of valid votes, by their newest vote', async (
   assert.equal(await catalogue.votes.voters(bot, 1), ['cleo', 'ann', 'ben']);
 });
 
-test('an unknown user has no votes', async () => {
-  assert.is((await catalogue.votes.valid({ user: 'unknown', ref: bot })).length, 0);
-  assert.is((await catalogue.votes.page({ user: 'unknown', ref: bot }, 1)).count, 0);
-});
-
 test('the whole list of voters comes in steps, each voter once, also during a vote', async () => {
   const voters = 2_500;
   await directory.sql`

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { computeShard, toAddress } from '../../../engine/ids.ts';
 import { ImportStopped, importFile, importLines } from '../../../storage/import/import.ts';
 import { createZeroCounts } from '../../../storage/import/write.ts';
+import { pluck } from '../../support/pluck.ts';
 import { bot, linesOf, openTestStore, pack, platformId, server, session, team, user, vote } from './store.ts';
 
 const test = suite('import');
@@ -113,10 +114,7 @@ test('a bad line stops the import before anything of its batch is written', asyn
 
   const stopped = await catchStop(importLines(store.sql, lines, { batchLines: 2 }));
 
-  assert.equal(
-    stopped.badLines.map(({ line }) => line),
-    [4],
-  );
+  assert.equal(pluck(stopped.badLines, 'line'), [4]);
   assert.is(stopped.linesDone, 2);
   assert.is(await countRows('users'), 2);
 });
@@ -136,10 +134,7 @@ test('a name in use gets a suffix, a vanity code in use is refused', async () =>
   const rows = await store.sql<{ code: string }[]>`select code from vanity order by code`;
   const stopped = await catchStop(load(bot(8, { vanity: 'Lantern' })));
 
-  assert.equal(
-    rows.map(({ code }) => code),
-    [`bot-${platformId(7)}`, 'lantern', 'lantern-0006'],
-  );
+  assert.equal(pluck(rows, 'code'), [`bot-${platformId(7)}`, 'lantern', 'lantern-0006']);
   assert.match(stopped.message, /^line 1: the vanity code lantern is taken$/);
 });
 

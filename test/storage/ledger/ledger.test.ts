@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { splitChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
+import { pluck } from '../../support/pluck.ts';
 import { claimLedger } from './contract.ts';
 import { claimLetters } from './letters.ts';
 import { claimLineages } from './timelines.ts';
@@ -89,10 +90,7 @@ test('a voter may have any name that SQL can store', async () => {
 
   const rows = await world.sql<{ author: string }[]>`
     select author from votes where incarnation = ${ref.incarnation} order by itag`;
-  assert.equal(
-    rows.map(({ author }) => author),
-    names,
-  );
+  assert.equal(pluck(rows, 'author'), names);
 });
 
 test('rows are written in a fixed order, whatever that of the round, so nodes cannot deadlock', async () => {
@@ -126,7 +124,7 @@ test('rows are written in a fixed order, whatever that of the round, so nodes ca
   const votes = await world.sql<{ itag: string }[]>`
     select itag from votes where itag between ${itagOf(801)} and ${itagOf(812)} order by ctid`;
   assert.equal(
-    votes.map(({ itag }) => itag),
+    pluck(votes, 'itag'),
     Array.from({ length: 12 }, (_, index) => itagOf(801 + index)),
   );
 });

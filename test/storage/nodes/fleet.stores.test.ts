@@ -11,6 +11,7 @@ import { createHeartbeats, heartbeatLifeMs, listFlushers } from '../../../storag
 import type { NodeMessage } from '../../../storage/nodes/messages.ts';
 import { openPubsub } from '../../../storage/nodes/pubsub.ts';
 import { createRates } from '../../../storage/nodes/rates.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -82,24 +83,15 @@ test('active nodes see each other and their versions; stopped or silent nodes ar
   await first.sendHeartbeat();
 
   await second.sendHeartbeat();
-  assert.equal(
-    second.listNodes().map(({ name }) => name),
-    ['first', 'second'],
-  );
+  assert.equal(pluck(second.listNodes(), 'name'), ['first', 'second']);
   assert.equal([...second.listVersions()].sort(), ['v1', 'v2']);
 
   await second.leave();
-  assert.equal(
-    (await first.sendHeartbeat()).map(({ name }) => name),
-    ['first'],
-  );
+  assert.equal(pluck(await first.sendHeartbeat(), 'name'), ['first']);
 
   await admin.zadd('{rollcall:nodes}:seen', Date.now() - heartbeatLifeMs - 1, 'silent');
   await admin.hset('{rollcall:nodes}:facts', 'silent', '{}');
-  assert.equal(
-    (await first.sendHeartbeat()).map(({ name }) => name),
-    ['first'],
-  );
+  assert.equal(pluck(await first.sendHeartbeat(), 'name'), ['first']);
   await first.leave();
 });
 

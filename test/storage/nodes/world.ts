@@ -8,9 +8,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Clock } from '../../../engine/ports.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
-import type { StoredSession } from '../../../http/auth/ports.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import type { SessionOfToken } from '../../../storage/catalogue/people/sessions.ts';
 import { openPubsub, type Pubsub } from '../../../storage/nodes/pubsub.ts';
 import { type MirroredSessions, mirrorSessions } from '../../../storage/nodes/sessions.ts';
 import { type CutProxy, openCutProxy } from '../../support/cut-proxy.ts';
@@ -40,7 +40,7 @@ export interface Node {
   readonly proxies: readonly CutProxy[];
   /** Look-ups of tokens in SQL by this node. */
   readonly asked: () => number;
-  readonly find: (minted: Minted) => Promise<StoredSession | null>;
+  readonly find: (minted: Minted) => Promise<SessionOfToken | null>;
   /** Mints a session of the bot. */
   readonly mint: () => Promise<Minted>;
   readonly revoke: (minted: Minted) => Promise<boolean>;

@@ -14,12 +14,21 @@ import { runImport } from '../../../ops/cli/import.ts';
 import { runInspect } from '../../../ops/cli/inspect.ts';
 import { runReflush, runRestore } from '../../../ops/cli/restore.ts';
 import { readConfig } from '../../../ops/config.ts';
-import { start } from '../../../ops/rollcall.ts';
 import { inspectEntity } from '../../../storage/export/inspect.ts';
 import { openStores, type Stores } from '../../../storage/open.ts';
 import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
-import { count, directory, inSql, run, shown, sizes, takeBackup, vote } from '../../ops/cli/counting.ts';
+import {
+  count,
+  countOnNode,
+  directory,
+  inSql,
+  run,
+  shown,
+  sizes,
+  takeBackup,
+  vote,
+} from '../../ops/cli/counting.ts';
 import { fillDirectory } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
@@ -48,16 +57,6 @@ const makeSettings = (DATABASE_URL: string): Record<string, string> => ({
 const createDatabase = async (name: string): Promise<Record<string, string>> =>
   makeSettings(await postgres.database(name));
 
-const onNode = async (settings: Record<string, string>, task: (url: string) => Promise<void>) => {
-  const node = await start(readConfig(settings));
-  try {
-    await task(node.url);
-    return await shown(node.url);
-  } finally {
-    await node.stop();
-  }
-};
-
 const onStores = async <Result>(
   settings: Record<string, string>,
   task: (stores: Stores) => Promise<Result>,
@@ -85,7 +84,7 @@ const sql = connectSql(original.DATABASE_URL ?? '');
 await migrate(sql);
 await fillDirectory(sql, sizes);
 await sql.end();
-atBackup = await onNode(original, (url) => count(url, 0, '18446744073709551557'));
+atBackup = await countOnNode(original, (url) => count(url, 0, '18446744073709551557'));
 test.after(async () => {
   admin?.disconnect();
   await Promise.all([postgres?.close(), redis?.dispose()]);
@@ -94,7 +93,7 @@ test.after(async () => {
 test('a backup of a running node has all its counts, also those that were not flushed', async () => {
   let totals = '';
   const slow = { ...original, FLUSH_INTERVAL_MS: '60000' };
-  atBackup = await onNode(slow, async (url) => {
+  atBackup = await countOnNode(slow, async (url) => {
     await count(url, 1, '18446744073709551001');
     const { code, err } = await run(takeBackup, original, backup);
     assert.equal([code, err], [0, '']);
@@ -133,12 +132,12 @@ test('a damaged dump is refused, and the database stays empty', async () => {
 });
 
 test('older SQL: the restore keeps the counters, and the next node writes all totals', async () => {
-  const later = await onNode(original, (url) => count(url, 2, '18446744073709550001'));
+  const later = await countOnNode(original, (url) => count(url, 2, '18446744073709550001'));
   const settings = await createDatabase('older');
 
   const { code, out, err } = await run(runRestore, settings, backup);
   // The dump has the row of the node that ran then, so its share of the shards is not flushed at first.
-  const seen = await onNode(settings, () =>
+  const seen = await countOnNode(settings, () =>
     onStores(settings, (stores) => waitForTotals(stores, /^18446744073709550001 3 /)),
   );
   const totals = await onStores(settings, inSql);
@@ -155,7 +154,7 @@ test('older SQL: the restore keeps the counters, and the next node writes all to
 
 test('SQL restored by other means: reflush writes all totals of Redis', async () => {
   const settings = await createDatabase('by_hand');
-  const later = await onNode(original, doNothing);
+  const later = await countOnNode(original, doNothing);
   // The restore uses another Redis, so that ours is not changed by it.
   const other = await startRedis();
   await run(runRestore, { ...settings, REDIS_URL: other.url }, backup);
@@ -163,7 +162,7 @@ test('SQL restored by other means: reflush writes all totals of Redis', async ()
 
   const { code, out, err } = await run(runReflush, settings);
   const totals = await onStores(settings, inSql);
-  const seen = await onNode(settings, doNothing);
+  const seen = await countOnNode(settings, doNothing);
 
   assert.equal([code, err], [0, '']);
   assert.match(out, /^All totals of the hot store are in SQL\./);
@@ -177,7 +176,7 @@ test('Redis emptied: all counters come from the backup under a new generation, n
   const { code, err } = await run(runRestore, settings, backup);
   let first = '';
   let votes: number[] = [];
-  const after = await onNode(settings, async (url) => {
+  const after = await countOnNode(settings, async (url) => {
     first = await shown(url);
     votes = [await vote(url, 0)];
     await count(url, 2, '7');
@@ -238,7 +237,7 @@ test('import, export and inspect work on the servers', async () => {
     const args = { path: file, skipBad: false, json: false };
     return run((_, terminal) => runImport({ kind: 'sql', sql }, terminal, args), settings);
   });
-  await onNode(settings, (url) => count(url, 3, '5'));
+  await countOnNode(settings, (url) => count(url, 3, '5'));
   const inspected = await onStores(settings, (stores) =>
     run(
       (_, terminal) =>

@@ -8,6 +8,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
+import { watchChild } from '../../support/child.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 
 const test = suite('migrate on postgres');
@@ -16,32 +18,14 @@ test.after(() => server.close());
 
 const program = fileURLToPath(new URL('./migrate-child.ts', import.meta.url));
 
-interface ChildResult {
-  readonly code: number | null;
-  readonly output: string;
-}
-const runChild = (address: string): Promise<ChildResult> => {
-  const args = [...process.execArgv, program, address];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
-};
+const runChild = (address: string) =>
+  watchChild(spawn(process.execPath, [...process.execArgv, program, address])).ended;
 
 test('three processes that start at once migrate once, and all of them succeed', async () => {
   const address = await server.database('three');
   const results = await Promise.all([runChild(address), runChild(address), runChild(address)]);
 
-  assert.equal(
-    results.map(({ code }) => code),
-    [0, 0, 0],
-    results.map(({ output }) => output).join('\n'),
-  );
+  assert.equal(pluck(results, 'code'), [0, 0, 0], results.map(({ output }) => output).join('\n'));
   const sql = connectSql(address);
   const applied = await sql<{ times: number }[]>`
     select count(*) as times from schema_versions where version > 0 group by version`;

@@ -12,6 +12,7 @@ import { StorageError } from '../../../engine/errors.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { asStorage } from '../../../storage/sql/errors.ts';
 import { makeFolder } from '../../support/folder.ts';
+import { pluck } from '../../support/pluck.ts';
 
 const test = suite('embedded sql');
 const folder = makeFolder('rollcall-embedded-');
@@ -81,10 +82,7 @@ test('a failing statement fails alone, a failing transaction leaves nothing', as
     sql`select to_regclass('never') is null as absent`,
   ]);
 
-  assert.equal(
-    outcomes.map(({ status }) => status),
-    ['rejected', 'fulfilled', 'rejected', 'fulfilled'],
-  );
+  assert.equal(pluck(outcomes, 'status'), ['rejected', 'fulfilled', 'rejected', 'fulfilled']);
   const last = outcomes[3];
   assert.is(last?.status === 'fulfilled' && last.value[0]?.absent, true);
 });

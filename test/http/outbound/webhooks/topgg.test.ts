@@ -3,7 +3,6 @@
  * @top-gg/sdk, unchanged, in express, behind TLS.
  */
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { Webhook, type WebhookPayload } from '@top-gg/sdk';
 import express from 'express';
 import { suite } from 'uvu';
@@ -12,6 +11,7 @@ import type { WebhookEvent } from '../../../../http/outbound/webhooks/event.ts';
 import { toWebhookBody } from '../../../../http/outbound/webhooks/formats.ts';
 import { createWebhookSender } from '../../../../http/outbound/webhooks/send.ts';
 import { createWebhookSecret, toWebhookHeaders } from '../../../../http/outbound/webhooks/signature.ts';
+import { listen } from '../../../support/loopback.ts';
 import { issueCertificates } from '../../../support/webhook-receivers.ts';
 import { pressedTest, serverVote, upvote } from './sample-events.ts';
 
@@ -24,8 +24,7 @@ const handle = new Webhook(secret).listener((vote) => void votes.push(vote));
 app.post('/plain', handle);
 app.post('/parsed', express.json(), handle);
 const server = createServer(localhost, app);
-await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-const { port } = server.address() as AddressInfo;
+const port = await listen(server);
 const sender = createWebhookSender({ addresses: 'any', timeoutMs: 10_000, ca: authority.cert });
 
 test.before.each(() => void votes.splice(0));

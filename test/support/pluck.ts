@@ -1,0 +1,5 @@
+/**
+ * One field of each row, for assertions about lists. Called by tests.
+ */
+export const pluck = (rows: readonly object[], field: string): unknown[] =>
+  rows.map((row) => Reflect.get(row, field));
