@@ -4,6 +4,7 @@
  * Loaded by page.html. Without a token it shows only where to type one.
  */
 import { authenticate, forgetToken, type PageSession, readToken } from './api.ts';
+import { showAudit } from './audit.ts';
 import { fill, isCommandKey, make } from './dom.ts';
 import { showNow } from './now.ts';
 import { showQueue } from './queue.ts';
@@ -11,7 +12,6 @@ import {
   entityScreens,
   type Screen,
   showAll,
-  showAudit,
   showFailures,
   showFind,
   showPeople,

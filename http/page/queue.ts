@@ -5,7 +5,8 @@
  * again: when another operator has decided meanwhile, nothing is sent.
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
-import { fill, formatCount, formatDuration, isCommandKey, make, notify } from './dom.ts';
+import { fill, isCommandKey, make, notify } from './dom.ts';
+import { formatCount, formatDuration } from './format.ts';
 import { makeObject } from './tables.ts';
 
 const undoSeconds = 10;

@@ -2,7 +2,8 @@
  * Shows answers of the node: lists as tables with pages, objects as names and values. Every value is text.
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
-import { type Child, fill, formatCount, make } from './dom.ts';
+import { type Child, fill, make } from './dom.ts';
+import { formatCount } from './format.ts';
 
 const timestamp = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/;
 
