@@ -78,7 +78,11 @@ const showPage = (session: PageSession): void => {
     const [name, argument] = readAddress();
     end();
     setState('', false);
-    for (const link of links) link.setAttribute('aria-current', link.hash === `#${name}` ? 'page' : 'false');
+    for (const link of links) {
+      const isCurrent = link.hash === `#${name}`;
+      link.setAttribute('aria-current', isCurrent ? 'page' : 'false');
+      if (isCurrent) link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    }
     document.title = `${menu.find(([id]) => id === name)?.[1] ?? argument} – Rollcall operator`;
     end = screens[name]?.(place, session, argument) ?? end;
   };
