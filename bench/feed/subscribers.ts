@@ -1,9 +1,9 @@
 /**
- * Many WebSockets that count the messages they get: COUNT connections to FEED_URL, each following the target
- * of its number, `bot/<FIRST_ID + number % TARGETS>`, from an address of its own.
+ * Many WebSockets that count the messages they get: COUNT connections to FEED_URL, each following CHANNELS of
+ * the target of its number, `bot/<FIRST_ID + number % TARGETS>`, from an address of its own.
  *
- * A program of its own, started by the feed command; prints the address of its control listener, which
- * answers with the connections and messages so far. It reads only the heads of frames, so that it costs
+ * A program of its own, started by the feed command and a test; prints the address of its control listener,
+ * which answers with the connections and messages so far. It reads only the heads of frames, so that it costs
  * little beside the server that is measured.
  */
 import { createServer } from 'node:http';
@@ -13,6 +13,7 @@ const count = Number(process.env.COUNT ?? '1');
 const targets = Number(process.env.TARGETS ?? '1');
 const first = BigInt(process.env.FIRST_ID ?? '0');
 const { hostname, port } = new URL(process.env.FEED_URL ?? '');
+const channels = process.env.CHANNELS ?? 'totals';
 const openAtOnce = 64;
 
 const state = { open: 0, messages: 0, closed: 0 };
@@ -21,8 +22,9 @@ const toAddress = (number: number): string =>
   `10.${Math.floor(number / 62_500)}.${Math.floor(number / 250) % 250}.${number % 250}`;
 
 const toHead = (number: number): string =>
-  `GET /feed?targets=bot/${first + BigInt(number % targets)} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n` +
-  `Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n` +
+  `GET /feed?targets=bot/${first + BigInt(number % targets)}&channels=${channels} HTTP/1.1\r\nHost: a\r\n` +
+  `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n` +
+  `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n` +
   `X-Forwarded-For: ${toAddress(number)}\r\n\r\n`;
 
 const wideLength = 126;

@@ -6,6 +6,7 @@ import { churn } from './churn.ts';
 import { index } from './index.ts';
 import { mixed } from './mixed.ts';
 import { page } from './page.ts';
+import { parts } from './parts.ts';
 import { read } from './read.ts';
 import type { LoadRequest, LoadScenarioName, Round, Scenario } from './scenario.ts';
 import { stats } from './stats.ts';
@@ -13,6 +14,7 @@ import { vote } from './vote.ts';
 
 const scenarios: Readonly<Record<LoadScenarioName, Scenario>> = {
   stats,
+  parts,
   read,
   page,
   vote,

@@ -39,6 +39,7 @@ export interface Scenario {
 
 export const scenarioNames = [
   'stats',
+  'parts',
   'read',
   'page',
   'vote',

@@ -83,10 +83,15 @@ const sendRecentVoters = async (
   // Two windows, as long as the store itself keeps last votes: a vote may be timed earlier than now.
   const sinceMs = clock.nowMs() - 2 * computeLongestWaitMs(rules().windows);
   const limit = limits.votersPerStep;
-  let after: CastVote | null = null;
+  const readPage = (after: CastVote | null) => ledger.listVoters(ref, { sinceMs, after, limit });
+  let page = readPage(null);
   for (;;) {
-    const votes = await ledger.listVoters(ref, { sinceMs, after, limit });
+    const votes = await page;
     if (votes.length === 0) return;
+    // SQL reads the next page while the store takes this one.
+    const next = votes.length < limit ? null : readPage(votes.at(-1) ?? null);
+    // Awaited in the next step, if there is one.
+    next?.catch(() => {});
     const selectVotes = (isPinned: boolean): CastVote[] =>
       votes.filter(({ pinned }) => pinned === isPinned).map(({ user, atMs }) => ({ user, atMs }));
     const { decision } = await send({
@@ -96,8 +101,8 @@ const sendRecentVoters = async (
       cast: selectVotes(false),
       hold: selectVotes(true),
     });
-    if (decision.kind !== 'applied' || votes.length < limit) return;
-    after = votes.at(-1) ?? null;
+    if (decision.kind !== 'applied' || next === null) return;
+    page = next;
   }
 };
 

@@ -36,6 +36,34 @@ export interface VoteCreated {
     readonly test: false;
   };
 }
+/** A decision made past votes void. */
+export interface VoteVoided {
+  readonly type: 'vote.voided';
+  readonly timestamp: string;
+  readonly data: {
+    readonly epoch: string;
+    /** The highest position in the vote log of the votes that became void. */
+    readonly number: number;
+    /** `operator`, `redeemed` or `monthly_reset`; others may come later. */
+    readonly reason: string;
+    /** How many votes became void. */
+    readonly upvotes: number;
+    readonly downvotes: number;
+    /** The vote if it was a single one, else `null`. */
+    readonly vote: {
+      readonly itag: string;
+      readonly upvote: boolean;
+      readonly created_at: string;
+      readonly user: WebhookUser;
+    } | null;
+    /** For a reset: the votes before this time became void. */
+    readonly before: string | null;
+    readonly target: WebhookTarget;
+    /** The total after the decision. */
+    readonly votes: number;
+    readonly test: false;
+  };
+}
 export interface WebhookTested {
   readonly type: 'webhook.test';
   readonly timestamp: string;
@@ -47,7 +75,7 @@ export interface WebhookTested {
   };
 }
 /** Other types may come later: ignore those that you do not know. */
-export type ReceivedEvent = (VoteCreated | WebhookTested) & {
+export type ReceivedEvent = (VoteCreated | VoteVoided | WebhookTested) & {
   /** The same in every attempt: take each id once. */
   readonly id: string;
 };

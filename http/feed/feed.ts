@@ -32,7 +32,7 @@ export interface FeedSettings {
 
 export interface FeedParts {
   readonly engine: Pick<Engine, 'watch' | 'flushEarly'>;
-  readonly voteLog: Pick<Catalogue['voteLog'], 'eachHead' | 'each' | 'page'>;
+  readonly voteLog: Pick<Catalogue['voteLog'], 'heads' | 'each' | 'page'>;
   readonly clock: Clock;
   readonly counts: FeedCounts;
   readonly settings: FeedSettings;
@@ -61,6 +61,7 @@ const sweepSeconds = 5;
 
 export const createFeed = (parts: FeedParts): Feed => {
   const open = wire(parts);
+  parts.counts.countEntries = () => countEntries(open);
   return {
     prepare: async (request, address) => {
       admit(open, address);
@@ -72,6 +73,17 @@ export const createFeed = (parts: FeedParts): Feed => {
     leave: () => leave(open),
   };
 };
+
+/** Everything that the feed keeps: without clients, after a while, nothing. */
+const countEntries = ({ clients, byAddress, beats, subscriptions, targets, votes, slices }: OpenFeed) => ({
+  clients: clients.size,
+  addresses: byAddress.size,
+  heartbeats: beats.reduce((sum, beat) => sum + beat.size, 0),
+  subscriptions: subscriptions.count(),
+  ...targets.count(),
+  ...votes.count(),
+  jobs: slices.count(),
+});
 
 const wire = (parts: FeedParts): OpenFeed => {
   const { clock, counts, settings } = parts;

@@ -11,6 +11,8 @@ export type Job = () => boolean;
 
 export interface Slices {
   add(job: Job): void;
+  /** Jobs that are not done. */
+  count(): number;
 }
 
 const sliceMs = 0.25;
@@ -37,5 +39,6 @@ export const createSlices = (clock: Pick<Clock, 'monotonicMs'>): Slices => {
       if (jobs.size === 0) setImmediate(run);
       jobs.add(job);
     },
+    count: () => jobs.size,
   };
 };

@@ -28,8 +28,8 @@ export const feedLimits = {
   heartbeatSeconds: 15,
   /** A connection whose socket stays full for longer is closed. */
   fullMsMax: 60_000,
-  /** A target without subscriptions is dropped after this. */
-  idleMsMax: 10_000,
+  /** A target without subscriptions is dropped after this; longer than a request may take. */
+  idleMsMax: 15_000,
   /** Clients come back within this after a node has stopped. */
   reconnectMsMax: 5_000,
 } as const;

@@ -37,6 +37,7 @@ export interface Subscriptions {
   endAll(target: FeedTarget): void;
   /** Sends the target's news to its clients. */
   announce(target: FeedTarget): void;
+  count(): number;
 }
 
 export interface SubscriptionsParts {
@@ -71,6 +72,7 @@ export const createSubscriptions = (feed: FeedState, parts: SubscriptionsParts):
     },
     endAll: (target) => endAll(state, target),
     announce: (target) => announce(state, target),
+    count: () => state.count,
   };
 };
 

@@ -30,6 +30,7 @@ export interface Targets {
   follow(target: FeedTarget): void;
   /** Drops targets that had no subscription for a while. */
   dropIdle(): void;
+  count(): { readonly targets: number; readonly dirty: number };
   close(): void;
 }
 
@@ -64,6 +65,7 @@ export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => 
       scheduleTick(state);
     },
     dropIdle: () => dropIdle(state),
+    count: () => ({ targets: state.targets.size, dirty: state.dirty.size }),
     close: () => {
       state.isClosed = true;
       for (const target of state.targets.values()) target.watch.close();
@@ -74,6 +76,8 @@ export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => 
 const acquire = async (state: TargetsState, kind: EntityKind, id: string): Promise<FeedTarget> => {
   const key = `${kind}/${id}`;
   const target = state.targets.get(key) ?? create(state, { kind, id, key });
+  // It must not be dropped before the caller subscribes.
+  target.idleSinceMs = state.feed.clock.monotonicMs();
   if (target.isDirty || target.reading !== null) await readAgain(state, target);
   if (state.targets.get(key) !== target) throw createNotFoundError(kind);
   return target;
@@ -133,7 +137,7 @@ const readDue = (state: TargetsState): void => {
   for (const target of state.dirty) {
     if (nowMs < target.nextFrameMs || target.reading !== null) continue;
     state.dirty.delete(target);
-    readAgain(state, target).catch(() => {
+    readAgain(state, target)?.catch(() => {
       if (state.targets.get(target.key) !== target) return;
       // A store does not answer; subscribers keep what they have.
       target.nextFrameMs = nowMs + retryMs;
@@ -143,19 +147,31 @@ const readDue = (state: TargetsState): void => {
   }
 };
 
-/** Takes the newest state. Callers at the same time share one read. */
-const readAgain = (state: TargetsState, target: FeedTarget): Promise<void> => {
-  target.reading ??= read(state, target).finally(() => {
+/**
+ * Takes the newest state: at once where the node has it (`null`), which is the rule and needs no promise;
+ * else callers at the same time share one read.
+ */
+const readAgain = (state: TargetsState, target: FeedTarget): Promise<void> | null => {
+  if (target.reading !== null) return target.reading;
+  target.isDirty = false;
+  const view = target.watch.read();
+  if (!(view instanceof Promise)) {
+    take(state, target, view);
+    return null;
+  }
+  target.reading = takeLater(state, target, view).finally(() => {
     target.reading = null;
   });
   return target.reading;
 };
 
-const read = async (state: TargetsState, target: FeedTarget): Promise<void> => {
-  target.isDirty = false;
+const takeLater = async (
+  state: TargetsState,
+  target: FeedTarget,
+  view: Promise<WatchedView>,
+): Promise<void> => {
   try {
-    const view = target.watch.read();
-    take(state, target, view instanceof Promise ? await view : view);
+    take(state, target, await view);
   } catch (error) {
     if (error instanceof DomainError && error.code === 'not_found') drop(state, target);
     else {
@@ -177,7 +193,9 @@ const take = (state: TargetsState, target: FeedTarget, view: WatchedView): void 
   const isRestarted = order === restarted;
   const isRelisted = target.ref !== null && target.ref.incarnation !== ref.incarnation;
   const { version, upvotes, downvotes } = view.state;
-  Object.assign(target, { ref, generation, version });
+  target.ref = ref;
+  target.generation = generation;
+  target.version = version;
   const votesCast = upvotes + downvotes;
   const hasVotes = votesCast !== target.votesCast || isRelisted;
   target.votesCast = votesCast;

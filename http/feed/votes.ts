@@ -35,12 +35,13 @@ export interface VoteTail {
   catchUp(subscription: FeedSubscription): void;
   /** The target is dropped. */
   forget(target: FeedTarget): void;
+  count(): { readonly logs: number; readonly expected: number; readonly groups: number };
   close(): void;
 }
 
 export interface VoteTailParts {
   readonly engine: Pick<Engine, 'flushEarly'>;
-  readonly voteLog: Pick<Catalogue['voteLog'], 'eachHead' | 'each' | 'page'>;
+  readonly voteLog: Pick<Catalogue['voteLog'], 'heads' | 'each' | 'page'>;
   readonly slices: Slices;
   /** Other nodes may flush votes. */
   readonly shared: boolean;
@@ -117,6 +118,7 @@ export const createVoteTail = (feed: FeedState, parts: VoteTailParts): VoteTail 
       const incarnation = target.ref?.incarnation ?? 0;
       if (state.followed.get(incarnation) === target) state.followed.delete(incarnation);
     },
+    count: () => ({ logs: state.followed.size, expected: state.expected.size, groups: state.groups.size }),
     close: () => {
       state.isClosed = true;
     },
@@ -152,7 +154,7 @@ const schedulePoll = (state: TailState): void => {
 const readHeads = async (state: TailState, targets: readonly FeedTarget[]): Promise<void> => {
   const byIncarnation = new Map<number, FeedTarget>();
   for (const target of targets) if (target.ref !== null) byIncarnation.set(target.ref.incarnation, target);
-  const heads = await state.voteLog.eachHead([...byIncarnation.keys()]);
+  const heads = await state.voteLog.heads([...byIncarnation.keys()]);
   const moved: FeedTarget[] = [];
   for (const [incarnation, head] of heads) {
     const target = byIncarnation.get(incarnation) as FeedTarget;

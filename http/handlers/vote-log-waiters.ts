@@ -7,6 +7,7 @@
  * a read fails, each request ends with its own time. Created by the composition root, used by vote-log.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
+import type { LogHead } from '../../storage/catalogue/votes/vote-log.ts';
 
 export interface VoteLogWaiters {
   /** Resolves when the log of this listing is longer than `number`, after `waitMs`, or when closed. */
@@ -19,8 +20,8 @@ export interface VoteLogWaiters {
 
 export interface VoteLogWaitersParts {
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
-  /** Reads the newest number of each log. */
-  readonly readHeads: (incarnations: readonly number[]) => Promise<ReadonlyMap<number, number>>;
+  /** Reads the head of each log. */
+  readonly readHeads: (incarnations: readonly number[]) => Promise<ReadonlyMap<number, LogHead>>;
   readonly waitersMax?: number;
   readonly lookEveryMs?: number;
 }
@@ -102,10 +103,10 @@ const look = async (state: WaitersState): Promise<void> => {
 
 const releaseServed = async (state: WaitersState): Promise<void> => {
   const incarnations = [...new Set([...state.waiters].map(({ incarnation }) => incarnation))];
-  const heads = await state.readHeads(incarnations).catch(() => new Map<number, number>());
+  const heads = await state.readHeads(incarnations).catch(() => new Map<number, LogHead>());
   const nowMs = state.clock.monotonicMs();
   for (const waiter of state.waiters) {
-    const isLonger = (heads.get(waiter.incarnation) ?? 0) > waiter.number;
+    const isLonger = (heads.get(waiter.incarnation)?.number ?? 0) > waiter.number;
     if (!isLonger && nowMs < waiter.endMs) continue;
     state.waiters.delete(waiter);
     waiter.release();

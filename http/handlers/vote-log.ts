@@ -49,8 +49,8 @@ const readFlushedHead = async (
 ): Promise<{ readonly ref: EntityRef; readonly head: LogHead }> => {
   const { ref } = await app.engine.read(target.kind, target.id);
   await app.engine.waitForFlush(target.kind, target.id);
-  const head = await app.catalogue.voteLog.head(ref);
-  if (head === null) throw createNotFoundError(target.kind);
+  const head = (await app.catalogue.voteLog.heads([ref.incarnation])).get(ref.incarnation);
+  if (head === undefined) throw createNotFoundError(target.kind);
   return { ref, head };
 };
 

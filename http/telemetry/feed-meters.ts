@@ -15,6 +15,8 @@ export interface FeedCounts {
   readonly gaps: { behind: number; missing: number };
   /** Connections and subscriptions refused. */
   readonly refused: { connections: number; address: number; subscriptions: number };
+  /** What the feed keeps in memory now, by what it is. */
+  countEntries: () => Readonly<Record<string, number>>;
 }
 
 export const createFeedCounts = (events: readonly string[]): FeedCounts => ({
@@ -23,6 +25,7 @@ export const createFeedCounts = (events: readonly string[]): FeedCounts => ({
   conflated: 0,
   gaps: { behind: 0, missing: 0 },
   refused: { connections: 0, address: 0, subscriptions: 0 },
+  countEntries: () => ({}),
 });
 
 /** Shows these counts from here on. */
@@ -34,6 +37,15 @@ export const registerFeedMeters = (registers: Registry[], counts: FeedCounts): v
     registers,
     collect() {
       for (const [kind, count] of Object.entries(counts.connections)) this.set({ kind }, count);
+    },
+  });
+  new Gauge({
+    name: 'rollcall_feed_entries',
+    help: 'What the feed keeps in memory, by what it is: all 0 soon after the last client has left.',
+    labelNames: ['of'],
+    registers,
+    collect() {
+      for (const [of, count] of Object.entries(counts.countEntries())) this.set({ of }, count);
     },
   });
   const show = (about: { name: string; help: string; label: string }, by: Readonly<Record<string, number>>) =>

@@ -6,6 +6,7 @@
  * frequent reads, and turns every failure into a `StorageError`.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { createHistory } from '../history/read.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
@@ -26,10 +27,11 @@ import { findPack, findPackSummary, type PackPage } from './packs/packs.ts';
 import { createLogins } from './people/logins.ts';
 import {
   deleteSession,
-  findSessionOfToken,
+  findSessionsOfTokens,
   insertSession,
   listSessions,
   type NewSession,
+  type SessionOfToken,
   type SessionTarget,
 } from './people/sessions.ts';
 import {
@@ -67,14 +69,7 @@ import {
 import { createPushOutbox } from './votes/push.ts';
 import { redeemVotes } from './votes/redeem.ts';
 import { createReminders } from './votes/reminders.ts';
-import {
-  type LogPosition,
-  readEachLog,
-  readEachLogHead,
-  readLog,
-  readLogHead,
-  readLogHeads,
-} from './votes/vote-log.ts';
+import { type LogPosition, readEachLog, readLog, readLogHeads } from './votes/vote-log.ts';
 import { createVoterOrders } from './votes/voter-order.ts';
 import {
   countVotes,
@@ -175,10 +170,24 @@ const createPacks = (sql: Sql, lists: Lists, unknown: UnknownNames) => ({
   page: lists.readPacks,
 });
 
+const tokensPerLookUp = 500;
+
+/**
+ * Finds sessions by at most two statements at a time: requests that arrive meanwhile share the next one. Many
+ * bots post at the same second, and each look-up of its own costs more than the post.
+ */
+const createSessionLoader = (sql: Sql): ((hash: Buffer) => Promise<SessionOfToken | null>) =>
+  createBatchLoader({
+    loadMany: (hashes) => asStorage('sessions.byTokenHash', () => findSessionsOfTokens(sql, hashes)),
+    keysMax: tokensPerLookUp,
+    batchesMax: 2,
+    schedule: (task) => task(),
+  });
+
 const createSessions = (sql: Sql) => ({
   list: (target: SessionTarget) => asStorage('sessions.list', () => listSessions(sql, target)),
   /** Finds the session of a token for authentication, expired or not. */
-  byTokenHash: (hash: Buffer) => asStorage('sessions.byTokenHash', () => findSessionOfToken(sql, hash)),
+  byTokenHash: createSessionLoader(sql),
   insert: (session: NewSession, apiSessionsMax: number) =>
     asStorage('sessions.insert', () => insertSession(sql, session, apiSessionsMax)),
   remove: (target: SessionTarget, sessionId: string) =>
@@ -201,17 +210,12 @@ const createVotes = (sql: Sql) => {
 };
 
 const createVoteLog = (sql: Sql) => ({
-  /** `null` when the listing is deleted. */
-  head: (ref: EntityRef) => asStorage('votes.logHead', () => readLogHead(sql, ref)),
   /** Votes above `after`, in ascending order. */
   page: (ref: EntityRef, range: { readonly after: number; readonly limit: number }) =>
     asStorage('votes.log', () => readLog(sql, ref, range)),
-  /** The newest numbers by incarnation. */
+  /** The heads of several logs at one moment, by incarnation. Deleted listings are missing. */
   heads: (incarnations: readonly number[]) =>
     asStorage('votes.logHeads', () => readLogHeads(sql, incarnations)),
-  /** The heads of several logs at one moment, by incarnation. */
-  eachHead: (incarnations: readonly number[]) =>
-    asStorage('votes.eachLogHead', () => readEachLogHead(sql, incarnations)),
   /** At most `limit` votes of each log. */
   each: (positions: readonly LogPosition[], limit: number) =>
     asStorage('votes.eachLog', () => readEachLog(sql, positions, limit)),

@@ -76,16 +76,24 @@ export interface InsertedVotes {
   readonly deliveries: number;
 }
 
+export interface VoteRules {
+  /** `null` writes no webhook deliveries. */
+  readonly deliveries: DeliveryRules | null;
+  /** Looks up which votes SQL has already. Without that all are expected to be new. */
+  readonly skipsExisting: boolean;
+}
+
 /**
- * Inserts and numbers new votes, and writes their webhook deliveries unless `rules` is `null`. SQL sorts
- * them, so that all flushes lock rows in one order. Fields of a listing are sent once, not once per vote.
- * Throws a serialization failure when a node of an earlier version, which takes no lock for votes alone,
- * wrote one of them meanwhile: its number would be left out.
+ * Inserts and numbers new votes, and writes their webhook deliveries. SQL sorts them, so that all flushes
+ * lock rows in one order. Fields of a listing are sent once, not once per vote. Throws a serialization
+ * failure when one of them was in SQL already and not skipped, because its number would be left out: in a
+ * repeated flush, or when a node of an earlier version, which takes no lock for votes alone, wrote it
+ * meanwhile.
  */
 export const insertVotes = async (
   transaction: Transaction,
   votes: readonly OutboxVote[],
-  rules: DeliveryRules | null,
+  { deliveries: rules, skipsExisting }: VoteRules,
 ): Promise<InsertedVotes> => {
   const targets = [...new Map(votes.map(({ ref }) => [ref.incarnation, ref])).values()];
   const [row] = await transaction<(InsertedVotes & { unwritten: number })[]>`
@@ -95,19 +103,19 @@ export const insertVotes = async (
         ${formatTexts(targets.map(({ kind }) => kind))}::text[],
         ${formatTexts(targets.map(({ id }) => id))}::text[]
       ) as target (incarnation, target_type, target_id)
-    ), fresh as (
-      select *, to_timestamp(at_ms / 1000.0) as created_at,
-        row_number() over (partition by incarnation order by at_ms, itag) as position
-      from (select distinct on (itag) * from unnest(
+    ), sent as (
+      select * from unnest(
         ${formatTexts(votes.map(({ itag }) => itag))}::uuid[],
         ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[],
         ${formatNumbers(votes.map(({ ref }) => ref.incarnation))}::bigint[],
         ${formatTexts(votes.map(({ user }) => user))}::text[],
         ${formatBooleans(votes.map(({ upvote }) => upvote))}::boolean[],
         ${formatNumbers(votes.map(({ voteNumber }) => voteNumber))}::smallint[]
-      ) as sent (itag, at_ms, incarnation, author, upvote, vote_num)) as new join target using (incarnation)
-      where not exists (
-        select from votes where votes.itag = new.itag and votes.created_at = to_timestamp(new.at_ms / 1000.0))
+      ) as sent (itag, at_ms, incarnation, author, upvote, vote_num)
+    ), fresh as (
+      select *, to_timestamp(at_ms / 1000.0) as created_at,
+        row_number() over (partition by incarnation order by at_ms, itag) as position
+      from ${skipsExisting ? selectMissing(transaction) : transaction`sent`} join target using (incarnation)
     ), counted as (
       update totals set votes_logged = votes_logged + added
       from (select incarnation, count(*) as added from fresh group by incarnation) as sums
@@ -140,8 +148,14 @@ export const insertVotes = async (
       (select coalesce(jsonb_agg(late order by incarnation), '[]') from late) as late,
       ${rules === null ? transaction`0` : transaction`(select count(*) from delivery)`} as deliveries`;
   if (row?.unwritten === 0) return row;
-  throw createSerializationFailure('another node wrote one of these votes meanwhile');
+  throw createSerializationFailure('SQL had one of these votes already');
 };
+
+const selectMissing = (transaction: Transaction) => transaction`(
+  select distinct on (itag) * from sent
+  where not exists (
+    select from votes where votes.itag = sent.itag and votes.created_at = to_timestamp(sent.at_ms / 1000.0))
+) as missing`;
 
 /** Subtracts late votes from the totals and releases their voters. */
 export const adjustLateVotes = async (

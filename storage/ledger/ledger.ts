@@ -14,7 +14,7 @@ import { retrySerializable } from '../sql/retry.ts';
 import { markAdjustmentsDelivered, selectOpenAdjustments } from './adjustments.ts';
 import { insertDeadLetter } from './dead-letters.ts';
 import { markDueByVotes } from './due-reminders.ts';
-import { adjustLateVotes, type InsertedVotes, insertVotes, updateTotals } from './flush.ts';
+import { adjustLateVotes, type InsertedVotes, insertVotes, updateTotals, type VoteRules } from './flush.ts';
 import {
   issueGeneration,
   noteOlderFacts,
@@ -28,7 +28,6 @@ import { createPartitions, type Partitions } from './partitions.ts';
 import { selectEntities, toLedgerEntity } from './rows.ts';
 import { lockTotals } from './vote-log.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
-import type { DeliveryRules } from './webhook-deliveries.ts';
 
 /** What one flush wrote, for those who wait for votes. */
 export interface FlushedVotes {
@@ -92,13 +91,14 @@ const find = async (
 const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
   const timeline = state.timeline ?? (await readTimeline(state.sql));
-  const rules =
+  const deliveries =
     state.writesDeliveries === false
       ? null
       : { isBacklogFull: state.isWebhookBacklogFull?.() ?? false, isLate: false };
-  const written = await retrySerializable(() =>
-    state.sql.begin((transaction) => writeFlush(transaction, round, { timeline, rules })),
-  );
+  const written = await retrySerializable((attempt) => {
+    const rules = { deliveries, skipsExisting: attempt > 1 };
+    return state.sql.begin((transaction) => writeFlush(transaction, round, { timeline, rules }));
+  });
   state.timeline = timeline;
   if (written === null) return;
   const incarnations = new Set(round.votes.map(({ ref }) => ref.incarnation));
@@ -107,8 +107,7 @@ const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
 
 interface FlushContext {
   readonly timeline: number;
-  /** For listings that have an endpoint; `null` writes no deliveries. */
-  readonly rules: DeliveryRules | null;
+  readonly rules: VoteRules;
 }
 
 /** Resolves to what was written of votes; `null` for a round without votes. */
@@ -126,7 +125,11 @@ const writeFlush = async (
   if (round.entities.length > 0) await updateTotals(transaction, round.entities);
   await noteOlderFacts(transaction, round.entities, timeline);
   if (round.votes.length === 0) return null;
-  const inserted = await insertVotes(transaction, round.votes, watched ? rules : null);
+  const inserted = await insertVotes(
+    transaction,
+    round.votes,
+    watched ? rules : { ...rules, deliveries: null },
+  );
   await markDueByVotes(transaction, round.votes);
   if (inserted.late.length > 0) await adjustLateVotes(transaction, inserted.late);
   return inserted;

@@ -21,10 +21,12 @@ export const lockTotals = async (
   incarnations: Iterable<number>,
 ): Promise<boolean> => {
   const sorted = [...new Set(incarnations)].sort((left, right) => left - right);
-  const rows = await transaction<{ watched: boolean }[]>`
-    select webhooks > 0 as watched from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
-    order by incarnation for no key update`;
-  return rows.some(({ watched }) => watched);
+  const [row] = await transaction<{ watched: boolean | null }[]>`
+    select bool_or(webhooks > 0) as watched from (
+      select webhooks from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
+      order by incarnation for no key update
+    ) as locked`;
+  return row?.watched ?? false;
 };
 
 /** Rows numbered by one transaction, which holds up the flush of that listing. */

@@ -16,11 +16,13 @@ const pauseMsMax = 40;
 export const createSerializationFailure = (why: string): Error =>
   Object.assign(new Error(why), { code: '40001' });
 
-/** Runs the transaction up to four times. Rejects with its last failure. */
-export const retrySerializable = async <Result>(transaction: () => Promise<Result>): Promise<Result> => {
+/** Runs the transaction up to four times, with the number of the attempt. Rejects with its last failure. */
+export const retrySerializable = async <Result>(
+  transaction: (attempt: number) => Promise<Result>,
+): Promise<Result> => {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transaction();
+      return await transaction(attempt);
     } catch (error) {
       if (attempt === attemptsMax || !repeatable.has((error as { code?: string }).code ?? '')) throw error;
       await new Promise((resolve) => setTimeout(resolve, Math.random() * pauseMsMax * attempt));

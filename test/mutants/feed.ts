@@ -6,6 +6,7 @@ import type { Mutant } from './mutant.ts';
 const feed = 'test/http/feed/feed.test.ts';
 const full = 'test/http/feed/full-sockets.test.ts';
 const limits = 'test/http/feed/limits.test.ts';
+const ended = 'test/http/feed/ended-clients.test.ts';
 const watches = 'test/engine/actors/watches.test.ts';
 
 export const feedMutants: readonly Mutant[] = [
@@ -80,6 +81,38 @@ export const feedMutants: readonly Mutant[] = [
     replace: ` >= 0) return;`,
     killers: [limits],
     why: 'one client could take all connections of a node',
+  },
+  {
+    name: 'targets without clients',
+    file: 'http/feed/targets.ts',
+    find: `target.subscriptions.length === 0 && target.idleSinceMs < beforeMs`,
+    replace: `target.idleSinceMs < 0`,
+    killers: [ended],
+    why: 'every entity that was ever followed would stay in memory',
+  },
+  {
+    name: 'watches of dropped targets',
+    file: 'http/feed/targets.ts',
+    find: `  target.watch.close();\n  state.onDropped`,
+    replace: `  state.onDropped`,
+    killers: [ended],
+    why: 'an entity that was followed once could never be followed again',
+  },
+  {
+    name: 'a target that a request has just found',
+    file: 'http/feed/targets.ts',
+    find: `  target.idleSinceMs = state.feed.clock.monotonicMs();\n`,
+    replace: '',
+    killers: [ended],
+    why: 'a client could follow a target that was dropped, and would see no change',
+  },
+  {
+    name: 'subscriptions of clients that left',
+    file: 'http/feed/feed.ts',
+    find: `  open.subscriptions.removeAll(client);\n`,
+    replace: '',
+    killers: [ended],
+    why: 'the node would send to sockets that no longer exist',
   },
   {
     name: 'messages of one WebSocket',

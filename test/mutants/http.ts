@@ -126,6 +126,14 @@ export const httpMutants: readonly Mutant[] = [
     why: 'idle sockets could take all file descriptors (I15)',
   },
   {
+    name: 'a webhook request ends when its time is over',
+    file: 'http/outbound/webhooks/request.ts',
+    find: `    attempt.stop = () => outgoing.destroy(new Error('it was ended'));\n`,
+    replace: '',
+    killers: ['test/http/outbound/webhooks/send.test.ts'],
+    why: 'silent receivers would keep their places (W7)',
+  },
+  {
     name: 'a redirect of a webhook is a failure',
     file: 'http/outbound/webhooks/request.ts',
     find: `status <= 299`,

@@ -47,13 +47,28 @@ export interface WebhookAnswer extends WebhookFailure {
   readonly retryAfterMs: number | undefined;
 }
 
+/** One attempt, which its owner may end at any time. It needs no listeners, as an `AbortSignal` would. */
+export interface WebhookAttempt {
+  /** Why it was ended, `null` while it was not. */
+  failure: WebhookFailure | null;
+  /** Ends what is in progress. */
+  stop: () => void;
+}
+
+/** Ends the attempt. The first failure is the one to report. */
+export const endAttempt = (attempt: WebhookAttempt, failure: WebhookFailure): void => {
+  if (attempt.failure !== null) return;
+  attempt.failure = failure;
+  attempt.stop();
+};
+
 export interface WebhookRequest {
   readonly url: URL;
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Ends the exchange; its reason is the failure to report, a `WebhookFailure`. */
-  readonly signal: AbortSignal;
+  /** Not ended yet. */
+  readonly attempt: WebhookAttempt;
 }
 
 const answerBytesMax = 4_096;
@@ -65,13 +80,12 @@ const detailCharactersMax = 300;
 /** Resolves to `stale_socket` when a kept socket turned out to have ended: the request may be sent again. */
 export const sendRequest = (sent: WebhookRequest): Promise<WebhookAnswer | 'stale_socket'> =>
   new Promise((resolve) => {
-    const { url, agent, headers, body, signal } = sent;
+    const { url, agent, headers, body, attempt } = sent;
     let hasAnswer = false;
     const outgoing = request(
       {
         agent,
         headers,
-        signal,
         method: 'POST',
         host: toHost(url),
         port: url.port === '' ? 443 : Number(url.port),
@@ -82,6 +96,7 @@ export const sendRequest = (sent: WebhookRequest): Promise<WebhookAnswer | 'stal
         readStart(answer, (text) => resolve(toAnswer(answer, text)));
       },
     );
+    attempt.stop = () => outgoing.destroy(new Error('it was ended'));
     outgoing.on('error', (error) => {
       if (!hasAnswer) resolve(isStale(outgoing, error) ? 'stale_socket' : toFailedAnswer(sent, error));
     });
@@ -116,6 +131,7 @@ const readStart = (answer: IncomingMessage, done: (text: string) => void): void 
 
 /** Text that SQL can store: well-formed, without NUL. */
 const toStoredText = (bytes: Buffer): string => {
+  if (bytes.length === 0) return '';
   const text = bytes.subarray(0, responseBytesMax).toString('utf8').replaceAll('\0', '');
   // Replacement characters may have made it longer.
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(responseBytesMax));
@@ -138,8 +154,8 @@ const judgeStatus = (status: number, location: string | undefined): WebhookFailu
   };
 };
 
-const toFailedAnswer = ({ signal }: WebhookRequest, error: NodeJS.ErrnoException): WebhookAnswer =>
-  toUnanswered(signal.aborted ? (signal.reason as WebhookFailure) : classify(error));
+const toFailedAnswer = ({ attempt }: WebhookRequest, error: NodeJS.ErrnoException): WebhookAnswer =>
+  toUnanswered(attempt.failure ?? classify(error));
 
 export const toUnanswered = ({ error, detail }: WebhookFailure): WebhookAnswer => ({
   status: 0,

@@ -19,7 +19,14 @@ import {
   resolveBySystem,
   vetHost,
 } from '../guarded-address.ts';
-import { sendRequest, toUnanswered, type WebhookAnswer, type WebhookFailure } from './request.ts';
+import {
+  endAttempt,
+  sendRequest,
+  toUnanswered,
+  type WebhookAnswer,
+  type WebhookAttempt,
+  type WebhookFailure,
+} from './request.ts';
 
 export interface WebhookSenderOptions {
   readonly addresses: Reach;
@@ -104,7 +111,7 @@ interface ConnectionState {
   /** Where requests go, or why none may. */
   readonly target: URL | string;
   /** Requests in flight. */
-  readonly attempts: Set<AbortController>;
+  readonly attempts: Set<WebhookAttempt>;
   closed: boolean;
 }
 
@@ -134,41 +141,39 @@ const closedFailure: WebhookFailure = { error: 'closed', detail: 'This server en
 
 const post = async (state: ConnectionState, message: Message): Promise<WebhookOutcome> => {
   const startedMs = performance.now();
-  const { answer, release } = startAttempt(state, message);
+  const attempt: WebhookAttempt = { failure: null, stop: () => {} };
+  const timer = setTimeout(() => endAttempt(attempt, toTimeout(state)), state.timeoutMs);
+  state.attempts.add(attempt);
   try {
-    return { ...(await answer), milliseconds: Math.round(performance.now() - startedMs) };
+    const answer = await runAttempt(state, message, attempt);
+    return { ...answer, milliseconds: Math.round(performance.now() - startedMs) };
   } finally {
-    release();
+    clearTimeout(timer);
+    state.attempts.delete(attempt);
   }
 };
 
-const startAttempt = (state: ConnectionState, message: Message) => {
-  const attempt = new AbortController();
-  const timeout = { error: 'timeout', detail: `There was no answer within ${state.timeoutMs} ms.` };
-  const timer = setTimeout(() => attempt.abort(timeout), state.timeoutMs);
-  state.attempts.add(attempt);
-  return {
-    answer: runAttempt(state, message, attempt.signal),
-    release: () => {
-      clearTimeout(timer);
-      state.attempts.delete(attempt);
-    },
-  };
-};
+const toTimeout = ({ timeoutMs }: ConnectionState): WebhookFailure => ({
+  error: 'timeout',
+  detail: `There was no answer within ${timeoutMs} ms.`,
+});
 
 const runAttempt = async (
   state: ConnectionState,
   message: Message,
-  signal: AbortSignal,
+  attempt: WebhookAttempt,
 ): Promise<WebhookAnswer> => {
   if (state.closed) return toUnanswered(closedFailure);
   const { pool, target: url } = state;
   if (typeof url === 'string') return toUnanswered({ error: 'address_refused', detail: `The URL ${url}.` });
-  const judged = await Promise.race([judge(pool, url), awaitAbort(signal)]);
+  const judged = await awaitJudgement(judge(pool, url), attempt);
   if ('error' in judged) return toUnanswered(judged);
   judged.inFlight += 1;
   try {
-    const send = () => sendRequest({ ...message, signal, url, agent: judged.agent });
+    const send = () =>
+      attempt.failure === null
+        ? sendRequest({ ...message, attempt, url, agent: judged.agent })
+        : toUnanswered(attempt.failure);
     const first = await send();
     const last = first === 'stale_socket' ? await send() : first;
     return last === 'stale_socket' ? toUnanswered(staleFailure) : last;
@@ -183,10 +188,17 @@ const staleFailure: WebhookFailure = {
   detail: 'The receiver ended two kept connections, one after the other.',
 };
 
-const awaitAbort = (signal: AbortSignal): Promise<WebhookFailure> =>
-  new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(signal.reason as WebhookFailure));
+/** Resolves to the failure as soon as the attempt is ended. */
+const awaitJudgement = async (
+  judgement: Promise<JudgedSockets | WebhookFailure>,
+  attempt: WebhookAttempt,
+): Promise<JudgedSockets | WebhookFailure> => {
+  const ended = new Promise<null>((resolve) => {
+    attempt.stop = () => resolve(null);
   });
+  const judged = await Promise.race([judgement, ended]);
+  return attempt.failure ?? (judged as JudgedSockets | WebhookFailure);
+};
 
 const judge = (pool: SocketPool, url: URL): Promise<JudgedSockets | WebhookFailure> => {
   const { hosts, keepMs } = pool;
@@ -236,5 +248,5 @@ const retire = ({ hosts }: SocketPool, origin: string): void => {
 
 const close = (state: ConnectionState): void => {
   state.closed = true;
-  for (const attempt of state.attempts) attempt.abort(closedFailure);
+  for (const attempt of state.attempts) endAttempt(attempt, closedFailure);
 };

@@ -5,6 +5,7 @@
  * expired sessions. Called by catalogue.ts, and through it by authentication.
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
+import { formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 
@@ -60,13 +61,15 @@ export const listSessions = (sql: Queryable, target: SessionTarget): Promise<rea
     where target_type = ${target.kind} and target_id = ${target.id} and expiry > now()
     order by created_at desc, id`;
 
-/** Finds the session of a token by its SHA-256, expired or not; `null` when there is none. */
-export const findSessionOfToken = async (
+/** Finds the sessions of tokens by their SHA-256, expired or not; `null` where there is none. */
+export const findSessionsOfTokens = async (
   sql: Queryable,
-  tokenHash: Buffer,
-): Promise<SessionOfToken | null> => {
-  const rows = await sql<SessionOfToken[]>`
-    select sessions.id as "sessionId", sessions.target_type as kind, sessions.target_id as id,
+  tokenHashes: readonly Buffer[],
+): Promise<readonly (SessionOfToken | null)[]> => {
+  const hashes = tokenHashes.map((hash) => hash.toString('hex'));
+  const rows = await sql<(SessionOfToken & { readonly hash: string })[]>`
+    select encode(token_hash, 'hex') as hash,
+      sessions.id as "sessionId", sessions.target_type as kind, sessions.target_id as id,
       sessions.type as "sessionType", sessions.perm_limits as limits,
       floor(extract(epoch from sessions.expiry) * 1000)::float8 as "expiresAtMs",
       coalesce(actor.banned, false) or coalesce(owner.banned, false) as banned,
@@ -76,8 +79,9 @@ export const findSessionOfToken = async (
       case sessions.target_type when 'user' then sessions.target_id else sessions.minted_by end
     left join bots on sessions.target_type = 'bot' and bots.bot_id = sessions.target_id
     left join users as owner on owner.id = bots.owner_id
-    where sessions.token_hash = ${tokenHash}`;
-  return rows[0] ?? null;
+    where sessions.token_hash = any(${formatTexts(hashes.map((hash) => `\\x${hash}`))}::bytea[])`;
+  const byHash = new Map(rows.map(({ hash, ...session }) => [hash, session]));
+  return hashes.map((hash) => byHash.get(hash) ?? null);
 };
 
 /**

@@ -27,17 +27,9 @@ export interface LogHead {
   readonly number: number;
 }
 
-const formatEpoch = (timeline: number, incarnation: number): string =>
+/** Formats the epoch of a listing's log in a timeline of SQL. */
+export const formatEpoch = (timeline: number, incarnation: number): string =>
   `${timeline.toString(36)}-${incarnation.toString(36)}`;
-
-/** Reads the head of a listing's log; `null` when the listing is deleted. */
-export const readLogHead = async (sql: Queryable, ref: EntityRef): Promise<LogHead | null> => {
-  const [row] = await sql<{ number: number; timeline: number }[]>`
-    select votes_logged as number, (select revisions from lineage) as timeline
-    from totals where incarnation = ${ref.incarnation}`;
-  if (row === undefined) return null;
-  return { epoch: formatEpoch(row.timeline, ref.incarnation), number: row.number };
-};
 
 /** Reads at most `limit` votes with numbers above `after`, in ascending order. */
 export const readLog = (
@@ -50,19 +42,8 @@ export const readLog = (
     from vote_log where incarnation = ${ref.incarnation} and log_number > ${after}
     order by log_number limit ${limit}`;
 
-/** Reads the newest numbers of several logs, by incarnation. Deleted listings are missing. */
-export const readLogHeads = async (
-  sql: Queryable,
-  incarnations: readonly number[],
-): Promise<ReadonlyMap<number, number>> => {
-  const rows = await sql<{ incarnation: number; number: number }[]>`
-    select incarnation, votes_logged as number from totals
-    where incarnation = any(${formatNumbers(incarnations)}::bigint[])`;
-  return new Map(rows.map(({ incarnation, number }) => [incarnation, number]));
-};
-
 /** Reads the heads of several logs at one moment, by incarnation. Deleted listings are missing. */
-export const readEachLogHead = async (
+export const readLogHeads = async (
   sql: Queryable,
   incarnations: readonly number[],
 ): Promise<ReadonlyMap<number, LogHead>> => {

@@ -12,6 +12,7 @@ import { formatBooleans, formatNumbers, formatTexts } from '../../sql/arrays.ts'
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { buildListingNames } from '../votes/reminders.ts';
+import { formatEpoch } from '../votes/vote-log.ts';
 import { disableEndpoint } from './endpoints.ts';
 
 /** Newest attempts kept with each delivery. */
@@ -116,8 +117,8 @@ export interface PageResult {
 
 export interface WebhookQueue {
   /**
-   * Leases at most `limit` endpoints with due deliveries, longest overdue first, of which at most
-   * `unprovenLimit` are unproven. No other node gets them meanwhile.
+   * Leases at most `limit` endpoints with due deliveries, longest overdue first; at most
+   * `unprovenLimit` of them are unproven. No other node gets them meanwhile.
    */
   take(request: {
     readonly nowMs: number;
@@ -238,7 +239,7 @@ const readPage = async (
     order by due.log_number, due.kind`;
   const [row] = rows;
   if (row === undefined) return null;
-  const epoch = `${row.timeline.toString(36)}-${row.incarnation.toString(36)}`;
+  const epoch = formatEpoch(row.timeline, row.incarnation);
   return { endpoint: { ...row, epoch }, deliveries: rows.flatMap(toDelivery) };
 };
 

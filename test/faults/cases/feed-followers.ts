@@ -1,9 +1,13 @@
 /**
  * Clients of the feed that come back when their connection ends, each time at any living node, and the
- * verdict on what they got: every vote number once or inside a gap, no totals that go back.
+ * verdict on what they got: every vote number once or inside a gap, no totals that go back, and in the end
+ * what every reader sees. Used by the feed-*.test.ts and feed-*.fault.ts files.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
 import { type FeedClient, type Message, openSocket, openStream } from '../../http/feed/clients.ts';
+import { until } from '../../support/until.ts';
+import { type Life, type Stack, untilFlushed } from '../harness/stack.ts';
 
 export interface Follower {
   readonly kind: Following['kind'];
@@ -13,15 +17,19 @@ export interface Follower {
   readonly numbers: Map<string, number>;
   readonly totals: Map<string, ReturnType<typeof JSON.parse>>;
   readonly faults: string[];
-  /** Votes and gaps. */
   votes: number;
   gaps: number;
+  resets: number;
   stop(): Promise<void>;
 }
 
 export interface Following {
   readonly kind: 'sse' | 'websocket';
   readonly targets: readonly string[];
+  /** The client's address, as its node's proxy names it. */
+  readonly address: string;
+  /** A store loses something: numbers may begin again after a `reset`. */
+  readonly mayReset: boolean;
   /** Where the next connection goes; `null` while no node lives. */
   readonly pickUrl: () => string | null;
 }
@@ -30,13 +38,16 @@ interface State extends Omit<Follower, 'stop' | 'kind'>, Following {
   /** The id of the last event, and the last cursor by target. */
   eventId: string;
   readonly cursors: Map<string, string>;
+  /** Targets that began elsewhere than the client was: a `reset` must follow. */
+  readonly moved: Set<string>;
   stopped: boolean;
   client: FeedClient | null;
 }
 
 const backoffMs = 50;
+const readMs = 20;
 
-export const follow = (following: Following): Follower => {
+const follow = (following: Following): Follower => {
   const state: State = {
     ...following,
     lives: [],
@@ -45,8 +56,10 @@ export const follow = (following: Following): Follower => {
     faults: [],
     votes: 0,
     gaps: 0,
+    resets: 0,
     eventId: '',
     cursors: new Map(),
+    moved: new Set(),
     stopped: false,
     client: null,
   };
@@ -79,9 +92,12 @@ const run = async (state: State): Promise<void> => {
 const connect = async (state: State, url: string): Promise<FeedClient> => {
   const { targets, cursors } = state;
   const query = `targets=${targets.join()}&channels=totals,votes`;
-  if (state.kind === 'sse')
-    return openStream(url, query, state.eventId === '' ? {} : { 'Last-Event-ID': state.eventId });
-  const client = await openSocket(url);
+  const headers = { 'X-Forwarded-For': state.address };
+  if (state.kind === 'sse') {
+    const id = state.eventId;
+    return openStream(url, query, id === '' ? headers : { ...headers, 'Last-Event-ID': id });
+  }
+  const client = await openSocket(url, '', headers);
   const channels = ['totals', 'votes'];
   client.send({ op: 'subscribe', targets, channels, after: Object.fromEntries(cursors) });
   return client;
@@ -100,7 +116,7 @@ const readAll = async (state: State, client: FeedClient): Promise<void> => {
       next += 1;
       take(state, versions, message);
     } else if (ended) return;
-    else await sleep(5);
+    else await sleep(readMs);
   }
 };
 
@@ -110,11 +126,12 @@ const take = (state: State, versions: Map<string, readonly number[]>, message: M
   // The hello of a WebSocket names no place.
   const isStart = (event === 'hello' && id !== '') || event === 'subscribed';
   if (isStart) takeStart(state, message);
-  if (event === 'reset') state.faults.push(`reset of ${data.target}`);
+  if (event === 'reset') takeReset(state, versions, data);
   if (event === 'totals') takeTotals(state, versions, data);
   if (event !== 'vote' && event !== 'gap') return;
   const [from, to] = event === 'vote' ? [data.number, data.number] : [data.from_number, data.to_number];
   const known = state.numbers.get(data.target) ?? 0;
+  if (state.moved.has(data.target)) state.faults.push(`${data.target}: ${event} ${from} without a reset`);
   if (from !== known + 1) state.faults.push(`${data.target}: ${event} ${from} after ${known}`);
   state.numbers.set(data.target, to);
   if (event === 'vote') state.cursors.set(data.target, data.cursor);
@@ -130,8 +147,26 @@ const takeStart = (state: State, { id, data }: Message): void => {
     if (known === undefined) {
       state.numbers.set(target, number);
       state.cursors.set(target, cursors[index] ?? '');
-    } else if (number !== known) state.faults.push(`${target}: began at ${number} and not at ${known}`);
+    } else if (number !== known && state.mayReset) state.moved.add(target);
+    else if (number !== known) state.faults.push(`${target}: began at ${number} and not at ${known}`);
   }
+};
+
+/** Totals go on under a newer generation; votes after the cursor. */
+const takeReset = (
+  state: State,
+  versions: Map<string, readonly number[]>,
+  { target, channel, cursor }: ReturnType<typeof JSON.parse>,
+): void => {
+  state.resets += 1;
+  if (!state.mayReset) state.faults.push(`${target}: reset of its ${channel}`);
+  if (channel === 'totals') {
+    versions.set(target, [(versions.get(target)?.[0] ?? 0) + 1, -1]);
+    return;
+  }
+  state.moved.delete(target);
+  state.numbers.set(target, Number(cursor.split('.')[1]));
+  state.cursors.set(target, cursor);
 };
 
 const takeTotals = (
@@ -145,4 +180,108 @@ const takeTotals = (
   if (isNewer <= 0) state.faults.push(`${data.target}: version ${data.version} after ${before.join('.')}`);
   versions.set(data.target, version);
   state.totals.set(data.target, data.totals);
+};
+
+/* --------------------------------------------------------- many, and the verdict */
+
+export interface FollowerFigures {
+  readonly followers: number;
+  readonly connections: number;
+  readonly votesReceived: number;
+  readonly gaps: number;
+  readonly resets: number;
+}
+
+interface FollowersOptions {
+  readonly count: number;
+  readonly mayReset?: boolean;
+}
+
+const targetsEach = 3;
+
+const startFollowers = (stack: Stack, { count, mayReset = false }: FollowersOptions): Follower[] =>
+  Array.from({ length: count }, (_, index) => {
+    const { bots } = stack.directory;
+    const targets = Array.from(
+      { length: targetsEach },
+      (_, offset) => `bot/${bots[(index + offset) % bots.length]}`,
+    );
+    const pickUrl = (): string | null => {
+      const living = stack.alive();
+      return living.length === 0 ? null : (stack.random.pick(living) as Life).node.url;
+    };
+    const address = `10.9.${Math.floor(index / 250)}.${index % 250}`;
+    return follow({ kind: index % 2 === 0 ? 'sse' : 'websocket', targets, address, mayReset, pickUrl });
+  });
+
+export const sumOf = (followers: readonly Follower[], count: (follower: Follower) => number): number =>
+  followers.reduce((total, follower) => total + count(follower), 0);
+
+/** Runs the task beside followers; throws with all that is wrong with what they got. */
+export const withFollowers = async (
+  stack: Stack,
+  options: FollowersOptions,
+  task: (followers: readonly Follower[]) => Promise<unknown>,
+): Promise<FollowerFigures> => {
+  const followers = startFollowers(stack, options);
+  try {
+    await task(followers);
+    await untilFlushed(stack.stores);
+    await until(
+      'every follower has it all',
+      async () => {
+        const behind = await listBehind(stack, followers);
+        if (behind.length > 0) throw new Error(behind.slice(0, 8).join('\n'));
+        return true;
+      },
+      30_000,
+    );
+  } finally {
+    await Promise.all(followers.map(({ stop }) => stop()));
+  }
+  assert.equal(
+    followers.flatMap(({ faults }) => faults),
+    [],
+  );
+  const figures = {
+    followers: followers.length,
+    connections: sumOf(followers, ({ lives }) => lives.length),
+    votesReceived: sumOf(followers, ({ votes }) => votes),
+    gaps: sumOf(followers, ({ gaps }) => gaps),
+    resets: sumOf(followers, ({ resets }) => resets),
+  };
+  assert.ok(figures.votesReceived > 0);
+  return figures;
+};
+
+/** Numbers of the votes in SQL, once all is flushed there. */
+const readHeads = async ({ stores }: Stack): Promise<ReadonlyMap<string, number>> => {
+  const rows = await stores.sql<{ id: string; number: number }[]>`
+    select entity_id as id, votes_logged as number from totals where kind = 'bot'`;
+  return new Map(rows.map(({ id, number }) => [`bot/${id}`, number]));
+};
+
+/** What followers lack, one line each. */
+const listBehind = async (stack: Stack, followers: readonly Follower[]): Promise<readonly string[]> => {
+  const heads = await readHeads(stack);
+  const [life] = stack.alive() as [Life];
+  const keys = [...new Set(followers.flatMap(({ numbers }) => [...numbers.keys()]))];
+  const shown = new Map(
+    await Promise.all(
+      keys.map(async (key) => {
+        const reply = await fetch(`${life.node.url}/bots/${key.slice('bot/'.length)}`);
+        return [key, JSON.parse(await reply.text())] as const;
+      }),
+    ),
+  );
+  return followers.flatMap(({ kind, numbers, totals, lives }, index) =>
+    [...numbers].flatMap(([key, number]) => {
+      const { servers, votes } = shown.get(key);
+      const expected = JSON.stringify([heads.get(key), servers, votes]);
+      const got = JSON.stringify([number, totals.get(key)?.servers, totals.get(key)?.votes]);
+      return got === expected
+        ? []
+        : [`${index} ${kind} ${key}: ${got}, not ${expected}, ${lives.length} connections`];
+    }),
+  );
 };

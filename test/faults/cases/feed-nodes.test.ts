@@ -5,64 +5,17 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { until } from '../../support/until.ts';
-import { faultCase } from '../harness/fault-case.ts';
+import { countOf, faultCase, type Share } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';
 import { onServers } from '../harness/on-servers.ts';
 import type { Life, Stack } from '../harness/stack.ts';
 import { acknowledged, underLoad } from '../harness/waits.ts';
-import { type Follower, follow } from './feed-followers.ts';
+import { type FollowerFigures, withFollowers } from './feed-followers.ts';
 
 const test = suite('feed through nodes that end');
 
-const followersCount = 24;
-const targetsEach = 3;
-
-const startFollowers = (stack: Stack): Follower[] =>
-  Array.from({ length: followersCount }, (_, index) => {
-    const { bots } = stack.directory;
-    const targets = Array.from(
-      { length: targetsEach },
-      (_, offset) => `bot/${bots[(index + offset) % bots.length]}`,
-    );
-    const pickUrl = (): string | null => {
-      const living = stack.alive();
-      return living.length === 0 ? null : (stack.random.pick(living) as Life).node.url;
-    };
-    return follow({ kind: index % 2 === 0 ? 'sse' : 'websocket', targets, pickUrl });
-  });
-
-/** Numbers of the votes in SQL, once all is flushed there. */
-const readHeads = async ({ stores }: Stack): Promise<ReadonlyMap<string, number>> => {
-  const rows = await stores.sql<{ id: string; number: number }[]>`
-    select entity_id as id, votes_logged as number from totals where kind = 'bot'`;
-  return new Map(rows.map(({ id, number }) => [`bot/${id}`, number]));
-};
-
-/** What followers lack, one line each. */
-const listBehind = async (stack: Stack, followers: readonly Follower[]): Promise<readonly string[]> => {
-  const heads = await readHeads(stack);
-  const [life] = stack.alive() as [Life];
-  const keys = [...new Set(followers.flatMap(({ numbers }) => [...numbers.keys()]))];
-  const shown = new Map(
-    await Promise.all(
-      keys.map(async (key) => {
-        const reply = await fetch(`${life.node.url}/bots/${key.slice('bot/'.length)}`);
-        return [key, JSON.parse(await reply.text())] as const;
-      }),
-    ),
-  );
-  return followers.flatMap(({ kind, numbers, totals, lives }, index) =>
-    [...numbers].flatMap(([key, number]) => {
-      const { servers, votes } = shown.get(key);
-      const expected = JSON.stringify([heads.get(key), servers, votes]);
-      const got = JSON.stringify([number, totals.get(key)?.servers, totals.get(key)?.votes]);
-      return got === expected
-        ? []
-        : [`${index} ${kind} ${key}: ${got}, not ${expected}, ${lives.length} connections`];
-    }),
-  );
-};
+/** In the fault lane, and in `npm test`. */
+const followers = { many: 1_000, few: 24 };
 
 const endNodes = async (stack: Stack, rounds: number, end: 'kill' | 'stop'): Promise<void> => {
   const { log, random } = stack;
@@ -80,42 +33,13 @@ const endNodes = async (stack: Stack, rounds: number, end: 'kill' | 'stop'): Pro
   await acknowledged(log, 100);
 };
 
-interface FeedFigures extends Figures {
-  readonly connections: number;
-  readonly votesReceived: number;
-  readonly gaps: number;
-}
-
-const run = (seed: number, rounds: number, end: 'kill' | 'stop'): Promise<FeedFigures> =>
-  onServers({ seed, settings: { FEED_CONNECTIONS_PER_ADDRESS_MAX: '100' } }, async ({ stack }) => {
-    const followers = startFollowers(stack);
-    try {
-      await underLoad(stack, 8, () => endNodes(stack, rounds, end));
-      await until(
-        'every follower has it all',
-        async () => {
-          const behind = await listBehind(stack, followers);
-          if (behind.length > 0) throw new Error(behind.slice(0, 8).join('\n'));
-          return true;
-        },
-        30_000,
-      );
-    } finally {
-      await Promise.all(followers.map(({ stop }) => stop()));
-    }
-    assert.equal(
-      followers.flatMap(({ faults }) => faults),
-      [],
+const run = ({ seed, count: rounds }: Share, end: 'kill' | 'stop'): Promise<Figures & FollowerFigures> =>
+  onServers({ seed }, async ({ stack }) => {
+    const count = countOf({ quick: followers.few, faults: followers.many });
+    const figures = await withFollowers(stack, { count }, () =>
+      underLoad(stack, 8, () => endNodes(stack, rounds, end)),
     );
-    const sum = (count: (follower: Follower) => number): number =>
-      followers.reduce((total, follower) => total + count(follower), 0);
-    const figures = {
-      connections: sum(({ lives }) => lives.length),
-      votesReceived: sum(({ votes }) => votes),
-      gaps: sum(({ gaps }) => gaps),
-    };
-    assert.ok(figures.connections > followersCount, 'some came back');
-    assert.ok(figures.votesReceived > 0);
+    assert.ok(figures.connections > count, 'some came back');
     return { ...(await stack.judge({ rounds })), ...figures };
   });
 
@@ -123,14 +47,14 @@ faultCase(test, {
   title: 'nodes killed under load: every follower gets each vote once or in a gap, and the last totals',
   name: 'kill -9 of nodes with followers of the feed',
   counts: { quick: 1, faults: 5 },
-  run: ({ seed, count }) => run(seed, count, 'kill'),
+  run: (share) => run(share, 'kill'),
 });
 
 faultCase(test, {
   title: 'nodes restarted under load: the same, and each says bye',
   name: 'restart of nodes with followers of the feed',
   counts: { quick: 1, faults: 4 },
-  run: ({ seed, count }) => run(seed, count, 'stop'),
+  run: (share) => run(share, 'stop'),
 });
 
 test.run();

@@ -5,6 +5,7 @@
  * Each fault is done to a real server and undone again.
  */
 import { mkdirSync, rmSync } from 'node:fs';
+import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -202,4 +203,26 @@ export const refusedBy = async (world: World, { begin, end }: Refusal): Promise<
   } finally {
     await end(world);
   }
+};
+
+/** How much of the newest is lost. */
+const lostMs = 1_000;
+
+/** Kills Redis and cuts off what it appended in the last second; starts it again. */
+export const loseTail = async (world: World): Promise<void> => {
+  const before = await tailOf(world);
+  await sleep(lostMs);
+  await world.redis.kill();
+  const after = await tailOf(world);
+  // Else the file was rewritten meanwhile, and what it had is in another one.
+  if (before.path === after.path) await truncate(after.path, before.bytes);
+  await world.redis.start();
+};
+
+/** The newest of the files that Redis appends to, and its length. */
+const tailOf = async ({ redis }: World): Promise<{ path: string; bytes: number }> => {
+  const folder = join(redis.folder, 'appendonlydir');
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof')).sort();
+  const path = join(folder, names.at(-1) as string);
+  return { path, bytes: (await stat(path)).size };
 };

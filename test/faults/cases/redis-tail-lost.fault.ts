@@ -2,9 +2,6 @@
  * Redis that loads for seconds, or lost its last second. Time limit: 900 s.
  */
 
-import { readdir, stat, truncate } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -13,7 +10,7 @@ import { nowMs } from '../harness/client-log.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { round } from '../harness/figures.ts';
 import type { ServersWorld as World } from '../harness/on-servers.ts';
-import { type AwayFigures, duringEach, onRedis, refusedBy, repeat } from './redis-away.ts';
+import { type AwayFigures, duringEach, loseTail, onRedis, refusedBy, repeat } from './redis-away.ts';
 
 const test = suite('redis started again');
 
@@ -84,9 +81,6 @@ const ping = async (url: string): Promise<string> => {
   }
 };
 
-/** How much of the newest is lost. */
-const lostMs = 1_000;
-
 /**
  * `everysec`: killed, and what it appended in the last second is cut off. The nodes resend all of it;
  * where a user has voted again first, one of the two votes counts, and the figures say how often.
@@ -101,24 +95,6 @@ const runTailLost = async (times: number, seed: number): Promise<AwayFigures> =>
   );
   assert.ok(Number(figures.resent) > 0, 'nothing was lost');
   return figures;
-};
-
-const loseTail = async (world: World): Promise<void> => {
-  const before = await tailOf(world);
-  await sleep(lostMs);
-  await world.redis.kill();
-  const after = await tailOf(world);
-  // Else the file was rewritten meanwhile, and what it had is in another one.
-  if (before.path === after.path) await truncate(after.path, before.bytes);
-  await world.redis.start();
-};
-
-/** The newest of the files that Redis appends to, and its length. */
-const tailOf = async ({ redis }: World): Promise<{ path: string; bytes: number }> => {
-  const folder = join(redis.folder, 'appendonlydir');
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof')).sort();
-  const path = join(folder, names.at(-1) as string);
-  return { path, bytes: (await stat(path)).size };
 };
 
 faultCase(test, {

@@ -95,7 +95,7 @@ export const countedSince = (
  * Counts, takes the copy, counts on, stops the nodes, puts the copy back, waits for both servers. Resolves to
  * the time in between.
  */
-const swap = async (world: World, copy: Copy): Promise<Swapped> => {
+export const swap = async (world: World, copy: Copy): Promise<Swapped> => {
   const { stack } = world;
   await counted(stack, 300);
   const fromMs = nowMs();
@@ -162,7 +162,10 @@ const counted = async (stack: Stack, more: number): Promise<void> => {
   await untilFlushed(stack.stores);
 };
 
-const startAndCount = async (stack: Stack, enough = () => acknowledged(stack.log, 200)): Promise<void> => {
+export const startAndCount = async (
+  stack: Stack,
+  enough = () => acknowledged(stack.log, 200),
+): Promise<void> => {
   for (let count = 0; count < 2; count++) await stack.open();
   await underLoad(stack, 12, enough);
 };

@@ -130,9 +130,12 @@ export const openStream = async (
 export const openSocket = async (
   base: string,
   query = '',
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<FeedClient & { readonly socket: WebSocket; send(message: unknown): void }> => {
   const address = `${base.replace('http', 'ws')}/feed${query === '' ? '' : `?${query}`}`;
-  const socket = new WebSocket(address, 'rollcall.v1');
+  // Node's WebSocket takes headers, those of browsers do not.
+  const init = { protocols: ['rollcall.v1'], headers };
+  const socket = new WebSocket(address, init as unknown as string[]);
   const log = createLog();
   socket.addEventListener('message', ({ data }) =>
     log.add({ id: '', retryMs: null, ...JSON.parse(String(data)) }),

@@ -1,15 +1,12 @@
 /**
- * Clients whose sockets are full: they skip totals, continue votes from the log, and cost no memory. The
- * sockets are test doubles of the server's, so that a test decides when one is full; the rest is real.
+ * Clients whose sockets are full: they skip totals, continue votes from the log, and cost no memory.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { parseFeedQuery } from '../../../http/feed/requests.ts';
-import type { PushConnection, PushOwner } from '../../../http/server/push-connection.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { openWorld, type World } from '../routes/world.ts';
-import { type Message, parseEvent } from './clients.ts';
+import { connect, prepare, type Socket } from './sockets.ts';
 
 const test = suite('feed on full sockets');
 const users = Array.from({ length: 60 }, (_, index) => `user${index}`);
@@ -22,44 +19,9 @@ test.before(async () => {
 });
 test.after(() => world.close());
 
-interface Socket {
-  readonly messages: Message[];
-  readonly owner: PushOwner;
-  /** How many more messages fit. */
-  room: number;
-  isClosed: boolean;
-  /** Messages that came while the socket was full. */
-  overflow: number;
-}
-
 /** Opens the feed on a socket of the test. */
-const open = async (query: string, lastEventId = '', room = Number.POSITIVE_INFINITY): Promise<Socket> => {
-  const fields = Object.fromEntries(new URLSearchParams(query));
-  const push = await world.app.feed.prepare(parseFeedQuery(fields, lastEventId), '10.0.0.1');
-  const socket = { messages: [] as Message[], room, isClosed: false, overflow: 0 };
-  const close = (): void => {
-    if (socket.isClosed) return;
-    socket.isClosed = true;
-    opened.owner.onClosed();
-  };
-  const connection: PushConnection = {
-    kind: 'sse',
-    send: (text) => {
-      if (socket.room <= 0) socket.overflow += 1;
-      socket.room -= 1;
-      for (const event of text.split('\n\n')) {
-        const message = parseEvent(event);
-        if (message !== null) socket.messages.push(message);
-      }
-      return socket.room > 0;
-    },
-    cork: (task) => task(),
-    end: close,
-    destroy: close,
-  };
-  const opened: Socket = Object.assign(socket, { owner: push(connection) });
-  return opened;
-};
+const open = async (query: string, lastEventId = '', room = Number.POSITIVE_INFINITY): Promise<Socket> =>
+  connect(await prepare(world.app.feed, query, lastEventId), room);
 const drain = (socket: Socket, room = Number.POSITIVE_INFINITY): void => {
   socket.room = room;
   socket.owner.onWritable();
@@ -118,7 +80,7 @@ test('a full socket misses no vote: it goes on from the log, as fast as it reads
 
 test('a socket that is full at its end gets the farewell and holds nothing up', async () => {
   const full = await open('targets=bot/bot3', '', 1);
-  full.owner.onClosed();
+  full.close();
   await post('bot3', 9);
 
   assert.equal(namesOf(full), ['hello']);
@@ -155,8 +117,7 @@ for (const seed of [1, 2, 3]) {
     const lives: Socket[][] = await Promise.all(Array.from({ length: 8 }, async () => [await open(query)]));
     const cut = async (life: Socket[]): Promise<void> => {
       const last = life.at(-1) as Socket;
-      last.isClosed = true;
-      last.owner.onClosed();
+      last.close();
       const id = life.flatMap(({ messages }) => messages).findLast((message) => message.id !== '')?.id ?? '';
       life.push(await open(query, id));
     };

@@ -54,6 +54,30 @@ test('a session is found by the hash of its token, with its limits and expiry', 
   assert.is(await catalogue.sessions.byTokenHash(computeHash('another')), null);
 });
 
+test('look-ups of many tokens at once share a few statements, and each gets its own answer', async () => {
+  const made = Array.from({ length: 40 }, () => session({ target: { kind: 'bot', id: 'bot1' } }));
+  for (const one of made) await catalogue.sessions.insert(one, 100);
+  let statements = 0;
+  const counting = new Proxy(sql, {
+    apply: (target, self, args) => {
+      statements += 1;
+      return Reflect.apply(target, self, args);
+    },
+  });
+  const { byTokenHash } = createCatalogue(counting).sessions;
+
+  const found = await Promise.all([
+    ...made.map(({ tokenHash }) => byTokenHash(tokenHash)),
+    byTokenHash(computeHash('another')),
+  ]);
+
+  assert.equal(
+    found.map((one) => one?.sessionId ?? null),
+    [...made.map(({ id }) => id), null],
+  );
+  assert.ok(statements <= 3, `${statements} statements`);
+});
+
 test("a user's session shows that they are banned, and banned from voting", async () => {
   const made = session({ target: { kind: 'user', id: 'wren' }, type: 'login' });
   await catalogue.sessions.insert(made, 100);

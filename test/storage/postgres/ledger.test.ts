@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { OutboxVote } from '../../../engine/ports.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { locks } from '../../../storage/ledger/locks.ts';
@@ -63,6 +64,23 @@ const countBegins = (sql: Sql) => {
   return { sql: new Proxy(sql, { get }), count: () => begins };
 };
 
+const insertVote = (
+  transaction: Transaction,
+  { itag, atMs, ref }: OutboxVote,
+  number: number | null,
+): Promise<unknown> => transaction`
+  insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
+    log_number)
+  values (${itag}, ${new Date(atMs)}, ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'one', true, 0, ${number})`;
+
+/** So many transactions wait for locks. */
+const wait = async (count: number): Promise<void> =>
+  until(`${count} transactions wait`, async () => {
+    const waiting = await opened.sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return waiting.length >= count;
+  });
+
 /**
  * Flushes two votes while another transaction writes the first of them, and commits once the flush waits for
  * it. Resolves to the numbers of all votes, one earlier vote included, and how often the flush began.
@@ -76,24 +94,14 @@ const flushBeside = async (
   const ledger = createLedger(counted.sql);
   const ref = await world.list(`beside-${itag}`);
   const [earlier, first, second] = [vote(ref, itag), vote(ref, itag + 1), vote(ref, itag + 2)];
-  const writeFirst = (transaction: Transaction, number: number | null) => transaction`
-    insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
-      log_number)
-    values (${first.itag}, ${new Date(first.atMs)}, ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'one', true,
-      0, ${number})`;
   // Looks for the month's partition, in a transaction of its own.
   await ledger.flush({ entities: [], votes: [earlier] });
   const before = counted.count();
-  const waits = async (): Promise<boolean> => {
-    const waiting = await sql`
-      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    return waiting.length > 0;
-  };
   const { flushed } = await sql.begin(async (transaction) => {
     const number = await other(transaction, ref.incarnation);
-    await writeFirst(transaction, number);
+    await insertVote(transaction, first, number);
     const flushed = ledger.flush({ entities: [], votes: [first, second] });
-    await Promise.race([until('the flush waits', waits), flushed]);
+    await Promise.race([wait(1), flushed]);
     return { flushed };
   });
   await flushed;
@@ -108,7 +116,37 @@ test('a flush of votes alone waits for the one before, and reads what it wrote',
     await transaction`update totals set votes_logged = 2 where incarnation = ${incarnation}`;
     return 2;
   };
-  assert.equal(await flushBeside(7_000_000, lockAndNumber), { numbers: [1, 2, 3], begins: 1 });
+  assert.equal(await flushBeside(7_000_000, lockAndNumber), { numbers: [1, 2, 3], begins: 2 });
+});
+
+test('a flush that begins again waits for the one before, and then knows its votes', async () => {
+  const { sql } = opened;
+  const { sql: counting, count } = countBegins(sql);
+  const ledger = createLedger(counting);
+  const ref = await world.list('beside-again');
+  const [earlier, first, second] = [7_000_020, 7_000_021, 7_000_022].map((itag) => vote(ref, itag)) as [
+    OutboxVote,
+    OutboxVote,
+    OutboxVote,
+  ];
+  await ledger.flush({ entities: [], votes: [earlier] });
+  const before = count();
+  const { flushed, other } = await sql.begin(async (transaction) => {
+    await insertVote(transaction, first, null);
+    const flushed = ledger.flush({ entities: [], votes: [first, second] });
+    await wait(1);
+    // Gets the lock when the flush's first transaction ends, and keeps it until the second one waits.
+    const other = sql.begin(async (next) => {
+      await lockTotals(next, [ref.incarnation]);
+      await next`update totals set votes_logged = 2 where incarnation = ${ref.incarnation}`;
+      await insertVote(next, second, 2);
+      await wait(1);
+    });
+    await wait(2);
+    return { flushed, other };
+  });
+  await Promise.all([flushed, other]);
+  assert.is(count() - before, 2);
 });
 
 test('a flush that meets a vote of an earlier version’s node begins again, and leaves no hole', async () => {

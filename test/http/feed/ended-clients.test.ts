@@ -1,0 +1,98 @@
+/**
+ * Clients of the feed that have left: nothing of them stays in memory, and who comes next is served.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createFeed } from '../../../http/feed/feed.ts';
+import { feedEvents } from '../../../http/feed/frames.ts';
+import type { Feed } from '../../../http/feed/interface.ts';
+import { createFeedCounts, type FeedCounts } from '../../../http/telemetry/feed-meters.ts';
+import { systemClock } from '../../../ops/clock.ts';
+import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { until } from '../../support/until.ts';
+import { openWorld, type World } from '../routes/world.ts';
+import { connect, prepare } from './sockets.ts';
+
+const test = suite('clients that left the feed');
+const bots = Array.from({ length: 12 }, (_, index) => `bot${index}`);
+const users = ['ann', 'ben', 'cleo'];
+const all = bots.map((bot) => `bot/${bot}`).join();
+/** Timers run so many times as fast. */
+const speed = 20;
+const idleMs = 25_000;
+let world: World;
+let feed: Feed;
+let counts: FeedCounts;
+let skippedMs = 0;
+
+test.before(async () => {
+  world = await openWorld();
+  for (const user of ['robin', ...users]) await addUser(world.sql, user);
+  for (const bot of bots) await addBot(world.sql, bot);
+});
+test.before.each(() => {
+  counts = createFeedCounts(feedEvents);
+  const clock = {
+    ...systemClock,
+    monotonicMs: () => systemClock.monotonicMs() + skippedMs,
+    after: (delayMs: number, task: () => void) => systemClock.after(delayMs / speed, task),
+  };
+  const settings = {
+    feedConnectionsMax: 100,
+    feedConnectionsPerAddressMax: 100,
+    feedFrameMs: 50,
+    voteLog: 'public',
+  } as const;
+  feed = createFeed({
+    engine: world.engine,
+    voteLog: world.catalogue.voteLog,
+    clock,
+    counts,
+    settings,
+    shared: true,
+  });
+});
+test.after.each(() => feed.leave());
+test.after(() => world.close());
+
+const post = (bot: string, servers: number) => world.engine.postStats(bot, { servers: String(servers) });
+
+test('a while after the last client left the feed keeps nothing, and the engine no watch', async () => {
+  const sockets = await Promise.all(
+    Array.from({ length: 30 }, async (_, index) => {
+      const channels = index % 2 === 0 ? 'totals' : 'totals,votes';
+      const push = await prepare(feed, `targets=${all}&channels=${channels}`);
+      return connect(push, index % 3 === 0 ? 20 : Number.POSITIVE_INFINITY);
+    }),
+  );
+  for (const [index, bot] of bots.entries()) {
+    await post(bot, index);
+    for (const user of users) await world.engine.vote({ kind: 'bot', id: bot, user, upvote: true });
+  }
+  await until('votes arrive', async () => (counts.frames.vote ?? 0) > 30);
+  const during = counts.countEntries();
+  for (const socket of sockets) socket.close();
+  skippedMs += idleMs;
+  const listKept = () => Object.entries(counts.countEntries()).filter(([, count]) => count > 0);
+  await until('it keeps nothing', () => listKept().length === 0, 10_000).catch(() => undefined);
+  const kept = listKept();
+  for (const bot of bots) world.engine.watch('bot', bot, () => {}).close();
+
+  assert.equal(kept, []);
+  assert.equal([during.clients, during.subscriptions, during.targets], [30, 360, 12]);
+  assert.equal([during.logs, during.addresses, during.heartbeats], [12, 1, 30]);
+});
+
+test('a client whose request came when its target was about to be dropped gets what changes', async () => {
+  connect(await prepare(feed, 'targets=bot/bot1')).close();
+  skippedMs += idleMs;
+  const push = await prepare(feed, 'targets=bot/bot1');
+  // The feed looks for targets without clients every 5 seconds.
+  await new Promise((resolve) => setTimeout(resolve, 12_000 / speed));
+  const socket = connect(push);
+  await post('bot1', 77);
+  await until('it is shown', () => socket.messages.at(-1)?.data.totals?.servers === 77, 10_000);
+  socket.close();
+});
+
+test.run();
