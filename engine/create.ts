@@ -194,7 +194,8 @@ const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine
   const healthy = outputGate.isHealthy(pulse?.getAnsweredMs());
   if (silentServers.length > 0) notes.push(...silentServers);
   else if (!healthy) notes.push('the hot store does not answer');
-  const flushError = flusher.getLastError();
+  // A flush reads the hot store first, so without it the error says nothing about SQL.
+  const flushError = silentServers.length === 0 ? flusher.getLastError() : null;
   if (flushError !== null) notes.push(`flushing to SQL fails: ${flushError}`);
   if (core.votesPaused) notes.push('votes are refused until the outbox drains');
   const hotStoreUp = healthy && silentServers.length === 0;

@@ -40,8 +40,6 @@ export interface AdminOptions {
   readonly hosts: readonly string[];
   /** Whether the public listener drains, or is about to. */
   readonly isDraining: () => boolean;
-  /** Lists current warnings for `/readyz`: guarantees that are weaker than they should be. */
-  readonly listWarnings?: () => readonly string[];
   /** The whole stores of the node; without it there are no routes about them. */
   readonly stores?: StoreAccess;
   /** What the live frames show; without it there are none. */
@@ -65,8 +63,8 @@ const withBodyLimit = (route: AnyRoute, bytesMax: number): AnyRoute =>
 
 /** Wires the private listener. Its routes use no sessions: the guard is the only access control. */
 export const createAdmin = (options: AdminOptions): Facade => {
-  const { app, metrics, isDraining, listWarnings = () => [] } = options;
-  const health = { isDraining, listWarnings };
+  const { app, metrics, isDraining } = options;
+  const health = { isDraining };
   const live = openLive(options, health);
   const routes = [
     ...buildHealthRoutes({ ...health, metrics }),

@@ -50,6 +50,8 @@ export interface App {
   readonly settings: FacadeSettings;
   /** The live nodes of the fleet as of their last heartbeats, this one included. */
   readonly listNodes: () => readonly NodeStatus[];
+  /** Guarantees of the stores that are weaker than they should be now; the node stays ready. */
+  readonly listWarnings: () => readonly string[];
 }
 
 /** What handlers need for webhooks beside the catalogue. */

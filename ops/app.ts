@@ -29,13 +29,14 @@ export type PublicApp = App & { readonly sessions: SessionCache };
 interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'feed'> {
   readonly webhooks: Pick<Webhooks, 'access'>;
   readonly metrics: Metrics;
+  readonly listWarnings: () => readonly string[];
 }
 
 /** Call it once per process: the `App` holds caches. */
 export const createApp = (
   { catalogue, sessions, listNodes }: Pick<ClusterContext, 'catalogue' | 'sessions' | 'listNodes'>,
   config: Config,
-  { engine, push, login, voteLogWaiters, feed, webhooks, metrics }: AppParts,
+  { engine, push, login, voteLogWaiters, feed, webhooks, metrics, listWarnings }: AppParts,
 ): PublicApp => {
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
@@ -59,6 +60,7 @@ export const createApp = (
     history: createHistoryCache(),
     settings: config,
     listNodes,
+    listWarnings,
   };
 };
 

@@ -49,6 +49,7 @@ import { createLoss, type LossReport } from './loss.ts';
 import { readOperatorToken } from './operator-token.ts';
 import { listOperators } from './operators.ts';
 import { openPush } from './push.ts';
+import { createRepeatedLog } from './repeated-log.ts';
 import { createStop, type Stoppable } from './stop.ts';
 import { createStoreAccess } from './store-access.ts';
 import { startInterval } from './timers.ts';
@@ -98,7 +99,8 @@ export const start = async (config: Config, input: StartInput = {}): Promise<Run
   assertLimits();
   const { logger = createLogger({ level: config.logLevel, form: selectLogForm(config) }), ...hooks } = input;
   const loss = createLoss();
-  const onWarning = (message: string, error: unknown) => logger.error({ error: String(error) }, message);
+  const report = createRepeatedLog(logger.error.bind(logger), systemClock);
+  const onWarning = (message: string, error: unknown) => report(message, { error: String(error) });
   const stores = await openStores(config, {
     clock: systemClock.nowMs,
     onWarning,
@@ -168,7 +170,8 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { webhooks } = services;
   const engineContext = { ...options, membership, metrics, assignment, services };
   const { engine, feed } = await startEngine(stores, config, engineContext);
-  const app = createApp(clusterContext, config, { ...services, engine, feed, metrics });
+  const listWarnings = () => [...stores.listWarnings(), ...watches.listNotes()];
+  const app = createApp(clusterContext, config, { ...services, engine, feed, metrics, listWarnings });
   const state = { draining: false, demo: null as DemoFile | null };
   const facade = createPublic(app, config, { ...options, metrics, findDemo: () => state.demo });
   const isDraining = (): boolean => state.draining || loss.reason !== '';
@@ -181,7 +184,6 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     hosts: [config.adminHost, ...config.adminHosts],
     live: { figures, waitingRoutes, node, version: formatVersion(version), listNodes: app.listNodes },
     isDraining,
-    listWarnings: () => [...stores.listWarnings(), ...watches.listNotes()],
   });
   metrics.watchHealth(() => readNodeHealth({ engine, stores, loss }, isDraining));
   metrics.watchBoards({ find: app.catalogue.boards.find, nowMs: systemClock.nowMs });
@@ -217,7 +219,7 @@ interface JobContext {
 
 /** Starts the scheduled jobs, and the search indexes that are missing. */
 const startJobs = ({ services, metrics, logger, ...rest }: JobContext, config: Config): Schedule => {
-  const log = (message: string, details: object): void => logger.error(details, message);
+  const log = createRepeatedLog(logger.error.bind(logger), systemClock);
   const { push, webhooks } = services;
   const jobs = createJobs({
     ...config,

@@ -92,7 +92,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
   try {
     const hot = await openRedisStore({
       urls: config.redisUrl,
-      onError: (error) => options.onWarning('the connection to Redis', error),
+      onError: (error) => options.onWarning('the connection to Redis failed', error),
       onStoreChange,
     }).catch((error: unknown) => {
       throw openFault('REDIS_URL', config.redisUrl, error);

@@ -24,7 +24,7 @@ type Params = Readonly<Record<string, string>>;
 const unknownTokenMessage = 'The token is unknown, revoked or expired.';
 /** Usually a character is missing, or "Bearer" was added. The checksum, which is public, shows as much. */
 const malformedTokenMessage =
-  'The token is malformed. Send it exactly as issued, with nothing but its kind before it.';
+  'The token is malformed. Send it exactly as issued: "Authorization: <token>", without "Bearer".';
 
 const acceptSession = (record: SessionOfToken | null, token: PresentedToken): SessionOfToken => {
   if (record === null) {

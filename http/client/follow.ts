@@ -7,6 +7,7 @@ import {
   type ClientOptions,
   computeBackoffSeconds,
   DirectoryError,
+  isAborted,
   isWorthRetrying,
   toError,
   toUnreachable,
@@ -39,7 +40,7 @@ const createWatch = (signal: AbortSignal | undefined) => {
   const end = (): void => connection.abort(signal?.reason ?? new Error('the feed is silent'));
   let timer = setTimeout(end, silenceMsMax);
   signal?.addEventListener('abort', end, { once: true });
-  if (signal?.aborted === true) end();
+  if (isAborted(signal)) end();
   return {
     signal: connection.signal,
     feed: (): void => {
@@ -106,7 +107,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowMess
   const { signal } = options;
   let { lastEventId = '' } = options;
   let failures = 0;
-  while (!isEnded(signal)) {
+  while (!isAborted(signal)) {
     let seconds = 0;
     try {
       for await (const message of readMessages(options, lastEventId)) {
@@ -116,7 +117,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowMess
         else if (message.event !== 'hello') yield { ...message, id: lastEventId };
       }
     } catch (failure) {
-      if (isEnded(signal)) return;
+      if (isAborted(signal)) return;
       const error = failure instanceof DirectoryError ? failure : toUnreachable(failure);
       if (!isWorthRetrying(error, true)) throw error;
       seconds = error.retryAfterSeconds;
@@ -126,5 +127,3 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowMess
     await awaitSeconds(pause, signal).catch(() => undefined);
   }
 }
-
-const isEnded = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;

@@ -6,6 +6,7 @@ import {
   type Client,
   computeBackoffSeconds,
   DirectoryError,
+  isAborted,
   isWorthRetrying,
 } from './request.ts';
 import type { VoteLog, VoteLogResult } from './types.ts';
@@ -36,8 +37,6 @@ const findStart = async (client: Client, path: string, options: LogOptions): Pro
   const reply = await client.request<VoteLog>('GET', path, { ...(signal && { signal }) });
   return reply[after];
 };
-
-const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
 
 /**
  * Yields votes as they come, until the signal aborts. It waits out failures of the network and the server;

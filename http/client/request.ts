@@ -64,6 +64,9 @@ const timeoutMsUsual = 15_000;
 /** A longer `Retry-After` is left to the caller. */
 const waitSecondsMax = 60;
 
+/** @internal */
+export const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
+
 /** @internal Resolves after that time, rejects when the signal aborts. */
 export const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -75,7 +78,7 @@ export const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<voi
       signal?.removeEventListener('abort', onAbort);
       resolve();
     }, seconds * 1_000);
-    if (signal?.aborted === true) onAbort();
+    if (isAborted(signal)) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
   });
 
@@ -127,7 +130,7 @@ const toInit = (method: string, token: string | undefined, options: RequestOptio
   const timer = setTimeout(() => limit.abort(new Error(`no reply within ${timeoutMs} ms`)), timeoutMs);
   (timer as { unref?: () => void }).unref?.();
   signal?.addEventListener('abort', () => limit.abort(signal.reason), { once: true, signal: limit.signal });
-  if (signal?.aborted === true) limit.abort(signal.reason);
+  if (isAborted(signal)) limit.abort(signal?.reason);
   const headers: Record<string, string> = {};
   if (token !== undefined) headers.authorization = token;
   if (body !== undefined) headers['content-type'] = 'application/json';
@@ -162,7 +165,7 @@ export const createClient = (options: ClientOptions): Client => {
       try {
         return (await readReply(await send(address, toInit(method, token, given)))) as Reply;
       } catch (failure) {
-        if (given.signal?.aborted === true) throw given.signal.reason;
+        if (isAborted(given.signal)) throw given.signal?.reason;
         const error = failure instanceof DirectoryError ? failure : toUnreachable(failure);
         const seconds = error.retryAfterSeconds || computeBackoffSeconds(attempt, waitSecondsMax);
         const isLast = attempt >= attemptsMax || seconds > waitSecondsMax;

@@ -1,6 +1,6 @@
 /**
- * Reads what a client of the feed asks for: the targets and channels of a URL, its place, and the messages of
- * a WebSocket. Throws `validation_failed` that says what is wrong. Pure.
+ * Parses requests of the feed's clients: the targets, channels and position of a URL, and the messages of a
+ * WebSocket. Throws `validation_failed` that says what is wrong. Pure.
  */
 import { entityKinds } from '../../engine/ids.ts';
 import { compileCheck } from '../request/check.ts';
@@ -16,7 +16,7 @@ const parseTarget = (text: string, pointer: string): TargetName => {
   const kind = entityKinds.find((candidate) => candidate === text.slice(0, slash));
   const id = text.slice(slash + 1);
   if (kind !== undefined && idShape.test(id)) return { kind, id: kind === 'pack' ? id.toLowerCase() : id };
-  const message = `must be ${entityKinds.join(', ')} with an id, as bot/815553000470478850`;
+  const message = `must be a kind (${entityKinds.join(', ')}), a slash and an id, as bot/815553000470478850`;
   throw createValidationError('query', { [pointer]: message });
 };
 

@@ -33,7 +33,7 @@ export interface Subscriptions {
   /** Ends the client's subscriptions of these targets. */
   remove(client: Client, keys: readonly string[]): void;
   removeAll(client: Client): void;
-  /** The target is no longer listed: tells its clients and ends their subscriptions. */
+  /** The target is no longer listed: sends its clients `gone` and ends their subscriptions. */
   endAll(target: FeedTarget): void;
   /** Sends the target's news to its clients. */
   announce(target: FeedTarget): void;

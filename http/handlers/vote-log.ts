@@ -29,7 +29,9 @@ const cursorShape = /^([0-9a-z]{1,13}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
 const parseCursor = (text: string, head: LogHead): number => {
   const [, epoch, digits] = cursorShape.exec(text) ?? [];
   if (digits === undefined) {
-    throw createValidationError('query', { '/after': 'must be a cursor from an earlier reply of this path' });
+    throw createValidationError('query', {
+      '/after': 'must be a cursor: the `next`, `head` or `oldest` of an earlier reply of this path',
+    });
   }
   const number = Number(digits);
   if (epoch === head.epoch && number <= head.number) return number;

@@ -44,35 +44,23 @@ export const exampleIds = {
   pack: 'night-owls',
 };
 
-/** What the page fills in: ids of the demo instead of those of the examples, and a token of each kind. */
-const toFilledIn = ({ user, bot, server, team, pack }: DemoAccounts) => ({
-  ids: {
-    [exampleIds.user]: user.id,
-    [exampleIds.bot]: bot.id,
-    [exampleIds.server]: server.id,
-    [exampleIds.team]: team.id,
-    [exampleIds.pack]: pack.url,
-  },
-  schemes: {
-    Bot: { name: 'Bot-Auth', in: 'header', value: bot.token },
-    User: { name: 'User-Auth', in: 'header', value: user.token },
-    Server: { name: 'Server-Auth', in: 'header', value: server.token },
-    Team: { name: 'Team-Auth', in: 'header', value: team.token },
-  },
-});
-
-/** Builds the script that starts the page; with the demo, everything can be sent as it stands. */
-export const buildStartScript = (demo: DemoAccounts | null): string => `const demo = ${JSON.stringify(
-  demo && toFilledIn(demo),
-)};
-const fillIn = async () => {
-  let content = await (await fetch('/openapi.json')).text();
-  for (const [example, id] of Object.entries(demo.ids)) content = content.replaceAll(example, id);
-  return { content, authentication: { securitySchemes: demo.schemes } };
+/** Starts the page. With the demo, its ids and tokens are filled in: everything can be sent as it stands. */
+export const startScript = `const examples = ${JSON.stringify(exampleIds)};
+const schemes = { Bot: 'bot', User: 'user', Server: 'server', Team: 'team' };
+const load = async (path) => (await fetch(path)).text();
+const fillIn = (demo, text) => {
+  let content = text;
+  for (const [kind, example] of Object.entries(examples))
+    content = content.replaceAll(example, demo[kind].id ?? demo[kind].url);
+  const securitySchemes = {};
+  for (const [scheme, kind] of Object.entries(schemes))
+    securitySchemes[scheme] = { name: scheme + '-Auth', in: 'header', value: demo[kind].token };
+  return { content, authentication: { securitySchemes } };
 };
-const start = async () =>
+const start = async () => {
+  const demo = JSON.parse(await load('/docs/demo.json').catch(() => 'null'));
   Scalar.createApiReference('#app', {
-    ...(demo === null ? { url: '/openapi.json' } : await fillIn()),
+    ...(demo === null ? { url: '/openapi.json' } : fillIn(demo, await load('/openapi.json'))),
     withDefaultFonts: false,
     telemetry: false,
     showDeveloperTools: 'never',
@@ -81,6 +69,7 @@ const start = async () =>
     agent: { disabled: true },
     mcp: { disabled: true },
   });
+};
 start();
 `;
 

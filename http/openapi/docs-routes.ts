@@ -7,9 +7,10 @@
  */
 import { readFile } from 'node:fs/promises';
 import { Type } from 'typebox';
-import { type AnyRoute, defineRoute, type Reply } from '../route.ts';
+import { buildPageHeaders, readOnce } from '../response/document.ts';
+import { type AnyRoute, defineRoute, type Reply, replyOk } from '../route.ts';
 import { buildClientScript } from './client-script.ts';
-import { buildStartScript, type DemoAccounts, pageHtml, pagePolicy } from './docs-page.ts';
+import { type DemoAccounts, pageHtml, pagePolicy, startScript } from './docs-page.ts';
 import { buildOpenApiDocument } from './document.ts';
 import { readFrontPage } from './front-page.ts';
 import { buildLlmsText } from './llms-text.ts';
@@ -75,18 +76,6 @@ const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] =
   ];
 };
 
-/** Reads a text once; a failure is not kept. */
-const readOnce = (read: () => Promise<Reply>): (() => Promise<Reply>) => {
-  let reply: Promise<Reply> | null = null;
-  return () => {
-    reply ??= read().catch((error: unknown) => {
-      reply = null;
-      throw error;
-    });
-    return reply;
-  };
-};
-
 const markdownHeaders = {
   'Content-Type': 'text/markdown; charset=utf-8',
   'X-Content-Type-Options': 'nosniff',
@@ -135,33 +124,47 @@ const readClient = async (): Promise<Reply> => ({
 });
 
 const noDemo = (): null => null;
-const noStore = { ...scriptHeaders, 'Cache-Control': 'no-store' };
+
+/** Without what else the demo's file says. */
+const showDemo = ({ user, bot, server, team, pack }: DemoAccounts): DemoAccounts => {
+  const show = ({ id, token }: DemoAccounts['bot']) => ({ id, token });
+  return {
+    user: show(user),
+    bot: show(bot),
+    server: show(server),
+    team: show(team),
+    pack: { url: pack.url },
+  };
+};
 
 const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute[] => {
-  const html = {
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': pagePolicy,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-  };
+  const page: Reply = { status: 200, text: pageHtml, headers: buildPageHeaders(pagePolicy) };
+  const start: Reply = { status: 200, text: startScript, headers: scriptHeaders };
   return [
     defineRoute({
       ...base,
       name: 'docsPage',
       pattern: 'GET /docs',
       summary: 'The interactive documentation.',
-      handle: () => ({ status: 200, text: pageHtml, headers: html }),
+      handle: () => page,
     }),
     defineRoute({
       ...base,
       name: 'docsStart',
       pattern: 'GET /docs/start.js',
       summary: 'Starts the documentation page.',
-      handle: (_, { fromLocalPage }) => ({
-        status: 200,
-        text: buildStartScript(fromLocalPage ? findDemo() : null),
-        headers: noStore,
-      }),
+      handle: () => start,
+    }),
+    defineRoute({
+      ...base,
+      name: 'docsDemo',
+      path: '/docs/demo.json',
+      summary: 'The accounts of the demo, for a page on this machine.',
+      caching: 'no-store',
+      handle: (_, { fromLocalPage }) => {
+        const demo = fromLocalPage ? findDemo() : null;
+        return replyOk(demo && showDemo(demo));
+      },
     }),
     defineRoute({
       ...base,
@@ -180,7 +183,7 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
   ];
 };
 
-/** `findDemo` returns the accounts that the page fills in for a visitor on this machine. */
+/** `findDemo` returns the accounts that the pages fill in for a visitor on this machine. */
 export const buildDocsRoutes = (
   routes: readonly AnyRoute[],
   findDemo: () => DemoAccounts | null = noDemo,

@@ -1,12 +1,13 @@
 /**
  * The front page of the public listener, for people who open the address in a browser: what this is, live
- * numbers, and where the documents are.
+ * numbers, where the documents are, and with the demo three requests to try.
  *
  * One file that loads nothing from elsewhere. Its policy allows exactly its own script and style, by their
  * hashes, so a name that contains markup cannot run. Read once. Served by docs-routes.ts.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { buildPageHeaders } from '../response/document.ts';
 import type { Reply } from '../route.ts';
 
 const hashElement = (html: string, element: 'script' | 'style'): string => {
@@ -24,12 +25,6 @@ export const readFrontPage = async (): Promise<Reply> => {
   return {
     status: 200,
     text: html,
-    headers: {
-      Vary: 'Accept',
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': policy.join('; '),
-      'X-Content-Type-Options': 'nosniff',
-      'Referrer-Policy': 'no-referrer',
-    },
+    headers: { Vary: 'Accept', ...buildPageHeaders(policy.join('; ')) },
   };
 };

@@ -63,37 +63,14 @@ export const notify = (text: string, kind: 'done' | 'wrong'): void => {
   setTimeout(() => message.remove(), messageMs);
 };
 
-/** `12 345`. */
-export const formatCount = (count: number): string => count.toLocaleString('en').replaceAll(',', '\u202f');
-
-/** Two decimals below 10, one below 100, none above; `–` for what was not measured. */
-export const formatNumber = (value: number | null): string => {
-  if (value === null) return '–';
-  return value >= 100 ? formatCount(Math.round(value)) : String(Number(value.toFixed(value < 10 ? 2 : 1)));
-};
-
-/** `3 d 4 h`: the two largest units. */
-export const formatDuration = (seconds: number): string => {
-  const units = [
-    [86_400, 'd'],
-    [3_600, 'h'],
-    [60, 'min'],
-    [1, 's'],
-  ] as const;
-  const first = Math.max(
-    0,
-    units.findIndex(([size]) => seconds >= size),
-  );
-  if (seconds < 1) return '0 s';
-  let rest = Math.floor(seconds);
-  return units
-    .slice(first, first + 2)
-    .map(([size, unit]) => {
-      const count = Math.floor(rest / size);
-      rest -= count * size;
-      return `${count} ${unit}`;
-    })
-    .join(' ');
+/** Lets the browser save text as a file. */
+export const exportFile = (name: string, parts: readonly string[]): void => {
+  const address = URL.createObjectURL(new Blob([...parts], { type: 'application/jsonl' }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 };
 
 /** Whether a key is meant for the page: not typed into a field, not a shortcut of the browser. */

@@ -4,6 +4,7 @@
  * Loaded by page.html. Without a token it shows only where to type one.
  */
 import { authenticate, forgetToken, type PageSession, readToken } from './api.ts';
+import { showAudit } from './audit.ts';
 import { fill, isCommandKey, make } from './dom.ts';
 import { showNow } from './now.ts';
 import { showQueue } from './queue.ts';
@@ -11,7 +12,6 @@ import {
   entityScreens,
   type Screen,
   showAll,
-  showAudit,
   showFailures,
   showFind,
   showPeople,
@@ -78,7 +78,11 @@ const showPage = (session: PageSession): void => {
     const [name, argument] = readAddress();
     end();
     setState('', false);
-    for (const link of links) link.setAttribute('aria-current', link.hash === `#${name}` ? 'page' : 'false');
+    for (const link of links) {
+      const isCurrent = link.hash === `#${name}`;
+      link.setAttribute('aria-current', isCurrent ? 'page' : 'false');
+      if (isCurrent) link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    }
     document.title = `${menu.find(([id]) => id === name)?.[1] ?? argument} – Rollcall operator`;
     end = screens[name]?.(place, session, argument) ?? end;
   };

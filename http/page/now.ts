@@ -4,7 +4,14 @@
  */
 import type { LiveFrame, LivePoint } from '../telemetry/node-status.ts';
 import { watchLive } from './api.ts';
-import { type Child, fill, formatCount, formatDuration, formatNumber, make } from './dom.ts';
+import { fill, make } from './dom.ts';
+import {
+  describeFrame,
+  describeNodes,
+  describeRoutes,
+  type FigureGroup,
+  type FigureTable,
+} from './figures.ts';
 
 type Plot = import('uplot');
 /** Loaded by page.html. */
@@ -34,7 +41,7 @@ const plans: readonly ChartPlan[] = [
       ['p99', 'p99_ms'],
     ],
   },
-  { title: 'Hot store', unit: 'ms', lines: [['commit', 'hot_store_ms']] },
+  { title: 'Commits', unit: 'ms', lines: [['commit', 'hot_store_ms']] },
 ];
 
 const readColour = (name: string): string =>
@@ -126,34 +133,21 @@ const createCharts = () => {
   };
 };
 
-const makeTile = (label: string, value: string, isWrong = false): HTMLElement =>
-  make('div', { class: isWrong ? 'tile wrong' : 'tile' }, make('dt', {}, label), make('dd', {}, value));
+const makeGroup = ({ title, figures }: FigureGroup): HTMLElement =>
+  make(
+    'section',
+    { class: 'group', 'aria-label': title },
+    make('h2', {}, title),
+    make(
+      'dl',
+      {},
+      ...figures.map(({ label, text, isWrong }) =>
+        make('div', { class: isWrong ? 'wrong' : '' }, make('dt', {}, label), make('dd', {}, text)),
+      ),
+    ),
+  );
 
-/** A number that should be 0. */
-const makeZeroTile = (label: string, count: number): HTMLElement =>
-  makeTile(label, formatNumber(count), count > 0);
-
-const makeTiles = (frame: LiveFrame): readonly HTMLElement[] => [
-  makeTile('Requests', `${formatNumber(frame.requests_per_s)} /s`),
-  makeTile('Time p50', `${formatNumber(frame.p50_ms)} ms`),
-  makeTile('Time p99', `${formatNumber(frame.p99_ms)} ms`),
-  makeZeroTile('Failed /s', frame.failures_per_s),
-  makeTile('Commit', `${formatNumber(frame.hot_store_ms)} ms`),
-  makeTile('Items/commit', formatNumber(frame.items_per_commit)),
-  makeTile('Flush', `${formatNumber(frame.sql_ms)} ms`),
-  makeTile('Flush lag', `${formatNumber(frame.flush_lag_s)} s`),
-  makeTile('Backlog', formatCount(frame.backlog_entities)),
-  makeTile('Votes not in SQL', formatCount(frame.outbox_votes)),
-  makeZeroTile('Dead letters', frame.dead_letters),
-  makeZeroTile('Failed jobs', frame.job_failures),
-  makeZeroTile('Failed flushes', frame.flush_failures),
-  makeTile('Webhooks due', formatCount(frame.webhooks.pending)),
-  makeZeroTile('Webhooks failing', frame.webhooks.failing),
-  makeTile('Memory, CPU', `${formatCount(frame.memory_mb)} MB, ${frame.cpu_percent} %`),
-];
-
-/** A table whose first column is text and whose others are numbers. */
-const makeFigures = (caption: string, titles: readonly string[], rows: readonly (readonly Child[])[]) =>
+const makeFigures = ({ caption, titles, rows }: FigureTable): HTMLElement =>
   make(
     'div',
     { class: 'scroll' },
@@ -167,33 +161,10 @@ const makeFigures = (caption: string, titles: readonly string[], rows: readonly 
   );
 
 const makeTables = ({ nodes, routes }: LiveFrame): readonly HTMLElement[] => [
-  makeFigures(
-    'Nodes',
-    ['Node', 'Up', 'Requests /s', 'Hot ms', 'SQL ms', 'Backlog', 'Lag s', 'Version'],
-    nodes.map(({ node, version, figures }) => [
-      node,
-      formatDuration(figures.uptime_s),
-      formatNumber(figures.requests_per_s),
-      formatNumber(figures.hot_store_ms),
-      formatNumber(figures.sql_ms),
-      formatCount(figures.backlog_entities),
-      formatNumber(figures.flush_lag_s),
-      version,
-    ]),
-  ),
+  makeFigures(describeNodes(nodes)),
   routes.length === 0
     ? make('p', { class: 'none' }, 'No requests in the last ten seconds.')
-    : makeFigures(
-        'Busiest routes of this node, last ten seconds',
-        ['Route', 'Requests /s', 'p50 ms', 'p99 ms', 'Failed /s'],
-        routes.map((row) => [
-          row.route,
-          formatNumber(row.requests_per_s),
-          formatNumber(row.p50_ms),
-          formatNumber(row.p99_ms),
-          formatNumber(row.failures_per_s),
-        ]),
-      ),
+    : makeFigures(describeRoutes(routes)),
 ];
 
 /** Shows the screen; `onState` gets what the header says. Returns what ends it. */
@@ -203,9 +174,9 @@ export const showNow = (
 ): (() => void) => {
   const charts = createCharts();
   const notes = make('ul', { class: 'notes', role: 'alert' });
-  const tiles = make('dl', { class: 'tiles' });
+  const groups = make('div', { class: 'groups' });
   const tables = make('div', { class: 'tables' });
-  fill(place, make('h1', {}, 'Now'), notes, tiles, charts.element, tables);
+  fill(place, make('h1', {}, 'Now'), notes, groups, charts.element, tables);
   charts.start();
   let shownNotes = '';
   const showNotes = (list: readonly string[]): void => {
@@ -217,7 +188,7 @@ export const showNow = (
     onHistory: charts.setPoints,
     onFrame: (frame) => {
       showNotes(frame.notes);
-      fill(tiles, ...makeTiles(frame));
+      fill(groups, ...describeFrame(frame).map(makeGroup));
       fill(tables, ...makeTables(frame));
       charts.addPoint(frame);
       onState(`${frame.node} · ${frame.ready ? 'ready' : 'not ready'}`, !frame.ready);

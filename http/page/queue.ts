@@ -5,8 +5,9 @@
  * again: when another operator has decided meanwhile, nothing is sent.
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
-import { fill, formatCount, formatDuration, isCommandKey, make, notify } from './dom.ts';
-import { makeObject } from './tables.ts';
+import { fill, isCommandKey, make, notify } from './dom.ts';
+import { formatDuration } from './format.ts';
+import { formatTotal, makeObject } from './tables.ts';
 
 const undoSeconds = 10;
 const refreshMs = 5_000;
@@ -75,8 +76,7 @@ class Queue {
     const { status, json } = await this.#session.call('GET', '/bots?type=pending');
     if (status !== 200) return notify(describeAnswer({ status, json }), 'wrong');
     this.#bots = json.bots as readonly PendingBot[];
-    const about = json.total_is === 'exact' ? '' : 'about ';
-    fill(this.#count, `${about}${formatCount(Number(json.total))} waiting`);
+    fill(this.#count, `${formatTotal(json)} waiting`);
     this.#drawList();
     const isThere = this.#bots.some(({ bot_id }) => bot_id === this.#chosen);
     if (!isThere) await this.choose(this.#bots[0]?.bot_id ?? '');

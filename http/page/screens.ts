@@ -1,11 +1,11 @@
 /**
- * The screens that are lists and forms: find, one entity, votes, people, troubles, audit, and all operations.
+ * The screens that are lists and forms: find, one entity, votes, people, troubles, and all operations.
  * Each shows itself in `place` and returns what ends it.
  */
-import { describeAnswer, type Json, type PageOperation, type PageSession } from './api.ts';
+import { type Answer, describeAnswer, type Json, type PageOperation, type PageSession } from './api.ts';
 import { fill, make } from './dom.ts';
 import { makeForms } from './operations.ts';
-import { makeList, makeObject } from './tables.ts';
+import { makeAnswer, makeList, makeObject } from './tables.ts';
 
 export type Screen = (place: HTMLElement, session: PageSession, argument: string) => () => void;
 
@@ -51,7 +51,7 @@ const makeSearch = (label: string, value: string, onSearch: (text: string) => vo
 
 /** Searches all kinds; also finds a bot or a team by its vanity code. */
 export const showFind: Screen = (place, session, text) => {
-  const search = makeSearch('An id, a vanity code, or the begin of a name', text, (next) => {
+  const search = makeSearch('An id, a vanity code, or the start of a name', text, (next) => {
     location.hash = `#find/${encodeURIComponent(next)}`;
   });
   const results = make('div', {});
@@ -135,16 +135,16 @@ const loadMore = async (
   { id, place }: { id: string; place: HTMLElement },
 ) => {
   const key = encodeURIComponent(id);
-  const [tokens, stores] = await Promise.all([
-    name === 'pack' ? null : session.call('GET', `/${name}/${key}/tokens`),
-    name === 'user' ? null : session.call('GET', `/stores/inspect/${name}/${key}`),
-  ]);
-  const makePart = (title: string, json: Json) =>
-    make('details', {}, make('summary', {}, title), makeObject(json));
-  const parts = [
-    ...(tokens?.status === 200 ? [makePart('Active tokens', tokens.json)] : []),
-    ...(stores?.status === 200 ? [makePart('What each store has', stores.json)] : []),
-  ];
+  const paths = [
+    ['What operators changed', `/audit?target=${key}`],
+    ...(name === 'pack' ? [] : [['Active tokens', `/${name}/${key}/tokens`]]),
+    ...(name === 'user' ? [] : [['What each store has', `/stores/inspect/${name}/${key}`]]),
+  ] as const;
+  const answers = await Promise.all(paths.map(([, path = '']) => session.call('GET', path)));
+  const parts = paths.flatMap(([title = ''], at) => {
+    const { status, json } = answers[at] as Answer;
+    return status === 200 ? [make('details', {}, make('summary', {}, title), makeAnswer(json))] : [];
+  });
   fill(place, ...(parts.length === 0 ? [] : [make('h2', {}, 'More')]), ...parts);
 };
 
@@ -202,18 +202,6 @@ export const showFailures: Screen = (place, session) => {
   ];
   fill(place, make('h1', {}, 'Troubles'), ...lists.map(({ element }) => element));
   for (const { load } of lists) void load();
-  return noCleanUp;
-};
-
-export const showAudit: Screen = (place, session) => {
-  const list = makeList(session, {
-    caption: 'What operators changed or tried to change, newest first',
-    path: '/audit',
-    none: 'Nothing yet.',
-    toRow: ({ details, ...row }) => ({ ...row, details }),
-  });
-  fill(place, make('h1', {}, 'Audit'), list.element);
-  void list.load();
   return noCleanUp;
 };
 

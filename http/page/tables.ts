@@ -2,7 +2,8 @@
  * Shows answers of the node: lists as tables with pages, objects as names and values. Every value is text.
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
-import { type Child, fill, formatCount, make } from './dom.ts';
+import { type Child, fill, make } from './dom.ts';
+import { formatCount } from './format.ts';
 
 const timestamp = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/;
 
@@ -22,6 +23,9 @@ const isRows = (value: unknown): value is readonly Json[] =>
 
 /** Shorter texts do not wrap. */
 const shortCharactersMax = 36;
+/** Longer texts are folded. */
+const foldedCharactersMin = 100;
+const foldedCharacters = 60;
 
 /** Links from ids to the screen of the entity. */
 const screensOfIds: Readonly<Record<string, string>> = {
@@ -35,7 +39,9 @@ const makeCell = (name: string, value: unknown): Child => {
   const text = formatValue(value);
   const screen = screensOfIds[name];
   const isId = screen !== undefined && /^[\w-]+$/.test(text);
-  return isId ? make('a', { href: `#${screen}/${encodeURIComponent(text)}` }, text) : text;
+  if (isId) return make('a', { href: `#${screen}/${encodeURIComponent(text)}` }, text);
+  if (text.length < foldedCharactersMin) return text;
+  return make('details', {}, make('summary', {}, `${text.slice(0, foldedCharacters)}…`), text);
 };
 
 export interface TableOptions {
@@ -115,6 +121,10 @@ export const makeAnswer = (json: Json): HTMLElement => {
 
 const totalWords = { exact: '', about: 'about ', at_least: 'at least ' } as const;
 
+/** `at least 10 000`, from an answer that is a list. */
+export const formatTotal = ({ total, total_is }: Json): string =>
+  totalWords[total_is as keyof typeof totalWords] + formatCount(Number(total));
+
 export interface ListOptions extends TableOptions {
   /** With its query, without the page. */
   readonly path: string;
@@ -145,18 +155,14 @@ export const makeList = (
       fill(element, make('p', { class: 'none' }, options.none));
       return;
     }
-    const { total, total_is, next_page } = answer.json as {
-      total: number;
-      total_is: keyof typeof totalWords;
-      next_page: number | null;
-    };
+    const { next_page } = answer.json as { next_page: number | null };
     const isWhole = page === 1 && next_page === null;
     const to = (number: number) => () => void show(number);
     const pager = make(
       'nav',
       { class: 'pager', 'aria-label': `Pages of ${options.caption}` },
       make('button', { disabled: page === 1, onclick: to(page - 1) }, 'Previous'),
-      make('span', {}, `Page ${page} · ${totalWords[total_is]}${formatCount(total)} in all`),
+      make('span', {}, `Page ${page} · ${formatTotal(answer.json)} in all`),
       make('button', { disabled: next_page === null, onclick: to(next_page ?? page) }, 'Next'),
     );
     fill(element, makeTable(rows, options), isWhole ? null : pager);

@@ -12,7 +12,7 @@ import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts'
 import { admitCaller, authenticate, authorise } from '../auth/authorise.ts';
 import { buildErrorReply, outcomeAdvice, toDomainError } from '../response/errors.ts';
 import { renderErrorReply, renderReply } from '../response/wire-reply.ts';
-import type { Reply } from '../route.ts';
+import type { AnyRoute, Reply } from '../route.ts';
 import type { BodyFault, Exchange } from '../server/exchange.ts';
 import { parseBody } from './body.ts';
 import { Call, type CallEvents } from './call.ts';
@@ -153,13 +153,18 @@ const checkPermission = (call: Call): void => {
   else waitFor(call, authorisation, runHandler);
 };
 
+const findBytesMax = ({ context }: Call, { bodyLimits }: AnyRoute): number =>
+  Math.min(context.bodyBytesMax, bodyLimits?.bytesMax ?? context.bodyBytesMax);
+
 const bodyFaultErrors = {
-  too_large: ['body_too_large', 'The body is too large.'],
   not_utf8: ['malformed_json', 'The body is not UTF-8.'],
   too_slow: ['malformed_request', 'The body did not arrive in time.'],
 } as const;
 
-const createBodyError = (fault: BodyFault): DomainError => {
+const createBodyError = (fault: BodyFault, bytesMax: number): DomainError => {
+  if (fault === 'too_large') {
+    return new DomainError('body_too_large', `The body is larger than ${bytesMax} bytes.`);
+  }
   if (fault === 'no_room') {
     const message = `Too many bodies are arriving at the moment. ${outcomeAdvice.not_applied}`;
     return new DomainError('overloaded', message, { outcome: 'not_applied' }, 1);
@@ -175,7 +180,7 @@ const checkRequest = (call: Call): void => {
   if (headers.contentEncoding !== '' && headers.contentEncoding.toLowerCase() !== 'identity') {
     throw new DomainError('content_encoding_unsupported', 'Compressed request bodies are not supported.');
   }
-  if (call.bodyFault !== null) throw createBodyError(call.bodyFault);
+  if (call.bodyFault !== null) throw createBodyError(call.bodyFault, findBytesMax(call, compiled.route));
   checkParams(compiled, call.params);
   call.query = readQuery(compiled, call.exchange.queryText);
   if (compiled.route.body !== undefined) {
@@ -263,12 +268,7 @@ const openCall = (call: Call): void => {
     return;
   }
   call.params = nameParams(match.route, match.values);
-  if (route.body !== undefined) {
-    exchange.collectBody(
-      Math.min(context.bodyBytesMax, route.bodyLimits?.bytesMax ?? context.bodyBytesMax),
-      call,
-    );
-  }
+  if (route.body !== undefined) exchange.collectBody(findBytesMax(call, route), call);
   context.guard?.(route, call);
   if (route.limit === undefined || route.limit === 'stats') {
     identify(call);

@@ -26,6 +26,37 @@ const search = Type.Optional(
 const types = ['pending', 'approved', 'certified', 'denied'] as const;
 
 export const PageOnlyQuery = Type.Object({ page });
+export const AuditQuery = Type.Object({
+  operator: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: plainText,
+      description: 'Only what this operator did.',
+    }),
+  ),
+  operation: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: plainText,
+      description: 'Only this command, or commands that begin with this word: bots approve, or bots.',
+    }),
+  ),
+  target: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      pattern: plainText,
+      description: 'Only changes of this id.',
+    }),
+  ),
+  rows: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000, description: 'Rows on a page, 1 to 1,000; 50 if not given.' }),
+  ),
+  page,
+});
+export type AuditQuery = Static<typeof AuditQuery>;
 export const SearchQuery = Type.Object({ search, page });
 export type SearchQuery = Static<typeof SearchQuery>;
 export const UsersQuery = Type.Object({

@@ -51,6 +51,24 @@ export const computeMean = (sum: number, count: number): number | null =>
 /** Within this time of the last reading, a reading returns the same: it would measure too little. */
 const readAgainMsMin = 1_000;
 
+/** Between two readings of the totals, `seconds` apart. */
+export const computeFigures = ({
+  totals,
+  levels,
+  last,
+  seconds,
+}: Pick<WatchedFigures, 'totals' | 'levels'> & {
+  readonly last: NodeTotals;
+  readonly seconds: number;
+}): Omit<NodeFigures, 'uptime_s'> => ({
+  requests_per_s: toTenths((totals.requests - last.requests) / seconds),
+  hot_store_ms: computeMean(totals.commitMs - last.commitMs, totals.commits - last.commits),
+  sql_ms: computeMean(totals.flushMs - last.flushMs, totals.flushes - last.flushes),
+  backlog_entities: levels.backlogEntities,
+  outbox_votes: levels.outboxVotes,
+  flush_lag_s: toTenths(levels.flushLagMs / 1_000),
+});
+
 const createReader = (
   { totals, levels, startedMs }: Pick<WatchedFigures, 'totals' | 'levels' | 'startedMs'>,
   clock: Pick<Clock, 'monotonicMs'>,
@@ -62,15 +80,8 @@ const createReader = (
     const nowMs = clock.monotonicMs();
     if (figures !== null && nowMs - readMs < readAgainMsMin) return figures;
     const seconds = Math.max(0.001, (nowMs - readMs) / 1_000);
-    figures = {
-      uptime_s: Math.round((nowMs - startedMs) / 1_000),
-      requests_per_s: toTenths((totals.requests - last.requests) / seconds),
-      hot_store_ms: computeMean(totals.commitMs - last.commitMs, totals.commits - last.commits),
-      sql_ms: computeMean(totals.flushMs - last.flushMs, totals.flushes - last.flushes),
-      backlog_entities: levels.backlogEntities,
-      outbox_votes: levels.outboxVotes,
-      flush_lag_s: toTenths(levels.flushLagMs / 1_000),
-    };
+    const uptime_s = Math.round((nowMs - startedMs) / 1_000);
+    figures = { uptime_s, ...computeFigures({ totals, levels, last, seconds }) };
     readMs = nowMs;
     last = { ...totals };
     return figures;

@@ -7,7 +7,7 @@
  * open. A slow reader skips frames. At most `streamsMax` streams are open. Created and closed by admin.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
-import { computeMean, toTenths, type WatchedFigures } from './figures.ts';
+import { computeFigures, computeMean, toTenths, type WatchedFigures } from './figures.ts';
 import type {
   LiveFrame,
   LivePoint,
@@ -20,7 +20,7 @@ import { boundsMs } from './timings.ts';
 
 export interface LiveOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
-  readonly figures: Pick<WatchedFigures, 'totals' | 'levels' | 'startedMs'>;
+  readonly figures: Pick<WatchedFigures, 'metrics' | 'totals' | 'levels' | 'startedMs'>;
   readonly requestCounts: RequestCounts;
   /** Routes whose requests wait for something to happen: their times say nothing about the node. */
   readonly waitingRoutes: ReadonlySet<string>;
@@ -142,20 +142,19 @@ const buildFrame = (options: LiveOptions, samples: readonly Sample[]): LiveFrame
     Sample,
     Sample,
   ];
-  const { totals, levels, startedMs } = figures;
+  const { metrics, totals, levels, startedMs } = figures;
+  const { sse, websocket } = metrics.feed.connections;
   const last = compare(newest, previous);
   const window = listRoutes(newest, oldest, requestCounts.names);
   const all = addCounts(window, waitingRoutes);
   const failures = sumFailures(listRoutes(newest, previous, requestCounts.names));
   const uptime_s = Math.round((clock.monotonicMs() - startedMs) / 1_000);
-  const own = {
-    requests_per_s: last.perSecond('requests'),
-    hot_store_ms: computeMean(last.count('commitMs'), last.count('commits')),
-    sql_ms: computeMean(last.count('flushMs'), last.count('flushes')),
-    backlog_entities: levels.backlogEntities,
-    outbox_votes: levels.outboxVotes,
-    flush_lag_s: toTenths(levels.flushLagMs / 1_000),
-  };
+  const own = computeFigures({
+    totals: newest.totals,
+    levels,
+    last: previous.totals,
+    seconds: last.seconds,
+  });
   const others = options.listNodes().filter((other) => other.node !== node);
   const self = { node, version, figures: { uptime_s, ...own } };
   return {
@@ -178,6 +177,7 @@ const buildFrame = (options: LiveOptions, samples: readonly Sample[]): LiveFrame
     dead_letters: totals.deadLetters,
     job_failures: totals.jobFailures,
     webhooks: levels.webhooks,
+    feed_connections: sse + websocket,
     memory_mb: Math.round(process.memoryUsage.rss() / 1_048_576),
     cpu_percent: Math.round((newest.cpuMs - previous.cpuMs) / last.seconds / 10),
     routes: toLiveRoutes(window),

@@ -94,6 +94,7 @@ export interface LiveFrame {
   readonly dead_letters: number;
   readonly job_failures: number;
   readonly webhooks: WebhookLevels;
+  readonly feed_connections: number;
   readonly memory_mb: number;
   readonly cpu_percent: number;
   /** The busiest routes of the last ten seconds. */

@@ -1,6 +1,7 @@
 /**
  * What all commands share: the output streams, the stop signal, the error, and the format of numbers.
  */
+import { formatCount } from '../../http/page/format.ts';
 import type { ProgressStream } from './progress.ts';
 
 export interface Terminal {
@@ -27,9 +28,6 @@ export class CommandError extends Error {
 
 /** The exit code of a command that was ended by Ctrl-C, as in a shell. */
 export const interruptedExitCode = 130;
-
-/** `1 234 567`: readable in any language. */
-export const formatCount = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ');
 
 /** `1 bot`, `2 bots`. */
 export const formatCounted = (count: number, noun: string): string =>

@@ -4,8 +4,15 @@
  * Lines are cut to the width, and the lists to the height, so that a screen never scrolls. What is wrong is
  * red, and also says so in words.
  */
-import type { LiveFrame, LiveRoute, NodeStatus } from '../../http/telemetry/node-status.ts';
-import { formatCount } from './command.ts';
+import {
+  describeFrame,
+  describeNodes,
+  describeRoutes,
+  type FigureGroup,
+  type FigureTable,
+} from '../../http/page/figures.ts';
+import { formatDuration } from '../../http/page/format.ts';
+import type { LiveFrame } from '../../http/telemetry/node-status.ts';
 
 export interface ScreenSize {
   readonly columns: number;
@@ -32,25 +39,6 @@ const paint = (pieces: readonly Piece[], { columns, colour }: ScreenSize): strin
 
 const piece = (text: string, style: Piece['style'] = 'plain'): Piece => ({ text, style });
 
-/** `3 d 4 h`, `5 min 6 s`: the two largest units. */
-export const formatDuration = (seconds: number): string => {
-  const parts = [
-    [Math.floor(seconds / 86_400), 'd'],
-    [Math.floor(seconds / 3_600) % 24, 'h'],
-    [Math.floor(seconds / 60) % 60, 'min'],
-    [Math.floor(seconds) % 60, 's'],
-  ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  if (first === -1) return '0 s';
-  return parts
-    .slice(first, first + 2)
-    .map(([count, unit]) => `${count} ${unit}`)
-    .join(' ');
-};
-
-const formatNumber = (value: number | null): string =>
-  value === null ? '-' : value >= 100 ? formatCount(Math.round(value)) : String(value);
-
 /** The first column to the left, the others to the right. */
 const formatColumns = (lines: readonly (readonly string[])[]): readonly string[] => {
   const widths = (lines[0] ?? []).map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
@@ -59,38 +47,16 @@ const formatColumns = (lines: readonly (readonly string[])[]): readonly string[]
   return lines.map((line) => line.map(pad).join('  '));
 };
 
-const nodeTitles = ['NODE', 'UP', 'REQ/S', 'HOT MS', 'SQL MS', 'BACKLOG', 'OUTBOX', 'LAG S', 'VERSION'];
-const formatNode = ({ node, version, figures }: NodeStatus): readonly string[] => [
-  node,
-  formatDuration(figures.uptime_s),
-  formatNumber(figures.requests_per_s),
-  formatNumber(figures.hot_store_ms),
-  formatNumber(figures.sql_ms),
-  formatCount(figures.backlog_entities),
-  formatCount(figures.outbox_votes),
-  formatNumber(figures.flush_lag_s),
-  version,
-];
-
-const routeTitles = ['ROUTE', 'REQ/S', 'P50 MS', 'P99 MS', '5XX/S'];
-const formatRoute = ({ route, ...row }: LiveRoute): readonly string[] => [
-  route,
-  formatNumber(row.requests_per_s),
-  formatNumber(row.p50_ms),
-  formatNumber(row.p99_ms),
-  formatNumber(row.failures_per_s),
-];
-
-const formatTable = (titles: readonly string[], rows: readonly (readonly string[])[]): readonly Piece[][] =>
+const formatTable = ({ titles, rows }: FigureTable): readonly Piece[][] =>
   formatColumns([titles, ...rows]).map((text, at) => [piece(text, at === 0 ? 'dim' : 'plain')]);
 
-/** Numbers that should be 0 are red when they are not. */
-const zero = (label: string, count: number): Piece[] => [
-  piece(`   ${label} `, 'dim'),
-  piece(formatCount(count), count > 0 ? 'red' : 'plain'),
+const formatGroup = ({ title, figures }: FigureGroup): Piece[] => [
+  piece(title.padEnd(8), 'bold'),
+  ...figures.flatMap(({ label, text, isWrong }) => [
+    piece(`  ${label} `, 'dim'),
+    piece(text, isWrong ? 'red' : 'plain'),
+  ]),
 ];
-const level = (label: string, value: string): Piece[] => [piece(`   ${label} `, 'dim'), piece(value)];
-const title = (text: string): Piece => piece(text.padEnd(9), 'bold');
 
 const formatHead = (frame: LiveFrame): Piece[][] => {
   const time = new Date(frame.at_ms).toISOString().slice(11, 19);
@@ -102,62 +68,16 @@ const formatHead = (frame: LiveFrame): Piece[][] => {
   ];
 };
 
-const formatNow = (frame: LiveFrame): Piece[][] => {
-  const { webhooks } = frame;
-  const perSecond = (value: number): string => `${formatNumber(value)}/s`;
-  return [
-    [
-      title('Requests'),
-      ...level('', perSecond(frame.requests_per_s)),
-      ...level('p50', `${formatNumber(frame.p50_ms)} ms`),
-      ...level('p99', `${formatNumber(frame.p99_ms)} ms`),
-      ...zero('failed/s', frame.failures_per_s),
-    ],
-    [
-      title('Commits'),
-      ...level('', perSecond(frame.commits_per_s)),
-      ...level('each', `${formatNumber(frame.items_per_commit)} items`),
-      ...level('took', `${formatNumber(frame.hot_store_ms)} ms`),
-      ...level('waiting', formatCount(frame.pending_items)),
-      ...zero('failed', frame.commit_failures),
-    ],
-    [
-      title('Flushes'),
-      ...level('', perSecond(frame.flushes_per_s)),
-      ...level('took', `${formatNumber(frame.sql_ms)} ms`),
-      ...level('backlog', formatCount(frame.backlog_entities)),
-      ...level('outbox', formatCount(frame.outbox_votes)),
-      ...level('lag', `${formatNumber(frame.flush_lag_s)} s`),
-      ...zero('failed', frame.flush_failures),
-    ],
-    [
-      title('Troubles'),
-      ...zero('dead letters', frame.dead_letters),
-      ...zero('failed jobs', frame.job_failures),
-      ...zero('webhooks failing', webhooks.failing),
-      ...zero('disabled', webhooks.disabled),
-      ...level('pending', formatCount(webhooks.pending)),
-    ],
-    [
-      title('Process'),
-      ...level('memory', `${formatCount(frame.memory_mb)} MB`),
-      ...level('cpu', `${frame.cpu_percent} %`),
-      ...level('actors', formatCount(frame.actors)),
-    ],
-  ];
-};
-
 /** Returns the lines of the screen, at most `rows`. */
 export const formatScreen = (frame: LiveFrame, size: ScreenSize): readonly string[] => {
-  const nodes = frame.nodes.map(formatNode);
-  const routes = frame.routes.map(formatRoute);
-  const head = [...formatHead(frame), [], ...formatNow(frame), []];
+  const nodes = describeNodes(frame.nodes);
+  const head = [...formatHead(frame), [], ...describeFrame(frame).map(formatGroup), []];
   // Routes get what the nodes leave, but some lines in any case.
   const nodesMax = Math.max(1, size.rows - head.length - 6);
-  const shown = formatTable(nodeTitles, nodes.slice(0, nodesMax));
-  const hidden = nodes.length - nodesMax;
+  const shown = formatTable({ ...nodes, rows: nodes.rows.slice(0, nodesMax) });
+  const hidden = nodes.rows.length - nodesMax;
   const more = hidden > 0 ? [[piece(`… and ${hidden} more nodes`, 'dim')]] : [];
-  const table = formatTable(routeTitles, routes);
+  const table = formatTable(describeRoutes(frame.routes));
   return [...head, ...shown, ...more, [], ...table]
     .slice(0, size.rows)
     .map((pieces) => paint(pieces as readonly Piece[], size));

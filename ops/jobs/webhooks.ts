@@ -16,12 +16,12 @@ import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
 import type { WebhookConnection, WebhookSender } from '../../http/outbound/webhooks/send.ts';
 import { toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
 import type { WebhookMeters } from '../../http/telemetry/webhook-meters.ts';
-import {
-  type DeliveryPage,
-  type DueDelivery,
-  type Lease,
-  type LeasedEndpoint,
-  type WebhookQueue,
+import type {
+  DeliveryPage,
+  DueDelivery,
+  Lease,
+  LeasedEndpoint,
+  WebhookQueue,
 } from '../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../storage/catalogue/webhooks/secrets.ts';
 import { toWebhookEvent } from './webhook-events.ts';

@@ -72,6 +72,8 @@ test('a failing flush is reported with a message of ours', async () => {
   await world.until(world.engine.postStats('a', { servers: '1' }));
   await world.pass(2_000);
   assert.equal(world.engine.readHealth().notes, ['flushing to SQL fails: a store is too busy']);
+  world.pulse.away = ['Redis has not answered for 4 s'];
+  assert.equal(world.engine.readHealth().notes, ['Redis has not answered for 4 s'], 'SQL has no fault');
 });
 
 test.run();

@@ -21,6 +21,7 @@ const state = { ready: true, draining: false };
 const app = {
   clock: realClock,
   engine: { readHealth: () => ({ ready: state.ready, notes: state.ready ? [] : ['the hot store is away'] }) },
+  listWarnings: () => [],
   settings: { sessionsPerEntityMax: 1, bodyBytesMax: 1_000 },
 } as unknown as App; // The health routes use nothing else.
 const secretRoute = defineRoute({

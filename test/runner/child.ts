@@ -65,20 +65,28 @@ const runFile = async ({ file, folder, graceMs }: Order): Promise<Report> => {
 
 const listOpen = (): string[] => process.getActiveResourcesInfo();
 
+/** What is open beside `before`. */
+const listMore = (before: readonly string[]): string[] => {
+  const left = [...before];
+  return listOpen().filter((name) => {
+    const at = left.indexOf(name);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+};
+
 /** What keeps the process alive beside `before`, if it still does after `graceMs`. */
 const waitUntilClosed = async (before: readonly string[], graceMs: number): Promise<string[]> => {
   const endMs = performance.now() + graceMs;
   for (;;) {
-    const left = [...before];
-    const more = listOpen().filter((name) => {
-      const at = left.indexOf(name);
-      if (at >= 0) left.splice(at, 1);
-      return at < 0;
-    });
+    const more = listMore(before);
     if (more.length === 0 || performance.now() > endMs) return more;
     await pause(20);
   }
 };
+
+/** Standard input, output and error. */
+const ownPipes = ['PipeWrap', 'PipeWrap', 'PipeWrap'];
 
 let ended = false;
 const lines = createInterface({ input: process.stdin });
@@ -95,5 +103,6 @@ process.stdin.on('end', () => {
   if (!ended) endAll(process.pid, process.env[markVariable] ?? '');
 });
 process.on('SIGUSR2', () => {
-  process.stderr.write(`\nStill open: ${listOpen().join(', ')}\n`);
+  const more = listMore(ownPipes);
+  if (more.length > 0) process.stderr.write(`\nStill open: ${more.join(', ')}\n`);
 });

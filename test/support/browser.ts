@@ -1,12 +1,15 @@
 /**
- * A headless Chromium for tests that look at pages and pictures. Where it is missing and cannot be installed,
+ * A node and a headless Chromium for tests that look at pages. Where it is missing and cannot be installed,
  * the tests of the suite are skipped.
  */
 import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Test } from 'uvu';
+import type { DemoFile } from '../../ops/demo/access.ts';
+import { makeFolder } from './folder.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
 import { createSuiteNeeding } from './needing-suite.ts';
+import { readDemo, type StartedNode, startNode } from './node-process.ts';
 
 const findChromium = (): string =>
   findOrInstallProgram({
@@ -40,3 +43,56 @@ export const openBrowser = (): Promise<Browser> =>
     args: quiet,
     timeout: browserPatienceMs,
   });
+
+/** A node with the demo, and a browser. A test may replace the node. */
+export interface BrowserWorld {
+  node: StartedNode;
+  readonly browser: Browser;
+  readonly demo: DemoFile;
+  readonly folder: string;
+  /** What the node was started with. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** A page that waits long enough; `problems` lists what is wrong with what it loads and runs. */
+  openPage(options?: BrowserContextOptions): Promise<{ page: Page; problems: string[] }>;
+}
+
+/** Notes errors, reports of the policy, questions, and requests to any address but these. */
+const watchPage = (page: Page, addresses: readonly string[]): string[] => {
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('dialog', (dialog) => problems.push(`a dialog: ${dialog.message()}`) && dialog.dismiss());
+  page.on('console', (message) => {
+    if (/Content.Security.Policy|TrustedHTML/i.test(message.text())) problems.push(message.text());
+  });
+  page.on('request', (request) => {
+    const isOwn = [...addresses, 'data:', 'blob:'].some((address) => request.url().startsWith(address));
+    if (!isOwn) problems.push(`a request to ${request.url()}`);
+  });
+  return problems;
+};
+
+/** A suite whose tests share a node with the demo, and a browser. `world` is empty until the first test. */
+export const createPageSuite = (
+  name: string,
+  readSettings: () => Promise<Record<string, string>> | Record<string, string> = () => ({}),
+): { test: Test; world: BrowserWorld } => {
+  const test = createBrowserSuite(name);
+  const world = {} as BrowserWorld;
+  test.before(async () => {
+    const folder = makeFolder('rollcall-browser-');
+    const settings = { DEMO: 'on', ...(await readSettings()) };
+    const node = await startNode({ dataDir: folder, settings });
+    const browser = await openBrowser();
+    const openPage = async (options: BrowserContextOptions = {}) => {
+      const page = await browser.newPage(options);
+      page.setDefaultTimeout(browserPatienceMs);
+      return { page, problems: watchPage(page, [world.node.url, world.node.adminUrl]) };
+    };
+    Object.assign(world, { node, browser, folder, settings, openPage, demo: readDemo(folder) });
+  });
+  test.after(async () => {
+    await world.browser?.close();
+    await world.node?.stop();
+  });
+  return { test, world };
+};

@@ -18,11 +18,12 @@ import {
 import { toTimestamp } from '../convert.ts';
 import { parsePage } from '../request-values.ts';
 
-const rowsPerPage = 50;
+export const rowsPerPage = 50;
 
 /** `name` is the member of the reply that has the rows. */
-const replyPage = (name: string, { rows, total, totalIs }: ListPage<object>, page: number): Reply => {
-  const isLast = rows.length < rowsPerPage || (totalIs === 'exact' && page * rowsPerPage >= total);
+const replyPage = (name: string, list: ListPage<object>, page: number): Reply => {
+  const { rows, total, totalIs, rowsMax = rowsPerPage } = list;
+  const isLast = rows.length < rowsMax || (totalIs === 'exact' && page * rowsMax >= total);
   return replyOk({ [name]: rows, total, total_is: totalIs, next_page: isLast ? null : page + 1 });
 };
 

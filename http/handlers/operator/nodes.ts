@@ -17,7 +17,7 @@ export const showStatus = (app: App): Reply => {
     Math.round(nodes.reduce((total, node) => total + pick(node), 0) * 10) / 10;
   return replyOk({
     ready,
-    notes,
+    notes: [...notes, ...app.listWarnings()],
     requests_per_s: sum((node) => node.requests_per_s),
     backlog_entities: Math.max(0, ...nodes.map((node) => node.backlog_entities)),
     outbox_votes: Math.max(0, ...nodes.map((node) => node.outbox_votes)),

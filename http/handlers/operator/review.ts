@@ -13,8 +13,10 @@ import {
   PositionList,
   type ReviewBody,
 } from '../../schema/operator-content.ts';
+import type { AuditQuery } from '../../schema/operator-lists.ts';
 import { createNotFoundError } from '../convert.ts';
-import { replyList, replyListPage } from './lists.ts';
+import { parsePage } from '../request-values.ts';
+import { replyList, replyListPage, rowsPerPage } from './lists.ts';
 
 export const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
   const outcome = await app.catalogue.operator.positions.put({
@@ -77,8 +79,10 @@ export const removeReservedName = async (app: App, name: string): Promise<Reply>
   return replyMessage(`${folded} is no longer reserved.`);
 };
 
-export const showAudit = async (app: App, page: number): Promise<Reply> => {
-  const list = await app.catalogue.operator.audit.page(page);
+export const showAudit = async (app: App, query: AuditQuery): Promise<Reply> => {
+  const { operator, operation, target, rows: rowsMax = rowsPerPage } = query;
+  const page = parsePage(query);
+  const list = await app.catalogue.operator.audit.page({ operator, operation, target, page, rowsMax });
   const rows = list.rows.map((row) => ({
     ...row,
     took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),

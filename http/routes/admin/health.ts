@@ -23,18 +23,16 @@ const base = {
 
 export interface HealthParts {
   readonly isDraining: () => boolean;
-  /** Current warnings for the operator; they do not make the node unready. */
-  readonly listWarnings: () => readonly string[];
 }
 
 /** Whether the node accepts traffic, and what is weaker than it should be. */
 export const judgeHealth = (
-  app: Pick<App, 'engine'>,
+  app: Pick<App, 'engine' | 'listWarnings'>,
   parts: HealthParts,
 ): { readonly status: 'ready' | 'not ready' | 'draining'; readonly notes: readonly string[] } => {
   if (parts.isDraining()) return { status: 'draining', notes: [] };
   const { ready, notes } = app.engine.readHealth();
-  return { status: ready ? 'ready' : 'not ready', notes: [...notes, ...parts.listWarnings()] };
+  return { status: ready ? 'ready' : 'not ready', notes: [...notes, ...app.listWarnings()] };
 };
 
 export const buildHealthRoutes = (

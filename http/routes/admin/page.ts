@@ -9,6 +9,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { Type } from 'typebox';
 import type { Operator } from '../../auth/operators.ts';
 import { createNotFoundError } from '../../handlers/convert.ts';
+import { buildPageHeaders, readOnce } from '../../response/document.ts';
 import { type AnyRoute, defineRoute, type Reply, replyOk } from '../../route.ts';
 import type { AdminOperation } from './operation.ts';
 
@@ -18,19 +19,6 @@ const policy =
   "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; " +
   "require-trusted-types-for 'script'; trusted-types 'none'";
 
-const types = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-} as const;
-
-const toHeaders = (type: keyof typeof types) => ({
-  'Content-Type': types[type],
-  'Content-Security-Policy': policy,
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-});
-
 const plot = '../../../node_modules/uplot/dist/';
 /** Files by their name on the wire; several parts are joined. */
 const files: Readonly<Record<string, readonly string[]>> = {
@@ -38,7 +26,10 @@ const files: Readonly<Record<string, readonly string[]>> = {
   'uplot.js': [`${plot}uPlot.iife.min.js`],
   'main.ts': ['../../page/main.ts'],
   'api.ts': ['../../page/api.ts'],
+  'audit.ts': ['../../page/audit.ts'],
   'dom.ts': ['../../page/dom.ts'],
+  'figures.ts': ['../../page/figures.ts'],
+  'format.ts': ['../../page/format.ts'],
   'now.ts': ['../../page/now.ts'],
   'operations.ts': ['../../page/operations.ts'],
   'queue.ts': ['../../page/queue.ts'],
@@ -51,27 +42,14 @@ const readPart = async (path: string): Promise<string> => {
   return path.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
 };
 
-const readPageFile = async (parts: readonly string[], type: keyof typeof types): Promise<Reply> => ({
-  status: 200,
-  text: (await Promise.all(parts.map(readPart))).join('\n'),
-  headers: toHeaders(type),
-  tag: { etag: '' },
-});
-
-/** Reads a file at most once; a failed attempt is repeated by the next request. */
-const createFileReader = () => {
-  const read = new Map<string, Promise<Reply>>();
-  return (name: string, parts: readonly string[], type: keyof typeof types): Promise<Reply> => {
-    const known = read.get(name);
-    if (known !== undefined) return known;
-    const reply = readPageFile(parts, type).catch((error: unknown) => {
-      read.delete(name);
-      throw error;
-    });
-    read.set(name, reply);
-    return reply;
-  };
-};
+/** Reads a file at its first request. */
+const createReader = (parts: readonly string[], type: string): (() => Promise<Reply>) =>
+  readOnce(async () => ({
+    status: 200,
+    text: (await Promise.all(parts.map(readPart))).join('\n'),
+    headers: buildPageHeaders(policy, `text/${type}; charset=utf-8`),
+    tag: { etag: '' },
+  }));
 
 /** What forms are drawn from. */
 const toPageOperation = ({ command, route, isPreviewed }: AdminOperation) => ({
@@ -98,7 +76,13 @@ export const buildPageRoutes = (
   operations: readonly AdminOperation[],
   operators: readonly Operator[],
 ): readonly AnyRoute[] => {
-  const read = createFileReader();
+  const readPage = createReader(['../../page/page.html'], 'html');
+  const readers = new Map(
+    Object.entries(files).map(([name, parts]) => [
+      name,
+      createReader(parts, name.endsWith('.css') ? 'css' : 'javascript'),
+    ]),
+  );
   const published = operations.map(toPageOperation);
   return [
     defineRoute({
@@ -106,7 +90,7 @@ export const buildPageRoutes = (
       name: 'page',
       pattern: 'GET /',
       summary: "The operator's page.",
-      handle: () => read('page.html', ['../../page/page.html'], 'html'),
+      handle: readPage,
     }),
     defineRoute({
       ...base,
@@ -115,9 +99,9 @@ export const buildPageRoutes = (
       summary: "A file of the operator's page.",
       params: FileParams,
       handle: (_app, { params }) => {
-        const parts = Object.hasOwn(files, params.file) ? files[params.file] : undefined;
-        if (parts === undefined) throw createNotFoundError('file');
-        return read(params.file, parts, params.file.endsWith('.css') ? 'css' : 'js');
+        const read = readers.get(params.file);
+        if (read === undefined) throw createNotFoundError('file');
+        return read();
       },
     }),
     defineRoute({

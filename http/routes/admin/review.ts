@@ -26,7 +26,7 @@ import {
   ReviewBody,
   SlugParams,
 } from '../../schema/operator-content.ts';
-import { PageOnlyQuery } from '../../schema/operator-lists.ts';
+import { AuditQuery } from '../../schema/operator-lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
 const positionOperations = [
@@ -127,9 +127,9 @@ export const reviewOperations: readonly AdminOperation[] = [
     command: 'audit list',
     name: 'listAudit',
     pattern: 'GET /audit',
-    summary: 'Lists what operators changed or tried to change, newest first, 50 per page.',
-    query: PageOnlyQuery,
+    summary: 'Lists what operators changed or tried to change, newest first.',
+    query: AuditQuery,
     replies: { 200: AuditList },
-    handle: (app, { query }) => showAudit(app, parsePage(query)),
+    handle: (app, { query }) => showAudit(app, query),
   }),
 ];

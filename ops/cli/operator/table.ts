@@ -5,7 +5,7 @@
  * A table fits the width of a terminal: columns of prose shrink, the widest first. A shortened text ends
  * with `…`; `--json` prints it whole.
  */
-import { formatCount } from '../command.ts';
+import { formatCount } from '../../../http/page/format.ts';
 
 type TableRow = Readonly<Record<string, unknown>>;
 const lineCharactersMax = 110;

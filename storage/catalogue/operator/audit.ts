@@ -7,7 +7,7 @@
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { readPage } from './pages.ts';
+import { readPage, type StatementPart } from './pages.ts';
 
 export interface AuditRequest {
   /** The name of the operator; `''` in records of versions that did not store it. */
@@ -26,6 +26,30 @@ export interface AuditEntry extends AuditRequest {
   readonly ended_at: Date | null;
 }
 
+/** Only entries that match all that is given. */
+export interface AuditFilter {
+  readonly operator?: string | undefined;
+  /** A command, or the first word of some. */
+  readonly operation?: string | undefined;
+  /** A word of the target: an id. */
+  readonly target?: string | undefined;
+}
+export interface AuditPage extends AuditFilter {
+  readonly page: number;
+  readonly rowsMax: number;
+}
+
+const buildFilter = (sql: Sql, { operator, operation, target }: AuditFilter): StatementPart | undefined => {
+  const conditions = [
+    ...(operator === undefined ? [] : [sql`operator = ${operator}`]),
+    ...(operation === undefined ? [] : [sql`starts_with(operation || ' ', ${`${operation} `})`]),
+    ...(target === undefined ? [] : [sql`${target} = any(string_to_array(target, ' '))`]),
+  ];
+  const [first, ...others] = conditions;
+  if (first === undefined) return undefined;
+  return others.reduce((all, one) => sql`${all} and ${one}`, sql`where ${first}`);
+};
+
 export const createAudit = (sql: Sql) => ({
   /** Writes the entry; ledger when it resolves. Resolves to its id. */
   begin: ({ operator, operation, target, details }: AuditRequest) =>
@@ -41,11 +65,12 @@ export const createAudit = (sql: Sql) => ({
       await sql`update audit set outcome = ${outcome}, ended_at = now() where id = ${id}`;
     }),
   /** Newest first; pages count from 1. */
-  page: (page: number) =>
+  page: ({ page, rowsMax, ...filter }: AuditPage) =>
     asStorage('audit.page', () => {
+      const where = buildFilter(sql, filter);
       const select = sql`
         select id, asked_at, operator, operation, target, details, outcome, ended_at from audit
-        order by id desc`;
-      return readPage<AuditEntry>(sql, { select, table: 'audit' }, page);
+        ${where ?? sql``} order by id desc`;
+      return readPage<AuditEntry>(sql, { select, table: 'audit', where, rowsMax }, page);
     }),
 });

@@ -12,14 +12,16 @@ export interface ListPage<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
   readonly totalIs: TotalIs;
+  /** `rowsPerPage` if absent. */
+  readonly rowsMax?: number;
 }
 
 export const rowsPerPage = 50;
 export const countedMax = 10_000;
 
 /** Limits a statement to one page; pages count from 1. */
-export const buildPage = (sql: Queryable, page: number) =>
-  sql`limit ${rowsPerPage} offset ${(page - 1) * rowsPerPage}`;
+export const buildPage = (sql: Queryable, page: number, rows = rowsPerPage) =>
+  sql`limit ${rows} offset ${(page - 1) * rows}`;
 
 /** A part of a statement. */
 export type StatementPart = ReturnType<typeof buildPage>;
@@ -30,6 +32,8 @@ export interface ListSource {
   readonly table: string;
   /** The condition of the statement, if it has one. */
   readonly where?: StatementPart | undefined;
+  /** `rowsPerPage` if absent. */
+  readonly rowsMax?: number;
 }
 
 const readTotal = async (
@@ -52,9 +56,10 @@ export const readPage = async <Row extends object>(
   source: ListSource,
   page: number,
 ): Promise<ListPage<Row>> => {
+  const { rowsMax = rowsPerPage } = source;
   const [rows, total] = await Promise.all([
-    sql<Row[]>`${source.select} ${buildPage(sql, page)}`,
+    sql<Row[]>`${source.select} ${buildPage(sql, page, rowsMax)}`,
     readTotal(sql, source),
   ]);
-  return { rows: rows as readonly Row[], ...total };
+  return { rows: rows as readonly Row[], rowsMax, ...total };
 };

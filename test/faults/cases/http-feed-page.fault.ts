@@ -5,77 +5,48 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../../bench/shared/free-port.ts';
-import { browserPatienceMs, createBrowserSuite, openBrowser } from '../../support/browser.ts';
-import { makeFolder } from '../../support/folder.ts';
-import { type StartedNode, startNode } from '../../support/node-process.ts';
+import { createPageSuite } from '../../support/browser.ts';
+import { postServers, startNode } from '../../support/node-process.ts';
 
-const test = createBrowserSuite('feed in a browser');
-const folder = makeFolder('rollcall-feed-');
-
-interface Demo {
-  readonly bot: { readonly id: string; readonly token: string };
-  readonly user: { readonly id: string; readonly token: string };
-  readonly second_user: { readonly id: string; readonly token: string };
-}
-
-let node: StartedNode;
-let browser: Browser;
-let demo: Demo;
-let settings: Record<string, string>;
-test.before(async () => {
-  settings = { DEMO: 'on', PORT: String(await findFreePort()) };
-  node = await startNode({ dataDir: folder, settings });
-  demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
-  browser = await openBrowser();
-});
-test.after(async () => {
-  await browser?.close();
-  await node?.stop();
-});
+/** The port stays the same when the server restarts. */
+const { test, world } = createPageSuite('feed in a browser', async () => ({
+  PORT: String(await findFreePort()),
+}));
 
 const readExample = (): string => {
   const guide = readFileSync(new URL('../../../docs/client-guide.md', import.meta.url), 'utf8');
   const [, html = ''] = /^```html\n([\s\S]*?)^```$/m.exec(guide) ?? [];
-  return html.replaceAll('$URL', node.url).replaceAll('$BOT_ID', demo.bot.id);
+  return html.replaceAll('$URL', world.node.url).replaceAll('$BOT_ID', world.demo.bot.id);
 };
 
-const openPage = async (): Promise<Page> => {
-  const file = join(folder, 'live.html');
+const openExample = async (): Promise<Page> => {
+  const file = join(world.folder, 'live.html');
   writeFileSync(file, readExample());
-  const page = await browser.newPage();
-  page.setDefaultTimeout(browserPatienceMs);
+  const { page } = await world.openPage();
   await page.goto(`file://${file}`);
   return page;
 };
 
-const post = async (servers: number): Promise<void> => {
-  const { status } = await fetch(`${node.url}/bots/stats`, {
-    method: 'POST',
-    headers: { authorization: `Bot ${demo.bot.token}` },
-    body: JSON.stringify({ servers }),
-  });
-  assert.is(status, 200);
-};
-const vote = async ({ id, token }: Demo['user']): Promise<void> => {
-  const { status } = await fetch(`${node.url}/users/${id}/bots/${demo.bot.id}/votes?upvote=true`, {
-    method: 'PUT',
-    headers: { authorization: `User ${token}` },
-  });
-  assert.is(status, 204);
+const post = async (servers: number): Promise<void> =>
+  assert.is(await postServers(world.node.url, world.folder, servers), 200);
+const vote = async ({ id, token }: { readonly id: string; readonly token: string }): Promise<void> => {
+  const path = `/users/${id}/bots/${world.demo.bot.id}/votes?upvote=true`;
+  const headers = { authorization: `User ${token}` };
+  assert.is((await fetch(world.node.url + path, { method: 'PUT', headers })).status, 204);
 };
 
 test('the page of the guide shows each change, and every vote once over a restart', async () => {
-  const page = await openPage();
+  const page = await openExample();
   await post(4_321);
   await page.getByText('4321 servers').waitFor();
-  await vote(demo.user);
+  await vote(world.demo.user);
   await page.locator('li').first().waitFor();
-  const { code } = await node.stop();
-  node = await startNode({ dataDir: folder, settings });
-  await vote(demo.second_user);
+  const { code } = await world.node.stop();
+  world.node = await startNode({ dataDir: world.folder, settings: world.settings });
+  await vote(world.demo.second_user);
   await post(4_322);
   await page.getByText('4322 servers').waitFor();
   await page.locator('li').nth(1).waitFor();
@@ -89,7 +60,7 @@ test('the page of the guide shows each change, and every vote once over a restar
 });
 
 test('a WebSocket of the browser subscribes, and its protocol is confirmed', async () => {
-  const page = await openPage();
+  const page = await openExample();
   const got = await page.evaluate(
     ([url, target]) =>
       new Promise((resolve) => {
@@ -103,7 +74,7 @@ test('a WebSocket of the browser subscribes, and its protocol is confirmed', asy
           if (events.length === 3) resolve([socket.protocol, ...events]);
         });
       }),
-    [node.url, `bot/${demo.bot.id}`],
+    [world.node.url, `bot/${world.demo.bot.id}`],
   );
 
   assert.equal(got, ['rollcall.v1', 'hello', 'subscribed', 'totals']);

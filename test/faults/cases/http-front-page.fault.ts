@@ -1,42 +1,26 @@
 /**
  * The front page in a real browser (headless Chromium): it shows the directory and its boards, a vote appears
- * without a reload, a name with markup stays text, and nothing breaks its policy or contacts another server.
+ * without a reload, a name with markup stays text, the demo's requests can be sent, and nothing breaks its
+ * policy or contacts another server.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
-import { browserPatienceMs, createBrowserSuite, openBrowser } from '../../support/browser.ts';
-import { makeFolder } from '../../support/folder.ts';
-import { type StartedNode, startNode } from '../../support/node-process.ts';
+import { createPageSuite } from '../../support/browser.ts';
 
-const test = createBrowserSuite('front page');
-const folder = makeFolder('rollcall-front-');
-
-let node: StartedNode;
-let browser: Browser;
-test.before(async () => {
-  node = await startNode({ dataDir: folder, settings: { DEMO: 'on' } });
-  browser = await openBrowser();
-});
-test.after(async () => {
-  await browser?.close();
-  await node?.stop();
-});
+const { test, world } = createPageSuite('front page');
+const run = promisify(execFile);
 
 interface Board {
   readonly results: readonly { readonly entity: { readonly bot_id: string } }[];
 }
-interface Demo {
-  readonly user: { readonly id: string; readonly token: string };
-}
 
 /** The demo's user votes for the bot with this place on the board. */
 const voteFor = async (place: number): Promise<void> => {
-  const { results } = (await (await fetch(`${node.url}/leaderboards/bots/votes`)).json()) as Board;
-  const { user } = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo;
+  const { results } = (await (await fetch(`${world.node.url}/leaderboards/bots/votes`)).json()) as Board;
+  const { user } = world.demo;
   const path = `/users/${user.id}/bots/${results[place]?.entity.bot_id}/votes?upvote=true`;
-  const reply = await fetch(node.url + path, { method: 'PUT', headers: { 'User-Auth': user.token } });
+  const reply = await fetch(world.node.url + path, { method: 'PUT', headers: { 'User-Auth': user.token } });
   assert.is(reply.status, 204);
 };
 
@@ -47,21 +31,15 @@ for (const [place, width, colorScheme] of [
   [2, 360, 'dark'],
 ] as const) {
   test(`${width} px, ${colorScheme}: boards are shown, a vote appears at once, markup is text`, async () => {
-    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-    page.setDefaultTimeout(browserPatienceMs);
-    const problems: string[] = [];
+    const { page, problems } = await world.openPage({ viewport: { width, height: 900 }, colorScheme });
     page.on('console', (message) => problems.push(message.text()));
-    page.on('pageerror', (error) => problems.push(error.message));
-    page.on('request', (request) => {
-      if (!request.url().startsWith(node.url)) problems.push(request.url());
-    });
     await page.route('**/leaderboards/bots/votes', async (route) => {
       const response = await route.fetch();
       const text = (await response.text()).replace(/"display_name":"[^"]*"/, `"display_name":"${markup}"`);
       await route.fulfill({ response, body: text });
     });
     const connected = page.waitForResponse((response) => response.url().includes('/feed?'));
-    await page.goto(node.url);
+    await page.goto(world.node.url);
     await page.getByText(markup, { exact: true }).waitFor();
     const cell = page.locator('#board-bots tbody tr').nth(place).locator('.number');
     const before = Number(await cell.innerText());
@@ -76,5 +54,42 @@ for (const [place, width, colorScheme] of [
     await page.close();
   });
 }
+
+const behindProxy = { 'x-forwarded-for': '203.0.113.7' };
+
+test('on the machine of the server the three requests are ready with the tokens of the demo', async () => {
+  const { page, problems } = await world.openPage();
+  await page.goto(world.node.url);
+  const requests = page.locator('.request');
+  await requests.first().waitFor();
+  const answers: string[] = [];
+  for (let at = 0; at < 3; at++) {
+    await requests.nth(at).getByRole('button', { name: 'Send' }).click();
+    await requests.nth(at).locator('pre[aria-live]', { hasText: /^\d/ }).waitFor();
+    answers.push(await requests.nth(at).locator('pre[aria-live]').innerText());
+  }
+  const commands = await page.locator('.request h3 + pre').allInnerTexts();
+
+  assert.match(answers[0] ?? '', /^200\n[\s\S]*Stats recorded\./);
+  assert.is(answers[1]?.trim(), '204');
+  assert.match(answers[2] ?? '', /^200\n[\s\S]*"servers": 1234,/);
+  for (const command of commands) {
+    const { stdout } = await run('sh', ['-c', `${command} -sS -o /dev/null -w '%{http_code}'`]);
+    assert.match(stdout, /^(200|429)$/, 'the vote must wait by now');
+  }
+  assert.equal(problems, []);
+  await page.close();
+});
+
+test('other visitors get no requests and no tokens', async () => {
+  const { page } = await world.openPage({ extraHTTPHeaders: behindProxy });
+  const demo = page.waitForResponse((response) => response.url().endsWith('/docs/demo.json'));
+  await page.goto(world.node.url);
+  await page.locator('#board-bots table').waitFor();
+
+  assert.is(await (await demo).json(), null);
+  assert.not.ok(await page.locator('#try').isVisible());
+  await page.close();
+});
 
 test.run();

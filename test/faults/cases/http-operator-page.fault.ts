@@ -3,18 +3,12 @@
  * wrote stays text; a stream that is cut comes back; every screen is usable on a phone, by keys and in the
  * dark. A report of the content security policy fails any test.
  */
-
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { createBrowserSuite, openBrowser } from '../../support/browser.ts';
-import { makeFolder } from '../../support/folder.ts';
-import { type StartedNode, startNode } from '../../support/node-process.ts';
+import { createPageSuite } from '../../support/browser.ts';
 import { until } from '../../support/until.ts';
 
-const test = createBrowserSuite('operator page');
-const folder = makeFolder('rollcall-page-');
 const [robin, wren, reader] = ['robin', 'wren', 'reader'].map((name) => name.padEnd(40, '-')) as [
   string,
   string,
@@ -23,7 +17,7 @@ const [robin, wren, reader] = ['robin', 'wren', 'reader'].map((name) => name.pad
 const hostile = '<img src=x onerror=alert(1)>';
 /** Screens, and what shows that one has its data. */
 const screens = {
-  now: '.tile',
+  now: '.group',
   'find/a': 'table',
   queue: '.detail h2, .none',
   votes: '.forms',
@@ -33,27 +27,17 @@ const screens = {
   all: '.forms',
 } as const;
 
-let node: StartedNode;
-let browser: Browser;
-let demo: { user: { id: string; token: string }; bot: { id: string } };
-test.before(async () => {
-  const settings = { DEMO: 'on', ADMIN_TOKENS: `robin:${robin},wren:${wren},reader:${reader}:read` };
-  node = await startNode({ dataDir: folder, settings });
-  demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
-  browser = await openBrowser();
-});
-test.after(async () => {
-  await browser?.close();
-  await node?.stop();
-});
+const { test, world } = createPageSuite('operator page', () => ({
+  ADMIN_TOKENS: `robin:${robin},wren:${wren},reader:${reader}:read`,
+}));
 
 const operate = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
   const headers = { authorization: `Operator ${robin}` };
   const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-  return (await fetch(`${node.adminUrl}${path}`, init)).json() as Promise<Record<string, unknown>>;
+  return (await fetch(`${world.node.adminUrl}${path}`, init)).json() as Promise<Record<string, unknown>>;
 };
 const readPublic = async (path: string, headers: Record<string, string> = {}) => {
-  const answer = await fetch(`${node.url}${path}`, { headers });
+  const answer = await fetch(`${world.node.url}${path}`, { headers });
   return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
 };
 const listPending = async (): Promise<readonly { bot_id: string; name: string }[]> =>
@@ -66,31 +50,19 @@ interface OpenedPage {
 }
 
 const openPage = async (token: string, place = '', width = 1_280, dark = false): Promise<OpenedPage> => {
-  const context = await browser.newContext({
+  const { page, problems } = await world.openPage({
     viewport: { width, height: 800 },
     colorScheme: dark ? 'dark' : 'light',
   });
-  const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  const faults: string[] = [];
-  page.on('pageerror', (error) => faults.push(String(error)));
-  page.on('dialog', (dialog) => faults.push(`a dialog: ${dialog.message()}`) && dialog.dismiss());
-  page.on('console', (message) => {
-    if (/Content.Security.Policy|TrustedHTML/i.test(message.text())) faults.push(message.text());
-  });
-  page.on('request', (request) => {
-    if (!request.url().startsWith(node.adminUrl) && !request.url().startsWith('data:'))
-      faults.push(`a request to ${request.url()}`);
-  });
-  await page.goto(`${node.adminUrl}/${place === '' ? '' : `#${place}`}`);
+  await page.goto(`${world.node.adminUrl}/${place === '' ? '' : `#${place}`}`);
   if (token !== '') {
     await page.getByLabel("The operator's token").fill(token);
     await page.keyboard.press('Enter');
     await page.locator('header').waitFor();
   }
   const end = async (): Promise<void> => {
-    await context.close();
-    assert.equal(faults, []);
+    await page.close();
+    assert.equal(problems, []);
   };
   return { page, end };
 };
@@ -132,13 +104,13 @@ test('Now follows what clients do, and the stream comes back when it was cut', a
   const { page, end } = await openPage(robin);
   await page.getByText('· ready').waitFor();
   await until('the page shows a request', async () => {
-    await readPublic(`/bots/${demo.bot.id}`);
+    await readPublic(`/bots/${world.demo.bot.id}`);
     return page.getByRole('cell', { name: 'getBot', exact: true }).isVisible();
   });
 
-  node.signal('SIGSTOP');
+  world.node.signal('SIGSTOP');
   await page.getByText('no connection').waitFor();
-  node.signal('SIGCONT');
+  world.node.signal('SIGCONT');
   await page.getByText('· ready').waitFor();
   await page.getByText('The figures below are old').waitFor({ state: 'detached' });
   await end();
@@ -197,13 +169,13 @@ test('names of users stay text on every screen that shows them', async () => {
 });
 
 test('a ban says what it ends, asks, and the token is dead', async () => {
-  const headers = { 'user-auth': demo.user.token };
-  const path = `/users/${demo.user.id}/notifications`;
+  const headers = { 'user-auth': world.demo.user.token };
+  const path = `/users/${world.demo.user.id}/notifications`;
   assert.is((await readPublic(path, headers)).status, 200);
-  const { page, end } = await openPage(robin, `user/${demo.user.id}`);
+  const { page, end } = await openPage(robin, `user/${world.demo.user.id}`);
 
   await page.locator('summary', { hasText: /^users ban/ }).click();
-  await page.getByText(`npm run ops -- users ban ${demo.user.id}`).waitFor();
+  await page.getByText(`npm run ops -- users ban ${world.demo.user.id}`).waitFor();
   await page.getByRole('button', { name: 'users ban', exact: true }).click();
   await page
     .getByRole('dialog')
@@ -213,14 +185,32 @@ test('a ban says what it ends, asks, and the token is dead', async () => {
   assert.is((await readPublic(path, headers)).status, 200);
   await page.getByRole('button', { name: 'users ban', exact: true }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Go on' }).click();
-  await page.getByText(`User ${demo.user.id} is banned.`).waitFor();
+  await page.getByText(`User ${world.demo.user.id} is banned.`).waitFor();
 
   assert.is((await readPublic(path, headers)).status, 403);
   await end();
 });
 
+test('the audit log is filtered, and saved whole as JSON lines', async () => {
+  for (let count = 0; count < 60; count++) await operate('PUT', `/users/${world.demo.user.id}/vote-ban`);
+  await operate('DELETE', `/users/${world.demo.user.id}/vote-ban`);
+  const { page, end } = await openPage(robin, 'audit');
+  await page.getByLabel('Command, or its first word').fill('users vote-ban');
+  await page.keyboard.press('Enter');
+  await page.getByText('60 in all').waitFor();
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export' }).click();
+  const lines = readFileSync(await (await saved).path(), 'utf8')
+    .trim()
+    .split('\n');
+
+  assert.is(lines.length, 60);
+  assert.ok(lines.every((line) => JSON.parse(line).operation === 'users vote-ban'));
+  await end();
+});
+
 test('a token that may only read sees everything and can press nothing that changes', async () => {
-  const { page, end } = await openPage(reader, `user/${demo.user.id}`);
+  const { page, end } = await openPage(reader, `user/${world.demo.user.id}`);
   await page.getByText('may only read').first().waitFor();
   const summaries = page.locator('.forms summary');
   for (let at = 0; at < (await summaries.count()); at++) await summaries.nth(at).click();
@@ -290,7 +280,7 @@ for (const [width, dark] of [
   const scheme = dark ? 'dark' : 'light';
   test(`every screen at ${width} px, ${scheme}: no overflow, contrast, labels`, async () => {
     const { page, end } = await openPage(robin, '', width, dark);
-    const entities = { [`bot/${demo.bot.id}`]: '.facts', [`user/${demo.user.id}`]: '.facts' };
+    const entities = { [`bot/${world.demo.bot.id}`]: '.facts', [`user/${world.demo.user.id}`]: '.facts' };
     for (const [screen, sign] of Object.entries({ ...screens, ...entities })) {
       await page.evaluate(`location.hash = '#${screen}'`);
       await page.locator(sign).first().waitFor();

@@ -178,4 +178,23 @@ test('the record has pages of fifty', async () => {
   assert.is(await page(9), 0);
 });
 
+test('the record is filtered by operator, command and word of the target', async () => {
+  await world.sql`
+    insert into audit (operator, operation, target) values
+      ('wren', 'bots approve', '70'), ('wren', 'bots deny', '71'), ('robin', 'listings vote-ban', 'bot 70'),
+      ('wren', 'botsies', '700')`;
+  const find = async (query: string) => {
+    const { json } = await world.operate('GET', `/audit?${query}`);
+    return json.entries.map(({ operator, target }: Record<string, string>) => `${operator} ${target}`);
+  };
+
+  assert.equal(await find('target=70'), ['robin bot 70', 'wren 70']);
+  assert.equal(await find('operator=wren&operation=bots'), ['wren 71', 'wren 70']);
+  assert.equal(await find('operation=bots%20approve&target=70'), ['wren 70']);
+  assert.equal(await find('operator=nobody'), []);
+  assert.ok((await find('rows=1000')).length > 60);
+  const tooMany = await world.operate('GET', '/audit?rows=1001');
+  assert.equal([tooMany.status, tooMany.json.context.code], [400, 'validation_failed']);
+});
+
 test.run();

@@ -120,6 +120,12 @@ test('a search of many names says at least how many there are', async () => {
   await world.sql`delete from users where id like 'many%'`;
 });
 
+test('the status has the warnings of the stores, as /readyz', async () => {
+  assert.equal((await list('/status')).notes, ['Postgres is away']);
+  const ready = await fetch(`http://127.0.0.1:${world.adminPort}/readyz`);
+  assert.equal(((await ready.json()) as { notes: string[] }).notes, ['Postgres is away']);
+});
+
 test('bots show: owner, review, totals and tokens; 404 for an unknown one', async () => {
   const json = await list('/bots/100');
 

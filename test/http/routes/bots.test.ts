@@ -70,6 +70,7 @@ test('POST /bots/stats → 413 above 384 KiB, 400 with more than 64 fields or to
   const fields = (count: number): string =>
     `{${Array.from({ length: count }, (_, index) => `"k${index}":0`)}}`;
   const answers = [];
+  let message = '';
   for (const text of [
     fields(64),
     fields(65),
@@ -80,6 +81,7 @@ test('POST /bots/stats → 413 above 384 KiB, 400 with more than 64 fields or to
   ]) {
     const reply = await world.ask('POST', '/bots/stats', { token: botToken, text });
     answers.push([reply.status, reply.json.context.code ?? '']);
+    message = reply.json.message;
   }
 
   assert.equal(answers, [
@@ -90,6 +92,7 @@ test('POST /bots/stats → 413 above 384 KiB, 400 with more than 64 fields or to
     [200, ''],
     [413, 'body_too_large'],
   ]);
+  assert.is(message, 'The body is larger than 393216 bytes.');
 });
 
 test('POST /bots/stats → 400 names the fields and changes nothing', async () => {

@@ -280,6 +280,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     history: createHistoryCache(),
     settings,
     listNodes: () => [],
+    listWarnings: () => ['Postgres is away'],
   };
   const facade = createFacadeOf(app, sessions, options);
   const closeStores = async (): Promise<void> => {

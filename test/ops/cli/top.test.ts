@@ -5,9 +5,10 @@
 import { PassThrough } from 'node:stream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { formatDuration } from '../../../http/page/format.ts';
 import type { LiveFrame } from '../../../http/telemetry/node-status.ts';
 import { runTop } from '../../../ops/cli/top.ts';
-import { formatDuration, formatScreen } from '../../../ops/cli/top-screen.ts';
+import { formatScreen } from '../../../ops/cli/top-screen.ts';
 import { readConfig } from '../../../ops/config.ts';
 import { until } from '../../support/until.ts';
 import { openWorld, type World } from '../../world.ts';
@@ -47,7 +48,7 @@ test('without a terminal it prints one screen with what clients just did', async
 
   assert.is(code, 0, err);
   assert.match(out, /ready$/m);
-  assert.match(out, /^NODE +UP +REQ\/S/m);
+  assert.match(out, /^Node +Up +Requests\/s/m);
   assert.match(out, /^postStats +[\d.]+ +[\d.]+ +[\d.]+ +0$/m);
   assert.not.ok(out.includes('\u001b'));
 });

@@ -130,7 +130,7 @@ test('concurrent audit entries are all stored, each with its own outcome', async
     ),
   );
   await Promise.all(ids.map((id, index) => audit.end(id, index % 2 === 0 ? 'done' : 'not_found')));
-  const { rows: entries } = await audit.page(1);
+  const { rows: entries } = await audit.page({ page: 1, rowsMax: 50 });
 
   assert.is(new Set(ids).size, 20);
   assert.is(entries.filter(({ outcome }) => outcome === 'done').length, 10);

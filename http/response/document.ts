@@ -1,0 +1,25 @@
+/**
+ * What replies that are documents share: the headers of pages, and reading a file once. Used by
+ * openapi/docs-routes.ts, openapi/front-page.ts and routes/admin/page.ts.
+ */
+import type { Reply } from '../route.ts';
+
+/** Headers of a page, or of a file of a page, under this content security policy. */
+export const buildPageHeaders = (policy: string, type = 'text/html; charset=utf-8') => ({
+  'Content-Type': type,
+  'Content-Security-Policy': policy,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+});
+
+/** Returns a function that calls `read` once; after a failure the next call reads again. */
+export const readOnce = (read: () => Promise<Reply>): (() => Promise<Reply>) => {
+  let reply: Promise<Reply> | null = null;
+  return () => {
+    reply ??= read().catch((error: unknown) => {
+      reply = null;
+      throw error;
+    });
+    return reply;
+  };
+};
