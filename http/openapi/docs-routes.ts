@@ -158,7 +158,7 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
     defineRoute({
       ...base,
       name: 'docsDemo',
-      path: '/docs/demo.json',
+      pattern: 'GET /docs/demo.json',
       summary: 'The accounts of the demo, for a page on this machine.',
       caching: 'no-store',
       handle: (_, { fromLocalPage }) => {
