@@ -190,7 +190,9 @@ test.after(() => folders.remove());
 test('the list of points knows every verb of both ports', async () => {
   const { hot, ledger } = await verbsOfPorts(folders);
 
-  assert.equal(hot, Object.keys(hotVerbs).sort());
+  // The start asks for the number of shards before there is an engine.
+  const ofEngine = hot.filter((verb) => verb !== 'listShardCounts');
+  assert.equal(ofEngine, Object.keys(hotVerbs).sort());
   assert.equal(ledger, Object.keys(ledgerVerbs).sort());
 });
 
