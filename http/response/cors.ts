@@ -33,17 +33,22 @@ const exposedHeaders = [
 export interface Cors {
   /** For a reply that is not cached, to a request without an `Origin`: no script will read it. */
   readonly briefLines: string;
-  /** For every other reply: a script may get it, also from a cache, and may read these headers too. */
+  /** For a reply that a cache may later give to a script, to a request without an `Origin`. */
+  readonly cacheLines: string;
+  /** For every other reply: a script gets it, and may read these headers too. */
   readonly lines: string;
   /** For the reply to OPTIONS on a known path. */
   preflightLines(allow: string): string;
 }
 
 const allowOrigin = '\r\nAccess-Control-Allow-Origin: *';
-const lines = `${allowOrigin}\r\nAccess-Control-Expose-Headers: ${exposedHeaders.join(', ')}`;
+const exposeLines = `${allowOrigin}\r\nAccess-Control-Expose-Headers: `;
+const lines = exposeLines + exposedHeaders.join(', ');
 
 export const publicCors: Cors = {
   briefLines: allowOrigin,
+  // The others do not outlive the request: they stand in errors, or count one client's requests.
+  cacheLines: `${exposeLines}ETag, X-Request-Id`,
   lines,
   preflightLines: (allow) =>
     `\r\nAllow: ${allow}${lines}\r\nAccess-Control-Allow-Methods: ${allow}` +
@@ -53,6 +58,7 @@ export const publicCors: Cors = {
 /** No CORS headers: browsers let only pages of the same origin read the replies. */
 export const sameOriginOnly: Cors = {
   briefLines: '',
+  cacheLines: '',
   lines: '',
   preflightLines: (allow) => `\r\nAllow: ${allow}`,
 };

@@ -92,7 +92,10 @@ const decideCaching = (
 const chooseCorsLines = (
   { cors, origin }: { readonly cors: Cors; readonly origin: string },
   noStore: boolean,
-): string => (noStore && origin === '' ? cors.briefLines : cors.lines);
+): string => {
+  if (origin !== '') return cors.lines;
+  return noStore ? cors.briefLines : cors.cacheLines;
+};
 
 /** Renders a handler's reply. Throws when a header is not safe to write. */
 export const renderReply = (context: ReplyContext, reply: Reply): WireReply => {
