@@ -35,6 +35,8 @@ const linkTo =
   (row: Json): string =>
     `#${name}/${encodeURIComponent(String(row[id]))}`;
 
+const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 const makeSearch = (label: string, value: string, onSearch: (text: string) => void): HTMLElement => {
   const input = make('input', { type: 'search', id: 'search', value, maxlength: '128', autocomplete: 'off' });
   const onsubmit = (event: Event): void => {
@@ -49,9 +51,9 @@ const makeSearch = (label: string, value: string, onSearch: (text: string) => vo
   );
 };
 
-/** Searches all kinds; also finds a bot or a team by its vanity code. */
+/** Searches all kinds; also finds a bot or a team by its vanity code, and what has a UUID. */
 export const showFind: Screen = (place, session, text) => {
-  const search = makeSearch('An id, a vanity code, or the start of a name', text, (next) => {
+  const search = makeSearch('An id, an itag, a vanity code, or the start of a name', text, (next) => {
     location.hash = `#find/${encodeURIComponent(next)}`;
   });
   const results = make('div', {});
@@ -72,6 +74,20 @@ const searchKinds = async (session: PageSession, text: string, results: HTMLElem
     }),
   );
   const direct = make('p', {});
+  if (isUuid.test(text)) {
+    const { json } = await session.call('GET', `/found/${query}`);
+    const rows = Array.isArray(json.found) ? (json.found as Json[]) : [];
+    direct.append(
+      ...rows.flatMap(({ what, target_type, target_id }) => [
+        make(
+          'a',
+          { href: `#${target_type}/${encodeURIComponent(String(target_id))}` },
+          `${target_type} ${target_id}`,
+        ),
+        what === 'listing' ? ' has this itag. ' : ` has the ${what} with this id. `,
+      ]),
+    );
+  }
   fill(results, direct, ...lists.map(({ element }) => element));
   const found = ['bot', 'team'].map(async (kind) => {
     const { status, json } = await session.call('GET', `/${kind}s/${query}`);

@@ -198,6 +198,20 @@ export type ServerBody = Static<typeof ServerBody>;
 export const VoteParams = Type.Object({
   itag: Type.String({ ...Uuid, description: 'The `itag` of a vote, as its voter sees it.' }),
 });
+export const FindParams = Type.Object({
+  uuid: Type.String({
+    ...Uuid,
+    description: 'The `itag` of a listing or a vote, or the id of a webhook or a token.',
+  }),
+});
+export const FoundList = buildList(
+  'found',
+  Type.Object({
+    what: Type.Enum(['listing', 'vote', 'webhook', 'token'], { description: 'What has this id.' }),
+    target_type: Type.String({ description: 'user, bot, server, team or pack: whose it is.' }),
+    target_id: Type.String({ description: 'The id of that user or listing.' }),
+  }),
+);
 export const ListingParams = Type.Object({
   target_type: Type.Enum(['bot', 'server', 'team', 'pack'], { description: 'bot, server, team or pack.' }),
   target_id: TargetId,

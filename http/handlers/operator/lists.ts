@@ -83,3 +83,7 @@ export const showPacks = async (app: App, query: SearchQuery): Promise<Reply> =>
   const request = toRequest(query);
   return replyListPage(PackList, await app.catalogue.operator.lists.packs(request), request.page);
 };
+
+/** Replies with what a UUID names; with an empty list when it names nothing. */
+export const showFound = async (app: App, uuid: string): Promise<Reply> =>
+  replyWhole('found', await app.catalogue.operator.findByUuid(uuid));

@@ -14,12 +14,14 @@ import {
   setPremium,
   setVoteBan,
 } from '../../handlers/operator/listings.ts';
-import { showBots, showPacks, showServers, showTeams } from '../../handlers/operator/lists.ts';
+import { showBots, showFound, showPacks, showServers, showTeams } from '../../handlers/operator/lists.ts';
 import { previewRemoval, previewVoteBan } from '../../handlers/operator/previews.ts';
 import { checkBotAddresses } from '../../schema/bot-edits.ts';
 import {
   AddBotBody,
   ClaimBody,
+  FindParams,
+  FoundList,
   ListingParams,
   NewBotParams,
   NoteBody,
@@ -116,6 +118,15 @@ const voteBanOperations = [
     params: ListingParams,
     preview: (app, { params }) => previewVoteBan(app, { kind: params.target_type, id: params.target_id }),
     handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, true),
+  }),
+  defineOperation({
+    command: 'listings find',
+    name: 'findByUuid',
+    pattern: 'GET /found/{uuid}',
+    summary: 'Finds the listing, vote, webhook or token that has a UUID.',
+    params: FindParams,
+    replies: { 200: FoundList },
+    handle: (app, { params }) => showFound(app, params.uuid),
   }),
   defineOperation({
     command: 'listings unvote-ban',

@@ -42,6 +42,7 @@ import { createAudit } from './audit.ts';
 import { createDirectoryLists } from './directory-lists.ts';
 import { createFailures } from './failures.ts';
 import { createPreviews } from './previews.ts';
+import { createUuidLookup } from './uuids.ts';
 
 const createShopCatalogue = (sql: Sql) => ({
   putBenefit: (fields: BenefitFields) => asStorage('shop.putBenefit', () => upsertBenefit(sql, fields, null)),
@@ -79,6 +80,7 @@ export const createOperatorCatalogue = (sql: Sql) => ({
   failures: createFailures(sql),
   lists: createDirectoryLists(sql),
   previews: createPreviews(sql),
+  findByUuid: createUuidLookup(sql),
   votes: createVotesCatalogue(sql),
   tiers: {
     /** False when the limit on tiers is reached. */

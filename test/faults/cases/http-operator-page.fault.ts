@@ -168,6 +168,17 @@ test('names of users stay text on every screen that shows them', async () => {
   }
 });
 
+test('an itag leads to its listing', async () => {
+  const { id } = world.demo.bot;
+  const { itag } = (await readPublic(`/bots/${id}`)).json;
+  const { page, end } = await openPage(robin, `find/${itag}`);
+
+  await page.getByText('has this itag').waitFor();
+  await page.getByRole('link', { name: `bot ${id}` }).click();
+  await page.getByRole('heading', { name: `bot ${id}` }).waitFor();
+  await end();
+});
+
 test('a ban says what it ends, asks, and the token is dead', async () => {
   const headers = { 'user-auth': world.demo.user.token };
   const path = `/users/${world.demo.user.id}/notifications`;

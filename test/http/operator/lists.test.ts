@@ -98,6 +98,26 @@ for (const [path, key, search, expected] of [
   });
 }
 
+test('a UUID leads to the listing, the vote or the token that has it, and an unknown one to nothing', async () => {
+  const [bot] = await world.sql<{ itag: string }[]>`select itag from bots where bot_id = '100'`;
+  const [token] = await world.sql<{ id: string; target_type: string; target_id: string }[]>`
+    insert into sessions (id, target_type, target_id, type, name, token_hash, expiry)
+    values (gen_random_uuid(), 'bot', '101', 'api', 'found', '\\x01', now() + interval '1 day')
+    returning id, target_type, target_id`;
+  const [vote] = await world.sql<{ itag: string }[]>`
+    insert into votes
+      (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
+    values (gen_random_uuid(), now(), 1, 'server', '200', 'heron1', true, 1) returning itag`;
+  const find = async (uuid = crypto.randomUUID() as string) => (await list(`/found/${uuid}`)).found;
+
+  assert.equal(await find(bot?.itag), [{ what: 'listing', target_type: 'bot', target_id: '100' }]);
+  assert.equal(await find(token?.id.toUpperCase()), [
+    { what: 'token', target_type: 'bot', target_id: '101' },
+  ]);
+  assert.equal(await find(vote?.itag), [{ what: 'vote', target_type: 'server', target_id: '200' }]);
+  assert.equal(await find(), []);
+});
+
 test('a search keeps the other filters', async () => {
   await world.operate('PUT', '/users/heron11/ban');
   const banned = await list('/users?search=heron&ban=banned');

@@ -1,0 +1,30 @@
+/**
+ * Finds what a UUID from a log, a page or a support request names: a listing, a vote, a webhook or a token.
+ *
+ * Read only; every look-up uses an index. Called by operator-catalogue.ts.
+ */
+import type { Sql } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+
+export interface UuidMatch {
+  readonly what: 'listing' | 'vote' | 'webhook' | 'token';
+  /** The listing itself, or the entity that the vote, webhook or token belongs to. */
+  readonly target_type: 'user' | 'bot' | 'server' | 'team' | 'pack';
+  readonly target_id: string;
+}
+
+/** Resolves to all matches; to none when nothing has this UUID. */
+export const createUuidLookup =
+  (sql: Sql) =>
+  (uuid: string): Promise<readonly UuidMatch[]> =>
+    asStorage(
+      'uuids.find',
+      () => sql<UuidMatch[]>`
+        select 'listing' as what, 'bot' as target_type, bot_id as target_id from bots where itag = ${uuid}
+        union all select 'listing', 'server', server_id from servers where itag = ${uuid}
+        union all select 'listing', 'team', id from teams where itag = ${uuid}
+        union all select 'vote', target_type, target_id from votes where itag = ${uuid}
+        union all select 'webhook', kind, entity_id
+          from webhook_endpoints join totals using (incarnation) where id = ${uuid}
+        union all select 'token', target_type, target_id from sessions where id = ${uuid}`,
+    );
