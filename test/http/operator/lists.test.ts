@@ -98,7 +98,7 @@ for (const [path, key, search, expected] of [
   });
 }
 
-test('a UUID leads to the listing, the vote or the token that has it, and an unknown one to nothing', async () => {
+test('a UUID leads to the listing, vote or token that has it, an unknown one to nothing', async () => {
   const [bot] = await world.sql<{ itag: string }[]>`select itag from bots where bot_id = '100'`;
   const [token] = await world.sql<{ id: string; target_type: string; target_id: string }[]>`
     insert into sessions (id, target_type, target_id, type, name, token_hash, expiry)
