@@ -169,7 +169,9 @@ test('lists are cached, with the CORS header for every client; request ids are n
 });
 
 test('nginx caches every list of the interface', async () => {
-  for (const { name, path, caching } of routes.filter((route) => route.caching === 'list')) {
+  const lists = routes.filter(({ path, caching }) => caching === 'list' && !path.includes('{'));
+  assert.ok(lists.length > 5);
+  for (const { name, path, caching } of lists) {
     const before = await countReplies(name);
     const replies = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}${path}`)));
     for (const response of replies) assert.is(response.status, 200, `${path} ${caching}`);
