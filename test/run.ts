@@ -6,13 +6,14 @@
  *   npm run check              only the checks
  *   npm run test:stores        what starts servers or nodes
  *   npm run test:faults        the fault cases, with long limits: first those of HTTP, one by one, because
- *                              they measure time; then the others. `-- --seeds N` runs each with N seeds
+ *                              they measure time; then the others, the longest first. `-- --seeds N` runs
+ *                              each with N seeds
  *
  * Ends with a line `N passed, N failed, N skipped` (a check counts as one) and leaves nothing running. A
  * failing step does not keep the later ones from running: all failures are printed in full at the end.
  */
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { shareCache, useMemoryFolder } from './runner/cache.ts';
 import { createDisplay } from './runner/display.ts';
@@ -22,9 +23,9 @@ import { createWorker } from './runner/worker.ts';
 import { type Ended, watchChild } from './support/child.ts';
 
 /** Files at a time, for two cores. Those that start servers wait half of their time. */
-const atOnce = { loop: 2, stores: 3, faults: 2 } as const;
+const atOnce = { loop: 2, stores: 3, faults: 3 } as const;
 /** The fault cases of HTTP measure how long others wait, and one long life: alone, with Node's defaults. */
-const isTimed = (file: string): boolean => file.startsWith('test/faults/cases/http-');
+const isTimed = (file: string): boolean => /^test\/faults\/cases\/http-(?!fuzz)/.test(file);
 const limitSeconds = 300;
 const faultLimitSeconds = 3_000;
 /**
@@ -130,7 +131,7 @@ const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tall
   const work = async (waiting: string[], index: number): Promise<void> => {
     if (index > 0) await checked;
     // From both ends: neighbours are alike, and two that wait for time-outs would leave both cores idle.
-    const takeNext = () => (index % 2 === 0 ? waiting.shift() : waiting.pop());
+    const takeNext = () => (faults || index % 2 === 0 ? waiting.shift() : waiting.pop());
     const worker = createWorker(limitsOf);
     for (let file = takeNext(); file !== undefined; file = takeNext()) {
       display.started(file);
@@ -138,12 +139,15 @@ const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tall
       display.finished(outcome);
       if (faults) for (const line of figuresOf(outcome)) console.log(`  ${line}`);
       count(outcome, tally);
+      // A run of an hour may be ended before its report.
+      if (faults && outcome.failures > 0) console.log(wordsOf(outcome));
     }
     for (const problem of await worker.end()) fail(tally, 'a process of several files', problem);
   };
   const isAlone = (file: string): boolean => faults && isTimed(file);
   await work(files.filter(isAlone), 0);
-  const rest = files.filter((file) => !isAlone(file));
+  const others = files.filter((file) => !isAlone(file));
+  const rest = faults ? others.sort((a, b) => readTimeLimit(b) - readTimeLimit(a)) : others;
   await Promise.all(Array.from({ length: atOnce[lane] }, (_, index) => work(rest, index)));
   display.end();
 };
@@ -151,15 +155,22 @@ const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tall
 /** What a fault test measured: lost, doubled and the like, also when all is well. */
 const figuresOf = ({ output }: Outcome): readonly string[] => output.match(/^figures: .*$/gm) ?? [];
 
-const count = ({ counts, failures, problems, file, output }: Outcome, tally: Tally): void => {
+/** What the header of a fault case says, seconds: the files that may take longest are the longest. */
+const readTimeLimit = (file: string): number =>
+  Number(/Time limit: (\d+) s/.exec(readFileSync(file, 'utf8'))?.[1] ?? 0);
+
+const wordsOf = ({ problems, output }: Outcome): string =>
+  [...problems.map((problem) => `! ${problem}`), output.trim()].join('\n');
+
+const count = (outcome: Outcome, tally: Tally): void => {
+  const { counts, failures, file, output } = outcome;
   // A test that needs a program, or a right, that this system does not have says so and ends.
   const skipped = output.match(/^skipped: .*$/gm) ?? [];
   tally.skipped.push(...skipped);
   tally.passed += Math.max(0, (counts?.passed ?? 0) - skipped.length);
   tally.failed += failures;
   if (failures === 0) return;
-  const words = [...problems.map((problem) => `! ${problem}`), output.trim()].join('\n');
-  tally.failures.push({ title: file, words });
+  tally.failures.push({ title: file, words: wordsOf(outcome) });
 };
 
 const report = ({ passed, failed, skipped, failures }: Tally): void => {
