@@ -169,7 +169,9 @@ export const entityScreens: Readonly<Record<string, Screen>> = Object.fromEntrie
 );
 
 export const showVotes: Screen = (place, session) => {
-  const forms = makeForms(session, selectGroups(session, ['votes', 'listings']));
+  // Of the listings' operations those that change whether users may vote.
+  const changes = selectGroups(session, ['votes', 'listings']).filter(({ method }) => method !== 'GET');
+  const forms = makeForms(session, changes);
   fill(
     place,
     make('h1', {}, 'Votes'),
