@@ -36,7 +36,7 @@ import type { CommitRules, PartsItem, StatsItem, VoteItem } from './entity/items
 import type { LazyState } from './entity/lazy-state.ts';
 import type { HotState } from './entity/state.ts';
 import { computeWaitEndMs, selectWindow } from './entity/votes.ts';
-import { DomainError } from './errors.ts';
+import { createDamageError, DomainError } from './errors.ts';
 import { deliverAdjustments, toFactsItem } from './flush/delivery.ts';
 import type { Flusher } from './flush/flusher.ts';
 import { type EntityKind, type EntityRef, toAddress } from './ids.ts';
@@ -307,6 +307,7 @@ const readVoteStatus = async (core: CommandCore, target: Target, user: string): 
   const { kind, id } = target;
   const view = await read(core, kind, id);
   const reply = await core.load({ kind, id, voter: user });
+  if (reply.outcome === 'damaged') throw createDamageError('read', toAddress(kind, id));
   const nowMs = core.clock.nowMs();
   // Uses the store's facts: another node may have delivered an edit that this node's actor has not seen.
   const { facts } = reply.outcome === 'found' ? reply.state : view.state;

@@ -126,3 +126,7 @@ export class StorageError extends Error {
     this.reason = why.reason;
   }
 }
+
+/** For a record that a store has and cannot read; nothing was changed. */
+export const createDamageError = (operation: string, address: string): StorageError =>
+  new StorageError(operation, { outcome: 'not_applied', reason: 'damaged', detail: address });

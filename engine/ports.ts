@@ -45,6 +45,8 @@ export interface LoadRequest {
 }
 export type LoadReply =
   | { readonly outcome: 'absent'; readonly generation: number }
+  /** The store has a record of it, or of the voter, that it cannot read. */
+  | { readonly outcome: 'damaged'; readonly generation: number }
   /** The newest known incarnation is deleted (a tombstone); a later one must come from SQL. */
   | { readonly outcome: 'forgotten'; readonly incarnation: Incarnation; readonly generation: number }
   | {

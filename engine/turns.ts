@@ -15,7 +15,7 @@ import type { OutputGate } from './commit/output-gate.ts';
 import { type ItemReply, notApplied, Turn, type TurnFailure, type Waiter } from './commit/shard-queue.ts';
 import type { Batch, BatchReply, Decision, Item } from './entity/items.ts';
 import type { LazyState } from './entity/lazy-state.ts';
-import { DomainError, StorageError } from './errors.ts';
+import { createDamageError, DomainError, StorageError } from './errors.ts';
 import type { DeliveryParts } from './flush/delivery.ts';
 import type { EntityAddress, EntityKind, EntityRef } from './ids.ts';
 import { limits } from './limits.ts';
@@ -116,6 +116,11 @@ export class Attempt<Result> implements Waiter {
       command.onFailed?.(notApplied);
       core.registry.discard(actor.ref.address);
       this.begin();
+      return;
+    }
+    if (reply.decision.kind === 'damaged') {
+      command.onFailed?.(notApplied);
+      this.reject(createDamageError('commit', actor.ref.address));
       return;
     }
     try {

@@ -146,7 +146,12 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
   const { describeLoss, hasOnlyCounters, openLedgerStore } = await import('./embedded/open.ts');
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
   const lock = await lockDataDirectory(config.dataDir);
-  const openHot = () => openLmdbStore({ path: join(config.dataDir, 'hot'), clock: options.clock });
+  const openHot = () =>
+    openLmdbStore({
+      path: join(config.dataDir, 'hot'),
+      clock: options.clock,
+      onDamage: (description) => options.onWarning(description, null),
+    });
   try {
     if (hasOnlyCounters(config.dataDir)) {
       await assertNothingCounted(await openHot(), describeLoss(config.dataDir));
@@ -173,7 +178,8 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         protect: ledger.protect,
         copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
         notes,
-        listWarnings: () => [ledger.getLastError()].filter((warning) => warning !== null),
+        listWarnings: () =>
+          [ledger.getLastError(), hot.describeDamage()].filter((warning) => warning !== null),
         isSqlUp: () => ledger.getLastError() === null,
         close: async () => {
           await hot.close();

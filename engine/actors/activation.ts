@@ -12,7 +12,7 @@ import type { ItemReply } from '../commit/shard-queue.ts';
 import type { CastVote, CommitRules, InitItem, Item } from '../entity/items.ts';
 import { toLazyState } from '../entity/lazy-state.ts';
 import { computeLongestWaitMs } from '../entity/votes.ts';
-import { StorageError } from '../errors.ts';
+import { createDamageError, StorageError } from '../errors.ts';
 import { type EntityKind, type Shard, toAddress } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Clock, HotReader, LedgerEntity, LedgerReader, LoadReply, LoadRequest } from '../ports.ts';
@@ -56,6 +56,7 @@ export const activate = async (
   for (let attempt = 0; attempt < limits.reactivationsMax; attempt++) {
     const reply = await load(target);
     if (reply.outcome === 'found') return { ...reply, state: toLazyState(reply.state) };
+    if (reply.outcome === 'damaged') throw createDamageError('activate', toAddress(target.kind, target.id));
     const [row] = await parts.ledger.find([target]);
     if (row === null || row === undefined) return null;
     if (reply.outcome === 'forgotten' && row.ref.incarnation <= reply.incarnation) return null;

@@ -175,13 +175,14 @@ export type Item = (
  * - `behind`: the SQL row of an `init` is newer than the shard's (generation, version): take a new
  *   generation;
  * - `overflow`: a counter would pass 2^53 − 1; nothing was changed;
- * - `inconsistent`: the parts belong to a table that was replaced; they were not counted.
+ * - `inconsistent`: the parts belong to a table that was replaced; they were not counted;
+ * - `damaged`: the store cannot read a record that the item needs; nothing was changed.
  */
 export type Decision =
   | { readonly kind: 'applied'; readonly switched?: PartsSwitch }
   | { readonly kind: 'voted'; readonly count: number }
   | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly retryAtMs: number }
-  | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' | 'inconsistent' };
+  | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' | 'inconsistent' | 'damaged' };
 /**
  * Why a table of parts came into force: all its parts were seen, it had waited long enough, or the table
  * before it had no live part.

@@ -39,6 +39,7 @@ export const inspectEntity = async (
 
 const toHotFields = (reply: Awaited<ReturnType<HotStore['load']>>[number] | undefined): Fields | null => {
   if (reply === undefined || reply.outcome === 'absent') return null;
+  if (reply.outcome === 'damaged') return { damaged: true };
   if (reply.outcome === 'forgotten') return { forgotten: true, incarnation: reply.incarnation };
   const { facts, ...state } = reply.state;
   const { incarnation, shard } = reply.ref;

@@ -7,6 +7,7 @@ import { boardMutants } from './boards.ts';
 import { engineMutants } from './engine.ts';
 import { feedMutants } from './feed.ts';
 import { historyMutants } from './history.ts';
+import { hotMutants } from './hot.ts';
 import { httpMutants } from './http.ts';
 import type { Mutant } from './mutant.ts';
 import { partsMutants } from './parts.ts';
@@ -17,6 +18,7 @@ export const mutants: readonly Mutant[] = [
   ...ruleMutants,
   ...engineMutants,
   ...partsMutants,
+  ...hotMutants,
   ...storageMutants,
   ...historyMutants,
   ...httpMutants,

@@ -40,9 +40,10 @@ const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[
   const peeked: DirtyEntity[] = [];
   for (const key of writer.tables.dirty.getKeys({ ...toShardRange(shard), limit })) {
     const address = parseDirtyKey(key);
-    const slot = readStoredSlot(writer, shard, address)?.slot;
-    if (slot?.state)
-      peeked.push({ ref: parseEntityRef(address, slot.incarnation), generation, state: slot.state });
+    const stored = readStoredSlot(writer, shard, address);
+    if (stored === null || stored === 'damaged' || stored.slot.state === null) continue;
+    const { incarnation, state } = stored.slot;
+    peeked.push({ ref: parseEntityRef(address, incarnation), generation, state });
   }
   return peeked;
 };
@@ -50,7 +51,7 @@ const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[
 const peekVotes = (tables: Tables, shard: Shard, limit: number): OutboxVote[] => {
   const peeked: OutboxVote[] = [];
   for (const { key, value } of tables.outbox.getRange({ ...toShardRange(shard), limit })) {
-    peeked.push(unpackOutbox(parseOutboxKey(key), value));
+    if (value !== null) peeked.push(unpackOutbox(parseOutboxKey(key), value));
   }
   return peeked;
 };
@@ -117,7 +118,7 @@ const findFlushedSlot = (
   const existing = flushedSlots.get(address);
   if (existing) return existing;
   const slot = readStoredSlot(writer, shard, address);
-  if (!slot) return null;
+  if (slot === null || slot === 'damaged') return null;
   const flushed: FlushedSlot = { key: toSlotKey(shard, address), storedSince: slot.since, slot };
   flushedSlots.set(address, flushed);
   return flushed;
@@ -183,10 +184,11 @@ const markStepDirty = async (writer: Writer, shard: Shard, start: string): Promi
   const range = { start, end: toShardRange(shard).end, limit: stepEntries };
   const stepSlots = Array.from(slots.getRange(range), ({ key, value }) => ({
     key,
-    stored: unpackSlot(value),
+    stored: value === null ? null : unpackSlot(value),
   }));
   await write(writer, 'publish', () => {
     for (const { key, stored } of stepSlots) {
+      if (stored === null) continue;
       const { slot, since } = stored;
       if (slot.state === null || since > 0) continue;
       const { version } = slot.state;

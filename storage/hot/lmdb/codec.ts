@@ -170,6 +170,7 @@ const plainDecisions: readonly Decision[] = (
     { kind: 'applied', switched: 'complete' },
     { kind: 'applied', switched: 'time' },
     { kind: 'applied', switched: 'idle' },
+    { kind: 'damaged' },
   ] as const
 ).map((decision) => Object.freeze(decision));
 const refusals: readonly VoteRefusal[] = ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'];

@@ -7,7 +7,7 @@
  * not put has no effect. The rules are elsewhere: `applyItem` decides. Called by store.ts.
  */
 import assert from 'node:assert/strict';
-import type { ApplyContext, BatchContext, Effect, Slot } from '../../../engine/entity/apply.ts';
+import type { ApplyContext, BatchContext, Effect, ItemOutcome, Slot } from '../../../engine/entity/apply.ts';
 import { applyItem } from '../../../engine/entity/apply.ts';
 import { extendChainHash } from '../../../engine/entity/history.ts';
 import type { Batch, BatchReply, CommitRules, Decision, Item } from '../../../engine/entity/items.ts';
@@ -39,6 +39,8 @@ interface OpenSlot {
   readonly storedSince: number;
   /** The due time of its parts as on disk. */
   readonly storedDueMs: number | undefined;
+  /** The stored slot cannot be read; `slot` is `null`. */
+  readonly damaged: boolean;
   slot: Slot | null;
   since: number;
   changed: boolean;
@@ -75,19 +77,32 @@ const openSlot = (overlay: Overlay, shard: Shard, address: EntityAddress): OpenS
   const { plan } = overlay;
   const existing = plan.slots.get(address);
   if (existing) return existing;
-  const stored = readStoredSlot(overlay, shard, address);
+  const found = readStoredSlot(overlay, shard, address);
+  const damaged = found === 'damaged';
+  const stored = damaged ? null : found;
   const since = stored?.since ?? 0;
   const slot = stored?.slot ?? null;
   const storedDueMs = slot?.state?.parts?.dueMs;
-  const opened: OpenSlot = { shard, storedSince: since, storedDueMs, slot, since, changed: false };
+  const opened: OpenSlot = { shard, storedSince: since, storedDueMs, damaged, slot, since, changed: false };
   plan.slots.set(address, opened);
   return opened;
 };
 
-const getVotes = (tables: Tables, plan: CommitPlan | null, key: string): VotesArray =>
-  plan?.votes.get(key) ?? tables.votes.get(key) ?? [];
+/** Thrown while an item is decided, before any of its effects is planned. */
+export class DamagedVotes extends Error {}
 
-/** Reads a voter's votes between two times from their buckets. The caller must bound the distance. */
+const getVotes = (tables: Tables, plan: CommitPlan | null, key: string): VotesArray => {
+  const planned = plan?.votes.get(key);
+  if (planned !== undefined) return planned;
+  const stored = tables.votes.get(key);
+  if (stored === null) throw new DamagedVotes(key);
+  return stored ?? [];
+};
+
+/**
+ * Reads a voter's votes between two times from their buckets. The caller must bound the distance. Throws when
+ * a record of them is damaged.
+ */
 export const readVotes = (
   tables: Tables,
   plan: CommitPlan | null,
@@ -161,10 +176,24 @@ const planEffect = (overlay: Overlay, target: EntityRef, effect: Effect): void =
   }
 };
 
+/** Applies the item; `null` when a record that it needs is damaged. */
+const applyOrRefuse = (overlay: Overlay, item: Item, context: BatchContext): ItemOutcome | null => {
+  const { target } = item;
+  const { damaged, slot } = openSlot(overlay, target.shard, target.address);
+  if (damaged) return null;
+  try {
+    return applyItem(item, slot, createContext(overlay, target, context));
+  } catch (error) {
+    if (error instanceof DamagedVotes) return null;
+    throw error;
+  }
+};
+
 const decideItem = (overlay: Overlay, item: Item, context: BatchContext): Decision => {
   const { target } = item;
+  const outcome = applyOrRefuse(overlay, item, context);
+  if (outcome === null) return { kind: 'damaged' };
   const openedSlot = openSlot(overlay, target.shard, target.address);
-  const outcome = applyItem(item, openedSlot.slot, createContext(overlay, target, context));
   for (const effect of outcome.effects) planEffect(overlay, target, effect);
   if (outcome.slot === openedSlot.slot) return outcome.decision;
   openedSlot.slot = outcome.slot;

@@ -6,6 +6,7 @@
  */
 import type { PartsEffect } from '../../../engine/entity/parts.ts';
 import type { Part } from '../../../engine/entity/state.ts';
+import { createDamageError } from '../../../engine/errors.ts';
 import {
   computeShard,
   type EntityAddress,
@@ -15,16 +16,8 @@ import {
   toAddress,
 } from '../../../engine/ids.ts';
 import type { PartsReply, PartsRequest } from '../../../engine/ports.ts';
-import { type PartArray, packPart, unpackPart, unpackSlot } from './codec.ts';
-import {
-  parsePartKey,
-  toDuePartsKey,
-  toPartKey,
-  toPartsRange,
-  toShardRange,
-  toSlotKey,
-  toVisitorsKey,
-} from './keys.ts';
+import { type PartArray, packPart, unpackPart } from './codec.ts';
+import { parsePartKey, toDuePartsKey, toPartKey, toPartsRange, toShardRange, toVisitorsKey } from './keys.ts';
 import type { Tables } from './tables.ts';
 import { readStoredSlot, type Writer } from './writer.ts';
 
@@ -90,8 +83,9 @@ const dropRange = (planned: PlannedParts, range: { start: string; end: string })
 export const readParts = (writer: Writer, { id, fromId, limit }: PartsRequest): PartsReply | null => {
   const address = toAddress('bot', id);
   const shard = computeShard(address);
-  const packed = writer.tables.slots.get(toSlotKey(shard, address));
-  const slot = packed && unpackSlot(packed).slot;
+  const stored = readStoredSlot(writer, shard, address);
+  if (stored === 'damaged') throw createDamageError('parts', address);
+  const slot = stored?.slot;
   if (!slot?.state) return null;
   const { state, incarnation } = slot;
   const parts = new Map<number, Part>();
@@ -103,7 +97,8 @@ export const readParts = (writer: Writer, { id, fromId, limit }: PartsRequest): 
   for (const { key, value } of writer.tables.parts.getRange({ start, end })) {
     const partId = parsePartKey(key);
     if (partId >= fromId + limit) break;
-    parts.set(partId, unpackPart(value));
+    // A damaged part comes back with its next post.
+    if (value !== null) parts.set(partId, unpackPart(value));
   }
   return { state, parts };
 };
@@ -120,8 +115,10 @@ export const listDueParts = (
     if (range.limit <= 0) break;
     for (const key of writer.tables.dueParts.getKeys(range)) {
       const address = key.slice(key.lastIndexOf(' ') + 1) as EntityAddress;
-      const slot = readStoredSlot(writer, shard, address)?.slot;
-      if (slot?.state?.parts !== undefined) due.push(parseEntityRef(address, slot.incarnation));
+      const stored = readStoredSlot(writer, shard, address);
+      if (stored === null || stored === 'damaged') continue;
+      const { state, incarnation } = stored.slot;
+      if (state?.parts !== undefined) due.push(parseEntityRef(address, incarnation));
     }
   }
   return due;

@@ -16,7 +16,8 @@ import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts'
 import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
 import { unpackSlot } from './codec.ts';
-import { adoptPlan, decide, putPlan, readVotes } from './commit.ts';
+import { adoptPlan, DamagedVotes, decide, putPlan, readVotes } from './commit.ts';
+import { createDamageLog } from './damage.ts';
 import { toSlotKey, toVisitorsKey, toVoterKey } from './keys.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { openTables, readShardCount } from './tables.ts';
@@ -34,11 +35,15 @@ export interface LmdbOptions {
   readonly sizeMaxBytes?: number;
   /** The longest wait of any vote window ever used, ms; last votes are stored that long. Default 12 h. */
   readonly voteWaitMaxMs?: number;
+  /** Called when damaged records are read, at most once a minute, with words for the operator. */
+  readonly onDamage?: (description: string) => void;
 }
 
 export interface LmdbStore extends HotStore, ShardCounts {
   /** Copies the store, as of one moment within the call, into an empty folder. Writers go on meanwhile. */
   copyInto(folder: string): Promise<void>;
+  /** Says which records were damaged when they were read, and what to do; `null` for none. */
+  describeDamage(): string | null;
 }
 
 interface LmdbState {
@@ -98,18 +103,24 @@ const commit = async (store: LmdbState, batches: readonly Batch[], rules: Commit
   }
 };
 
+/** `null` when a record of the voter's votes is damaged. */
 const findVotedAtMs = (
   store: LmdbState,
   vote: { readonly listing: string; readonly voter: string },
   state: HotState,
-): number => {
+): number | null => {
   const nowMs = store.clock();
   const range = {
     voter: toVoterKey(vote.listing, vote.voter),
     fromMs: nowMs - store.voteWaitMaxMs,
     toMs: nowMs + limits.clockAheadMaxMs,
   };
-  return findHoldingSinceMs(readVotes(store.writer.tables, null, range), state.releasedBeforeMs);
+  try {
+    return findHoldingSinceMs(readVotes(store.writer.tables, null, range), state.releasedBeforeMs);
+  } catch (error) {
+    if (error instanceof DamagedVotes) return null;
+    throw error;
+  }
 };
 
 const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
@@ -118,12 +129,14 @@ const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
   const shard = computeShard(address);
   const packed = tables.slots.get(toSlotKey(shard, address));
   const generation = mirror[shard]?.generation ?? 0;
-  if (!packed) return { outcome: 'absent', generation };
+  if (packed === undefined) return { outcome: 'absent', generation };
+  if (packed === null) return { outcome: 'damaged', generation };
   const { incarnation, state } = unpackSlot(packed).slot;
   if (state === null) return { outcome: 'forgotten', incarnation, generation };
   const listing = toVisitorsKey(shard, address, incarnation);
   const { voter } = request;
   const votedAtMs = voter === undefined ? 0 : findVotedAtMs(store, { listing, voter }, state);
+  if (votedAtMs === null) return { outcome: 'damaged', generation };
   return { outcome: 'found', ref: parseEntityRef(address, incarnation), state, generation, votedAtMs };
 };
 
@@ -187,13 +200,15 @@ const createReaders = (
  * Opens or creates the store. Rejects with a message for the operator when the folder holds another format.
  */
 export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> => {
-  const tables = await openTables(options.path, options.mapSizeBytes ?? 2 ** 30);
+  const damage = createDamageLog(options.path, options.onDamage ?? (() => {}));
+  const tables = await openTables(options.path, options.mapSizeBytes ?? 2 ** 30, damage.record);
   const writer = createWriter(tables, options.path, options.sizeMaxBytes ?? 2 ** 40);
   const voteWaitMaxMs = options.voteWaitMaxMs ?? 12 * 3_600_000;
   const store: LmdbState = { writer, clock: options.clock, voteWaitMaxMs, committing: false, peekStart: 0 };
   return {
     durability: 'synced to the disk of this machine',
     mayLoseTail: false,
+    describeDamage: damage.describe,
     toCommitQueue: () => 0,
     ...createReaders(store),
     async readParts(request) {

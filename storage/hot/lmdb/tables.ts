@@ -13,18 +13,29 @@ import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import type { Shard } from '../../../engine/ids.ts';
 import { newShardCount, oldShardCount, shardCount, toShard } from '../../../engine/ids.ts';
+import { createCheckedEncoder } from './checked-encoder.ts';
 import type { DecisionsArray, OutboxArray, PartArray, SlotArray } from './codec.ts';
+import { assertWhole, createFolderError } from './damage.ts';
 import { parseProducerKey, toProducerKey, toShardKey } from './keys.ts';
 
-/** The number of shards that a folder of each format has. Programs from before know format 1 only. */
-const shardCounts: Readonly<Record<number, number>> = { 1: oldShardCount, 2: newShardCount };
-const toFormat = (count: number): number => (count === newShardCount ? 2 : 1);
+/**
+ * The number of shards that a folder of each format has. Formats 1 and 2 have no checksums; opening such a
+ * folder makes it format 3 or 4, which programs from before refuse.
+ */
+const shardCounts: Readonly<Record<number, number>> = {
+  1: oldShardCount,
+  2: newShardCount,
+  3: oldShardCount,
+  4: newShardCount,
+};
+const toFormat = (count: number): number => (count === newShardCount ? 4 : 3);
 
 /** A producer's last batch: its sequence number, its arrival time, its decisions. */
 export type ProducerArray = readonly [sequence: number, seenMs: number, decisions: DecisionsArray];
 /** One voter's votes in one bucket: time, flag, time, flag … */
 export type VotesArray = readonly number[];
 
+/** A value that is `null` is damaged. */
 export interface Tables {
   readonly root: RootDatabase<unknown, string>;
   /**
@@ -32,13 +43,13 @@ export interface Tables {
    * have no chain hash.
    */
   readonly meta: Database<unknown, string>;
-  readonly producers: Database<ProducerArray, string>;
-  readonly slots: Database<SlotArray, string>;
+  readonly producers: Database<ProducerArray | null, string>;
+  readonly slots: Database<SlotArray | null, string>;
   readonly dirty: Database<number, string>;
-  readonly votes: Database<VotesArray, string>;
+  readonly votes: Database<VotesArray | null, string>;
   readonly visitors: Database<Buffer, string>;
-  readonly outbox: Database<OutboxArray, string>;
-  readonly parts: Database<PartArray, string>;
+  readonly outbox: Database<OutboxArray | null, string>;
+  readonly parts: Database<PartArray | null, string>;
   /** Bots by the time at which their parts must be judged. */
   readonly dueParts: Database<number, string>;
 }
@@ -52,11 +63,15 @@ export interface ShardMirror {
 
 const checkFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path: string): Promise<void> => {
   const format = meta.get('format');
-  if (shardCounts[Number(format)] !== undefined) return;
+  const count = shardCounts[Number(format)];
+  if (count !== undefined) {
+    if (Number(format) !== toFormat(count)) await meta.put('format', toFormat(count));
+    return;
+  }
   if (format === undefined && meta.getCount({ limit: 1 }) === 0) return;
   await root.close();
   const detail =
-    `${path} holds format ${format ?? 'none'}, this version reads formats 1 and 2; ` +
+    `${path} holds format ${format ?? 'none'}, this version reads formats 1 to 4; ` +
     'use the version that wrote it, or another folder';
   throw new StorageError('open', { outcome: 'not_applied', reason: 'bug', detail });
 };
@@ -65,7 +80,11 @@ const checkFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path: 
  * Opens or creates the store in the folder `path`. Rejects with a `StorageError` for the operator if the
  * folder holds another format.
  */
-export const openTables = async (path: string, mapSizeBytes: number): Promise<Tables> => {
+export const openTables = async (
+  path: string,
+  mapSizeBytes: number,
+  onDamage: (table: string) => void = () => {},
+): Promise<Tables> => {
   mkdirSync(path, { recursive: true });
   const root = open<unknown, string>({
     path,
@@ -75,16 +94,22 @@ export const openTables = async (path: string, mapSizeBytes: number): Promise<Ta
     overlappingSync: false,
     eventTurnBatching: false,
   });
+  await assertWhole(root, path);
+  const openChecked = <Value>(name: string) => {
+    // lmdb takes an encoder here (README, "encoder"); its types do not say so.
+    const options = { name, encoder: createCheckedEncoder(() => onDamage(name)) };
+    return root.openDB<Value | null, string>(options);
+  };
   const tables: Tables = {
     root,
-    meta: root.openDB({ name: 'meta' }),
-    producers: root.openDB({ name: 'producers' }),
-    slots: root.openDB({ name: 'slots' }),
+    meta: openChecked('meta'),
+    producers: openChecked('producers'),
+    slots: openChecked('slots'),
     dirty: root.openDB({ name: 'dirty' }),
-    votes: root.openDB({ name: 'votes' }),
+    votes: openChecked('votes'),
     visitors: root.openDB({ name: 'visitors', dupSort: true, encoding: 'ordered-binary' }),
-    outbox: root.openDB({ name: 'outbox' }),
-    parts: root.openDB({ name: 'parts' }),
+    outbox: openChecked('outbox'),
+    parts: openChecked('parts'),
     dueParts: root.openDB({ name: 'dueParts' }),
   };
   await checkFormat(tables, path);
@@ -93,16 +118,18 @@ export const openTables = async (path: string, mapSizeBytes: number): Promise<Ta
 
 /**
  * Reads from disk what memory mirrors: the state and the producers of each shard. The time this takes grows
- * with the number of shards and producers, not with that of entities.
+ * with the number of shards and producers, not with that of entities. Throws when one of these is damaged.
  */
-export const readMirror = (tables: Tables): ShardMirror[] => {
+export const readMirror = (tables: Tables, path: string): ShardMirror[] => {
   // As many as a store can have: the folder is opened before the number is known.
   const mirror = Array.from({ length: oldShardCount }, (_, index): ShardMirror => {
-    const stored = tables.meta.get(toShardKey(toShard(index))) as readonly number[] | undefined;
+    const stored = tables.meta.get(toShardKey(toShard(index))) as readonly number[] | null | undefined;
+    if (stored === null) throw createFolderError(path, 'meta');
     const [generation = 0, version = 0, chainHash = 0] = stored ?? [];
     return { generation, version, chainHash, producers: new Map() };
   });
   for (const { key, value } of tables.producers.getRange({})) {
+    if (value === null) throw createFolderError(path, 'producers');
     const { shard, producer } = parseProducerKey(key);
     mirror[shard]?.producers.set(producer, { sequence: value[0], seenMs: value[1] });
   }

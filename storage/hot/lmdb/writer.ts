@@ -55,7 +55,7 @@ const reserveShare = 1 / 16;
 export const createWriter = (tables: Tables, folder: string, sizeMaxBytes: number): Writer => ({
   tables,
   folder,
-  mirror: readMirror(tables),
+  mirror: readMirror(tables, folder),
   recent: {
     slots: createTwoGenerationCache(recentSlotsMax),
     visitors: createTwoGenerationCache(recentVisitorsMax),
@@ -67,16 +67,17 @@ export const createWriter = (tables: Tables, folder: string, sizeMaxBytes: numbe
   closed: false,
 });
 
-/** Reads the slot stored at an address; `null` when there is none. */
+/** Reads the slot stored at an address; `null` when there is none, `'damaged'` when it cannot be read. */
 export const readStoredSlot = (
   { tables, recent }: Pick<Writer, 'tables' | 'recent'>,
   shard: Shard,
   address: EntityAddress,
-): StoredSlot | null => {
+): StoredSlot | 'damaged' | null => {
   const cached = recent.slots.get(address);
   if (cached !== undefined) return cached;
   const packed = tables.slots.get(toSlotKey(shard, address));
-  return packed ? unpackSlot(packed) : null;
+  if (packed === undefined) return null;
+  return packed === null ? 'damaged' : unpackSlot(packed);
 };
 
 /** Runs `task` alone, after all earlier tasks. Settles as the task does. */
@@ -101,7 +102,7 @@ const reloadMirror = (writer: Writer): boolean => {
     writer.recent.slots.clear();
     writer.recent.visitors.clear();
     writer.tables.root.resetReadTxn();
-    writer.mirror = readMirror(writer.tables);
+    writer.mirror = readMirror(writer.tables, writer.folder);
     return true;
   } catch {
     // The caller reports it as an unknown outcome.

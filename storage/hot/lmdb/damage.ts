@@ -1,0 +1,72 @@
+/**
+ * What the embedded hot store does about a damaged file: refuses to open one that was cut, and words for the
+ * operator about values that are not what was written.
+ *
+ * LMDB reads its file through the memory: a page beyond the end of the file ends the process without a word.
+ * Called by tables.ts and store.ts.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { RootDatabase } from 'lmdb';
+import { StorageError } from '../../../engine/errors.ts';
+
+const reportEveryMs = 60_000;
+
+const describeRemedy = (folder: string): string =>
+  `Stop the server, move ${folder} away and start it again: totals then come from SQL. Changes of ` +
+  'damaged records that were not in SQL yet are lost; visitors who came before count as unique once more, ' +
+  'and shards of bots count again from their next post.';
+
+/** For a folder that cannot be opened. Names what is damaged, and what to do. */
+export const createFolderError = (folder: string, what: string): StorageError => {
+  const detail = `The embedded hot store in ${folder} is damaged (${what}). ${describeRemedy(folder)}`;
+  return new StorageError('open', { outcome: 'not_applied', reason: 'damaged', detail });
+};
+
+export interface DamageLog {
+  /** Records that a value of this table was damaged when it was read. */
+  readonly record: (table: string) => void;
+  /** Says what is damaged and what to do; `null` for nothing. */
+  readonly describe: () => string | null;
+}
+
+/** `report` is called at the first damage, then at most once a minute while more is met. */
+export const createDamageLog = (folder: string, report: (description: string) => void): DamageLog => {
+  const damaged = new Set<string>();
+  let reportedMs = Number.NEGATIVE_INFINITY;
+  const describe = (): string | null =>
+    damaged.size === 0
+      ? null
+      : `The embedded hot store is damaged (${[...damaged].sort().join(', ')}): requests that need the ` +
+        `damaged records are answered 503, the rest works. ${describeRemedy(folder)}`;
+  return {
+    record: (table) => {
+      damaged.add(table);
+      const nowMs = performance.now();
+      if (nowMs - reportedMs < reportEveryMs) return;
+      reportedMs = nowMs;
+      report(describe() ?? '');
+    },
+    describe,
+  };
+};
+
+/**
+ * Throws if the file is shorter than LMDB's pages and reading all of it fails. The last pages may be missing
+ * from a whole file when they were never written, so then a process of its own reads everything, and may die.
+ */
+export const assertWhole = async (root: RootDatabase<unknown, string>, folder: string): Promise<void> => {
+  const { pageSize = 4_096, lastPageNumber = 0 } = root.getStats() as Record<string, number>;
+  const { size } = statSync(join(folder, 'data.mdb'));
+  const wanted = (lastPageNumber + 1) * pageSize;
+  if (size >= wanted) return;
+  const reader = fileURLToPath(new URL('read-all-main.ts', import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, reader, folder], { stdio: 'ignore' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code === 0) return;
+  await root.close();
+  throw createFolderError(folder, `it has ${size} of ${wanted} bytes`);
+};

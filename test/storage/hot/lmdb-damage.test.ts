@@ -1,0 +1,193 @@
+/**
+ * A damaged file of the embedded hot store: one bit of a record flipped, and the end of the file cut. Real
+ * folders; the bits are changed on the disk while the store is closed.
+ */
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Item } from '../../../engine/entity/items.ts';
+import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
+import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
+import { openTables } from '../../../storage/hot/lmdb/tables.ts';
+import { makeFolder } from '../../support/folder.ts';
+import { rejection } from '../../support/redis-load.ts';
+import { startMs } from './generate.ts';
+import { rules } from './lmdb-child.ts';
+
+const test = suite('a damaged LMDB folder');
+
+const clock = () => startMs;
+const sick = createEntityRef('bot', '77', 1);
+/** In the same shard. */
+const healthy: EntityRef = findNeighbour();
+function findNeighbour(): EntityRef {
+  for (let id = 1_000; ; id++) {
+    const ref = createEntityRef('bot', String(id), 1);
+    if (ref.shard === sick.shard) return ref;
+  }
+}
+const initOf = (target: EntityRef): Item => ({
+  kind: 'init',
+  target,
+  facts: { ...emptyFacts, listed: true },
+  totals: emptyTotals,
+  row: { generation: 0, version: 0 },
+});
+const voteOf = (target: EntityRef, itag: string, atMs = startMs): Item => ({
+  kind: 'vote',
+  target,
+  user: 'voter-of-77',
+  upvote: true,
+  atMs,
+  itags: [itag, `${itag}-2`],
+});
+const clickOf = (target: EntityRef): Item => ({ kind: 'click', target, visitor: '5' });
+
+/** A folder with two bots, each with a vote of one user; closed. */
+const fillFolder = async (): Promise<string> => {
+  const path = makeFolder('rollcall-lmdb-damage-');
+  const store = await openLmdbStore({ path, clock });
+  await store.publish([{ shard: sick.shard, generation: 1 }]);
+  const items = [
+    initOf(sick),
+    initOf(healthy),
+    clickOf(sick),
+    voteOf(sick, 'itag-1'),
+    voteOf(healthy, 'itag-2', startMs - 1),
+  ];
+  await store.commit([{ shard: sick.shard, producer: 'p', sequence: 1, items }], rules);
+  await store.close();
+  return path;
+};
+
+/** Flips the lowest bit of a byte of the value stored under `key`, wherever the file has a copy of it. */
+const flipBit = async (path: string, table: 'slots' | 'votes', key: string): Promise<void> => {
+  const tables = await openTables(path, 2 ** 20);
+  const value = Buffer.from(tables[table].getBinary(key) as Buffer);
+  await tables.root.close();
+  const file = join(path, 'data.mdb');
+  const bytes = readFileSync(file);
+  let copies = 0;
+  for (let at = bytes.indexOf(value); at !== -1; at = bytes.indexOf(value, at + 1)) {
+    bytes[at + value.length - 1] = (bytes[at + value.length - 1] ?? 0) ^ 1;
+    copies += 1;
+  }
+  assert.ok(copies > 0);
+  writeFileSync(file, bytes);
+};
+const findKey = async (path: string, table: 'slots' | 'votes', part: string): Promise<string> => {
+  const tables = await openTables(path, 2 ** 20);
+  const key = [...tables[table].getKeys()].find((name) => name.includes(part));
+  await tables.root.close();
+  return key ?? '';
+};
+
+test('a flipped bit of a slot refuses what needs it, and nothing else', async () => {
+  const path = await fillFolder();
+  await flipBit(path, 'slots', await findKey(path, 'slots', sick.address));
+  const reports: string[] = [];
+  const store = await openLmdbStore({ path, clock, onDamage: (words) => reports.push(words) });
+
+  const [damaged, whole] = await store.load([
+    { kind: 'bot', id: '77' },
+    { kind: 'bot', id: healthy.id },
+  ]);
+  const items = [clickOf(sick), clickOf(healthy)];
+  const [reply] = await store.commit([{ shard: sick.shard, producer: 'p', sequence: 2, items }], rules);
+  const { entities, votes } = await store.peek({ entities: 10, votes: 10 });
+  await store.publish([{ shard: sick.shard, generation: 2 }]);
+  const words = store.describeDamage() ?? '';
+  await store.close();
+
+  assert.equal([damaged?.outcome, whole?.outcome], ['damaged', 'found']);
+  assert.equal(
+    reply?.decisions?.map(({ kind }) => kind),
+    ['damaged', 'applied'],
+  );
+  assert.equal(
+    reply?.states.map((state) => state?.read().clicks),
+    [undefined, 1],
+  );
+  assert.equal(
+    entities.map(({ ref }) => ref.id),
+    [healthy.id],
+  );
+  assert.is(votes.length, 2, 'the rows of its votes still reach SQL');
+  assert.match(words, /damaged \(slots\).*answered 503.*move .* away and start it again/);
+  assert.equal(reports, [words]);
+});
+
+test('a flipped bit of a last vote refuses a second vote, instead of counting it', async () => {
+  const path = await fillFolder();
+  await flipBit(path, 'votes', await findKey(path, 'votes', sick.address));
+  const store = await openLmdbStore({ path, clock });
+
+  const [status] = await store.load([{ kind: 'bot', id: '77', voter: 'voter-of-77' }]);
+  const items = [voteOf(sick, 'itag-3'), voteOf(healthy, 'itag-4'), clickOf(sick)];
+  const [reply] = await store.commit([{ shard: sick.shard, producer: 'p', sequence: 2, items }], rules);
+  const [again] = await store.load([{ kind: 'bot', id: '77' }]);
+  await store.close();
+
+  assert.is(status?.outcome, 'damaged');
+  assert.equal(
+    reply?.decisions?.map(({ kind }) => kind),
+    ['damaged', 'refused', 'applied'],
+  );
+  assert.is(again?.outcome === 'found' && again.state.upvotes, 1);
+});
+
+test('a resent batch gets its decisions again, damage included', async () => {
+  const path = await fillFolder();
+  await flipBit(path, 'slots', await findKey(path, 'slots', sick.address));
+  const store = await openLmdbStore({ path, clock });
+  const batch = { shard: sick.shard, producer: 'p', sequence: 2, items: [clickOf(sick), clickOf(healthy)] };
+  await store.commit([batch], rules);
+
+  const [reply] = await store.commit([batch], rules);
+  await store.close();
+
+  assert.is(reply?.outcome, 'duplicate');
+  assert.equal(
+    reply?.decisions?.map(({ kind }) => kind),
+    ['damaged', 'applied'],
+  );
+});
+
+test('a file that was cut is refused with words, before anything reads beyond its end', async () => {
+  const path = await fillFolder();
+  const file = join(path, 'data.mdb');
+  const { size } = statSync(file);
+  for (const bytes of [Math.floor(size / 2), 3 * 4_096]) {
+    truncateSync(file, bytes);
+
+    const { reason, message } = await rejection(openLmdbStore({ path, clock }));
+
+    assert.is(reason, 'damaged');
+    assert.match(message, new RegExp(`has ${bytes} of ${size} bytes.*move .* away`));
+  }
+});
+
+test('a folder without checksums opens, and programs that know none refuse it from then on', async () => {
+  const path = await fillFolder();
+  const tables = await openTables(path, 2 ** 20);
+  const plain = await openTables(path, 2 ** 20);
+  const key = await findKey(path, 'slots', healthy.address);
+  const packed = (tables.slots.getBinary(key) as Buffer).subarray(5);
+  await plain.root.openDB({ name: 'slots', encoding: 'binary' }).put(key, packed);
+  await tables.meta.put('format', 2);
+  await tables.root.close();
+
+  const store = await openLmdbStore({ path, clock });
+  const [reply] = await store.load([{ kind: 'bot', id: healthy.id }]);
+  await store.close();
+  const after = await openTables(path, 2 ** 20);
+  const format = after.meta.get('format');
+  await after.root.close();
+
+  assert.is(reply?.outcome === 'found' && reply.state.upvotes, 1);
+  assert.is(format, 4);
+});
+
+test.run();
