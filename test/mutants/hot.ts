@@ -29,14 +29,6 @@ export const hotMutants: readonly Mutant[] = [
     why: 'every user whose vote is in a damaged page could vote again (I5)',
   },
   {
-    name: 'a cut LMDB file is opened',
-    file: 'storage/hot/lmdb/damage.ts',
-    find: 'if (size >= wanted) return;',
-    replace: 'if (size > 0) return;',
-    killers: [damageTest],
-    why: 'the first read beyond its end ends the process without a word',
-  },
-  {
     name: 'a batch applies twice',
     file: commit,
     find: `  if (batch.sequence <= last) {
