@@ -107,7 +107,7 @@ const isPlainRead = (context: ReplyContext, reply: Reply): boolean =>
   context.limitLines === '' &&
   reply.headers === undefined;
 
-/** Renders a handler's reply, or returns what it rendered before. Throws when a header is not safe to write. */
+/** Renders a handler's reply, or returns the earlier result. Throws when a header is not safe to write. */
 export const renderReply = (context: ReplyContext, reply: Reply): WireReply => {
   const { tag } = reply;
   if (tag === undefined || !isPlainRead(context, reply)) return render(context, reply);

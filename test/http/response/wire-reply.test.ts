@@ -42,7 +42,7 @@ test('the reply to a counted request or to a token must not be cached', async ()
   assert.ok(list.headers.get('etag'));
 });
 
-test('a reused reply is rendered once for plain reads; what depends on the request is rendered each time', () => {
+test('a reused reply is rendered once for plain reads, and each time where the request matters', () => {
   const reply = { status: 200, text: '{"a":1}', tag: { etag: '' } };
   const plain: ReplyContext = {
     isRead: true,
