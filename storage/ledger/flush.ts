@@ -1,5 +1,5 @@
 /**
- * The two statements of a flush: guarded totals, and votes by their own id.
+ * The statements of a flush: guarded totals, and votes by their own id.
  *
  * The caller has locked the totals of all listings concerned in a fixed order, so that flushes of several
  * nodes wait for each other instead of deadlocking, and the votes of one listing are numbered one flush at a
@@ -15,15 +15,38 @@ import { createSerializationFailure } from '../sql/retry.ts';
 import { writeAdjustment } from './adjustments.ts';
 import { buildDeliveries, type DeliveryRules } from './webhook-deliveries.ts';
 
-/** Writes absolute totals where (generation, version) is newer; deleted rows stay deleted. */
+/** How many votes of a flush each listing gets, by incarnation. */
+export type VoteCounts = ReadonlyMap<number, number>;
+
+export const countVotes = (votes: readonly OutboxVote[]): VoteCounts => {
+  const counts = new Map<number, number>();
+  for (const { ref } of votes) counts.set(ref.incarnation, (counts.get(ref.incarnation) ?? 0) + 1);
+  return counts;
+};
+
+/**
+ * Writes absolute totals where (generation, version) is newer; deleted rows stay deleted. Also takes the
+ * numbers of the listings' new votes, so that a row is written once: see `takeNumbers`.
+ */
 export const updateTotals = async (
   transaction: Transaction,
   entities: readonly DirtyEntity[],
+  counts: VoteCounts,
 ): Promise<void> => {
+  const written = entities.length > 0 ? await writeTotals(transaction, entities, counts) : [];
+  await takeNumbers(transaction, counts, new Set(written));
+};
+
+/** Resolves to the incarnations of the rows written. */
+const writeTotals = async (
+  transaction: Transaction,
+  entities: readonly DirtyEntity[],
+  counts: VoteCounts,
+): Promise<readonly number[]> => {
   const rows = [...entities].sort((left, right) => left.ref.incarnation - right.ref.incarnation);
   const numbers = (pick: (entity: DirtyEntity) => number | string) => formatNumbers(rows.map(pick));
   const texts = (pick: (entity: DirtyEntity) => string) => formatTexts(rows.map(pick));
-  await transaction`
+  const written = await transaction<{ incarnation: number }[]>`
     update totals set
       generation = new.generation, version = new.version,
       clicks = new.clicks, unique_clicks = new.unique_clicks, invite_clicks = new.invite_clicks,
@@ -31,7 +54,8 @@ export const updateTotals = async (
       servers = new.servers, shards = new.shards, users = new.users, shard_list = new.shard_list,
       status = new.status, last_stats_post_ms = new.last_stats_post_ms,
       uptime = new.uptime, total_uptime = new.total_uptime, uptime_checked_ms = new.uptime_checked_ms,
-      released_before_ms = new.released_before_ms, adjustment = new.adjustment, flushed_at = now()
+      released_before_ms = new.released_before_ms, adjustment = new.adjustment,
+      votes_logged = votes_logged + new.votes_added, flushed_at = now()
     from unnest(
       ${numbers(({ ref }) => ref.incarnation)}::bigint[],
       ${numbers(({ generation }) => generation)}::bigint[],
@@ -51,12 +75,32 @@ export const updateTotals = async (
       ${numbers(({ state }) => state.totalUptime)}::bigint[],
       ${numbers(({ state }) => state.uptimeCheckedMs)}::bigint[],
       ${numbers(({ state }) => state.releasedBeforeMs)}::bigint[],
-      ${numbers(({ state }) => state.adjustment)}::bigint[]
+      ${numbers(({ state }) => state.adjustment)}::bigint[],
+      ${numbers(({ ref }) => counts.get(ref.incarnation) ?? 0)}::bigint[]
     ) as new (incarnation, generation, version, clicks, unique_clicks, invite_clicks, upvotes, downvotes,
       servers, shards, users, shard_list, status, last_stats_post_ms, uptime, total_uptime,
-      uptime_checked_ms, released_before_ms, adjustment)
+      uptime_checked_ms, released_before_ms, adjustment, votes_added)
     where totals.incarnation = new.incarnation
-      and (totals.generation, totals.version) < (new.generation, new.version)`;
+      and (totals.generation, totals.version) < (new.generation, new.version)
+    ${counts.size > 0 ? transaction`returning totals.incarnation` : transaction``}`;
+  return written.map(({ incarnation }) => incarnation);
+};
+
+/** Takes the numbers of listings with votes whose totals were not written: they are in SQL already. */
+const takeNumbers = async (
+  transaction: Transaction,
+  counts: VoteCounts,
+  written: ReadonlySet<number>,
+): Promise<void> => {
+  const others = [...counts].filter(([incarnation]) => !written.has(incarnation));
+  if (others.length === 0) return;
+  await transaction`
+    update totals set votes_logged = votes_logged + added
+    from unnest(
+      ${formatNumbers(others.map(([incarnation]) => incarnation))}::bigint[],
+      ${formatNumbers(others.map(([, added]) => added))}::bigint[]
+    ) as counts (incarnation, added)
+    where totals.incarnation = counts.incarnation`;
 };
 
 /** Votes of one listing that an earlier reset voids. */
@@ -79,7 +123,10 @@ export interface InsertedVotes {
 export interface VoteRules {
   /** `null` writes no webhook deliveries. */
   readonly deliveries: DeliveryRules | null;
-  /** Looks up which votes SQL has already. Without that all are expected to be new. */
+  /**
+   * Looks up which votes SQL has already, and takes numbers for the others. Without that all are expected to
+   * be new, and `updateTotals` has taken their numbers.
+   */
   readonly skipsExisting: boolean;
 }
 
@@ -116,11 +163,9 @@ export const insertVotes = async (
       select *, to_timestamp(at_ms / 1000.0) as created_at,
         row_number() over (partition by incarnation order by at_ms, itag) as position
       from ${skipsExisting ? selectMissing(transaction) : transaction`sent`} join target using (incarnation)
-    ), counted as (
-      update totals set votes_logged = votes_logged + added
-      from (select incarnation, count(*) as added from fresh group by incarnation) as sums
-      where totals.incarnation = sums.incarnation
-      returning totals.incarnation, votes_logged - added as before
+    ), sums as (
+      select incarnation, count(*) as added from fresh group by incarnation
+    ), counted as (${skipsExisting ? takeMissing(transaction) : readTaken(transaction)}
     ), written as (
       insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
         log_number)
@@ -156,6 +201,13 @@ const selectMissing = (transaction: Transaction) => transaction`(
   where not exists (
     select from votes where votes.itag = sent.itag and votes.created_at = to_timestamp(sent.at_ms / 1000.0))
 ) as missing`;
+
+const takeMissing = (transaction: Transaction) => transaction`
+  update totals set votes_logged = votes_logged + added from sums where totals.incarnation = sums.incarnation
+  returning totals.incarnation, votes_logged - added as before`;
+
+const readTaken = (transaction: Transaction) => transaction`
+  select incarnation, votes_logged - added as before from totals join sums using (incarnation)`;
 
 /** Subtracts late votes from the totals and releases their voters. */
 export const adjustLateVotes = async (

@@ -14,7 +14,14 @@ import { retrySerializable } from '../sql/retry.ts';
 import { markAdjustmentsDelivered, selectOpenAdjustments } from './adjustments.ts';
 import { insertDeadLetter } from './dead-letters.ts';
 import { markDueByVotes } from './due-reminders.ts';
-import { adjustLateVotes, type InsertedVotes, insertVotes, updateTotals, type VoteRules } from './flush.ts';
+import {
+  adjustLateVotes,
+  countVotes,
+  type InsertedVotes,
+  insertVotes,
+  updateTotals,
+  type VoteRules,
+} from './flush.ts';
 import {
   issueGeneration,
   noteOlderFacts,
@@ -122,7 +129,7 @@ const writeFlush = async (
     transaction,
     [...round.entities, ...round.votes].map(({ ref }) => ref.incarnation),
   );
-  if (round.entities.length > 0) await updateTotals(transaction, round.entities);
+  await updateTotals(transaction, round.entities, rules.skipsExisting ? new Map() : countVotes(round.votes));
   await noteOlderFacts(transaction, round.entities, timeline);
   if (round.votes.length === 0) return null;
   const inserted = await insertVotes(

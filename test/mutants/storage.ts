@@ -23,13 +23,13 @@ const ledgerMutants: readonly Mutant[] = [
   {
     name: 'totals are inserted',
     file: 'storage/ledger/ledger.ts',
-    find: `if (round.entities.length > 0) await updateTotals(transaction, round.entities);\n`,
-    replace: `for (const { ref } of round.entities) {
+    find: `  await updateTotals(`,
+    replace: `  for (const { ref } of round.entities) {
       await transaction\`
         insert into totals (incarnation, kind, entity_id, shard)
         values (\${ref.incarnation}, \${ref.kind}, \${ref.id}, \${ref.shard}) on conflict do nothing\`;
     }
-    if (round.entities.length > 0) await updateTotals(transaction, round.entities);\n`,
+  await updateTotals(`,
     why: 'the flush of a deleted listing would bring it back (I12)',
   },
   {
@@ -39,6 +39,14 @@ const ledgerMutants: readonly Mutant[] = [
     replace: 'round.entities.map(',
     killers: [postgresLedgerTest],
     why: 'two flushes of the same votes would start over again and again, and give up',
+  },
+  {
+    name: 'votes beside older totals take no number',
+    file: flush,
+    find: `filter(([incarnation]) => !written.has(incarnation))`,
+    replace: `filter(() => written.size === 0)`,
+    killers: [ledgerTest],
+    why: 'two votes of a listing would get one number (W1)',
   },
   {
     name: 'a repeated vote takes a number',

@@ -83,6 +83,26 @@ export const registerVoteLogTests = (test: Claims, open: () => RealWorld): void 
 };
 
 const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
+  test('vote log: votes beside totals older than those in SQL get numbers, too', async () => {
+    const { ledger, list, sql } = open();
+    const [ahead, current] = [await list('log-ahead'), await list('log-current')];
+    await ledger.flush({
+      entities: [dirty(ahead, 1, { version: 2, upvotes: 2 })],
+      votes: [vote(ahead, 61_005)],
+    });
+    await ledger.flush({
+      entities: [dirty(ahead, 1, { upvotes: 1 }), dirty(current, 1, { upvotes: 1 })],
+      votes: [vote(ahead, 61_006), vote(current, 61_007)],
+    });
+
+    assert.equal(await readNumbers(sql, ahead), [
+      [itagOf(61_005), 1],
+      [itagOf(61_006), 2],
+    ]);
+    assert.equal(await readNumbers(sql, current), [[itagOf(61_007), 1]]);
+    assert.equal([await readHead(sql, ahead), await readHead(sql, current)], [2, 1]);
+  });
+
   test('vote log: votes of a deleted listing get their row and no number', async () => {
     const { ledger, list, remove, sql } = open();
     const ref = await list('log-deleted');
