@@ -101,7 +101,7 @@ test('work that comes while a call is out makes calls crowded', async () => {
   assert.equal(countItems(), [1], 'gathering');
 });
 
-test('under load a call gathers a millisecond at least, at a high rate exactly as long as stated', async () => {
+test('under load a call gathers a millisecond at least, at a high rate a fixed time', async () => {
   for (const [itemsPerMs, outMs, gatheredMs] of [
     [limits.gatherItemsPerMsMin, limits.gatherMs * 2, limits.gatherLoadMs],
     [limits.gatherItemsPerMsHigh, 0, limits.gatherHighMs],
