@@ -184,7 +184,8 @@ test('an hour of samples of 10,000 listings, timed', async () => {
     const cpu = { nodeMs: 0, postgresMs: 0 };
     for (const last = at + 60; at < last; ) {
       at += 5;
-      await small`update totals set clicks = clicks + 1 where (incarnation + ${at}) % 100 < ${changedPercent}`;
+      await small`
+        update totals set clicks = clicks + 1 where (incarnation + ${at}) % 100 < ${changedPercent}`;
       const { nodeMs, postgresMs } = await measureCpu(small, () => run({ dueAtMs: at * 60_000, signal }));
       cpu.nodeMs += nodeMs;
       cpu.postgresMs += postgresMs;

@@ -1,8 +1,8 @@
 /**
  * How long a process had a core, and how long it was ready to run but had none.
  *
- * On a busy machine the second makes up most of the slowest requests, and says nothing about what is measured.
- * Of the main thread alone. Linux only.
+ * On a busy machine the second makes up most of the slowest requests, and says nothing about what is
+ * measured. Of the main thread alone. Linux only.
  */
 import { readFileSync } from 'node:fs';
 
