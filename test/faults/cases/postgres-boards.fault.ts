@@ -171,7 +171,7 @@ interface Read {
   readonly round: number;
 }
 
-/** Medians of the smaller and the larger directory, by turns, and the smaller one as a share of the larger. */
+/** Medians of the smaller and the larger directory, by turns, and their ratio. */
 const compareReads = async (
   sqls: readonly Sql[],
   { rounds, toPage }: { readonly rounds: number; readonly toPage: (round: number) => number },
