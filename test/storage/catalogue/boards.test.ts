@@ -9,7 +9,7 @@ import { createRandom } from '../../../ops/demo/random.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { deleteListing, resetVotes } from '../../../storage/ledger/adjust.ts';
 import { never } from '../history/world.ts';
-import { addBot, addUser, addVote, openDirectory } from './directory.ts';
+import { addBot, addServer, addTeam, addUser, addVote, openDirectory } from './directory.ts';
 
 const test = suite('boards');
 const directory = await openDirectory();
@@ -217,6 +217,22 @@ test('deleted and denied listings leave a page at once, the rest keeps its posit
   await boards.makeVotes(atMs + 60_000);
   const next = await createCatalogue(sql).boards.page('bot', 'votes', 1);
   assert.equal([next.bots.length, next.bots[0]?.row.bot_id], [25, third?.row.bot_id]);
+});
+
+test('a server that is no longer public leaves a page at once', async () => {
+  const atMs = startMs + 61 * 86_400_000;
+  await addTeam(sql, 'team');
+  for (const id of ['first', 'second'])
+    await addServer(sql, id, { team_id: 'team', counted: { upvotes: 9 } });
+  await boards.makeVotes(atMs);
+  await boards.refresh();
+  await sql`update servers set state = 'private' where server_id = 'first'`;
+  const { servers } = await boards.page('server', 'votes', 1);
+
+  assert.equal(
+    servers.map(({ row, place }) => [row.server_id, place]),
+    [['second', 1]],
+  );
 });
 
 test.run();
