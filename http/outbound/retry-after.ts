@@ -8,7 +8,8 @@ import type { IncomingMessage } from 'node:http';
  * is none; the caller bounds it.
  */
 export const parseRetryAfterMs = ({ headers }: IncomingMessage): number | undefined => {
-  const value = headers['retry-after'] ?? '';
+  const value = headers['retry-after'];
+  if (value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;
   const [untilMs, nowMs] = [Date.parse(value), Date.parse(headers.date ?? '')];
   return Number.isNaN(untilMs) || Number.isNaN(nowMs) ? undefined : Math.max(0, untilMs - nowMs);

@@ -35,28 +35,34 @@ const cacheLines: Record<Caching, string> = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this rejects.
 const unsafeCharacters = /[\u0000-\u001f\u007f]/;
 
-/** Lines of header objects that are reused. */
-const renderedHeaders = new WeakMap<object, string>();
+interface RenderedHeaders {
+  readonly lines: string;
+  readonly hasContentType: boolean;
+}
 
-const renderHeaders = (headers: Readonly<Record<string, string>>): string => {
-  const rendered = renderedHeaders.get(headers) ?? checkAndRender(headers);
+/** Of header objects, which may be reused. */
+const renderedHeaders = new WeakMap<object, RenderedHeaders>();
+const noHeaders: RenderedHeaders = { lines: '', hasContentType: false };
+
+const renderHeaders = (headers: Reply['headers']): RenderedHeaders => {
+  if (headers === undefined) return noHeaders;
+  const known = renderedHeaders.get(headers);
+  if (known !== undefined) return known;
+  const rendered = checkAndRender(headers);
   renderedHeaders.set(headers, rendered);
   return rendered;
 };
 
-const checkAndRender = (headers: Readonly<Record<string, string>>): string => {
+const checkAndRender = (headers: Readonly<Record<string, string>>): RenderedHeaders => {
   let lines = '';
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[A-Za-z-]+$/.test(name) || unsafeCharacters.test(value))
       throw new Error(`unsafe reply header ${name}`);
     lines += `\r\n${name}: ${value}`;
   }
-  return lines;
+  const hasContentType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  return { lines, hasContentType };
 };
-
-const hasContentType = (reply: Reply): boolean =>
-  reply.headers !== undefined &&
-  Object.keys(reply.headers).some((name) => name.toLowerCase() === 'content-type');
 
 const toBody = (reply: Reply): string | Uint8Array | null => {
   if (reply.text !== undefined) return reply.text;
@@ -123,17 +129,15 @@ export const renderReply = (context: ReplyContext, reply: Reply): WireReply => {
 const render = (context: ReplyContext, reply: Reply): WireReply => {
   const body = toBody(reply);
   const caching = decideCaching(context, reply, body);
+  const own = renderHeaders(reply.headers);
   const common =
-    caching.lines +
-    context.limitLines +
-    chooseCorsLines(context, caching.lines === noStoreLine) +
-    (reply.headers === undefined ? '' : renderHeaders(reply.headers));
+    caching.lines + context.limitLines + chooseCorsLines(context, caching.lines === noStoreLine) + own.lines;
   const { close } = context;
   if (caching.etag !== '' && context.ifNoneMatch !== '' && matchesEtag(context.ifNoneMatch, caching.etag)) {
     return { status: 304, headers: common, body: null, close };
   }
   const empty = body === null && reply.stream === undefined && reply.push === undefined;
-  const headers = empty || hasContentType(reply) ? common : jsonLine + common;
+  const headers = empty || own.hasContentType ? common : jsonLine + common;
   if (reply.stream !== undefined)
     return { status: reply.status, headers, body: null, stream: reply.stream, close };
   const wire = { status: reply.status, headers, body, close };

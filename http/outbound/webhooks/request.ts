@@ -114,10 +114,13 @@ const isStale = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoExceptio
 const readStart = (answer: IncomingMessage, done: (text: string) => void): void => {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const stop = (): void => {
+  const end = (): void => {
     clearTimeout(timer);
+    done(toStoredText(chunks));
+  };
+  const stop = (): void => {
     answer.destroy();
-    done(toStoredText(Buffer.concat(chunks)));
+    end();
   };
   const timer = setTimeout(stop, bodyMsMax);
   answer.on('data', (chunk: Buffer) => {
@@ -125,14 +128,14 @@ const readStart = (answer: IncomingMessage, done: (text: string) => void): void 
     bytes += chunk.length;
     if (bytes > answerBytesMax) stop();
   });
-  answer.on('end', stop);
+  answer.on('end', end);
   answer.on('error', stop);
 };
 
 /** Text that SQL can store: well-formed, without NUL. */
-const toStoredText = (bytes: Buffer): string => {
-  if (bytes.length === 0) return '';
-  const text = bytes.subarray(0, responseBytesMax).toString('utf8').replaceAll('\0', '');
+const toStoredText = (chunks: readonly Buffer[]): string => {
+  if (chunks.length === 0) return '';
+  const text = Buffer.concat(chunks).subarray(0, responseBytesMax).toString('utf8').replaceAll('\0', '');
   // Replacement characters may have made it longer.
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(responseBytesMax));
   return text.slice(0, read);

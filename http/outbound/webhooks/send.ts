@@ -63,8 +63,8 @@ export interface WebhookSender {
   close(): void;
 }
 
-/** Idle sockets kept for one host. */
-const idleSocketsMax = 64;
+/** Idle sockets kept for one host: as many as one node has requests in flight, if all are to that host. */
+const idleSocketsMax = 512;
 /** Hosts with kept sockets; the oldest one beyond is closed when its requests are done. */
 const hostsMax = 128;
 const keepMsDefault = 30_000;
@@ -121,7 +121,13 @@ interface SocketPool {
   readonly secureContext: SecureContext;
   readonly resolve: ResolveHost;
   /** The judgements in force, or in progress, by origin, oldest first; all requests to a host share one. */
-  readonly hosts: Map<string, Promise<JudgedSockets | WebhookFailure>>;
+  readonly hosts: Map<string, Host>;
+}
+
+interface Host {
+  readonly judgement: Promise<JudgedSockets | WebhookFailure>;
+  /** `null` while the judgement is in progress. */
+  judged: JudgedSockets | null;
 }
 
 /** Sockets to the addresses of one judgement. */
@@ -166,7 +172,8 @@ const runAttempt = async (
   if (state.closed) return toUnanswered(closedFailure);
   const { pool, target: url } = state;
   if (typeof url === 'string') return toUnanswered({ error: 'address_refused', detail: `The URL ${url}.` });
-  const judged = await awaitJudgement(judge(pool, url), attempt);
+  const host = pool.hosts.get(url.origin) ?? judge(pool, url);
+  const judged = host.judged ?? (await awaitJudgement(host.judgement, attempt));
   if ('error' in judged) return toUnanswered(judged);
   judged.inFlight += 1;
   try {
@@ -200,24 +207,26 @@ const awaitJudgement = async (
   return attempt.failure ?? (judged as JudgedSockets | WebhookFailure);
 };
 
-const judge = (pool: SocketPool, url: URL): Promise<JudgedSockets | WebhookFailure> => {
+const judge = (pool: SocketPool, url: URL): Host => {
   const { hosts, keepMs } = pool;
   const { origin } = url;
-  const inForce = hosts.get(origin);
-  if (inForce !== undefined) return inForce;
   const [oldest] = hosts.keys();
   if (oldest !== undefined && hosts.size >= hostsMax) retire(pool, oldest);
-  const judgement = openSockets(pool, url);
-  hosts.set(origin, judgement);
+  const host: Host = { judgement: openSockets(pool, url), judged: null };
+  hosts.set(origin, host);
   const end = (): void => {
-    if (hosts.get(origin) === judgement) retire(pool, origin);
+    if (hosts.get(origin) === host) retire(pool, origin);
   };
-  judgement.then((judged) => {
+  host.judgement.then((judged) => {
     // A failure holds for the requests that shared it.
-    if ('error' in judged) end();
-    else setTimeout(end, keepMs).unref();
+    if ('error' in judged) {
+      end();
+      return;
+    }
+    host.judged = judged;
+    setTimeout(end, keepMs).unref();
   });
-  return judgement;
+  return host;
 };
 
 const openSockets = async (
@@ -237,9 +246,9 @@ const openSockets = async (
 };
 
 const retire = ({ hosts }: SocketPool, origin: string): void => {
-  const judgement = hosts.get(origin);
+  const host = hosts.get(origin);
   hosts.delete(origin);
-  judgement?.then((judged) => {
+  host?.judgement.then((judged) => {
     if ('error' in judged) return;
     judged.retired = true;
     if (judged.inFlight === 0) judged.agent.destroy();

@@ -6,17 +6,16 @@
 import type { PartsState, PartsTable } from '../../../engine/entity/state.ts';
 
 const doubleBytes = 8;
-/** Where the two tables begin in a head, and their numbers. */
+/** Where the two tables begin in a head. */
 const currentAt = 2;
 const buildingAt = 11;
-const tableNumbers = 9;
 
 const readTable = (head: Buffer, first: number): PartsTable | null => {
-  const [shardCount = 0, sinceMs = 0, seen = 0, servers = 0, users = 0, ...live] = Array.from(
-    { length: tableNumbers },
-    (_, index) => head.readDoubleLE((first + index) * doubleBytes),
-  );
-  return shardCount === 0 ? null : { shardCount, sinceMs, seen, servers, users, live };
+  const read = (index: number): number => head.readDoubleLE((first + index) * doubleBytes);
+  const shardCount = read(0);
+  if (shardCount === 0) return null;
+  const live = [read(5), read(6), read(7), read(8)];
+  return { shardCount, sinceMs: read(1), seen: read(2), servers: read(3), users: read(4), live };
 };
 
 /** Reads the head of a bot's parts. */

@@ -119,12 +119,16 @@ local function openRest(slot)
   return rest
 end
 
+-- What 3-parts.lua fills. `position`: of the parts in the rest. (One table, because a library may have 200
+-- local names.)
+local parts = { position = 14 }
+
 -- Packs a slot. The rest is packed again only if it was unpacked.
 local function packSlot(slot)
   if not slot[EXISTS] then
     return pack({ slot[INCARNATION] })
   end
-  local rest = slot[REST] and pack(slot[REST]) or sub(slot[PACKED], slot[REST_AT])
+  local rest = slot.head and parts.packRest(slot) or slot[REST] and pack(slot[REST]) or sub(slot[PACKED], slot[REST_AT])
   local servers, shards, users, shardList, status =
     slot[SERVERS], slot[SHARDS], slot[USERS], slot[SHARD_LIST], slot[STATUS]
   if #servers > shortMax or #shards > shortMax or #users > shortMax or #shardList > shortMax then

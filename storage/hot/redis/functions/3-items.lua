@@ -219,10 +219,6 @@ local function foldIfBot(slot, atMs)
   end
 end
 
--- What 3-parts.lua fills. `position`: of the parts in the rest. (One table, because a library may have 200
--- local names.)
-local parts = { position = 14 }
-
 -- Whether a bot has parts, read from one byte of its slot where the rest is not unpacked.
 function parts.has(slot)
   local rest = slot[REST]
@@ -315,6 +311,7 @@ end
 local function replaceListing(work, slot, incarnation, first, rest)
   removeVisitors(work, slot)
   slot[EXISTS], slot[REST], slot[LISTING], slot[VISITORS] = first ~= nil, rest or false, false, false
+  slot.head = nil
   for index = 2, first and firstLength or 0 do
     slot[INCARNATION - 1 + index] = first[index]
   end

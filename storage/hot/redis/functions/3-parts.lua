@@ -11,6 +11,7 @@
 -- is no table.
 parts.headFormat = '<dddddddddddddddddddd'
 parts.headLength = 20
+parts.headBytes = 160
 parts.DUE = 1
 parts.REPLACED = 2
 -- Where a table begins, with its shard count; the positions of its other numbers from there.
@@ -34,17 +35,44 @@ parts.COMPLETE = 7
 parts.TIME = 8
 parts.IDLE = 9
 
+-- The head of a slot. A stored one stays open until the slot is packed.
 function parts.openHead(slot)
-  local packed = openRest(slot)[parts.position]
-  if packed then
-    return { unpackFixed(parts.headFormat, packed) }
+  local head = slot.head
+  if head then
+    return head
+  elseif parts.has(slot) then
+    slot.head = parts.unpackHead(slot)
+    return slot.head
   end
-  local head = {}
+  head = {}
   for index = 1, parts.headLength do
     head[index] = 0
   end
   head[parts.DUE] = counterMax
   return head
+end
+
+-- Leaves the rest packed if the head is its end. Earlier libraries and longer rests may have other forms.
+function parts.unpackHead(slot)
+  if not slot[REST] then
+    local packed, restAt = slot[PACKED], slot[REST_AT]
+    local textAt = #packed - parts.headBytes - 1
+    local head, length = byte(packed, textAt, textAt + 1)
+    if byte(packed, restAt) == 0x90 + parts.position and head == 0xd9 and length == parts.headBytes then
+      return { unpackFixed(parts.headFormat, packed, textAt + 2) }
+    end
+  end
+  return { unpackFixed(parts.headFormat, openRest(slot)[parts.position]) }
+end
+
+-- The packed rest of a slot with an open head.
+function parts.packRest(slot)
+  local rest, packed = slot[REST], packFixed(parts.headFormat, unpack(slot.head, 1, parts.headLength))
+  if rest then
+    rest[parts.position] = packed
+    return pack(rest)
+  end
+  return sub(slot[PACKED], slot[REST_AT], -parts.headBytes - 1) .. packed
 end
 
 function parts.recordDue(work, slot, dueMs)
@@ -54,11 +82,13 @@ end
 
 -- Puts the head into the slot. `storedMs` is its due time before the item.
 function parts.closeHead(work, slot, head, storedMs)
-  local rest = openRest(slot)
-  if not rest[BASE_GENERATION] then
-    rest[BASE_GENERATION], rest[BASE_VERSION] = 0, 0
+  if not parts.has(slot) then
+    local rest = openRest(slot)
+    rest[BASE_GENERATION], rest[BASE_VERSION] = rest[BASE_GENERATION] or 0, rest[BASE_VERSION] or 0
+    -- Until the head is packed.
+    rest[parts.position] = true
   end
-  rest[parts.position] = packFixed(parts.headFormat, unpack(head, 1, parts.headLength))
+  slot.head = head
   if head[parts.DUE] ~= storedMs then
     parts.recordDue(work, slot, head[parts.DUE])
   end
@@ -93,7 +123,7 @@ function parts.drop(work, slot)
       parts.dropTable(work, slot, head[base])
     end
   end
-  openRest(slot)[parts.position] = nil
+  openRest(slot)[parts.position], slot.head = nil, nil
   slot[SHARD_LIST] = string.gsub(slot[SHARD_LIST], ' ', '')
   parts.recordDue(work, slot, 0)
 end
@@ -101,6 +131,9 @@ end
 -- The packed parts with these ids, false where the table has none.
 function parts.readMany(work, key, ids)
   local written = work.parts and work.parts[key]
+  if #ids == 1 and not written then
+    return { call('HGET', key, ids[1]) }
+  end
   local values = {}
   if not (written and written.dropped) then
     for first = 1, #ids, chunkMax do
@@ -140,6 +173,10 @@ end
 
 -- Replaces entries of a padded list; `changes` is id, servers, id, servers … in ascending order of ids.
 function parts.replaceEntries(list, changes)
+  if #changes == 2 then
+    local start = changes[1] * parts.entryLength
+    return sub(list, 1, start) .. format(parts.entryFormat, changes[2]) .. sub(list, start + parts.entryLength)
+  end
   local pieces, count, from = {}, 0, 1
   for index = 1, #changes, 2 do
     local start = changes[index] * parts.entryLength + 1
@@ -167,7 +204,9 @@ end
 function parts.writeTotals(work, slot, head, changes)
   local base = parts.CURRENT
   local count = head[base]
-  slot[SERVERS], slot[USERS] = digits(head[base + parts.SERVERS]), digits(head[base + parts.USERS])
+  -- `digits` would keep texts that do not recur.
+  slot[SERVERS] = format('%.0f', head[base + parts.SERVERS])
+  slot[USERS] = format('%.0f', head[base + parts.USERS])
   slot[SHARDS] = digits(count)
   if changes and #slot[SHARD_LIST] == count * parts.entryLength - 1 then
     slot[SHARD_LIST] = #changes > 0 and parts.replaceEntries(slot[SHARD_LIST], changes) or slot[SHARD_LIST]
@@ -298,8 +337,8 @@ function parts.beginTable(work, slot, head, count, atMs)
   return base
 end
 
--- Puts a posted part into the table at `base`. Returns its packed value and the change of its servers; nil if
--- the stored one is newer. `posted`: id, servers, users, status, false where not posted, from `at` on.
+-- Puts a posted part into the table at `base`. Returns its packed value, and its servers if they changed; nil
+-- if the stored one is newer. `posted`: id, servers, users, status, false where not posted, from `at` on.
 function parts.merge(head, base, stored, posted, at, atMs, cluster)
   local servers, users, status = posted[at + 1], posted[at + 2], posted[at + 3]
   local oldMs, oldServers, oldUsers, oldStatus, oldLive
@@ -320,7 +359,8 @@ function parts.merge(head, base, stored, posted, at, atMs, cluster)
   head[live] = head[live] + 1
   head[base + parts.SERVERS] = head[base + parts.SERVERS] + servers - oldServers
   head[base + parts.USERS] = head[base + parts.USERS] + users - oldUsers
-  return packFixed(parts.partFormat, atMs, servers, users, status, 1) .. (cluster or ''), servers - oldServers
+  local packed = packFixed(parts.partFormat, atMs, servers, users, status, 1)
+  return cluster and packed .. cluster or packed, servers ~= oldServers and servers
 end
 
 -- Merges the posted parts into the table at `base`. Returns whether any changed, and the changes of the list.
@@ -332,12 +372,11 @@ function parts.mergeAll(work, slot, head, base, posted, atMs, cluster)
   local stored, values = parts.readMany(work, key, ids), nil
   for index, id in ipairs(ids) do
     local at = index * 4 - 3
-    local packed, moved = parts.merge(head, base, stored[index], posted, at, atMs, cluster)
+    local packed, servers = parts.merge(head, base, stored[index], posted, at, atMs, cluster)
     if packed then
       values = values or parts.getWritten(work, key).values
       values[id], merged = packed, true
-      if moved ~= 0 then
-        local _, servers = unpackFixed(parts.partFormat, packed)
+      if servers then
         changes[#changes + 1], changes[#changes + 2] = id, servers
       end
     end

@@ -152,6 +152,21 @@ test('requests to one host share kept connections, also those of another webhook
   assert.ok(receivers.connections() - before <= 8, `${receivers.connections() - before} connections`);
 });
 
+test('connections are kept for all requests that a node may have in flight to one host', async () => {
+  const connection = createSender().open(receivers.url('no_content', 'many'));
+  const many = { length: 100 };
+  const before = receivers.connections();
+
+  for (let round = 0; round < 2; round++) {
+    const posts = await Promise.all(Array.from(many, () => connection.post(headers, body)));
+    assert.equal(new Set(posts.map(({ error }) => error)), new Set(['']));
+  }
+  assert.ok(
+    receivers.connections() - before <= many.length,
+    `${receivers.connections() - before} connections`,
+  );
+});
+
 test('the judgements of 128 hosts are kept, the oldest one beyond is not', async () => {
   const lookups: string[] = [];
   const sender = createSender({
