@@ -72,7 +72,7 @@ const createFigures = (): Figures => ({
   bare: { one: [], many: [] },
   post: { one: [], many: [] },
   delaysMs: [],
-  ackMs: { followed: [], others: [], beside: [] },
+  ackMs: { followed: [], others: [], bareFollowed: [], bareOthers: [] },
   bytesPerConnection: 0,
 });
 
@@ -134,11 +134,11 @@ const describeDelays = (delaysMs: readonly number[]): string =>
 
 const describeAcks = ({ ackMs }: Figures): string => {
   const of = (name: keyof Figures['ackMs'], share: 'p50' | 'p99'): string =>
-    computeSpread(ackMs[name].map((times) => times[share])).median.toFixed(1);
+    computeSpread(ackMs[name].map((times) => times[share])).median.toFixed(2);
   const list = (share: 'p50' | 'p99'): string =>
-    `${of('others', share)} ms without messages, ${of('followed', share)} while all get some, ` +
-    `${of('beside', share)} while the bare server sends as many`;
-  return `acknowledgement of a post: p50 ${list('p50')}; p99 ${list('p99')}`;
+    `${share} ${of('others', share)} ms without messages, ${of('followed', share)} while all get some ` +
+    `(bare ${of('bareOthers', share)} and ${of('bareFollowed', share)})`;
+  return `acknowledgement of a post: ${list('p50')}; ${list('p99')}`;
 };
 
 const describe = (options: FeedOptions, figures: Figures, elsewhere: Delays | null): string => {

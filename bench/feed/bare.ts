@@ -1,6 +1,7 @@
 /**
  * Bare publish: a uWebSockets.js server whose clients subscribe to the topic that their URL names, and which
- * publishes messages of BYTES bytes at a rate set by `PUT /rate/N`, to TOPICS topics in turn.
+ * publishes messages of BYTES bytes at a rate set by `PUT /rate/N`, to TOPICS topics in turn. It answers a
+ * POST at once, so that the time of a POST shows how long publishing delays other requests.
  *
  * A program of its own, started by the feed command; prints its address as the first line.
  */
@@ -12,6 +13,7 @@ interface Data {
 
 const message = 'x'.repeat(Number(process.env.BYTES ?? '200'));
 const topics = Number(process.env.TOPICS ?? '1');
+const recorded = JSON.stringify({ message: 'Stats recorded.', context: {} });
 const tickMs = 50;
 let perSecond = 0;
 let owed = 0;
@@ -27,6 +29,12 @@ app.ws<Data>('/feed', {
   open: (socket) => {
     socket.subscribe(socket.getUserData().topic);
   },
+});
+app.post('/*', (response) => {
+  response.onAborted(() => {});
+  response.onData((_chunk, last) => {
+    if (last) response.writeHeader('Content-Type', 'application/json').end(recorded);
+  });
 });
 app.put('/rate/*', (response, request) => {
   perSecond = Number(request.getUrl().slice('/rate/'.length));

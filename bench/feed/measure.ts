@@ -7,6 +7,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { readCpuTime, readResidentBytes } from '../machine/cpu.ts';
+import { yieldCores } from '../machine/places.ts';
 import type { Live } from '../report/live.ts';
 import { percentile } from '../report/statistics.ts';
 import type { Directory, Holder } from '../scenarios/directory.ts';
@@ -26,15 +27,12 @@ export interface Figures {
   readonly post: Record<Shape, number[]>;
   /** Of every message to the probe, not of rounds. */
   readonly delaysMs: number[];
-  /**
-   * Acknowledgements while messages are sent to all, while none are, and while the bare server sends as many:
-   * then the machine is as busy, and the node is not.
-   */
+  /** Acknowledgements while messages are sent to all, and while none are; of the bare server, too. */
   readonly ackMs: Record<AckWindow, AckTimes[]>;
   bytesPerConnection: number;
 }
 
-type AckWindow = 'followed' | 'others' | 'beside';
+type AckWindow = 'followed' | 'others' | 'bareFollowed' | 'bareOthers';
 
 /** Median and 99th percentile. */
 interface AckTimes {
@@ -90,6 +88,7 @@ const startFollowers = async (
       FEED_URL: about.url,
     },
   });
+  yieldCores(followers.child.pid ?? 0);
   for (;;) {
     const { open, closed } = await readCounts(followers);
     if (closed > 0) throw new Error(`${closed} of the followers' connections closed`);
@@ -230,15 +229,12 @@ export const measureBare = async (world: FeedWorld, shape: Shape): Promise<void>
   try {
     const followers = await startFollowers(world, { url: bare.url, firstId: '0', shape });
     try {
+      if (shape === 'one') await timeBarePosts(world, bare, 'bareOthers');
       const rate = shape === 'one' ? messagesPerSecondOfOne : changes;
       await fetch(`${bare.url}/rate/${rate}`, { method: 'PUT' });
-      const ackMs: number[] = [];
-      const plan = { url: world.node.url, ...planPosts(world, 'one', false) };
-      const stop = shape === 'one' ? world.poster.start(plan, (_bot, _servers, ms) => ackMs.push(ms)) : null;
       await pause(settleMs);
       const { cpuUs, messages } = await measure(world, bare, followers);
-      await stop?.();
-      if (shape === 'one') addAckTimes(figures, 'beside', ackMs);
+      if (shape === 'one') await timeBarePosts(world, bare, 'bareFollowed');
       figures.bare[shape].push(cpuUs / messages);
       const perSecond = (messages / seconds).toFixed(0);
       live.print(`${shape}: bare ${perSecond} messages/s, ${(cpuUs / messages).toFixed(2)} us each`);
@@ -248,4 +244,19 @@ export const measureBare = async (world: FeedWorld, shape: Shape): Promise<void>
   } finally {
     await bare.stop();
   }
+};
+
+/** Sends the bare server as many posts as a node gets, and times its answers. */
+const timeBarePosts = async (
+  world: FeedWorld,
+  { url }: ServerProcess,
+  window: 'bareOthers' | 'bareFollowed',
+): Promise<void> => {
+  const times: number[] = [];
+  const stop = world.poster.start({ ...planPosts(world, 'one', false), url }, (_bot, _servers, ms) =>
+    times.push(ms),
+  );
+  await pause(world.seconds * 1_000);
+  await stop();
+  addAckTimes(world.figures, window, times);
 };

@@ -29,8 +29,12 @@ const toHead = (number: number): string =>
 
 const wideLength = 126;
 
-/** Counts the frames of one connection. Returns what takes its bytes. */
-const createCounter = (): ((bytes: Buffer) => void) => {
+const pingOpcode = 9;
+/** An empty one, masked by zeros. */
+const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
+
+/** Counts the messages of one connection and answers its pings. Returns what takes its bytes. */
+const createCounter = (answer: (bytes: Buffer) => void): ((bytes: Buffer) => void) => {
   let rest: Buffer = Buffer.alloc(0);
   let skip = 0;
   return (chunk) => {
@@ -49,8 +53,9 @@ const createCounter = (): ((bytes: Buffer) => void) => {
         return;
       }
       skip = short === wideLength ? bytes.readUInt16BE(at + 2) : short;
+      if (((bytes[at] ?? 0) & 15) === pingOpcode) answer(pong);
+      else state.messages += 1;
       at += headBytes;
-      state.messages += 1;
     }
   };
 };
@@ -58,7 +63,7 @@ const createCounter = (): ((bytes: Buffer) => void) => {
 const open = (number: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
-    const take = createCounter();
+    const take = createCounter((bytes) => socket.write(bytes));
     let head = '';
     socket.on('error', reject);
     socket.on('close', () => {
