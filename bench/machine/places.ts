@@ -11,7 +11,7 @@
  *
  * Needs `taskset` and `chrt` (util-linux); without them only `free` is measured. Called by round.ts.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
@@ -51,9 +51,6 @@ export const placeProcess = (pid: number, placement: Placement, isServer: boolea
 
 /** Lets a process run only while nothing else wants its core (SCHED_IDLE), where this machine allows it. */
 export const yieldCores = (pid: number): void => {
-  try {
-    execFileSync('chrt', ['-a', '--idle', '-p', '0', String(pid)], quietly);
-  } catch {
-    // Without it the figures contain some of what the process takes from others.
-  }
+  // Where it fails, the figures contain some of what the process takes from others.
+  spawnSync('chrt', ['-a', '--idle', '-p', '0', String(pid)], quietly);
 };
