@@ -18,13 +18,11 @@ export const limits = {
   gatherCallsAverage: 16,
   /**
    * From `gatherItemsPerMsMin` items per millisecond on, such a call gathers at least this long, because the
-   * clients of the last one all send again. From `gatherItemsPerMsHigh` on it gathers exactly `gatherHighMs`:
-   * long enough that nearly all of those clients share one call, which costs far more than the items.
+   * clients of the last one all send again; from `gatherItemsPerMsHigh` on it gathers no longer.
    */
   gatherLoadMs: 1,
   gatherItemsPerMsMin: 0.5,
   gatherItemsPerMsHigh: 8,
-  gatherHighMs: 4,
   /** The rate is an average over about this time; after as long without a call it counts as low. */
   gatherAverageMs: 20,
   /** How long a call without waiters gathers, where one with waiters would gather at all. */
@@ -129,8 +127,7 @@ export const statsIntegerMax = 18_446_744_073_709_552_000n;
 export const assertLimits = (): void => {
   assert(limits.outboxVotesLow < limits.outboxVotesHigh);
   assert(limits.batchItemsMax <= limits.pendingItemsMax);
-  assert(limits.gatherLoadMs <= limits.gatherHighMs && limits.gatherHighMs <= limits.gatherMs);
-  assert(limits.gatherMs <= limits.gatherUnawaitedMs);
+  assert(limits.gatherLoadMs <= limits.gatherMs && limits.gatherMs <= limits.gatherUnawaitedMs);
   assert(limits.deadlineSweepMs * 4 <= limits.flushWaitMs);
   assert(limits.flushWaitMs < limits.requestDeadlineMs);
   assert(limits.recheckMsMax < limits.requestDeadlineMs);

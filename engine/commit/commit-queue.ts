@@ -185,7 +185,7 @@ export const computeGatherMs = (queue: CommitQueue, nowMs: number, awaited: bool
   if (!awaited) return limits.gatherUnawaitedMs;
   const sinceMs = nowMs - sentAtMs;
   const isRecent = sinceMs <= limits.gatherAverageMs;
-  if (isRecent && itemsPerMs >= limits.gatherItemsPerMsHigh) return limits.gatherHighMs;
+  if (isRecent && itemsPerMs >= limits.gatherItemsPerMsHigh) return limits.gatherLoadMs;
   const leastMs = isRecent && itemsPerMs >= limits.gatherItemsPerMsMin ? limits.gatherLoadMs : 0;
   return Math.max(leastMs, limits.gatherMs - sinceMs);
 };

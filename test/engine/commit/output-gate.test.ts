@@ -101,11 +101,10 @@ test('work that comes while a call is out makes calls crowded', async () => {
   assert.equal(countItems(), [1], 'gathering');
 });
 
-test('under load a call gathers a millisecond at least, at a high rate a fixed time', async () => {
-  for (const [itemsPerMs, outMs, gatheredMs] of [
-    [limits.gatherItemsPerMsMin, limits.gatherMs * 2, limits.gatherLoadMs],
-    [limits.gatherItemsPerMsHigh, 0, limits.gatherHighMs],
-    [limits.gatherItemsPerMsHigh, limits.gatherMs * 2, limits.gatherHighMs],
+test('under load a call gathers a millisecond at least, at a high rate at most', async () => {
+  for (const [itemsPerMs, outMs] of [
+    [limits.gatherItemsPerMsMin, limits.gatherMs * 2],
+    [limits.gatherItemsPerMsHigh, 0],
   ] as const) {
     const many = 2 * limits.gatherAverageMs * itemsPerMs;
     await crowd();
@@ -118,9 +117,9 @@ test('under load a call gathers a millisecond at least, at a high rate a fixed t
     assert.is(world.gate.countPending(), 0);
 
     post();
-    await world.pass(gatheredMs - 1);
+    await world.pass(0);
     assert.is(world.sent.length, 1, 'gathering');
-    await world.pass(2);
+    await world.pass(limits.gatherLoadMs + 1);
     assert.equal(countItems(), [many, 1]);
     await world.pass(outMs);
   }
