@@ -41,11 +41,15 @@ const addVoters = async (dataDir: string, bot: string, voters: number): Promise<
 };
 
 /** Makes the folder and starts the node. */
-export const startVictim = async (dataDir: string, voters: number): Promise<Victim> => {
+export const startVictim = async (
+  dataDir: string,
+  voters: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Victim> => {
   const { bots } = await makeDataFolder(dataDir, { users: 1, bots: 1, servers: 0, teams: 1, packs: 0 });
   const bot = bots[0] ?? '';
   await addVoters(dataDir, bot, voters);
-  const node = await startNode({ dataDir, settings: { LOG_LEVEL: 'debug' } });
+  const node = await startNode({ dataDir, settings: { LOG_LEVEL: 'debug', ...settings } });
   const { url, pid } = node;
   return {
     node,
