@@ -8,7 +8,8 @@
  * Never throws and keeps no schedule: every outcome is a value, and the caller decides what follows. Called
  * by the job that sends webhooks and by the handler of the test button.
  */
-import { Agent } from 'node:https';
+import { Agent, type AgentOptions } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import {
   createPinnedLookup,
@@ -34,6 +35,8 @@ export interface WebhookSenderOptions {
   readonly timeoutMs: number;
   /** How long judged addresses may be used; 30 s by default. */
   readonly keepMs?: number;
+  /** Open sockets in all above which none is kept for a later request; 2,048 by default. */
+  readonly keptSocketsMax?: number;
   /** The certificate authorities to trust instead of the usual ones (tests). */
   readonly ca?: string;
   /** By default the system's name servers. */
@@ -65,6 +68,8 @@ export interface WebhookSender {
 
 /** Idle sockets kept for one host: as many as one node has requests in flight, if all are to that host. */
 const idleSocketsMax = 512;
+/** Open sockets to all hosts above which none is kept, so that receivers cannot use up a process's files. */
+const keptSocketsMaxDefault = 2_048;
 /** Hosts with kept sockets; the oldest one beyond is closed when its requests are done. */
 const hostsMax = 128;
 const keepMsDefault = 30_000;
@@ -81,6 +86,8 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
     secureContext: createSecureContext(ca === undefined ? {} : { ca }),
     resolve: options.resolve ?? defaultResolve,
     hosts: new Map(),
+    keptSocketsMax: options.keptSocketsMax ?? keptSocketsMaxDefault,
+    keptSockets: new Set(),
   };
   const states = new Set<ConnectionState>();
   return {
@@ -122,6 +129,30 @@ interface SocketPool {
   readonly resolve: ResolveHost;
   /** The judgements in force, or in progress, by origin, oldest first; all requests to a host share one. */
   readonly hosts: Map<string, Host>;
+  readonly keptSocketsMax: number;
+  /** Sockets that were kept after a request and are still open. */
+  readonly keptSockets: Set<Duplex>;
+}
+
+/** Keeps no more sockets open than the pool may have, over all hosts. */
+class BoundedAgent extends Agent {
+  readonly #pool: SocketPool;
+
+  constructor(pool: SocketPool, options: AgentOptions) {
+    super(options);
+    this.#pool = pool;
+  }
+
+  /** Node closes the socket when this is false; its types call it a procedure. */
+  override keepSocketAlive(socket: Duplex): boolean {
+    const { keptSockets, keptSocketsMax } = this.#pool;
+    if (!keptSockets.has(socket)) {
+      if (keptSockets.size >= keptSocketsMax) return false;
+      keptSockets.add(socket);
+      socket.once('close', () => keptSockets.delete(socket));
+    }
+    return super.keepSocketAlive(socket) as unknown as boolean;
+  }
 }
 
 interface Host {
@@ -229,14 +260,12 @@ const judge = (pool: SocketPool, url: URL): Host => {
   return host;
 };
 
-const openSockets = async (
-  { reach, resolve, secureContext }: SocketPool,
-  url: URL,
-): Promise<JudgedSockets | WebhookFailure> => {
+const openSockets = async (pool: SocketPool, url: URL): Promise<JudgedSockets | WebhookFailure> => {
+  const { reach, resolve, secureContext } = pool;
   const vetted = await vetHost(url, reach, resolve);
   if (vetted.kind === 'refused') return { error: 'address_refused', detail: `The URL ${vetted.reason}.` };
   if (vetted.kind === 'unresolved') return { error: 'dns', detail: `The URL ${vetted.reason}.` };
-  const agent = new Agent({
+  const agent = new BoundedAgent(pool, {
     keepAlive: true,
     maxFreeSockets: idleSocketsMax,
     lookup: createPinnedLookup(vetted.addresses),

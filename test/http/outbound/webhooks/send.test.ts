@@ -167,6 +167,20 @@ test('connections are kept for all requests that a node may have in flight to on
   );
 });
 
+test('no more connections are kept in all than the process may spare', async () => {
+  const sender = createSender({ keptSocketsMax: 3 });
+  const [one, other] = ['one', 'other'].map((name) => sender.open(receivers.url('no_content', name)));
+  const sendAll = () =>
+    Promise.all([one, other, one, other].map((connection) => connection?.post(headers, body)));
+  await sendAll();
+  const before = receivers.connections();
+
+  const posts = await sendAll();
+
+  assert.equal(new Set(posts.map((post) => post?.status)), new Set([204]));
+  assert.is(receivers.connections() - before, 1, 'three are used again');
+});
+
 test('the judgements of 128 hosts are kept, the oldest one beyond is not', async () => {
   const lookups: string[] = [];
   const sender = createSender({
