@@ -2,7 +2,7 @@
  * A table of the embedded SQL whose file was emptied while the node was stopped: requests that need it get
  * 503 with an outcome, `/readyz` and one log line say what to do, and doing that repairs it.
  */
-import { renameSync, truncateSync } from 'node:fs';
+import { renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -41,6 +41,13 @@ test('requests that need it get 503 with an outcome; the log has it once, and /r
   for (let count = 0; count < 5; count++) replies.push(await post(node));
   const body = (await replies[0]?.json()) as { context: Record<string, string> };
   const { status, notes } = await readReadiness(node);
+  // As without free file descriptors: the snapshots cannot be listed.
+  const snapshots = join(dataDir, 'snapshots');
+  renameSync(snapshots, `${snapshots}-aside`);
+  writeFileSync(snapshots, '');
+  const unlisted = await readReadiness(node);
+  rmSync(snapshots);
+  renameSync(`${snapshots}-aside`, snapshots);
   const { code } = await node.stop();
 
   assert.equal(new Set(replies.map((reply) => reply.status)), new Set([503]));
@@ -49,6 +56,8 @@ test('requests that need it get 503 with an outcome; the log has it once, and /r
   assert.is(replies[0]?.headers.get('retry-after'), '60');
   assert.is(status, 200, 'other listings are counted and shown');
   assert.match(notes, instructions);
+  assert.is(unlisted.status, 200);
+  assert.match(unlisted.notes, /The embedded SQL is damaged .* cannot be listed now \(Error: ENOTDIR/);
   assert.is(code, 0);
   const lines = node
     .output()

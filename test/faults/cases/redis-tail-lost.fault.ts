@@ -106,7 +106,7 @@ faultCase(test, {
 faultCase(test, {
   title: 'the last second of a Redis that syncs every second comes back from the nodes',
   name: 'Redis without its last second',
-  counts: { faults: 4 },
+  counts: { faults: 2 },
   run: ({ seed, count }) => runTailLost(count, seed),
 });
 
