@@ -5,11 +5,11 @@
  * the inspector's protocol, and the linear memory of the embedded SQL (WebAssembly, the largest anonymous mapping: it grows to what a
  * statement needs at most, and by its nature never shrinks). ROUNDS and VOTERS change the sizes.
  */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeFolder } from '../../support/folder.ts';
+import { collectGarbage, inspected } from '../../support/inspector.ts';
 import { printFigures } from '../harness/figures.ts';
 import { askOnce, startVictim, type Victim } from './http-hostile-clients.ts';
 
@@ -24,9 +24,7 @@ const growthMax = 1.04;
 let victim: Victim;
 
 test.before(async () => {
-  victim = await startVictim(makeFolder('rollcall-plateau-'), voters, {
-    NODE_OPTIONS: '--inspect=127.0.0.1:0',
-  });
+  victim = await startVictim(makeFolder('rollcall-plateau-'), voters, inspected());
 });
 test.after(async () => {
   await victim.node.stop();
@@ -48,18 +46,8 @@ const largestMapping = (pid: number): number => {
   return Math.max(...residents) / 1_024;
 };
 
-/** Orders a full collection of the node's garbage; resolves after it. */
-const collectGarbage = async (): Promise<void> => {
-  const [, address = ''] = /Debugger listening on (ws:\S+)/.exec(victim.node.output()) ?? [];
-  const socket = new WebSocket(address);
-  await once(socket, 'open');
-  socket.send(JSON.stringify({ id: 1, method: 'HeapProfiler.collectGarbage' }));
-  await once(socket, 'message');
-  socket.close();
-};
-
 const measure = async (): Promise<Memory> => {
-  await collectGarbage();
+  await collectGarbage(victim.node);
   const text = await (await fetch(`${victim.node.adminUrl}/metrics`)).text();
   const heap = Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]) / 2 ** 20;
   return { all: victim.memory(), heap, sql: largestMapping(victim.node.pid) };
