@@ -333,18 +333,21 @@ const describeDamage = (paths: FolderPaths, description: string): string =>
   `The embedded SQL is damaged (${description}): requests that need the damaged part are answered 503, ` +
   `the rest works, and no more snapshots are taken. ${adviseOnDamage(paths)}`;
 
+const manual = 'docs/operating.md, "When an embedded store fails"';
+
 /** What the operator can do. Never throws: without free file descriptors the snapshots cannot be listed. */
 const adviseOnDamage = (paths: FolderPaths): string => {
   try {
     const [newest] = listSnapshots(paths.snapshots);
-    return newest === undefined
-      ? 'There is no snapshot: stop the server and restore a backup (docs/operating.md, "When an embedded ' +
-          'store fails").'
-      : `Act soon: stop the server, move ${paths.live} away and start it again. The snapshot ${newest} ` +
-          'then takes its place: edits and rows of votes since then are missing, counters are written again ' +
-          'from the hot store. If damage appears again, move that snapshot away too, to use the one before it.';
+    if (newest === undefined)
+      return `There is no snapshot: stop the server and restore a backup (${manual}).`;
+    return (
+      `Act soon: stop the server, move ${paths.live} away and start it again. The snapshot ${newest} ` +
+      'then takes its place: edits and rows of votes since then are missing, counters are written again ' +
+      'from the hot store. If damage appears again, move that snapshot away too, to use the one before it.'
+    );
   } catch (error) {
-    return `Its snapshots cannot be listed now (${error}): see docs/operating.md, "When an embedded store fails".`;
+    return `Its snapshots cannot be listed now (${error}): see ${manual}.`;
   }
 };
 

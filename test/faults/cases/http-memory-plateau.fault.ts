@@ -1,9 +1,9 @@
 /**
  * Memory under clients that come and go, round after round: it reaches a plateau.
  *
- * Measured are the whole process, the heap of its main thread after a collection, which the test orders by
- * the inspector's protocol, and the linear memory of the embedded SQL (WebAssembly, the largest anonymous mapping: it grows to what a
- * statement needs at most, and by its nature never shrinks). ROUNDS and VOTERS change the sizes.
+ * Measured are the whole process, the heap of its main thread after a collection, and the linear memory of
+ * the embedded SQL (WebAssembly, the largest anonymous mapping: it grows to what a statement needs at most,
+ * and by its nature never shrinks). ROUNDS and VOTERS change the sizes.
  */
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
