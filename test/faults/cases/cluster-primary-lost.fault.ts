@@ -140,17 +140,19 @@ const plans: readonly {
   {
     title: 'a primary killed: nothing acknowledged is lost, nothing counts twice',
     name: 'kill -9 of a Cluster primary',
-    times: 2,
+    times: 4,
     faults: [killed],
   },
   {
     title: 'a primary killed whose replica was behind: nodes resend what was lost with it',
     name: 'kill -9 of a Cluster primary, its replica behind',
+    times: 2,
     faults: [killedBehind],
   },
   {
     title: 'a primary paused until it was replaced: nothing is lost, nothing counts twice',
     name: 'SIGSTOP of a Cluster primary',
+    times: 2,
     faults: [paused],
   },
   {

@@ -79,7 +79,7 @@ const killWhileStarting = async (run: Run): Promise<void> => {
 faultCase(test, {
   title: 'at random moments nothing acknowledged is lost and nothing counts twice',
   name: 'kill -9',
-  counts: { quick: 5, faults: 8 },
+  counts: { quick: 5, faults: 17 },
   run: ({ seed, count }) => runKills(folders.plan(seed), count),
 });
 

@@ -154,7 +154,7 @@ const refused = async (options: NodeOptions, message: RegExp): Promise<void> => 
 faultCase(test, {
   title: 'of 1,000 simultaneous votes of one user exactly one is accepted',
   name: 'simultaneous votes',
-  counts: { quick: 3, faults: 12 },
+  counts: { quick: 3, faults: 20 },
   run: ({ seed, count }) =>
     runSimultaneousVotes(folders.plan(seed), {
       rounds: count,
@@ -166,7 +166,7 @@ faultCase(test, {
 faultCase(test, {
   title: 'SIGTERM under load answers what is in flight and flushes',
   name: 'drain',
-  counts: { quick: 1, faults: 2 },
+  counts: { quick: 1, faults: 4 },
   run: ({ seed, count }) =>
     addRuns(
       Array.from({ length: count }, (_, round) => round),

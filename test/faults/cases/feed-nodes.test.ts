@@ -46,14 +46,14 @@ const run = ({ seed, count: rounds }: Share, end: 'kill' | 'stop'): Promise<Figu
 faultCase(test, {
   title: 'nodes killed under load: every follower gets each vote once or in a gap, and the last totals',
   name: 'kill -9 of nodes with followers of the feed',
-  counts: { quick: 1, faults: 2 },
+  counts: { quick: 1, faults: 5 },
   run: (share) => run(share, 'kill'),
 });
 
 faultCase(test, {
   title: 'nodes restarted under load: the same, and each says bye',
   name: 'restart of nodes with followers of the feed',
-  counts: { quick: 1, faults: 2 },
+  counts: { quick: 1, faults: 4 },
   run: (share) => run(share, 'stop'),
 });
 

@@ -52,7 +52,7 @@ const withWorld = async <Result>(
 faultCase(test, {
   title: 'kill -9 between and within the steps: two survivors at once write what one node writes',
   name: 'kill -9 of nodes that sample',
-  counts: { faults: 10 },
+  counts: { faults: 24 },
   run: ({ seed, count }) =>
     withWorld({ seed }, async (world) => {
       let kills = 0;
@@ -68,7 +68,7 @@ faultCase(test, {
 faultCase(test, {
   title: 'kill -9 while a month is archived: the archive has the votes that were cast in it, to the digit',
   name: 'kill -9 of nodes that archive a month',
-  counts: { faults: 3 },
+  counts: { faults: 6 },
   run: ({ seed, count }) =>
     withWorld({ seed }, async (world) => {
       const cast = await castVotes(world);

@@ -66,7 +66,7 @@ const killNodes = async (stack: Stack, kills: number): Promise<number> => {
 faultCase(test, {
   title: 'one of two nodes killed under load: nothing is lost or doubled, the other goes on',
   name: 'kill -9 of one of two nodes',
-  counts: { quick: 1, faults: 4 },
+  counts: { quick: 1, faults: 7 },
   run: ({ seed, count }) => runNodeKills(seed, count),
 });
 

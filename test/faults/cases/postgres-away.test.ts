@@ -24,7 +24,7 @@ const times = (count: number, ...faults: Fault[]): readonly Fault[] =>
 faultCase(test, {
   title: 'stopped immediate, locked and slow: counting goes on, all is flushed after, nothing is lost',
   name: 'Postgres stopped immediate, locked and slow',
-  counts: { quick: 1, faults: 4 },
+  counts: { quick: 1, faults: 7 },
   run: async ({ seed, count }) => {
     const disturbances = times(Math.ceil(count / 3), awayFor(500), locked, slow);
     const figures = await runPostgresFaults({ seed }, [...times(count, stopped), ...disturbances]);

@@ -64,7 +64,7 @@ const surviveStops = async (stops: number): Promise<OutageFigures> => {
 faultCase(test, {
   title: 'stopped during flushes: no count is lost, doubled or lowered, and flushing goes on by itself',
   name: 'Postgres stopped immediate under flushers',
-  counts: { quick: 3, faults: 10 },
+  counts: { quick: 3, faults: 20 },
   once: true,
   run: async ({ count }) => {
     const figures = await surviveStops(count);

@@ -11,7 +11,7 @@ const test = suite('redis away');
 faultCase(test, {
   title: 'killed: nothing acknowledged is lost, nothing counts twice',
   name: 'kill -9 of Redis',
-  counts: { quick: 1, faults: 4 },
+  counts: { quick: 1, faults: 7 },
   run: ({ seed, count }) => runKills(seed, count),
 });
 

@@ -73,7 +73,7 @@ faultCase(test, {
 faultCase(test, {
   title: 'under load: nothing less than SQL had is ever shown, nothing counts twice',
   name: 'Redis emptied under load',
-  counts: { faults: 2 },
+  counts: { faults: 4 },
   run: ({ seed, count }) => runEmptiedUnderLoad(seed, count),
 });
 

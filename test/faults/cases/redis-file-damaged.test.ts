@@ -174,7 +174,7 @@ faultCase(test, {
   // What is promised is little: the figure says how little.
   title: 'with one bit flipped it may bring back other data without a message',
   name: 'one bit flipped',
-  counts: { faults: 14 },
+  counts: { faults: 34 },
   run: ({ seed, count }) => runFlippedBits(count, seed),
 });
 

@@ -106,7 +106,7 @@ faultCase(test, {
 faultCase(test, {
   title: 'the last second of a Redis that syncs every second comes back from the nodes',
   name: 'Redis without its last second',
-  counts: { faults: 2 },
+  counts: { faults: 4 },
   run: ({ seed, count }) => runTailLost(count, seed),
 });
 

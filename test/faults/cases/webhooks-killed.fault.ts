@@ -28,7 +28,7 @@ const killNodes = async (stack: Stack, kills: number): Promise<void> => {
 faultCase(test, {
   title: 'every vote reaches every receiver at least once, with one id and one body; one is dead throughout',
   name: 'kill -9 of nodes that send webhooks',
-  counts: { faults: 3 },
+  counts: { faults: 5 },
   run: async ({ seed, count }) => ({
     ...(await withReceivers({ seed, nodes: 2 }, ({ stack }) =>
       underLoad(stack, 8, () => killNodes(stack, count)),
