@@ -43,9 +43,8 @@ export const boardMutants: readonly Mutant[] = [
   {
     name: 'the page of a board leaves out what is not listed',
     file: 'storage/catalogue/boards/boards.ts',
-    find: `join bots using (incarnation)
-          where type in ('approved', 'certified')`,
-    replace: `join bots using (incarnation)`,
+    find: `(type === 'approved' || type === 'certified') && state === 'public'`,
+    replace: 'type !== state',
     killers: [boardsTest],
     why: 'a denied bot would stay on a page until the next edition',
   },

@@ -116,8 +116,8 @@ export const hotMutants: readonly Mutant[] = [
   {
     name: 'later items of a call do not see earlier ones',
     file: commit,
-    find: `plan?.votes.get(key) ?? tables.votes.get(key) ?? [];`,
-    replace: `tables.votes.get(key) ?? [];`,
+    find: `if (planned !== undefined) return planned;`,
+    replace: '',
     killers: [hotTest],
     why: 'two votes in one batch would both pass (I5)',
   },
