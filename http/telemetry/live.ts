@@ -178,11 +178,21 @@ const buildFrame = (options: LiveOptions, samples: readonly Sample[]): LiveFrame
     job_failures: totals.jobFailures,
     webhooks: levels.webhooks,
     feed_connections: sse + websocket,
-    memory_mb: Math.round(process.memoryUsage.rss() / 1_048_576),
+    memory_mb: readMemoryMb(),
     cpu_percent: Math.round((newest.cpuMs - previous.cpuMs) / last.seconds / 10),
     routes: toLiveRoutes(window),
     nodes: [self, ...others].sort((one, other) => (one.node < other.node ? -1 : 1)),
   };
+};
+
+/** 0 without free file descriptors: the system then does not say. */
+const readMemoryMb = (): number => {
+  try {
+    return Math.round(process.memoryUsage.rss() / 1_048_576);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EMFILE') return 0;
+    throw error;
+  }
 };
 
 const toPoint = (frame: LiveFrame): LivePoint => ({
