@@ -25,9 +25,7 @@ import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { WebhookSender } from './outbound/webhooks/send.ts';
 import type { BodyLimits } from './request/body.ts';
-import type { Cors } from './response/cors.ts';
 import { NoParams } from './schema/common.ts';
-import type { WireReply } from './server/exchange.ts';
 import type { OpenPush } from './server/push-connection.ts';
 import type { DirectoryMeters } from './telemetry/directory-meters.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
@@ -256,14 +254,6 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly head: boolean;
 }
 
-/** What is computed once for a reply object that is reused. */
-export interface ReplyTag {
-  /** The ETag of its text, `''` until it is computed. */
-  etag: string;
-  /** What a request gets on which nothing of the answer depends but the route and the listener. */
-  rendered?: { readonly cors: Cors; readonly caching: Caching; readonly wire: WireReply };
-}
-
 /** A handler's reply: a value to serialise, text or bytes ready to send, or no body. */
 export interface Reply {
   readonly status: number;
@@ -271,9 +261,10 @@ export interface Reply {
   /** Already serialised JSON, for hot and cached replies and for integers beyond 2^53. */
   readonly text?: string;
   /**
-   * For a reply object that is reused. With it, a reply that sets its own `Cache-Control` has an ETag, too.
+   * For a reply object that is reused: caches the ETag of its text, `''` until it is computed. With it, a
+   * reply that sets its own `Cache-Control` has an ETag, too.
    */
-  readonly tag?: ReplyTag;
+  readonly tag?: { etag: string };
   /**
    * Already serialised JSON, or bytes, in chunks, for replies of unbounded length. The server pulls the next
    * chunk only when the socket has room, and stops pulling (`return()`) when the client disconnects. An error

@@ -103,30 +103,8 @@ const chooseCorsLines = (
   return noStore ? cors.briefLines : cors.cacheLines;
 };
 
-/** Whether the rendered reply depends on nothing else than the route and the listener. */
-const isPlainRead = (context: ReplyContext, reply: Reply): boolean =>
-  context.isRead &&
-  !context.isPrivate &&
-  !context.close &&
-  context.ifNoneMatch === '' &&
-  context.origin === '' &&
-  context.limitLines === '' &&
-  reply.headers === undefined;
-
-/** Renders a handler's reply, or returns the earlier result. Throws when a header is not safe to write. */
+/** Renders a handler's reply. Throws when a header is not safe to write. */
 export const renderReply = (context: ReplyContext, reply: Reply): WireReply => {
-  const { tag } = reply;
-  if (tag === undefined || !isPlainRead(context, reply)) return render(context, reply);
-  const { cors, caching } = context;
-  if (tag.rendered?.cors === cors && tag.rendered.caching === caching) return tag.rendered.wire;
-  const wire = render(context, reply);
-  // A flat copy of the header lines: V8 would walk through the tree of their parts for each answer.
-  const headers = Buffer.from(wire.headers, 'latin1').toString('latin1');
-  tag.rendered = { cors, caching, wire: { ...wire, headers } };
-  return tag.rendered.wire;
-};
-
-const render = (context: ReplyContext, reply: Reply): WireReply => {
   const body = toBody(reply);
   const caching = decideCaching(context, reply, body);
   const own = renderHeaders(reply.headers);

@@ -232,9 +232,6 @@ const createCredits = (sql: Sql) => ({
   redeem: (request: RedeemRequest) => redeemVotes(sql, request),
 });
 
-/** V8 keeps a row as the client builds it as a hash table, which every use of a cached row would search. */
-const copyRow = <Row extends object>(row: Row): Row => ({ ...row });
-
 /** Creates the catalogue over one SQL client. It has caches, so a process creates only one. */
 export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
   const unknown = createUnknownNames();
@@ -247,7 +244,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
       bytesMax: profileBytesMax,
       ageMaxMs: profileAgeMaxMs,
       unknown: createNamesOfKind(unknown, kind),
-      readMany: (names) => asStorage('catalogue.find', async () => (await find(sql, names)).map(copyRow)),
+      readMany: (names) => asStorage('catalogue.find', () => find(sql, names)),
     });
   return {
     sql,

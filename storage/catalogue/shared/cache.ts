@@ -5,7 +5,7 @@
  * most `ageMaxMs` old, counted from before its query. While SQL is unreachable, the last snapshot is served
  * for up to `staleMaxMs`: hardly any edit can happen then. A row stays until it is dropped after an edit or
  * reaches its age limit, which covers edits that this node was not notified of. Rows in use are refreshed a
- * little before that, many at once. If the refresh fails, the old row is served. Used by catalogue.ts.
+ * little before that (batch-loader.ts). If the refresh fails, the old row is served. Used by catalogue.ts.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
@@ -100,12 +100,8 @@ export interface RowCacheOptions<Row> extends CacheBounds {
   readonly monotonicMs?: () => number;
 }
 
-/**
- * A row that is requested after this share of its maximum age is refreshed; refreshes of this share are
- * gathered, because a statement costs more than the rows it reads.
- */
+/** A row that is requested after this share of its maximum age is refreshed. */
 const refreshAgeShare = 0.7;
-const gatherAgeShare = 0.05;
 
 interface CachedRow<Row> {
   row: Row;
@@ -215,17 +211,11 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
   const loading = createSingleFlight<Row | null>();
   const load = createRowLoader(readMany);
   let drops = 0;
-  const due: string[] = [];
   const refresh = (id: string): void => {
-    if (due.push(id) === 1) setTimeout(refreshDue, options.ageMaxMs * gatherAgeShare).unref();
-  };
-  const refreshDue = (): void => {
-    for (const id of due.splice(0)) {
-      if (loading.get(id) !== undefined) continue;
-      start(id, () => load(id)).catch(() => {
-        // The row expires, and the next request reports the failure.
-      });
-    }
+    if (loading.get(id) !== undefined) return;
+    start(id, () => load(id)).catch(() => {
+      // The row expires, and the next request reports the failure.
+    });
   };
   const rows = createRows<Row>(options, { nowMs, refresh });
   unknown?.whenForgotten(loading.detachAll);

@@ -6,8 +6,6 @@
 import { createHash } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { publicCors, sameOriginOnly } from '../../../http/response/cors.ts';
-import { type ReplyContext, renderReply } from '../../../http/response/wire-reply.ts';
 import { ask, openWorld } from '../world.ts';
 
 const test = suite('reply');
@@ -40,40 +38,6 @@ test('the reply to a counted request or to a token must not be cached', async ()
   assert.is(own.headers.get('cache-control'), 'no-store');
   assert.is(list.headers.get('cache-control'), 'max-age=2');
   assert.ok(list.headers.get('etag'));
-});
-
-test('a reused reply is rendered once for plain reads, and each time where the request matters', () => {
-  const reply = { status: 200, text: '{"a":1}', tag: { etag: '' } };
-  const plain: ReplyContext = {
-    isRead: true,
-    caching: 'entity',
-    isPrivate: false,
-    ifNoneMatch: '',
-    origin: '',
-    cors: publicCors,
-    limitLines: '',
-    close: false,
-  };
-  const first = renderReply(plain, reply);
-  const renderFresh = (context: ReplyContext) => renderReply(context, { ...reply, tag: { etag: '' } });
-  assert.equal(first, renderFresh(plain));
-  assert.is(renderReply(plain, reply), first);
-
-  const changes: readonly Partial<ReplyContext>[] = [
-    { caching: 'list' },
-    { isPrivate: true },
-    { ifNoneMatch: '*' },
-    { origin: 'https://a.example' },
-    { cors: sameOriginOnly },
-    { limitLines: '\r\nRateLimit: 1' },
-    { close: true },
-  ];
-  for (const change of changes) {
-    const context = { ...plain, ...change };
-    assert.equal(renderReply(plain, reply), first);
-    assert.equal(renderReply(context, reply), renderFresh(context), JSON.stringify(change));
-    assert.not.equal(renderReply(context, reply), first, JSON.stringify(change));
-  }
 });
 
 test('405 names the allowed methods', async () => {
