@@ -127,6 +127,6 @@ export class StorageError extends Error {
   }
 }
 
-/** For a record that a store has and cannot read; nothing was changed. */
-export const createDamageError = (operation: string, address: string): StorageError =>
-  new StorageError(operation, { outcome: 'not_applied', reason: 'damaged', detail: address });
+/** For data that a store has and cannot read; nothing was changed. `detail` says which data. */
+export const createDamageError = (operation: string, detail: string): StorageError =>
+  new StorageError(operation, { outcome: 'not_applied', reason: 'damaged', detail });

@@ -177,12 +177,14 @@ const planEffect = (overlay: Overlay, target: EntityRef, effect: Effect): void =
 };
 
 /** Applies the item; `null` when a record that it needs is damaged. */
-const applyOrRefuse = (overlay: Overlay, item: Item, context: BatchContext): ItemOutcome | null => {
-  const { target } = item;
-  const { damaged, slot } = openSlot(overlay, target.shard, target.address);
+const applyOrRefuse = (
+  { damaged, slot }: OpenSlot,
+  item: Item,
+  context: ApplyContext,
+): ItemOutcome | null => {
   if (damaged) return null;
   try {
-    return applyItem(item, slot, createContext(overlay, target, context));
+    return applyItem(item, slot, context);
   } catch (error) {
     if (error instanceof DamagedVotes) return null;
     throw error;
@@ -191,9 +193,9 @@ const applyOrRefuse = (overlay: Overlay, item: Item, context: BatchContext): Ite
 
 const decideItem = (overlay: Overlay, item: Item, context: BatchContext): Decision => {
   const { target } = item;
-  const outcome = applyOrRefuse(overlay, item, context);
-  if (outcome === null) return { kind: 'damaged' };
   const openedSlot = openSlot(overlay, target.shard, target.address);
+  const outcome = applyOrRefuse(openedSlot, item, createContext(overlay, target, context));
+  if (outcome === null) return { kind: 'damaged' };
   for (const effect of outcome.effects) planEffect(overlay, target, effect);
   if (outcome.slot === openedSlot.slot) return outcome.decision;
   openedSlot.slot = outcome.slot;

@@ -11,7 +11,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RootDatabase } from 'lmdb';
-import { StorageError } from '../../../engine/errors.ts';
+import { createDamageError, type StorageError } from '../../../engine/errors.ts';
 
 const reportEveryMs = 60_000;
 
@@ -21,10 +21,11 @@ const describeRemedy = (folder: string): string =>
   'and shards of bots count again from their next post.';
 
 /** For a folder that cannot be opened. Names what is damaged, and what to do. */
-export const createFolderError = (folder: string, what: string): StorageError => {
-  const detail = `The embedded hot store in ${folder} is damaged (${what}). ${describeRemedy(folder)}`;
-  return new StorageError('open', { outcome: 'not_applied', reason: 'damaged', detail });
-};
+export const createFolderError = (folder: string, what: string): StorageError =>
+  createDamageError(
+    'open',
+    `The embedded hot store in ${folder} is damaged (${what}). ${describeRemedy(folder)}`,
+  );
 
 export interface DamageLog {
   /** Records that a value of this table was damaged when it was read. */

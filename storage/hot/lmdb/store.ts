@@ -15,14 +15,13 @@ import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
-import { unpackSlot } from './codec.ts';
 import { adoptPlan, DamagedVotes, decide, putPlan, readVotes } from './commit.ts';
 import { createDamageLog } from './damage.ts';
-import { toSlotKey, toVisitorsKey, toVoterKey } from './keys.ts';
+import { toVisitorsKey, toVoterKey } from './keys.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { openTables, readShardCount } from './tables.ts';
 import type { Writer } from './writer.ts';
-import { assertRoom, createWriter, runQueued, write } from './writer.ts';
+import { assertRoom, createWriter, readStoredSlot, runQueued, write } from './writer.ts';
 
 export interface LmdbOptions {
   /** A folder that holds nothing else; created when missing. */
@@ -124,14 +123,13 @@ const findVotedAtMs = (
 };
 
 const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
-  const { tables, mirror } = store.writer;
   const address = toAddress(request.kind, request.id);
   const shard = computeShard(address);
-  const packed = tables.slots.get(toSlotKey(shard, address));
-  const generation = mirror[shard]?.generation ?? 0;
-  if (packed === undefined) return { outcome: 'absent', generation };
-  if (packed === null) return { outcome: 'damaged', generation };
-  const { incarnation, state } = unpackSlot(packed).slot;
+  const stored = readStoredSlot(store.writer, shard, address);
+  const generation = store.writer.mirror[shard]?.generation ?? 0;
+  if (stored === null) return { outcome: 'absent', generation };
+  if (stored === 'damaged') return { outcome: 'damaged', generation };
+  const { incarnation, state } = stored.slot;
   if (state === null) return { outcome: 'forgotten', incarnation, generation };
   const listing = toVisitorsKey(shard, address, incarnation);
   const { voter } = request;

@@ -190,7 +190,7 @@ test.after(() => folders.remove());
 test('the list of points knows every verb of both ports', async () => {
   const { hot, ledger } = await verbsOfPorts(folders);
 
-  // The start asks for the number of shards before there is an engine; damage is only described.
+  // The engine calls neither: the start reads the number of shards, `/readyz` the description of damage.
   const ofEngine = hot.filter((verb) => verb !== 'listShardCounts' && verb !== 'describeDamage');
   assert.equal(ofEngine, Object.keys(hotVerbs).sort());
   assert.equal(ledger, Object.keys(ledgerVerbs).sort());

@@ -154,7 +154,7 @@ const refused = async (options: NodeOptions, message: RegExp): Promise<void> => 
 faultCase(test, {
   title: 'of 1,000 simultaneous votes of one user exactly one is accepted',
   name: 'simultaneous votes',
-  counts: { quick: 3, faults: 20 },
+  counts: { quick: 3, faults: 34 },
   run: ({ seed, count }) =>
     runSimultaneousVotes(folders.plan(seed), {
       rounds: count,

@@ -14,7 +14,7 @@ const perRound = 25_000;
 faultCase(test, {
   title: 'no undocumented reply to any generated request',
   name: 'fuzz',
-  counts: { quick: 20_000, faults: 60_000 },
+  counts: { quick: 20_000, faults: 100_000 },
   run: async ({ seed, count }) => {
     let requests = 0;
     for (let round = 0; requests < count; round += 1) {
