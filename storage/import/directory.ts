@@ -8,6 +8,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { presenceStatuses } from '../../engine/entity/state.ts';
 import { entityKinds } from '../../engine/ids.ts';
 import { tokenKinds } from '../../engine/rules/token.ts';
+import { listedTypes } from '../catalogue/shared/index-rows.ts';
 import {
   type AnyRecord,
   count,
@@ -44,7 +45,7 @@ import { created, defineKind, getCreation } from './spec.ts';
 
 /* ---------------------------------------------------- fields of several kinds */
 
-const isListed = (type: unknown): boolean => type === 'approved' || type === 'certified';
+const isListed = (type: unknown): boolean => listedTypes.includes(String(type));
 
 const personFields = {
   username: createText(1, 64),

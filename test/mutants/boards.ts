@@ -43,7 +43,7 @@ export const boardMutants: readonly Mutant[] = [
   {
     name: 'the page of a board leaves out what is not listed',
     file: 'storage/catalogue/boards/boards.ts',
-    find: `(type === 'approved' || type === 'certified') && state === 'public'`,
+    find: `listedTypes.includes(type) && state === 'public'`,
     replace: 'type !== state',
     killers: [boardsTest],
     why: 'a denied bot would stay on a page until the next edition',

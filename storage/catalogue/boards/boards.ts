@@ -24,6 +24,7 @@ import {
   type Fragment,
   type IndexBotRow,
   type IndexServerRow,
+  listedTypes,
   selectIndexBots,
   selectIndexServers,
 } from '../shared/index-rows.ts';
@@ -100,7 +101,7 @@ const load = (state: BoardsState): Promise<void> => {
 };
 
 const isListed = ({ type, state = 'public' }: { readonly type: string; readonly state?: string }): boolean =>
-  (type === 'approved' || type === 'certified') && state === 'public';
+  listedTypes.includes(type) && state === 'public';
 
 /** The rows of a page in their order, each with its index in the edition. */
 const readRows = async (

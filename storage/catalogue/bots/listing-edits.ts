@@ -12,6 +12,7 @@ import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { runTransaction } from '../../sql/retry.ts';
 import { endSessionsOf } from '../people/sessions.ts';
+import { listedTypes } from '../shared/index-rows.ts';
 import { openListing } from '../shared/listings.ts';
 import { giveVanity } from '../shared/vanity.ts';
 import { removeBot } from './bot-edits.ts';
@@ -46,14 +47,12 @@ export interface ServerFields {
 const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
 const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
 
-const listed = ['approved', 'certified'];
-
 const reviewBot = (sql: Queryable, id: string, { type, note }: Review) => sql`
   update bots set type = ${type}, revision = revision + 1, updated_at = now(),
     approval_note = case when ${type} = 'certified' then approval_note else ${note} end,
     cert_reason = case when ${type} = 'certified' then ${note} else '' end,
     claimed_by = '', last_claimed = null,
-    listed_since = case when ${type} = any(${listed}) then coalesce(listed_since, now()) end
+    listed_since = case when ${type} = any(${listedTypes as string[]}) then coalesce(listed_since, now()) end
   where bot_id = ${id} returning bot_id`;
 
 const reviewServer = (sql: Queryable, id: string, { type }: Review) => sql`

@@ -64,6 +64,9 @@ export const buildPremiumUntil = (sql: Queryable, alias: string) => sql`
 export const buildIdList = (sql: Queryable, ids: readonly string[]): Fragment => sql`
   select id, place from unnest(${ids as string[]}::text[]) with ordinality as listed(id, place)`;
 
+/** The types of bots and servers that the public sees. */
+export const listedTypes: readonly string[] = ['approved', 'certified'];
+
 /** Reads the bots of `wanted` that still exist, in its order. `key` is the column that `wanted.id` has. */
 export const selectIndexBots = (
   sql: Queryable,
