@@ -8,11 +8,12 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';
-import { type FleetAnswers, type Routing, routings } from '../fleet/drive.ts';
+import { type FleetAnswers, lists, type Routing, routings } from '../fleet/drive.ts';
 import { type Fleet, measureIdle, measureLoad, type Used } from '../fleet/measure.ts';
 import type { Live } from '../report/live.ts';
 import { alignColumns } from '../report/text.ts';
 import { createDirectory, type Directory } from '../scenarios/directory.ts';
+import { votesPerConnectionAndSecond } from '../scenarios/vote.ts';
 import { readBodySizes } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { createFolder, type Folder, importDirectory, startBare, startOn } from '../servers/rollcall.ts';
@@ -53,6 +54,7 @@ interface LoadRow {
 
 const nodesMax = 16;
 const warmUpSeconds = 4;
+const bots = 1_000;
 /** Until all nodes know each other, and everything that the load left behind is in SQL. */
 const settleMs = 12_000;
 
@@ -185,6 +187,13 @@ const measureAll = async (world: World): Promise<void> => {
   }
 };
 
+/** Users enough for all rows: none votes twice for a bot. */
+const countUsers = ({ nodes, routings, seconds }: FleetOptions): number => {
+  const rows = nodes.length * routings.length + 1;
+  const votes = rows * (warmUpSeconds + 2 * seconds) * votesPerConnectionAndSecond;
+  return lists * (1 + Math.ceil(votes / bots));
+};
+
 /** Prints what was measured. Resolves to the exit code. Throws `ArgumentError`. */
 export const runFleet = async (args: readonly string[], live: Live, signal: AbortSignal): Promise<number> => {
   const options = parseOptions(args);
@@ -192,11 +201,11 @@ export const runFleet = async (args: readonly string[], live: Live, signal: Abor
     console.log(usage);
     return 0;
   }
-  const directory = createDirectory({ bots: 1_000, users: 1_024 });
+  const directory = createDirectory({ bots, users: countUsers(options) });
   const stores = await openStores('redis', false);
-  const lists = { nodes: [], bare: [], idle: [], rows: [] };
+  const empty = { nodes: [], bare: [], idle: [], rows: [] };
   const folder = createFolder();
-  const world: World = { options, live, stores, directory, folder, ...lists, usedSeconds: 0 };
+  const world: World = { options, live, stores, directory, folder, ...empty, usedSeconds: 0 };
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   try {
     await importDirectory(folder, { directory, stores: stores.rollcall });

@@ -35,7 +35,7 @@ export interface FleetAnswers {
 }
 
 /** The lists that requests are taken from in turn; each has users of its own, so that no vote comes twice. */
-const lists = 64;
+export const lists = 64;
 const tickMs = 1;
 const socketsPerServer = 64;
 
