@@ -72,7 +72,7 @@ export interface CommandCore extends Core {
   votesPaused: boolean;
 }
 
-export type Commands = Omit<Engine, 'start' | 'drain' | 'readHealth'>;
+export type Commands = Omit<Engine, 'start' | 'drain' | 'readHealth' | 'hasPendingChanges'>;
 
 export const createCommands = (core: CommandCore): Commands => ({
   read: (kind, id) => read(core, kind, id),

@@ -65,6 +65,7 @@ export const createEngine = (parts: EngineParts): Engine => {
   const wired = wireParts(parts);
   return {
     ...createCommands(wired.core),
+    hasPendingChanges: () => wired.outputGate.countPending() > 0,
     readHealth: () => describeHealth(wired),
     start: () => start(wired),
     drain: (deadlineMs) => drain(wired, deadlineMs),

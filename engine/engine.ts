@@ -131,6 +131,8 @@ export interface Engine {
    * nothing on a node that shares its stores with no other.
    */
   suspectStale(): void;
+  /** Whether changes wait for the hot store. Long work should then go on in smaller steps. */
+  hasPendingChanges(): boolean;
   readHealth(): EngineHealth;
   /**
    * Compares generations, publishes missing ones and starts the flusher. Throws `StoresDisagree`, with a

@@ -31,7 +31,7 @@ export interface FeedSettings {
 }
 
 export interface FeedParts {
-  readonly engine: Pick<Engine, 'watch' | 'flushEarly'>;
+  readonly engine: Pick<Engine, 'watch' | 'flushEarly' | 'hasPendingChanges'>;
   readonly voteLog: Pick<Catalogue['voteLog'], 'heads' | 'each' | 'page'>;
   readonly clock: Clock;
   readonly counts: FeedCounts;
@@ -86,8 +86,8 @@ const countEntries = ({ clients, byAddress, beats, subscriptions, targets, votes
 });
 
 const wire = (parts: FeedParts): OpenFeed => {
-  const { clock, counts, settings } = parts;
-  const slices = createSlices(clock);
+  const { clock, counts, settings, engine } = parts;
+  const slices = createSlices(clock, engine.hasPendingChanges);
   const feed: FeedState = {
     clock,
     counts,

@@ -18,16 +18,21 @@ export interface Slices {
 const sliceMs = 0.25;
 /** The clock is read once per so many steps. */
 const stepsPerReading = 8;
+/** Steps of a slice while a request waits: its answer needs several turns of the event loop. */
+const stepsWhileBusy = 2;
 
-export const createSlices = (clock: Pick<Clock, 'monotonicMs'>): Slices => {
+/** `isBusy`: whether a request waits for the store. */
+export const createSlices = (clock: Pick<Clock, 'monotonicMs'>, isBusy: () => boolean): Slices => {
   const jobs = new Set<Job>();
   const run = (): void => {
     const endMs = clock.monotonicMs() + sliceMs;
     let steps = 0;
+    const isOver = (): boolean =>
+      isBusy() ? steps >= stepsWhileBusy : steps % stepsPerReading === 0 && clock.monotonicMs() >= endMs;
     for (const job of jobs) {
       while (job()) {
         steps += 1;
-        if (steps % stepsPerReading !== 0 || clock.monotonicMs() < endMs) continue;
+        if (!isOver()) continue;
         setImmediate(run);
         return;
       }
