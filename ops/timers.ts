@@ -4,8 +4,12 @@
  * A failed run is reported, and the next run follows as usual. The timer does not keep the process alive.
  * Used by the composition root and the jobs.
  */
+import { alignPause } from '../engine/tools/align-pause.ts';
 
-/** Runs `task` `intervalMs` after now, then after the end of each run. Returns a function that cancels. */
+/**
+ * Runs `task` about `intervalMs` after now, then after the end of each run (see `alignPause`). Returns a
+ * function that cancels.
+ */
 export const startInterval = (
   intervalMs: number,
   task: () => Promise<unknown>,
@@ -15,7 +19,7 @@ export const startInterval = (
   let cancelled = false;
   const scheduleNext = (): void => {
     if (cancelled) return;
-    timer = setTimeout(run, intervalMs);
+    timer = setTimeout(run, alignPause(intervalMs, performance.now()));
     timer.unref();
   };
   const run = (): void => {

@@ -19,6 +19,7 @@ import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import type { Backlog, BacklogSize, Clock, FlushReceipt, FlushSink, FlushSource } from '../ports.ts';
+import { alignPause } from '../tools/align-pause.ts';
 import { toMessage, toReason, toReasonMessage } from './flush-failures.ts';
 
 export interface FlusherParts {
@@ -193,8 +194,8 @@ const recordSuccess = (state: FlusherState): void => {
   setMode(state, 'waiting');
   state.isEarly = isWanted(state);
   if (state.flushRequests.length > 0) waitThenWork(state, 0);
-  else
-    waitThenWork(state, state.isEarly ? Math.min(limits.flushEarlyMs, state.intervalMs) : state.intervalMs);
+  else if (state.isEarly) waitThenWork(state, Math.min(limits.flushEarlyMs, state.intervalMs));
+  else waitThenWork(state, alignPause(state.intervalMs, state.clock.monotonicMs()));
 };
 
 const recordFailure = (state: FlusherState, error: unknown): void => {

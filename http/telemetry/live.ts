@@ -7,6 +7,7 @@
  * open. A slow reader skips frames. At most `streamsMax` streams are open. Created and closed by admin.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
+import { alignPause } from '../../engine/tools/align-pause.ts';
 import { computeFigures, computeMean, toTenths, type WatchedFigures } from './figures.ts';
 import type {
   LiveFrame,
@@ -227,7 +228,7 @@ export const createLive = (options: LiveOptions): Live => {
     text = '';
     points.push(toPoint(frame));
     if (points.length > pointsMax) points.shift();
-    cancel = clock.after(frameMs, tick);
+    cancel = clock.after(alignPause(frameMs, clock.monotonicMs()), tick);
     wakeAll();
   };
   let cancel = clock.after(frameMs, tick);

@@ -8,6 +8,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { Pulse } from '../../../engine/ports.ts';
+import { alignPause } from '../../../engine/tools/align-pause.ts';
 import type { Link, Primary } from './link.ts';
 
 const pingEveryMs = 1_000;
@@ -70,7 +71,8 @@ export const startPulse = (
       onChange(wasSilent ? silent.join('; ') : 'Redis answers again', !wasSilent);
     }
     const anyFailed = [...states.values()].some(({ failed }) => failed);
-    timer = setTimeout(checkAll, anyFailed ? pingFailedEveryMs : pingEveryMs);
+    const pauseMs = anyFailed ? pingFailedEveryMs : pingEveryMs;
+    timer = setTimeout(checkAll, alignPause(pauseMs, performance.now()));
     timer.unref();
   };
   checkAll();

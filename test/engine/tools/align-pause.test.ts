@@ -1,0 +1,29 @@
+/**
+ * Pauses of repeated work end together, none drifts, and short ones stay as they are.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { alignPause } from '../../../engine/tools/align-pause.ts';
+
+const test = suite('aligned pauses');
+
+test('pauses that begin at different times end at half seconds, at most a quarter of a second off', () => {
+  for (const pauseMs of [1_000, 3_000, 5_000, 30_000])
+    for (let nowMs = 0.25; nowMs < 2_000; nowMs += 7.5) {
+      const aligned = alignPause(pauseMs, nowMs);
+      assert.ok(Number.isInteger(aligned));
+      assert.ok(Math.abs(aligned - pauseMs) <= 251, `${pauseMs} at ${nowMs}: ${aligned}`);
+      assert.ok((nowMs + aligned) % 500 < 1, `${pauseMs} at ${nowMs}: ${aligned}`);
+    }
+});
+
+test('a timer that fires a little early or late keeps its rhythm', () => {
+  for (const lateMs of [-2, -0.4, 0, 0.4, 3, 40])
+    assert.ok(Math.abs(alignPause(1_000, 5_000 + lateMs) - 1_000 + lateMs) < 1);
+});
+
+test('a pause below a second stays as it is', () => {
+  assert.is(alignPause(400, 17.3), 400);
+});
+
+test.run();
