@@ -101,14 +101,15 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     throw error;
   }
   // Also a test that dies before its `after` leaves nothing behind.
-  process.once('exit', () => {
+  const remove = (): void => {
     state.child?.kill('SIGQUIT');
     rmSync(folder, { recursive: true, force: true });
-  });
-  return createServer(state);
+  };
+  process.once('exit', remove);
+  return createServer(state, () => process.off('exit', remove));
 };
 
-const createServer = (state: Running): PostgresServer => {
+const createServer = (state: Running, onClosed: () => void): PostgresServer => {
   const addressOf = (name: string): string => `postgres://rollcall@127.0.0.1:${state.port}/${name}`;
   return {
     port: state.port,
@@ -127,6 +128,7 @@ const createServer = (state: Running): PostgresServer => {
     close: async () => {
       await stop(state, 'SIGQUIT');
       rmSync(state.folder, { recursive: true, force: true });
+      onClosed();
     },
   };
 };
