@@ -261,8 +261,8 @@ export interface Reply {
   /** Already serialised JSON, for hot and cached replies and for integers beyond 2^53. */
   readonly text?: string;
   /**
-   * For a reply object that is reused: caches the ETag of its text, `''` until it is computed. With it, a
-   * reply that sets its own `Cache-Control` has an ETag, too.
+   * For a reply object that is reused: caches the ETag of its body, `''` until it is computed. With it, a
+   * reply of bytes or with a `Cache-Control` of its own has an ETag, too.
    */
   readonly tag?: { etag: string };
   /**
@@ -276,7 +276,7 @@ export interface Reply {
    * for which `headers` name the Content-Type. Not called for HEAD, nor when the client has left.
    */
   readonly push?: OpenPush;
-  /** Bytes of a document (docs page, metrics); `headers` then name the Content-Type. */
+  /** Bytes ready to send: JSON, or a document whose Content-Type `headers` name. */
   readonly bytes?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
