@@ -79,11 +79,10 @@ export const renderBotReply = (cached: CachedBot, timedView: TimedView, extras: 
   }
   const template = getCurrentTemplate(cached, timedView, extras);
   const bytes = fillBotTemplate(template, view.state);
-  if (long !== '' || bytes.length > cachedBytesMax) return { status: 200, bytes, tag: { etag: '' } };
+  if (long !== '' || bytes.length > cachedBytesMax) return { status: 200, text: bytes.toString() };
   cached.template = template;
   if (timedView.movesCounter) return { status: 200, bytes };
-  // A copy, because the next page view changes the bytes.
-  const reply: Reply = { status: 200, bytes: Buffer.from(bytes), tag: { etag: '' } };
+  const reply: Reply = { status: 200, text: bytes.toString(), tag: { etag: '' } };
   cached.rendered = { view, teamOwner, validUntilMs: template.validUntilMs, reply };
   return reply;
 };
