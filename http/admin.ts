@@ -82,7 +82,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
     permissions: noPermissions,
     limiter: createLimiter(defaultLimits),
     deadlines,
-    toClientAddress: createAddressReader([]),
+    addresses: createAddressReader([]),
     meters: { recordAnswer: () => {} },
     logger: options.logger,
     logsAnswers: options.logger.isLevelEnabled('debug'),

@@ -82,6 +82,8 @@ export const compileRoutes = (routes: readonly AnyRoute[]) => {
 export const createFacade = (options: FacadeOptions): Facade => {
   const deadlines = createDeadlines(options.app.clock, options.deadlines ?? defaultDeadlines);
   const state = { leaving: false };
+  const proxies = parseTrustedProxies(options.trustedProxies ?? []);
+  const addresses = createAddressReader(proxies);
   const context: DispatchContext = {
     app: options.app,
     matcher: compileRoutes([...options.routes, ...buildDocsRoutes(options.routes, options.findDemo)]),
@@ -89,7 +91,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     permissions: options.permissions,
     limiter: createLimiter(options.limits ?? defaultLimits, options.rates),
     deadlines,
-    toClientAddress: createAddressReader(parseTrustedProxies(options.trustedProxies ?? [])),
+    addresses,
     meters: options.meters,
     logger: options.logger,
     logsAnswers: options.logger.isLevelEnabled('debug'),
@@ -102,6 +104,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
   const server = createHttpServer({
     handle: (exchange) => dispatch(context, exchange),
     shared: options.shared ?? false,
+    ...(proxies.length > 0 && { onConnection: addresses.recordConnection }),
     requestIdPrefix: `${randomBytes(4).toString('hex')}-`,
     sockets: { path: '/feed', protocol: 'rollcall.v1' },
   });

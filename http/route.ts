@@ -276,7 +276,7 @@ export interface Reply {
    * for which `headers` name the Content-Type. Not called for HEAD, nor when the client has left.
    */
   readonly push?: OpenPush;
-  /** Bytes of a document (docs page, metrics); `headers` then name the Content-Type. */
+  /** Bytes ready to send: JSON, or a document whose Content-Type `headers` name. */
   readonly bytes?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -1,9 +1,9 @@
 /**
- * Renders a bot as JSON text: the catalogue's profile, serialised once, joined with the engine's counters.
+ * Renders a bot as JSON bytes: the catalogue's profile, serialised once, joined with the engine's counters.
  *
  * A page view changes only two counters. So the text around those two is cached as a *template*, which is
  * built again only when another field changes (some change by time alone). Posted integers are inserted as
- * digits, so none beyond 2^53 is rounded. Pure. Used by bots.ts.
+ * digits, so none beyond 2^53 is rounded. Used by bots.ts.
  */
 import type { HotState } from '../../engine/entity/state.ts';
 import { computePresence, presenceFreshMs } from '../../engine/rules/presence.ts';
@@ -17,6 +17,7 @@ import {
   toTimestampOrNull,
   toUser,
 } from './convert.ts';
+import { CounterText } from './counter-text.ts';
 
 /** How long a reviewer's claim on a bot lasts. */
 const claimDurationMs = 3_600_000;
@@ -102,15 +103,9 @@ export interface TimedState {
   readonly nowMs: number;
 }
 
-/**
- * The JSON of a bot in three parts, and how long it is valid. A reply inserts the clicks and unique clicks
- * between the parts. They are built with `join`, because V8 stores a string built with `+` as a tree, and
- * every reply would walk through that tree.
- */
+/** The JSON of a bot, into which a reply writes the clicks and unique clicks, and how long it is valid. */
 export interface BotTemplate {
-  readonly before: string;
-  readonly between: string;
-  readonly after: string;
+  readonly json: CounterText;
   readonly state: HotState;
   readonly extras: BotExtras;
   /** The next time at which the text changes without a change of state. */
@@ -127,16 +122,14 @@ const computeValidUntilMs = (parts: BotParts, { state, nowMs }: TimedState): num
   return Math.min(...changesAtMs.filter((atMs) => atMs > nowMs));
 };
 
-/** Builds the template for the state at its time. */
-export const buildBotTemplate = (parts: BotParts, timedState: TimedState, extras: BotExtras): BotTemplate => {
-  const { state, nowMs } = timedState;
-  return {
-    before: [
+const buildJson = (parts: BotParts, { state, nowMs }: TimedState, extras: BotExtras): CounterText =>
+  new CounterText(
+    [
       parts.head,
       `"${computePresence(state, nowMs)}"},"approximate_votes":${state.flushedVotes}`,
       `,"claimed_by":${nowMs < parts.claimedUntilMs ? parts.claimedBy : '""'},"clicks":`,
     ].join(''),
-    between: [
+    [
       `,"invite_clicks":${state.inviteClicks},"last_stats_post":${renderTimestamp(state.lastStatsPostMs)}`,
       extras.long === '' ? '' : `,"long":${extras.long}`,
       `,"premium":${isPremium(parts.premiumUntil, nowMs)},"servers":${state.servers}`,
@@ -144,15 +137,23 @@ export const buildBotTemplate = (parts: BotParts, timedState: TimedState, extras
       extras.teamOwner === '' ? '' : `,"team_owner":${extras.teamOwner}`,
       `,"total_uptime":${state.totalUptime},"unique_clicks":`,
     ].join(''),
-    after: [
+    [
       `,"uptime":${state.uptime},"uptime_last_checked":${renderTimestamp(state.uptimeCheckedMs)}`,
       `,"users":${state.users},"votes":${computeVotes(state)}}`,
     ].join(''),
-    state,
-    extras,
-    validUntilMs: computeValidUntilMs(parts, timedState),
-  };
-};
+  );
+
+/** Builds the template for the state at its time. */
+export const buildBotTemplate = (
+  parts: BotParts,
+  timedState: TimedState,
+  extras: BotExtras,
+): BotTemplate => ({
+  json: buildJson(parts, timedState, extras),
+  state: timedState.state,
+  extras,
+  validUntilMs: computeValidUntilMs(parts, timedState),
+});
 
 /** Whether `buildBotTemplate` would build an equal template now. */
 export const isCurrent = (
@@ -180,10 +181,10 @@ export const isCurrent = (
   );
 };
 
-/** Inserts the two click counters into a template: the bot as JSON text. */
-export const fillBotTemplate = (template: BotTemplate, state: HotState): string =>
-  [template.before, state.clicks, template.between, state.uniqueClicks, template.after].join('');
+/** Writes the two click counters into a template: the bot as JSON, valid until the next call. */
+export const fillBotTemplate = ({ json }: BotTemplate, { clicks, uniqueClicks }: HotState): Buffer =>
+  json.write(clicks, uniqueClicks);
 
-/** Renders a bot as JSON text without a cached template. */
-export const renderBot = (parts: BotParts, timedState: TimedState, extras: BotExtras): string =>
+/** Renders a bot as JSON without a cached template. */
+export const renderBot = (parts: BotParts, timedState: TimedState, extras: BotExtras): Buffer =>
   fillBotTemplate(buildBotTemplate(parts, timedState, extras), timedState.state);

@@ -1,5 +1,5 @@
 /**
- * Shows a bot and counts the visit. bot-json.ts renders the text; this file caches rendered replies.
+ * Shows a bot and counts the visit. bot-json.ts renders the JSON; this file caches rendered replies.
  */
 import type { EntityView } from '../../engine/engine.ts';
 import type { BotProfile } from '../../storage/catalogue/bots/bots.ts';
@@ -31,8 +31,8 @@ export interface CachedBot {
   rendered: RenderedBot | null;
 }
 
-/** The longest text that is cached: a bot with thousands of shards is rendered each time. */
-const cachedCharactersMax = 8_192;
+/** The longest JSON that is cached: a bot with thousands of shards is rendered each time. */
+const cachedBytesMax = 8_192;
 
 const cachedBots = new WeakMap<BotProfile, CachedBot>();
 /** Returns the cache entry of a profile. An edit creates another profile object, so no entry is stale. */
@@ -78,11 +78,11 @@ export const renderBotReply = (cached: CachedBot, timedView: TimedView, extras: 
     return rendered.reply;
   }
   const template = getCurrentTemplate(cached, timedView, extras);
-  const body = fillBotTemplate(template, view.state);
-  if (long !== '' || body.length > cachedCharactersMax) return { status: 200, text: body };
+  const bytes = fillBotTemplate(template, view.state);
+  if (long !== '' || bytes.length > cachedBytesMax) return { status: 200, text: bytes.toString() };
   cached.template = template;
-  if (timedView.movesCounter) return { status: 200, text: body };
-  const reply: Reply = { status: 200, text: body, tag: { etag: '' } };
+  if (timedView.movesCounter) return { status: 200, bytes };
+  const reply: Reply = { status: 200, text: bytes.toString(), tag: { etag: '' } };
   cached.rendered = { view, teamOwner, validUntilMs: template.validUntilMs, reply };
   return reply;
 };

@@ -65,10 +65,7 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
 
   /** Canonical client address. Read it before the first await: it is lost when the client disconnects. */
   get clientAddress(): string {
-    if (this.#address === '') {
-      const { exchange, context } = this;
-      this.#address = context.toClientAddress(exchange.readPeerAddress(), exchange.headers.forwardedFor);
-    }
+    if (this.#address === '') this.#address = this.context.addresses.read(this.exchange);
     return this.#address;
   }
 

@@ -8,6 +8,7 @@ import type { SessionCache } from '../auth/sessions.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Cors } from '../response/cors.ts';
 import type { AnyRoute, App } from '../route.ts';
+import type { AddressReader } from '../server/client-address.ts';
 import type { Exchange } from '../server/exchange.ts';
 import type { RequestLogger } from '../telemetry/rate-limited-log.ts';
 import type { CompiledRoute } from './check.ts';
@@ -36,8 +37,8 @@ export interface DispatchContext {
   readonly permissions: PermissionSource;
   readonly limiter: Limiter;
   readonly deadlines: Deadlines;
-  /** Returns the client's canonical address, from the peer's address and `X-Forwarded-For`. */
-  readonly toClientAddress: (peer: string, forwardedFor: string) => string;
+  /** Reads the client's canonical address, from the peer's address and `X-Forwarded-For`. */
+  readonly addresses: Pick<AddressReader, 'read'>;
   readonly meters: RequestMeters;
   readonly logger: RequestLogger;
   /** Whether every answer is logged, at level debug. */

@@ -4,10 +4,15 @@
  * that limits and unique clicks count.
  *
  * The counted address is canonical: IPv4-mapped IPv6 becomes IPv4; an IPv6 address becomes its /64 network,
- * because one subscriber owns all of it and privacy extensions change the rest daily. Pure.
+ * because one subscriber owns all of it and privacy extensions change the rest daily.
+ *
+ * Reading the peer's address costs about a tenth of a page view, and uWebSockets.js has no place to keep it
+ * beside a connection. So while every connection so far came from a trusted proxy, it is not read where the
+ * header alone decides. Used by facade.ts and admin.ts.
  */
 import ipaddr from 'ipaddr.js';
 import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';
+import type { Exchange } from './exchange.ts';
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 /** Networks of trusted proxies, parsed once. */
@@ -91,12 +96,20 @@ const toPeer = (text: string, trusted: TrustedProxies): Peer => {
   return { address: toPeerAddress(text), trusted: address !== null && isTrusted(address, trusted) };
 };
 
-/** Creates `toClientAddress` for one listener, with caches, because parsing is expensive. */
-export const createAddressReader = (
-  trusted: TrustedProxies,
-): ((peer: string, forwardedFor: string) => string) => {
+/** Reads client addresses for one listener. */
+export interface AddressReader {
+  /** Must be called with the peer of each connection, before its first request. */
+  recordConnection(peer: string): void;
+  /** The counted address of the client. */
+  read(exchange: Pick<Exchange, 'headers' | 'readPeerAddress'>): string;
+}
+
+/** Creates the reader of one listener, with caches, because parsing is expensive. */
+export const createAddressReader = (trusted: TrustedProxies): AddressReader => {
   const peers = createTwoGenerationCache<Peer>(cachedPeersMax);
   const addresses = createTwoGenerationCache<string>(cachedAddressesMax);
+  /** Where all connections so far came from. One from elsewhere may still be open, so this is final. */
+  let origin: 'unknown' | 'proxies' | 'elsewhere' = 'unknown';
   const findPeer = (text: string): Peer => {
     let cached = peers.get(text);
     if (cached === undefined) {
@@ -105,11 +118,7 @@ export const createAddressReader = (
     }
     return cached;
   };
-  return (peer, forwardedFor) => {
-    if (!peer.includes(':') && (trusted.length === 0 || forwardedFor === '')) return peer;
-    const { address: ownAddress, trusted: isProxy } = findPeer(peer);
-    if (!isProxy || forwardedFor === '') return ownAddress;
-    if (isPlainIpv4(forwardedFor)) return forwardedFor; // One hop: trusted or not, it is the client.
+  const readForwarded = (peer: string, forwardedFor: string): string => {
     if (forwardedFor.length > cachedKeyCharactersMax) return toClientAddress(peer, forwardedFor, trusted);
     const key = `${peer} ${forwardedFor}`;
     let address = addresses.get(key);
@@ -118,6 +127,22 @@ export const createAddressReader = (
       addresses.set(key, address);
     }
     return address;
+  };
+  return {
+    recordConnection: (peer) => {
+      if (origin !== 'elsewhere') origin = findPeer(peer).trusted ? 'proxies' : 'elsewhere';
+    },
+    read: (exchange) => {
+      const { forwardedFor } = exchange.headers;
+      // One hop: trusted or not, it is the client if the peer is a proxy.
+      const isOneHop = trusted.length > 0 && isPlainIpv4(forwardedFor);
+      if (isOneHop && origin === 'proxies') return forwardedFor;
+      const peer = exchange.readPeerAddress();
+      if (!peer.includes(':') && (trusted.length === 0 || forwardedFor === '')) return peer;
+      const { address, trusted: isProxy } = findPeer(peer);
+      if (!isProxy || forwardedFor === '') return address;
+      return isOneHop ? forwardedFor : readForwarded(peer, forwardedFor);
+    },
   };
 };
 

@@ -1,10 +1,10 @@
 /**
- * Connections that stay open, on uWebSockets.js: server-sent events as a response that never ends, and
- * WebSockets.
+ * Responses that are not written at once, on uWebSockets.js: streams of chunks, server-sent events as a
+ * response that never ends, and WebSockets.
  *
- * Both hold back nothing themselves: `send` says when the socket is full, and at most one message is then
- * buffered beyond what the kernel takes. uWebSockets.js drains a WebSocket by itself, but a response only
- * with its next write, so an owner that has nothing to send gets a comment sent. Used by uws-server.ts.
+ * The last two hold back nothing themselves: `send` says when the socket is full, and at most one message is
+ * then buffered beyond what the kernel takes. uWebSockets.js drains a WebSocket by itself, but a response
+ * only with its next write, so an owner that has nothing to send gets a comment sent. Used by uws-server.ts.
  */
 import type {
   HttpRequest,
@@ -14,6 +14,37 @@ import type {
   WebSocketBehavior,
 } from 'uWebSockets.js';
 import type { OpenPush, PushConnection, PushOwner } from './push-connection.ts';
+import { pump, type StreamSink } from './stream.ts';
+
+/** Goes on with a response whose status and headers are written; calls `onEnd` after its last chunk. */
+export const openChunkStream = (
+  response: HttpResponse,
+  chunks: AsyncIterable<string | Uint8Array>,
+  onEnd: () => void,
+): StreamSink => {
+  let writable = (): void => {};
+  response.onWritable(() => {
+    writable();
+    return true;
+  });
+  return pump(chunks, {
+    write: (chunk) => {
+      let hasRoom = true;
+      response.cork(() => {
+        hasRoom = response.write(chunk);
+      });
+      return hasRoom;
+    },
+    onWritable: (task) => {
+      writable = task;
+    },
+    end: () => {
+      response.cork(() => response.end());
+      onEnd();
+    },
+    destroy: () => response.close(),
+  });
+};
 
 /** The offer of a client to upgrade its request. */
 export interface UpgradeOffer {

@@ -18,8 +18,14 @@ import { type OpenBodies, OpenBody } from './open-body.ts';
 import { PipelineLimit } from './pipeline-limit.ts';
 import { RequestHeaders, takeHeader } from './request-headers.ts';
 import { RequestIds } from './request-ids.ts';
-import { pump, type StreamSink } from './stream.ts';
-import { createSocketBehavior, openEventStream, openWebSocket, type UpgradeOffer } from './uws-push.ts';
+import type { StreamSink } from './stream.ts';
+import {
+  createSocketBehavior,
+  openChunkStream,
+  openEventStream,
+  openWebSocket,
+  type UpgradeOffer,
+} from './uws-push.ts';
 import { decodeText, statusLines } from './wire-text.ts';
 
 export interface HttpServer {
@@ -41,6 +47,8 @@ export interface ServerOptions {
   readonly shared: boolean;
   /** First part of generated request ids: identifies this process. */
   readonly requestIdPrefix: string;
+  /** Called with the peer's address of each new connection, `''` if the client has already left. */
+  readonly onConnection?: (peerAddress: string) => void;
   /** Where requests may become WebSockets, and the protocol they then speak. */
   readonly sockets?: { readonly path: string; readonly protocol: string };
 }
@@ -71,6 +79,8 @@ const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
 let parsing = false;
 let currentHeaders: RequestHeaders = new RequestHeaders();
 const gatherHeader = (name: string, value: string): void => takeHeader(currentHeaders, name, value);
+
+const readAddress = (response: HttpResponse): string => decodeText(response.getRemoteAddressAsText()) ?? '';
 
 class UwsExchange implements Exchange {
   readonly method: string;
@@ -113,7 +123,7 @@ class UwsExchange implements Exchange {
   }
 
   readPeerAddress(): string {
-    return this.#aborted ? '' : (decodeText(this.#response.getRemoteAddressAsText()) ?? '');
+    return this.#aborted ? '' : readAddress(this.#response);
   }
 
   setOwner(owner: ExchangeOwner): void {
@@ -247,7 +257,7 @@ class UwsExchange implements Exchange {
     if (this.method === 'HEAD') this.#writeHead(reply);
     else if (reply.push !== undefined) this.#sink = openEventStream(response, reply.push);
     else if (reply.stream !== undefined) {
-      this.#stream(reply.stream);
+      this.#sink = openChunkStream(response, reply.stream, () => this.#release());
       return;
     } else this.#writeBody(reply);
     // An event stream is not in flight from here on.
@@ -271,32 +281,6 @@ class UwsExchange implements Exchange {
     this.#response.endWithoutBody();
   }
 
-  #stream(chunks: AsyncIterable<string | Uint8Array>): void {
-    const response = this.#response;
-    let writable = (): void => {};
-    response.onWritable(() => {
-      writable();
-      return true;
-    });
-    this.#sink = pump(chunks, {
-      write: (chunk) => {
-        let hasRoom = true;
-        response.cork(() => {
-          hasRoom = response.write(chunk);
-        });
-        return hasRoom;
-      },
-      onWritable: (task) => {
-        writable = task;
-      },
-      end: () => {
-        response.cork(() => response.end());
-        this.#release();
-      },
-      destroy: () => response.close(),
-    });
-  }
-
   destroy(): void {
     if (!this.#aborted) this.#response.close();
   }
@@ -310,6 +294,14 @@ const receive = (state: ServerState, exchange: UwsExchange): void => {
   } finally {
     parsing = false;
   }
+};
+
+const listenForConnections = ({ app }: ServerState, onConnection: (peerAddress: string) => void): void => {
+  const onChange = (response: HttpResponse, change: unknown): void => {
+    // -1 when it closes.
+    if (change === 1) onConnection(readAddress(response));
+  };
+  app.filter(onChange);
 };
 
 /** Bytes behind the head would be read as frames, so an upgrade has no body. */
@@ -383,6 +375,7 @@ export const createHttpServer = (options: ServerOptions): HttpServer => {
     requestIds: new RequestIds(options.requestIdPrefix),
     onEmpty: null,
   };
+  if (options.onConnection !== undefined) listenForConnections(state, options.onConnection);
   if (options.sockets !== undefined) listenForUpgrades(state, options.sockets.path, options.sockets.protocol);
   state.app.any('/*', (response, request) => receive(state, new UwsExchange(state, response, request)));
   return {

@@ -96,6 +96,21 @@ export const httpMutants: readonly Mutant[] = [
     why: 'a chunked body could fill the memory (I15)',
   },
   {
+    name: 'a stranger beside trusted proxies',
+    file: 'http/server/client-address.ts',
+    find: `      if (origin !== 'elsewhere') origin = `,
+    replace: `      origin = `,
+    why: 'a client that connects directly could choose the address that limits and unique clicks count',
+  },
+  {
+    name: 'connections that are not reported',
+    file: 'http/server/uws-server.ts',
+    find: `    if (change === 1) onConnection(readAddress(response));\n`,
+    replace: `    if (change === 1) onConnection('127.0.0.1');\n`,
+    killers: ['test/http/server/client-address.test.ts'],
+    why: 'every client would be taken for a proxy',
+  },
+  {
     name: 'no deadline for handlers',
     file: 'http/request/deadlines.ts',
     find: `    expireHeads(working, nowMs - times.workingMs, 'working');\n`,

@@ -1,8 +1,10 @@
 /**
  * The client address that limits and unique clicks count.
  *
- * Pure functions by table: peers, proxies, spoofed and malformed headers.
+ * By table: peers, proxies, spoofed and malformed headers. Then which peers are read, and a real server.
  */
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
@@ -10,6 +12,8 @@ import {
   parseTrustedProxies,
   toClientAddress,
 } from '../../../http/server/client-address.ts';
+import { RequestHeaders } from '../../../http/server/request-headers.ts';
+import { openWorld } from '../world.ts';
 
 const test = suite('client address');
 const trusted = parseTrustedProxies(['10.0.0.0/8', '::1', 'fd00::/8', '192.0.2.7']);
@@ -50,20 +54,100 @@ for (const [name, peer, header, expected] of cases) {
   });
 }
 
+/** A request of this peer, and how often the peer was read. */
+const from = (peer: string, forwardedFor: string) => {
+  const headers = new RequestHeaders();
+  headers.forwardedFor = forwardedFor;
+  const readPeerAddress = (): string => {
+    exchange.reads += 1;
+    return peer;
+  };
+  const exchange = { headers, readPeerAddress, reads: 0 };
+  return exchange;
+};
+
 test('a cached address is never used for another peer or another header', () => {
-  const addressOf = createAddressReader(trusted);
+  const reader = createAddressReader(trusted);
   for (let round = 0; round < 2; round++) {
-    for (const [name, peer, header, expected] of cases) assert.is(addressOf(peer, header), expected, name);
+    for (const [name, peer, header, expected] of cases)
+      assert.is(reader.read(from(peer, header)), expected, name);
   }
 });
 
 test('without proxies an IPv6 address is counted by its network too', () => {
-  const addressOf = createAddressReader([]);
+  const reader = createAddressReader([]);
 
-  assert.is(addressOf('2001:db8::1', '6.6.6.6'), '2001:db8::/64');
-  assert.is(addressOf('2001:db8::2', ''), '2001:db8::/64');
-  assert.is(addressOf('::ffff:203.0.113.9', ''), '203.0.113.9');
-  assert.is(addressOf('203.0.113.9', '6.6.6.6'), '203.0.113.9');
+  assert.is(reader.read(from('2001:db8::1', '6.6.6.6')), '2001:db8::/64');
+  assert.is(reader.read(from('2001:db8::2', '')), '2001:db8::/64');
+  assert.is(reader.read(from('::ffff:203.0.113.9', '')), '203.0.113.9');
+  assert.is(reader.read(from('203.0.113.9', '6.6.6.6')), '203.0.113.9');
+});
+
+test('while all come from proxies, the peer is read only where the header does not decide', () => {
+  const reader = createAddressReader(trusted);
+  for (const peer of ['10.1.1.1', '::ffff:10.2.2.2', 'fd00::1']) reader.recordConnection(peer);
+
+  const decided = from('10.1.1.1', '203.0.113.9');
+  assert.is(reader.read(decided), '203.0.113.9');
+  assert.is(decided.reads, 0);
+  for (const [name, peer, header, expected] of cases)
+    if (peer === '10.1.1.1') assert.is(reader.read(from(peer, header)), expected, name);
+});
+
+test('after a connection from elsewhere every peer is read again', () => {
+  for (const stranger of ['203.0.113.7', '', '::ffff:203.0.113.7', '2001:db8::1']) {
+    const reader = createAddressReader(trusted);
+    reader.recordConnection('10.1.1.1');
+    reader.recordConnection(stranger);
+    reader.recordConnection('10.1.1.1');
+
+    assert.is.not(reader.read(from(stranger, '6.6.6.6')), '6.6.6.6', stranger);
+    assert.is(reader.read(from('10.1.1.1', '203.0.113.9')), '203.0.113.9');
+  }
+});
+
+test('a server that reports no connections reads every peer', () => {
+  const reader = createAddressReader(trusted);
+
+  assert.is(reader.read(from('203.0.113.7', '6.6.6.6')), '203.0.113.7');
+});
+
+/** Sends requests over one connection from this address; resolves to their statuses. */
+const sendFrom = async (port: number, localAddress: string, hops: readonly string[]) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const statuses: (number | undefined)[] = [];
+  for (const hop of hops) {
+    const headers = { 'X-Forwarded-For': hop };
+    const sent = request({
+      agent,
+      host: '127.0.0.1',
+      port,
+      localAddress,
+      headers,
+      method: 'POST',
+      path: '/limited',
+    });
+    const [answer] = (await once(sent.end(), 'response')) as [IncomingMessage];
+    answer.resume();
+    await once(answer, 'end');
+    statuses.push(answer.statusCode);
+  }
+  agent.destroy();
+  return statuses;
+};
+
+test('a proxy is believed, and a client beside it is not, whichever connects first', async () => {
+  const hops = Array.from({ length: 6 }, (_, index) => `6.6.6.${index}`);
+  const answered = hops.map(() => 204);
+  const world = await openWorld({ trustedProxies: ['127.0.0.1'] });
+
+  const alone = await sendFrom(world.port, '127.0.0.1', hops);
+  const forged = await sendFrom(world.port, '127.0.0.2', hops);
+  const again = await sendFrom(world.port, '127.0.0.1', hops);
+  await world.close();
+
+  assert.equal([alone, again], [answered, answered]);
+  assert.equal(forged, [204, 204, 204, 204, 204, 429]);
 });
 
 test('without trusted proxies the header is ignored', () => {
