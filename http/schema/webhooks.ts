@@ -238,7 +238,11 @@ export const ReplayBody = Type.Object(
     since: Type.Optional(describe(Timestamp, 'Votes cast at this time or later.')),
     until: Type.Optional(describe(Timestamp, 'Votes cast at this time or earlier.')),
     failed_only: Type.Optional(
-      Type.Boolean({ description: 'With `since`: only events that were not delivered.', examples: [true] }),
+      Type.Boolean({
+        description:
+          'With `since`: only events that wait or have expired; not those that were never written.',
+        examples: [true],
+      }),
     ),
   },
   {

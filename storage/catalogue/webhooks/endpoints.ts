@@ -208,7 +208,8 @@ const dropBodies = async (
     where endpoint_id = ${endpoint.id} and state = 0 and body is not null
       and exists (
         select from webhook_endpoints
-        where id = ${endpoint.id} and incarnation = ${endpoint.incarnation} and format <> ${endpoint.format})`;
+        where id = ${endpoint.id} and incarnation = ${endpoint.incarnation}
+          and format <> ${endpoint.format})`;
 };
 
 /** Replays are sent even while the endpoint is disabled. */

@@ -361,6 +361,19 @@ test('a deleted webhook gets nothing more within a second, however slow its rece
   assert.is(late.length, 0);
 });
 
+test('a backlog of the fleet that is too long is a note', async () => {
+  const bot = await createBot();
+  const { id } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
+  for (const [pending, notes] of [
+    [5_000_001, 1],
+    [0, 0],
+  ] as const) {
+    await world.sql`update webhook_endpoints set pending = ${pending} where id = ${id}`;
+    await world.webhooks.refresh();
+    assert.is(world.webhooks.listNotes().length, notes);
+  }
+});
+
 test('a webhook of one listing cannot be reached through another', async () => {
   const [one, two] = [await createBot(), await createBot()];
   const { id } = await create(`bots/${one}`, { url: receivers.url('ok', one) });
