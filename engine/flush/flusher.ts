@@ -20,6 +20,7 @@ import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import type { Backlog, BacklogSize, Clock, FlushReceipt, FlushSink, FlushSource } from '../ports.ts';
 import { toMessage, toReason, toReasonMessage } from './flush-failures.ts';
+import { isFull, takeRound } from './round.ts';
 
 export interface FlusherParts {
   readonly hot: FlushSource;
@@ -236,12 +237,9 @@ const runRound = async (state: FlusherState): Promise<boolean> => {
   const shards = state.listShards();
   const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax };
   const backlog = await state.hot.peek(shards === null ? limit : { ...limit, shards });
-  await flushBacklog(state, backlog);
+  await flushBacklog(state, takeRound(backlog));
   return isFull(backlog);
 };
-
-const isFull = ({ entities, votes }: Backlog): boolean =>
-  entities.length >= limits.flushEntitiesMax || votes.length >= limits.flushVotesMax;
 
 /** Serves the flush requests known now. Requests that come meanwhile get rounds of their own. */
 const serveFlushRequests = async (state: FlusherState): Promise<void> => {
@@ -257,7 +255,7 @@ const serveFlushRequests = async (state: FlusherState): Promise<void> => {
     let full = true;
     for (let step = 0; full && step < limits.flushRequestRoundsMax; step++) {
       const backlog = await state.hot.peek(limit);
-      await flushBacklog(state, backlog);
+      await flushBacklog(state, takeRound(backlog));
       full = isFull(backlog);
     }
     if (full) state.flushRequests = [...requests, ...state.flushRequests];
