@@ -157,7 +157,8 @@ export type LimitName =
   | 'history'
   | 'feed'
   | 'webhook_edit'
-  | 'webhook_test';
+  | 'webhook_test'
+  | 'webhook_view';
 
 /** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
 export type Caching = 'no-store' | 'entity' | 'list';

@@ -18,6 +18,7 @@ export const toLimitSettings = (config: Config): LimitSettings => ({
   bot_shards: defaultLimits.bot_shards,
   webhook_edit: defaultLimits.webhook_edit,
   webhook_test: defaultLimits.webhook_test,
+  webhook_view: defaultLimits.webhook_view,
   badge: defaultLimits.badge,
   history: defaultLimits.history,
   feed: defaultLimits.feed,

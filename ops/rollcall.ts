@@ -170,7 +170,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { webhooks } = services;
   const engineContext = { ...options, membership, metrics, assignment, services };
   const { engine, feed } = await startEngine(stores, config, engineContext);
-  const listWarnings = () => [...stores.listWarnings(), ...watches.listNotes()];
+  const listWarnings = () => [stores.listWarnings(), watches.listNotes(), webhooks.listNotes()].flat();
   const app = createApp(clusterContext, config, { ...services, engine, feed, metrics, listWarnings });
   const state = { draining: false, demo: null as DemoFile | null };
   const facade = createPublic(app, config, { ...options, metrics, findDemo: () => state.demo });
@@ -224,7 +224,7 @@ const startJobs = ({ services, metrics, logger, ...rest }: JobContext, config: C
   const jobs = createJobs({
     ...config,
     ...rest,
-    ...{ push, webhooks, log, clock: systemClock },
+    ...{ push, webhooks, log, clock: systemClock, writesDeliveries: config.webhooks === 'on' },
     ...{ meters: metrics.jobs, historyMeters: metrics.history },
     onLogged: metrics.directory.recordLoggedVotes,
     onSuccess: (job, ms) => logger.info({ job, ms: Math.round(ms) }, 'job done'),

@@ -47,6 +47,8 @@ export interface Webhooks {
   readonly access: WebhookAccess;
   /** Whether too many deliveries wait to write more for endpoints that fail. */
   isBacklogFull(): boolean;
+  /** Notes for `/readyz`. */
+  listNotes(): readonly string[];
   /** Endpoints were edited somewhere: reads them. Rejects when SQL fails. */
   refresh(): Promise<void>;
   /** For every few seconds: reads the endpoints if they may have changed, and bounds the backlogs. */
@@ -62,6 +64,8 @@ export interface Webhooks {
 const watchedMax = 10_000;
 /** Deliveries of the fleet that may wait. */
 const pendingMax = 5_000_000;
+const backlogNote =
+  'More than 5,000,000 webhook deliveries wait: none are written for webhooks that fail (replay them later).';
 
 interface Known {
   listings: ReadonlySet<string>;
@@ -109,6 +113,7 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
       onQueued: dispatcher.wake,
     },
     isBacklogFull: () => known.pending > pendingMax,
+    listNotes: () => (known.pending > pendingMax ? [backlogNote] : []),
     refresh,
     keepUp: async () => {
       if (isOff || (!parts.shared && known.endpoints === 0)) return;

@@ -21,6 +21,7 @@ import type { EngineMeters } from '../meters.ts';
 import type { Backlog, BacklogSize, Clock, FlushReceipt, FlushSink, FlushSource } from '../ports.ts';
 import { alignPause } from '../tools/align-pause.ts';
 import { toMessage, toReason, toReasonMessage } from './flush-failures.ts';
+import { isFull, takeRound } from './round.ts';
 
 export interface FlusherParts {
   readonly hot: FlushSource;
@@ -237,12 +238,9 @@ const runRound = async (state: FlusherState): Promise<boolean> => {
   const shards = state.listShards();
   const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax };
   const backlog = await state.hot.peek(shards === null ? limit : { ...limit, shards });
-  await flushBacklog(state, backlog);
+  await flushBacklog(state, takeRound(backlog));
   return isFull(backlog);
 };
-
-const isFull = ({ entities, votes }: Backlog): boolean =>
-  entities.length >= limits.flushEntitiesMax || votes.length >= limits.flushVotesMax;
 
 /** Serves the flush requests known now. Requests that come meanwhile get rounds of their own. */
 const serveFlushRequests = async (state: FlusherState): Promise<void> => {
@@ -258,7 +256,7 @@ const serveFlushRequests = async (state: FlusherState): Promise<void> => {
     let full = true;
     for (let step = 0; full && step < limits.flushRequestRoundsMax; step++) {
       const backlog = await state.hot.peek(limit);
-      await flushBacklog(state, backlog);
+      await flushBacklog(state, takeRound(backlog));
       full = isFull(backlog);
     }
     if (full) state.flushRequests = [...requests, ...state.flushRequests];

@@ -5,6 +5,7 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import { createLimitError, createNotFoundError } from '../handlers/convert.ts';
+import { logCursorShape } from '../handlers/vote-log.ts';
 import { toDomainError } from '../response/errors.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { deliver, formatCursor, sendFrame } from './delivery.ts';
@@ -76,14 +77,12 @@ export const createSubscriptions = (feed: FeedState, parts: SubscriptionsParts):
   };
 };
 
-const cursorShape = /^([0-9a-z]{1,13}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
-
 const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequest> => {
   const { targets, votes, feed } = state;
   const wantsVotes = request.channels.has('votes');
   if (wantsVotes && !state.votesArePublic)
     throw new DomainError('forbidden', 'The votes of this directory are not public: use "totals" alone.');
-  const isMalformed = (cursor: string | null): boolean => cursor !== null && !cursorShape.test(cursor);
+  const isMalformed = (cursor: string | null): boolean => cursor !== null && !logCursorShape.test(cursor);
   if (wantsVotes && request.after.some(isMalformed))
     throw createValidationError('query', { '/after': 'must be cursors that the feed or the log has sent' });
   if (state.count + request.targets.length > feedLimits.subscriptionsMax) {
@@ -127,7 +126,7 @@ const findStart = (
   if (votes === null) return { number: 0, restarts: 0 };
   const { head, epoch, restarts } = votes;
   if (cursor === null) return { number: head, restarts };
-  const [, cursorEpoch, digits] = cursorShape.exec(cursor) ?? [];
+  const [, cursorEpoch, digits] = logCursorShape.exec(cursor) ?? [];
   const number = Number(digits);
   return cursorEpoch === epoch && number <= head ? { number, restarts } : { number: head, restarts: -1 };
 };

@@ -106,9 +106,10 @@ const renderBadge = (
   { query, ...about }: Described & { query: BadgeQuery },
 ): Reply => {
   const json = JSON.stringify(toJson(about, query));
-  if (file.format === 'json') return app.badges.reply(json, () => buildReply(file, about, json));
-  const key = `${query.style} ${about.error} ${json}`;
-  return app.badges.reply(key, () => buildReply(file, about, renderSvg(about, query)));
+  const key = `${file.format} ${query.style} ${about.error} ${json}`;
+  return app.badges.reply(key, () =>
+    buildReply(file, about, file.format === 'json' ? json : renderSvg(about, query)),
+  );
 };
 
 const readListed = (

@@ -23,11 +23,12 @@ const limitDefault = 100;
 
 const formatCursor = (epoch: string, number: number): string => `${epoch}.${number}`;
 
-const cursorShape = /^([0-9a-z]{1,13}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
+/** The epoch and the number in a cursor. */
+export const logCursorShape = /^([0-9a-z]{1,24}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
 
 /** Throws `validation_failed` or `log_restarted`. */
 const parseCursor = (text: string, head: LogHead): number => {
-  const [, epoch, digits] = cursorShape.exec(text) ?? [];
+  const [, epoch, digits] = logCursorShape.exec(text) ?? [];
   if (digits === undefined) {
     throw createValidationError('query', {
       '/after': 'must be a cursor: the `next`, `head` or `oldest` of an earlier reply of this path',

@@ -12,7 +12,7 @@ import type { AnyRoute } from '../route.ts';
 import { describeAccess } from './access.ts';
 import { introduction } from './introduction.ts';
 import { buildComponentSchemas, toReferencedSchema } from './schemas.ts';
-import { findSection, listSections } from './sections.ts';
+import { listAllTags, listTags } from './sections.ts';
 
 type Json = Record<string, unknown>;
 
@@ -175,7 +175,7 @@ const buildOperation = (route: AnyRoute, path: string): Json => {
   const kinds = listTokenKinds(route);
   return {
     operationId: route.name,
-    tags: [findSection(route)],
+    tags: listTags(route),
     summary: route.summary,
     description: [route.description ?? route.summary, describeAccess(route)].join('\n\n'),
     security: kinds.map((kind) => ({ [schemeNames[kind]]: [] })),
@@ -260,7 +260,7 @@ export const buildOpenApiDocument = (routes: readonly AnyRoute[]): Json => {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: listSections(routes),
+    tags: listAllTags(routes),
     paths,
     components: buildComponents(new Set(routes.flatMap(listErrorCodes))),
   };

@@ -2,7 +2,7 @@
  * The sections of the shown document: their order, their descriptions, and which operations are in them.
  *
  * What newcomers need comes first. A route is shown in the section of its contract chapter, unless a rule
- * here finds it a better place. Pure. Used by document.ts.
+ * here finds it a better place. Pure. Used by document.ts and llms-text.ts.
  */
 import type { AnyRoute } from '../route.ts';
 
@@ -25,7 +25,7 @@ const sections: Readonly<Record<string, string>> = {
   Shop: 'What credits buy.',
   Applications: 'Applying for a position.',
   Blog: 'Posts of the directory.',
-  'Beyond the contract': 'What the published interface does not have.',
+  'Beyond the contract': 'All operations of the sections above that the published interface does not have.',
 };
 
 /** The first rule that fits wins. */
@@ -35,21 +35,39 @@ const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/\/votes\/(log|months)$/, 'Votes'],
   [/\/webhooks(\/|$)/, 'Webhooks'],
   [/^\/feed$/, 'Live'],
+  [/^\/servers\//, 'Servers'],
   [/^\/badges\//, 'Badges'],
   [/^\/leaderboards\/|\/rank$/, 'Leaderboards'],
 ];
+
+const beyond = 'Beyond the contract';
 
 /** The name of the section that shows a route. */
 export const findSection = (route: Pick<AnyRoute, 'path' | 'section'>): string =>
   rules.find(([path]) => path.test(route.path))?.[1] ?? route.section;
 
+/** The tags of an operation: its section, and a second one that says that it is not in the contract. */
+export const listTags = (route: Pick<AnyRoute, 'path' | 'section'>): readonly string[] => [
+  ...new Set([findSection(route), ...(route.section === beyond ? [beyond] : [])]),
+];
+
 const order = Object.keys(sections);
 const toPlace = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
 
+interface Section {
+  readonly name: string;
+  readonly description: string;
+}
+
 /** The sections of these routes with their descriptions, in the order in which the page shows them. */
-export const listSections = (
-  routes: readonly AnyRoute[],
-): readonly { readonly name: string; readonly description: string }[] =>
-  [...new Set(routes.map(findSection))]
+export const listSections = (routes: readonly AnyRoute[]): readonly Section[] =>
+  describeSections(routes.map(findSection));
+
+/** As `listSections`, with the section of what is not in the contract, last. */
+export const listAllTags = (routes: readonly AnyRoute[]): readonly Section[] =>
+  describeSections(routes.flatMap(listTags));
+
+const describeSections = (names: readonly string[]): readonly Section[] =>
+  [...new Set(names)]
     .sort((one, other) => toPlace(one) - toPlace(other))
     .map((name) => ({ name, description: sections[name] ?? `${name}.` }));

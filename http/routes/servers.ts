@@ -1,5 +1,5 @@
 /**
- * Routes of servers: a list and a page like those of bots (docs/behaviour.md, "Beyond the contract").
+ * Routes of servers: a list and a page like those of bots, which the contract has for bots alone.
  */
 import { perPage } from '../../engine/rules/pages.ts';
 import { showServerPage } from '../handlers/lists.ts';
@@ -11,7 +11,7 @@ import { buildPageSchema, PageQuery } from '../schema/common.ts';
 import { IndexServer } from '../schema/index-entities.ts';
 import { Server, ServerParams } from '../schema/servers.ts';
 
-export const serverRoutes = defineRoutes('Servers', [
+export const serverRoutes = defineRoutes('Beyond the contract', [
   defineRoute({
     name: 'listServers',
     pattern: 'GET /servers/@all',

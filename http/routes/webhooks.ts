@@ -61,6 +61,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     summary: 'List webhooks',
     description: 'The webhooks of a bot, server or team, without their secrets.',
     auth: buildEntityAuth('view_webhooks'),
+    limit: 'webhook_view',
     params: WebhooksParams,
     replies: { 200: WebhookList },
     errors,
@@ -154,6 +155,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     description:
       'What was sent to a webhook and what waits, newest first, with the attempts. Kept for 30 days.',
     auth: buildEntityAuth('view_webhook_logs'),
+    limit: 'webhook_view',
     params: WebhookParams,
     query: DeliveriesQuery,
     replies: { 200: Deliveries },

@@ -207,8 +207,11 @@ export const Delivery = Type.Object(
     id: Type.Union([Uuid, Type.Null()], {
       description: 'The `webhook-id` of its requests; `null` when the vote no longer exists.',
     }),
-    type: describe(Text, 'The event: `vote.created`.'),
-    number: Type.Integer({ minimum: 1, description: "Number of the event's first vote in the vote log." }),
+    type: describe(Text, 'The event: `vote.created` or `vote.voided`.'),
+    number: Type.Integer({
+      minimum: 1,
+      description: "Number in the vote log of the event's first vote, or of the last one that became void.",
+    }),
     state: Type.String({ description: '`pending`, `delivered`, or `expired`: it is not tried again.' }),
     created_at: describe(Timestamp, 'When the delivery was written.'),
     next_attempt_at: describe(toNullable(Timestamp), 'When it is tried next; `null`: not again.'),
@@ -238,7 +241,11 @@ export const ReplayBody = Type.Object(
     since: Type.Optional(describe(Timestamp, 'Votes cast at this time or later.')),
     until: Type.Optional(describe(Timestamp, 'Votes cast at this time or earlier.')),
     failed_only: Type.Optional(
-      Type.Boolean({ description: 'With `since`: only events that were not delivered.', examples: [true] }),
+      Type.Boolean({
+        description:
+          'With `since`: only events that wait or have expired; not those that were never written.',
+        examples: [true],
+      }),
     ),
   },
   {

@@ -41,6 +41,8 @@ export interface JobsParts extends HistorySettings {
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
   /** Called with the number of votes that a step numbered. */
   readonly onLogged: (votes: number) => void;
+  /** Votes that get their number late are sent to webhooks. */
+  readonly writesDeliveries: boolean;
   /** Called after a run of a fleet job that this node completed. */
   readonly onSuccess?: (job: string, milliseconds: number) => void;
 }
@@ -110,14 +112,15 @@ export const createNumberingJob = ({
   catalogue,
   meters,
   onLogged,
-}: Pick<JobsParts, 'catalogue' | 'meters' | 'onLogged'>): NodeJob => ({
+  writesDeliveries,
+}: Pick<JobsParts, 'catalogue' | 'meters' | 'onLogged' | 'writesDeliveries'>): NodeJob => ({
   name: 'vote_numbers',
   everyMs: numberingPauseMs,
   run: async (signal) => {
     const incarnations = await listUnnumbered(catalogue.sql, listingsPerRun);
     for (const incarnation of incarnations) {
       if (signal.aborted) return;
-      onLogged(await assignNumbers(catalogue.sql, incarnation));
+      onLogged(await assignNumbers(catalogue.sql, incarnation, { writesDeliveries }));
     }
     meters.recordUnnumberedVotes(incarnations.length === 0 ? 0 : await countUnnumbered(catalogue.sql));
   },

@@ -35,8 +35,6 @@ const retryAfterMaxMs = dayMs;
 /** Pauses vary by a fifth, so that deliveries that failed together are not repeated together. */
 const jitter = 0.2;
 const slowMs = minuteMs;
-/** Attempts in a row that the address guard refused. */
-const refusalsMax = 2;
 
 /** What came of one request; `WebhookOutcome` with an error of any name. */
 export interface AttemptOutcome {
@@ -130,8 +128,9 @@ const findDisabledReason = (
   const counted = attempts.filter(({ delivery }) => !delivery.replay);
   const gone = endpoint.format === 'discord' ? [404, 410] : [410];
   if (counted.some(({ outcome }) => gone.includes(outcome?.status ?? 0))) return 'gone';
-  const refused = counted.filter(({ outcome }) => outcome?.error === 'address_refused').length;
-  if (refused > 0 && endpoint.failures + refused >= refusalsMax) return 'address_refused';
+  // The requests of a page share one judgement of the address.
+  const isRefused = counted.some(({ outcome }) => outcome?.error === 'address_refused');
+  if (isRefused && endpoint.failures > 0) return 'address_refused';
   const failingMs = context.nowMs - health.failingSinceMs;
   const isOver = health.failures >= failingFrom && failingMs >= context.disableDays * dayMs;
   return isOver ? 'failing' : '';

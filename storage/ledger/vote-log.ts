@@ -33,20 +33,28 @@ export const lockTotals = async (
 const rowsPerStep = 2_000;
 
 /**
- * Numbers the rows of one listing that have none, oldest first, in bounded transactions. Resolves to how many
- * it numbered. *Ledger* when it resolves.
+ * Numbers the rows of one listing that have none, oldest first, in bounded transactions; without deliveries
+ * while webhooks are switched off. Resolves to how many it numbered. *Ledger* when it resolves.
  */
-export const assignNumbers = async (sql: Sql, incarnation: number): Promise<number> => {
+export const assignNumbers = async (
+  sql: Sql,
+  incarnation: number,
+  { writesDeliveries = true }: { readonly writesDeliveries?: boolean } = {},
+): Promise<number> => {
   let numbered = 0;
   for (;;) {
-    const rows = await sql.begin((transaction) => numberStep(transaction, incarnation));
+    const rows = await sql.begin((transaction) => numberStep(transaction, incarnation, writesDeliveries));
     numbered += rows;
     if (rows < rowsPerStep) return numbered;
   }
 };
 
-const numberStep = async (transaction: Transaction, incarnation: number): Promise<number> => {
-  const watched = await lockTotals(transaction, [incarnation]);
+const numberStep = async (
+  transaction: Transaction,
+  incarnation: number,
+  writesDeliveries: boolean,
+): Promise<number> => {
+  const watched = (await lockTotals(transaction, [incarnation])) && writesDeliveries;
   const [row] = await transaction<{ numbered: number }[]>`
     with unnumbered as (
       select itag, created_at, row_number() over (order by created_at, itag) as position

@@ -214,6 +214,22 @@ const gateMutants: readonly Mutant[] = [
 
 const flusherMutants: readonly Mutant[] = [
   {
+    name: 'a round ends between two requests',
+    file: 'engine/flush/round.ts',
+    find: `readTime(vote) !== time);\n  if`,
+    replace: `vote !== undefined);\n  if`,
+    killers: ['test/engine/flush/round.test.ts'],
+    why: 'the votes of one request would be two webhook events',
+  },
+  {
+    name: 'no total without the rows of all its votes',
+    file: 'engine/flush/round.ts',
+    find: `!dropped.has(ref.address)`,
+    replace: `dropped !== undefined && ref !== undefined`,
+    killers: ['test/engine/flush/round.test.ts'],
+    why: 'a hot store that is emptied later would count the votes that waited twice',
+  },
+  {
     name: 'a refused round becomes dead letters without bisection',
     file: flusher,
     find:

@@ -164,6 +164,14 @@ export const httpMutants: readonly Mutant[] = [
     why: 'a captured request could be repeated under another id',
   },
   {
+    name: 'the IPv6 address in a certificate',
+    file: 'http/outbound/webhooks/send.ts',
+    find: `isIPv6(host) && new X509Certificate(certificate.raw).checkIP(host) !== undefined`,
+    replace: `isIPv6(host)`,
+    killers: ['test/http/outbound/webhooks/send.test.ts'],
+    why: 'another server at the address could read and answer webhooks',
+  },
+  {
     name: 'the format topgg has no void votes',
     file: 'http/outbound/webhooks/formats.ts',
     find: `format === 'topgg' && events`,

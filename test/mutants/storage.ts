@@ -204,6 +204,14 @@ const otherMutants: readonly Mutant[] = [
     why: 'an event of void votes would make a replay send votes that were delivered',
   },
   {
+    name: 'a replay outlives its endpoint being disabled',
+    file: 'storage/catalogue/webhooks/endpoints.ts',
+    find: `due_at_ms = case when \${hasReplays(transaction)} then due_at_ms end,`,
+    replace: `due_at_ms = null,`,
+    killers: ['test/storage/ledger/ledger.test.ts'],
+    why: 'a replay that was accepted would never be sent',
+  },
+  {
     name: 'one sender per endpoint',
     file: 'storage/catalogue/webhooks/queue.ts',
     find: `due_at_ms <= \${nowMs} and lease_until_ms <= \${nowMs}`,

@@ -272,6 +272,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     vote_log: defaultLimits.vote_log,
     webhook_edit: defaultLimits.webhook_edit,
     webhook_test: defaultLimits.webhook_test,
+    webhook_view: defaultLimits.webhook_view,
     bot_shards: defaultLimits.bot_shards,
     badge: defaultLimits.badge,
     feed: defaultLimits.feed,

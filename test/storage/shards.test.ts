@@ -1,5 +1,6 @@
 /**
- * The number of shards of a directory: who chooses it, and what is refused when the stores do not agree.
+ * What the schema chooses for a new directory: its number of shards, and the beginning of its cursors. And
+ * what is refused when the stores do not agree.
  */
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,6 +40,10 @@ const copyMigrations = (last: number): string => {
 const openHot = (name: string): Promise<LmdbStore> =>
   openLmdbStore({ path: join(folder, name), clock: Date.now });
 
+/** What the cursors of this directory begin with. */
+const readOrigin = async (sql: EmbeddedSql['sql']): Promise<string> =>
+  (await sql<{ origin: string }[]>`select origin from lineage`)[0]?.origin ?? 'none';
+
 const messageOf = (task: Promise<unknown>): Promise<string> =>
   task.then(
     () => 'it was done',
@@ -50,6 +55,7 @@ test('a new directory has 16 shards, and programs from before stop with a messag
     const hot = await openHot('new');
     await prepareStores({ sql, hot });
     assert.equal([await readShardCount(sql), shardCount, allShards.length], [16, 16, 16]);
+    assert.match(await readOrigin(sql), /^[0-9a-f]{8}$/);
 
     const earlier = await messageOf(migrate(sql, copyMigrations(23)));
     assert.match(earlier, /version 24 \(contract-16-shards\) took away .* newer version of Rollcall/);
@@ -66,6 +72,7 @@ test('a directory that was used before keeps 128 shards, and earlier programs ma
     await prepareStores({ sql, hot });
 
     assert.equal([await readShardCount(sql), shardCount, allShards.length], [128, 128, 128]);
+    assert.is(await readOrigin(sql), '', 'clients keep their cursors');
     assert.is(await migrate(sql, copyMigrations(23)), 0);
     await issueGeneration(sql, allShards, 0);
     await hot.close();

@@ -96,10 +96,15 @@ interface CertificateRequest {
   readonly notAfterDate?: Date;
 }
 
-const issue = async ({ name, issuer, notAfterDate }: CertificateRequest): Promise<Certificate> => {
+/** A certificate by an authority, or an authority; that of `localhost` is for 127.0.0.1 and ::1, too. */
+export const issueCertificate = async ({
+  name,
+  issuer,
+  notAfterDate,
+}: CertificateRequest): Promise<Certificate> => {
   const altNames = [
     { type: 2 as const, value: name },
-    ...(name === 'localhost' ? [{ type: 7 as const, ip: '127.0.0.1' }] : []),
+    ...(name === 'localhost' ? ['127.0.0.1', '::1'].map((ip) => ({ type: 7 as const, ip })) : []),
   ];
   const pems = await selfsigned.generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',
@@ -116,13 +121,13 @@ const issue = async ({ name, issuer, notAfterDate }: CertificateRequest): Promis
   return { key: pems.private, cert: pems.cert };
 };
 
-/** A new authority, and its certificate for `localhost` and 127.0.0.1. */
+/** A new authority, and its certificate for `localhost`, 127.0.0.1 and ::1. */
 export const issueCertificates = async (): Promise<{
   readonly authority: Certificate;
   readonly localhost: Certificate;
 }> => {
-  const authority = await issue({ name: 'authority of the test' });
-  return { authority, localhost: await issue({ name: 'localhost', issuer: authority }) };
+  const authority = await issueCertificate({ name: 'authority of the test' });
+  return { authority, localhost: await issueCertificate({ name: 'localhost', issuer: authority }) };
 };
 
 /** Starts all of them on free ports of 127.0.0.1, or the main server on another address of loopback. */
@@ -182,9 +187,12 @@ const startServers = async (
   const answerOk = (_: IncomingMessage, response: ServerResponse): void => void response.end();
   const expired = { name: 'localhost', issuer: authority, notAfterDate: new Date('2020-02-01') };
   const places = {
-    wrong_host: createServer(await issue({ name: 'elsewhere.example', issuer: authority }), answerOk),
-    untrusted: createServer(await issue({ name: 'localhost' }), answerOk),
-    expired: createServer(await issue(expired), answerOk),
+    wrong_host: createServer(
+      await issueCertificate({ name: 'elsewhere.example', issuer: authority }),
+      answerOk,
+    ),
+    untrusted: createServer(await issueCertificate({ name: 'localhost' }), answerOk),
+    expired: createServer(await issueCertificate(expired), answerOk),
     plain_http: createTcpServer((socket) =>
       socket.on('error', ignore).resume().end('HTTP/1.1 200 OK\r\n\r\n'),
     ),

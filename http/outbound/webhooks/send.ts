@@ -8,9 +8,11 @@
  * Never throws and keeps no schedule: every outcome is a value, and the caller decides what follows. Called
  * by the job that sends webhooks and by the handler of the test button.
  */
+import { X509Certificate } from 'node:crypto';
 import { Agent, type AgentOptions } from 'node:https';
+import { isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { checkServerIdentity, createSecureContext, type SecureContext } from 'node:tls';
 import {
   createPinnedLookup,
   createServerResolver,
@@ -270,9 +272,16 @@ const openSockets = async (pool: SocketPool, url: URL): Promise<JudgedSockets | 
     maxFreeSockets: idleSocketsMax,
     lookup: createPinnedLookup(vetted.addresses),
     secureContext,
+    checkServerIdentity: checkIdentity,
   });
   return { agent, inFlight: 0, retired: false };
 };
+
+/** Node 22.23 takes an IPv6 address for a name, which is in no certificate. */
+const checkIdentity: typeof checkServerIdentity = (host, certificate) =>
+  isIPv6(host) && new X509Certificate(certificate.raw).checkIP(host) !== undefined
+    ? undefined
+    : checkServerIdentity(host, certificate);
 
 const retire = ({ hosts }: SocketPool, origin: string): void => {
   const host = hosts.get(origin);

@@ -1,9 +1,10 @@
 /**
  * Reads the vote log: the accepted votes of one listing by number.
  *
- * A number means something within one listing and one timeline of SQL (storage/ledger/generations.ts), so
- * readers get both with it, as the log's epoch. A restored older SQL, or an id that is listed again, is
- * another epoch. Numbers are given by storage/ledger. Called by catalogue.ts.
+ * A number means something within one listing, one directory and one timeline of its SQL
+ * (storage/ledger/generations.ts), so readers get all three with it, as the log's epoch. A restored older
+ * SQL, an id that is listed again, or an export that was imported elsewhere, is another epoch. Numbers are
+ * given by storage/ledger. Called by catalogue.ts.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import { formatNumbers } from '../../sql/arrays.ts';
@@ -27,9 +28,15 @@ export interface LogHead {
   readonly number: number;
 }
 
-/** Formats the epoch of a listing's log in a timeline of SQL. */
-export const formatEpoch = (timeline: number, incarnation: number): string =>
-  `${timeline.toString(36)}-${incarnation.toString(36)}`;
+/** What the epochs of all logs of a directory begin with; `origin` is `''` in directories from before it. */
+export interface LogTimeline {
+  readonly origin: string;
+  readonly timeline: number;
+}
+
+/** Formats the epoch of a listing's log. */
+export const formatEpoch = ({ origin, timeline }: LogTimeline, incarnation: number): string =>
+  `${origin}${timeline.toString(36)}-${incarnation.toString(36)}`;
 
 /** Reads at most `limit` votes with numbers above `after`, in ascending order. */
 export const readLog = (
@@ -47,14 +54,11 @@ export const readLogHeads = async (
   sql: Queryable,
   incarnations: readonly number[],
 ): Promise<ReadonlyMap<number, LogHead>> => {
-  const rows = await sql<{ incarnation: number; number: number; timeline: number }[]>`
-    select incarnation, votes_logged as number, (select revisions from lineage) as timeline from totals
+  const rows = await sql<(LogTimeline & { incarnation: number; number: number })[]>`
+    select incarnation, votes_logged as number, origin, revisions as timeline from totals, lineage
     where incarnation = any(${formatNumbers(incarnations)}::bigint[])`;
   return new Map(
-    rows.map(({ incarnation, number, timeline }) => [
-      incarnation,
-      { epoch: formatEpoch(timeline, incarnation), number },
-    ]),
+    rows.map((row) => [row.incarnation, { epoch: formatEpoch(row, row.incarnation), number: row.number }]),
   );
 };
 

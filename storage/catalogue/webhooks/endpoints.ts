@@ -156,7 +156,7 @@ export const insertEndpoint = (
 
 /**
  * Changes an endpoint; ledger when it resolves. Enabling it, or another url, ends its failure: what waits is
- * sent now. False when the listing has no such endpoint.
+ * sent now. In another format it is built again. False when the listing has no such endpoint.
  */
 export const updateEndpoint = (
   sql: Sql,
@@ -169,6 +169,7 @@ export const updateEndpoint = (
     const { name = null, url = null, format = null, events = null, upOnly = null, enabled = null } = changes;
     const retries = enabled === true || url !== null;
     if (retries) await endDelays(transaction, { id, incarnation });
+    if (format !== null) await dropBodies(transaction, { id, incarnation, format });
     const rows = await transaction`
       update webhook_endpoints set
         name = coalesce(${name}, name), url = coalesce(${url}, url), format = coalesce(${format}, format),
@@ -180,7 +181,8 @@ export const updateEndpoint = (
         failures = case when ${retries} then 0 else failures end,
         failing_since_ms = case when ${retries} then 0 else failing_since_ms end,
         wait_until_ms = case when ${retries} then 0 else wait_until_ms end,
-        due_at_ms = case when not coalesce(${enabled}, enabled) then null
+        due_at_ms = case when ${hasReplays(transaction)} then ${nowMs}::bigint
+          when not coalesce(${enabled}, enabled) then null
           when ${retries} and pending > 0 then ${nowMs}::bigint else due_at_ms end
       where id = ${id} and incarnation = ${incarnation} returning id`;
     await countEnabled(transaction, incarnation);
@@ -196,6 +198,23 @@ const endDelays = async (
     where endpoint_id = ${id} and state = 0 and next_at_ms > 0
       and exists (select from webhook_endpoints where id = ${id} and incarnation = ${incarnation})`;
 };
+
+const dropBodies = async (
+  transaction: Transaction,
+  endpoint: { readonly id: string; readonly incarnation: number; readonly format: string },
+): Promise<void> => {
+  await transaction`
+    update webhook_deliveries set body = null
+    where endpoint_id = ${endpoint.id} and state = 0 and body is not null
+      and exists (
+        select from webhook_endpoints
+        where id = ${endpoint.id} and incarnation = ${endpoint.incarnation}
+          and format <> ${endpoint.format})`;
+};
+
+/** Replays are sent even while the endpoint is disabled. */
+const hasReplays = (transaction: Transaction) => transaction`exists (
+  select from webhook_deliveries where endpoint_id = webhook_endpoints.id and replay)`;
 
 /**
  * Deletes an endpoint; ledger when it resolves: nothing more is sent. Its deliveries are purged later. False
@@ -243,7 +262,8 @@ export const disableEndpoint = (
   sql.begin(async (transaction) => {
     await transaction`select from totals where incarnation = ${incarnation} for no key update`;
     const rows = await transaction`
-      update webhook_endpoints set enabled = false, disabled_reason = ${reason}, due_at_ms = null,
+      update webhook_endpoints set enabled = false, disabled_reason = ${reason},
+        due_at_ms = case when ${hasReplays(transaction)} then due_at_ms end,
         revision = revision + 1, signal = signal + 1, lease_until_ms = 0
       where id = ${id} and revision = ${revision} and enabled returning id`;
     await countEnabled(transaction, incarnation);

@@ -12,7 +12,7 @@ import { formatBooleans, formatNumbers, formatTexts } from '../../sql/arrays.ts'
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { buildListingNames } from '../votes/reminders.ts';
-import { formatEpoch } from '../votes/vote-log.ts';
+import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
 import { disableEndpoint } from './endpoints.ts';
 
 /** Newest attempts kept with each delivery. */
@@ -174,24 +174,24 @@ const take = (
     returning id, lease_until_ms as "untilMs", ${unproven} as unproven`;
 };
 
-type PageRow = LeasedEndpoint & {
-  readonly timeline: number;
-  readonly number: number | null;
-  readonly deliveryKind: number;
-  readonly votes: number;
-  readonly tries: number;
-  readonly replay: boolean;
-  readonly body: string | null;
-  readonly voided: VoidedDetails | null;
-  readonly createdAt: Date;
-  readonly itags: readonly string[] | null;
-  readonly upvote: boolean;
-  readonly atMs: number;
-  readonly author: string;
-  readonly username: string | null;
-  readonly display_name: string | null;
-  readonly avatar: string | null;
-};
+type PageRow = LeasedEndpoint &
+  LogTimeline & {
+    readonly number: number | null;
+    readonly deliveryKind: number;
+    readonly votes: number;
+    readonly tries: number;
+    readonly replay: boolean;
+    readonly body: string | null;
+    readonly voided: VoidedDetails | null;
+    readonly createdAt: Date;
+    readonly itags: readonly string[] | null;
+    readonly upvote: boolean;
+    readonly atMs: number;
+    readonly author: string;
+    readonly username: string | null;
+    readonly display_name: string | null;
+    readonly avatar: string | null;
+  };
 
 const readPage = async (
   sql: Queryable,
@@ -213,7 +213,7 @@ const readPage = async (
       limit ${limit}
     )
     select leased.id, leased.incarnation, totals.kind, totals.entity_id as "targetId",
-      named.name as "targetName", (select revisions from lineage) as timeline, leased.url, leased.format,
+      named.name as "targetName", lineage.origin, lineage.revisions as timeline, leased.url, leased.format,
       leased.secret, leased.former_secret as "formerSecret", leased.former_until_ms as "formerUntilMs",
       leased.revision, leased.signal, leased.failures, leased.failing_since_ms as "failingSinceMs",
       leased.wait_until_ms as "waitUntilMs", leased.slow_until_ms as "slowUntilMs",
@@ -222,7 +222,7 @@ const readPage = async (
       due.log_number as number, due.kind as "deliveryKind", due.votes, due.tries, due.replay, due.body,
       due.details as voided, due.created_at as "createdAt", vote.itags, vote.upvote, vote.at_ms as "atMs",
       vote.author, users.username, users.display_name, users.avatar
-    from leased join totals using (incarnation)
+    from leased join totals using (incarnation) cross join lineage
     ${buildListingNames(sql)}
     left join due on true
     left join lateral (
@@ -239,7 +239,7 @@ const readPage = async (
     order by due.log_number, due.kind`;
   const [row] = rows;
   if (row === undefined) return null;
-  const epoch = formatEpoch(row.timeline, row.incarnation);
+  const epoch = formatEpoch(row, row.incarnation);
   return { endpoint: { ...row, epoch }, deliveries: rows.flatMap(toDelivery) };
 };
 

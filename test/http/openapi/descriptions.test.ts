@@ -133,7 +133,20 @@ test('stats come first, then votes; every section of an operation is listed', ()
   const names = document.tags.map(({ name }) => name);
 
   assert.equal(names.slice(0, 2), ['Stats', 'Votes']);
-  for (const { title, operation } of operations) assert.ok(names.includes(operation.tags[0] ?? ''), title);
+  for (const { title, operation } of operations)
+    assert.ok(
+      operation.tags.every((tag) => names.includes(tag)),
+      title,
+    );
+});
+
+test('what is not in the contract has a tag that says so', () => {
+  const beyond = 'Beyond the contract';
+  const tagged = operations.filter(({ operation }) => operation.tags.includes(beyond));
+
+  assert.is(document.tags.at(-1)?.name, beyond);
+  assert.is(tagged.length, routes.filter(({ section }) => section === beyond).length);
+  assert.is(operations.length - tagged.length, 60, 'the contract');
 });
 
 test('the document opens with what a first call needs', () => {

@@ -156,6 +156,14 @@ for (const path of [
   });
 }
 
+test('equal badges about different errors each have the code of their own', async () => {
+  const codes = [];
+  for (const path of ['/birds/nothing/votes.json', '/bots/nothing/votes.json']) {
+    codes.push((await ask(path)).headers.get('x-rollcall-error'));
+  }
+  assert.equal(codes, ['target_type_unsupported', 'not_found']);
+});
+
 test('an option that is not allowed is a picture that names it', async () => {
   for (const [query, message] of [
     ['style=plastic', 'invalid style'],

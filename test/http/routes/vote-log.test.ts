@@ -113,6 +113,15 @@ test('a cursor beyond the head gets 409: SQL lost votes that the client has seen
   assert.equal([reply.status, reply.json.context.code], [409, 'log_restarted']);
 });
 
+test('a cursor of a directory that was exported and imported elsewhere gets 409 there', async () => {
+  const { head } = (await read('bots/bot1')).json;
+  await world.sql`update lineage set origin = 'elsewhere'`;
+  const reply = await read('bots/bot1', `?after=${head}`);
+  const { head: there } = reply.json.context;
+  assert.equal([reply.status, reply.json.context.code], [409, 'log_restarted']);
+  assert.is((await read('bots/bot1', `?after=${there}`)).status, 200);
+});
+
 for (const query of [
   '?after=7',
   '?after=a-b.-1',

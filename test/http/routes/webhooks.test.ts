@@ -6,6 +6,7 @@
  * itself after each flush that wrote some.
  */
 import { createHmac } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
@@ -341,6 +342,36 @@ test('a deleted webhook, and a webhook of a deleted listing, get nothing more', 
   assert.equal([receivedAt(one).length, receivedAt(two).length], before);
   assert.is((await call('DELETE', `/bots/${one}/webhooks/${first.id}`)).status, 404);
   assert.is((await call('GET', `/bots/${one}/webhooks/${first.id}/deliveries`)).status, 404);
+});
+
+test('a deleted webhook gets nothing more within a second, however slow its receiver is', async () => {
+  const bot = await createBot();
+  const { id } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
+  await call('PATCH', `/bots/${bot}/webhooks/${id}`, { body: { enabled: false } });
+  for (let count = 0; count < 32; count++) await vote(bot);
+  receivers.beforeAnswer(() => pause(700));
+  await call('POST', `/bots/${bot}/webhooks/${id}/replay`, { body: { from_number: 1, to_number: 9_999 } });
+  await until('the second page', () => receivedAt(bot).length > 8);
+  assert.is((await call('DELETE', `/bots/${bot}/webhooks/${id}`)).status, 204);
+  const deletedMs = performance.now();
+  await pause(3_000);
+  receivers.beforeAnswer(() => undefined);
+
+  const late = receivedAt(bot).filter(({ atMs }) => atMs > deletedMs + 1_000);
+  assert.is(late.length, 0);
+});
+
+test('a backlog of the fleet that is too long is a note', async () => {
+  const bot = await createBot();
+  const { id } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
+  for (const [pending, notes] of [
+    [5_000_001, 1],
+    [0, 0],
+  ] as const) {
+    await world.sql`update webhook_endpoints set pending = ${pending} where id = ${id}`;
+    await world.webhooks.refresh();
+    assert.is(world.webhooks.listNotes().length, notes);
+  }
 });
 
 test('a webhook of one listing cannot be reached through another', async () => {

@@ -123,6 +123,8 @@ test('410 disables; 404 only a channel webhook; a refused address twice; failure
   assert.is(reasonOf({ format: 'discord' }, { status: 404, error: 'status' }), 'gone');
   assert.is(reasonOf({}, { error: 'address_refused' }), '');
   assert.is(reasonOf({ failures: 1 }, { error: 'address_refused' }), 'address_refused');
+  const page = Array.from({ length: 8 }, () => attempted({ error: 'address_refused' }));
+  assert.is(judge({}, page).disabledReason, '', 'all requests of a page share one judgement');
   assert.is(reasonOf({ failures: 5, failingSinceMs: nowMs - 5 * dayMs + 1 }, failed), '');
   assert.is(reasonOf({ failures: 5, failingSinceMs: nowMs - 5 * dayMs }, failed), 'failing');
   assert.is(reasonOf({ failures: 1, failingSinceMs: nowMs - 9 * dayMs }, failed), '');

@@ -11,6 +11,7 @@ import { claimLedger } from './contract.ts';
 import { claimLetters } from './letters.ts';
 import { claimLineages } from './timelines.ts';
 import { registerVoteLogTests } from './vote-log.ts';
+import { registerWebhookEditTests } from './webhook-edits.ts';
 import { registerWebhookTests } from './webhooks.ts';
 import { dirty, itagOf, openRealWorld, vote } from './world.ts';
 
@@ -28,6 +29,7 @@ claimLetters(test, () => world);
 claimLineages(test, () => world);
 registerVoteLogTests(test, () => world);
 registerWebhookTests(test, () => world);
+registerWebhookEditTests(test, () => world);
 
 const tablesOf = async (numbers: readonly number[]): Promise<readonly string[]> => {
   const rows = await world.sql<{ name: string }[]>`

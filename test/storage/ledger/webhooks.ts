@@ -17,15 +17,15 @@ import { assignNumbers } from '../../../storage/ledger/vote-log.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { itagOf, type RealWorld, vote } from './world.ts';
 
-type Claims = (title: string, claim: () => Promise<void>) => void;
+export type Claims = (title: string, claim: () => Promise<void>) => void;
 
 const at = Date.UTC(2026, 10, 20, 12);
-const nowMs = at + 60_000;
-const wanted = { nowMs, limit: 8 };
+export const nowMs = at + 60_000;
+export const wanted = { nowMs, limit: 8 };
 const places = { leaseMs: 1_000, limit: 1_000, unprovenLimit: 1_000 };
 let endpoints = 0;
 
-const addEndpoint = async (
+export const addEndpoint = async (
   sql: Sql,
   ref: EntityRef,
   upOnly = false,
@@ -52,7 +52,7 @@ const readPending = async (sql: Sql, id: string): Promise<readonly unknown[]> =>
 };
 const makeVotes = (ref: EntityRef, first: number, count: number) =>
   Array.from({ length: count }, (_, index) => vote(ref, first + index, { atMs: at + index }));
-const takeOne = async (sql: Sql, id: string, timeMs = nowMs): Promise<Lease> => {
+export const takeOne = async (sql: Sql, id: string, timeMs = nowMs): Promise<Lease> => {
   const leases = await createWebhookQueue(sql).take({ nowMs: timeMs, ...places });
   const lease = leases.find((one) => one.id === id);
   assert.ok(lease);
@@ -145,6 +145,11 @@ const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
     await assignNumbers(sql, ref.incarnation);
 
     assert.equal(await readNumbers(sql, id), [2]);
+    await sql`
+      insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
+      values (${itagOf(62_203)}, now(), ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'old', true, 0)`;
+    assert.is(await assignNumbers(sql, ref.incarnation, { writesDeliveries: false }), 1);
+    assert.equal(await readNumbers(sql, id), [2], 'webhooks are switched off');
   });
 };
 

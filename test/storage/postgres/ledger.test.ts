@@ -17,6 +17,7 @@ import { claimLedger } from '../ledger/contract.ts';
 import { claimLetters } from '../ledger/letters.ts';
 import { claimLineages } from '../ledger/timelines.ts';
 import { registerVoteLogTests } from '../ledger/vote-log.ts';
+import { registerWebhookEditTests } from '../ledger/webhook-edits.ts';
 import { registerWebhookTests } from '../ledger/webhooks.ts';
 import { vote, worldOn } from '../ledger/world.ts';
 
@@ -41,6 +42,7 @@ claimLetters(test, () => world);
 claimLineages(test, () => world);
 registerVoteLogTests(test, () => world);
 registerWebhookTests(test, () => world);
+registerWebhookEditTests(test, () => world);
 
 test('a reset may take longer than the statement timeout, which is for requests', async () => {
   const impatient = await openServerSql(url, { statementTimeoutMs: 1_000, lockTimeoutMs: 20_000 });

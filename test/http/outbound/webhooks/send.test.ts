@@ -2,6 +2,7 @@
  * The webhook sender against real receivers on loopback: those that answer, those that do not, and those that
  * want it to connect elsewhere.
  */
+import { createServer } from 'node:https';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
@@ -9,7 +10,13 @@ import {
   type WebhookOutcome,
   type WebhookSenderOptions,
 } from '../../../../http/outbound/webhooks/send.ts';
-import { type Behaviour, type Place, startWebhookReceivers } from '../../../support/webhook-receivers.ts';
+import { close, listen } from '../../../support/loopback.ts';
+import {
+  type Behaviour,
+  issueCertificate,
+  type Place,
+  startWebhookReceivers,
+} from '../../../support/webhook-receivers.ts';
 
 const test = suite('webhook sender');
 const receivers = await startWebhookReceivers();
@@ -98,6 +105,22 @@ for (const [name, status, error, detail] of expected) {
     assert.is(outcome.retryAfterMs, name === 'throttled' ? 120_000 : undefined);
   });
 }
+
+test('an IPv6 address is compared with the certificate', async () => {
+  const issuer = await issueCertificate({ name: 'authority of the test' });
+  for (const [name, error] of [
+    ['localhost', ''],
+    ['elsewhere.example', 'tls'],
+  ] as const) {
+    const own = await issueCertificate({ name, issuer });
+    const server = createServer(own, (_, response) => void response.end());
+    const port = await listen(server, '::1');
+    const connection = createSender({ ca: issuer.cert }).open(`https://[::1]:${port}/`);
+    assert.is((await connection.post(headers, body)).error, error);
+    connection.close();
+    await close(server);
+  }
+});
 
 test('a receiver without a valid certificate for its name never gets a request', async () => {
   for (const [name, detail] of [
