@@ -241,6 +241,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly userAgent: string;
   /** The `Accept` header names HTML, as browsers do for pages. */
   readonly namesHtml: boolean;
+  /** The `Accept` header names CSV and not JSON. */
+  readonly prefersCsv: boolean;
   /** The `Last-Event-ID` header as sent, `''` for none. */
   readonly lastEventId: string;
   /** The client offers to speak WebSocket. */
