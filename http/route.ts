@@ -192,6 +192,8 @@ export interface Route<
   readonly bodyLimits?: BodyLimits;
   /** A success is a stream of server-sent events. */
   readonly events?: boolean;
+  /** What a client may send where it speaks WebSocket. */
+  readonly messages?: TSchema;
   /** A success may also be an SVG picture. */
   readonly pictures?: boolean;
   /** A success may also be a table as CSV. */

@@ -154,6 +154,7 @@ const connect = (
     connection,
     address,
     subscriptions: [],
+    positions: [],
     isFull: false,
     fullSinceMs: 0,
     hasSent: false,
@@ -176,6 +177,7 @@ const connect = (
   connection.cork(() => {
     open.subscriptions.add(client, resolved);
     sayHello(open, client);
+    open.subscriptions.sendGone(client, resolved);
     open.subscriptions.deliverTo(client);
   });
   return {
@@ -271,7 +273,7 @@ const scheduleBeat = (open: OpenFeed): void => {
     beat(open, [...(open.beats[open.seconds % open.beats.length] ?? [])]);
     if (open.seconds % sweepSeconds !== 0) return;
     open.votes.lookAtAll();
-    open.targets.dropIdle();
+    open.targets.sweep();
   });
 };
 

@@ -39,6 +39,21 @@ const parseChannels = (texts: readonly string[]): ReadonlySet<Channel> => {
   throw createValidationError('query', { '/channels': `must be one or more of ${channels.join(', ')}` });
 };
 
+const cursorShape = /^([0-9a-z]{1,13}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
+
+/** The parts of a cursor; `null` for what the feed and the log never send. */
+export const parseCursor = (cursor: string): { readonly epoch: string; readonly number: number } | null => {
+  const [, epoch, digits] = cursorShape.exec(cursor) ?? [];
+  return epoch === undefined ? null : { epoch, number: Number(digits) };
+};
+
+/** `pointer` names the field that they came in. */
+const checkCursors = ({ channels: wanted, after }: FeedRequest, pointer: string): void => {
+  if (!wanted.has('votes')) return;
+  if (after.every((cursor) => cursor === null || parseCursor(cursor) !== null)) return;
+  throw createValidationError('query', { [pointer]: 'must be what the feed or the log has sent' });
+};
+
 const split = (text: string | undefined): readonly string[] =>
   text === undefined || text === '' ? [] : text.split(',').map((part) => part.trim());
 
@@ -53,7 +68,10 @@ export const parseFeedQuery = (
     const message = 'must be the id of an event of a stream with the same targets';
     throw createValidationError('query', { '/last_event_id': message });
   }
-  return { targets, channels: parseChannels(split(query.channels ?? 'totals')), after };
+  const wanted = parseChannels(split(query.channels ?? 'totals'));
+  const request = { targets, channels: wanted, after, isResumed: lastEventId !== '' };
+  checkCursors(request, '/last_event_id');
+  return request;
 };
 
 export type ClientMessage =
@@ -79,8 +97,8 @@ export const parseMessage = (text: string | null): ClientMessage | null => {
   const targets = parseTargets(message.targets);
   if (message.op === 'unsubscribe') return { op: 'unsubscribe', targets: targets.map(formatTarget) };
   const after = message.targets.map((target) => message.after?.[target] ?? null);
-  return {
-    op: 'subscribe',
-    request: { targets, after, channels: parseChannels(message.channels ?? ['totals']) },
-  };
+  const wanted = parseChannels(message.channels ?? ['totals']);
+  const request = { targets, after, channels: wanted, isResumed: false };
+  checkCursors(request, '/after');
+  return { op: 'subscribe', request };
 };
