@@ -175,9 +175,9 @@ const connect = (
   open.counts.connections[connection.kind] += 1;
   open.beats[open.clients.size % open.beats.length]?.add(client);
   connection.cork(() => {
-    open.subscriptions.add(client, resolved);
+    const gone = open.subscriptions.add(client, resolved);
     sayHello(open, client);
-    open.subscriptions.sendGone(client, resolved);
+    open.subscriptions.sendGone(client, gone);
     open.subscriptions.deliverTo(client);
   });
   return {

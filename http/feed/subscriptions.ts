@@ -23,10 +23,12 @@ export interface ResolvedRequest extends FeedRequest {
 export interface Subscriptions {
   /** Finds the targets of a request. Rejects with `not_found`, `feed_full` or `forbidden`. */
   resolve(request: FeedRequest): Promise<ResolvedRequest>;
-  /** Adds subscriptions; nothing is sent yet. */
-  add(client: Client, request: ResolvedRequest): void;
-  /** Sends `gone` for the targets of a resumed stream that are gone. */
-  sendGone(client: Client, request: ResolvedRequest): void;
+  /**
+   * Adds subscriptions; nothing is sent yet. Returns the targets that are gone: of a resumed stream, or since
+   * the request was resolved.
+   */
+  add(client: Client, request: ResolvedRequest): readonly string[];
+  sendGone(client: Client, keys: readonly string[]): void;
   /** Resolves, adds, confirms and delivers, for a WebSocket. */
   subscribe(client: Client, request: FeedRequest): Promise<void>;
   /** Sends the client all that it lacks, until its socket is full. */
@@ -44,7 +46,7 @@ export interface Subscriptions {
 
 export interface SubscriptionsParts {
   readonly slices: Slices;
-  readonly targets: Pick<Targets, 'acquire' | 'follow'>;
+  readonly targets: Pick<Targets, 'acquire' | 'follow' | 'isCurrent'>;
   readonly votes: Pick<VoteTail, 'look'>;
   readonly votesArePublic: boolean;
   readonly sayBye: (client: Client, reason: 'gone') => void;
@@ -61,10 +63,7 @@ export const createSubscriptions = (feed: FeedState, parts: SubscriptionsParts):
   return {
     resolve: (request) => resolve(state, request),
     add: (client, request) => add(state, client, request),
-    sendGone: (client, { targets, found }) => {
-      for (const [index, target] of targets.entries())
-        if (found[index] === null) sendFrame(feed, client, buildGone(formatTarget(target)));
-    },
+    sendGone: (client, keys) => sendGone(state, client, keys),
     subscribe: (client, request) => subscribe(state, client, request),
     deliverTo: (client) => deliverTo(state, client),
     sendError: (client, error) => sendError(state, client, error),
@@ -118,10 +117,17 @@ const findTarget = async (
   return target;
 };
 
-const add = (state: State, client: Client, { found, channels, after }: ResolvedRequest): void => {
+const add = (
+  state: State,
+  client: Client,
+  { targets, found, channels, after }: ResolvedRequest,
+): readonly string[] => {
+  const gone: string[] = [];
   for (const [index, target] of found.entries()) {
-    if (target === null) {
+    // Others may have been read for longer, or the client's socket was not ready at once.
+    if (target === null || !state.targets.isCurrent(target)) {
       client.positions.push(after[index] ?? '');
+      gone.push(formatTarget(targets[index] as TargetName));
       continue;
     }
     const start = findStart(target, after[index] ?? null);
@@ -143,6 +149,18 @@ const add = (state: State, client: Client, { found, channels, after }: ResolvedR
     state.count += 1;
     state.targets.follow(target);
   }
+  return gone;
+};
+
+/** An event stream that follows nothing any more ends, but not before its connection has its owner. */
+const sendGone = (state: State, client: Client, keys: readonly string[]): void => {
+  for (const key of keys) sendFrame(state.feed, client, buildGone(key));
+  const isDone = client.subscriptions.length === 0 && keys.length > 0;
+  if (client.connection.kind === 'websocket' || !isDone) return;
+  state.slices.add(() => {
+    if (!client.isClosed) state.sayBye(client, 'gone');
+    return false;
+  });
 };
 
 /** `restarts` -1: the cursor belongs to a log that no longer exists, so the client gets a `reset`. */
@@ -171,8 +189,9 @@ const subscribe = async (state: State, client: Client, request: FeedRequest): Pr
     if (!others.includes(subscription)) end(state, subscription);
   forgetEnded(client);
   client.connection.cork(() => {
-    add(state, client, resolved);
+    const gone = add(state, client, resolved);
     sendFrame(state.feed, client, buildFrame('subscribed', { targets: keys, after: listCursors(client) }));
+    sendGone(state, client, gone);
     deliverTo(state, client);
   });
 };

@@ -27,6 +27,8 @@ export interface TargetsParts {
 export interface Targets {
   /** The target with its newest state. Rejects with `not_found`, `feed_full` or the stores' errors. */
   acquire(kind: EntityKind, id: string): Promise<FeedTarget>;
+  /** Whether it is still followed: false when the entity is gone. */
+  isCurrent(target: FeedTarget): boolean;
   /** To be called for each new subscription: reads what changed while the target had none. */
   follow(target: FeedTarget): void;
   /** Drops targets that had no subscription for a while, and reads those whose status has changed by age. */
@@ -60,6 +62,7 @@ export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => 
   };
   return {
     acquire: (kind, id) => acquire(state, kind, id),
+    isCurrent: (target) => state.targets.get(target.key) === target,
     follow: (target) => {
       if (!target.isDirty) return;
       state.dirty.add(target);
