@@ -89,7 +89,7 @@ export const renderSparkline = async (
   const [step] = listSteps(app.settings).filter(({ keptMinutes, level }) => {
     return level !== 'fine' && keptMinutes >= weekMinutes;
   });
-  const known = await app.catalogue.history.times(app.clock.monotonicMs());
+  const known = await app.catalogue.history.times();
   const { level, minutes } = step ?? { level: 'days', minutes: 1_440 };
   const newest = known[level].at(-1) ?? 0;
   // A step is rolled up soon after its end; the week goes on without samples, too.
