@@ -126,7 +126,8 @@ const add = (
   for (const [index, target] of found.entries()) {
     // Others may have been read for longer, or the client's socket was not ready at once.
     if (target === null || !state.targets.isCurrent(target)) {
-      client.positions.push(after[index] ?? '');
+      const last = target === null ? '' : formatCursor(target, target.votes?.head ?? 0);
+      client.positions.push(after[index] ?? last);
       gone.push(formatTarget(targets[index] as TargetName));
       continue;
     }
