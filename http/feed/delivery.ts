@@ -23,7 +23,6 @@ export const sendText = (
   { frame, prefix }: { readonly frame: Frame; readonly prefix: string },
 ): void => {
   const { connection } = client;
-  client.hasSent = true;
   counts.frames[frame.event] = (counts.frames[frame.event] ?? 0) + 1;
   if (connection.send(prefix + frame.render(connection.kind)) || client.isFull) return;
   client.isFull = true;

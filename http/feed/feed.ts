@@ -157,7 +157,6 @@ const connect = (
     positions: [],
     isFull: false,
     fullSinceMs: 0,
-    hasSent: false,
     isClosed: false,
     messages: 0,
     windowMs: 0,
@@ -288,11 +287,10 @@ const beat = ({ slices, clock }: OpenFeed, clients: readonly Client[]): void => 
     const { connection } = client;
     if (client.isFull) {
       if (clock.monotonicMs() - client.fullSinceMs > feedLimits.fullMsMax) connection.destroy();
-    } else if (connection.kind === 'sse' && !client.hasSent && !connection.send(comment)) {
+    } else if (connection.kind === 'sse' && !connection.send(comment)) {
       client.isFull = true;
       client.fullSinceMs = clock.monotonicMs();
     }
-    client.hasSent = false;
     return next < clients.length;
   });
 };

@@ -94,8 +94,6 @@ export interface Client {
   /** The socket takes no more for now. */
   isFull: boolean;
   fullSinceMs: number;
-  /** Something was sent since the last heartbeat. */
-  hasSent: boolean;
   isClosed: boolean;
   /** Messages received in the current window, and its start. */
   messages: number;

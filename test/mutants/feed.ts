@@ -4,7 +4,7 @@
 import type { Mutant } from './mutant.ts';
 
 const feed = 'test/http/feed/feed.test.ts';
-const aging = 'test/http/feed/aging.test.ts';
+const quiet = 'test/http/feed/quiet.test.ts';
 const full = 'test/http/feed/full-sockets.test.ts';
 const limits = 'test/http/feed/limits.test.ts';
 const ended = 'test/http/feed/ended-clients.test.ts';
@@ -96,7 +96,7 @@ export const feedMutants: readonly Mutant[] = [
     file: 'http/feed/targets.ts',
     find: `    else if (nowMs > target.agesAtMs) touch(state, target);\n`,
     replace: ``,
-    killers: [aging],
+    killers: [quiet],
     why: 'followers would see a bot online that every reader sees offline',
   },
   {

@@ -1,6 +1,6 @@
 /**
- * A bot that posts stats without a status is online for a day. Its followers learn the end of it, although
- * nothing happens then.
+ * What followers get although nothing happens: heartbeats, and the end of a status by age. A bot that posts
+ * stats without a status is online for a day.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -12,12 +12,12 @@ import { until } from '../../support/until.ts';
 import { openWorld } from '../routes/world.ts';
 import { connect, prepare } from './sockets.ts';
 
-const test = suite('a status that ends by age on the feed');
+const test = suite('feed while nothing happens');
 /** Timers run so many times as fast. */
 const speed = 20;
 const world = await openWorld();
 await addUser(world.sql, 'robin');
-for (const bot of ['silent', 'idle']) await addBot(world.sql, bot);
+for (const bot of ['silent', 'idle', 'busy']) await addBot(world.sql, bot);
 const { engine, clock } = world;
 const counts = createFeedCounts(feedEvents);
 const feed = createFeed({
@@ -57,6 +57,19 @@ test('online becomes offline a day after the last stats; a posted status stays',
   assert.equal(list('silent'), ['online', 'offline', 'online']);
   assert.equal(list('idle'), ['idle']);
   socket.close();
+});
+
+test('a stream gets a comment in each interval, also after it got a message in the one before', async () => {
+  const idle = connect(await prepare(feed, 'targets=bot/silent'));
+  const busy = connect(await prepare(feed, 'targets=bot/busy'));
+  let servers = 0;
+  for (let interval = 1; interval <= 5; interval++) {
+    await until('a comment', async () => idle.comments >= interval, 10_000);
+    await engine.postStats('busy', { servers: String(++servers) });
+  }
+
+  assert.ok(busy.comments >= idle.comments - 1, `${busy.comments} of ${idle.comments}`);
+  for (const socket of [idle, busy]) socket.close();
 });
 
 test.run();
