@@ -193,6 +193,8 @@ export interface Route<
   readonly bodyLimits?: BodyLimits;
   /** A success is a stream of server-sent events. */
   readonly events?: boolean;
+  /** What a client may send where it speaks WebSocket. */
+  readonly messages?: TSchema;
   /** A success may also be an SVG picture. */
   readonly pictures?: boolean;
   /** A success may also be a table as CSV. */
@@ -242,6 +244,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly userAgent: string;
   /** The `Accept` header names HTML, as browsers do for pages. */
   readonly namesHtml: boolean;
+  /** The `Accept` header names CSV and not JSON. */
+  readonly prefersCsv: boolean;
   /** The `Last-Event-ID` header as sent, `''` for none. */
   readonly lastEventId: string;
   /** The client offers to speak WebSocket. */

@@ -26,7 +26,7 @@ export interface FollowMessage {
   /** `totals`, `vote`, `gap`, `reset` or `gone`; others may come later: ignore those that you do not know. */
   readonly event: string;
   readonly data: Readonly<Record<string, unknown>> & { readonly target?: string };
-  /** Keep it, and send it as `lastEventId` after a restart; empty until votes are followed. */
+  /** Keep it, and send it as `lastEventId` after a restart. */
   readonly id: string;
 }
 

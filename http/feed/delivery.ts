@@ -23,7 +23,6 @@ export const sendText = (
   { frame, prefix }: { readonly frame: Frame; readonly prefix: string },
 ): void => {
   const { connection } = client;
-  client.hasSent = true;
   counts.frames[frame.event] = (counts.frames[frame.event] ?? 0) + 1;
   if (connection.send(prefix + frame.render(connection.kind)) || client.isFull) return;
   client.isFull = true;
@@ -31,9 +30,12 @@ export const sendText = (
 };
 
 /** Where an event stream continues: one cursor per target, in the order of its targets. */
-export const renderEventId = ({ connection, subscriptions }: Client): string => {
-  if (connection.kind === 'websocket' || !subscriptions.some(({ wantsVotes }) => wantsVotes)) return '';
-  return `id: ${subscriptions.map(({ target, number }) => formatCursor(target, number)).join(',')}\n`;
+export const renderEventId = ({ connection, positions }: Client): string => {
+  if (connection.kind === 'websocket') return '';
+  const cursors = positions.map((position) =>
+    typeof position === 'string' ? position : formatCursor(position.target, position.number),
+  );
+  return `id: ${cursors.join(',')}\n`;
 };
 
 /** Sends a message after which an event stream continues elsewhere. */

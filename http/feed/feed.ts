@@ -154,9 +154,9 @@ const connect = (
     connection,
     address,
     subscriptions: [],
+    positions: [],
     isFull: false,
     fullSinceMs: 0,
-    hasSent: false,
     isClosed: false,
     messages: 0,
     windowMs: 0,
@@ -174,8 +174,9 @@ const connect = (
   open.counts.connections[connection.kind] += 1;
   open.beats[open.clients.size % open.beats.length]?.add(client);
   connection.cork(() => {
-    open.subscriptions.add(client, resolved);
+    const gone = open.subscriptions.add(client, resolved);
     sayHello(open, client);
+    open.subscriptions.sendGone(client, gone);
     open.subscriptions.deliverTo(client);
   });
   return {
@@ -271,7 +272,7 @@ const scheduleBeat = (open: OpenFeed): void => {
     beat(open, [...(open.beats[open.seconds % open.beats.length] ?? [])]);
     if (open.seconds % sweepSeconds !== 0) return;
     open.votes.lookAtAll();
-    open.targets.dropIdle();
+    open.targets.sweep();
   });
 };
 
@@ -286,11 +287,10 @@ const beat = ({ slices, clock }: OpenFeed, clients: readonly Client[]): void => 
     const { connection } = client;
     if (client.isFull) {
       if (clock.monotonicMs() - client.fullSinceMs > feedLimits.fullMsMax) connection.destroy();
-    } else if (connection.kind === 'sse' && !client.hasSent && !connection.send(comment)) {
+    } else if (connection.kind === 'sse' && !connection.send(comment)) {
       client.isFull = true;
       client.fullSinceMs = clock.monotonicMs();
     }
-    client.hasSent = false;
     return next < clients.length;
   });
 };

@@ -17,6 +17,8 @@ export interface FeedRequest {
   readonly targets: readonly TargetName[];
   readonly channels: ReadonlySet<Channel>;
   readonly after: readonly (string | null)[];
+  /** An event stream that comes back. Targets that are gone by now do not end it. */
+  readonly isResumed: boolean;
 }
 
 export interface Feed {

@@ -3,6 +3,7 @@
  * WebSocket. Throws `validation_failed` that says what is wrong. Pure.
  */
 import { entityKinds } from '../../engine/ids.ts';
+import { parseLogCursor } from '../handlers/vote-log.ts';
 import { compileCheck } from '../request/check.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { FeedMessage } from '../schema/feed.ts';
@@ -39,6 +40,13 @@ const parseChannels = (texts: readonly string[]): ReadonlySet<Channel> => {
   throw createValidationError('query', { '/channels': `must be one or more of ${channels.join(', ')}` });
 };
 
+/** `pointer` names the field that they came in. */
+const checkCursors = ({ channels: wanted, after }: FeedRequest, pointer: string): void => {
+  if (!wanted.has('votes')) return;
+  if (after.every((cursor) => cursor === null || parseLogCursor(cursor) !== null)) return;
+  throw createValidationError('query', { [pointer]: 'must be what the feed or the log has sent' });
+};
+
 const split = (text: string | undefined): readonly string[] =>
   text === undefined || text === '' ? [] : text.split(',').map((part) => part.trim());
 
@@ -53,7 +61,10 @@ export const parseFeedQuery = (
     const message = 'must be the id of an event of a stream with the same targets';
     throw createValidationError('query', { '/last_event_id': message });
   }
-  return { targets, channels: parseChannels(split(query.channels ?? 'totals')), after };
+  const wanted = parseChannels(split(query.channels ?? 'totals'));
+  const request = { targets, channels: wanted, after, isResumed: lastEventId !== '' };
+  checkCursors(request, '/last_event_id');
+  return request;
 };
 
 export type ClientMessage =
@@ -79,8 +90,8 @@ export const parseMessage = (text: string | null): ClientMessage | null => {
   const targets = parseTargets(message.targets);
   if (message.op === 'unsubscribe') return { op: 'unsubscribe', targets: targets.map(formatTarget) };
   const after = message.targets.map((target) => message.after?.[target] ?? null);
-  return {
-    op: 'subscribe',
-    request: { targets, after, channels: parseChannels(message.channels ?? ['totals']) },
-  };
+  const wanted = parseChannels(message.channels ?? ['totals']);
+  const request = { targets, after, channels: wanted, isResumed: false };
+  checkCursors(request, '/after');
+  return { op: 'subscribe', request };
 };

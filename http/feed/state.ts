@@ -65,6 +65,8 @@ export interface FeedTarget {
   frame: Frame | null;
   /** How often versions began again. */
   restarts: number;
+  /** When its status changes without an event, ms; infinite for never. */
+  agesAtMs: number;
   /** Counted votes of the newest state. */
   votesCast: number;
   /** `null` until a client wants votes. */
@@ -86,13 +88,12 @@ export interface FeedTarget {
 export interface Client {
   readonly connection: PushConnection;
   readonly address: string;
-  /** In the order in which an event stream named them. */
   readonly subscriptions: FeedSubscription[];
+  /** The targets of an event stream in its order: those that are gone by their last cursor. */
+  readonly positions: (FeedSubscription | string)[];
   /** The socket takes no more for now. */
   isFull: boolean;
   fullSinceMs: number;
-  /** Something was sent since the last heartbeat. */
-  hasSent: boolean;
   isClosed: boolean;
   /** Messages received in the current window, and its start. */
   messages: number;

@@ -5,27 +5,31 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import { createLimitError, createNotFoundError } from '../handlers/convert.ts';
-import { logCursorShape } from '../handlers/vote-log.ts';
+import { parseLogCursor } from '../handlers/vote-log.ts';
 import { toDomainError } from '../response/errors.ts';
-import { createValidationError } from '../response/validation-error.ts';
 import { deliver, formatCursor, sendFrame } from './delivery.ts';
 import { buildFrame } from './frames.ts';
-import type { FeedRequest } from './interface.ts';
+import type { FeedRequest, TargetName } from './interface.ts';
+import { formatTarget } from './requests.ts';
 import type { Slices } from './slices.ts';
 import { type Client, type FeedState, type FeedSubscription, type FeedTarget, feedLimits } from './state.ts';
 import type { Targets } from './targets.ts';
 import type { VoteTail } from './votes.ts';
 
-/** A request whose targets exist, with their newest state. */
+/** A request with the newest state of its targets; `null` for those that are gone, of a resumed one. */
 export interface ResolvedRequest extends FeedRequest {
-  readonly found: readonly FeedTarget[];
+  readonly found: readonly (FeedTarget | null)[];
 }
 
 export interface Subscriptions {
   /** Finds the targets of a request. Rejects with `not_found`, `feed_full` or `forbidden`. */
   resolve(request: FeedRequest): Promise<ResolvedRequest>;
-  /** Adds subscriptions; nothing is sent yet. */
-  add(client: Client, request: ResolvedRequest): void;
+  /**
+   * Adds subscriptions; nothing is sent yet. Returns the targets that are gone: of a resumed stream, or since
+   * the request was resolved.
+   */
+  add(client: Client, request: ResolvedRequest): readonly string[];
+  sendGone(client: Client, keys: readonly string[]): void;
   /** Resolves, adds, confirms and delivers, for a WebSocket. */
   subscribe(client: Client, request: FeedRequest): Promise<void>;
   /** Sends the client all that it lacks, until its socket is full. */
@@ -43,7 +47,7 @@ export interface Subscriptions {
 
 export interface SubscriptionsParts {
   readonly slices: Slices;
-  readonly targets: Pick<Targets, 'acquire' | 'follow'>;
+  readonly targets: Pick<Targets, 'acquire' | 'follow' | 'isCurrent'>;
   readonly votes: Pick<VoteTail, 'look'>;
   readonly votesArePublic: boolean;
   readonly sayBye: (client: Client, reason: 'gone') => void;
@@ -60,6 +64,7 @@ export const createSubscriptions = (feed: FeedState, parts: SubscriptionsParts):
   return {
     resolve: (request) => resolve(state, request),
     add: (client, request) => add(state, client, request),
+    sendGone: (client, keys) => sendGone(state, client, keys),
     subscribe: (client, request) => subscribe(state, client, request),
     deliverTo: (client) => deliverTo(state, client),
     sendError: (client, error) => sendError(state, client, error),
@@ -77,27 +82,56 @@ export const createSubscriptions = (feed: FeedState, parts: SubscriptionsParts):
   };
 };
 
+const buildGone = (key: string) => buildFrame('gone', { target: key });
+
 const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequest> => {
-  const { targets, votes, feed } = state;
   const wantsVotes = request.channels.has('votes');
   if (wantsVotes && !state.votesArePublic)
     throw new DomainError('forbidden', 'The votes of this directory are not public: use "totals" alone.');
-  const isMalformed = (cursor: string | null): boolean => cursor !== null && !logCursorShape.test(cursor);
-  if (wantsVotes && request.after.some(isMalformed))
-    throw createValidationError('query', { '/after': 'must be cursors that the feed or the log has sent' });
   if (state.count + request.targets.length > feedLimits.subscriptionsMax) {
-    feed.counts.refused.subscriptions += 1;
+    state.feed.counts.refused.subscriptions += 1;
     throw new DomainError('feed_full', 'This node follows too many entities. Try again later.', {}, 10);
   }
-  const found = await Promise.all(request.targets.map(({ kind, id }) => targets.acquire(kind, id)));
-  if (wantsVotes) await Promise.all(found.map(votes.look));
-  const deleted = found.find((target) => wantsVotes && target.votes === null);
-  if (deleted !== undefined) throw createNotFoundError(deleted.kind);
+  const found = await Promise.all(
+    request.targets.map((target) =>
+      findTarget(state, target, wantsVotes).catch((error: unknown) => {
+        if (request.isResumed && isNotFound(error)) return null;
+        throw error;
+      }),
+    ),
+  );
+  const [first] = request.targets;
+  if (first !== undefined && found.every((target) => target === null)) throw createNotFoundError(first.kind);
   return { ...request, found };
 };
 
-const add = (state: State, client: Client, { found, channels, after }: ResolvedRequest): void => {
+const isNotFound = (error: unknown): boolean => error instanceof DomainError && error.code === 'not_found';
+
+const findTarget = async (
+  { targets, votes }: State,
+  { kind, id }: TargetName,
+  wantsVotes: boolean,
+): Promise<FeedTarget> => {
+  const target = await targets.acquire(kind, id);
+  if (wantsVotes) await votes.look(target);
+  if (wantsVotes && target.votes === null) throw createNotFoundError(kind);
+  return target;
+};
+
+const add = (
+  state: State,
+  client: Client,
+  { targets, found, channels, after }: ResolvedRequest,
+): readonly string[] => {
+  const gone: string[] = [];
   for (const [index, target] of found.entries()) {
+    // Others may have been read for longer, or the client's socket was not ready at once.
+    if (target === null || !state.targets.isCurrent(target)) {
+      const last = target === null ? '' : formatCursor(target, target.votes?.head ?? 0);
+      client.positions.push(after[index] ?? last);
+      gone.push(formatTarget(targets[index] as TargetName));
+      continue;
+    }
     const start = findStart(target, after[index] ?? null);
     const subscription: FeedSubscription = {
       client,
@@ -113,9 +147,22 @@ const add = (state: State, client: Client, { found, channels, after }: ResolvedR
     };
     target.subscriptions.push(subscription);
     client.subscriptions.push(subscription);
+    if (client.connection.kind === 'sse') client.positions.push(subscription);
     state.count += 1;
     state.targets.follow(target);
   }
+  return gone;
+};
+
+/** An event stream that follows nothing any more ends, but not before its connection has its owner. */
+const sendGone = (state: State, client: Client, keys: readonly string[]): void => {
+  for (const key of keys) sendFrame(state.feed, client, buildGone(key));
+  const isDone = client.subscriptions.length === 0 && keys.length > 0;
+  if (client.connection.kind === 'websocket' || !isDone) return;
+  state.slices.add(() => {
+    if (!client.isClosed) state.sayBye(client, 'gone');
+    return false;
+  });
 };
 
 /** `restarts` -1: the cursor belongs to a log that no longer exists, so the client gets a `reset`. */
@@ -126,15 +173,15 @@ const findStart = (
   if (votes === null) return { number: 0, restarts: 0 };
   const { head, epoch, restarts } = votes;
   if (cursor === null) return { number: head, restarts };
-  const [, cursorEpoch, digits] = logCursorShape.exec(cursor) ?? [];
-  const number = Number(digits);
-  return cursorEpoch === epoch && number <= head ? { number, restarts } : { number: head, restarts: -1 };
+  const at = parseLogCursor(cursor);
+  const isOfThisLog = at !== null && at.epoch === epoch && at.number <= head;
+  return isOfThisLog ? { number: at.number, restarts } : { number: head, restarts: -1 };
 };
 
 const subscribe = async (state: State, client: Client, request: FeedRequest): Promise<void> => {
   const resolved = await resolve(state, request);
   if (client.isClosed) return;
-  const keys = resolved.found.map(({ key }) => key);
+  const keys = request.targets.map(formatTarget);
   const others = client.subscriptions.filter(({ target }) => !keys.includes(target.key));
   if (others.length + keys.length > feedLimits.targetsPerConnection) {
     const message = `A connection follows at most ${feedLimits.targetsPerConnection} entities.`;
@@ -144,8 +191,9 @@ const subscribe = async (state: State, client: Client, request: FeedRequest): Pr
     if (!others.includes(subscription)) end(state, subscription);
   forgetEnded(client);
   client.connection.cork(() => {
-    add(state, client, resolved);
+    const gone = add(state, client, resolved);
     sendFrame(state.feed, client, buildFrame('subscribed', { targets: keys, after: listCursors(client) }));
+    sendGone(state, client, gone);
     deliverTo(state, client);
   });
 };
@@ -190,7 +238,7 @@ const forgetEnded = ({ subscriptions }: Client): void => {
 };
 
 const endAll = (state: State, target: FeedTarget): void => {
-  const frame = buildFrame('gone', { target: target.key });
+  const frame = buildGone(target.key);
   state.slices.add(() => {
     const subscription = target.subscriptions.at(-1);
     if (subscription === undefined) return false;

@@ -8,6 +8,7 @@
 import type { Engine, WatchedView } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';
 import type { EntityKind } from '../../engine/ids.ts';
+import { presenceFreshMs } from '../../engine/rules/presence.ts';
 import { createNotFoundError } from '../handlers/convert.ts';
 import { buildTotalsFrame, renderTotals } from './frames.ts';
 import { type FeedState, type FeedTarget, feedLimits } from './state.ts';
@@ -26,10 +27,12 @@ export interface TargetsParts {
 export interface Targets {
   /** The target with its newest state. Rejects with `not_found`, `feed_full` or the stores' errors. */
   acquire(kind: EntityKind, id: string): Promise<FeedTarget>;
+  /** Whether it is still followed: false when the entity is gone. */
+  isCurrent(target: FeedTarget): boolean;
   /** To be called for each new subscription: reads what changed while the target had none. */
   follow(target: FeedTarget): void;
-  /** Drops targets that had no subscription for a while. */
-  dropIdle(): void;
+  /** Drops targets that had no subscription for a while, and reads those whose status has changed by age. */
+  sweep(): void;
   count(): { readonly targets: number; readonly dirty: number };
   close(): void;
 }
@@ -59,12 +62,13 @@ export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => 
   };
   return {
     acquire: (kind, id) => acquire(state, kind, id),
+    isCurrent: (target) => state.targets.get(target.key) === target,
     follow: (target) => {
       if (!target.isDirty) return;
       state.dirty.add(target);
       scheduleTick(state);
     },
-    dropIdle: () => dropIdle(state),
+    sweep: () => sweep(state),
     count: () => ({ targets: state.targets.size, dirty: state.dirty.size }),
     close: () => {
       state.isClosed = true;
@@ -99,6 +103,7 @@ const create = (
     totals: '',
     frame: null,
     restarts: 0,
+    agesAtMs: Number.POSITIVE_INFINITY,
     votesCast: 0,
     votes: null,
     nextFrameMs: 0,
@@ -199,8 +204,15 @@ const take = (state: TargetsState, target: FeedTarget, view: WatchedView): void 
   const votesCast = upvotes + downvotes;
   const hasVotes = votesCast !== target.votesCast || isRelisted;
   target.votesCast = votesCast;
+  target.agesAtMs = computeAgingMs(view, state.feed.clock.nowMs());
   if (hasVotes && target.votes !== null) state.onVotes(target);
   show(state, target, { view, isRestarted });
+};
+
+/** A bot that posts stats but no status is online for a while. */
+const computeAgingMs = ({ ref, state }: WatchedView, nowMs: number): number => {
+  const agesAtMs = state.lastStatsPostMs + presenceFreshMs;
+  return ref.kind === 'bot' && state.status === '' && agesAtMs >= nowMs ? agesAtMs : Number.POSITIVE_INFINITY;
 };
 
 const restarted = 2;
@@ -239,10 +251,12 @@ const drop = (state: TargetsState, target: FeedTarget): void => {
   if (target.subscriptions.length > 0) state.onGone(target);
 };
 
-const dropIdle = (state: TargetsState): void => {
-  const beforeMs = state.feed.clock.monotonicMs() - feedLimits.idleMsMax;
+const sweep = (state: TargetsState): void => {
+  const nowMs = state.feed.clock.nowMs();
+  const idleBeforeMs = state.feed.clock.monotonicMs() - feedLimits.idleMsMax;
   for (const target of state.targets.values()) {
-    if (target.subscriptions.length === 0 && target.idleSinceMs < beforeMs && target.reading === null)
+    if (target.subscriptions.length === 0 && target.idleSinceMs < idleBeforeMs && target.reading === null)
       drop(state, target);
+    else if (nowMs > target.agesAtMs) touch(state, target);
   }
 };

@@ -222,7 +222,7 @@ const keepRecent = (target: FeedTarget, votes: VoteLogState, rows: readonly LogR
 const catchUp = (state: TailState, subscription: FeedSubscription): void => {
   const { target, number } = subscription;
   subscription.isCatchingUp = true;
-  const key = `${target.votes?.restarts} ${number} ${target.key}`;
+  const key = `${target.ref?.incarnation} ${target.votes?.restarts} ${number}`;
   const group = state.groups.get(key);
   if (group !== undefined) {
     group.subscriptions.push(subscription);

@@ -2,7 +2,7 @@
  * Sparklines: the last seven days of one number as a line of 120 × 30 pixels.
  *
  * Reads the history of the listing once per hour and listing; the picture is kept until the next hour. Where
- * no sample ran, the line has a gap. Used by badges.ts.
+ * no sample ran, the line has a gap, also when samples have ended for good. Used by badges.ts.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { App } from '../route.ts';
@@ -89,15 +89,18 @@ export const renderSparkline = async (
   const [step] = listSteps(app.settings).filter(({ keptMinutes, level }) => {
     return level !== 'fine' && keptMinutes >= weekMinutes;
   });
-  const known = await app.catalogue.history.times(app.clock.monotonicMs());
+  const known = await app.catalogue.history.times();
   const { level, minutes } = step ?? { level: 'days', minutes: 1_440 };
-  const to = known[level].at(-1) ?? 0;
+  const newest = known[level].at(-1) ?? 0;
+  // A step is rolled up soon after its end; the week goes on without samples, too.
+  const ended = (Math.floor(app.clock.nowMs() / (minutes * 60_000)) - 1) * minutes;
+  const to = Math.max(newest, ended);
   const stroke = colors[color] ?? `#${color}`;
   const key = `spark ${ref.incarnation} ${metric} ${level} ${to} ${stroke}`;
   const kept = app.history.get(key);
   if (kept !== undefined) return kept.text;
   const from = Math.max(0, to - weekMinutes);
-  const rows = to === 0 ? [] : await app.catalogue.history.rows(ref, { level, from, to });
+  const rows = newest === 0 ? [] : await app.catalogue.history.rows(ref, { level, from, to });
   const times = listTimes({ from, to }, { minutes });
   const series = buildSeries({ times, rows, known: new Set(known[level]), metrics: [metric], change: true });
   const values = (series.get(metric) ?? []).map((text) => (text === 'null' ? null : Number(text)));

@@ -29,17 +29,28 @@ const timeShape = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d
 /** Years that the history may name. */
 const minuteMax = Date.UTC(2200, 0) / minuteMs;
 
+/** Whether the calendar has this date: `Date.parse` takes February 30 for March 2. */
+const isDate = (text: string): boolean => {
+  const day = Date.parse(text);
+  return !Number.isNaN(day) && new Date(day).toISOString().startsWith(text);
+};
+
 const parseTime = (name: string, text: string): number => {
-  const minute = timeShape.test(text) ? Date.parse(text) / minuteMs : Number.NaN;
+  const isTime = timeShape.test(text) && isDate(text.slice(0, 'yyyy-mm-dd'.length));
+  const minute = isTime ? Date.parse(text) / minuteMs : Number.NaN;
   if (minute >= 0 && minute < minuteMax) return minute;
   const message = 'must be a time after 1970 such as 2026-03-01T12:00:00Z, or a date';
   throw createValidationError('query', { [name]: message });
 };
 
-/** Without `from`, a day up to `to`; without `to`, up to the newest sample. */
+/**
+ * Without `from`, a day up to `to`; without `to`, up to the newest sample. So a client that asks for what
+ * came after its last point gets a range, also before the next sample.
+ */
 const parseRange = (query: HistoryQuery, newest: number): Range => {
-  const to = query.to === undefined ? newest : parseTime('/to', query.to);
-  const from = query.from === undefined ? Math.max(0, to - dayMinutes) : parseTime('/from', query.from);
+  const since = query.from === undefined ? null : parseTime('/from', query.from);
+  const to = query.to === undefined ? Math.max(newest, since ?? 0) : parseTime('/to', query.to);
+  const from = since ?? Math.max(0, to - dayMinutes);
   if (from <= to) return { from, to };
   throw createValidationError('query', { '/from': 'must not be later than "to"' });
 };
@@ -94,15 +105,15 @@ const computeAge = (app: App, newest: number): number => {
 export const showHistory = async (
   app: App,
   target: { readonly kind: EntityKind; readonly id: string },
-  query: HistoryQuery,
+  { query, prefersCsv }: { readonly query: HistoryQuery; readonly prefersCsv: boolean },
 ): Promise<Reply> => {
   const metrics = parseMetrics(target.kind, query.metrics);
   const { ref } = await app.engine.read(target.kind, target.id);
-  const times = await app.catalogue.history.times(app.clock.monotonicMs());
+  const times = await app.catalogue.history.times();
   const newest = times.newest || Math.floor(app.clock.nowMs() / minuteMs);
   const range = parseRange(query, newest);
   const step = selectStep(listSteps(app.settings), query.step ?? 'auto', { range, nowMinute: newest });
-  const { change = false, format = 'json' } = query;
+  const { change = false, format = prefersCsv ? 'csv' : 'json' } = query;
   const request = { ref, metrics, range, step, change, format };
   const key = toKey(request, times);
   let body = app.history.get(key);
@@ -116,6 +127,7 @@ export const showHistory = async (
     headers: {
       'Content-Type': format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/json',
       'Cache-Control': `public, max-age=${computeAge(app, newest)}`,
+      ...(query.format === undefined && { Vary: 'Accept' }),
     },
   };
 };

@@ -23,19 +23,23 @@ const limitDefault = 100;
 
 const formatCursor = (epoch: string, number: number): string => `${epoch}.${number}`;
 
-/** The epoch and the number in a cursor. */
-export const logCursorShape = /^([0-9a-z]{1,24}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
+const cursorShape = /^([0-9a-z]{1,24}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
 
-/** Throws `validation_failed` or `log_restarted`. */
-const parseCursor = (text: string, head: LogHead): number => {
-  const [, epoch, digits] = logCursorShape.exec(text) ?? [];
-  if (digits === undefined) {
+/** The parts of a cursor; `null` for what the log and the feed never send. */
+export const parseLogCursor = (text: string): { readonly epoch: string; readonly number: number } | null => {
+  const [, epoch, digits] = cursorShape.exec(text) ?? [];
+  return epoch === undefined ? null : { epoch, number: Number(digits) };
+};
+
+/** The number of a cursor. Throws `validation_failed` or `log_restarted`. */
+const checkCursor = (text: string, head: LogHead): number => {
+  const cursor = parseLogCursor(text);
+  if (cursor === null) {
     throw createValidationError('query', {
       '/after': 'must be a cursor: the `next`, `head` or `oldest` of an earlier reply of this path',
     });
   }
-  const number = Number(digits);
-  if (epoch === head.epoch && number <= head.number) return number;
+  if (cursor.epoch === head.epoch && cursor.number <= head.number) return cursor.number;
   throw new DomainError(
     'log_restarted',
     'This cursor belongs to a log that no longer exists. Begin again from context.oldest or context.head.',
@@ -72,7 +76,7 @@ export const showVoteLog = async (
   { after, limit = limitDefault, wait = 0 }: VoteLogQuery,
 ): Promise<Reply> => {
   const { ref, head } = await readFlushedHead(app, target);
-  const number = after === undefined ? head.number : parseCursor(after, head);
+  const number = after === undefined ? head.number : checkCursor(after, head);
   let rows = await app.catalogue.voteLog.page(ref, { after: number, limit });
   if (rows.length === 0 && wait > 0) {
     await app.voteLogWaiters.wait(ref.incarnation, number, wait * 1_000);

@@ -183,6 +183,7 @@ const buildOperation = (route: AnyRoute, path: string): Json => {
     ...(route.body === undefined
       ? {}
       : { requestBody: { required: true, content: buildContent(route.body) } }),
+    ...(route.messages !== undefined && { 'x-websocket-messages': toReferencedSchema(route.messages) }),
     responses: { ...buildSuccessResponses(route), ...buildErrorResponses(listErrorCodes(route)) },
   };
 };

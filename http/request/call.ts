@@ -82,6 +82,11 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.exchange.headers.accept.includes('text/html');
   }
 
+  get prefersCsv(): boolean {
+    const { accept } = this.exchange.headers;
+    return accept.includes('text/csv') && !accept.includes('application/json');
+  }
+
   get lastEventId(): string {
     return this.exchange.headers.lastEventId;
   }

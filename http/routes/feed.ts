@@ -3,7 +3,7 @@
  */
 import { openFeed } from '../handlers/feed.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
-import { FeedEvent, FeedQuery } from '../schema/feed.ts';
+import { FeedEvent, FeedMessage, FeedQuery } from '../schema/feed.ts';
 
 export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
   defineRoute({
@@ -14,12 +14,13 @@ export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract
       'Sends totals as they change, and votes one by one. A plain request gets server-sent events. With ' +
       '`Upgrade: websocket` (protocol `rollcall.v1`) the same messages come as `{event, data}`, and the ' +
       'client may send `{"op":"subscribe","targets":[…],"channels":[…],"after":{…}}`, ' +
-      '`{"op":"unsubscribe","targets":[…]}` and `{"op":"ping"}`.',
+      '`{"op":"unsubscribe","targets":[…]}` and `{"op":"ping"}`: `x-websocket-messages` has their schemas.',
     auth: { kind: 'public' },
     limit: 'feed',
     query: FeedQuery,
     replies: { 200: FeedEvent },
     events: true,
+    messages: FeedMessage,
     errors: ['not_found', 'forbidden', 'feed_full'],
     handle: openFeed,
   }),

@@ -23,7 +23,7 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     replies: { 200: HistoryReply },
     tables: true,
     errors: ['target_type_unsupported', 'not_found', 'range_too_long'],
-    handle: (app, { params, query }) => showHistory(app, parseVoteTarget(params), query),
+    handle: (app, request) => showHistory(app, parseVoteTarget(request.params), request),
   }),
   defineRoute({
     name: 'getVoteMonths',

@@ -155,17 +155,48 @@ export const FeedEvent = Type.Union(
   },
 );
 
-const targets = Type.Array(Type.String({ maxLength: 80 }), { minItems: 1, maxItems: 100 });
+const op = <Name extends string>(name: Name) => Type.Literal(name, { description: 'What it asks for.' });
+const targets = Type.Array(Type.String({ maxLength: 80, description: 'Kind and id.' }), {
+  minItems: 1,
+  maxItems: 100,
+  description: 'Entities, as `bot/815553000470478850`.',
+});
 
-/** Every message that a WebSocket may send. */
-export const FeedMessage = Type.Union([
-  Type.Object({
-    op: Type.Literal('subscribe'),
-    targets,
-    channels: Type.Optional(Type.Array(Type.String({ maxLength: 16 }), { minItems: 1, maxItems: 8 })),
-    after: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 64 }))),
-  }),
-  Type.Object({ op: Type.Literal('unsubscribe'), targets }),
-  Type.Object({ op: Type.Literal('ping') }),
-]);
+/** Every message that a WebSocket may send, in at most 4 KiB. */
+export const FeedMessage = Type.Union(
+  [
+    Type.Object(
+      {
+        op: op('subscribe'),
+        targets,
+        channels: Type.Optional(
+          Type.Array(Type.String({ maxLength: 16, description: '`totals` or `votes`.' }), {
+            minItems: 1,
+            maxItems: 8,
+            description: '`totals` if absent.',
+          }),
+        ),
+        after: Type.Optional(
+          Type.Record(Type.String(), Type.String({ maxLength: 64, description: 'A cursor.' }), {
+            description: 'By target: votes after this cursor follow; without one, those after the newest.',
+          }),
+        ),
+      },
+      { description: 'Follows entities, besides or instead of what it followed of them.' },
+    ),
+    Type.Object({ op: op('unsubscribe'), targets }, { description: 'Follows these no longer. No answer.' }),
+    Type.Object({ op: op('ping') }, { description: 'Is answered by `pong`.' }),
+  ],
+  {
+    description: 'A message of a WebSocket to the server.',
+    examples: [
+      {
+        op: 'subscribe',
+        targets: ['bot/815553000470478850'],
+        channels: ['totals', 'votes'],
+        after: { 'bot/815553000470478850': '0-1x.1042' },
+      },
+    ],
+  },
+);
 export type FeedMessage = Static<typeof FeedMessage>;

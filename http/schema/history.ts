@@ -22,7 +22,7 @@ export const HistoryQuery = Type.Object({
     }),
   ),
   from: Type.Optional(buildTime('A time or a date; a day before `to` if absent.')),
-  to: Type.Optional(buildTime('A time or a date; the newest sample if absent.')),
+  to: Type.Optional(buildTime('A time or a date; the newest sample if absent, or `from` if that is later.')),
   step: Type.Optional(
     Type.String({
       maxLength: 8,
@@ -41,7 +41,8 @@ export const HistoryQuery = Type.Object({
   ),
   format: Type.Optional(
     Type.Union([Type.Literal('json'), Type.Literal('csv')], {
-      description: '`json` if absent.',
+      description:
+        'If absent, `csv` where `Accept` names `text/csv` and not `application/json`, else `json`.',
       examples: ['csv'],
     }),
   ),

@@ -5,6 +5,7 @@
  * That row may be of a coarser level, because finer ones expire. Called by catalogue.ts.
  */
 import type { EntityRef } from '../../engine/ids.ts';
+import { createSnapshots } from '../catalogue/shared/cache.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { buildColumns, type Level, levels, levelTables, type Metric, type Minute } from './levels.ts';
@@ -67,19 +68,11 @@ export const readHistoryTimes = async (sql: Queryable): Promise<HistoryTimes> =>
 const timesAgeMaxMs = 2_000;
 
 export const createHistory = (sql: Sql) => {
-  let known: { readonly times: Promise<HistoryTimes>; readonly untilMs: number } | null = null;
+  const snapshots = createSnapshots({ entriesMax: 1, ageMaxMs: timesAgeMaxMs });
   return {
-    /** `nowMs` is monotonic: the times are read once in two seconds. */
-    times: (nowMs: number): Promise<HistoryTimes> => {
-      if (known === null || nowMs >= known.untilMs) {
-        const times = asStorage('history.times', () => readHistoryTimes(sql));
-        known = { times, untilMs: nowMs + timesAgeMaxMs };
-        times.catch(() => {
-          known = null;
-        });
-      }
-      return known.times;
-    },
+    /** While SQL is unreachable no sample runs either, so the last known times hold. */
+    times: (): Promise<HistoryTimes> =>
+      snapshots.get('times', () => asStorage('history.times', () => readHistoryTimes(sql))),
     rows: (ref: EntityRef, range: HistoryRange): Promise<readonly HistoryRow[]> =>
       asStorage('history.rows', () => readRows(sql, ref, range)),
     /** The newest months with votes, the newest first. */

@@ -3,7 +3,7 @@
  * own. An operation, status, code or shape that the document does not have is a fault.
  *
  * It reads `/openapi.json` as plain JSON, as a client does, and compiles schemas on first use. Used by every
- * test that sends requests to a complete Rollcall.
+ * test that sends requests to a complete Rollcall, and for the messages of the feed in both directions.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -134,4 +134,44 @@ export const judgeReply = (answer: Answer): void => {
   if (fault === '') return;
   const { method, path, status, text } = answer;
   throw new Error(`The reply ${status} to ${method} ${path} ${fault}\n${text.slice(0, 400)}`);
+};
+
+interface Variant {
+  readonly properties: Readonly<Record<string, { readonly const?: unknown }>>;
+}
+interface FeedOperation {
+  readonly responses: { readonly 200: { readonly content: { readonly 'text/event-stream': Content } } };
+  readonly 'x-websocket-messages': object;
+}
+const feed = document.paths['/feed']?.get as unknown as FeedOperation;
+const listVariants = (union: object): readonly Variant[] =>
+  (union as { readonly anyOf: readonly Variant[] }).anyOf;
+const variantsByField = {
+  event: listVariants(feed.responses[200].content['text/event-stream'].schema),
+  op: listVariants(feed['x-websocket-messages']),
+} as const;
+
+/** The same schema without room for fields that it does not name. */
+const close = (node: unknown): unknown => {
+  if (typeof node !== 'object' || node === null) return node;
+  if (Array.isArray(node)) return node.map(close);
+  const closed = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, close(value)]));
+  return 'properties' in node ? { ...closed, additionalProperties: false } : closed;
+};
+
+const findMessageFault = (field: keyof typeof variantsByField, message: object): string => {
+  const name: unknown = Reflect.get(message, field);
+  const variant = variantsByField[field].find(({ properties }) => properties[field]?.const === name);
+  if (variant === undefined) return 'is not documented';
+  const validate = validatorOf(`feed ${field} ${name}`, close(variant) as object);
+  return validate(message) ? '' : ajv.errorsText(validate.errors);
+};
+
+/**
+ * How a message of the feed differs from the published document, `''` if it does not: one of the server by
+ * its `event`, one of a client by its `op`. Fields that are not documented are faults, too.
+ */
+export const findFeedFault = (field: 'event' | 'op', message: object): string => {
+  const fault = findMessageFault(field, message);
+  return fault === '' ? '' : `${JSON.stringify(message)} ${fault}`;
 };

@@ -4,6 +4,7 @@
 import type { Mutant } from './mutant.ts';
 
 const feed = 'test/http/feed/feed.test.ts';
+const quiet = 'test/http/feed/quiet.test.ts';
 const full = 'test/http/feed/full-sockets.test.ts';
 const limits = 'test/http/feed/limits.test.ts';
 const ended = 'test/http/feed/ended-clients.test.ts';
@@ -45,8 +46,8 @@ export const feedMutants: readonly Mutant[] = [
   {
     name: 'a cursor of another epoch on the feed',
     file: 'http/feed/subscriptions.ts',
-    find: `cursorEpoch === epoch && number <= head`,
-    replace: `number <= head`,
+    find: `at.epoch === epoch && at.number <= head`,
+    replace: `at.number <= head`,
     killers: [feed],
     why: 'a client would miss votes without a notice',
   },
@@ -85,10 +86,26 @@ export const feedMutants: readonly Mutant[] = [
   {
     name: 'targets without clients',
     file: 'http/feed/targets.ts',
-    find: `target.subscriptions.length === 0 && target.idleSinceMs < beforeMs`,
+    find: `target.subscriptions.length === 0 && target.idleSinceMs < idleBeforeMs`,
     replace: `target.idleSinceMs < 0`,
     killers: [ended],
     why: 'every entity that was ever followed would stay in memory',
+  },
+  {
+    name: 'a status that ends by age',
+    file: 'http/feed/targets.ts',
+    find: `    else if (nowMs > target.agesAtMs) touch(state, target);\n`,
+    replace: ``,
+    killers: [quiet],
+    why: 'followers would see a bot online that every reader sees offline',
+  },
+  {
+    name: 'a stream that comes back after one of its targets is gone',
+    file: 'http/feed/subscriptions.ts',
+    find: `request.isResumed && isNotFound(error)`,
+    replace: `false`,
+    killers: [feed],
+    why: 'a browser would lose all entities of a stream with one of them, without a way to resume',
   },
   {
     name: 'watches of dropped targets',

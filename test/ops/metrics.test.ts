@@ -4,6 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openStream, Refused } from '../http/feed/clients.ts';
+import { until } from '../support/until.ts';
 import { openWorld, type World } from '../world.ts';
 
 const test = suite('metrics of a node');
@@ -42,6 +44,14 @@ const alertedOn = [
   'rollcall_credits_redeemed_cents_total',
   'rollcall_votes_logged_total',
   'rollcall_badges_total{cache="unavailable"}',
+  'rollcall_history_rows_total{level="days"}',
+  'rollcall_history_sample_seconds_count',
+  'rollcall_history_holes_total',
+  'rollcall_feed_connections{kind="websocket"}',
+  'rollcall_feed_frames_total{event="gap"}',
+  'rollcall_feed_conflated_total',
+  'rollcall_feed_gaps_total{reason="behind"}',
+  'rollcall_feed_refused_total{reason="connections"}',
 ];
 
 test('every counter that alerts use exists at zero from the start', async () => {
@@ -89,6 +99,27 @@ test('posts, page views and votes of every outcome are counted', async () => {
   assert.is(values.get('rollcall_badges_total{cache="miss"}'), 1);
   assert.is(values.get('rollcall_badges_total{cache="hit"}'), 1);
   assert.is(values.get('rollcall_votes_total{kind="bot",outcome="failed"}'), 0);
+});
+
+test('editions of boards have an age, and what the feed sends and refuses is counted', async () => {
+  const { bot } = world.demo;
+  const made = async () => (await scrape()).get('rollcall_boards_edition_age_seconds{board="votes"}') ?? -1;
+  await until('an edition', async () => (await made()) >= 0);
+  const sent = 'rollcall_feed_frames_total{event="totals"}';
+  const before = await scrape();
+  const clients = [];
+  for (let count = 0; count < 20; count++) {
+    clients.push(await openStream(world.url, `targets=bot/${bot.id}`));
+  }
+  await Promise.all(clients.map((client) => client.next('totals')));
+  const refused = await openStream(world.url, `targets=bot/${bot.id}`).catch((error: unknown) => error);
+  const during = await scrape();
+  for (const client of clients) client.close();
+
+  assert.instance(refused, Refused);
+  assert.is(during.get(sent), (before.get(sent) ?? 0) + 20);
+  assert.is(during.get('rollcall_feed_connections{kind="sse"}'), 20);
+  assert.is(during.get('rollcall_feed_refused_total{reason="address"}'), 1);
 });
 
 test.run();

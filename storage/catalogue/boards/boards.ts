@@ -110,6 +110,7 @@ const readRows = async (
   { edition, offset }: { readonly edition: Edition; readonly offset: number },
 ): Promise<Omit<BoardPage, 'edition'>> => {
   const places = edition.places.slice(offset, offset + perPage.boards);
+  if (places.length === 0) return { bots: [], servers: [] };
   const incarnations = formatNumbers(places.map(({ incarnation }) => incarnation));
   const wanted: Fragment = sql`
     select id, place from unnest(${incarnations}::bigint[]) with ordinality as ranked (id, place)`;
@@ -135,10 +136,13 @@ const readPage = async (
   if (edition === null) return emptyPage;
   // All pages past the end are one.
   const offset = Math.min(computeOffset(page, perPage.boards), placesMax);
-  return snapshots.get(`board ${kind} ${board} ${edition.number} ${offset}`, async () => ({
+  const read = async (): Promise<BoardPage> => ({
     edition,
     ...(await asStorage('boards.page', () => readRows(sql, kind, { edition, offset }))),
-  }));
+  });
+  const key = `board ${kind} ${board} ${offset}`;
+  // While SQL is unreachable a reader gets the page of an earlier edition.
+  return snapshots.get(`${key} ${edition.number}`, () => snapshots.show(key, read));
 };
 
 const readScores = async (

@@ -58,7 +58,7 @@ export const judgeHistory = async (world: HistoryWorld): Promise<number> => {
   const instants = [...world.seen.keys()];
   const newest = Math.max(...instants);
   const fine = computeFine(world);
-  const times = await createHistory(world.sql).times(0);
+  const times = await createHistory(world.sql).times();
   let rows = 0;
   for (const level of ['fine', 'hours', 'days'] as const) {
     const minutes = level === 'fine' ? stepless : levelMinutes[level];

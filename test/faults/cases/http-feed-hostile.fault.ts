@@ -1,7 +1,7 @@
 /**
  * Hostile clients of the feed on raw sockets: some never read, some read a byte a second, some answer no
- * ping. Memory per connection stays bounded, posts and other readers go on, and the node ends those that do
- * not read.
+ * ping, as one whose machine is gone. Memory per connection stays bounded, posts and other readers go on, and
+ * the node ends those that do not read or answer.
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readResidentBytes } from '../../../bench/machine/cpu.ts';
-import { openStream } from '../../http/feed/clients.ts';
+import { openSocket, openStream } from '../../http/feed/clients.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { postServers, type StartedNode, startNode } from '../../support/node-process.ts';
 import { until } from '../../support/until.ts';
@@ -114,6 +114,25 @@ test('those that never read are bounded, hold up nothing, and are closed within 
   // The heap of the process itself moves by some MiB in half a minute of load.
   assert.ok(grown < hostile * bytesMax + 40 * 2 ** 20, `${grown} bytes`);
   reader.close();
+});
+
+test('a WebSocket whose peer answers no ping is closed within two minutes; one that answers stays', async () => {
+  const query = `targets=bot/${bots[0]}`;
+  const [silent, live] = [await openRaw(101), await openSocket(node.url, query)];
+  let isClosed = false;
+  silent.once('close', () => {
+    isClosed = true;
+  });
+  silent.resume();
+  const fromMs = performance.now();
+  await until('it is closed', async () => isClosed, 120_000);
+  const seconds = (performance.now() - fromMs) / 1_000;
+  live.send({ op: 'ping' });
+  await live.next('pong');
+
+  printFigures('a WebSocket without answers to pings', { seconds });
+  assert.ok(seconds > 30, 'not at the first ping');
+  live.close();
 });
 
 test.run();

@@ -1,9 +1,11 @@
 /**
  * Clients of the feed for tests: a stream of server-sent events and a WebSocket, on real sockets, both with
- * the messages they got in order and a way to wait for the next one that fits.
+ * the messages they got in order and a way to wait for the next one that fits. Every message must be as the
+ * published document says, else the waiting fails.
  */
 import { once } from 'node:events';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { findFeedFault } from '../published.ts';
 
 export interface Message {
   readonly event: string;
@@ -29,6 +31,8 @@ const waitMsMax = 10_000;
 interface Log {
   readonly messages: Message[];
   add(message: Message): void;
+  /** Fails the next waiting; `''` for no fault. */
+  note(fault: string): void;
   find: FeedClient['find'];
   next: FeedClient['next'];
 }
@@ -37,9 +41,11 @@ const createLog = (): Log => {
   const messages: Message[] = [];
   const waiters = new Set<() => void>();
   let taken = 0;
+  let fault = '';
   const find: FeedClient['find'] = async (fits, from = 0) => {
     const endMs = performance.now() + waitMsMax;
     for (;;) {
+      if (fault !== '') throw new Error(fault);
       const index = messages.findIndex((message, position) => position >= from && fits(message));
       if (index !== -1) {
         taken = Math.max(taken, index + 1);
@@ -58,8 +64,12 @@ const createLog = (): Log => {
   };
   return {
     messages,
+    note: (found) => {
+      fault ||= found;
+    },
     add: (message) => {
       messages.push(message);
+      fault ||= findFeedFault('event', { event: message.event, data: message.data });
       for (const wake of waiters) wake();
       waiters.clear();
     },
@@ -151,7 +161,10 @@ export const openSocket = async (
     ...log,
     socket,
     closed,
-    send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    send: (message) => {
+      if (typeof message === 'object') log.note(findFeedFault('op', message as object));
+      socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+    },
     close: () => socket.close(),
   };
 };

@@ -54,7 +54,7 @@ test('a stream begins with the present totals and gets every later state', async
   assert.is(client.response.headers['content-type'], 'text/event-stream');
   assert.is(client.response.headers['access-control-allow-origin'], '*');
   assert.is(client.response.headers['cache-control'], 'no-store');
-  assert.equal([hello.retryMs, hello.data, hello.id], [3_000, { heartbeat_seconds: 15 }, '']);
+  assert.equal([hello.retryMs, hello.data], [3_000, { heartbeat_seconds: 15 }]);
   assert.equal(first.data.totals, {
     votes: 0,
     clicks: 0,
@@ -260,6 +260,49 @@ test('an entity that is not listed is unknown, and one that is delisted is gone'
   await client.find(({ data }) => data.totals?.servers === 4);
 
   assert.equal([refused.status, gone.data], [404, { target: 'bot/bot10' }]);
+  client.close();
+});
+
+for (const channels of ['totals', 'totals,votes']) {
+  test(`a stream of ${channels} that comes back goes on without an entity that is gone by then`, async () => {
+    const name = `gone-${channels.replace(',', '-')}`;
+    await addBot(world.sql, name);
+    const query = `targets=bot/bot12,bot/${name}&channels=${channels}`;
+    const before = await openStream(base, query);
+    const { id } = await before.next('hello');
+    await before.find(({ data }) => data.target === `bot/${name}` && data.totals !== undefined);
+    before.close();
+    const token = await world.token('user', 'robin');
+    assert.is((await world.ask('DELETE', `/bots/${name}`, { token })).status, 204);
+    const voter = channels === 'totals' ? 'ann' : 'ben';
+    await vote(voter, 'bot12');
+    await world.engine.waitForFlush('bot', 'bot12');
+    const after = await openStream(base, query, { 'Last-Event-ID': id });
+    const gone = await after.next('gone');
+    await after.find(({ data }) => data.target === 'bot/bot12' && data.totals !== undefined);
+    if (channels !== 'totals') {
+      const missed = await after.next('vote');
+      assert.equal([missed.data.target, missed.data.author], ['bot/bot12', 'ben']);
+      const [first = '', second] = missed.id.split(',');
+      assert.equal([first, second], [missed.data.cursor, id.split(',')[1]]);
+    }
+    const alone = await refusal(`targets=bot/${name}&channels=${channels}&last_event_id=${id.split(',')[1]}`);
+    const fresh = await refusal(query);
+
+    assert.equal(gone.data, { target: `bot/${name}` });
+    assert.equal([alone.status, fresh.status], [404, 404]);
+    after.close();
+  });
+}
+
+test('what is wrong with a position is named by the field it came in', async () => {
+  const refused = await refusal('targets=bot/bot1&channels=votes&last_event_id=7');
+  const client = await openSocket(base);
+  client.send({ op: 'subscribe', targets: ['bot/bot1'], channels: ['votes'], after: { 'bot/bot1': '7' } });
+  const { data } = await client.next('error');
+
+  assert.equal(Object.keys(refused.json.context)[0], '/last_event_id');
+  assert.equal(Object.keys(data.context)[0], '/after');
   client.close();
 });
 

@@ -86,6 +86,28 @@ test('a socket that is full at its end gets the farewell and holds nothing up', 
   assert.equal(namesOf(full), ['hello']);
 });
 
+test('an entity that goes between the request and the stream is gone, and the others go on', async () => {
+  await addBot(world.sql, 'brief');
+  const query = 'targets=bot/brief,bot/bot3&channels=totals,votes';
+  const both = await prepare(world.app.feed, query);
+  const alone = await prepare(world.app.feed, 'targets=bot/brief');
+  const follower = await open('targets=bot/brief');
+  await world.sql`update bots set type = 'denied', revision = revision + 1 where bot_id = 'brief'`;
+  await world.engine.refreshFacts('bot', 'brief');
+  await until(() => namesOf(follower).includes('bye'));
+  const [late, ended] = [connect(both), connect(alone)];
+  await post('bot3', 10);
+  await until(() => late.messages.at(-1)?.data.totals?.servers === 10 && ended.isClosed);
+  const resumed = await open(query, late.messages[0]?.id);
+
+  assert.equal(namesOf(late).slice(0, 2), ['hello', 'gone']);
+  assert.is(late.messages[1]?.data.target, 'bot/brief');
+  assert.equal(namesOf(ended), ['hello', 'gone', 'bye']);
+  assert.equal(namesOf(resumed), ['hello', 'gone', 'totals']);
+  late.close();
+  resumed.close();
+});
+
 /** R1 to R3 for one client: newest totals at rest, no version back, numbers dense from its first id. */
 const judge = (sockets: readonly Socket[], head: number): void => {
   let number = Number(sockets[0]?.messages[0]?.id.split('.')[1]);

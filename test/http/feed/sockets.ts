@@ -13,6 +13,8 @@ export interface Socket {
   /** How many more messages fit. */
   room: number;
   isClosed: boolean;
+  /** Comments so far. */
+  comments: number;
   /** Messages that came while the socket was full. */
   overflow: number;
   close(): void;
@@ -30,12 +32,13 @@ export const connect = (push: OpenPush, room = Number.POSITIVE_INFINITY): Socket
     socket.isClosed = true;
     opened.owner.onClosed();
   };
-  const socket = { messages: [] as Message[], room, isClosed: false, overflow: 0, close };
+  const socket = { messages: [] as Message[], room, isClosed: false, comments: 0, overflow: 0, close };
   const connection: PushConnection = {
     kind: 'sse',
     send: (text) => {
       if (socket.room <= 0) socket.overflow += 1;
       socket.room -= 1;
+      if (text.startsWith(':')) socket.comments += 1;
       for (const event of text.split('\n\n')) {
         const message = parseEvent(event);
         if (message !== null) socket.messages.push(message);

@@ -90,6 +90,30 @@ test('CSV has a header line, empty cells for holes, and lines that end as RFC 41
   assert.is(text, `${['time,clicks,status', ...lines].join('\r\n')}\r\n`);
 });
 
+test('a client whose Accept names CSV and not JSON gets CSV, unless the format is given', async () => {
+  const typeOf = async (accept: string, query = '') => {
+    const reply = await world.ask('GET', `/bots/bot1/history?metrics=clicks${query}`, {
+      headers: { Accept: accept },
+    });
+    return [reply.headers.get('content-type')?.split(';')[0], reply.headers.get('vary')];
+  };
+  assert.equal(await typeOf('text/csv'), ['text/csv', 'Accept']);
+  assert.equal(await typeOf('text/csv, */*;q=0.1'), ['text/csv', 'Accept']);
+  assert.equal(await typeOf('application/json, text/csv'), ['application/json', 'Accept']);
+  assert.equal(await typeOf('*/*'), ['application/json', 'Accept']);
+  assert.equal(await typeOf('text/csv', '&format=json'), ['application/json', null]);
+});
+
+test('times of any zone are instants, and a range may begin after the newest sample', async () => {
+  const zoned = await read(
+    `?step=1h&metrics=clicks&from=2026-03-01T01:30:00%2B01:30&to=2026-02-28T23:00:00-01:00`,
+  );
+  assert.equal(zoned.json.times, ['2026-03-01T00:00:00.000Z']);
+  const next = await read(`?step=5m&metrics=clicks&from=${formatTime(hour + 5)}`);
+  assert.equal([next.status, next.json.times], [200, [formatTime(hour + 5)]]);
+  assert.equal(next.json.series.clicks, [null]);
+});
+
 test('a reply has a tag, and is not sent again while nothing is newer', async () => {
   const first = await read('?metrics=clicks');
   const etag = first.headers.get('etag') ?? '';
@@ -152,10 +176,22 @@ test('mistakes are named', async () => {
   assert.equal(await faultOf('?step=7m'), [400, '/step']);
   assert.equal(await faultOf('?from=yesterday'), [400, '/from']);
   assert.equal(await faultOf('?to=9999-01-01'), [400, '/to']);
+  assert.equal(await faultOf('?from=2026-02-29'), [400, '/from']);
+  assert.equal(await faultOf('?to=2026-04-31T00:00:00Z'), [400, '/to']);
+  assert.equal(await faultOf('?from=2026-03-01T12:00'), [400, '/from']);
   assert.equal(await faultOf('?from=2026-02-02&to=2026-02-01'), [400, '/from']);
   assert.is((await read('', 'bots/unknown')).status, 404);
   assert.is((await read('', 'users/robin')).status, 400);
   assert.equal((await read('?metrics=servers', 'packs/pack1')).status, 400);
+});
+
+test('a sparkline shows the last seven days, also when no sample runs any more', async () => {
+  // The same address would get the same picture for a second.
+  const draw = async (color: string) =>
+    (await world.ask('GET', `/badges/bots/bot1/spark-servers.svg?color=${color}`)).text;
+  assert.match(await draw('green'), 'servers, 7 days: 40');
+  world.clock.skip(8 * 86_400_000);
+  assert.match(await draw('blue'), 'servers, 7 days: no data');
 });
 
 test.run();

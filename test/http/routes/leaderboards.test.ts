@@ -1,6 +1,6 @@
 /**
  * Leaderboards and ranks against a complete Rollcall: pages, names, no edition yet, what is not listed, the
- * badge, and readers while SQL is away.
+ * badge, events between two editions.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -59,7 +59,7 @@ const registerSampleTests = (test: Claims, open: () => Sql): void => {
       [noon + 720, 715],
     ]);
     assert.equal(await readRows(sql, 'days', bot), [[noon + 720, 715]]);
-    const { hours, days } = await createHistory(sql).times(0);
+    const { hours, days } = await createHistory(sql).times();
     assert.equal(
       hours.slice(0, 4),
       [60, 120, 180, 720].map((minutes) => noon + minutes),
@@ -86,7 +86,7 @@ const registerCutTests = (test: Claims, open: () => Sql): void => {
       if (++calls === 3) stop.abort(new Error('cut off'));
     });
     assert.is(await cut.catch((error: Error) => error.message), 'cut off');
-    const { fine } = await createHistory(sql).times(0);
+    const { fine } = await createHistory(sql).times();
     assert.equal(fine, [noon], 'the time of half a sample is a hole');
     for (const bot of [first, last]) await setTotals(sql, bot, { clicks: 2 });
     await run(noon + 5);
@@ -142,7 +142,7 @@ const registerExtremeTests = (test: Claims, open: () => Sql): void => {
 
     const counts = await Promise.all(['fine', 'hours', 'days'].map((level) => readRows(sql, level, bot)));
     assert.equal(counts, [[], [], [[noon + 720, 3]]]);
-    const { fine, hours, days, newest } = await createHistory(sql).times(0);
+    const { fine, hours, days, newest } = await createHistory(sql).times();
     assert.equal([fine, hours, days, newest], [[], [], [noon + 720], noon + 725]);
   });
 };
@@ -182,7 +182,7 @@ const registerExpiryTests = (test: Claims, open: () => Sql): void => {
 
     assert.equal(await listTables(sql), ['history_fine_2026_03_09', 'history_hours_2026_03_05']);
     assert.equal(await readRows(sql, 'days', bot), [[noon + 12 * 60, 1]]);
-    const times = await createHistory(sql).times(0);
+    const times = await createHistory(sql).times();
     assert.equal([times.fine, times.hours], [[noon + 8 * 24 * 60], [noon + 8 * 24 * 60]]);
   });
 

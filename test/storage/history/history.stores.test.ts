@@ -87,7 +87,7 @@ test('while Postgres is away no sample runs, and the time is a hole', async () =
   await until('a sample after the outage', () => run(noon + 10).then(() => true));
 
   assert.instance(failed, Error);
-  const { fine } = await createHistory(sql).times(0);
+  const { fine } = await createHistory(sql).times();
   assert.equal(fine, [noon, noon + 10]);
   assert.is(recorded.holes, 1);
 });

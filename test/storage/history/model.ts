@@ -78,7 +78,7 @@ export const registerHistoryModelTest = (test: Claims, open: () => Sql): void =>
     const sql = await emptyHistory(open());
     const { seen, living } = await runTimeline(sql, createRandom(seed));
     const history = createHistory(sql);
-    const known = await history.times(0);
+    const known = await history.times();
     for (const incarnation of living) {
       for (const level of ['fine', 'hours', 'days'] as const) {
         const minutes = minutesOf[level];
