@@ -131,10 +131,10 @@ export interface VoteRules {
 }
 
 /**
- * Inserts and numbers new votes, and writes their webhook deliveries. Throws a serialization failure when one
- * of them was in SQL already and not skipped: in a repeated flush, or when a node of an earlier version, which
- * takes no lock for votes alone, wrote it meanwhile. To let SQL ignore such a row would cost a search and a
- * record of the log for each vote, and its number would be left out.
+ * Inserts and numbers new votes, and writes their webhook deliveries. Throws a serialization failure when
+ * one of them was in SQL already and not skipped: in a repeated flush, or when a node of an earlier version,
+ * which takes no lock for votes alone, wrote it meanwhile. To let SQL ignore such a row would cost a search
+ * and a record of the log for each vote, and its number would be left out.
  */
 export const insertVotes = async (
   transaction: Transaction,
@@ -152,8 +152,8 @@ export const insertVotes = async (
 const uniqueViolation = '23505';
 
 /**
- * SQL sorts the votes, so that all flushes lock rows in one order. Fields of a listing are sent once, not once
- * per vote.
+ * SQL sorts the votes, so that all flushes lock rows in one order. Fields of a listing are sent once, not
+ * once per vote.
  */
 const insertFresh = async (
   transaction: Transaction,

@@ -86,7 +86,7 @@ const ledgerMutants: readonly Mutant[] = [
     find: `isPresent ? createSerializationFailure('SQL had one of these votes already') : error`,
     replace: `isPresent ? error : error`,
     killers: [ledgerTest],
-    why: 'a repeated round, and one whose votes a node of an earlier version wrote, would end in dead letters (I11)',
+    why: 'votes of a repeated round would become dead letters (I11)',
   },
   {
     name: 'a vote that another node wrote meanwhile takes a number',
