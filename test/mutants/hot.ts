@@ -116,7 +116,7 @@ export const hotMutants: readonly Mutant[] = [
   {
     name: 'later items of a call do not see earlier ones',
     file: commit,
-    find: `if (planned !== undefined) return planned;`,
+    find: `if (existing !== undefined) return existing;`,
     replace: '',
     killers: [hotTest],
     why: 'two votes in one batch would both pass (I5)',
