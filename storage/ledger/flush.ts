@@ -131,19 +131,37 @@ export interface VoteRules {
 }
 
 /**
- * Inserts and numbers new votes, and writes their webhook deliveries. SQL sorts them, so that all flushes
- * lock rows in one order. Fields of a listing are sent once, not once per vote. Throws a serialization
- * failure when one of them was in SQL already and not skipped, because its number would be left out: in a
- * repeated flush, or when a node of an earlier version, which takes no lock for votes alone, wrote it
- * meanwhile.
+ * Inserts and numbers new votes, and writes their webhook deliveries. Throws a serialization failure when
+ * one of them was in SQL already and not skipped: in a repeated flush, or when a node of an earlier version,
+ * which takes no lock for votes alone, wrote it meanwhile. To let SQL ignore such a row would cost a search
+ * and a record of the log for each vote, and its number would be left out.
  */
 export const insertVotes = async (
+  transaction: Transaction,
+  votes: readonly OutboxVote[],
+  rules: VoteRules,
+): Promise<InsertedVotes> => {
+  try {
+    return await insertFresh(transaction, votes, rules);
+  } catch (error) {
+    const isPresent = (error as { code?: string }).code === uniqueViolation;
+    throw isPresent ? createSerializationFailure('SQL had one of these votes already') : error;
+  }
+};
+
+const uniqueViolation = '23505';
+
+/**
+ * SQL sorts the votes, so that all flushes lock rows in one order. Fields of a listing are sent once, not
+ * once per vote.
+ */
+const insertFresh = async (
   transaction: Transaction,
   votes: readonly OutboxVote[],
   { deliveries: rules, skipsExisting }: VoteRules,
 ): Promise<InsertedVotes> => {
   const targets = [...new Map(votes.map(({ ref }) => [ref.incarnation, ref])).values()];
-  const [row] = await transaction<(InsertedVotes & { unwritten: number })[]>`
+  const [row] = await transaction<InsertedVotes[]>`
     with target as (
       select * from unnest(
         ${formatNumbers(targets.map(({ incarnation }) => incarnation))}::bigint[],
@@ -173,7 +191,6 @@ export const insertVotes = async (
         before + position
       from fresh left join counted using (incarnation)
       order by itag
-      on conflict do nothing
       returning incarnation, created_at, author, upvote, log_number
     ), reset as (
       select incarnation, max(at) as at
@@ -188,12 +205,10 @@ export const insertVotes = async (
       group by incarnation
     )
     ${rules === null ? transaction`` : buildDeliveries(transaction, rules)}
-    select (select count(*) from fresh) - (select count(*) from written) as unwritten,
-      (select count(log_number) from written) as logged,
+    select (select count(log_number) from written) as logged,
       (select coalesce(jsonb_agg(late order by incarnation), '[]') from late) as late,
       ${rules === null ? transaction`0` : transaction`(select count(*) from delivery)`} as deliveries`;
-  if (row?.unwritten === 0) return row;
-  throw createSerializationFailure('SQL had one of these votes already');
+  return row as InsertedVotes;
 };
 
 const selectMissing = (transaction: Transaction) => transaction`(

@@ -15,8 +15,8 @@ export const hotMutants: readonly Mutant[] = [
   {
     name: 'a checksum in LMDB is not compared',
     file: 'storage/hot/lmdb/checked-encoder.ts',
-    find: 'bytes.readUInt32LE(1) === crc32(packed) ? packr.unpack(packed) : null',
-    replace: 'packr.unpack(packed)',
+    find: 'isIntact ? packr.unpack(bytes.subarray(headBytes)) : null',
+    replace: 'packr.unpack(bytes.subarray(headBytes))',
     killers: [damageTest],
     why: 'a flipped bit would become a wrong total, or a vote that never was',
   },
@@ -116,7 +116,7 @@ export const hotMutants: readonly Mutant[] = [
   {
     name: 'later items of a call do not see earlier ones',
     file: commit,
-    find: `if (planned !== undefined) return planned;`,
+    find: `if (existing !== undefined) return existing;`,
     replace: '',
     killers: [hotTest],
     why: 'two votes in one batch would both pass (I5)',

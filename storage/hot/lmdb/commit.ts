@@ -52,12 +52,18 @@ interface PlannedBatch {
   readonly chainHash: number;
   readonly decisions: DecisionsArray;
 }
+/** One voter's votes in one bucket. */
+interface OpenVotes {
+  array: VotesArray;
+  changed: boolean;
+}
 export interface CommitPlan {
   readonly nowMs: number;
   readonly replies: BatchReply[];
   readonly batches: PlannedBatch[];
   readonly slots: Map<EntityAddress, OpenSlot>;
-  readonly votes: Map<string, VotesArray>;
+  /** Those read or changed, so that the record that gets a vote is not read a second time. */
+  readonly votes: Map<string, OpenVotes>;
   readonly visitors: Map<string, Set<string>>;
   /** Keys of the visitors of deleted listings. */
   readonly removedVisitors: Set<string>;
@@ -91,12 +97,14 @@ const openSlot = (overlay: Overlay, shard: Shard, address: EntityAddress): OpenS
 /** Thrown while an item is decided, before any of its effects is planned. */
 export class DamagedVotes extends Error {}
 
-const getVotes = (tables: Tables, plan: CommitPlan | null, key: string): VotesArray => {
-  const planned = plan?.votes.get(key);
-  if (planned !== undefined) return planned;
+const openVotes = (tables: Tables, plan: CommitPlan | null, key: string): OpenVotes => {
+  const existing = plan?.votes.get(key);
+  if (existing !== undefined) return existing;
   const stored = tables.votes.get(key);
   if (stored === null) throw new DamagedVotes(key);
-  return stored ?? [];
+  const opened = { array: stored ?? [], changed: false };
+  plan?.votes.set(key, opened);
+  return opened;
 };
 
 /**
@@ -110,7 +118,7 @@ export const readVotes = (
 ): readonly LastVote[] => {
   const votes: LastVote[] = [];
   for (let bucket = toBucket(range.fromMs); bucket <= toBucket(range.toMs); bucket++) {
-    const array = getVotes(tables, plan, `${toBucketKey(bucket)} ${range.voter}`);
+    const { array } = openVotes(tables, plan, `${toBucketKey(bucket)} ${range.voter}`);
     for (let index = 0; index < array.length; index += 2) {
       const atMs = array[index] ?? 0;
       const flag = lastVoteFlags[array[index + 1] ?? 0] ?? 'cast';
@@ -144,12 +152,14 @@ const createContext = (overlay: Overlay, target: EntityRef, batch: BatchContext)
 const planVote = (overlay: Overlay, listing: string, vote: Effect & { readonly kind: 'mark' }): void => {
   const { tables, plan } = overlay;
   const key = `${toBucketKey(toBucket(vote.atMs))} ${toVoterKey(listing, vote.user)}`;
-  const array = [...getVotes(tables, plan, key)];
+  const opened = openVotes(tables, plan, key);
+  const array = [...opened.array];
   let index = 0;
   while (index < array.length && array[index] !== vote.atMs) index += 2;
   array[index] = vote.atMs;
   array[index + 1] = lastVoteFlags.indexOf(vote.flag);
-  plan.votes.set(key, array);
+  opened.array = array;
+  opened.changed = true;
 };
 
 const planEffect = (overlay: Overlay, target: EntityRef, effect: Effect): void => {
@@ -318,7 +328,7 @@ export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: Co
     tables.producers.put(producer, [sequence, plan.nowMs, decisions]);
   }
   for (const [address, openedSlot] of plan.slots) putSlot(tables, address, openedSlot);
-  for (const [key, array] of plan.votes) tables.votes.put(key, array);
+  for (const [key, { array, changed }] of plan.votes) if (changed) tables.votes.put(key, array);
   for (const key of plan.removedVisitors) tables.visitors.remove(key);
   for (const [key, visitors] of plan.visitors) {
     for (const visitor of visitors) tables.visitors.put(key, packVisitor(visitor));
