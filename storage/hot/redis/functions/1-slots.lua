@@ -41,12 +41,12 @@ local shortMax = 255
 
 -- Short names for functions of Lua and Redis. They do not exist yet while a library loads, so the first call
 -- sets them.
-local floor, max, min, concat, format, byte, sub
+local floor, max, min, concat, format, byte, char, sub
 local pack, unpackValue, unpackOne, unpackSome, packFixed, unpackFixed, call, none
 
 local function prepare()
   floor, max, min = math.floor, math.max, math.min
-  concat, format, byte, sub = table.concat, string.format, string.byte, string.sub
+  concat, format, byte, char, sub = table.concat, string.format, string.byte, string.char, string.sub
   pack, unpackValue = cmsgpack.pack, cmsgpack.unpack
   unpackOne, unpackSome = cmsgpack.unpack_one, cmsgpack.unpack_limit
   packFixed, unpackFixed = struct.pack, struct.unpack
@@ -266,29 +266,32 @@ end
 
 -- A producer's newest batch: its sequence number, its arrival time and its decisions. The common case, a
 -- count of `applied` decisions, has a fixed length and begins with a byte that no packed array begins with.
+-- Else an array of three values; the decisions in it are packed once and never unpacked.
 local PLAIN = 1
 
 local function packNewest(last, seenMs, decisions)
   if type(decisions) == 'number' then
     return packFixed('<Bddd', PLAIN, last, seenMs, decisions)
   end
-  return pack({ last, seenMs, decisions })
+  return packFixed('>HdBdc0', 0x9300 + DOUBLE, last, DOUBLE, seenMs, decisions)
 end
 
+-- Returns the sequence number, the arrival time, and the decisions: a count or packed ones.
 local function unpackNewest(text)
   if byte(text) == PLAIN then
     local _, last, seenMs, decisions = unpackFixed('<Bddd', text)
     return last, seenMs, decisions
   end
-  local newest = unpackValue(text)
-  return newest[1], newest[2], newest[3]
+  local offset, last, seenMs = unpackSome(text, 2, 1)
+  return last, seenMs, sub(text, offset + 1)
 end
 
 local function unpackLastSequence(text)
   if byte(text) == PLAIN then
     return (unpackFixed('<xd', text))
   end
-  return (unpackNewest(text))
+  local _, last = unpackSome(text, 1, 1)
+  return last
 end
 
 local function unpackDecisions(text)
@@ -342,9 +345,11 @@ local function toVotesKey(stem, listing, bucket)
   return stem .. 'v:' .. listing .. ':' .. digits(bucket)
 end
 
--- Calls a command with any number of arguments, a chunk at a time; returns the sum of the answers.
-local function callChunked(command, key, arguments)
-  local count, sum = #arguments, 0
+-- Calls a command with any number of arguments, a chunk at a time; returns the sum of the answers. `count`:
+-- the number of arguments where the table may have more.
+local function callChunked(command, key, arguments, count)
+  local sum = 0
+  count = count or #arguments
   for first = 1, count, chunkMax do
     sum = sum + call(command, key, unpack(arguments, first, min(first + chunkMax - 1, count)))
   end

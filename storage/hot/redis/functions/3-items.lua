@@ -3,9 +3,27 @@
 -- (functions do not roll back).
 --
 -- Every `applyX(work, slot, at)` reads its arguments from `work.items`, beginning at index `at`, and returns
--- a decision. It changes `slot` and calls `touch` only after the last check that may refuse the item.
+-- a decision: a number, or for a vote a packed array. It changes `slot` and calls `touch` only after the last check that may refuse the item.
 
 local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW = 0, 1, 2, 3, 4, 5
+
+-- Functions about votes. (A table, because a library may have 200 local names.) `acceptances`: the decision of an
+-- accepted vote by the number of votes it counts, packed.
+local voting = { acceptances = {} }
+
+-- The decisions about a vote, packed.
+function voting.packRefusal(reason, retryAtMs)
+  return pack({ reason, retryAtMs })
+end
+
+function voting.packAcceptance(count)
+  local decision = voting.acceptances[count]
+  if not decision then
+    decision = pack({ count })
+    voting.acceptances[count] = decision
+  end
+  return decision
+end
 
 -- The store's time and the rules of the current call.
 local nowMs, rules
@@ -30,7 +48,7 @@ local function getListing(slot)
 end
 
 -- A voter's votes in the bucket of `key`, as the batch sees them; nil or false if there are none.
-local function readVotes(work, key, user)
+function voting.readVotes(work, key, user)
   local written = work.votes and work.votes[key]
   local votes = written and written[user]
   if votes then
@@ -42,7 +60,7 @@ end
 
 -- Adds a cast vote to a voter's votes in a bucket, or sets another flag on an existing one. `votes` comes
 -- from `readVotes`.
-local function writeVote(work, key, user, votes, atMs, flag)
+function voting.writeVote(work, key, user, votes, atMs, flag)
   votes = votes or {}
   local index = 1
   while votes[index] and votes[index] ~= atMs do
@@ -58,12 +76,12 @@ local function writeVote(work, key, user, votes, atMs, flag)
   written[user] = votes
 end
 
-local function setVoteFlag(work, slot, user, atMs, flag)
+function voting.setVoteFlag(work, slot, user, atMs, flag)
   local key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
-  local votes = readVotes(work, key, user)
+  local votes = voting.readVotes(work, key, user)
   for index = 1, votes and #votes or 0, 2 do
     if votes[index] == atMs then
-      writeVote(work, key, user, votes, atMs, flag)
+      voting.writeVote(work, key, user, votes, atMs, flag)
       return
     end
   end
@@ -71,14 +89,16 @@ end
 
 -- The time of the vote that makes a voter wait (0: none). Then the key and the voter's votes of the bucket of
 -- `atMs`, if that bucket was read.
-local function findHoldingVote(work, slot, user, range, atMs)
+function voting.findHoldingVote(work, slot, user, atMs)
   local sinceMs, listing, releasedMs = 0, getListing(slot), openRest(slot)[RELEASED]
   local castBucket, castKey, castVotes = toBucket(atMs), nil, nil
-  for bucket = toBucket(range.fromMs), toBucket(range.toMs) do
+  local fromMs = max(atMs, nowMs - bucketMs) - rules.longestWaitMs
+  local toMs = max(nowMs, atMs) + clockAheadMaxMs
+  for bucket = toBucket(fromMs), toBucket(toMs) do
     local key = toVotesKey(work.stem, listing, bucket)
-    local votes = readVotes(work, key, user)
+    local votes = voting.readVotes(work, key, user)
     if votes then
-      sinceMs = max(sinceMs, findHoldingSince(votes, range, releasedMs))
+      sinceMs = max(sinceMs, findHoldingSince(votes, fromMs, toMs, releasedMs))
     end
     if bucket == castBucket then
       castKey, castVotes = key, votes
@@ -100,28 +120,39 @@ local function isInBaseRow(slot)
   return openRest(slot)[BASE_VERSION] >= lostVersion
 end
 
--- user, upvote, atMs, itags
+-- Puts accepted votes into the outbox, one for each of the itags from `at` on.
+function voting.addToOutbox(work, slot, at, count)
+  local items, outbox = work.items, work.outbox or {}
+  work.outbox = outbox
+  local user, upvote, atMs = items[at - 4], items[at - 3], items[at - 2]
+  local head = '\0' .. slot[ADDRESS] .. '\0' .. digits(slot[INCARNATION]) .. (upvote and '\0001\0' or '\0000\0')
+  for number = 0, count - 1 do
+    local last = #outbox
+    outbox[last + 1] = 0
+    outbox[last + 2] = items[at + number] .. head .. digits(atMs) .. '\0' .. digits(number) .. '\0' .. user
+  end
+end
+
+-- user, upvote, atMs, number of itags, itags
 local function applyVote(work, slot, at)
   local items, rest = work.items, openRest(slot)
-  local user, upvote, atMs, itags = items[at], items[at + 1], items[at + 2], items[at + 3]
+  local user, upvote, atMs = items[at], items[at + 1], items[at + 2]
   if rest[BANNED] then
-    return { VOTE_BANNED, 0 }
+    return voting.packRefusal(VOTE_BANNED, 0)
   elseif not slot[LISTED] then
-    return { NOT_LISTED, 0 }
+    return voting.packRefusal(NOT_LISTED, 0)
   elseif atMs > nowMs + clockAheadMaxMs then
-    return { CLOCK_AHEAD, 0 }
+    return voting.packRefusal(CLOCK_AHEAD, 0)
   elseif atMs < nowMs - clockBehindMaxMs and not lostGeneration then
-    return { CLOCK_BEHIND, 0 }
+    return voting.packRefusal(CLOCK_BEHIND, 0)
   end
-  local fromMs = max(atMs, nowMs - bucketMs) - rules.longestWaitMs
-  local range = { fromMs = fromMs, toMs = max(nowMs, atMs) + clockAheadMaxMs }
   local window = findWindow(rest, atMs, rules)
-  local sinceMs, key, votes = findHoldingVote(work, slot, user, range, atMs)
+  local sinceMs, key, votes = voting.findHoldingVote(work, slot, user, atMs)
   if sinceMs > 0 and atMs < sinceMs + window[1] then
-    return { WAIT, sinceMs + window[1] }
+    return voting.packRefusal(WAIT, sinceMs + window[1])
   end
   local count = window[2]
-  assert(#itags >= count, 'a vote needs an itag for each vote it grants')
+  assert(items[at + 3] >= count, 'a vote needs an itag for each vote it grants')
   local position = upvote and UPVOTES or DOWNVOTES
   if rest[position] > counterMax - count then
     return OVERFLOW
@@ -132,19 +163,11 @@ local function applyVote(work, slot, at)
   touch(work, slot)
   if not key then
     key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
-    votes = readVotes(work, key, user)
+    votes = voting.readVotes(work, key, user)
   end
-  writeVote(work, key, user, votes, atMs, CAST)
-  local tail = '\0' .. slot[ADDRESS] .. '\0' .. digits(slot[INCARNATION])
-  tail = tail .. (upvote and '\0001\0' or '\0000\0') .. digits(atMs) .. '\0'
-  local outbox = work.outbox or {}
-  work.outbox = outbox
-  local last = #outbox
-  for number = 1, count do
-    outbox[last + 1], outbox[last + 2] = 0, itags[number] .. tail .. digits(number - 1) .. '\0' .. user
-    last = last + 2
-  end
-  return { count }
+  voting.writeVote(work, key, user, votes, atMs, CAST)
+  voting.addToOutbox(work, slot, at + 4, count)
+  return voting.packAcceptance(count)
 end
 
 -- Checks at once whether a visitor is new, and counts them.
@@ -284,7 +307,7 @@ local function applyAdjust(work, slot, at)
     local castVotes = items[at + offset]
     local flag = offset == 4 and RELEASED_FLAG or PINNED
     for index = 1, #castVotes, 2 do
-      setVoteFlag(work, slot, castVotes[index], castVotes[index + 1], flag)
+      voting.setVoteFlag(work, slot, castVotes[index], castVotes[index + 1], flag)
     end
   end
   return APPLIED
@@ -348,15 +371,15 @@ local function applyRemember(work, slot, at)
     for index = 1, #castVotes, 2 do
       local user, atMs = castVotes[index], castVotes[index + 1]
       local key = toVotesKey(work.stem, listing, toBucket(atMs))
-      writeVote(work, key, user, readVotes(work, key, user), atMs, flag)
+      voting.writeVote(work, key, user, voting.readVotes(work, key, user), atMs, flag)
     end
   end
   return APPLIED
 end
 
-local INIT, STATS, CLICK, INVITE, FORGET, REMEMBER = 1, 2, 3, 4, 8, 10
+local INIT, STATS, CLICK, INVITE, VOTE, FORGET, REMEMBER = 1, 2, 3, 4, 5, 8, 10
 local appliers = { nil, applyStats, applyClick, applyInvite, applyVote, applyAdjust, applyFacts, nil }
--- Arguments of each kind, beside kind, address and incarnation.
+-- Arguments of each kind, beside kind, address and incarnation, and beside a vote's itags.
 local argumentCounts = { 5, 6, 1, 0, 4, 6, 6, 0, 0, 3 }
 
 -- Whether a lost item that was sent again is contained already, or older than the newest post. Other kinds

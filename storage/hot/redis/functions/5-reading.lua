@@ -4,7 +4,7 @@
 -- each request.
 local function load(keys, arguments)
   local prefix, nowMs, storedMs = arguments[1], readClock(arguments[2]), tonumber(arguments[3])
-  local range = { fromMs = nowMs - storedMs, toMs = nowMs + clockAheadMaxMs }
+  local fromMs, toMs = nowMs - storedMs, nowMs + clockAheadMaxMs
   local parts = {}
   for index = 4, #arguments, 3 do
     local stem = getStem(prefix, tonumber(arguments[index]))
@@ -14,10 +14,10 @@ local function load(keys, arguments)
     local slot = openSlot(address, user ~= '' and packed)
     if slot[EXISTS] then
       local releasedMs = openRest(slot)[RELEASED]
-      for bucket = toBucket(range.fromMs), toBucket(range.toMs) do
+      for bucket = toBucket(fromMs), toBucket(toMs) do
         local stored = call('HGET', toVotesKey(stem, toListing(address, slot[INCARNATION]), bucket), user)
         if stored then
-          votedAtMs = max(votedAtMs, findHoldingSince(unpackValue(stored), range, releasedMs))
+          votedAtMs = max(votedAtMs, findHoldingSince(unpackValue(stored), fromMs, toMs, releasedMs))
         end
       end
     end
