@@ -23,6 +23,8 @@ local SERVERS, SHARDS, USERS, SHARD_LIST, STATUS = 14, 15, 16, 17, 18
 local LAST_POST, UPTIME, TOTAL_UPTIME, CHECKED = 19, 20, 21, 22
 -- The index of the first byte of the rest in the packed slot.
 local REST_AT = 23
+-- A value of CHANGED: of the first array only SINCE and VERSION changed.
+local COUNTERS = 1
 local firstLength = 14
 -- Positions in the rest.
 local FLUSHED, REVISION, BANNED, PREMIUM_UNTIL, CLICKS, UNIQUE = 1, 2, 3, 4, 5, 6
@@ -41,12 +43,13 @@ local shortMax = 255
 
 -- Short names for functions of Lua and Redis. They do not exist yet while a library loads, so the first call
 -- sets them.
-local floor, max, min, concat, format, byte, char, sub
+local floor, max, min, concat, format, byte, char, find, sub
 local pack, unpackValue, unpackOne, unpackSome, packFixed, unpackFixed, call, none
 
 local function prepare()
   floor, max, min = math.floor, math.max, math.min
-  concat, format, byte, char, sub = table.concat, string.format, string.byte, string.char, string.sub
+  concat, format, byte, char = table.concat, string.format, string.byte, string.char
+  find, sub = string.find, string.sub
   pack, unpackValue = cmsgpack.pack, cmsgpack.unpack
   unpackOne, unpackSome = cmsgpack.unpack_one, cmsgpack.unpack_limit
   packFixed, unpackFixed = struct.pack, struct.unpack
@@ -123,12 +126,18 @@ end
 -- local names.)
 local parts = { position = 14 }
 
--- Packs a slot. The rest is packed again only if it was unpacked.
+-- Packs a slot. The rest is packed again only if it was unpacked, and of a first array in the form above only
+-- what changed: SINCE and VERSION are the bytes 12 to 28, with one between them.
 local function packSlot(slot)
   if not slot[EXISTS] then
     return pack({ slot[INCARNATION] })
   end
-  local rest = slot.head and parts.packRest(slot) or slot[REST] and pack(slot[REST]) or sub(slot[PACKED], slot[REST_AT])
+  local stored = slot[PACKED]
+  local rest = slot.head and parts.packRest(slot) or slot[REST] and pack(slot[REST]) or sub(stored, slot[REST_AT])
+  if slot[CHANGED] == COUNTERS and byte(stored, 2) == DOUBLE then
+    local unchanged = sub(stored, 29, slot[REST_AT] - 1)
+    return packFixed('>c11dBdc0c0', stored, slot[SINCE], DOUBLE, slot[VERSION], unchanged, rest)
+  end
   local servers, shards, users, shardList, status =
     slot[SERVERS], slot[SHARDS], slot[USERS], slot[SHARD_LIST], slot[STATUS]
   if #servers > shortMax or #shards > shortMax or #users > shortMax or #shardList > shortMax then

@@ -8,8 +8,8 @@
 local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW = 0, 1, 2, 3, 4, 5
 
 -- Functions about votes. (A table, because a library may have 200 local names.) `acceptances`: the decision of an
--- accepted vote by the number of votes it counts, packed.
-local voting = { acceptances = {} }
+-- accepted vote by the number of votes it counts, packed. `decisions`: those of one batch; reused by the next.
+local voting = { acceptances = {}, decisions = {} }
 
 -- The decisions about a vote, packed.
 function voting.packRefusal(reason, retryAtMs)
@@ -28,9 +28,10 @@ end
 -- The store's time and the rules of the current call.
 local nowMs, rules
 
-local function touch(work, slot)
+-- `changed`: `slot[CHANGED] or COUNTERS` if this item changed only counters.
+local function touch(work, slot, changed)
   local version = work.version
-  slot[CHANGED], work.changed = true, true
+  slot[CHANGED], work.changed = changed or true, true
   slot[VERSION] = version
   if slot[SINCE] == 0 then
     slot[SINCE] = version
@@ -61,19 +62,22 @@ end
 -- Adds a cast vote to a voter's votes in a bucket, or sets another flag on an existing one. `votes` comes
 -- from `readVotes`.
 function voting.writeVote(work, key, user, votes, atMs, flag)
-  votes = votes or {}
-  local index = 1
-  while votes[index] and votes[index] ~= atMs do
-    index = index + 2
+  if votes then
+    local index = 1
+    while votes[index] and votes[index] ~= atMs do
+      index = index + 2
+    end
+    votes[index], votes[index + 1] = atMs, flag
+  else
+    votes = { atMs, flag }
   end
-  votes[index], votes[index + 1] = atMs, flag
   work.votes = work.votes or {}
   local written = work.votes[key]
-  if not written then
-    written = {}
-    work.votes[key] = written
+  if written then
+    written[user] = votes
+  else
+    work.votes[key] = { [user] = votes }
   end
-  written[user] = votes
 end
 
 function voting.setVoteFlag(work, slot, user, atMs, flag)
@@ -128,7 +132,7 @@ function voting.addToOutbox(work, slot, at, count)
   local head = '\0' .. slot[ADDRESS] .. '\0' .. digits(slot[INCARNATION]) .. (upvote and '\0001\0' or '\0000\0')
   for number = 0, count - 1 do
     local last = #outbox
-    outbox[last + 1] = 0
+    outbox[last + 1] = '0'
     outbox[last + 2] = items[at + number] .. head .. digits(atMs) .. '\0' .. digits(number) .. '\0' .. user
   end
 end
@@ -160,7 +164,7 @@ local function applyVote(work, slot, at)
   if not isInBaseRow(slot) then
     rest[position] = rest[position] + count
   end
-  touch(work, slot)
+  touch(work, slot, slot[CHANGED] or COUNTERS)
   if not key then
     key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
     votes = voting.readVotes(work, key, user)
@@ -222,7 +226,7 @@ local function applyClick(work, slot, at)
     addVisitor(work, slot, rest, work.items[at])
   end
   rest[CLICKS] = clicks + 1
-  touch(work, slot)
+  touch(work, slot, slot[CHANGED] or COUNTERS)
   return APPLIED
 end
 
@@ -232,7 +236,7 @@ local function applyInvite(work, slot)
     return OVERFLOW
   end
   rest[INVITES] = rest[INVITES] + 1
-  touch(work, slot)
+  touch(work, slot, slot[CHANGED] or COUNTERS)
   return APPLIED
 end
 
@@ -302,7 +306,7 @@ local function applyAdjust(work, slot, at)
   end
   rest[UPVOTES], rest[DOWNVOTES], rest[ADJUSTMENT] = upvotes, downvotes, sequence
   rest[RELEASED] = max(rest[RELEASED], items[at + 3])
-  touch(work, slot)
+  touch(work, slot, slot[CHANGED] or COUNTERS)
   for offset = 4, 5 do
     local castVotes = items[at + offset]
     local flag = offset == 4 and RELEASED_FLAG or PINNED

@@ -11,20 +11,21 @@ local DONE, DUPLICATE, SEQUENCE_GAP, UNINITIALISED = 0, 1, 2, 3
 -- Addresses follow this index in a batch, slots follow this index in the values read for it.
 local addressesAt, slotsAt = 4, 3
 
--- Packs decisions, each a number below 128 or packed already.
-function voting.packDecisions(decisions, count)
+-- Packs so many decisions, each a number below 128 or packed already.
+function voting.packDecisions(count)
+  local decisions = voting.decisions
   for index = 1, count do
     local decision = decisions[index]
     decisions[index] = type(decision) == 'number' and char(decision) or decision
   end
   local head = count < 16 and char(0x90 + count) or packFixed('>BH', 0xdc, count)
-  return head .. concat(decisions)
+  return head .. concat(decisions, '', 1, count)
 end
 
 -- Returns the packed decisions, or their count when all are `applied`, as in the embedded store.
 local function decideItems(work)
   local items, slots = work.items, work.values
-  local decisions, count = nil, 0
+  local decisions, count, isPlain = voting.decisions, 0, true
   local at, last = addressesAt + items[addressesAt] + 1, #items
   while at <= last do
     lostGeneration = nil
@@ -36,18 +37,11 @@ local function decideItems(work)
     end
     local decision = applyItem(work, slots[slotsAt + items[at + 1]], at + 3)
     count = count + 1
-    if decision ~= APPLIED and not decisions then
-      decisions = {}
-      for earlier = 1, count - 1 do
-        decisions[earlier] = APPLIED
-      end
-    end
-    if decisions then
-      decisions[count] = decision
-    end
+    decisions[count] = decision
+    isPlain = isPlain and decision == APPLIED
     at = at + 3 + argumentCounts[kind] + (kind == VOTE and items[at + 6] or 0)
   end
-  return decisions and voting.packDecisions(decisions, count) or count
+  return isPlain and count or voting.packDecisions(count)
 end
 
 -- Work tables, reused by the next call: there are at most as many as shards, and creating them is expensive.
@@ -112,7 +106,8 @@ function voting.writeVotes(work)
   for key, written in pairs(work.votes) do
     local count, endMs = 0, 0
     for user, votes in pairs(written) do
-      fields[count + 1], fields[count + 2] = user, pack(votes)
+      fields[count + 1] = user
+      fields[count + 2] = #votes == 2 and packFixed('>HdB', 0x9200 + DOUBLE, votes[1], votes[2]) or pack(votes)
       count = count + 2
       endMs = (toBucket(votes[1]) + 2) * bucketMs + rules.storedMs
     end

@@ -52,10 +52,10 @@ local function peekEntities(parts, stem, room)
   local addresses = room > 0 and call('ZRANGE', stem .. 'd', 0, room - 1) or {}
   local slots = readSlots(stem, addresses)
   local generation = pack(tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0))
+  local count = #parts
   for index, address in ipairs(addresses) do
-    parts[#parts + 1] = pack(address)
-    parts[#parts + 1] = generation
-    parts[#parts + 1] = slots[index] or none
+    parts[count + 1], parts[count + 2], parts[count + 3] = pack(address), generation, slots[index] or none
+    count = count + 3
   end
   return #addresses
 end
@@ -72,8 +72,9 @@ local function peek(keys, arguments)
     local room = tonumber(arguments[index + 2])
     local votes = room > 0 and call('ZRANGE', stem .. 'o', 0, room - 1) or {}
     parts[#parts + 1] = pack(#votes)
-    for _, vote in ipairs(votes) do
-      parts[#parts + 1] = pack(vote)
+    local count = #parts
+    for index, vote in ipairs(votes) do
+      parts[count + index] = pack(vote)
     end
   end
   return concat(parts)
