@@ -60,8 +60,8 @@ export const hotMutants: readonly Mutant[] = [
   {
     name: 'a flush leaves no trace',
     file: 'storage/hot/redis/functions/6-upkeep.lua',
-    find: `    removeVotes(stem .. 'o', receipt, 3 + receipt[2] * 5)\n  end\n  moves.record(keys, arguments[1])\n`,
-    replace: `    removeVotes(stem .. 'o', receipt, 3 + receipt[2] * 5)\n  end\n`,
+    find: ` receipt[2] * 5)\n  end\n  moves.record(keys, arguments[1])\n`,
+    replace: ` receipt[2] * 5)\n  end\n`,
     killers: [redisTest],
     why: 'a node would count a backlog that is flushed',
   },
@@ -111,7 +111,7 @@ export const hotMutants: readonly Mutant[] = [
     find: `slots[address] or openSlot(`,
     replace: `openSlot(`,
     killers: [redisTest],
-    why: 'of two mentions the later one would undo the earlier, and an entity stay dirty without being in the index',
+    why: 'the later of two mentions would undo the earlier, and an entity would stay dirty outside the index',
   },
   {
     name: 'a vote counts as flushed whose id begins with that of a flushed one',

@@ -204,7 +204,14 @@ test('decisions are stored as earlier libraries read them, and read as they stor
   const redis = new Redis(server?.url ?? '');
   const key = `w${worlds}:{s${toTag(bot.shard)}}:e`;
   const vote = (user: string): Item => {
-    return { kind: 'vote', target: bot, user, upvote: true, atMs: startMs, itags: [`${user}-0`, `${user}-1`] };
+    return {
+      kind: 'vote',
+      target: bot,
+      user,
+      upvote: true,
+      atMs: startMs,
+      itags: [`${user}-0`, `${user}-1`],
+    };
   };
   const send = async (...items: readonly Item[]) => {
     const [reply] = await store.commit([{ shard: bot.shard, producer: 'p', sequence: 1, items }], rules);
