@@ -35,7 +35,7 @@ import type {
 import type { CommitRules, PartsItem, StatsItem, VoteItem } from './entity/items.ts';
 import type { LazyState } from './entity/lazy-state.ts';
 import type { HotState } from './entity/state.ts';
-import { computeWaitEndMs, selectWindow } from './entity/votes.ts';
+import { computeVotesMax, computeWaitEndMs, selectWindow } from './entity/votes.ts';
 import { createDamageError, DomainError } from './errors.ts';
 import { deliverAdjustments, toFactsItem } from './flush/delivery.ts';
 import type { Flusher } from './flush/flusher.ts';
@@ -270,7 +270,8 @@ class VoteCommand implements Command<VoteOutcome>, PendingVote {
     const { user, upvote } = this.request;
     this.atMs = this.core.clock.nowMs();
     const itags: string[] = [];
-    for (let left = computeVotesPerRequestMax(this.core); left > 0; left--) itags.push(this.core.newId());
+    const { windows } = this.core.rules();
+    for (let left = computeVotesMax(this.atMs, windows); left > 0; left--) itags.push(this.core.newId());
     return { kind: 'vote', target, user, upvote, atMs: this.atMs, itags };
   }
 
@@ -297,11 +298,6 @@ class VoteCommand implements Command<VoteOutcome>, PendingVote {
     return state === null ? 0 : selectWindow(state.read().facts, this.atMs, this.core.rules().windows).waitMs;
   }
 }
-
-const computeVotesPerRequestMax = (core: CommandCore): number => {
-  const { standard, premium, weekend } = core.rules().windows;
-  return Math.max(standard.perUser, premium.perUser, weekend.perUser);
-};
 
 const readVoteStatus = async (core: CommandCore, target: Target, user: string): Promise<VoteStatus> => {
   const { kind, id } = target;

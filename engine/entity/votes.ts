@@ -42,6 +42,10 @@ export const selectWindow = (facts: Facts, atMs: number, windows: VoteWindows): 
   return isWeekend(atMs) ? windows.weekend : windows.standard;
 };
 
+/** The most votes that a request at `atMs` counts: only the store knows whether the entity is premium. */
+export const computeVotesMax = (atMs: number, { standard, premium, weekend }: VoteWindows): number =>
+  Math.max(premium.perUser, (isWeekend(atMs) ? weekend : standard).perUser);
+
 /** The next time at which the window may change: Friday or Monday 00:00 UTC, or the end of premium. */
 const computeNextChangeMs = (facts: Facts, atMs: number): number => {
   let midnight = (Math.floor(atMs / dayMs) + 1) * dayMs;

@@ -10,6 +10,14 @@ const applyTest = 'test/engine/entity/apply.test.ts';
 
 export const ruleMutants: readonly Mutant[] = [
   {
+    name: 'a vote on the weekend has as many itags as on other days',
+    file: 'engine/entity/votes.ts',
+    find: `(isWeekend(atMs) ? weekend : standard).perUser)`,
+    replace: `standard.perUser)`,
+    killers: ['test/engine/entity/votes.test.ts'],
+    why: 'the store would throw for lack of an itag, and the whole batch would be refused again and again',
+  },
+  {
     name: 'forget leaves no tombstone',
     file: apply,
     find: `slot: { incarnation: slot.incarnation, state: null },\n`,

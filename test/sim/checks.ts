@@ -103,10 +103,10 @@ const checkStats = (work: Workload, ref: EntityRef, state: HotState): void => {
   }
 };
 
-/** Each request takes two ids, in order. */
+/** A node takes the ids of a request at once, and a voter's next request is accepted after a wait. */
 const requestOf = (vote: OutboxVote): string => {
-  const dot = vote.itag.lastIndexOf('.');
-  return `${vote.itag.slice(0, dot)} ${Math.ceil(Number(vote.itag.slice(dot + 1)) / 2)}`;
+  const boot = vote.itag.slice(0, vote.itag.lastIndexOf('.'));
+  return `${boot} ${vote.ref.incarnation} ${markOf(vote)}`;
 };
 const markOf = (vote: OutboxVote): string => `${vote.user} ${vote.atMs}`;
 

@@ -103,10 +103,14 @@ const packVote = (packer: Packer, item: VoteItem): void => {
   packer.text(item.user);
   packer.flag(item.upvote);
   packer.number(item.atMs);
-  packer.value(checkItags(item));
+  packer.number(item.itags.length);
+  for (const itag of checkItags(item)) packer.text(itag);
 };
 
-/** The number of each item kind in `3-items.lua` and `3-parts.lua`, and its number of arguments there. */
+/**
+ * The number of each item kind in `3-items.lua` and `3-parts.lua`, and its number of arguments there; a vote
+ * has its itags beside them.
+ */
 const kinds = {
   init: { number: 1, arguments: 5 },
   stats: { number: 2, arguments: 6 },
@@ -164,7 +168,8 @@ const packItem = (packer: Packer, item: Item, addressNumber: number): number => 
   packer.number(addressNumber);
   packer.number(item.target.incarnation);
   packArguments(packer, item);
-  return (lostAt === undefined ? 3 : 6) + kind.arguments;
+  const itags = item.kind === 'vote' ? item.itags.length : 0;
+  return (lostAt === undefined ? 3 : 6) + kind.arguments + itags;
 };
 
 const keyCharactersMax = 1_024;

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { emptyFacts, emptyTotals, type Facts } from '../../../engine/entity/state.ts';
 import {
   computeLongestWaitMs,
+  computeVotesMax,
   computeWaitEndMs,
   decideVote,
   findHoldingSinceMs,
@@ -69,6 +70,16 @@ test('premium takes precedence over the weekend until the instant it ends', () =
   assert.equal(selectWindow(facts, fridayMs + hourMs, windows), windows.weekend);
   assert.equal(selectWindow(listed, wednesdayMs, windows), windows.standard);
   assert.is(computeLongestWaitMs(windows), 12 * hourMs);
+});
+
+test('no listing counts more votes for a request than its time allows, and some count as many', () => {
+  for (const atMs of [wednesdayMs, fridayMs - 1, fridayMs, mondayMs - 1, mondayMs]) {
+    for (const rules of [windows, { ...windows, premium: { waitMs: hourMs, perUser: 3 } }]) {
+      const premium = { ...listed, premiumUntilMs: atMs + 1 };
+      const counts = [listed, premium].map((facts) => selectWindow(facts, atMs, rules).perUser);
+      assert.is(computeVotesMax(atMs, rules), Math.max(...counts));
+    }
+  }
 });
 
 for (const [name, facts, atMs, waitMs, count] of [

@@ -143,6 +143,19 @@ const partsExamples: Record<string, Example> = {
 };
 
 const flushExamples: Record<string, Example> = {
+  async 'a receipt sent again removes no vote whose itag begins with one of it'(world) {
+    await world.send(init(), vote(world, 'a', { itags: ['a', 'b'] }));
+    const receipt = { entities: [], votes: [{ itag: 'a', shard: bot.shard }] };
+    await world.store.markFlushed(receipt);
+    await world.send(vote(world, 'c', { user: '43', itags: ['a-again', 'c'] }));
+    await world.store.markFlushed(receipt);
+    const { votes } = await world.store.peek({ entities: 0, votes: 9 });
+
+    assert.equal(
+      votes.map(({ itag }) => itag),
+      ['a-again'],
+    );
+  },
   async 'a settled entity leaves the backlog only when it has not moved since'(world) {
     await world.send(init(), click('5'));
     const [peeked] = (await world.store.peek({ entities: 9, votes: 9 })).entities;

@@ -181,6 +181,8 @@ test('records of earlier libraries, and ones with long texts, are read and chang
   const row = Buffer.concat([packr.pack(first), packr.pack(rest)]);
   await redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, bot.address, row);
   const [old] = await opened.store.load([{ kind: 'bot', id: bot.id }]);
+  const invited = await send({ kind: 'invite', target: bot });
+  await redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, bot.address, row);
   const shardList = '1,'.repeat(400);
   const long = await send({ kind: 'stats', target: bot, atMs: startMs, servers: '9', shardList });
   const clicked = await send({ kind: 'click', target: bot, visitor: '5' });
@@ -189,10 +191,53 @@ test('records of earlier libraries, and ones with long texts, are read and chang
 
   assert.ok(old?.outcome === 'found');
   assert.equal([old.state.servers, old.state.clicks, old.state.version], [first[5], 70_000, 7]);
+  assert.equal([invited?.servers, invited?.inviteClicks, invited?.clicks], [first[5], 3, 70_000]);
   assert.equal([long?.servers, long?.users, long?.shardList, long?.clicks], ['9', '3', shardList, 70_000]);
   assert.equal([clicked?.shardList, clicked?.clicks, clicked?.uniqueClicks], [shardList, 70_001, 4]);
   assert.equal([short?.servers, short?.shardList, short?.clicks], ['9', '1', 70_001]);
   await opened.dispose();
+});
+
+test('decisions are stored as earlier libraries read them, and read as they stored them', async () => {
+  const { store } = await open(() => startMs);
+  const bot = createEntityRef('bot', '1', 1);
+  const redis = new Redis(server?.url ?? '');
+  const key = `w${worlds}:{s${toTag(bot.shard)}}:e`;
+  const vote = (user: string): Item => {
+    return {
+      kind: 'vote',
+      target: bot,
+      user,
+      upvote: true,
+      atMs: startMs,
+      itags: [`${user}-0`, `${user}-1`],
+    };
+  };
+  const send = async (...items: readonly Item[]) => {
+    const [reply] = await store.commit([{ shard: bot.shard, producer: 'p', sequence: 1, items }], rules);
+    return reply;
+  };
+  await store.publish([{ shard: bot.shard, generation: 1 }]);
+  const items = [initOf(bot), ...Array.from({ length: 16 }, (_, index) => vote(String(index % 15)))];
+  const reply = await send(...items);
+  const packr = new Packr({ useRecords: false, int64AsType: 'number' });
+  const stored = packr.unpack((await redis.hgetBuffer(key, '!q:p')) as Buffer);
+  const again = await send(...items);
+  // Whole numbers as small as they are, as `cmsgpack` packs them.
+  await redis.hset(key, '!q:p', packr.pack([1, startMs, [0, [1], [3, 77]]]));
+  const earlier = await send(...items);
+  redis.disconnect();
+
+  const retryAtMs = startMs + rules.windows.standard.waitMs;
+  assert.equal(stored, [1, startMs, [0, ...Array.from({ length: 15 }, () => [1]), [0, retryAtMs]]]);
+  assert.equal([again?.outcome, again?.decisions], ['duplicate', reply?.decisions]);
+  assert.equal(reply?.decisions?.at(-1), { kind: 'refused', reason: 'wait', retryAtMs });
+  assert.equal([earlier?.outcome, earlier?.lastSequence], ['duplicate', 1]);
+  assert.equal(
+    earlier?.decisions?.map(({ kind }) => kind),
+    ['applied', 'voted', 'refused'],
+  );
+  await store.close();
 });
 
 test('a table of parts begins without those that an earlier table of its size left in Redis', async () => {

@@ -23,6 +23,8 @@ local SERVERS, SHARDS, USERS, SHARD_LIST, STATUS = 14, 15, 16, 17, 18
 local LAST_POST, UPTIME, TOTAL_UPTIME, CHECKED = 19, 20, 21, 22
 -- The index of the first byte of the rest in the packed slot.
 local REST_AT = 23
+-- A value of CHANGED: of the first array only SINCE and VERSION changed.
+local COUNTERS = 1
 local firstLength = 14
 -- Positions in the rest.
 local FLUSHED, REVISION, BANNED, PREMIUM_UNTIL, CLICKS, UNIQUE = 1, 2, 3, 4, 5, 6
@@ -41,12 +43,13 @@ local shortMax = 255
 
 -- Short names for functions of Lua and Redis. They do not exist yet while a library loads, so the first call
 -- sets them.
-local floor, max, min, concat, format, byte, sub
+local floor, max, min, concat, format, byte, char, find, sub
 local pack, unpackValue, unpackOne, unpackSome, packFixed, unpackFixed, call, none
 
 local function prepare()
   floor, max, min = math.floor, math.max, math.min
-  concat, format, byte, sub = table.concat, string.format, string.byte, string.sub
+  concat, format, byte, char = table.concat, string.format, string.byte, string.char
+  find, sub = string.find, string.sub
   pack, unpackValue = cmsgpack.pack, cmsgpack.unpack
   unpackOne, unpackSome = cmsgpack.unpack_one, cmsgpack.unpack_limit
   packFixed, unpackFixed = struct.pack, struct.unpack
@@ -123,12 +126,18 @@ end
 -- local names.)
 local parts = { position = 14 }
 
--- Packs a slot. The rest is packed again only if it was unpacked.
+-- Packs a slot. The rest is packed again only if it was unpacked, and of a first array in the form above only
+-- what changed: SINCE and VERSION are the bytes 12 to 28, with one between them.
 local function packSlot(slot)
   if not slot[EXISTS] then
     return pack({ slot[INCARNATION] })
   end
-  local rest = slot.head and parts.packRest(slot) or slot[REST] and pack(slot[REST]) or sub(slot[PACKED], slot[REST_AT])
+  local stored = slot[PACKED]
+  local rest = slot.head and parts.packRest(slot) or slot[REST] and pack(slot[REST]) or sub(stored, slot[REST_AT])
+  if slot[CHANGED] == COUNTERS and byte(stored, 2) == DOUBLE then
+    local unchanged = sub(stored, 29, slot[REST_AT] - 1)
+    return packFixed('>c11dBdc0c0', stored, slot[SINCE], DOUBLE, slot[VERSION], unchanged, rest)
+  end
   local servers, shards, users, shardList, status =
     slot[SERVERS], slot[SHARDS], slot[USERS], slot[SHARD_LIST], slot[STATUS]
   if #servers > shortMax or #shards > shortMax or #users > shortMax or #shardList > shortMax then
@@ -266,29 +275,32 @@ end
 
 -- A producer's newest batch: its sequence number, its arrival time and its decisions. The common case, a
 -- count of `applied` decisions, has a fixed length and begins with a byte that no packed array begins with.
+-- Else an array of three values; the decisions in it are packed once and never unpacked.
 local PLAIN = 1
 
 local function packNewest(last, seenMs, decisions)
   if type(decisions) == 'number' then
     return packFixed('<Bddd', PLAIN, last, seenMs, decisions)
   end
-  return pack({ last, seenMs, decisions })
+  return packFixed('>HdBdc0', 0x9300 + DOUBLE, last, DOUBLE, seenMs, decisions)
 end
 
+-- Returns the sequence number, the arrival time, and the decisions: a count or packed ones.
 local function unpackNewest(text)
   if byte(text) == PLAIN then
     local _, last, seenMs, decisions = unpackFixed('<Bddd', text)
     return last, seenMs, decisions
   end
-  local newest = unpackValue(text)
-  return newest[1], newest[2], newest[3]
+  local offset, last, seenMs = unpackSome(text, 2, 1)
+  return last, seenMs, sub(text, offset + 1)
 end
 
 local function unpackLastSequence(text)
   if byte(text) == PLAIN then
     return (unpackFixed('<xd', text))
   end
-  return (unpackNewest(text))
+  local _, last = unpackSome(text, 1, 1)
+  return last
 end
 
 local function unpackDecisions(text)
@@ -342,9 +354,11 @@ local function toVotesKey(stem, listing, bucket)
   return stem .. 'v:' .. listing .. ':' .. digits(bucket)
 end
 
--- Calls a command with any number of arguments, a chunk at a time; returns the sum of the answers.
-local function callChunked(command, key, arguments)
-  local count, sum = #arguments, 0
+-- Calls a command with any number of arguments, a chunk at a time; returns the sum of the answers. `count`:
+-- the number of arguments where the table may have more.
+local function callChunked(command, key, arguments, count)
+  local sum = 0
+  count = count or #arguments
   for first = 1, count, chunkMax do
     sum = sum + call(command, key, unpack(arguments, first, min(first + chunkMax - 1, count)))
   end

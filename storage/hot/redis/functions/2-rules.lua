@@ -88,14 +88,14 @@ local function findWindow(rest, atMs, rules)
   return isWeekend(atMs) and rules.weekend or rules.standard
 end
 
--- Time of the newest of `votes` (time, flag, time, flag …) within `range` whose voter still has to wait; 0 if
--- there is none.
-local function findHoldingSince(votes, range, releasedBeforeMs)
+-- Time of the newest of `votes` (time, flag, time, flag …) from `fromMs` to `toMs` whose voter still has to
+-- wait; 0 if there is none.
+local function findHoldingSince(votes, fromMs, toMs, releasedBeforeMs)
   local sinceMs = 0
   for index = 1, #votes, 2 do
     local atMs, flag = votes[index], votes[index + 1]
     local holds = flag == PINNED or (flag == CAST and atMs >= releasedBeforeMs)
-    if holds and atMs > sinceMs and atMs >= range.fromMs and atMs <= range.toMs then
+    if holds and atMs > sinceMs and atMs >= fromMs and atMs <= toMs then
       sinceMs = atMs
     end
   end

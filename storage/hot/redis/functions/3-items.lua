@@ -3,16 +3,21 @@
 -- (functions do not roll back).
 --
 -- Every `applyX(work, slot, at)` reads its arguments from `work.items`, beginning at index `at`, and returns
--- a decision. It changes `slot` and calls `touch` only after the last check that may refuse the item.
+-- a decision: a number, or for a vote a packed array. It changes `slot` and calls `touch` only after the last
+-- check that may refuse the item.
 
 local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW = 0, 1, 2, 3, 4, 5
+
+-- What 3-votes.lua fills. (One table, because a library may have 200 local names.)
+local voting = {}
 
 -- The store's time and the rules of the current call.
 local nowMs, rules
 
-local function touch(work, slot)
+-- `changed`: `slot[CHANGED] or COUNTERS` if this item changed only counters.
+local function touch(work, slot, changed)
   local version = work.version
-  slot[CHANGED], work.changed = true, true
+  slot[CHANGED], work.changed = changed or true, true
   slot[VERSION] = version
   if slot[SINCE] == 0 then
     slot[SINCE] = version
@@ -29,64 +34,6 @@ local function getListing(slot)
   return listing
 end
 
--- A voter's votes in the bucket of `key`, as the batch sees them; nil or false if there are none.
-local function readVotes(work, key, user)
-  local written = work.votes and work.votes[key]
-  local votes = written and written[user]
-  if votes then
-    return votes
-  end
-  local stored = call('HGET', key, user)
-  return stored and unpackValue(stored)
-end
-
--- Adds a cast vote to a voter's votes in a bucket, or sets another flag on an existing one. `votes` comes
--- from `readVotes`.
-local function writeVote(work, key, user, votes, atMs, flag)
-  votes = votes or {}
-  local index = 1
-  while votes[index] and votes[index] ~= atMs do
-    index = index + 2
-  end
-  votes[index], votes[index + 1] = atMs, flag
-  work.votes = work.votes or {}
-  local written = work.votes[key]
-  if not written then
-    written = {}
-    work.votes[key] = written
-  end
-  written[user] = votes
-end
-
-local function setVoteFlag(work, slot, user, atMs, flag)
-  local key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
-  local votes = readVotes(work, key, user)
-  for index = 1, votes and #votes or 0, 2 do
-    if votes[index] == atMs then
-      writeVote(work, key, user, votes, atMs, flag)
-      return
-    end
-  end
-end
-
--- The time of the vote that makes a voter wait (0: none). Then the key and the voter's votes of the bucket of
--- `atMs`, if that bucket was read.
-local function findHoldingVote(work, slot, user, range, atMs)
-  local sinceMs, listing, releasedMs = 0, getListing(slot), openRest(slot)[RELEASED]
-  local castBucket, castKey, castVotes = toBucket(atMs), nil, nil
-  for bucket = toBucket(range.fromMs), toBucket(range.toMs) do
-    local key = toVotesKey(work.stem, listing, bucket)
-    local votes = readVotes(work, key, user)
-    if votes then
-      sinceMs = max(sinceMs, findHoldingSince(votes, range, releasedMs))
-    end
-    if bucket == castBucket then
-      castKey, castVotes = key, votes
-    end
-  end
-  return sinceMs, castKey, castVotes
-end
-
 -- The position at which the store applied the current item before it lost it: a generation and a version; nil
 -- if not lost.
 local lostGeneration, lostVersion
@@ -98,53 +45,6 @@ local function isInBaseRow(slot)
     return generation and generation > lostGeneration
   end
   return openRest(slot)[BASE_VERSION] >= lostVersion
-end
-
--- user, upvote, atMs, itags
-local function applyVote(work, slot, at)
-  local items, rest = work.items, openRest(slot)
-  local user, upvote, atMs, itags = items[at], items[at + 1], items[at + 2], items[at + 3]
-  if rest[BANNED] then
-    return { VOTE_BANNED, 0 }
-  elseif not slot[LISTED] then
-    return { NOT_LISTED, 0 }
-  elseif atMs > nowMs + clockAheadMaxMs then
-    return { CLOCK_AHEAD, 0 }
-  elseif atMs < nowMs - clockBehindMaxMs and not lostGeneration then
-    return { CLOCK_BEHIND, 0 }
-  end
-  local fromMs = max(atMs, nowMs - bucketMs) - rules.longestWaitMs
-  local range = { fromMs = fromMs, toMs = max(nowMs, atMs) + clockAheadMaxMs }
-  local window = findWindow(rest, atMs, rules)
-  local sinceMs, key, votes = findHoldingVote(work, slot, user, range, atMs)
-  if sinceMs > 0 and atMs < sinceMs + window[1] then
-    return { WAIT, sinceMs + window[1] }
-  end
-  local count = window[2]
-  assert(#itags >= count, 'a vote needs an itag for each vote it grants')
-  local position = upvote and UPVOTES or DOWNVOTES
-  if rest[position] > counterMax - count then
-    return OVERFLOW
-  end
-  if not isInBaseRow(slot) then
-    rest[position] = rest[position] + count
-  end
-  touch(work, slot)
-  if not key then
-    key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
-    votes = readVotes(work, key, user)
-  end
-  writeVote(work, key, user, votes, atMs, CAST)
-  local tail = '\0' .. slot[ADDRESS] .. '\0' .. digits(slot[INCARNATION])
-  tail = tail .. (upvote and '\0001\0' or '\0000\0') .. digits(atMs) .. '\0'
-  local outbox = work.outbox or {}
-  work.outbox = outbox
-  local last = #outbox
-  for number = 1, count do
-    outbox[last + 1], outbox[last + 2] = 0, itags[number] .. tail .. digits(number - 1) .. '\0' .. user
-    last = last + 2
-  end
-  return { count }
 end
 
 -- Checks at once whether a visitor is new, and counts them.
@@ -199,7 +99,7 @@ local function applyClick(work, slot, at)
     addVisitor(work, slot, rest, work.items[at])
   end
   rest[CLICKS] = clicks + 1
-  touch(work, slot)
+  touch(work, slot, slot[CHANGED] or COUNTERS)
   return APPLIED
 end
 
@@ -209,7 +109,7 @@ local function applyInvite(work, slot)
     return OVERFLOW
   end
   rest[INVITES] = rest[INVITES] + 1
-  touch(work, slot)
+  touch(work, slot, slot[CHANGED] or COUNTERS)
   return APPLIED
 end
 
@@ -279,12 +179,12 @@ local function applyAdjust(work, slot, at)
   end
   rest[UPVOTES], rest[DOWNVOTES], rest[ADJUSTMENT] = upvotes, downvotes, sequence
   rest[RELEASED] = max(rest[RELEASED], items[at + 3])
-  touch(work, slot)
+  touch(work, slot, slot[CHANGED] or COUNTERS)
   for offset = 4, 5 do
     local castVotes = items[at + offset]
     local flag = offset == 4 and RELEASED_FLAG or PINNED
     for index = 1, #castVotes, 2 do
-      setVoteFlag(work, slot, castVotes[index], castVotes[index + 1], flag)
+      voting.setVoteFlag(work, slot, castVotes[index], castVotes[index + 1], flag)
     end
   end
   return APPLIED
@@ -348,15 +248,15 @@ local function applyRemember(work, slot, at)
     for index = 1, #castVotes, 2 do
       local user, atMs = castVotes[index], castVotes[index + 1]
       local key = toVotesKey(work.stem, listing, toBucket(atMs))
-      writeVote(work, key, user, readVotes(work, key, user), atMs, flag)
+      voting.writeVote(work, key, user, voting.readVotes(work, key, user), atMs, flag)
     end
   end
   return APPLIED
 end
 
-local INIT, STATS, CLICK, INVITE, FORGET, REMEMBER = 1, 2, 3, 4, 8, 10
-local appliers = { nil, applyStats, applyClick, applyInvite, applyVote, applyAdjust, applyFacts, nil }
--- Arguments of each kind, beside kind, address and incarnation.
+local INIT, STATS, CLICK, INVITE, VOTE, FORGET, REMEMBER = 1, 2, 3, 4, 5, 8, 10
+local appliers = { nil, applyStats, applyClick, applyInvite, nil, applyAdjust, applyFacts, nil }
+-- Arguments of each kind, beside kind, address and incarnation, and beside a vote's itags.
 local argumentCounts = { 5, 6, 1, 0, 4, 6, 6, 0, 0, 3 }
 
 -- Whether a lost item that was sent again is contained already, or older than the newest post. Other kinds

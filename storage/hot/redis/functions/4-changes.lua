@@ -3,12 +3,12 @@
 -- library adds no element, and a reader then finds another chain hash where it expects its own.
 
 -- `kept`: elements kept, and twice as many before the list is cut. `namedMax`: a batch of more changes names
--- none.
-local changeList = { kept = 512, namedMax = 64 }
+-- none. `addresses`: those of one batch; the table is reused by the next.
+local changeList = { kept = 512, namedMax = 64, addresses = {} }
 
 -- Lists the slots between two places of `work.values` that this batch changed.
 function changeList.record(work, first, last)
-  local addresses, count = {}, 0
+  local addresses, count = changeList.addresses, 0
   for place = first, last do
     local slot = work.values[place]
     if slot[CHANGED] and count <= changeList.namedMax then
@@ -16,7 +16,7 @@ function changeList.record(work, first, last)
       addresses[count] = slot[ADDRESS]
     end
   end
-  local named = count <= changeList.namedMax and concat(addresses, '\0') or ''
+  local named = count <= changeList.namedMax and concat(addresses, '\0', 1, count) or ''
   local key = work.stem .. 'c'
   call('RPUSH', key, packFixed('<d', work.chainHash) .. named)
   if work.version % changeList.kept == 0 then

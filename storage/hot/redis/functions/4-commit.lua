@@ -11,10 +11,21 @@ local DONE, DUPLICATE, SEQUENCE_GAP, UNINITIALISED = 0, 1, 2, 3
 -- Addresses follow this index in a batch, slots follow this index in the values read for it.
 local addressesAt, slotsAt = 4, 3
 
--- Returns the decisions, or their count when all are `applied`, as in the embedded store.
+-- Packs so many decisions, each a number below 128 or packed already.
+function voting.packDecisions(count)
+  local decisions = voting.decisions
+  for index = 1, count do
+    local decision = decisions[index]
+    decisions[index] = type(decision) == 'number' and char(decision) or decision
+  end
+  local head = count < 16 and char(0x90 + count) or packFixed('>BH', 0xdc, count)
+  return head .. concat(decisions, '', 1, count)
+end
+
+-- Returns the packed decisions, or their count when all are `applied`, as in the embedded store.
 local function decideItems(work)
   local items, slots = work.items, work.values
-  local decisions, count = nil, 0
+  local decisions, count, isPlain = voting.decisions, 0, true
   local at, last = addressesAt + items[addressesAt] + 1, #items
   while at <= last do
     lostGeneration = nil
@@ -26,18 +37,11 @@ local function decideItems(work)
     end
     local decision = applyItem(work, slots[slotsAt + items[at + 1]], at + 3)
     count = count + 1
-    if decision ~= APPLIED and not decisions then
-      decisions = {}
-      for earlier = 1, count - 1 do
-        decisions[earlier] = APPLIED
-      end
-    end
-    if decisions then
-      decisions[count] = decision
-    end
-    at = at + 3 + argumentCounts[kind]
+    decisions[count] = decision
+    isPlain = isPlain and decision == APPLIED
+    at = at + 3 + argumentCounts[kind] + (kind == VOTE and items[at + 6] or 0)
   end
-  return decisions or count
+  return isPlain and count or voting.packDecisions(count)
 end
 
 -- Work tables, reused by the next call: there are at most as many as shards, and creating them is expensive.
@@ -93,18 +97,22 @@ local function decideBatch(work, prefix, items)
   end
 end
 
+-- The arguments of one HSET; the table is reused by the next.
+local fields = {}
+
 -- A bucket expires when no window reaches its votes. The expiry is set while the bucket holds only the votes
 -- just written.
-local function writeVotes(work)
+function voting.writeVotes(work)
   for key, written in pairs(work.votes) do
-    local fields, endMs = {}, 0
+    local count, endMs = 0, 0
     for user, votes in pairs(written) do
-      fields[#fields + 1] = user
-      fields[#fields + 1] = pack(votes)
+      fields[count + 1] = user
+      fields[count + 2] = #votes == 2 and packFixed('>HdB', 0x9200 + DOUBLE, votes[1], votes[2]) or pack(votes)
+      count = count + 2
       endMs = (toBucket(votes[1]) + 2) * bucketMs + rules.storedMs
     end
-    callChunked('HSET', key, fields)
-    if call('HLEN', key) * 2 <= #fields then
+    callChunked('HSET', key, fields, count)
+    if call('HLEN', key) * 2 <= count then
       call('PEXPIRE', key, max(bucketMs, endMs - nowMs))
     end
   end
@@ -130,7 +138,7 @@ local function writeCollectedVisitors(work, slot)
 end
 
 -- Updates the dirty index for slots that became dirty or clean.
-local function writeDirtyIndex(work, moved)
+local function writeDirtyIndex(stem, moved)
   local dirty, cleaned = {}, {}
   for _, slot in ipairs(moved) do
     if slot[SINCE] > 0 then
@@ -140,12 +148,9 @@ local function writeDirtyIndex(work, moved)
       cleaned[#cleaned + 1] = slot[ADDRESS]
     end
   end
-  callChunked('ZADD', work.stem .. 'd', dirty)
-  callChunked('ZREM', work.stem .. 'd', cleaned)
+  callChunked('ZADD', stem .. 'd', dirty)
+  callChunked('ZREM', stem .. 'd', cleaned)
 end
-
--- The arguments of one HSET; the table is reused by the next.
-local fields = {}
 
 -- Writes the shard's fields and every changed slot.
 local function writeSlots(work)
@@ -176,7 +181,7 @@ local function writeSlots(work)
     call('HSET', work.key, unpack(fields, 1, count))
   end
   if moved then
-    writeDirtyIndex(work, moved)
+    writeDirtyIndex(work.stem, moved)
   end
 end
 
@@ -191,7 +196,7 @@ local function writeBatch(work)
       writeVisitors(work)
     end
     if work.votes then
-      writeVotes(work)
+      voting.writeVotes(work)
     end
     return
   end
@@ -201,7 +206,7 @@ local function writeBatch(work)
   writeSlots(work)
   changeList.record(work, slotsAt + 1, slotsAt + work.items[addressesAt])
   if work.votes then
-    writeVotes(work)
+    voting.writeVotes(work)
   end
   if work.outbox then
     callChunked('ZADD', work.stem .. 'o', work.outbox)
@@ -211,16 +216,25 @@ local function writeBatch(work)
   end
 end
 
--- An array of six values, as `pack` writes it. With a count of decisions its bytes are written directly,
--- which is faster.
+-- An array of six values: outcome, sequence number, version, chain hash, generation and decisions.
 local function packReplyHead(work, version)
-  local outcome, last, generation, decisions = work.outcome, work.last, work.generation, work.decisions
-  if type(decisions) ~= 'number' then
-    return pack({ outcome, last, version, work.chainHash, generation, decisions })
+  local decisions = work.decisions
+  if type(decisions) ~= 'string' then
+    decisions = pack(decisions)
   end
-  local head, double = 0x9600 + outcome, 0xcb
-  local chainHash = work.chainHash
-  return packFixed('>HBdBdBdBdBd', head, double, last, double, version, double, chainHash, double, generation, double, decisions)
+  return packFixed(
+    '>HBdBdBdBdc0',
+    0x9600 + work.outcome,
+    DOUBLE,
+    work.last,
+    DOUBLE,
+    version,
+    DOUBLE,
+    work.chainHash,
+    DOUBLE,
+    work.generation,
+    decisions
+  )
 end
 
 local function packReply(works)

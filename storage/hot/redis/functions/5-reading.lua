@@ -4,7 +4,7 @@
 -- each request.
 local function load(keys, arguments)
   local prefix, nowMs, storedMs = arguments[1], readClock(arguments[2]), tonumber(arguments[3])
-  local range = { fromMs = nowMs - storedMs, toMs = nowMs + clockAheadMaxMs }
+  local fromMs, toMs = nowMs - storedMs, nowMs + clockAheadMaxMs
   local parts = {}
   for index = 4, #arguments, 3 do
     local stem = getStem(prefix, tonumber(arguments[index]))
@@ -14,10 +14,10 @@ local function load(keys, arguments)
     local slot = openSlot(address, user ~= '' and packed)
     if slot[EXISTS] then
       local releasedMs = openRest(slot)[RELEASED]
-      for bucket = toBucket(range.fromMs), toBucket(range.toMs) do
+      for bucket = toBucket(fromMs), toBucket(toMs) do
         local stored = call('HGET', toVotesKey(stem, toListing(address, slot[INCARNATION]), bucket), user)
         if stored then
-          votedAtMs = max(votedAtMs, findHoldingSince(unpackValue(stored), range, releasedMs))
+          votedAtMs = max(votedAtMs, findHoldingSince(unpackValue(stored), fromMs, toMs, releasedMs))
         end
       end
     end
@@ -52,10 +52,10 @@ local function peekEntities(parts, stem, room)
   local addresses = room > 0 and call('ZRANGE', stem .. 'd', 0, room - 1) or {}
   local slots = readSlots(stem, addresses)
   local generation = pack(tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0))
+  local count = #parts
   for index, address in ipairs(addresses) do
-    parts[#parts + 1] = pack(address)
-    parts[#parts + 1] = generation
-    parts[#parts + 1] = slots[index] or none
+    parts[count + 1], parts[count + 2], parts[count + 3] = pack(address), generation, slots[index] or none
+    count = count + 3
   end
   return #addresses
 end
@@ -72,8 +72,9 @@ local function peek(keys, arguments)
     local room = tonumber(arguments[index + 2])
     local votes = room > 0 and call('ZRANGE', stem .. 'o', 0, room - 1) or {}
     parts[#parts + 1] = pack(#votes)
-    for _, vote in ipairs(votes) do
-      parts[#parts + 1] = pack(vote)
+    local count = #parts
+    for index, vote in ipairs(votes) do
+      parts[count + index] = pack(vote)
     end
   end
   return concat(parts)

@@ -1,29 +1,49 @@
 -- `settled` (mark flushed), `publish`, `clear` and `sweep`: changes other than commits. Each is safe to
 -- repeat.
 
--- Marks a slot as flushed. A slot that changed since the flush moves to the end of the dirty index, so that
--- others get their turn. `flushed`: incarnation, version, flushed votes and generation of the flush, then the
--- shard's current generation.
-local function markSlotFlushed(stem, address, flushed)
-  local slot = openSlot(address, call('HGET', stem .. 'e', address))
-  if not slot[EXISTS] or slot[INCARNATION] ~= flushed[1] or slot[SINCE] == 0 then
+-- Marks an open slot as flushed. A slot that changed since the flush moves to the end of the dirty index, so
+-- that others get their turn. `receipt` has, from `at` on, incarnation, version, flushed votes and generation
+-- of the flush; `generation` is the shard's current one.
+local function markSlotFlushed(slot, receipt, at, generation)
+  if not slot[EXISTS] or slot[INCARNATION] ~= receipt[at] or slot[SINCE] == 0 then
     return
   end
-  openRest(slot)[FLUSHED] = flushed[3]
-  local since = slot[SINCE]
-  slot[SINCE] = slot[VERSION] == flushed[2] and flushed[4] == flushed[5] and 0 or slot[VERSION]
-  call('HSET', stem .. 'e', address, packSlot(slot))
-  if slot[SINCE] == since then
-    return
-  elseif slot[SINCE] == 0 then
-    call('ZREM', stem .. 'd', address)
-  else
-    call('ZADD', stem .. 'd', slot[SINCE], address)
+  local flushedVotes = receipt[at + 2]
+  local _, storedVotes = unpackSome(slot[PACKED], 1, slot[REST_AT])
+  if slot[REST] or storedVotes ~= flushedVotes then
+    openRest(slot)[FLUSHED] = flushedVotes
   end
+  local isClean = slot[VERSION] == receipt[at + 1] and receipt[at + 3] == generation
+  slot[SINCE], slot[CHANGED] = isClean and 0 or slot[VERSION], COUNTERS
 end
 
+-- Marks the slots of a flush receipt; see `settled`. A receipt may name an address twice.
+local function markSlotsFlushed(stem, receipt, generation)
+  local addresses, slots, fields, moved = {}, {}, {}, {}
+  for number = 1, receipt[2] do
+    addresses[number] = receipt[number * 5 - 2]
+  end
+  local packed = readSlots(stem, addresses)
+  for number, address in ipairs(addresses) do
+    local slot = slots[address] or openSlot(address, packed[number])
+    slots[address] = slot
+    markSlotFlushed(slot, receipt, number * 5 - 1, generation)
+  end
+  for address, slot in pairs(slots) do
+    if slot[CHANGED] then
+      fields[#fields + 1], fields[#fields + 2] = address, packSlot(slot)
+    end
+    if slot[SINCE] ~= slot[STORED_SINCE] then
+      moved[#moved + 1] = slot
+    end
+  end
+  callChunked('HSET', stem .. 'e', fields)
+  writeDirtyIndex(stem, moved)
+end
+
+-- Compares without making a text: `find` with a plain text from the first byte on.
 local function hasItag(vote, itag)
-  return vote and sub(vote, 1, #itag + 1) == itag .. '\0'
+  return vote and find(vote, itag, 1, true) == 1 and byte(vote, #itag + 1) == 0
 end
 
 -- Removes the votes whose itags stand in `receipt` from `at` on. Usually they are the oldest ones in order;
@@ -52,12 +72,8 @@ local function settled(keys, arguments)
     local generation, raising = unpack(call('HMGET', stem .. 'e', GENERATION_FIELD, moves.raisingField))
     -- While the generation is being raised, nothing that was flushed under the old one is clean.
     generation = not raising and tonumber(generation or 0)
-    local at = 3
-    for _ = 1, receipt[2] do
-      markSlotFlushed(stem, receipt[at], { receipt[at + 1], receipt[at + 2], receipt[at + 3], receipt[at + 4], generation })
-      at = at + 5
-    end
-    removeVotes(stem .. 'o', receipt, at)
+    markSlotsFlushed(stem, receipt, generation)
+    removeVotes(stem .. 'o', receipt, 3 + receipt[2] * 5)
   end
   moves.record(keys, arguments[1])
   return #arguments - 1

@@ -1,0 +1,136 @@
+-- Votes: decides a vote, and keeps last votes in buckets of `bucketMs`, a key each. The items of other kinds
+-- that write last votes are in 3-items.lua.
+
+-- The decision of an accepted vote by the number of votes it counts, packed; the decisions of one batch, a
+-- table that the next reuses.
+voting.acceptances, voting.decisions = {}, {}
+
+-- The decisions about a vote, packed.
+function voting.packRefusal(reason, retryAtMs)
+  return pack({ reason, retryAtMs })
+end
+
+function voting.packAcceptance(count)
+  local decision = voting.acceptances[count]
+  if not decision then
+    decision = pack({ count })
+    voting.acceptances[count] = decision
+  end
+  return decision
+end
+
+-- A voter's votes in the bucket of `key`, as the batch sees them; nil or false if there are none.
+function voting.readVotes(work, key, user)
+  local written = work.votes and work.votes[key]
+  local votes = written and written[user]
+  if votes then
+    return votes
+  end
+  local stored = call('HGET', key, user)
+  return stored and unpackValue(stored)
+end
+
+-- Adds a cast vote to a voter's votes in a bucket, or sets another flag on an existing one. `votes` comes
+-- from `readVotes`.
+function voting.writeVote(work, key, user, votes, atMs, flag)
+  if votes then
+    local index = 1
+    while votes[index] and votes[index] ~= atMs do
+      index = index + 2
+    end
+    votes[index], votes[index + 1] = atMs, flag
+  else
+    votes = { atMs, flag }
+  end
+  work.votes = work.votes or {}
+  local written = work.votes[key]
+  if written then
+    written[user] = votes
+  else
+    work.votes[key] = { [user] = votes }
+  end
+end
+
+function voting.setVoteFlag(work, slot, user, atMs, flag)
+  local key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
+  local votes = voting.readVotes(work, key, user)
+  for index = 1, votes and #votes or 0, 2 do
+    if votes[index] == atMs then
+      voting.writeVote(work, key, user, votes, atMs, flag)
+      return
+    end
+  end
+end
+
+-- The time of the vote that makes a voter wait (0: none). Then the key and the voter's votes of the bucket of
+-- `atMs`, if that bucket was read.
+function voting.findHoldingVote(work, slot, user, atMs)
+  local sinceMs, listing, releasedMs = 0, getListing(slot), openRest(slot)[RELEASED]
+  local castBucket, castKey, castVotes = toBucket(atMs), nil, nil
+  local fromMs = max(atMs, nowMs - bucketMs) - rules.longestWaitMs
+  local toMs = max(nowMs, atMs) + clockAheadMaxMs
+  for bucket = toBucket(fromMs), toBucket(toMs) do
+    local key = toVotesKey(work.stem, listing, bucket)
+    local votes = voting.readVotes(work, key, user)
+    if votes then
+      sinceMs = max(sinceMs, findHoldingSince(votes, fromMs, toMs, releasedMs))
+    end
+    if bucket == castBucket then
+      castKey, castVotes = key, votes
+    end
+  end
+  return sinceMs, castKey, castVotes
+end
+
+-- Puts accepted votes into the outbox, one for each of the itags from `at` on.
+function voting.addToOutbox(work, slot, at, count)
+  local items, outbox = work.items, work.outbox or {}
+  work.outbox = outbox
+  local user, upvote, atMs = items[at - 4], items[at - 3], items[at - 2]
+  local head = '\0' .. slot[ADDRESS] .. '\0' .. digits(slot[INCARNATION])
+  head = head .. (upvote and '\0001\0' or '\0000\0') .. digits(atMs) .. '\0'
+  for number = 0, count - 1 do
+    local last = #outbox
+    outbox[last + 1] = '0'
+    outbox[last + 2] = items[at + number] .. head .. digits(number) .. '\0' .. user
+  end
+end
+
+-- user, upvote, atMs, number of itags, itags
+function voting.applyVote(work, slot, at)
+  local items, rest = work.items, openRest(slot)
+  local user, upvote, atMs = items[at], items[at + 1], items[at + 2]
+  if rest[BANNED] then
+    return voting.packRefusal(VOTE_BANNED, 0)
+  elseif not slot[LISTED] then
+    return voting.packRefusal(NOT_LISTED, 0)
+  elseif atMs > nowMs + clockAheadMaxMs then
+    return voting.packRefusal(CLOCK_AHEAD, 0)
+  elseif atMs < nowMs - clockBehindMaxMs and not lostGeneration then
+    return voting.packRefusal(CLOCK_BEHIND, 0)
+  end
+  local window = findWindow(rest, atMs, rules)
+  local sinceMs, key, votes = voting.findHoldingVote(work, slot, user, atMs)
+  if sinceMs > 0 and atMs < sinceMs + window[1] then
+    return voting.packRefusal(WAIT, sinceMs + window[1])
+  end
+  local count = window[2]
+  assert(items[at + 3] >= count, 'a vote needs an itag for each vote it grants')
+  local position = upvote and UPVOTES or DOWNVOTES
+  if rest[position] > counterMax - count then
+    return OVERFLOW
+  end
+  if not isInBaseRow(slot) then
+    rest[position] = rest[position] + count
+  end
+  touch(work, slot, slot[CHANGED] or COUNTERS)
+  if not key then
+    key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
+    votes = voting.readVotes(work, key, user)
+  end
+  voting.writeVote(work, key, user, votes, atMs, CAST)
+  voting.addToOutbox(work, slot, at + 4, count)
+  return voting.packAcceptance(count)
+end
+
+appliers[VOTE] = voting.applyVote
