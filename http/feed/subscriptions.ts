@@ -124,11 +124,12 @@ const add = (
   { targets, found, channels, after }: ResolvedRequest,
 ): readonly string[] => {
   const gone: string[] = [];
+  const isStream = client.connection.kind === 'sse';
   for (const [index, target] of found.entries()) {
     // Others may have been read for longer, or the client's socket was not ready at once.
     if (target === null || !state.targets.isCurrent(target)) {
       const last = target === null ? '' : formatCursor(target, target.votes?.head ?? 0);
-      client.positions.push(after[index] ?? last);
+      if (isStream) client.positions.push(after[index] ?? last);
       gone.push(formatTarget(targets[index] as TargetName));
       continue;
     }
@@ -147,7 +148,7 @@ const add = (
     };
     target.subscriptions.push(subscription);
     client.subscriptions.push(subscription);
-    if (client.connection.kind === 'sse') client.positions.push(subscription);
+    if (isStream) client.positions.push(subscription);
     state.count += 1;
     state.targets.follow(target);
   }

@@ -205,15 +205,15 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'a cursor of another epoch of the vote log',
     file: 'http/handlers/vote-log.ts',
-    find: `epoch === head.epoch && number`,
-    replace: `number`,
+    find: `cursor.epoch === head.epoch && cursor.number`,
+    replace: `cursor.number`,
     killers: ['test/http/routes/vote-log.test.ts'],
     why: 'a client would miss votes without a notice',
   },
   {
     name: 'a cursor beyond the head of the vote log',
     file: 'http/handlers/vote-log.ts',
-    find: ` && number <= head.number`,
+    find: ` && cursor.number <= head.number`,
     replace: '',
     killers: ['test/http/routes/vote-log.test.ts'],
     why: 'a client would wait for numbers that other votes get',

@@ -116,7 +116,7 @@ test('those that never read are bounded, hold up nothing, and are closed within 
   reader.close();
 });
 
-test('a WebSocket whose peer answers no ping is closed within two minutes; one that answers stays', async () => {
+test('a WebSocket whose peer answers no ping is closed in two minutes; one that answers stays', async () => {
   const query = `targets=bot/${bots[0]}`;
   const [silent, live] = [await openRaw(101), await openSocket(node.url, query)];
   let isClosed = false;
