@@ -309,7 +309,7 @@ const adoptBatchReply = (
   shardQueue.sequence = sealed.batch.sequence;
   gate.adopt(sealed.batch, reply, foreign);
   countPending(gate, -sealed.turns.length);
-  answerTurns(sealed.turns, reply, outcomeUnknown && mayHaveLost);
+  answerTurns(sealed.turns, reply, { copy: outcomeUnknown && mayHaveLost, tail: fellBack });
 };
 
 /** Takes new generations. If that fails, the turns of those shards fail and the other shards go on. */

@@ -201,16 +201,28 @@ const close = (turn: Turn): void => {
   turn.waiter?.onClosed?.();
 };
 
+/** What a store that loses its newest writes may have lost when it replies to a batch. */
+export interface BatchLosses {
+  /** An earlier copy of the batch that counted, and SQL may have it. */
+  readonly copy: boolean;
+  /** Writes of the shard from before the batch. */
+  readonly tail: boolean;
+}
+
 /**
- * Ends the turns of a batch with the reply to it. `mayHaveLost`: the store may have lost an earlier copy of
- * the batch that counted, and SQL may have it. Then a decision that counts nothing is no answer (I2).
+ * Ends the turns of a batch with the reply to it. After a lost copy, a decision that counts nothing is no
+ * answer (I2). After a lost tail, one that counts is none: until the shard has a new generation it is behind
+ * SQL, so a start would empty it, and this batch with it (I1). Resent items, which have no deadline, are
+ * answered: else they would be sent again.
  */
-export const answerTurns = (turns: readonly Turn[], reply: BatchReply, mayHaveLost: boolean): void => {
+export const answerTurns = (turns: readonly Turn[], reply: BatchReply, lost: BatchLosses): void => {
   const { decisions, states, generation } = reply;
   for (let index = 0; index < turns.length; index++) {
     const turn = turns[index] as Turn;
     const decision = decisions?.[index];
-    if (decision === undefined || (mayHaveLost && !isCounted(decision))) failTurn(turn, unknown);
+    const isResent = turn.deadlineMs === Number.POSITIVE_INFINITY;
+    if (decision === undefined || (isCounted(decision) ? lost.tail && !isResent : lost.copy))
+      failTurn(turn, unknown);
     else answerTurn(turn, { decision, state: states[index] ?? null, generation });
   }
 };

@@ -12,6 +12,7 @@ import {
   epochMs,
   initOf,
   type KitOptions,
+  type RecordedTurn,
   recordedTurn,
   refusal,
   silence,
@@ -158,6 +159,25 @@ test('a version that fell is a loss: the shard gets a new generation', async () 
 
   assert.is(world.recovery.times, 1);
   assert.is(world.metered.get('version_regressed'), 1);
+});
+
+test('after a lost tail a change is not acknowledged: a start would empty its shard', async () => {
+  const shard = world.hot.shards[ref.shard];
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(2);
+  if (shard) shard.version = 0;
+
+  const deadlineMs = world.clock.monotonicMs() + 1_000;
+  const [first, resent] = [deadlineMs, Number.POSITIVE_INFINITY].map((endMs) =>
+    world.submit(recordedTurn(clickOn(ref), endMs)),
+  ) as [RecordedTurn, RecordedTurn];
+  await world.pass(5);
+  const second = world.submit(recordedTurn(clickOn(ref), deadlineMs));
+  await world.pass(5);
+
+  assert.is(resent.decided?.decision.kind, 'applied');
+  assert.equal(first.failure, { outcome: 'unknown', code: 'store_unavailable' });
+  assert.is(second.decided?.decision.kind, 'applied');
 });
 
 test('writes of other nodes are noticed by the version they leave', async () => {
