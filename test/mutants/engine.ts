@@ -97,6 +97,14 @@ const gateMutants: readonly Mutant[] = [
     why: 'live actors would show old numbers for ever (I9, I13)',
   },
   {
+    name: 'a change on a shard that fell back is acknowledged',
+    file: gate,
+    find: `tail: fellBack });`,
+    replace: `tail: false });`,
+    killers: [lossesTest],
+    why: 'the next start would empty the shard, and what was acknowledged with it (I1)',
+  },
+  {
     name: 'a refusal answers a vote whose first copy may be lost',
     file: gate,
     find: `outcomeUnknown && mayHaveLost`,
