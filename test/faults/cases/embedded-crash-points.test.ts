@@ -110,7 +110,7 @@ const runCrash = async (folders: CrashFolders, point: CrashPoint, seed: number):
 };
 
 /** Passed once per life, or a few times at most: the first passage is the one. */
-const seldom = /generations|positions|publish|takeGeneration|adjust|forget|deadLetter|init|facts|markEditsSent/i;
+const seldom = /generation|positions|publish|adjust|forget|deadLetter|init|facts|markEditsSent/i;
 /** Passed many times a second. */
 const often = /commit/;
 const passageOf = (name: string, { random }: Run): number =>
