@@ -44,7 +44,7 @@ const parseTime = (name: string, text: string): number => {
 };
 
 /**
- * Without `from`, a day up to `to`; without `to`, up to the newest sample. So a client that asks for what
+ * Without `from`, a day up to `to`; without `to`, up to the newest sample. So a client that requests what
  * came after its last point gets a range, also before the next sample.
  */
 const parseRange = (query: HistoryQuery, newest: number): Range => {

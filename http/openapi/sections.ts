@@ -7,6 +7,8 @@
 import type { AnyRoute } from '../route.ts';
 
 /** In the order in which the page shows them. */
+const beyond = 'Beyond the contract';
+
 const sections: Readonly<Record<string, string>> = {
   Stats: 'Servers, users, shards and presence of a bot: one post for all, or one for each process.',
   Votes: 'Up- and downvotes, the log of votes, and the credits that votes are worth.',
@@ -25,7 +27,7 @@ const sections: Readonly<Record<string, string>> = {
   Shop: 'What credits buy.',
   Applications: 'Applying for a position.',
   Blog: 'Posts of the directory.',
-  'Beyond the contract': 'All operations of the sections above that the published interface does not have.',
+  [beyond]: 'All operations of the sections above that the published interface does not have.',
 };
 
 /** The first rule that fits wins. */
@@ -39,8 +41,6 @@ const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/^\/badges\//, 'Badges'],
   [/^\/leaderboards\/|\/rank$/, 'Leaderboards'],
 ];
-
-const beyond = 'Beyond the contract';
 
 /** The name of the section that shows a route. */
 export const findSection = (route: Pick<AnyRoute, 'path' | 'section'>): string =>

@@ -155,7 +155,8 @@ export const FeedEvent = Type.Union(
   },
 );
 
-const op = <Name extends string>(name: Name) => Type.Literal(name, { description: 'What it asks for.' });
+const op = <Name extends string>(name: Name) =>
+  Type.Literal(name, { description: 'The name of the request.' });
 const targets = Type.Array(Type.String({ maxLength: 80, description: 'Kind and id.' }), {
   minItems: 1,
   maxItems: 100,

@@ -11,6 +11,7 @@ import type { CastVote } from '../../engine/entity/items.ts';
 import type { DirtyEntity, OutboxVote } from '../../engine/ports.ts';
 import { formatBooleans, formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
+import { isUniqueViolation } from '../sql/errors.ts';
 import { createSerializationFailure } from '../sql/retry.ts';
 import { writeAdjustment } from './adjustments.ts';
 import { buildDeliveries, type DeliveryRules } from './webhook-deliveries.ts';
@@ -144,12 +145,10 @@ export const insertVotes = async (
   try {
     return await insertFresh(transaction, votes, rules);
   } catch (error) {
-    const isPresent = (error as { code?: string }).code === uniqueViolation;
-    throw isPresent ? createSerializationFailure('SQL had one of these votes already') : error;
+    if (!isUniqueViolation(error)) throw error;
+    throw createSerializationFailure('SQL had one of these votes already');
   }
 };
-
-const uniqueViolation = '23505';
 
 /**
  * SQL sorts the votes, so that all flushes lock rows in one order. Fields of a listing are sent once, not

@@ -72,6 +72,9 @@ const getErrorCode = (error: unknown): string => {
 /** A file that cannot be read is damaged; one that cannot be written may only lack space. */
 const unreadable = /^could not (read|open|access|stat) /;
 
+/** Whether SQL refused a row because a unique index has its values already. */
+export const isUniqueViolation = (error: unknown): boolean => getErrorCode(error) === '23505';
+
 const classify = (code: string, message: string): { outcome: StorageOutcome; reason: StorageReason } => {
   if (code === '58030' && unreadable.test(message)) return { outcome: 'not_applied', reason: 'damaged' };
   if (code === 'CONNECTION_ENDED') return { outcome: 'not_applied', reason: 'closed' };

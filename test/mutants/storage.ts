@@ -83,8 +83,8 @@ const ledgerMutants: readonly Mutant[] = [
   {
     name: 'a vote that is there already stops the round',
     file: flush,
-    find: `isPresent ? createSerializationFailure('SQL had one of these votes already') : error`,
-    replace: `isPresent ? error : error`,
+    find: `if (!isUniqueViolation(error)) throw error;`,
+    replace: `throw error;`,
     killers: [ledgerTest],
     why: 'votes of a repeated round would become dead letters (I11)',
   },

@@ -53,7 +53,7 @@ const get = async (path: string) => {
 const kept = [
   '/leaderboards/bots/votes',
   '/leaderboards/bots/votes?page=2',
-  // Nobody qualifies.
+  // A board without entries.
   '/leaderboards/bots/uptime',
   '/bots/bot1/rank',
   '/bots/bot1/history?metrics=votes&from=2026-01-01&to=2026-02-01',

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { foldVanityCode, listVanityCandidates, type VanityKind } from '../../../engine/rules/vanity.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { asStorage, isUniqueViolation } from '../../sql/errors.ts';
 import { retrySerializable } from '../../sql/retry.ts';
 import { createLookUp, createNamesOfKind, type UnknownNames } from '../unknown.ts';
 
@@ -63,8 +63,6 @@ const findByItag = async (sql: Queryable, itag: string): Promise<VanityRow | nul
   return rows[0] ?? null;
 };
 
-const uniqueViolation = '23505';
-
 /** An entity keeps a code that was reserved after the entity got it. */
 const changeVanity = async (sql: Queryable, target: VanityTarget, code: string): Promise<VanityOutcome> => {
   const folded = foldVanityCode(code);
@@ -78,7 +76,7 @@ const changeVanity = async (sql: Queryable, target: VanityTarget, code: string):
       where target_type = ${target.kind} and target_id = ${target.id} returning itag`;
     return rows.length === 0 ? 'not_found' : 'changed';
   } catch (error) {
-    if ((error as { code?: string }).code === uniqueViolation) return 'taken';
+    if (isUniqueViolation(error)) return 'taken';
     throw error;
   }
 };
