@@ -25,6 +25,7 @@ import type {
   EntityView,
   PartsPost,
   PartsView,
+  PostedStats,
   StatsPost,
   VoteOutcome,
   VoteRequest,
@@ -127,7 +128,7 @@ const toWatchedView = (actor: Actor): WatchedView => ({
 
 /* ------------------------------------------------------------ stats posts */
 
-class StatsCommand implements Command<EntityView> {
+class StatsCommand implements Command<PostedStats> {
   readonly kind = 'bot';
   readonly id: string;
   private readonly core: CommandCore;
@@ -146,20 +147,25 @@ class StatsCommand implements Command<EntityView> {
     return { kind: 'stats', target, atMs, servers, shards, users, shardList: shardList?.join(','), status };
   }
 
-  toResult({ decision, state }: ItemReply, actor: Actor): EntityView {
+  toResult({ decision, state }: ItemReply, actor: Actor): PostedStats {
     if (decision.kind !== 'applied') throw toFailureError(notApplied);
-    return state === null ? readView(this.core, actor) : new PostedView(actor.ref, state);
+    const endsParts = decision.switched === 'totals';
+    return state === null
+      ? { ...readView(this.core, actor), endsParts }
+      : new PostedView(actor.ref, state, endsParts);
   }
 }
 
 /** A view that unpacks its state on first use: most clients that post never read it. */
-class PostedView implements EntityView {
+class PostedView implements PostedStats {
   readonly ref: EntityRef;
+  readonly endsParts: boolean;
   private readonly lazyState: LazyState;
 
-  constructor(ref: EntityRef, lazyState: LazyState) {
+  constructor(ref: EntityRef, lazyState: LazyState, endsParts: boolean) {
     this.ref = ref;
     this.lazyState = lazyState;
+    this.endsParts = endsParts;
   }
 
   get state(): HotState {
@@ -186,7 +192,7 @@ class PartsCommand implements Command<EntityView> {
   }
 
   toResult({ decision, state }: ItemReply, actor: Actor): EntityView {
-    const view = state === null ? readView(this.core, actor) : new PostedView(actor.ref, state);
+    const view = state === null ? readView(this.core, actor) : new PostedView(actor.ref, state, false);
     if (decision.kind === 'inconsistent') throw createInconsistentError(view.state);
     if (decision.kind !== 'applied') throw toFailureError(notApplied);
     if (decision.switched !== undefined) this.core.meters.recordPartsSwitch(decision.switched);
@@ -198,7 +204,7 @@ const createInconsistentError = ({ parts }: HotState): DomainError => {
   const shardCount = String(parts?.current?.shardCount ?? 0);
   const message =
     `The bot now has ${shardCount} shards; nothing was counted. Stop the processes that post another ` +
-    'shard_count. To go back to it, post totals to /bots/stats once.';
+    `shard_count. To go back to it, stop those of the ${shardCount} shards: it counts again a minute later.`;
   return new DomainError('shards_inconsistent', message, { shard_count: shardCount });
 };
 

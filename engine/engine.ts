@@ -38,6 +38,12 @@ export interface StatsPost {
   readonly status?: PresenceStatus;
 }
 
+/** What a stats post led to. */
+export interface PostedStats extends EntityView {
+  /** The bot's parts are forgotten: these totals took their place. */
+  readonly endsParts: boolean;
+}
+
 /** A post of some shards of a bot, with distinct ids in ascending order, below `shardCount`. */
 export interface PartsPost {
   readonly shardCount: number;
@@ -90,7 +96,7 @@ export interface Engine {
    */
   watch(kind: EntityKind, id: string, onChanged: () => void): Watch;
   /** Merges a stats post. Resolves to the view that contains it. Hot. */
-  postStats(botId: string, post: StatsPost): Promise<EntityView>;
+  postStats(botId: string, post: StatsPost): Promise<PostedStats>;
   /**
    * Merges a post of some shards. Resolves to the view that contains it; rejects with `shards_inconsistent`
    * if their table was replaced. Hot.

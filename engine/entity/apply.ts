@@ -215,7 +215,8 @@ const applyStats = (slot: CurrentSlot, item: StatsItem & Item, context: ApplyCon
   if (merged.parts === undefined || !hasTotals(item))
     return { decision: applied, slot: stampState(slot, merged, context), effects: none };
   const { parts, ...totals } = merged;
-  return { decision: applied, slot: stampState(slot, totals, context), effects: dropAllParts(parts) };
+  const decision = { ...applied, switched: 'totals' } as const;
+  return { decision, slot: stampState(slot, totals, context), effects: dropAllParts(parts) };
 };
 
 /** Whether the post says more than the status: then it has the last word on all totals. */

@@ -166,7 +166,7 @@ export type Item = (
 /**
  * The store's decision about one item:
  * - `applied`: done (also for an `init` of an entity that exists, and for an `adjust`, `facts` or `forget`
- *   that was applied before); `switched` says why a table of parts came into force by it;
+ *   that was applied before); `switched` says why the totals are those of another table of parts now;
  * - `voted`: accepted; `count` votes were added;
  * - `refused`: the rules forbid the vote; `retryAtMs` is set for `wait`, else 0;
  * - `absent`: the store does not know this entity; send `init`;
@@ -185,9 +185,9 @@ export type Decision =
   | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' | 'inconsistent' | 'damaged' };
 /**
  * Why a table of parts came into force: all its parts were seen, it had waited long enough, or the table
- * before it had no live part.
+ * before it had no live part. `totals`: a post of totals ended the tables.
  */
-export type PartsSwitch = 'complete' | 'time' | 'idle';
+export type PartsSwitch = 'complete' | 'time' | 'idle' | 'totals';
 export type VoteRefusal = 'wait' | 'not_listed' | 'vote_banned' | 'clock_ahead' | 'clock_behind';
 
 /** Identifies a batch of a shard. `sequence` is dense per (producer, shard), from 1; 0 is a query. */

@@ -2,8 +2,8 @@
  * Merges posts about single shards of a bot (*parts*) into its totals, and judges which parts are live.
  *
  * A table is the set of parts of one shard count. The sums of the current table are the bot's totals. Another
- * shard count begins a table that counts for nothing (`building`) until all its parts were seen, it has
- * waited for `switchMs`, or the current table has no live part: so a total does not fall because clusters
+ * shard count begins a table that counts for nothing (`building`) until all its parts were seen, none has
+ * been added for `switchMs`, or the current table has no live part: so a total does not fall because clusters
  * restart, the shard count changes or the store lost its data. A part that stops posting is stale after
  * `staleMs`, which the status shows, and gone after `goneMs`, which the sums show. A post changes the sums by
  * the difference of its parts, so its cost does not grow with the table. Pure. The same rules in Lua:
@@ -42,6 +42,8 @@ export interface PartsOutcome {
   readonly refused: boolean;
 }
 
+const offline = presenceStatuses.indexOf('offline');
+
 type OpenTable = { -readonly [Name in keyof PartsTable]: PartsTable[Name] } & { live: number[] };
 
 /** The parts of one entity while one item changes them. */
@@ -60,6 +62,10 @@ interface PartsWork {
   counted: boolean;
   /** New numbers of servers in the current table, by id. */
   readonly servers: Map<number, number>;
+  /** Which numbers the post names. */
+  readonly named: { servers: boolean; users: boolean };
+  /** The totals that the bot shows. */
+  readonly shown: { servers: string; users: string };
 }
 
 const openTable = (table: PartsTable | null): OpenTable | null =>
@@ -77,6 +83,8 @@ const openWork = (state: PartsHolder, context: PartsContext): PartsWork => ({
   switched: null,
   counted: false,
   servers: new Map(),
+  named: { servers: false, users: false },
+  shown: { servers: state.servers, users: state.users },
 });
 
 const readPart = (work: PartsWork, shardCount: number, id: number): Part | null => {
@@ -118,11 +126,24 @@ const addToSums = (table: OpenTable, part: Part, sign: 1 | -1): void => {
 /** Live parts of a table. */
 export const countLive = ({ live }: PartsTable): number => live.reduce((sum, count) => sum + count, 0);
 
+/** Live parts of a table that have not said that they are offline. */
+const countRunning = (table: PartsTable): number => countLive(table) - (table.live[offline] as number);
+
+/**
+ * Whether the building table waits whatever it has: nothing of it lives, or it has at most half of the shards
+ * in force while most of those run. So a developer's machine does not replace a fleet.
+ */
+const isHeldBack = (building: PartsTable, current: PartsTable): boolean =>
+  countLive(building) === 0 ||
+  (building.shardCount * 2 <= current.shardCount && countRunning(current) * 2 > current.shardCount);
+
 /** Why the building table comes into force now; `null` if it does not. */
-const findSwitch = ({ current, building, context }: PartsWork): PartsSwitch | null => {
-  if (building === null) return null;
+const findSwitch = ({ current, building, replaced, context }: PartsWork): PartsSwitch | null => {
+  if (building === null || (current !== null && isHeldBack(building, current))) return null;
   if (building.seen === building.shardCount) return 'complete';
-  if (context.nowMs - building.sinceMs >= context.rules.switchMs) return 'time';
+  // Some forgotten processes of the former shard count must not come back into force without the others.
+  const isFormer = current !== null && building.shardCount === replaced && countRunning(current) > 0;
+  if (!isFormer && context.nowMs - building.sinceMs >= context.rules.switchMs) return 'time';
   return current !== null && countLive(current) === 0 ? 'idle' : null;
 };
 
@@ -160,16 +181,34 @@ const judgeTable = (work: PartsWork, table: OpenTable | null): void => {
 };
 
 const judgeTables = (work: PartsWork): void => {
+  const { current, building } = work;
+  const known = { servers: (current?.servers ?? 0) > 0, users: (current?.users ?? 0) > 0 };
   work.dueMs = limits.counterMax;
-  judgeTable(work, work.current);
-  judgeTable(work, work.building);
+  judgeTable(work, current);
+  judgeTable(work, building);
+  if (building?.seen === 0) {
+    dropTable(work, building.shardCount);
+    work.building = null;
+  }
   switchTables(work);
   waitForSwitch(work);
+  showSums(work, work.current === current ? known : unnamed);
 };
 
+/** A table that waits longer than `switchMs` waits for a part to become stale, or for a post. */
 const waitForSwitch = (work: PartsWork): void => {
-  const { building, context } = work;
-  if (building !== null) work.dueMs = Math.min(work.dueMs, building.sinceMs + context.rules.switchMs);
+  if (work.building === null) return;
+  const switchAtMs = work.building.sinceMs + work.context.rules.switchMs;
+  if (switchAtMs > work.context.nowMs) work.dueMs = Math.min(work.dueMs, switchAtMs);
+};
+
+const unnamed = { servers: false, users: false };
+
+/** Shows the sums of the current table. A sum that no post has named leaves the total as it was. */
+const showSums = ({ current, shown }: PartsWork, named: PartsWork['named']): void => {
+  if (current === null) return;
+  if (named.servers || current.servers > 0) shown.servers = String(current.servers);
+  if (named.users || current.users > 0) shown.users = String(current.users);
 };
 
 const buildList = (work: PartsWork, { shardCount }: PartsTable): string => {
@@ -194,8 +233,7 @@ const closeWork = (work: PartsWork, state: PartsHolder, refused = false): PartsO
   const best = current.live.findIndex((count) => count > 0);
   const changes = {
     parts,
-    servers: String(current.servers),
-    users: String(current.users),
+    ...work.shown,
     shards: String(current.shardCount),
     shardList: renderList(work, current, state.shardList),
     status: best < 0 ? 'offline' : presenceStatuses[best],
@@ -222,6 +260,10 @@ export const computePostedMs = (atMs: number, { nowMs, lost }: { nowMs: number; 
 
 const findTable = ({ current, building }: PartsWork, shardCount: number): OpenTable | null =>
   [current, building].find((table) => table?.shardCount === shardCount) ?? null;
+
+/** Whether processes of the current table seem to run: else the bot may go back to its former shard count. */
+const isInUse = ({ current, context }: PartsWork, lastPostMs: number): boolean =>
+  current !== null && countRunning(current) > 0 && context.nowMs - lastPostMs < limits.formerCountQuietMs;
 
 /** Begins a table. It replaces another one that is building. */
 const beginTable = (work: PartsWork, shardCount: number, sinceMs: number): OpenTable => {
@@ -251,7 +293,10 @@ const mergePart = (
     cluster: cluster ?? before?.cluster ?? '',
   };
   if (before !== null) addToSums(table, before, -1);
+  else table.sinceMs = Math.max(table.sinceMs, atMs);
   addToSums(table, part, 1);
+  if (posted.servers !== undefined) work.named.servers = true;
+  if (posted.users !== undefined) work.named.users = true;
   writePart(work, { shardCount: table.shardCount, id: posted.id, part });
   if (table === work.current && part.servers !== (before?.servers ?? 0))
     work.servers.set(posted.id, part.servers);
@@ -270,7 +315,7 @@ export const mergeParts = (
   const { shardCount, cluster } = item;
   const known = findTable(work, shardCount);
   if (known === null) {
-    const refused = shardCount === work.replaced && work.current !== null && countLive(work.current) > 0;
+    const refused = shardCount === work.replaced && isInUse(work, state.lastStatsPostMs);
     // A lost post must not begin a table after a newer post of totals has ended it.
     if (refused || (lost && atMs < state.lastStatsPostMs))
       return isDue ? closeWork(work, state, refused) : { ...unchanged, refused };
@@ -282,6 +327,7 @@ export const mergeParts = (
   if (table === work.current) work.counted = true;
   work.dueMs = Math.min(work.dueMs, atMs + context.rules.staleMs + 1);
   switchTables(work);
+  showSums(work, table === work.current ? work.named : unnamed);
   const outcome = closeWork(work, state);
   return {
     ...outcome,

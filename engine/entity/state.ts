@@ -67,7 +67,7 @@ export interface Part {
 /** The parts of one shard count, summed up: what a post must not read all parts for. */
 export interface PartsTable {
   readonly shardCount: number;
-  /** When its first part was posted. */
+  /** When the newest of its parts was posted for the first time. */
   readonly sinceMs: number;
   /** Parts that the store has, live or stale. */
   readonly seen: number;

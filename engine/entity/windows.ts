@@ -29,6 +29,6 @@ export interface PartsRules {
   readonly staleMs: number;
   /** A part that was posted longer ago is gone: it no longer counts. */
   readonly goneMs: number;
-  /** How long a table waits for its missing parts before it comes into force. */
+  /** How long after its last new part a table comes into force without the missing ones. */
   readonly switchMs: number;
 }

@@ -79,7 +79,11 @@ export const toStatsPost = (body: StatsBody, bodyText: string): StatsPost => {
   };
 };
 
-const recordedReply = replyText(JSON.stringify({ message: 'Stats recorded.', context: {} }));
+const buildReply = (context: Record<string, string>): Reply =>
+  replyText(JSON.stringify({ message: 'Stats recorded.', context }));
+const recordedReply = buildReply({});
+/** The bot was in mode `sharded` until now (bot-shards.ts). */
+const endedReply = buildReply({ mode: 'totals' });
 
 /** `POST /bots/stats`. *Hot* when it resolves. */
 export const recordStats = (
@@ -87,8 +91,8 @@ export const recordStats = (
   request: { readonly caller: Caller | null; readonly body: StatsBody; readonly bodyText: string },
 ): Promise<Reply> => {
   const post = toStatsPost(request.body, request.bodyText);
-  return app.engine.postStats(requireCaller(request).id, post).then(() => {
+  return app.engine.postStats(requireCaller(request).id, post).then(({ endsParts }) => {
     app.meters.recordStatsPost();
-    return recordedReply;
+    return endsParts ? endedReply : recordedReply;
   });
 };

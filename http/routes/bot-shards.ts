@@ -26,9 +26,9 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
     description:
       'Records the statistics of some shards of the calling bot: for bots that run as several ' +
       'processes. The totals of the bot are then the sums of its shards. Another `shard_count` counts ' +
-      'once all its shards were seen, or after a while; posts of the one before get 409 ' +
-      '`shards_inconsistent` from then on. A post of totals to `/bots/stats` ends this. `context` of ' +
-      'the reply says how things stand.',
+      'once all its shards were seen, or a while after the last new one; posts of the one before get 409 ' +
+      '`shards_inconsistent` while those in force are posted. A post of totals to `/bots/stats` ends this. ' +
+      '`context` of the reply says how things stand.',
     auth: { kind: 'bot' },
     bannedAllowed: true,
     limit: 'stats',

@@ -89,7 +89,7 @@ export const botRoutes = defineRoutes('Bots', [
     description:
       "Records the calling bot's statistics. The reply is sent when they are on disk. Absent fields " +
       'keep their value, and 0 is a value. Sending the same again is always safe; post as often as ' +
-      'you like.',
+      'you like. `mode` in `context` is `totals` where the post has ended the sums of shards.',
     auth: { kind: 'bot' },
     // A ban of the owner does not stop the bot from posting its statistics.
     bannedAllowed: true,

@@ -116,7 +116,7 @@ export const BotShards = Type.Object(
         Type.Object({
           shard_count: describe(Count, 'The number of shards that will be in force.'),
           seen: describe(Count, 'How many of them were posted.'),
-          since: describe(Timestamp, 'When the first of them was posted.'),
+          since: describe(Timestamp, 'When the newest of them was posted for the first time.'),
         }),
       ),
       'Shards of another `shard_count`, which count for nothing yet; `null`: none.',

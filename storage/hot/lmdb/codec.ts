@@ -171,6 +171,7 @@ const plainDecisions: readonly Decision[] = (
     { kind: 'applied', switched: 'time' },
     { kind: 'applied', switched: 'idle' },
     { kind: 'damaged' },
+    { kind: 'applied', switched: 'totals' },
   ] as const
 ).map((decision) => Object.freeze(decision));
 const refusals: readonly VoteRefusal[] = ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'];

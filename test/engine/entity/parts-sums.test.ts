@@ -103,7 +103,9 @@ const checkTotals = (bot: Bot): void => {
   const { current = null, dueMs = 0 } = state.parts ?? {};
   if (current === null) return;
   const listed = state.shardList.split(',').map(Number);
-  assert.equal([state.servers, state.users], [String(current.servers), String(current.users)]);
+  // A sum that no post has named leaves the total as it was.
+  if (current.servers > 0) assert.is(state.servers, String(current.servers));
+  if (current.users > 0) assert.is(state.users, String(current.users));
   assert.is(listed.length, current.shardCount);
   assert.is(
     listed.reduce((sum, servers) => sum + servers, 0),

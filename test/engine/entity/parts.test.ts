@@ -61,7 +61,7 @@ test('a building table comes into force at once when no part of the current one 
   const decision = bot.post(4, [{ id: 0, servers: 9 }]);
 
   assert.equal(decision, { kind: 'applied', switched: 'idle' });
-  assert.equal(showTotals(bot), ['9', '0', '4', '9,0,0,0', 'online']);
+  assert.equal(showTotals(bot), ['9', '20', '4', '9,0,0,0', 'online']);
 });
 
 test('posts to a replaced table are refused while the current one lives', () => {
@@ -78,6 +78,114 @@ test('posts to a replaced table are refused while the current one lives', () => 
   assert.equal(back, { kind: 'applied', switched: 'complete' });
   assert.is(bot.state.servers, '104');
   assert.equal([...bot.tables.keys()], [2], 'parts of replaced tables are removed');
+});
+
+test('the wait of a building table begins again with every part that is new to it', () => {
+  const bot = createBot();
+  bot.post(20, ofAll(20, 50));
+  for (let id = 0; id < 23; id++) {
+    bot.nowMs += minuteMs;
+    // The processes in force go on until theirs is replaced.
+    bot.post(20, ofAll(20 - Math.min(id, 19), 50));
+    assert.equal(bot.post(24, [{ id, servers: 45 }]), { kind: 'applied' });
+    assert.is(bot.state.servers, '1000', `after ${id + 1} of 24`);
+  }
+  bot.nowMs += parts.switchMs;
+  bot.judge();
+
+  assert.equal([bot.state.servers, bot.state.shards], [String(23 * 45), '24'], 'the last one never came');
+});
+
+test('a much smaller table waits while most shards in force run', () => {
+  const bot = createBot();
+  bot.post(20, ofAll(20, 50));
+  assert.equal(bot.post(1, ofAll(1, 3)), { kind: 'applied' });
+  for (let minute = 0; minute < 30; minute++) {
+    bot.nowMs += minuteMs;
+    bot.judge();
+    assert.equal(bot.post(20, ofAll(minute < 10 ? 20 : 11, 50)), { kind: 'applied' });
+    assert.equal([bot.state.servers, bot.state.shards], ['1000', '20']);
+  }
+  assert.equal(bot.state.parts?.building?.shardCount, 1);
+  bot.post(1, ofAll(1, 3));
+  const switched = bot.post(20, [{ id: 10, status: 'offline' }]);
+
+  assert.equal(switched, { kind: 'applied', switched: 'complete' });
+  assert.equal([bot.state.servers, bot.state.shards], ['3', '1']);
+});
+
+test('a table whose parts are all stale never comes into force, and goes when they are gone', () => {
+  const bot = createBot();
+  bot.post(2, ofAll(2, 50));
+  bot.post(1, ofAll(1, 3));
+  bot.nowMs += parts.staleMs + 1;
+  bot.judge();
+  assert.equal([bot.state.servers, bot.state.status], ['100', 'offline'], 'an outage of both');
+  bot.nowMs += minuteMs;
+  bot.post(2, ofAll(2, 60));
+  bot.nowMs = startMs + parts.goneMs + 1;
+  bot.judge();
+
+  assert.is(bot.state.servers, '120');
+  assert.equal(bot.state.parts?.building, null);
+  assert.ok((bot.state.parts?.dueMs ?? 0) > bot.nowMs, 'nothing is judged again and again');
+});
+
+test('a bot goes back to its former shard count when the processes in force stopped', () => {
+  for (const stop of ['offline', 'killed']) {
+    const bot = createBot();
+    bot.post(5, ofAll(5, 60));
+    bot.post(6, ofAll(6, 50));
+    bot.nowMs += minuteMs;
+    bot.post(
+      6,
+      stop === 'killed' ? [{ id: 3 }] : ofAll(6, 50).map((part) => ({ ...part, status: 'offline' })),
+    );
+    if (stop === 'killed') {
+      bot.nowMs += limits.formerCountQuietMs - 1;
+      assert.equal(bot.post(5, [{ id: 0 }]), { kind: 'inconsistent' });
+      bot.nowMs += 1;
+    }
+    const first = bot.post(5, ofAll(5, 61).slice(0, 4));
+    const during = bot.state.servers;
+    const last = bot.post(5, [{ id: 4, servers: 61 }]);
+
+    assert.equal([first, during], [{ kind: 'applied' }, '300'], stop);
+    assert.equal(last, { kind: 'applied', switched: 'complete' }, stop);
+    assert.equal([bot.state.servers, bot.state.shards], ['305', '5'], stop);
+  }
+});
+
+test('some processes of the former shard count do not come into force beside those that run', () => {
+  const bot = createBot();
+  bot.post(5, ofAll(5, 60));
+  bot.post(6, ofAll(6, 50));
+  for (let round = 0; round < 10; round++) {
+    bot.nowMs += 2 * minuteMs;
+    bot.post(5, [{ id: 0, servers: 60 }]);
+    bot.nowMs += 2 * minuteMs;
+    assert.equal(bot.post(6, ofAll(6, 50)), { kind: 'applied' });
+  }
+
+  assert.equal([bot.state.servers, bot.state.shards], ['300', '6']);
+});
+
+test('numbers that no part has posted stay as they were, 0 is a number', () => {
+  const bot = createBot();
+  bot.post(2, [{ id: 0, servers: 4 }, { id: 1 }]);
+  const first = showTotals(bot).slice(0, 2);
+  bot.post(3, [{ id: 0 }, { id: 1 }, { id: 2 }]);
+  const unnamed = showTotals(bot).slice(0, 3);
+  bot.post(3, [{ id: 0, users: 0 }]);
+  const zero = bot.state.users;
+  bot.post(3, [{ id: 0, servers: 8 }]);
+  bot.nowMs += parts.goneMs + 1;
+  bot.judge();
+
+  assert.equal(first, ['4', '9']);
+  assert.equal(unnamed, ['4', '9', '3']);
+  assert.is(zero, '0');
+  assert.equal(showTotals(bot).slice(0, 2), ['0', '0'], 'those that are gone do not count');
 });
 
 test('a third shard count replaces a building table', () => {
@@ -102,17 +210,17 @@ test('a part that stops is stale, still counts, and is gone a day later', () => 
   assert.is(bot.state.status, 'online', 'exactly at the limit it is live');
   bot.nowMs += 1;
   bot.judge();
-  assert.equal(showTotals(bot), ['55', '0', '2', '50,5', 'idle']);
+  assert.equal(showTotals(bot), ['55', '9', '2', '50,5', 'idle']);
   bot.nowMs = startMs + parts.goneMs;
   bot.judge();
   assert.equal([bot.state.servers, bot.state.status], ['55', 'offline']);
   bot.nowMs += 1;
   bot.judge();
 
-  assert.equal(showTotals(bot), ['5', '0', '2', '0,5', 'offline']);
+  assert.equal(showTotals(bot), ['5', '9', '2', '0,5', 'offline']);
   bot.nowMs += parts.goneMs;
   bot.judge();
-  assert.equal(showTotals(bot), ['0', '0', '2', '0,0', 'offline']);
+  assert.equal(showTotals(bot), ['0', '9', '2', '0,0', 'offline']);
   assert.is(bot.state.parts?.dueMs, limits.counterMax, 'nothing is due any more');
 });
 
@@ -173,9 +281,10 @@ test('a post of totals ends the mode, a post of the status alone does not', () =
   assert.equal([bot.state.servers, bot.state.status], ['8', 'dnd']);
   bot.post(2, [{ id: 0 }]);
   assert.is(bot.state.status, 'online');
-  bot.send({ kind: 'stats', target, atMs: bot.nowMs, users: '3' });
+  const ended = bot.send({ kind: 'stats', target, atMs: bot.nowMs, users: '3' });
 
   assert.equal(showTotals(bot), ['8', '3', '2', '4,4', 'online']);
+  assert.equal(ended, { kind: 'applied', switched: 'totals' });
   assert.is(bot.state.parts, undefined);
   assert.not('parts' in bot.state);
   assert.is(bot.tables.size, 0);

@@ -140,11 +140,35 @@ test('a post of totals ends it; shard_id in it means nothing', async () => {
   await poster.post({ shard_count: 1, shards: [{ id: 0, servers: 5 }] });
   await poster.postTotals({ status: 'idle', shard_id: 0, shard_count: 1 });
   const during = (await poster.list()).json.mode;
-  await poster.postTotals({ servers: 77 });
+  const ended = await poster.postTotals({ servers: 77 });
+  const after = await poster.postTotals({ servers: 77 });
 
   assert.is(during, 'sharded');
+  assert.equal([ended.json.context, after.json.context], [{ mode: 'totals' }, {}]);
   assert.is((await poster.list()).json.mode, 'totals');
   assert.equal(await poster.read(), [77, 0, 1, [5], 'idle']);
+});
+
+test('one post of a much smaller shard count counts nothing and refuses nobody', async () => {
+  const poster = await createPoster();
+  const all = Array.from({ length: 20 }, (_, id) => ({ id, servers: 50 }));
+  await poster.post({ shard_count: 20, shards: all });
+  const other = await poster.post({ shard_count: 1, shards: [{ id: 0, servers: 3 }] });
+  const next = await poster.post({ shard_count: 20, shards: all });
+
+  assert.equal([other.json.context.building, other.json.context.servers], ['1', '1000']);
+  assert.equal([next.status, next.json.context.servers], [200, '1000']);
+});
+
+test('from 6 shards back to 5 as soon as all six said offline', async () => {
+  const poster = await createPoster();
+  const ofAll = (length: number, part: object) => Array.from({ length }, (_, id) => ({ id, ...part }));
+  await poster.post({ shard_count: 5, shards: ofAll(5, { servers: 60 }) });
+  await poster.post({ shard_count: 6, shards: ofAll(6, { servers: 50 }) });
+  await poster.post({ shard_count: 6, shards: ofAll(6, { status: 'offline' }) });
+  const back = await poster.post({ shard_count: 5, shards: ofAll(5, { servers: 61, status: 'online' }) });
+
+  assert.equal([back.status, back.json.context.shard_count, back.json.context.servers], [200, '5', '305']);
 });
 
 test('posts to a replaced table are refused with the shard count that holds', async () => {

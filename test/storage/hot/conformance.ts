@@ -184,7 +184,7 @@ const wanted = [
   ],
 ];
 /** Outcomes of shards of a bot: so rare that only many operations are sure to contain each. */
-const rare = ['complete', 'time', 'idle', 'inconsistent'];
+const rare = ['complete', 'time', 'idle', 'totals', 'inconsistent'];
 const manyOperations = 4_000;
 
 const assertMix = (mix: ReadonlyMap<string, number>, operations: number): void => {
@@ -205,6 +205,7 @@ const assertMix = (mix: ReadonlyMap<string, number>, operations: number): void =
     'complete',
     'time',
     'idle',
+    'totals',
     'inconsistent',
   ];
   const total = decisions.reduce((sum, word) => sum + (mix.get(word) ?? 0), 0);

@@ -138,15 +138,14 @@ local function applyStats(work, slot, at)
   slot[USERS] = items[at + 3] or slot[USERS]
   slot[SHARD_LIST] = items[at + 4] or slot[SHARD_LIST]
   slot[STATUS] = items[at + 5] or slot[STATUS]
-  if parts.has(slot) and (items[at + 1] or items[at + 2] or items[at + 3] or items[at + 4]) then
-    parts.drop(work, slot)
-  end
+  local ends = parts.has(slot) and (items[at + 1] or items[at + 2] or items[at + 3] or items[at + 4])
+  local decision = ends and parts.drop(work, slot) and parts.ENDED or APPLIED
   local postedMs = atMs < nowMs and atMs or nowMs
   if postedMs > slot[LAST_POST] then
     slot[LAST_POST] = postedMs
   end
   touch(work, slot)
-  return APPLIED
+  return decision
 end
 
 -- atMs, revision, listed, banned, premium until, listed since

@@ -34,6 +34,9 @@ parts.INCONSISTENT = 6
 parts.COMPLETE = 7
 parts.TIME = 8
 parts.IDLE = 9
+parts.ENDED = 11
+-- As `formerCountQuietMs` in `engine/limits.ts`.
+parts.quietMs = 60000
 
 -- The head of a slot. A stored one stays open until the slot is packed.
 function parts.openHead(slot)
@@ -115,7 +118,7 @@ function parts.dropTable(work, slot, count)
   written.values, written.dropped, written.expires = {}, true, true
 end
 
--- Removes all parts of a slot: a post of totals has the last word, or the listing is deleted.
+-- Removes all parts of a slot: a post of totals has the last word, or the listing is deleted. Returns true.
 function parts.drop(work, slot)
   local head = parts.openHead(slot)
   for base = parts.CURRENT, parts.BUILDING, parts.tableLength do
@@ -126,6 +129,7 @@ function parts.drop(work, slot)
   openRest(slot)[parts.position], slot.head = nil, nil
   slot[SHARD_LIST] = string.gsub(slot[SHARD_LIST], ' ', '')
   parts.recordDue(work, slot, 0)
+  return true
 end
 
 -- The packed parts with these ids, false where the table has none.
@@ -200,13 +204,18 @@ function parts.buildList(work, slot, count)
   return concat(entries, ',')
 end
 
--- Writes the totals of the current table. `changes` of the list: see `replaceEntries`; nil builds it.
-function parts.writeTotals(work, slot, head, changes)
+-- Writes the totals of the current table. `changes` of the list: see `replaceEntries`; nil builds it. A sum
+-- that no post has named leaves the total as it was.
+function parts.writeTotals(work, slot, head, changes, namesServers, namesUsers)
   local base = parts.CURRENT
-  local count = head[base]
+  local count, servers, users = head[base], head[base + parts.SERVERS], head[base + parts.USERS]
   -- `digits` would keep texts that do not recur.
-  slot[SERVERS] = format('%.0f', head[base + parts.SERVERS])
-  slot[USERS] = format('%.0f', head[base + parts.USERS])
+  if namesServers or servers > 0 then
+    slot[SERVERS] = format('%.0f', servers)
+  end
+  if namesUsers or users > 0 then
+    slot[USERS] = format('%.0f', users)
+  end
   slot[SHARDS] = digits(count)
   if changes and #slot[SHARD_LIST] == count * parts.entryLength - 1 then
     slot[SHARD_LIST] = #changes > 0 and parts.replaceEntries(slot[SHARD_LIST], changes) or slot[SHARD_LIST]
@@ -220,20 +229,36 @@ function parts.writeTotals(work, slot, head, changes)
   slot[STATUS] = parts.statuses[status]
 end
 
+-- Live parts of the current table that have not said that they are offline.
+function parts.countRunning(head)
+  return parts.countLive(head, parts.CURRENT) - head[parts.CURRENT + parts.LIVE + 3]
+end
+
+-- Whether the building table waits whatever it has: see `isHeldBack` in `engine/entity/parts.ts`.
+function parts.isHeldBack(head)
+  local count, current = head[parts.BUILDING], head[parts.CURRENT]
+  return parts.countLive(head, parts.BUILDING) == 0 or count * 2 <= current and parts.countRunning(head) * 2 > current
+end
+
+-- Why the building table comes into force now, or nil.
+function parts.findSwitch(head)
+  local base, current = parts.BUILDING, head[parts.CURRENT]
+  if head[base] == 0 or current > 0 and parts.isHeldBack(head) then
+    return nil
+  elseif head[base + parts.SEEN] == head[base] then
+    return parts.COMPLETE
+  end
+  local isFormer = current > 0 and head[base] == head[parts.REPLACED] and parts.countRunning(head) > 0
+  if not isFormer and nowMs - head[base + parts.SINCE] >= rules.switchMs then
+    return parts.TIME
+  end
+  return current > 0 and parts.countLive(head, parts.CURRENT) == 0 and parts.IDLE or nil
+end
+
 -- Lets the building table come into force if it is time. Returns why, or nil.
 function parts.switchTables(work, slot, head)
-  local base, current = parts.BUILDING, head[parts.CURRENT]
-  if head[base] == 0 then
-    return nil
-  end
-  local reason
-  if head[base + parts.SEEN] == head[base] then
-    reason = parts.COMPLETE
-  elseif nowMs - head[base + parts.SINCE] >= rules.switchMs then
-    reason = parts.TIME
-  elseif current > 0 and parts.countLive(head, parts.CURRENT) == 0 then
-    reason = parts.IDLE
-  else
+  local base, current, reason = parts.BUILDING, head[parts.CURRENT], parts.findSwitch(head)
+  if not reason then
     return nil
   end
   if current > 0 then
@@ -246,9 +271,11 @@ function parts.switchTables(work, slot, head)
   return reason
 end
 
+-- A table that waits longer waits for a part to become stale, or for a post.
 function parts.waitForSwitch(head)
-  if head[parts.BUILDING] > 0 then
-    head[parts.DUE] = min(head[parts.DUE], head[parts.BUILDING + parts.SINCE] + rules.switchMs)
+  local switchAtMs = head[parts.BUILDING + parts.SINCE] + rules.switchMs
+  if head[parts.BUILDING] > 0 and switchAtMs > nowMs then
+    head[parts.DUE] = min(head[parts.DUE], switchAtMs)
   end
 end
 
@@ -296,13 +323,18 @@ end
 function parts.judge(work, slot, head)
   local storedMs = head[parts.DUE]
   head[parts.DUE] = counterMax
-  local seen = head[parts.CURRENT + parts.SEEN]
-  local changed = parts.judgeTable(work, slot, head, parts.CURRENT)
+  local base = parts.CURRENT
+  local seen, servers, users = head[base + parts.SEEN], head[base + parts.SERVERS], head[base + parts.USERS]
+  local changed = parts.judgeTable(work, slot, head, base)
   parts.judgeTable(work, slot, head, parts.BUILDING)
+  if head[parts.BUILDING] > 0 and head[parts.BUILDING + parts.SEEN] == 0 then
+    parts.dropTable(work, slot, head[parts.BUILDING])
+    parts.clearTable(head, parts.BUILDING)
+  end
   local reason = parts.switchTables(work, slot, head)
   parts.waitForSwitch(head)
-  if changed or reason or head[parts.CURRENT + parts.SEEN] ~= seen then
-    parts.writeTotals(work, slot, head)
+  if changed or reason or head[base + parts.SEEN] ~= seen then
+    parts.writeTotals(work, slot, head, nil, not reason and servers > 0, not reason and users > 0)
   end
   parts.closeHead(work, slot, head, storedMs)
   return reason
@@ -321,6 +353,12 @@ function parts.applyLiveness(work, slot)
   return parts.judge(work, slot, head) or APPLIED
 end
 
+function parts.clearTable(head, base)
+  for index = 0, parts.tableLength - 1 do
+    head[base + index] = 0
+  end
+end
+
 -- Begins a table. It replaces another one that is building.
 function parts.beginTable(work, slot, head, count, atMs)
   local base = parts.BUILDING
@@ -329,9 +367,7 @@ function parts.beginTable(work, slot, head, count, atMs)
   end
   -- There may be parts of an earlier table of this size.
   parts.dropTable(work, slot, count)
-  for index = 0, parts.tableLength - 1 do
-    head[base + index] = 0
-  end
+  parts.clearTable(head, base)
   head[base], head[base + parts.SINCE] = count, atMs
   parts.waitForSwitch(head)
   return base
@@ -353,6 +389,7 @@ function parts.merge(head, base, stored, posted, at, atMs, cluster)
   else
     oldServers, oldUsers, oldStatus = 0, 0, 0
     head[base + parts.SEEN] = head[base + parts.SEEN] + 1
+    head[base + parts.SINCE] = max(head[base + parts.SINCE], atMs)
   end
   servers, users, status = servers or oldServers, users or oldUsers, status or oldStatus
   local live = base + parts.LIVE + status
@@ -363,9 +400,11 @@ function parts.merge(head, base, stored, posted, at, atMs, cluster)
   return cluster and packed .. cluster or packed, servers ~= oldServers and servers
 end
 
--- Merges the posted parts into the table at `base`. Returns whether any changed, and the changes of the list.
+-- Merges the posted parts into the table at `base`. Returns whether any changed, the changes of the list, and
+-- whether the post names servers and users.
 function parts.mergeAll(work, slot, head, base, posted, atMs, cluster)
   local key, ids, changes, merged = parts.getKey(work, slot, head[base]), {}, {}, false
+  local namesServers, namesUsers = false, false
   for at = 1, #posted, 4 do
     ids[#ids + 1] = posted[at]
   end
@@ -376,12 +415,13 @@ function parts.mergeAll(work, slot, head, base, posted, atMs, cluster)
     if packed then
       values = values or parts.getWritten(work, key).values
       values[id], merged = packed, true
+      namesServers, namesUsers = namesServers or posted[at + 1], namesUsers or posted[at + 2]
       if servers then
         changes[#changes + 1], changes[#changes + 2] = id, servers
       end
     end
   end
-  return merged, changes
+  return merged, changes, namesServers, namesUsers
 end
 
 function parts.findTable(head, count)
@@ -389,6 +429,11 @@ function parts.findTable(head, count)
     return parts.CURRENT
   end
   return count == head[parts.BUILDING] and parts.BUILDING or nil
+end
+
+-- Whether processes of the current table seem to run: else the bot may go back to its former shard count.
+function parts.isInUse(slot, head)
+  return head[parts.CURRENT] > 0 and parts.countRunning(head) > 0 and nowMs - slot[LAST_POST] < parts.quietMs
 end
 
 -- atMs, shard count, parts (id, servers, users, status; false where not posted), cluster or false
@@ -402,22 +447,23 @@ function parts.applyParts(work, slot, at)
   end
   local base, storedMs = parts.findTable(head, count), head[parts.DUE]
   if not base then
-    if count == head[parts.REPLACED] and head[parts.CURRENT] > 0 and parts.countLive(head, parts.CURRENT) > 0 then
+    if count == head[parts.REPLACED] and parts.isInUse(slot, head) then
       return parts.INCONSISTENT
     elseif lostGeneration and atMs < slot[LAST_POST] then
       return reason or APPLIED
     end
     base = parts.beginTable(work, slot, head, count, atMs)
   end
-  local merged, changes = parts.mergeAll(work, slot, head, base, posted, atMs, cluster)
+  local merged, changes, servers, users = parts.mergeAll(work, slot, head, base, posted, atMs, cluster)
   if not merged then
     return reason or APPLIED
   end
   foldIfBot(slot, atMs)
   head[parts.DUE] = min(head[parts.DUE], atMs + rules.staleMs + 1)
   local switched = parts.switchTables(work, slot, head)
-  if switched or base == parts.CURRENT then
-    parts.writeTotals(work, slot, head, not switched and changes or nil)
+  local inForce = base == (switched and parts.BUILDING or parts.CURRENT)
+  if switched or inForce then
+    parts.writeTotals(work, slot, head, not switched and changes or nil, inForce and servers, inForce and users)
   end
   slot[LAST_POST] = max(slot[LAST_POST], atMs)
   parts.closeHead(work, slot, head, storedMs)
