@@ -134,11 +134,11 @@ const parse = (given: string, schema: SettingSchema): unknown => {
 };
 
 const explainSetting = (variable: string, given: string, schema: SettingSchema): string => {
-  const shown = given.length > 60 ? `${given.slice(0, 60)}…` : given;
+  const masked = maskPassword(given);
+  const shown = masked.length > 60 ? `${masked.slice(0, 60)}…` : masked;
   const example = `${variable}=${schema.example}`;
-  const value = /_(TOKENS?|SECRET)$/.test(variable)
-    ? 'something else (not shown)'
-    : `"${maskPassword(shown)}"`;
+  const isHidden = secretNames.test(variable) || (storeNames.test(variable) && !given.includes('://'));
+  const value = isHidden ? 'something else (not shown)' : `"${shown}"`;
   return `${variable} is ${value} but must be ${describeAllowed(schema)}, for example ${example}`;
 };
 
@@ -150,8 +150,19 @@ const describeAllowed = (schema: SettingSchema): string => {
   return `${kind} from ${schema.minimum} to ${schema.maximum}`;
 };
 
-/** A mistyped address may still contain a password, and start messages end up in logs. */
-const maskPassword = (given: string): string => given.replace(/:[^:@/]*@/g, ':***@');
+const secretNames = /_(TOKENS?|SECRET|KEY)$/;
+/** In something that is no address a password cannot be told from the rest. */
+const storeNames = /^(REDIS|DATABASE)_URL$/;
+
+/**
+ * A mistyped address may still contain a password, and start messages end up in logs. Passwords may contain
+ * any character, so everything up to the last `@` is hidden, and what follows a `?` or an odd port.
+ */
+const maskPassword = (given: string): string =>
+  given
+    .replace(/^([a-z]*:\/\/)?([^:@/]*:)?.*@/is, '$1$2***@')
+    .replace(/\?.*$/s, '?***')
+    .replace(/(?<=:\/\/[^/:]*:)(?!\d+\b|\*).*$/s, '***');
 
 /** Mistakes in TRUSTED_PROXIES that its pattern cannot find. */
 const listBadNetworks = (networks: readonly string[] = []): string[] =>

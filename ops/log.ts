@@ -35,10 +35,11 @@ export const createLogger = (
 /** The same in every line, or shown in the head of the line. */
 const leftOut: ReadonlySet<string> = new Set(['name', 'pid', 'hostname', 'time', 'level', 'msg']);
 
-/** Control characters, and the two separators that some programs take for the end of a line. */
+/** Control characters, separators that end a line for some programs, and what turns the direction of text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal.
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
-const escapeUnsafe = (text: string): string =>
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+/** Shows each such character as `\u001b`. Also used for names that a command prints. */
+export const escapeUnsafe = (text: string): string =>
   text.replace(unsafe, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 const formatTextLine = (json: string): string => {

@@ -157,6 +157,9 @@ const readReply = async (response: Response): Promise<unknown> => {
  */
 export const createClient = (options: ClientOptions): Client => {
   const { url, token, attemptsMax = 5 } = options;
+  // `fetch` would refuse it, too, with a message that shows it.
+  if (token !== undefined && !/^[!-~]*$/.test(token.trim()))
+    throw new TypeError('The token has a blank, a line break or another character that no token has.');
   const send = options.fetch ?? ((address: string, init: RequestInit) => fetch(address, init));
 
   const request = async <Reply>(method: string, path: string, given: RequestOptions = {}): Promise<Reply> => {

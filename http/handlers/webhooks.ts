@@ -76,7 +76,7 @@ export const showWebhooks = async (app: App, target: WebhookTarget): Promise<Rep
 };
 
 /** Throws `validation_failed` for a secret that cannot sign. */
-export const checkWebhookBody = ({ secret }: WebhookBody): void => {
+export const checkSecret = ({ secret }: Pick<WebhookBody, 'secret'>): void => {
   if (secret === undefined || isWebhookSecret(secret)) return;
   throw createValidationError('body', { '/secret': 'must be whsec_ and 24 to 64 bytes in base64' });
 };
@@ -132,6 +132,26 @@ export const createWebhook = async (
   return replyCreated(created);
 };
 
+/**
+ * Returns the edit without an address or format that are there already: an edit of somebody else at the same
+ * moment must not be undone by it. Throws `validation_failed` when the secret, which nobody may read, would
+ * go to another address, or in another format (`topgg` sends it as it is).
+ */
+const dropUnchanged = (
+  existing: SealedEndpoint,
+  { url, format, ...rest }: WebhookEditBody,
+): WebhookEditBody => {
+  const changed = {
+    ...(url === undefined || url === existing.url ? {} : { url }),
+    ...(format === undefined || format === existing.format ? {} : { format }),
+  };
+  if (Object.keys(changed).length > 0 && rest.secret === undefined) {
+    const fault = 'must be there when url or format change: a secret that the new receiver knows';
+    throw createValidationError('body', { '/secret': fault });
+  }
+  return { ...rest, ...changed };
+};
+
 /** `PATCH …/webhooks/{webhook_id}`. */
 export const editWebhook = async (app: App, path: WebhookPath, body: WebhookEditBody): Promise<Reply> => {
   const { target, webhookId: id } = path;
@@ -140,8 +160,12 @@ export const editWebhook = async (app: App, path: WebhookPath, body: WebhookEdit
   if (body.url !== undefined || body.format !== undefined)
     checkAddress(app, target, { url: body.url ?? existing.url, format });
   checkEvents(format, body.events ?? (existing.events as readonly WebhookEventType[]));
-  const { up_only: upOnly, ...fields } = body;
-  const changes = { ...fields, ...(upOnly === undefined ? {} : { upOnly }) };
+  const { up_only: upOnly, secret, ...fields } = dropUnchanged(existing, body);
+  const changes = {
+    ...fields,
+    ...(upOnly === undefined ? {} : { upOnly }),
+    ...(secret === undefined ? {} : { secret: sealSecret(app, secret, id) }),
+  };
   const done = await app.catalogue.webhooks.update(target, { id, changes, nowMs: app.clock.nowMs() });
   if (!done) throw createNotFoundError('webhook');
   app.webhooks.onEdited();

@@ -11,7 +11,7 @@ import {
   showDeliveries,
 } from '../handlers/webhook-deliveries.ts';
 import {
-  checkWebhookBody,
+  checkSecret,
   createWebhook,
   deleteWebhook,
   editWebhook,
@@ -82,7 +82,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     errors: [...errors, 'limit_reached'],
     check: ({ params, body }) => {
       parseTarget(params, webhookKinds);
-      checkWebhookBody(body);
+      checkSecret(body);
     },
     handle: (app, request) =>
       createWebhook(
@@ -102,7 +102,10 @@ const endpointRoutes: readonly AnyRoute[] = [
     body: WebhookEditBody,
     replies: { 204: null },
     errors,
-    check: ({ params }) => void parseTarget(params, webhookKinds),
+    check: ({ params, body }) => {
+      parseTarget(params, webhookKinds);
+      checkSecret(body);
+    },
     handle: (app, { params, body }) => editWebhook(app, parsePath(params), body),
   }),
   defineRoute({

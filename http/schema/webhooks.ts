@@ -106,6 +106,16 @@ export type WebhookCreated = Static<typeof WebhookCreated>;
 export const WebhookSecret = Type.Object({ secret: Secret }, { examples: [{ secret: secretExample }] });
 export type WebhookSecret = Static<typeof WebhookSecret>;
 
+const buildOwnSecret = (rest: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: secretLengthMax,
+      description: `Your own secret: \`whsec_\` and 24 to 64 bytes in base64. ${rest}`,
+      examples: [secretExample],
+    }),
+  );
+
 export const WebhookBody = Type.Object(
   {
     name: Name,
@@ -113,14 +123,7 @@ export const WebhookBody = Type.Object(
     events: Type.Optional(Events),
     format: Type.Optional(Format),
     up_only: Type.Optional(UpOnly),
-    secret: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: secretLengthMax,
-        description: 'Your own secret: `whsec_` and 24 to 64 bytes in base64. Created if absent.',
-        examples: [secretExample],
-      }),
-    ),
+    secret: buildOwnSecret('Created if absent.'),
   },
   { examples: [{ name: 'rewards', url: 'https://bot.example.org/votes' }] },
 );
@@ -138,6 +141,10 @@ export const WebhookEditBody = Type.Object(
         description: '`true` enables it again, and what waits is sent now.',
         examples: [true],
       }),
+    ),
+    secret: buildOwnSecret(
+      'Replaces the secret at once. Another `url` or `format` needs one, so that no edit shows the present ' +
+        'secret to a new receiver.',
     ),
   },
   { examples: [{ enabled: true }] },

@@ -5,7 +5,9 @@
  */
 import { type EntityKind, entityKinds, isEntityKind } from '../../engine/ids.ts';
 import type { Fields, Inspection } from '../../storage/export/inspect.ts';
+import { escapeUnsafe } from '../log.ts';
 import { CommandError, type Terminal } from './command.ts';
+import { formatJson } from './operator/table.ts';
 
 export interface InspectArgs {
   readonly kind: EntityKind;
@@ -27,7 +29,7 @@ export const runInspect = async (
 ): Promise<number> => {
   const { kind } = args;
   const inspection = await inspect(kind, args.id);
-  if (args.json) terminal.out.write(`${JSON.stringify(inspection, null, 2)}\n`);
+  if (args.json) terminal.out.write(formatJson(inspection));
   else terminal.out.write(formatTable(inspection));
   const isKnown = (inspection.catalogue ?? inspection.totals ?? inspection.hot) !== null;
   if (!isKnown) terminal.err.write(`There is no ${kind} with the id ${args.id}.\n`);
@@ -65,6 +67,6 @@ const formatField = (name: string, value: unknown): string => {
   if (typeof value === 'number' && value > 0 && /(_ms|Ms)$/.test(name)) {
     return `${value} (${new Date(value).toISOString()})`;
   }
-  const text = (typeof value === 'string' ? value : JSON.stringify(value)).replace(/\s+/g, ' ');
+  const text = escapeUnsafe((typeof value === 'string' ? value : JSON.stringify(value)).replace(/\s+/g, ' '));
   return text.length > valueCharactersMax ? `${text.slice(0, valueCharactersMax)}…` : text;
 };

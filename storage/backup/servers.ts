@@ -6,6 +6,7 @@
  * the generations before it loads the dump in one transaction, so an interrupted restore leaves an empty
  * database that no node starts on. Called by the command line while no node runs.
  */
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { oldShardCount, shardCount } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
@@ -44,6 +45,8 @@ export const backupServers = async (
   const programs = findPrograms(databaseUrl, postgres);
   return (await writeBackup(directory, async (draft) => {
     const file = join(draft, dumpName);
+    // pg_dump writes into the existing file, which keeps its mode.
+    closeSync(openSync(file, 'wx', 0o600));
     // Read before the dump, so that the dump is at least as new as the positions.
     const [newest, shards] = [await readNewestPositions(sql), await readShardCount(sql)];
     await programs.run('pg_dump', ['--format=custom', '--no-owner', '--no-acl', `--file=${file}`], signal);

@@ -51,6 +51,15 @@ test('its types are those of docs/openapi.json (npm run document writes them)', 
   assert.is(readText('http/client/types.ts'), buildClientTypes(document));
 });
 
+test('a token with a line break is refused with words that do not show it', async () => {
+  for (const wrong of ['Secr3t\nsecond', 'Secr3t second', 'Secr3t\u2028x'])
+    assert.throws(
+      () => library.createClient({ url, token: wrong }),
+      (error: Error) => /^The token has a blank/.test(error.message) && !error.message.includes('Secr3t'),
+    );
+  assert.ok(library.createClient({ url, token: `${token}\n` }));
+});
+
 test('/docs/client.js is this file', async () => {
   const served = await fetch(`${url}/docs/client.js`);
 

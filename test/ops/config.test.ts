@@ -96,6 +96,34 @@ test('all mistakes are reported at once, each with the value, what is allowed an
   ]);
 });
 
+test('no message of a mistake has any part of a secret', () => {
+  const secret = 'S3cr3t';
+  const long = secret.repeat(20);
+  const environment = {
+    SECRETS_KEY: secret,
+    ADMIN_TOKEN: secret,
+    ADMIN_TOKENS: secret,
+    LOGIN_CLIENT_SECRET: `${secret} ${secret}`,
+  };
+  const addresses = [
+    `postgre://rollcall:${long}@db:5432/x`,
+    `rollcall:${secret}@db`,
+    `postgre://rollcall:${secret}/@:${secret}@db/x`,
+    `postgre:/rollcall:${secret}`,
+    `postgre://db/x?user=a&password=${secret}`,
+    `redi://:${secret}@one,redi://:${secret}@two`,
+    secret,
+  ];
+  const messages = addresses.flatMap((address) =>
+    listMistakes({ ...environment, REDIS_URL: address, DATABASE_URL: address }),
+  );
+  const leaks = messages.filter((message) => message.includes('S3c'));
+
+  assert.is(messages.length, addresses.length * 6);
+  assert.equal(leaks, []);
+  assert.match(messages.join('\n'), 'DATABASE_URL is "postgre://rollcall:***@db:5432/x" but must be');
+});
+
 test('a wrong setting ends the program with its message and nothing else', () => {
   const args = [...process.execArgv, fileURLToPath(new URL('../../ops/main.ts', import.meta.url))];
   const env = { ...process.env, PORT: 'eighty', ADMIN_PROT: '9091' };

@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { listParameterNames } from '../../../http/request/match.ts';
 import type { AdminOperation } from '../../../http/routes/admin/operation.ts';
 import type { Config } from '../../config.ts';
+import { escapeUnsafe } from '../../log.ts';
 import { CommandError, type Terminal } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import {
@@ -27,7 +28,7 @@ import {
   toParameterName,
 } from './arguments.ts';
 import { findKey, getNodeUrl, type OperatorKey, type OperatorReply, readReply, sendRequest } from './call.ts';
-import { formatAnswer } from './table.ts';
+import { formatAnswer, formatJson } from './table.ts';
 
 const readBody = ({ body, bodyFile }: ParsedCommand): string | undefined => {
   if (bodyFile === '') return body === undefined ? undefined : JSON.stringify(body);
@@ -72,7 +73,7 @@ const describeRefusal = (
   if (context.outcome === 'unknown')
     lines.push('  The node may have done the work: check with "audit list".');
   if (status === 500) lines.push(`  See the log of the node, request id ${context.request_id}.`);
-  return `${[String(answer.message), ...lines].join('\n')}\n`;
+  return `${[String(answer.message), ...lines].map(escapeUnsafe).join('\n')}\n`;
 };
 
 /**
@@ -87,11 +88,11 @@ export const runOperation = async (
   const command = parseCommand(argv);
   const key = findKey(config);
   const preview = command.isConfirmed ? null : await sendCommand(toDryRun(command), config, key);
-  if (preview?.status === 200) await confirm(terminal, String(preview.answer.message));
+  if (preview?.status === 200) await confirm(terminal, escapeUnsafe(String(preview.answer.message)));
   const reply =
     preview === null || preview.status === 200 ? await sendCommand(command, config, key) : preview;
   const { status, answer } = reply;
-  if (command.json) terminal.out.write(`${JSON.stringify(answer, null, 2)}\n`);
+  if (command.json) terminal.out.write(formatJson(answer));
   if (status < 300) {
     if (!command.json) terminal.out.write(formatAnswer(answer));
     return 0;

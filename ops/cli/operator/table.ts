@@ -3,9 +3,10 @@
  * a message as a sentence. Pure. Used by run.ts.
  *
  * A table fits the width of a terminal: columns of prose shrink, the widest first. A shortened text ends
- * with `…`; `--json` prints it whole.
+ * with `…`; `--json` prints it whole. Names come from strangers, so control characters are shown as `\u001b`.
  */
 import { formatCount } from '../../../http/page/format.ts';
+import { escapeUnsafe } from '../../log.ts';
 
 type TableRow = Readonly<Record<string, unknown>>;
 const lineCharactersMax = 110;
@@ -19,9 +20,10 @@ const formatValue = (value: unknown): string => {
   if (value === null || value === undefined || value === '') return '-';
   if (value === true) return 'yes';
   if (value === false) return 'no';
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ') || '-';
+  const isTexts = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  if (isTexts) return escapeUnsafe(value.join(', ')) || '-';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.replace(/\s+/g, ' ').replace(timestamp, '$1T$2Z');
+  return escapeUnsafe(text.replace(/\s+/g, ' ')).replace(timestamp, '$1T$2Z');
 };
 
 const cut = (text: string, width: number): string =>
@@ -109,9 +111,13 @@ const formatLength = ({ total, total_is, next_page }: ListLength, shown: number)
 const formatRows = (list: readonly unknown[]): string =>
   isRows(list) ? formatTable(list) : list.map((item) => `${formatValue(item)}\n`).join('') || 'None.\n';
 
+/** JSON for programs; control characters that JSON leaves as they are get escaped, too. Also of inspect.ts. */
+export const formatJson = (answer: unknown): string =>
+  `${JSON.stringify(answer, null, 2).split('\n').map(escapeUnsafe).join('\n')}\n`;
+
 /** Returns the text for the operator. `answer` is the body of a successful reply. */
 export const formatAnswer = (answer: TableRow): string => {
-  if (typeof answer.message === 'string') return `${answer.message}\n`;
+  if (typeof answer.message === 'string') return `${escapeUnsafe(answer.message)}\n`;
   const list: readonly unknown[] | undefined = Object.values(answer).find((value) => Array.isArray(value));
   if (list === undefined || Object.keys(answer).length > 1 + (isList(answer) ? 3 : 0)) {
     return formatObject(answer);

@@ -56,6 +56,8 @@ export interface NewEndpoint extends EndpointFields {
 }
 export interface EndpointChanges extends Partial<EndpointFields> {
   readonly enabled?: boolean;
+  /** Replaces the secret at once: the former one signs no more. */
+  readonly secret?: SealedSecret;
 }
 export interface NewSecret extends SealedSecret {
   /** Until then the former secret signs, too. */
@@ -167,6 +169,7 @@ export const updateEndpoint = (
     const incarnation = await lockListing(transaction, target);
     if (incarnation === null) return false;
     const { name = null, url = null, format = null, events = null, upOnly = null, enabled = null } = changes;
+    const { sealed = null, hint = null } = changes.secret ?? {};
     const retries = enabled === true || url !== null;
     if (retries) await endDelays(transaction, { id, incarnation });
     if (format !== null) await dropBodies(transaction, { id, incarnation, format });
@@ -175,6 +178,8 @@ export const updateEndpoint = (
         name = coalesce(${name}, name), url = coalesce(${url}, url), format = coalesce(${format}, format),
         events = coalesce(${events as string[] | null}::text[], events),
         up_only = coalesce(${upOnly}, up_only), revision = revision + 1, signal = signal + 1,
+        secret = coalesce(${sealed}, secret), secret_hint = coalesce(${hint}, secret_hint),
+        former_secret = case when ${sealed === null}::boolean then former_secret end,
         enabled = coalesce(${enabled}, enabled),
         disabled_reason = case ${enabled}::boolean when true then '' when false then 'owner'
           else disabled_reason end,

@@ -88,9 +88,9 @@ test('the format topgg has no void votes → 400, also when the format changes',
   const body = { name: 'x', url: receivers.url('ok'), events: ['vote.created', 'vote.voided'] };
   const { status, json } = await call('POST', '/bots/topgg/webhooks', { ...body, format: 'topgg' });
   assert.equal([status, Object.keys(json.context)[0]], [400, '/events']);
-  const { id } = (await call('POST', '/bots/topgg/webhooks', body)).json;
-  assert.is((await call('PATCH', `/bots/topgg/webhooks/${id}`, { format: 'topgg' })).status, 400);
-  const both = { format: 'topgg', events: ['vote.created'] };
+  const { id, secret } = (await call('POST', '/bots/topgg/webhooks', body)).json;
+  assert.is((await call('PATCH', `/bots/topgg/webhooks/${id}`, { format: 'topgg', secret })).status, 400);
+  const both = { format: 'topgg', events: ['vote.created'], secret };
   assert.is((await call('PATCH', `/bots/topgg/webhooks/${id}`, both)).status, 204);
   assert.is((await call('PATCH', `/bots/topgg/webhooks/${id}`, { events: ['vote.voided'] })).status, 400);
 });

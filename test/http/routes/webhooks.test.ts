@@ -165,13 +165,13 @@ test('after a new secret both sign, so a receiver may change over in its own tim
 
 test('the test button says what came of it, and changes nothing', async () => {
   const bot = await createBot();
-  const { id } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
+  const { id, secret } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
   const press = async () =>
     (await call('POST', `/bots/${bot}/webhooks/${id}/test`)).json as Record<string, unknown>;
   const good = await press();
   assert.equal([good.delivered, good.status, good.response], [true, 200, 'thank you']);
   assert.is(JSON.parse(receivedAt(bot)[0]?.body ?? '').type, 'webhook.test');
-  await call('PATCH', `/bots/${bot}/webhooks/${id}`, { body: { url: receivers.url('moved', bot) } });
+  await call('PATCH', `/bots/${bot}/webhooks/${id}`, { body: { url: receivers.url('moved', bot), secret } });
   const moved = await press();
   assert.equal([moved.delivered, moved.status, moved.error], [false, 301, 'redirect']);
   await call('PATCH', `/bots/${bot}/webhooks/${id}`, { body: { enabled: false } });
@@ -262,7 +262,7 @@ test('a failing endpoint gets one request per pause; its recovery sends what wai
 
 test('410 disables at once: nothing more is written; enabling again sends what waits', async () => {
   const bot = await createBot();
-  const { id } = await create(`bots/${bot}`, { url: receivers.url('gone', bot) });
+  const { id, secret } = await create(`bots/${bot}`, { url: receivers.url('gone', bot) });
   await vote(bot);
   const read = async () => (await call('GET', `/bots/${bot}/webhooks`)).json.webhooks[0];
   await until('it is disabled', async () => (await read()).enabled === false);
@@ -270,7 +270,7 @@ test('410 disables at once: nothing more is written; enabling again sends what w
   const { disabled_reason, pending } = await read();
   assert.equal([disabled_reason, pending], ['gone', 1]);
 
-  const body = { enabled: true, url: receivers.url('ok', bot) };
+  const body = { enabled: true, url: receivers.url('ok', bot), secret };
   assert.is((await call('PATCH', `/bots/${bot}/webhooks/${id}`, { body })).status, 204);
   await waitForStates(bot, id, ['delivered']);
   const { status, json } = await call('POST', `/bots/${bot}/webhooks/${id}/replay`, {
@@ -307,7 +307,7 @@ test('a replay sends the original id, to a disabled endpoint too, and leaves its
 
 test('deliveries come in pages, newest first; clearing them leaves what waits', async () => {
   const bot = await createBot();
-  const { id } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
+  const { id, secret } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
   for (let count = 0; count < 3; count++) await vote(bot);
   await waitForStates(bot, id, ['delivered', 'delivered', 'delivered']);
   const path = `/bots/${bot}/webhooks/${id}/deliveries`;
@@ -318,7 +318,7 @@ test('deliveries come in pages, newest first; clearing them leaves what waits', 
   assert.equal((await call('GET', `${path}?state=pending`)).json.results, []);
   assert.is((await call('GET', `${path}?after=x`)).status, 400);
 
-  await call('PATCH', `/bots/${bot}/webhooks/${id}`, { body: { url: receivers.url('broken', bot) } });
+  await call('PATCH', `/bots/${bot}/webhooks/${id}`, { body: { url: receivers.url('broken', bot), secret } });
   await vote(bot);
   await until('an attempt', async () => (await readDeliveries(bot, id))[0].attempts.length > 0);
   assert.is((await call('DELETE', path)).status, 204);

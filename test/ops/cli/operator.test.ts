@@ -252,4 +252,19 @@ test('a table shortens only prose, never ids, codes or times; empty columns are 
   assert.is(formatAnswer({ rows: [] }), 'None.\n');
 });
 
+test('names and messages cannot send commands to the terminal, nor turn its text round', () => {
+  const name = 'a\u001b]0;owned\u0007b\u009b2J\u202ec\nd\r\u007f';
+  const shown = [
+    formatAnswer({ rows: [{ id: '1', name }] }),
+    formatAnswer({ rows: [name] }),
+    formatAnswer({ name, rows: [{ name: [name] }] }),
+    formatAnswer({ message: `${name} is approved.` }),
+  ];
+
+  for (const text of shown) {
+    assert.not.match(text, /[^\n\P{Cc}]|[\u202a-\u202e\u2066-\u2069]/u, JSON.stringify(text));
+    assert.match(text, 'a\\u001b]0;owned\\u0007b\\u009b2J\\u202ec');
+  }
+});
+
 test.run();

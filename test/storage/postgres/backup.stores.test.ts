@@ -3,7 +3,7 @@
  * is empty or newer is repaired, an older one is refused. Also the commands that need no node, on servers
  * with data.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
@@ -100,6 +100,8 @@ test('a backup of a running node has all its counts, also those that were not fl
     totals = await onStores(original, inSql);
   });
 
+  for (const name of readdirSync(backup))
+    assert.is(statSync(join(backup, name)).mode & 0o777, 0o600, `${name} is for the operator alone`);
   assert.match(totals, /^18446744073709551001 2 /);
   assert.match(atBackup, '"servers":18446744073709551001');
 });

@@ -1,0 +1,58 @@
+/**
+ * The secret of a webhook against those who manage it: no edit sends the present one to a receiver that does
+ * not know it.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { until } from '../../support/until.ts';
+import { startWebhookReceivers } from '../../support/webhook-receivers.ts';
+import { type Asked, openWorld, type World } from './world.ts';
+
+const test = suite('secrets of webhooks');
+const receivers = await startWebhookReceivers();
+const world: World = await openWorld({ webhooks: { ca: receivers.ca } });
+
+test.before(async () => {
+  await addUser(world.sql, 'robin');
+  await addBot(world.sql, 'bot1');
+});
+test.after(async () => {
+  await world.close();
+  await receivers.close();
+});
+
+const call = async (method: string, path: string, body: unknown = undefined): Promise<Asked> =>
+  world.ask(method, path, {
+    token: await world.token('user', 'robin'),
+    ...(body === undefined ? {} : { body }),
+  });
+
+test('no edit sends the secret to somebody new: another url or format needs one', async () => {
+  const own = { url: receivers.url('ok', 'own'), format: 'standard' };
+  const { id, secret } = (await call('POST', '/bots/bot1/webhooks', { name: 'x', ...own })).json;
+  const path = `/bots/bot1/webhooks/${id}`;
+  const stolen = { url: receivers.url('ok', 'other'), format: 'topgg' };
+  for (const body of [stolen, { url: stolen.url }, { format: stolen.format }]) {
+    const { status, json } = await call('PATCH', path, body);
+    assert.equal([status, Object.keys(json.context)[0]], [400, '/secret'], JSON.stringify(body));
+  }
+  assert.is((await call('PATCH', path, { ...own, name: 'y' })).status, 204);
+  const weak = await call('PATCH', path, { ...stolen, secret: 'whsec_short' });
+  assert.equal([weak.status, Object.keys(weak.json.context)[0]], [400, '/secret']);
+
+  const given = `whsec_${Buffer.alloc(24, 9).toString('base64')}`;
+  assert.is((await call('PATCH', path, { ...stolen, secret: given })).status, 204);
+  await world.ask('PUT', '/users/robin/bots/bot1/votes?upvote=true', {
+    token: await world.token('user', 'robin'),
+  });
+  await world.engine.waitForFlush('bot', 'bot1');
+  await until('the delivery', () => receivers.received.length === 1);
+  const { path: sentTo, headers } = receivers.received[0] ?? {};
+  assert.ok(sentTo?.endsWith('/other'), sentTo);
+  assert.is(headers?.authorization, given);
+  assert.is(String(headers?.['webhook-signature']).split(' ').length, 1);
+  assert.not(JSON.stringify(headers).includes(secret));
+});
+
+test.run();
