@@ -11,6 +11,7 @@ import type { Clock } from '../engine/ports.ts';
 import { createWebhookSender, type WebhookSenderOptions } from '../http/outbound/webhooks/send.ts';
 import type { WebhookAccess } from '../http/route.ts';
 import type { WebhookMeters } from '../http/telemetry/webhook-meters.ts';
+import { endAllLeases } from '../storage/catalogue/webhooks/leases.ts';
 import { createWebhookQueue } from '../storage/catalogue/webhooks/queue.ts';
 import { createSecretBox } from '../storage/catalogue/webhooks/secrets.ts';
 import {
@@ -92,6 +93,7 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
   const onFailure = (error: Error): void => log('webhooks were not sent', { error: error.message });
   const refresh = (): Promise<void> => readKnown(parts, known);
   await refresh();
+  if (!parts.shared) await endAllLeases(sql);
   const dispatcher: WebhookDispatcher = createWebhookDispatcher({
     ...parts,
     queue: createWebhookQueue(sql),

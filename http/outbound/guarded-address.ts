@@ -87,11 +87,17 @@ export const vetHost = async (url: URL, reach: Reach, resolve: ResolveHost): Pro
   }
 };
 
-/** Creates a `lookup` that returns only the checked addresses, without any DNS query. */
+/**
+ * Creates a `lookup` that returns only the checked addresses, without any DNS query. It calls back in a later
+ * tick, as Node's own does: a connection that the system refuses at once (no route, no descriptor) would
+ * otherwise fail before its request listens for errors, which ends the process.
+ */
 export const createPinnedLookup = (addresses: readonly string[]): LookupFunction => {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_hostname, options, callback) => {
-    if (options.all) callback(null, all);
-    else callback(null, all[0]?.address ?? '', all[0]?.family);
+    setImmediate(() => {
+      if (options.all) callback(null, all);
+      else callback(null, all[0]?.address ?? '', all[0]?.family);
+    });
   };
 };

@@ -70,7 +70,9 @@ const sendToBrowser = async (
 ): Promise<void> => {
   for (const message of messages) {
     if (signal.aborted || parts.clock.monotonicMs() > untilMs) return;
-    if (await isOutdated(parts, message)) {
+    const exhausted = message.attempts > pushLimits.attemptsMax;
+    if (exhausted) parts.onAbandoned('no attempt has ended: nodes died, or stopped, before the answer');
+    if (exhausted || (await isOutdated(parts, message))) {
       await parts.outbox.abandon(message);
       continue;
     }

@@ -31,6 +31,8 @@ const pausesMs = [
   24 * hourMs,
 ] as const;
 export const triesMax = pausesMs.length + 1;
+/** After attempts that nothing recorded, by failures in a row: the node has died, or SQL was away. */
+export const lapsePausesMs: readonly number[] = pausesMs;
 const retryAfterMaxMs = dayMs;
 /** Pauses vary by a fifth, so that deliveries that failed together are not repeated together. */
 const jitter = 0.2;
@@ -67,7 +69,7 @@ export interface Verdict {
 
 const isDelivered = ({ outcome }: Attempted): boolean => outcome?.error === '';
 
-const computePauseMs = (step: number, chance: () => number): number => {
+export const computePauseMs = (step: number, chance: () => number): number => {
   const pauseMs = pausesMs[Math.min(step, pausesMs.length - 1)] as number;
   return Math.round(pauseMs * (1 - jitter + 2 * jitter * chance()));
 };
@@ -108,9 +110,9 @@ const computeHealth = (
     const untilMs = wasFailing ? nowMs + slowMs : slowUntilMs;
     return { failures: 0, failingSinceMs: 0, waitUntilMs: 0, slowUntilMs: untilMs };
   }
-  const isFailing = failures >= failingFrom;
-  const failed = isFailing ? failures + 1 : Math.min(failingFrom, failures + counted.length);
-  const pauseMs = failed >= failingFrom ? computePauseMs(failed - failingFrom + 1, chance) : 0;
+  // The requests of a page were under way together: they failed for one reason.
+  const failed = failures + 1;
+  const pauseMs = failed >= failingFrom ? computePauseMs(failed - failingFrom, chance) : 0;
   const waitMs = Math.max(pauseMs, ...counted.map(toRequestedMs));
   return {
     failures: failed,
@@ -131,10 +133,14 @@ const findDisabledReason = (
   // The requests of a page share one judgement of the address.
   const isRefused = counted.some(({ outcome }) => outcome?.error === 'address_refused');
   if (isRefused && endpoint.failures > 0) return 'address_refused';
-  const failingMs = context.nowMs - health.failingSinceMs;
-  const isOver = health.failures >= failingFrom && failingMs >= context.disableDays * dayMs;
-  return isOver ? 'failing' : '';
+  return hasFailedTooLong(health, context) ? 'failing' : '';
 };
+
+/** Whether it is to be disabled as `failing`. */
+export const hasFailedTooLong = (
+  { failures, failingSinceMs }: Pick<EndpointHealth, 'failures' | 'failingSinceMs'>,
+  { nowMs, disableDays }: Pick<JudgeContext, 'nowMs' | 'disableDays'>,
+): boolean => failures >= failingFrom && nowMs - failingSinceMs >= disableDays * dayMs;
 
 /** Judges the outcomes of one page of deliveries. */
 export const decideVerdict = (

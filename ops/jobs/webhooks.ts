@@ -4,9 +4,10 @@
  * An endpoint is served by one node at a time, in the order of its votes, up to eight requests at once.
  * Endpoints are served side by side, a bounded number per node, so a slow receiver delays no other; half of
  * the places are for endpoints that work, so many silent receivers do not delay those either. It looks when a
- * flush of this node has written deliveries, and each second for those of other nodes and for repeats. A node
- * that dies leaves a lease that ends; what it had not recorded is sent again. Created by the composition
- * root; webhook-events.ts builds what is sent, webhook-health.ts judges the outcomes.
+ * flush of this node has written deliveries, and each second for those of other nodes and for repeats. Leases
+ * are renewed while they are served; a node that dies leaves one that ends, and what it had not recorded is
+ * sent again: first the oldest delivery alone, recorded before it is sent. Created by the composition root;
+ * webhook-events.ts builds what is sent, webhook-health.ts judges the outcomes.
  */
 
 import type { VoteWindows } from '../../engine/entity/windows.ts';
@@ -25,7 +26,14 @@ import type {
 } from '../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../storage/catalogue/webhooks/secrets.ts';
 import { toWebhookEvent } from './webhook-events.ts';
-import { type Attempted, decideVerdict } from './webhook-health.ts';
+import {
+  type Attempted,
+  computePauseMs,
+  decideVerdict,
+  hasFailedTooLong,
+  lapsePausesMs,
+  triesMax,
+} from './webhook-health.ts';
 
 export interface WebhookDispatcherParts {
   readonly queue: WebhookQueue;
@@ -54,9 +62,13 @@ export const webhookLimits = {
   endpointsMax: 64,
   /** Of these, endpoints that never had a success or whose last attempt failed. */
   unprovenMax: 32,
-  leaseMs: 75_000,
-  /** No page begins later than this in a lease; with `pageMs` and the longest time limit it ends in time. */
+  /** Another node takes over when a lease was not renewed for so long. */
+  leaseMs: 8_000,
+  renewMs: 2_500,
+  /** No page begins later than this in a lease, so that others get the place. */
   serveMs: 30_000,
+  /** Before an endpoint is served again after a failure of SQL. */
+  errorPauseMs: 10_000,
   /** Requests to one endpoint in flight. */
   requestsMax: 8,
   /** Deliveries read at a time once a page has arrived; what a node has not recorded is sent again. */
@@ -68,7 +80,9 @@ export const webhookLimits = {
 } as const;
 
 interface DispatcherState extends WebhookDispatcherParts {
-  readonly serving: Map<string, Promise<void>>;
+  readonly serving: Map<Lease, Promise<void>>;
+  /** Ends the timer of the next renewal; `null` while nothing is served. */
+  cancelRenewal: (() => void) | null;
   readonly connections: Set<WebhookConnection>;
   /** How many of those served are unproven. */
   unproven: number;
@@ -83,6 +97,7 @@ export const createWebhookDispatcher = (parts: WebhookDispatcherParts): WebhookD
   const state: DispatcherState = {
     ...parts,
     serving: new Map(),
+    cancelRenewal: null,
     connections: new Set(),
     unproven: 0,
     looking: null,
@@ -114,7 +129,7 @@ const takeWhileDue = async (state: DispatcherState): Promise<void> => {
     const nowMs = state.clock.nowMs();
     const unprovenLimit = webhookLimits.unprovenMax - state.unproven;
     const { leaseMs } = webhookLimits;
-    const leases = await state.queue.take({ nowMs, leaseMs, limit, unprovenLimit });
+    const leases = await state.queue.take({ nowMs, leaseMs, limit, unprovenLimit, lapsePausesMs });
     for (const lease of leases) startServing(state, lease);
     if (leases.length === limit) state.lookAgain = true;
   }
@@ -123,14 +138,33 @@ const takeWhileDue = async (state: DispatcherState): Promise<void> => {
 const startServing = (state: DispatcherState, lease: Lease): void => {
   if (lease.unproven) state.unproven += 1;
   const served = serve(state, lease)
-    .catch(state.onFailure)
+    .catch((error) => handBack(state, lease, error))
     .finally(() => {
-      state.serving.delete(lease.id);
+      state.serving.delete(lease);
       const others = lease.unproven && state.unproven === webhookLimits.unprovenMax;
       if (lease.unproven) state.unproven -= 1;
       if (state.lookAgain || others) look(state).catch(state.onFailure);
     });
-  state.serving.set(lease.id, served);
+  state.serving.set(lease, served);
+  scheduleRenewal(state);
+};
+
+/** Releases a lease after an error. Where SQL cannot be reached for that, the lease ends by itself. */
+const handBack = async (state: DispatcherState, lease: Lease, error: Error): Promise<void> => {
+  state.onFailure(error);
+  await state.queue.hand(lease, state.clock.nowMs() + webhookLimits.errorPauseMs).catch(state.onFailure);
+};
+
+/** Renews the leases that are served until none is. */
+const scheduleRenewal = (state: DispatcherState): void => {
+  state.cancelRenewal ??= state.clock.after(webhookLimits.renewMs, () => {
+    state.cancelRenewal = null;
+    if (state.serving.size === 0) return;
+    state.queue
+      .renew([...state.serving.keys()], webhookLimits.leaseMs)
+      .catch(state.onFailure)
+      .finally(() => scheduleRenewal(state));
+  });
 };
 
 const close = async (state: DispatcherState, waitMs: number): Promise<void> => {
@@ -141,6 +175,7 @@ const close = async (state: DispatcherState, waitMs: number): Promise<void> => {
   });
   await state.looking?.catch(state.onFailure);
   await Promise.all(state.serving.values());
+  state.cancelRenewal?.();
   cancel();
 };
 
@@ -154,7 +189,8 @@ interface OpenConnection {
 const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
   const untilMs = state.clock.monotonicMs() + webhookLimits.serveMs;
   let open: OpenConnection | null = null;
-  let limit: number = webhookLimits.requestsMax;
+  let limit: number = lease.lapsed ? 1 : webhookLimits.requestsMax;
+  let isFirst = true;
   try {
     for (;;) {
       const page = await state.queue.readPage(lease, { nowMs: state.clock.nowMs(), limit });
@@ -167,6 +203,8 @@ const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
         await state.queue.hand(lease, state.clock.nowMs());
         return;
       }
+      if (isFirst && lease.lapsed && !(await beginCarefully(state, lease, page))) return;
+      isFirst = false;
       open = openConnection(state, page.endpoint.url, open);
       const sent = await sendPage(state, lease, { page, limit, connection: open.connection });
       if (sent === 'ended') return;
@@ -177,6 +215,37 @@ const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
   } finally {
     if (open !== null) closeConnection(state, open);
   }
+};
+
+/**
+ * The sender before may have died of this delivery, so the attempt is recorded first: should this node die,
+ * too, others wait longer. Resolves to false when the endpoint is disabled instead.
+ */
+const beginCarefully = async (
+  state: DispatcherState,
+  lease: Lease,
+  { endpoint, deliveries }: DeliveryPage,
+): Promise<boolean> => {
+  const nowMs = state.clock.nowMs();
+  if (hasFailedTooLong(endpoint, { nowMs, disableDays: state.disableDays })) {
+    await disable(state, lease, { endpoint, reason: 'failing' });
+    return false;
+  }
+  for (const delivery of deliveries) {
+    const nextAtMs = nowMs + computePauseMs(delivery.tries, Math.random);
+    await state.queue.begin(lease, { delivery, nextAtMs, triesMax });
+  }
+  return true;
+};
+
+/** Ends the lease, too. An endpoint that was edited meanwhile is served again. */
+const disable = async (
+  state: DispatcherState,
+  lease: Lease,
+  { endpoint, reason }: { readonly endpoint: LeasedEndpoint; readonly reason: string },
+): Promise<void> => {
+  if (await state.queue.disable(endpoint, reason)) state.onDisabled(endpoint, reason);
+  else await state.queue.hand(lease, state.clock.nowMs());
 };
 
 const openConnection = (state: DispatcherState, url: string, open: OpenConnection | null): OpenConnection => {
@@ -227,7 +296,7 @@ const sendPage = async (
   const isLast = deliveries.length < limit && attempts.length === deliveries.length;
   const ended = await state.queue.record(lease, { endpoint, results, health, nowMs, isLast });
   if (disabledReason !== '') {
-    if (await state.queue.disable(endpoint, disabledReason)) state.onDisabled(endpoint, disabledReason);
+    await disable(state, lease, { endpoint, reason: disabledReason });
     return 'ended';
   }
   if (ended) return 'ended';

@@ -1,9 +1,9 @@
 /**
  * Browsers that receive push messages, and the outbox of messages that wait to be sent.
  *
- * An endpoint belongs to the user who subscribed with it last. `take` moves the next attempt of a message to
- * the end of a lease, so another node sends it again if this one fails: a message is sent at least once. It
- * is deleted when it is delivered or abandoned. Only the sender reads the keys. All times come from the
+ * An endpoint belongs to the user who subscribed with it last. `take` counts an attempt and moves the next one
+ * to the end of a lease before anything is sent: another node sends the message again if this one dies, at
+ * least once, but later each time. It is deleted when it is delivered or abandoned. Only the sender reads the keys. All times come from the
  * caller, in ms. Called by catalogue.ts.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
@@ -46,11 +46,12 @@ export interface PushMessage extends PushTarget {
   readonly targetId: string;
   readonly name: string;
   readonly avatar: string;
-  /** Attempts including this one. */
+  /** Attempts including this one; none was recorded of those whose node died. */
   readonly attempts: number;
 }
 export interface TakeRequest {
   readonly nowMs: number;
+  /** For a first attempt; four fifths of it at least. Each further one doubles it, six times at most. */
   readonly leaseMs: number;
   readonly limit: number;
 }
@@ -113,9 +114,11 @@ const drop = async (sql: Queryable, id: string): Promise<void> => {
   await sql`delete from push_subscriptions where id = ${id}`;
 };
 
+/** The leases of messages taken together end apart, so that one that ends its node is met alone. */
 const take = (sql: Queryable, { nowMs, leaseMs, limit }: TakeRequest) => sql<PushMessage[]>`
   with taken as (
-    update push_messages set attempts = attempts + 1, next_at_ms = ${nowMs + leaseMs}
+    update push_messages set attempts = attempts + 1,
+      next_at_ms = ${nowMs} + (${leaseMs} * 2 ^ least(attempts, 6) * (0.8 + 0.2 * random()))::bigint
     where id in (
       select id from push_messages where next_at_ms <= ${nowMs}
       order by next_at_ms limit ${limit} for update skip locked)

@@ -81,8 +81,8 @@ export interface ReplayRequest {
 }
 
 /**
- * Queues events; ledger when it resolves. Resolves to how many, or to `null` when there are more than
- * `replayMax` and nothing was queued.
+ * Queues events; ledger when it resolves. Resolves to how many, without those that an earlier replay has
+ * queued and that are not sent yet; or to `null` when there are more than `replayMax` and none was queued.
  */
 export const enqueueReplay = (sql: Sql, request: ReplayRequest): Promise<number | null> =>
   sql.begin(async (transaction) => {
@@ -94,11 +94,11 @@ export const enqueueReplay = (sql: Sql, request: ReplayRequest): Promise<number 
     const { events, numbers } = found ?? { events: 0, numbers: [] };
     if (events > replayMax) return null;
     if (events === 0) return 0;
-    await writeReplay(transaction, request, numbers);
+    const queued = await writeReplay(transaction, request, numbers);
     await transaction`
       update webhook_endpoints set signal = signal + 1, due_at_ms = least(due_at_ms, ${nowMs})
       where id = ${id}`;
-    return events;
+    return queued;
   });
 
 /** The first vote of each request in the range, at most one more than may be sent. */
@@ -136,8 +136,8 @@ const writeReplay = async (
   transaction: Transaction,
   { id, incarnation }: ReplayRequest,
   numbers: readonly number[],
-): Promise<void> => {
-  await transaction`
+): Promise<number> => {
+  const rows = await transaction`
     insert into webhook_deliveries as delivery
       (endpoint_id, log_number, kind, state, weight, votes, replay)
     select ${id}, vote.log_number, ${voteCreatedKind}, 2, (
@@ -149,5 +149,7 @@ const writeReplay = async (
     join votes as vote on vote.incarnation = ${incarnation} and vote.log_number = chosen.log_number
     join totals on totals.incarnation = vote.incarnation
     order by vote.log_number
-    on conflict (endpoint_id, log_number, kind) do update set replay = true`;
+    on conflict (endpoint_id, log_number, kind) do update set replay = true where not delivery.replay
+    returning 1`;
+  return rows.length;
 };

@@ -1,10 +1,9 @@
 /**
  * The queue of webhook deliveries, as senders use it: take an endpoint, read what is due, record the results.
  *
- * A sender takes a whole endpoint under a lease, so an endpoint has one sender in the fleet, and another node
- * takes over when that one dies: delivery is at least once. The time of the lease's end is its token. What is
- * read and what is recorded is decided by SQL alone: a disabled, changed or deleted endpoint takes effect at
- * the next page. Times are the node's, ms. Used by ops/jobs/webhooks.ts.
+ * A sender takes a whole endpoint under a lease (leases.ts), so an endpoint has one sender in the fleet:
+ * delivery is at least once. What is read and what is recorded is decided by SQL alone: a disabled, changed or
+ * deleted endpoint takes effect at the next page. Times are the node's, ms. Used by ops/jobs/webhooks.ts.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { failingFrom, type VoidedDetails } from '../../ledger/webhook-deliveries.ts';
@@ -14,16 +13,23 @@ import { asStorage } from '../../sql/errors.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
 import { disableEndpoint } from './endpoints.ts';
+import {
+  type BegunAttempt,
+  beginAttempt,
+  buildHeld,
+  handLease,
+  type Lease,
+  releaseLease,
+  renewLeases,
+  type TakeRequest,
+  takeLeases,
+} from './leases.ts';
+
+export type { Lease } from './leases.ts';
 
 /** Newest attempts kept with each delivery. */
 const attemptsKept = 16;
 
-export interface Lease {
-  readonly id: string;
-  readonly untilMs: number;
-  /** It never had a success, or its last attempt failed: it may keep its sender waiting. */
-  readonly unproven: boolean;
-}
 /** The endpoint as it is now. */
 export interface LeasedEndpoint {
   readonly id: string;
@@ -120,12 +126,11 @@ export interface WebhookQueue {
    * Leases at most `limit` endpoints with due deliveries, longest overdue first; at most
    * `unprovenLimit` of them are unproven. No other node gets them meanwhile.
    */
-  take(request: {
-    readonly nowMs: number;
-    readonly leaseMs: number;
-    readonly limit: number;
-    readonly unprovenLimit: number;
-  }): Promise<readonly Lease[]>;
+  take(request: TakeRequest): Promise<readonly Lease[]>;
+  /** Renews those that are still held. */
+  renew(leases: readonly Lease[], leaseMs: number): Promise<void>;
+  /** Records an attempt before it is made, and its next time; `triesMax` of them expire it. */
+  begin(lease: Lease, attempt: BegunAttempt): Promise<void>;
   /**
    * Reads at most `limit` due deliveries, in the order of the votes; `null` when the lease or the endpoint is
    * gone.
@@ -138,41 +143,22 @@ export interface WebhookQueue {
   record(lease: Lease, page: PageResult): Promise<boolean>;
   /** Ends a lease after a page without deliveries. False when there is new work: read again. */
   release(lease: Lease, signal: number): Promise<boolean>;
-  /** Ends a lease while deliveries are due. */
-  hand(lease: Lease, nowMs: number): Promise<void>;
+  /** Ends a lease while deliveries are due: from then on. */
+  hand(lease: Lease, dueMs: number): Promise<void>;
   /** Disables an endpoint, unless its owner has edited it since the page was read. */
   disable(endpoint: LeasedEndpoint, reason: string): Promise<boolean>;
 }
 
 export const createWebhookQueue = (sql: Sql): WebhookQueue => ({
-  take: (request) => asStorage('webhooks.take', () => take(sql, request)),
+  take: (request) => asStorage('webhooks.take', () => takeLeases(sql, request)),
+  renew: (leases, leaseMs) => asStorage('webhooks.renew', () => renewLeases(sql, leases, leaseMs)),
+  begin: (lease, attempt) => asStorage('webhooks.begin', () => beginAttempt(sql, lease, attempt)),
   readPage: (lease, request) => asStorage('webhooks.page', () => readPage(sql, lease, request)),
   record: (lease, page) => asStorage('webhooks.record', () => record(sql, lease, page)),
-  release: (lease, signal) => asStorage('webhooks.release', () => release(sql, lease, signal)),
-  hand: (lease, nowMs) => asStorage('webhooks.hand', () => hand(sql, lease, nowMs)),
+  release: (lease, signal) => asStorage('webhooks.release', () => releaseLease(sql, lease, signal)),
+  hand: (lease, dueMs) => asStorage('webhooks.hand', () => handLease(sql, lease, dueMs)),
   disable: (endpoint, reason) => asStorage('webhooks.disable', () => disableEndpoint(sql, endpoint, reason)),
 });
-
-const take = (
-  sql: Queryable,
-  { nowMs, leaseMs, limit, unprovenLimit }: Parameters<WebhookQueue['take']>[0],
-): Promise<readonly Lease[]> => {
-  const due = sql`due_at_ms <= ${nowMs} and lease_until_ms <= ${nowMs}`;
-  const unproven = sql`(failures > 0 or last_delivered_at is null)`;
-  return sql<Lease[]>`
-    with proven as (
-      select id, due_at_ms from webhook_endpoints where ${due} and not ${unproven}
-      order by due_at_ms limit ${limit} for update skip locked
-    ), unproven as (
-      select id, due_at_ms from webhook_endpoints where ${due} and ${unproven}
-      order by due_at_ms limit ${unprovenLimit} for update skip locked
-    )
-    update webhook_endpoints set lease_until_ms = ${nowMs + leaseMs}
-    where id in (
-      select id from (select * from proven union all select * from unproven) as found
-      order by due_at_ms limit ${limit})
-    returning id, lease_until_ms as "untilMs", ${unproven} as unproven`;
-};
 
 type PageRow = LeasedEndpoint &
   LogTimeline & {
@@ -200,7 +186,7 @@ const readPage = async (
 ): Promise<DeliveryPage | null> => {
   const rows = await sql<PageRow[]>`
     with leased as (
-      select * from webhook_endpoints where id = ${lease.id} and lease_until_ms = ${lease.untilMs}
+      select * from webhook_endpoints where ${buildHeld(sql, lease)}
     ), due as (
       (select delivery.* from leased, lateral (
         select * from webhook_deliveries where endpoint_id = ${lease.id} and state = 0 and not replay
@@ -280,12 +266,13 @@ const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<b
         ${formatNumbers(results.map(({ nextAtMs }) => nextAtMs))}::bigint[],
         ${formatTexts(results.map(({ body }) => body ?? ''))}::text[],
         ${formatTexts(results.map(({ attempt }) => JSON.stringify(attempt)))}::text[],
-        ${formatBooleans(results.map(({ delivery }) => delivery.replay))}::boolean[]
-      ) as result (log_number, kind, state, next_at_ms, body, attempt, is_replay)
+        ${formatBooleans(results.map(({ delivery }) => delivery.replay))}::boolean[],
+        ${formatNumbers(results.map(({ delivery }) => delivery.tries + 1))}::smallint[]
+      ) as result (log_number, kind, state, next_at_ms, body, attempt, is_replay, tries)
     ), recorded as (
       update webhook_deliveries as delivery set
         state = case when not is_replay or result.state = 1 then result.state else delivery.state end,
-        tries = delivery.tries + case when is_replay then 0 else 1 end,
+        tries = case when is_replay then delivery.tries else result.tries end,
         next_at_ms = case when is_replay then delivery.next_at_ms else result.next_at_ms end,
         replay = delivery.replay and not is_replay,
         body = nullif(result.body, ''),
@@ -313,30 +300,12 @@ const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<b
       slow_until_ms = ${health.slowUntilMs},
       last_delivered_at = case when ${delivered} then ${new Date(nowMs)}::timestamptz
         else last_delivered_at end,
-      lease_until_ms = case when lease_until_ms = ${lease.untilMs} and ${isLast} and pending = finished
+      lease_until_ms = case when lease_number = ${lease.number} and ${isLast} and pending = finished
         and signal = ${endpoint.signal} then 0 else lease_until_ms end,
-      due_at_ms = case when lease_until_ms = ${lease.untilMs} and ${isLast} and pending = finished
+      due_at_ms = case when lease_number = ${lease.number} and ${isLast} and pending = finished
         and signal = ${endpoint.signal} then null else due_at_ms end
     from sums
     where endpoint.id = ${lease.id}
     returning lease_until_ms = 0 as ended`;
   return row === undefined || row.ended;
-};
-
-/**
- * The next due time is that of the first waiting delivery, but not before the endpoint may be tried again.
- */
-const release = async (sql: Queryable, lease: Lease, signal: number): Promise<boolean> => {
-  const rows = await sql`
-    update webhook_endpoints set lease_until_ms = 0, due_at_ms = case when enabled then (
-      select greatest(wait_until_ms, min(next_at_ms)) from webhook_deliveries
-      where endpoint_id = ${lease.id} and state = 0 having count(*) > 0) end
-    where id = ${lease.id} and lease_until_ms = ${lease.untilMs} and signal = ${signal} returning id`;
-  return rows.length > 0;
-};
-
-const hand = async (sql: Queryable, lease: Lease, nowMs: number): Promise<void> => {
-  await sql`
-    update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${nowMs}
-    where id = ${lease.id} and lease_until_ms = ${lease.untilMs}`;
 };

@@ -68,6 +68,11 @@ test('a status means gone, retry (after a given wait) or rejected; no redirect i
   const dated = { 'retry-after': 'Wed, 01 Jul 2026 12:01:00 GMT', date: 'Wed, 01 Jul 2026 12:00:00 GMT' };
   const until = await outcomeOf(503, dated);
   assert.is('afterMs' in until ? until.afterMs : -1, 60_000);
+  const undated = await outcomeOf(503, {
+    'retry-after': new Date(Date.now() + 90_000).toUTCString(),
+    date: '',
+  });
+  assert.ok(undated.kind === 'retry' && undated.afterMs > 60_000 && undated.afterMs <= 90_000);
   const nonsense = await outcomeOf(503, { 'retry-after': 'soon' });
   assert.is('afterMs' in nonsense ? nonsense.afterMs : -1, 0);
 
@@ -144,6 +149,15 @@ test('unusable keys are rejected without a throw', async () => {
   const outcome = await clientOf().send(deliveryTo({ ...service.browser(), p256dh: 'AAAA' }));
 
   assert.is(outcome.kind, 'rejected');
+});
+
+test('a connection that the system refuses at once is tried again, and ends no process', async () => {
+  const browser = service.browser();
+
+  // As without a route or without descriptors: TCP cannot connect to this address on any machine.
+  const outcome = await clientOf({ resolve: async () => ['255.255.255.255'] }).send(deliveryTo(browser));
+
+  assert.is(outcome.kind, 'retry');
 });
 
 test.run();

@@ -320,4 +320,13 @@ test('a judgement that fails ends the use of the one before', async () => {
   assert.is(outcome.error, 'dns');
 });
 
+test('a connection that the system refuses at once is a failure, and ends no process', async () => {
+  // As without a route or without descriptors: TCP cannot connect to this address on any machine.
+  const refused = '255.255.255.255';
+  const named = await postOnce('ok', { resolve: async () => [refused] });
+  const literal = await createSender().open(`https://${refused}/`).post(headers, body);
+
+  assert.equal([named.error, literal.error], ['connection', 'connection']);
+});
+
 test.run();

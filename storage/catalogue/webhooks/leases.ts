@@ -1,0 +1,138 @@
+/**
+ * Leases of webhook endpoints: a sender renews its own while it lives, and soon after its death another node
+ * takes over.
+ *
+ * A lease is also the record of an attempt before it connects. One that ended without its sender counts as a
+ * failure, and the endpoint waits longer each time, so a delivery that ends its node does not end one node
+ * after the other. Leases are by SQL's clock, other times are the node's, ms. Called by queue.ts, and by the
+ * composition root at the start of an embedded node.
+ */
+import { formatNumbers, formatTexts } from '../../sql/arrays.ts';
+import type { Queryable } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+
+export interface Lease {
+  readonly id: string;
+  /** Tells it from other leases of the endpoint. */
+  readonly number: number;
+  /** It never had a success, or its last attempt failed: it may keep its sender waiting. */
+  readonly unproven: boolean;
+  /** The sender before did not release it: it may have died of what it sent. */
+  readonly lapsed: boolean;
+}
+export interface TakeRequest {
+  readonly nowMs: number;
+  readonly leaseMs: number;
+  readonly limit: number;
+  readonly unprovenLimit: number;
+  /**
+   * How long an endpoint waits whose lease was not released, by its failures in a row. A fifth of that at
+   * least: it varies, so that the endpoints of a dead node are not all taken again at once.
+   */
+  readonly lapsePausesMs: readonly number[];
+}
+export interface BegunAttempt {
+  readonly delivery: { readonly number: number; readonly kind: number; readonly replay: boolean };
+  readonly nextAtMs: number;
+  readonly triesMax: number;
+}
+
+const buildSqlNow = (sql: Queryable) => sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+
+/** A released lease has the end 0, so nothing waits for it. */
+const buildLeaseOver = (sql: Queryable, lapsePausesMs: readonly number[]) => {
+  const last = lapsePausesMs.length - 1;
+  return sql`lease_until_ms + (${formatNumbers(lapsePausesMs)}::bigint[])[least(failures, ${last}::int) + 1]
+    * (200 + abs(hashtext(id::text || lease_number) % 800)) / 1000 <= ${buildSqlNow(sql)}`;
+};
+
+export const takeLeases = (
+  sql: Queryable,
+  { nowMs, leaseMs, limit, unprovenLimit, lapsePausesMs }: TakeRequest,
+): Promise<readonly Lease[]> => {
+  const due = sql`due_at_ms <= ${nowMs} and ${buildLeaseOver(sql, lapsePausesMs)}`;
+  const unproven = sql`(failures > 0 or last_delivered_at is null)`;
+  return sql<Lease[]>`
+    with proven as (
+      select id, due_at_ms, lease_until_ms > 0 as lapsed, false as unproven from webhook_endpoints
+      where ${due} and not ${unproven} order by due_at_ms limit ${limit} for update skip locked
+    ), unproven as (
+      select id, due_at_ms, lease_until_ms > 0 as lapsed, true as unproven from webhook_endpoints
+      where ${due} and ${unproven} order by due_at_ms limit ${unprovenLimit} for update skip locked
+    )
+    update webhook_endpoints as endpoint set
+      lease_until_ms = ${buildSqlNow(sql)} + ${leaseMs}, lease_number = lease_number + 1,
+      failures = failures + lapsed::int,
+      failing_since_ms = case when lapsed and failing_since_ms = 0 then ${nowMs} else failing_since_ms end
+    from (
+      select * from (select * from proven union all select * from unproven) as found
+      order by due_at_ms limit ${limit}
+    ) as taken
+    where endpoint.id = taken.id
+    returning endpoint.id, lease_number as number, taken.unproven, lapsed`;
+};
+
+/** Renews those that are held. A row that a flush is changing is left for the next renewal: waiting for several rows could be a circle. */
+export const renewLeases = async (
+  sql: Queryable,
+  leases: readonly Lease[],
+  leaseMs: number,
+): Promise<void> => {
+  await sql`
+    update webhook_endpoints set lease_until_ms = ${buildSqlNow(sql)} + ${leaseMs}
+    where id in (
+      select endpoint.id from unnest(
+        ${formatTexts(leases.map(({ id }) => id))}::uuid[],
+        ${formatNumbers(leases.map(({ number }) => number))}::bigint[]
+      ) as lease (id, number)
+      join webhook_endpoints as endpoint on endpoint.id = lease.id and lease_number = number
+      where lease_until_ms > 0 for update of endpoint skip locked)`;
+};
+
+/** Endpoint rows for as long as this lease is held. */
+export const buildHeld = (sql: Queryable, { id, number }: Lease) =>
+  sql`id = ${id} and lease_number = ${number} and lease_until_ms > 0`;
+
+export const beginAttempt = async (
+  sql: Queryable,
+  lease: Lease,
+  { delivery, nextAtMs, triesMax }: BegunAttempt,
+): Promise<void> => {
+  await sql`
+    with begun as (
+      update webhook_deliveries set
+        tries = tries + case when replay then 0 else 1 end, replay = false,
+        next_at_ms = case when replay then next_at_ms else ${nextAtMs}::bigint end,
+        state = case when state = 0 and not replay and tries + 1 >= ${triesMax} then 2 else state end
+      where endpoint_id = ${lease.id} and log_number = ${delivery.number} and kind = ${delivery.kind}
+      returning state = 2 and ${!delivery.replay}::boolean as expired
+    )
+    update webhook_endpoints set pending = pending - (select count(*) from begun where expired)
+    where id = ${lease.id}`;
+};
+
+/**
+ * The next due time is that of the first waiting delivery, but not before the endpoint may be tried again.
+ */
+export const releaseLease = async (sql: Queryable, lease: Lease, signal: number): Promise<boolean> => {
+  const rows = await sql`
+    update webhook_endpoints set lease_until_ms = 0, due_at_ms = case when enabled then (
+      select greatest(wait_until_ms, min(next_at_ms)) from webhook_deliveries
+      where endpoint_id = ${lease.id} and state = 0 having count(*) > 0) end
+    where ${buildHeld(sql, lease)} and signal = ${signal} returning id`;
+  return rows.length > 0;
+};
+
+export const handLease = async (sql: Queryable, lease: Lease, dueMs: number): Promise<void> => {
+  await sql`
+    update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${dueMs}
+    where ${buildHeld(sql, lease)}`;
+};
+
+/** At the start of the only node: the leases of the process before end now, as after a death. */
+export const endAllLeases = (sql: Queryable): Promise<void> =>
+  asStorage('webhooks.leases', async () => {
+    await sql`
+      update webhook_endpoints set lease_until_ms = least(lease_until_ms, ${buildSqlNow(sql)})
+      where lease_until_ms > 0`;
+  });
