@@ -106,17 +106,22 @@ export const deleteBot = async (app: App, botId: string, caller: Caller): Promis
   return noContent;
 };
 
-/** `PATCH /users/{uid}/bots/{bid}/teams`. When it resolves, the bot's old tokens are refused. */
+/**
+ * `PATCH /users/{uid}/bots/{bid}/teams`. When it resolves, the bot's old tokens are refused. Webhooks get the
+ * votes that were accepted before.
+ */
 export const transferBot = async (
   app: App,
   target: { readonly botId: string; readonly caller: Caller },
   teamId: string,
 ): Promise<Reply> => {
   const request = { botId: target.botId, actor: toOwnerActor(target.caller) };
+  await app.engine.waitForFlush('bot', target.botId);
   const outcome = await app.catalogue.bots.edits.transfer(request, teamId);
   if (outcome.kind === 'stayed') return noContent;
   if (outcome.kind !== 'moved') throw toBotError(outcome);
   app.catalogue.bots.drop(target.botId);
   app.sessions.forgetTarget('bot', target.botId);
+  app.webhooks.onEdited();
   return noContent;
 };

@@ -52,10 +52,13 @@ export const findWebhook = async (app: App, { target, webhookId }: WebhookPath):
   return endpoint;
 };
 
+/** A former owner's webhook, which the present one may use only at another address. */
+const isTransferred = ({ disabled_reason: reason }: EndpointRow): boolean => reason === 'transferred';
+
 const toWebhook = (row: EndpointRow): Webhook => ({
   id: row.id,
   name: row.name,
-  url: row.url,
+  url: isTransferred(row) ? `${new URL(row.url).origin}/…` : row.url,
   events: [...row.events],
   format: row.format,
   up_only: row.up_only,
@@ -65,8 +68,14 @@ const toWebhook = (row: EndpointRow): Webhook => ({
   last_delivered_at: toTimestampOrNull(row.last_delivered_at),
   failing_since: row.failing_since_ms === 0 ? null : toTimestamp(new Date(row.failing_since_ms)),
   pending: row.pending,
+  next_attempt_at: row.pending === 0 ? null : toNextAttempt(row),
+  last_attempt: row.last_attempt,
   secret_hint: row.secret_hint,
 });
+
+/** A due time that is not yet one of a repeat may be that of the vote, or 0. */
+const toNextAttempt = ({ due_at_ms: dueMs, created_at: createdAt }: EndpointRow): string | null =>
+  dueMs === null ? null : toTimestamp(new Date(Math.max(dueMs, createdAt.getTime())));
 
 /** `GET …/webhooks`. */
 export const showWebhooks = async (app: App, target: WebhookTarget): Promise<Reply> => {
@@ -156,6 +165,8 @@ const dropUnchanged = (
 export const editWebhook = async (app: App, path: WebhookPath, body: WebhookEditBody): Promise<Reply> => {
   const { target, webhookId: id } = path;
   const existing = await findWebhook(app, path);
+  if (isTransferred(existing) && body.enabled === true && body.url === undefined)
+    throw createValidationError('body', { '/url': "must be given: the present one is the former owner's" });
   const format = body.format ?? (existing.format as WebhookFormat);
   if (body.url !== undefined || body.format !== undefined)
     checkAddress(app, target, { url: body.url ?? existing.url, format });

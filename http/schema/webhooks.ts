@@ -46,6 +46,22 @@ const Format = Type.Enum([...webhookFormats], {
 });
 const UpOnly = Type.Boolean({ description: 'Downvotes are not sent.', examples: [false] });
 
+const status = Type.Integer({ minimum: 0, description: 'The HTTP status, 0 without an answer.' });
+const error = Type.String({
+  description:
+    '`""` when delivered, else `status`, `redirect`, `timeout`, `address_refused`, `dns`, `tls`, ' +
+    '`connection`, `answer_invalid`, `secret_unreadable` or `vote_missing`.',
+});
+const attemptFields = {
+  status,
+  milliseconds: describe(Count, 'How long the attempt took, in milliseconds.'),
+  error,
+  detail: Type.String({ description: 'The error as a sentence.' }),
+  response: Type.String({ description: 'The beginning of the answer, at most 512 bytes.' }),
+};
+
+const Attempt = Type.Object({ at: describe(Timestamp, 'When it began.'), ...attemptFields });
+
 const webhookExample = {
   id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a17',
   name: 'rewards',
@@ -59,12 +75,17 @@ const webhookExample = {
   last_delivered_at: null,
   failing_since: null,
   pending: 0,
+  next_attempt_at: null,
+  last_attempt: null,
   secret_hint: 'whsec_…a1b2',
 };
 const shownFields = {
   id: describe(Uuid, 'Id of the webhook.'),
   name: describe(Text, 'Name of the webhook, 1 to 64 characters.'),
-  url: describe(Text, 'The https address that receives the events.'),
+  url: describe(
+    Text,
+    'The address that receives the events; without its path when its owner has transferred the bot.',
+  ),
   events: describe(Type.Array(Text), 'Which events are sent.'),
   format: describe(Text, '`standard`, `topgg` or `discord`: see `POST …/webhooks`.'),
   up_only: describe(Flag, 'Whether downvotes are left out.'),
@@ -72,7 +93,8 @@ const shownFields = {
   disabled_reason: Type.String({
     description:
       '`""` while enabled, else `owner`, `gone` (the receiver answered 410), `address_refused` (the ' +
-      'address is not public) or `failing` (every attempt failed for days).',
+      'address is not public), `failing` (every attempt failed for days) or `transferred` (the bot went to ' +
+      'another team; votes from before are still sent).',
   }),
   created_at: describe(Timestamp, 'When the webhook was created.'),
   last_delivered_at: describe(toNullable(Timestamp), 'When a delivery last succeeded; `null`: never.'),
@@ -81,6 +103,8 @@ const shownFields = {
     'When the first of the failures in a row happened; `null`: the last attempt succeeded.',
   ),
   pending: Type.Integer({ minimum: 0, description: 'Deliveries that wait, up to 10,000.' }),
+  next_attempt_at: describe(toNullable(Timestamp), 'When the first of them is tried; `null`: none waits.'),
+  last_attempt: Type.Union([Attempt, Type.Null()], { description: 'The newest attempt; `null`: none yet.' }),
   secret_hint: Type.String({ description: 'The end of the secret, to recognise it by.' }),
 };
 export const Webhook = Type.Object(shownFields, {
@@ -151,20 +175,6 @@ export const WebhookEditBody = Type.Object(
 );
 export type WebhookEditBody = Static<typeof WebhookEditBody>;
 
-const status = Type.Integer({ minimum: 0, description: 'The HTTP status, 0 without an answer.' });
-const error = Type.String({
-  description:
-    '`""` when delivered, else `status`, `redirect`, `timeout`, `address_refused`, `dns`, `tls`, ' +
-    '`connection`, `answer_invalid`, `secret_unreadable` or `vote_missing`.',
-});
-const attemptFields = {
-  status,
-  milliseconds: describe(Count, 'How long the attempt took, in milliseconds.'),
-  error,
-  detail: Type.String({ description: 'The error as a sentence.' }),
-  response: Type.String({ description: 'The beginning of the answer, at most 512 bytes.' }),
-};
-
 const testExample = {
   delivered: false,
   status: 301,
@@ -222,7 +232,7 @@ export const Delivery = Type.Object(
     state: Type.String({ description: '`pending`, `delivered`, or `expired`: it is not tried again.' }),
     created_at: describe(Timestamp, 'When the delivery was written.'),
     next_attempt_at: describe(toNullable(Timestamp), 'When it is tried next; `null`: not again.'),
-    attempts: Type.Array(Type.Object({ at: describe(Timestamp, 'When it began.'), ...attemptFields }), {
+    attempts: Type.Array(Attempt, {
       description: 'The newest 16, oldest first.',
     }),
   },

@@ -4,7 +4,8 @@
  *
  * The first cable is what a test cuts: packets are dropped silently, in one direction or both. The
  * second stays. Everything is gone with the processes that live there; the machine's own network is never
- * touched. Needs Linux, root, `ip`, `iptables`, `unshare` and `nsenter`. Called by the partition faults.
+ * touched. Needs Linux, root, `ip`, `iptables`, `unshare` and `nsenter`; a network without a route needs only
+ * `ip`, `mount` and `unshare`. Called by the faults of partitions and of webhooks.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,12 +23,31 @@ export const canPartition = (): boolean => {
 };
 
 /** Runs one of our programs in its own network until it ends. Rejects with its output if it fails. */
-export const runApart = async (program: string, words: readonly string[]): Promise<string> => {
-  const child = spawn('unshare', ['--net', process.execPath, ...process.execArgv, program, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+export const runApart = (program: string, words: readonly string[]): Promise<string> =>
+  runThrough(['unshare', '--net'], [program, ...words]);
+
+/** A command prefix: a network that has only loopback, and names of the test's own. Needs no root. */
+const buildUnroutedPrefix = (hostsFile: string): readonly string[] => {
+  const owner = process.getuid?.() === 0 ? [] : ['--user', '--map-current-user', '--keep-caps'];
+  const script = 'ip link set lo up && mount --bind "$0" /etc/hosts && exec "$@"';
+  return ['unshare', ...owner, '--net', '--mount', 'sh', '-c', script, hostsFile];
+};
+
+/** Whether this system lets us make such a network. */
+export const canUnroute = (hostsFile: string): boolean => {
+  const [command = '', ...words] = [...buildUnroutedPrefix(hostsFile), 'true'];
+  return spawnSync(command, words, { stdio: 'ignore' }).status === 0;
+};
+
+/** Runs a program where no route leads anywhere and `hostsFile` has all names there are. */
+export const runUnrouted = (program: string, hostsFile: string): Promise<string> =>
+  runThrough(buildUnroutedPrefix(hostsFile), [program]);
+
+const runThrough = async (through: readonly string[], args: readonly string[]): Promise<string> => {
+  const [command = '', ...words] = [...through, process.execPath, ...process.execArgv, ...args];
+  const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   const { code, output } = await watchChild(child).ended;
-  if (code !== 0) throw new Error(`${program} ended with ${code ?? child.signalCode}:\n${output}`);
+  if (code !== 0) throw new Error(`${args[0]} ended with ${code ?? child.signalCode}:\n${output}`);
   return output;
 };
 

@@ -18,6 +18,7 @@ import { insertMissingPerson } from '../shared/people.ts';
 import type { LinkRow } from '../shared/profiles.ts';
 import { giveVanity } from '../shared/vanity.ts';
 import { lockTeam } from '../teams/team-edits.ts';
+import { disableTransferred } from '../webhooks/endpoints.ts';
 import { type BotPerson, readBotName, upsertBotPerson } from './bot-people.ts';
 
 export interface BotFields {
@@ -233,6 +234,7 @@ const transferBot = async (
   if (bot.teamId === teamId) return { kind: 'stayed' };
   await transaction`
     update bots set team_id = ${teamId}, owner_id = null, updated_at = now() where bot_id = ${botId}`;
+  await disableTransferred(transaction, { kind: 'bot', id: botId });
   await endSessionsOf(transaction, { kind: 'bot', id: botId });
   return { kind: 'moved' };
 };

@@ -15,6 +15,7 @@ import { endSessionsOf } from '../people/sessions.ts';
 import { listedTypes } from '../shared/index-rows.ts';
 import { openListing } from '../shared/listings.ts';
 import { giveVanity } from '../shared/vanity.ts';
+import { disableTransferred } from '../webhooks/endpoints.ts';
 import { removeBot } from './bot-edits.ts';
 
 export type ListingType = 'pending' | 'approved' | 'certified' | 'denied';
@@ -83,6 +84,7 @@ const putServer = async (
     select team_id as team from servers where server_id = ${id} for update`;
   if (server !== undefined && server.team !== fields.teamId) {
     await endSessionsOf(transaction, { kind: 'server', id });
+    await disableTransferred(transaction, { kind: 'server', id });
   }
   await transaction`
     update servers set team_id = ${fields.teamId}, name = ${fields.name}, avatar = ${fields.avatar},

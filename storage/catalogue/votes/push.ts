@@ -1,10 +1,10 @@
 /**
  * Browsers that receive push messages, and the outbox of messages that wait to be sent.
  *
- * An endpoint belongs to the user who subscribed with it last. `take` counts an attempt and moves the next one
- * to the end of a lease before anything is sent: another node sends the message again if this one dies, at
- * least once, but later each time. It is deleted when it is delivered or abandoned. Only the sender reads the keys. All times come from the
- * caller, in ms. Called by catalogue.ts.
+ * An endpoint belongs to the user who subscribed with it last. `take` counts an attempt and moves the next
+ * one to the end of a lease before anything is sent: another node sends the message again if this one dies,
+ * at least once, but later each time. It is deleted when it is delivered or abandoned. Only the sender reads
+ * the keys. All times come from the caller, in ms. Called by catalogue.ts.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';

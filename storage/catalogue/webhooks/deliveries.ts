@@ -8,7 +8,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import { voteCreatedKind } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
-import type { AttemptRow } from './queue.ts';
+import type { AttemptRow } from './endpoints.ts';
 
 export const deliveryStates = ['pending', 'delivered', 'expired'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];

@@ -13,6 +13,15 @@ export interface WebhookTarget {
   readonly kind: EntityKind;
   readonly id: string;
 }
+/** One attempt, as its owner sees it. */
+export interface AttemptRow {
+  readonly at: string;
+  readonly status: number;
+  readonly milliseconds: number;
+  readonly error: string;
+  readonly detail: string;
+  readonly response: string;
+}
 /** The endpoint as its owners see it. */
 export interface EndpointRow {
   readonly id: string;
@@ -27,6 +36,9 @@ export interface EndpointRow {
   readonly last_delivered_at: Date | null;
   readonly failing_since_ms: number;
   readonly pending: number;
+  /** When a sender looks next, `null` for never. */
+  readonly due_at_ms: number | null;
+  readonly last_attempt: AttemptRow | null;
   readonly secret_hint: string;
 }
 /** An endpoint with what is needed to send to it. */
@@ -67,7 +79,8 @@ export interface NewSecret extends SealedSecret {
 const buildColumns = (sql: Queryable) => sql`
   endpoint.id, endpoint.name, endpoint.url, endpoint.events, endpoint.format, endpoint.up_only,
   endpoint.enabled, endpoint.disabled_reason, endpoint.created_at, endpoint.last_delivered_at,
-  endpoint.failing_since_ms, endpoint.pending, endpoint.secret_hint`;
+  endpoint.failing_since_ms, endpoint.pending, endpoint.due_at_ms, endpoint.last_attempt,
+  endpoint.secret_hint`;
 
 /** Lists the endpoints of a listing, oldest first. */
 export const listEndpoints = (sql: Queryable, { kind, id }: WebhookTarget): Promise<readonly EndpointRow[]> =>
@@ -187,6 +200,7 @@ export const updateEndpoint = (
         failing_since_ms = case when ${retries} then 0 else failing_since_ms end,
         wait_until_ms = case when ${retries} then 0 else wait_until_ms end,
         due_at_ms = case when ${hasReplays(transaction)} then ${nowMs}::bigint
+          when ${enabled}::boolean is null and disabled_reason = ${transferred} then due_at_ms
           when not coalesce(${enabled}, enabled) then null
           when ${retries} and pending > 0 then ${nowMs}::bigint else due_at_ms end
       where id = ${id} and incarnation = ${incarnation} returning id`;
@@ -215,6 +229,25 @@ const dropBodies = async (
         select from webhook_endpoints
         where id = ${endpoint.id} and incarnation = ${endpoint.incarnation}
           and format <> ${endpoint.format})`;
+};
+
+const transferred = 'transferred';
+
+/** Whether what waits is sent: votes from before a transfer are the old owner's. */
+export const buildSends = (sql: Queryable) => sql`(enabled or disabled_reason = ${transferred})`;
+
+/**
+ * Disables the endpoints of a listing that gets another owner, in that transaction: they get no later vote.
+ * What waits is sent.
+ */
+export const disableTransferred = async (transaction: Transaction, target: WebhookTarget): Promise<void> => {
+  const incarnation = await lockListing(transaction, target);
+  if (incarnation === null) return;
+  await transaction`
+    update webhook_endpoints set enabled = false, disabled_reason = ${transferred},
+      revision = revision + 1, signal = signal + 1
+    where incarnation = ${incarnation} and enabled`;
+  await countEnabled(transaction, incarnation);
 };
 
 /** Replays are sent even while the endpoint is disabled. */
@@ -267,10 +300,11 @@ export const disableEndpoint = (
   sql.begin(async (transaction) => {
     await transaction`select from totals where incarnation = ${incarnation} for no key update`;
     const rows = await transaction`
-      update webhook_endpoints set enabled = false, disabled_reason = ${reason},
+      update webhook_endpoints set enabled = false,
+        disabled_reason = case when enabled then ${reason} else disabled_reason end,
         due_at_ms = case when ${hasReplays(transaction)} then due_at_ms end,
         revision = revision + 1, signal = signal + 1, lease_until_ms = 0
-      where id = ${id} and revision = ${revision} and enabled returning id`;
+      where id = ${id} and revision = ${revision} and ${buildSends(transaction)} returning id`;
     await countEnabled(transaction, incarnation);
     return rows.length > 0;
   });

@@ -10,6 +10,7 @@
 import { formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { buildSends } from './endpoints.ts';
 
 export interface Lease {
   readonly id: string;
@@ -20,7 +21,7 @@ export interface Lease {
   /** The sender before did not release it: it may have died of what it sent. */
   readonly lapsed: boolean;
 }
-export interface TakeRequest {
+export interface LeaseRequest {
   readonly nowMs: number;
   readonly leaseMs: number;
   readonly limit: number;
@@ -48,7 +49,7 @@ const buildLeaseOver = (sql: Queryable, lapsePausesMs: readonly number[]) => {
 
 export const takeLeases = (
   sql: Queryable,
-  { nowMs, leaseMs, limit, unprovenLimit, lapsePausesMs }: TakeRequest,
+  { nowMs, leaseMs, limit, unprovenLimit, lapsePausesMs }: LeaseRequest,
 ): Promise<readonly Lease[]> => {
   const due = sql`due_at_ms <= ${nowMs} and ${buildLeaseOver(sql, lapsePausesMs)}`;
   const unproven = sql`(failures > 0 or last_delivered_at is null)`;
@@ -72,7 +73,10 @@ export const takeLeases = (
     returning endpoint.id, lease_number as number, taken.unproven, lapsed`;
 };
 
-/** Renews those that are held. A row that a flush is changing is left for the next renewal: waiting for several rows could be a circle. */
+/**
+ * Renews those that are held. A row that a flush is changing is left for the next renewal, because a wait for
+ * several rows could be a circle.
+ */
 export const renewLeases = async (
   sql: Queryable,
   leases: readonly Lease[],
@@ -116,14 +120,14 @@ export const beginAttempt = async (
  */
 export const releaseLease = async (sql: Queryable, lease: Lease, signal: number): Promise<boolean> => {
   const rows = await sql`
-    update webhook_endpoints set lease_until_ms = 0, due_at_ms = case when enabled then (
+    update webhook_endpoints set lease_until_ms = 0, due_at_ms = case when ${buildSends(sql)} then (
       select greatest(wait_until_ms, min(next_at_ms)) from webhook_deliveries
       where endpoint_id = ${lease.id} and state = 0 having count(*) > 0) end
     where ${buildHeld(sql, lease)} and signal = ${signal} returning id`;
   return rows.length > 0;
 };
 
-export const handLease = async (sql: Queryable, lease: Lease, dueMs: number): Promise<void> => {
+export const endLease = async (sql: Queryable, lease: Lease, dueMs: number): Promise<void> => {
   await sql`
     update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${dueMs}
     where ${buildHeld(sql, lease)}`;

@@ -2,8 +2,8 @@
  * The queue of webhook deliveries, as senders use it: take an endpoint, read what is due, record the results.
  *
  * A sender takes a whole endpoint under a lease (leases.ts), so an endpoint has one sender in the fleet:
- * delivery is at least once. What is read and what is recorded is decided by SQL alone: a disabled, changed or
- * deleted endpoint takes effect at the next page. Times are the node's, ms. Used by ops/jobs/webhooks.ts.
+ * delivery is at least once. What is read and what is recorded is decided by SQL alone: a disabled, changed
+ * or deleted endpoint takes effect at the next page. Times are the node's, ms. Used by ops/jobs/webhooks.ts.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { failingFrom, type VoidedDetails } from '../../ledger/webhook-deliveries.ts';
@@ -12,16 +12,16 @@ import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
-import { disableEndpoint } from './endpoints.ts';
+import { type AttemptRow, buildSends, disableEndpoint } from './endpoints.ts';
 import {
   type BegunAttempt,
   beginAttempt,
   buildHeld,
-  handLease,
   type Lease,
+  type LeaseRequest,
   releaseLease,
   renewLeases,
-  type TakeRequest,
+  endLease,
   takeLeases,
 } from './leases.ts';
 
@@ -87,15 +87,6 @@ export interface DeliveryPage {
   readonly endpoint: LeasedEndpoint;
   readonly deliveries: readonly DueDelivery[];
 }
-/** One attempt, as its owner sees it. */
-export interface AttemptRow {
-  readonly at: string;
-  readonly status: number;
-  readonly milliseconds: number;
-  readonly error: string;
-  readonly detail: string;
-  readonly response: string;
-}
 export interface DeliveryResult {
   readonly delivery: DueDelivery;
   readonly state: 'pending' | 'delivered' | 'expired';
@@ -126,7 +117,7 @@ export interface WebhookQueue {
    * Leases at most `limit` endpoints with due deliveries, longest overdue first; at most
    * `unprovenLimit` of them are unproven. No other node gets them meanwhile.
    */
-  take(request: TakeRequest): Promise<readonly Lease[]>;
+  take(request: LeaseRequest): Promise<readonly Lease[]>;
   /** Renews those that are still held. */
   renew(leases: readonly Lease[], leaseMs: number): Promise<void>;
   /** Records an attempt before it is made, and its next time; `triesMax` of them expire it. */
@@ -156,7 +147,7 @@ export const createWebhookQueue = (sql: Sql): WebhookQueue => ({
   readPage: (lease, request) => asStorage('webhooks.page', () => readPage(sql, lease, request)),
   record: (lease, page) => asStorage('webhooks.record', () => record(sql, lease, page)),
   release: (lease, signal) => asStorage('webhooks.release', () => releaseLease(sql, lease, signal)),
-  hand: (lease, dueMs) => asStorage('webhooks.hand', () => handLease(sql, lease, dueMs)),
+  hand: (lease, dueMs) => asStorage('webhooks.hand', () => endLease(sql, lease, dueMs)),
   disable: (endpoint, reason) => asStorage('webhooks.disable', () => disableEndpoint(sql, endpoint, reason)),
 });
 
@@ -186,13 +177,13 @@ const readPage = async (
 ): Promise<DeliveryPage | null> => {
   const rows = await sql<PageRow[]>`
     with leased as (
-      select * from webhook_endpoints where ${buildHeld(sql, lease)}
+      select *, ${buildSends(sql)} as sends from webhook_endpoints where ${buildHeld(sql, lease)}
     ), due as (
       (select delivery.* from leased, lateral (
         select * from webhook_deliveries where endpoint_id = ${lease.id} and state = 0 and not replay
           and next_at_ms <= ${nowMs}
         order by log_number limit case when leased.failures >= ${failingFrom} then 1 else ${limit}::bigint end
-      ) as delivery where leased.enabled and leased.wait_until_ms <= ${nowMs})
+      ) as delivery where leased.sends and leased.wait_until_ms <= ${nowMs})
       union all
       (select * from webhook_deliveries where endpoint_id = ${lease.id} and replay
       order by log_number limit ${limit})
@@ -300,6 +291,7 @@ const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<b
       slow_until_ms = ${health.slowUntilMs},
       last_delivered_at = case when ${delivered} then ${new Date(nowMs)}::timestamptz
         else last_delivered_at end,
+      last_attempt = coalesce(${JSON.stringify(results.at(-1)?.attempt ?? null)}::text::jsonb, last_attempt),
       lease_until_ms = case when lease_number = ${lease.number} and ${isLast} and pending = finished
         and signal = ${endpoint.signal} then 0 else lease_until_ms end,
       due_at_ms = case when lease_number = ${lease.number} and ${isLast} and pending = finished

@@ -10,26 +10,33 @@ import { startWebhookReceivers, type WebhookReceivers } from '../../support/webh
 import { onServers, type ServersOptions, type ServersWorld } from '../harness/on-servers.ts';
 import { outsider, type Stack } from '../harness/stack.ts';
 
-const secretsKey = '5a'.repeat(32);
+export const secretsKey = '5a'.repeat(32);
 const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 /** A killed node's lease, and then what it held. */
 export const recoveryMsMax = 180_000;
 
-/** One endpoint per listing, and a second one, which never answers, for the first listing. */
-const addEndpoints = async ({ stores, directory }: Stack, receivers: WebhookReceivers): Promise<void> => {
+/** Adds an endpoint to a bot; its secret is sealed with `secretsKey`. */
+export const addEndpoint = async (
+  { stores }: Stack,
+  { id, bot, url }: { readonly id: string; readonly bot: string; readonly url: string },
+): Promise<void> => {
   const box = createSecretBox(Buffer.from(secretsKey, 'hex'));
-  const add = async (id: string, botId: string, url: string): Promise<void> => {
-    const sealed = { sealed: box.seal(secret, id), hint: '' };
-    const fields = { name: 'x', url, events: ['vote.created'], format: 'standard', upOnly: false };
-    const endpoint = { ...fields, id, secret: sealed, createdBy: '' };
-    const target = { kind: 'bot', id: botId } as const;
-    assert.is(await insertEndpoint(stores.sql, target, { endpoint, max: 5 }), 'created');
-  };
-  for (const [index, bot] of [...directory.bots, outsider].entries()) {
-    await add(`00000000-0000-7000-8000-${String(index).padStart(12, '0')}`, bot, receivers.url('ok', bot));
+  const sealed = { sealed: box.seal(secret, id), hint: '' };
+  const fields = { name: 'x', url, events: ['vote.created'], format: 'standard', upOnly: false };
+  const endpoint = { ...fields, id, secret: sealed, createdBy: '' };
+  const target = { kind: 'bot', id: bot } as const;
+  assert.is(await insertEndpoint(stores.sql, target, { endpoint, max: 5 }), 'created');
+};
+
+/** One endpoint per listing, and a second one, which never answers, for the first listing. */
+const addEndpoints = async (stack: Stack, receivers: WebhookReceivers): Promise<void> => {
+  for (const [index, bot] of [...stack.directory.bots, outsider].entries()) {
+    const id = `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`;
+    await addEndpoint(stack, { id, bot, url: receivers.url('ok', bot) });
   }
-  const [first = ''] = directory.bots;
-  await add('00000000-0000-7000-9000-000000000000', first, receivers.url('silent', 'never'));
+  const [bot = ''] = stack.directory.bots;
+  const url = receivers.url('silent', 'never');
+  await addEndpoint(stack, { id: '00000000-0000-7000-9000-000000000000', bot, url });
 };
 
 /** Deliveries that wait, but those of the receiver that never answers. */

@@ -345,4 +345,32 @@ test('a message that a node took and never sent is sent by another node after th
   assert.is(typeof (await readLastAcked(voter)), 'string');
 });
 
+test('a message whose attempts never end is taken later each time, and abandoned', async () => {
+  await remind(voter);
+  await vote(voter);
+  world.clock.skip(12 * hourMs);
+  const stopped = new AbortController();
+  service.answer(() => {
+    stopped.abort();
+    return null;
+  });
+  await tick(stopped.signal);
+  const { leaseMs } = pushLimits;
+  const take = async () => {
+    const taken = await world.catalogue.push.take({ nowMs: world.clock.nowMs(), leaseMs, limit: 100 });
+    return taken.filter(({ userId }) => userId === voter.user).length;
+  };
+  for (let attempt = 1; attempt < pushLimits.attemptsMax; attempt++) {
+    world.clock.skip(leaseMs * 2 ** Math.min(attempt - 1, 6));
+    assert.is(await take(), 1);
+    world.clock.skip(leaseMs * 2 ** Math.min(attempt, 6) * 0.7);
+    assert.is(await take(), 0);
+  }
+  service.answer(() => ({ status: 201 }));
+  const before = voter.browser.messages().length;
+  world.clock.skip(leaseMs * 64);
+  await tick();
+  assert.equal([voter.browser.messages().length, await countOutbox(voter)], [before, 0]);
+});
+
 test.run();

@@ -12,6 +12,7 @@ import { claimLetters } from './letters.ts';
 import { claimLineages } from './timelines.ts';
 import { registerVoteLogTests } from './vote-log.ts';
 import { registerWebhookEditTests } from './webhook-edits.ts';
+import { registerWebhookLeaseTests } from './webhook-leases.ts';
 import { registerWebhookTests } from './webhooks.ts';
 import { dirty, itagOf, openRealWorld, vote } from './world.ts';
 
@@ -30,6 +31,7 @@ claimLineages(test, () => world);
 registerVoteLogTests(test, () => world);
 registerWebhookTests(test, () => world);
 registerWebhookEditTests(test, () => world);
+registerWebhookLeaseTests(test, () => world);
 
 const tablesOf = async (numbers: readonly number[]): Promise<readonly string[]> => {
   const rows = await world.sql<{ name: string }[]>`

@@ -18,6 +18,7 @@ import { claimLetters } from '../ledger/letters.ts';
 import { claimLineages } from '../ledger/timelines.ts';
 import { registerVoteLogTests } from '../ledger/vote-log.ts';
 import { registerWebhookEditTests } from '../ledger/webhook-edits.ts';
+import { registerWebhookLeaseTests } from '../ledger/webhook-leases.ts';
 import { registerWebhookTests } from '../ledger/webhooks.ts';
 import { vote, worldOn } from '../ledger/world.ts';
 
@@ -42,6 +43,7 @@ claimLetters(test, () => world);
 claimLineages(test, () => world);
 registerVoteLogTests(test, () => world);
 registerWebhookTests(test, () => world);
+registerWebhookLeaseTests(test, () => world);
 registerWebhookEditTests(test, () => world);
 
 test('a reset may take longer than the statement timeout, which is for requests', async () => {
