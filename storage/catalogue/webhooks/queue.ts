@@ -17,11 +17,11 @@ import {
   type BegunAttempt,
   beginAttempt,
   buildHeld,
+  endLease,
   type Lease,
   type LeaseRequest,
   releaseLease,
   renewLeases,
-  endLease,
   takeLeases,
 } from './leases.ts';
 
