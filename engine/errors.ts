@@ -130,3 +130,8 @@ export class StorageError extends Error {
 /** For data that a store has and cannot read; nothing was changed. `detail` says which data. */
 export const createDamageError = (operation: string, detail: string): StorageError =>
   new StorageError(operation, { outcome: 'not_applied', reason: 'damaged', detail });
+
+const awayReasons: readonly StorageReason[] = ['unreachable', 'busy', 'full', 'uninitialised', 'closed'];
+/** Whether the store itself is the reason, so that the same call for other data would fail, too. */
+export const isStoreAway = (error: unknown): boolean =>
+  error instanceof StorageError && awayReasons.includes(error.reason);

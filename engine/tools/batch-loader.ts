@@ -2,11 +2,15 @@
  * Gathers requests for single values and loads them in batches.
  *
  * Two uses, one mechanism: the engine gathers the reads of one tick and sends all batches at once; the
- * catalogue sends one statement at a time, and requests that arrive meanwhile share the next one. Does not
- * cache and does not remove duplicates. Used by actors/activation.ts and storage/catalogue/shared/cache.ts.
+ * catalogue sends one statement at a time, and requests that arrive meanwhile share the next one. A key that
+ * the store cannot take fails its own request only: a failed batch is loaded again in halves, unless the
+ * store as a whole is the reason. Does not cache and does not remove duplicates. Used by
+ * actors/activation.ts and storage/catalogue.
  */
+import { isStoreAway } from '../errors.ts';
+
 export interface BatchLoaderOptions<Key, Value> {
-  /** Resolves to one value per key, in the order of the keys. Its rejection rejects the whole batch. */
+  /** Resolves to one value per key, in the order of the keys. Its rejection rejects a batch of one. */
   readonly loadMany: (keys: readonly Key[]) => Promise<readonly Value[]>;
   /** Keys of one batch. */
   readonly keysMax: number;
@@ -21,6 +25,11 @@ interface BatchWaiter<Key, Value> {
   readonly resolve: (value: Value) => void;
   readonly reject: (error: unknown) => void;
 }
+
+const splitInHalves = <Item>(items: readonly Item[]): readonly (readonly Item[])[] => {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(middle), items.slice(0, middle)];
+};
 
 export const createBatchLoader = <Key, Value>({
   loadMany,
@@ -37,11 +46,15 @@ export const createBatchLoader = <Key, Value>({
   };
   const loadBatch = async (batch: readonly BatchWaiter<Key, Value>[]): Promise<void> => {
     batches++;
-    try {
-      const values = await loadMany(batch.map(({ key }) => key));
-      for (const [index, { resolve }] of batch.entries()) resolve(values[index] as Value);
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
+    const parts = [batch];
+    for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+      try {
+        const values = await loadMany(part.map(({ key }) => key));
+        for (const [index, { resolve }] of part.entries()) resolve(values[index] as Value);
+      } catch (error) {
+        if (part.length > 1 && !isStoreAway(error)) parts.push(...splitInHalves(part));
+        else for (const { reject } of part) reject(error);
+      }
     }
     // Below the bound nothing waits for this batch: what is gathered has its start scheduled.
     if (batches-- === batchesMax) startBatches();

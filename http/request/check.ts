@@ -13,8 +13,11 @@ import {
 import type { AnyRoute } from '../route.ts';
 import { withVisibleMinimums } from '../schema/minimums.ts';
 import { coerceQuery, explain } from './explain.ts';
+import { registerFormats } from './formats.ts';
 import { listParameterNames } from './match.ts';
 import { parseQuery } from './query.ts';
+
+registerFormats();
 
 type SchemaCheck = (value: unknown) => boolean;
 type CheckedQuery = Readonly<Record<string, unknown>>;

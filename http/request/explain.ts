@@ -14,6 +14,7 @@ import type { TSchema } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { isVisiblyLong } from '../../engine/rules/text.ts';
 import { createValidationError, escapePointer, explainedFieldsMax } from '../response/validation-error.ts';
+import { formats } from './formats.ts';
 import { patternMessages } from './patterns.ts';
 
 /** Larger bodies get only their first fault explained, so that many faults stay cheap. */
@@ -47,9 +48,10 @@ const minLengthKeyword: FuncKeywordDefinition = {
 
 const createAjv = (options: { allErrors: boolean; coerceTypes: boolean }): Ajv2020 => {
   const { Ajv2020 }: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js');
-  const formats: typeof addFormats = require('ajv-formats');
+  const usualFormats: typeof addFormats = require('ajv-formats');
   const ajv = new Ajv2020({ ...options, useDefaults: options.coerceTypes, strict: false });
-  formats.default(ajv);
+  usualFormats.default(ajv);
+  for (const [name, { accepts }] of Object.entries(formats)) ajv.addFormat(name, accepts);
   ajv.removeKeyword('minLength');
   ajv.addKeyword(minLengthKeyword);
   return ajv;
@@ -96,9 +98,9 @@ const typeNames: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 const formatNames: Readonly<Record<string, string>> = {
-  uuid: 'a UUID',
+  uuid: formats.uuid.title,
   uri: 'a URL',
-  'date-time': 'an RFC 3339 timestamp',
+  'date-time': formats['date-time'].title,
 };
 
 const besidesBlanks = ', not counting blanks and invisible ones at its ends';

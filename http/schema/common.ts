@@ -5,6 +5,7 @@
  * is `""` and an unset integer is 0 (docs/behaviour.md, "Replies"). Used by schema and route files only.
  */
 import { type Static, type TSchema, Type } from 'typebox';
+import { limits } from '../../engine/limits.ts';
 import { plainText } from '../request/patterns.ts';
 import { buildObject, describe } from './example.ts';
 
@@ -13,6 +14,13 @@ export const Timestamp = Type.String({
   description: 'Timestamp in RFC 3339 format, UTC, with milliseconds.',
   examples: ['2026-03-01T12:00:00.000Z'],
 });
+/** A timestamp in a request: what request/formats.ts accepts. */
+export const buildInputTime = (description: string) =>
+  Type.String({
+    format: 'date-time',
+    description: `${description} RFC 3339, in the years 2000 to 2199.`,
+    examples: ['2026-03-01T12:00:00.000Z'],
+  });
 export const Uuid = Type.String({
   format: 'uuid',
   description: 'A UUID.',
@@ -40,6 +48,9 @@ export const buildTextList = (description: string, example: readonly string[]) =
 export const Count = Type.Integer({ minimum: 0 });
 export const buildCount = (example: number, description?: string) =>
   Type.Integer({ minimum: 0, ...toDescription(description), examples: [example] });
+/** A position of the vote log in a request. */
+export const buildLogPosition = (description: string) =>
+  Type.Integer({ minimum: 1, maximum: limits.counterMax, description, examples: [1_042] });
 /** Upvotes minus downvotes; may be negative. */
 export const Sum = Type.Integer();
 export const buildSum = (example: number, description?: string) =>

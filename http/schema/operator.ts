@@ -7,6 +7,7 @@ import { httpsTextOrEmpty, plainText, platformId } from '../request/patterns.ts'
 import { BotBody } from './bot-edits.ts';
 import {
   BotId,
+  buildInputTime,
   Flag,
   PackUrl,
   Sum,
@@ -94,9 +95,7 @@ export const NoteBody = Type.Object({ note: Type.Optional(note) });
 export const ReasonBody = Type.Object({ reason: Type.Optional(note) });
 export const PremiumBody = Type.Object({
   hours: Type.Integer({ minimum: 0, maximum: 876_000, description: 'Number of hours; 0 ends premium.' }),
-  start_at: Type.Optional(
-    Type.String({ format: 'date-time', description: 'When premium begins; now if absent.' }),
-  ),
+  start_at: Type.Optional(buildInputTime('When premium begins; now if absent.')),
 });
 export type PremiumBody = Static<typeof PremiumBody>;
 const { bot_id: _, ...botFields } = BotBody.properties;
@@ -217,12 +216,7 @@ export const ListingParams = Type.Object({
   target_id: TargetId,
 });
 export const ResetBody = Type.Object({
-  before: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      description: 'Votes cast before this time become void; now if absent.',
-    }),
-  ),
+  before: Type.Optional(buildInputTime('Votes cast before this time become void; now if absent.')),
 });
 export type ResetBody = Static<typeof ResetBody>;
 export const ResetAllBody = Type.Object({

@@ -4,7 +4,18 @@
 import { type Static, Type } from 'typebox';
 import { webhookEvents, webhookFormats } from '../outbound/webhooks/event.ts';
 import { addressText, plainText } from '../request/patterns.ts';
-import { Count, Flag, TargetId, TargetType, Text, Timestamp, toNullable, Uuid } from './common.ts';
+import {
+  buildInputTime,
+  buildLogPosition,
+  Count,
+  Flag,
+  TargetId,
+  TargetType,
+  Text,
+  Timestamp,
+  toNullable,
+  Uuid,
+} from './common.ts';
 import { describe } from './example.ts';
 
 const urlLengthMax = 1_024;
@@ -249,14 +260,13 @@ export const Deliveries = Type.Object(
   { examples: [{ results: [deliveryExample], next: null }] },
 );
 
-const VoteNumber = Type.Integer({ minimum: 1, examples: [1_042] });
 export const ReplayBody = Type.Object(
   {
-    number: Type.Optional(describe(VoteNumber, 'The number of one vote in the vote log.')),
-    from_number: Type.Optional(describe(VoteNumber, 'The first number of a range.')),
-    to_number: Type.Optional(describe(VoteNumber, 'The last number of a range.')),
-    since: Type.Optional(describe(Timestamp, 'Votes cast at this time or later.')),
-    until: Type.Optional(describe(Timestamp, 'Votes cast at this time or earlier.')),
+    number: Type.Optional(buildLogPosition('The number of one vote in the vote log.')),
+    from_number: Type.Optional(buildLogPosition('The first number of a range.')),
+    to_number: Type.Optional(buildLogPosition('The last number of a range.')),
+    since: Type.Optional(buildInputTime('Votes cast at this time or later.')),
+    until: Type.Optional(buildInputTime('Votes cast at this time or earlier.')),
     failed_only: Type.Optional(
       Type.Boolean({
         description:

@@ -13,7 +13,6 @@ import { createNotFoundError } from '../convert.ts';
 import { notifyAfterCommit } from '../notify-after-commit.ts';
 import { deletePack } from '../pack-edits.ts';
 import { deleteTeam } from '../team-edits.ts';
-import { parseTimestamp } from './timestamp.ts';
 
 const dropProfile = (app: App, kind: EntityKind, id: string): void => {
   if (kind === 'bot') app.catalogue.bots.drop(id);
@@ -54,7 +53,7 @@ export const setPremium = async (
   body: PremiumBody,
 ): Promise<Reply> => {
   const { kind, id } = target;
-  const startAt = body.start_at === undefined ? null : parseTimestamp('/start_at', body.start_at);
+  const startAt = body.start_at === undefined ? null : new Date(body.start_at);
   const exists = await app.catalogue.operator.listings.setPremium(kind, id, { hours: body.hours, startAt });
   return replyChanged(
     app,

@@ -10,7 +10,6 @@ import { type App, type Reply, replyMessage } from '../../route.ts';
 import type { ResetAllBody, ResetBody } from '../../schema/operator.ts';
 import { createNotFoundError } from '../convert.ts';
 import { notifyAfterCommit } from '../notify-after-commit.ts';
-import { parseTimestamp } from './timestamp.ts';
 
 /** Voids one vote. It needs no flush: no client knows the itag of a vote that is not in the ledger yet. */
 export const voidVote = async (app: App, itag: string): Promise<Reply> => {
@@ -23,7 +22,7 @@ export const voidVote = async (app: App, itag: string): Promise<Reply> => {
 
 export const parseResetTime = (app: App, { before }: ResetBody): number => {
   const nowMs = app.clock.nowMs();
-  const atMs = before === undefined ? nowMs : parseTimestamp('/before', before).getTime();
+  const atMs = before === undefined ? nowMs : Date.parse(before);
   if (atMs <= nowMs) return atMs;
   throw createValidationError('body', { '/before': 'must not be in the future' });
 };

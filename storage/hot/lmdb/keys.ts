@@ -4,13 +4,20 @@
  * Owns the position of shard, address, incarnation, version and time in a key. A blank joins the parts; it
  * sorts below every character of an encoded id, so the keys of one shard or listing form one range. All later
  * versions read this layout: change it only together with the format number in `tables.ts`.
+ *
+ * Invariant: every id that a request may contain has a key. Callers share a batch, so a key that throws would
+ * fail all of them.
  */
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import type { EntityAddress, Incarnation, Shard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 
-/** The engine's ids are far shorter; LMDB's own limit is 1,978 bytes. */
-const keyCharactersMax = 1_024;
+/**
+ * LMDB's own limit is 1,978 bytes; an index puts up to 20 in front of a key. An address has at most 1,538:
+ * 128 characters of four bytes, each encoded as three.
+ */
+const keyCharactersMax = 1_950;
 
 const checkKey = (key: string): string => {
   assert(
@@ -74,6 +81,11 @@ export const toPartsRange = (listing: string, shardCount?: number): { start: str
 export const toDuePartsKey = (shard: Shard, dueMs: number, address: EntityAddress | ''): string =>
   `s${shard} ${dueMs.toString(36).padStart(11, '0')} ${address}`;
 
-/** Voter and listing: the key of a last vote without its bucket. */
-export const toVoterKey = (visitors: string, user: string): string =>
-  checkKey(`${visitors} ${encodePart(user)}`);
+/**
+ * Voter and listing: the key of a last vote without its bucket. Where both ids are too long for one key, a
+ * digest names the voter; no encoded id begins with its `#`.
+ */
+export const toVoterKey = (visitors: string, user: string): string => {
+  const key = `${visitors} ${encodePart(user)}`;
+  return key.length <= keyCharactersMax ? key : checkKey(`${visitors} #${hash('sha256', user, 'hex')}`);
+};

@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
 import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
 
 const test = suite('batch loader');
@@ -73,6 +74,45 @@ test('a failure rejects the requests of its batch alone', async () => {
   assert.is((await Promise.allSettled(values.slice(0, 1)))[0]?.status, 'rejected');
   world.batches[1]?.answer();
   assert.is(await values[1], 4);
+});
+
+/** A loader whose batches fail while they contain a key below 0. */
+const createStrictLoader = (fault: Error) => {
+  const batches: (readonly number[])[] = [];
+  const load = createBatchLoader<number, number>({
+    keysMax: 500,
+    batchesMax: 1,
+    loadMany: async (keys) => {
+      batches.push(keys);
+      if (keys.some((key) => key < 0)) throw fault;
+      return keys.map((key) => key * 2);
+    },
+    schedule: (task) => setImmediate(task),
+  });
+  return { batches, load };
+};
+const keys = Array.from({ length: 64 }, (_, index) => (index === 40 ? -1 : index));
+
+test('a key that the store cannot take fails its own request only', async () => {
+  const { batches, load } = createStrictLoader(new Error('a key is too long'));
+
+  const results = await Promise.allSettled(keys.map(load));
+
+  for (const [index, result] of results.entries()) {
+    if (index === 40) assert.is(result.status, 'rejected');
+    else assert.equal(result, { status: 'fulfilled', value: index * 2 });
+  }
+  assert.ok(batches.length <= 1 + 2 * 6, `${batches.length} batches`);
+});
+
+test('while the store is away, a batch fails at once', async () => {
+  const away = new StorageError('load', { outcome: 'not_applied', reason: 'unreachable' });
+  const { batches, load } = createStrictLoader(away);
+
+  const results = await Promise.allSettled(keys.map(load));
+
+  assert.ok(results.every(({ status }) => status === 'rejected'));
+  assert.is(batches.length, 1);
 });
 
 test.run();

@@ -71,6 +71,10 @@ const nastySegments: readonly string[] = [
   '-1',
   '999999999999999999999999',
   'x'.repeat(600),
+  // As long as an id may be, of characters of two, three and four bytes.
+  encodeURIComponent('é'.repeat(128)),
+  encodeURIComponent('一'.repeat(128)),
+  encodeURIComponent('👻'.repeat(128)),
   'servers.json',
   'card.svg',
   'votes.png',

@@ -12,6 +12,7 @@ import type { TokenKind } from '../../../engine/rules/token.ts';
 import { listParameterNames } from '../../../http/request/match.ts';
 import type { AnyRoute } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
+import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { expected } from '../authorisation/expected.ts';
 import { newPeople, settle } from '../authorisation/people.ts';
 import { sampleOf } from '../authorisation/requests.ts';
@@ -162,6 +163,46 @@ test('no parameter of a path holds a control character, half a character, a slas
         assert.not.match(text, /\r\nX-Evil/i);
       }
     }
+  }
+});
+
+/** As long as an id may be, of characters of two, three and four bytes. */
+const longIds = ['é', '一', '👻'].map((character) => character.repeat(128));
+test('an id of 128 characters of any bytes is unknown, on any parameter of a path', async () => {
+  const asked: Promise<void>[] = [];
+  for (const route of routes) {
+    for (const name of listParameterNames(route.path)) {
+      for (const [type, id] of longIds.flatMap((id) => [['bot', id] as const, ['teams', id] as const])) {
+        const filled = route.path.replace(`{${name}}`, encodeURIComponent(id));
+        const path = filled.replaceAll('{target_type}', type).replaceAll(/\{[a-z_]+\}/g, '7');
+        const from = { token: tokenFor(route), headers: { 'x-forwarded-for': address() } };
+        const sent = route.body === undefined ? from : { ...from, body: sample(route).body };
+        asked.push(
+          world.ask(route.method, path, sent).then(({ status, text }) => {
+            assert.ok(status < 500, `${route.method} ${path} → ${status} ${text}`);
+          }),
+        );
+        if (asked.length >= 32) await Promise.all(asked.splice(0));
+      }
+    }
+  }
+  await Promise.all(asked);
+});
+
+test('listings with such ids are read and voted for, and nobody fails beside them', async () => {
+  const token = tokens.get('user') ?? '';
+  for (const [index, id] of longIds.entries()) {
+    await addUser(world.sql, id);
+    await addBot(world.sql, id, { owner_id: id, vanity: `long-${index}` });
+    const path = `/bots/${encodeURIComponent(id)}`;
+    const replies = await Promise.all([
+      world.ask('GET', path, { headers: { 'x-forwarded-for': address() } }),
+      world.ask('GET', `/users/${encodeURIComponent(id)}${path}/votes`),
+      ...Array.from({ length: 8 }, () => world.ask('GET', `/bots/${people.bot}`)),
+    ]);
+    assert.equal([...new Set(replies.map(({ status }) => status))], [200]);
+    const vote = () => world.ask('PUT', `/users/${people.user}${path}/votes?upvote=true`, { token });
+    assert.equal([(await vote()).status, (await vote()).status], [204, 429]);
   }
 });
 

@@ -224,4 +224,25 @@ test('the reply to a token that is nearly right reveals only what its checksum r
   }
 });
 
+test('a replay of numbers and times that no log has → 400', async () => {
+  const body = { name: 'x', url: 'https://example.org/' };
+  const { json } = await world.ask('POST', '/bots/bot1/webhooks', { token: userToken, body });
+  const until = '"until":"2026-03-02T00:00:00Z"';
+  const refused = [
+    '{"number":9223372036854775807}',
+    '{"number":1e300}',
+    '{"from_number":9223372036854775800,"to_number":9223372036854775807}',
+    `{"since":"2016-12-31T23:59:60Z",${until}}`,
+    `{"since":"0000-01-01T00:00:00Z",${until}}`,
+    '{"since":"2026-03-01T00:00:00Z","until":"9999-12-31T23:59:59-23:59"}',
+  ];
+  for (const text of refused) {
+    const reply = await world.ask('POST', `/bots/bot1/webhooks/${json.id}/replay`, {
+      token: userToken,
+      text,
+    });
+    assert.equal([reply.status, reply.json.context.code], [400, 'validation_failed'], text);
+  }
+});
+
 test.run();

@@ -147,6 +147,7 @@ test('DELETE /users/:id/notification → 204, then 404; 400 without a proper id'
   assert.is(await remove(`?notif_id=${id}`), 404);
   assert.is(await remove(''), 400);
   assert.is(await remove('?notif_id=1'), 400);
+  assert.is(await remove(`?notif_id=urn:uuid:${id}`), 400);
 });
 
 test.run();
