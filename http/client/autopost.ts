@@ -9,6 +9,8 @@ import { type ClientOptions, computeBackoffSeconds, createClient, DirectoryError
 import type { ShardsBody, StatsBody } from './types.ts';
 
 interface Guild {
+  /** `false` while Discord has an outage. */
+  readonly available?: boolean;
   readonly shardId?: number;
   readonly shard?: { readonly id?: number } | null;
   readonly memberCount?: number;
@@ -16,6 +18,8 @@ interface Guild {
 /** What the libraries have in common; every part may be missing. */
 interface BotShape {
   readonly guilds?: ReadonlyMap<string, Guild> | { readonly cache?: ReadonlyMap<string, Guild> };
+  /** Where eris and oceanic.js move guilds during an outage. */
+  readonly unavailableGuilds?: ReadonlyMap<string, Guild>;
   readonly shard?: { readonly ids?: readonly number[]; readonly count?: number } | null;
   readonly cluster?: { readonly info?: { TOTAL_SHARDS?: number; SHARD_LIST?: readonly number[] } };
   readonly ws?: { readonly shards?: ReadonlyMap<number, unknown> };
@@ -41,7 +45,7 @@ export interface AutopostOptions extends ClientOptions {
 export interface Autoposter {
   /** Posts now. Rejects when the post fails. */
   post(): Promise<void>;
-  /** Ends it, with a last post that says `offline`; the numbers stay. */
+  /** Ends it within two seconds, with a last post that says `offline`; the numbers stay. */
   stop(): Promise<void>;
 }
 
@@ -53,9 +57,16 @@ export interface ShardNumbers {
 
 const isCount = (value: unknown): value is number => typeof value === 'number' && value > 0;
 
-const listGuilds = ({ guilds }: BotShape): Guild[] => {
+/** By id; a guild that Discord's outage hides is still one of the bot. */
+const listGuilds = ({
+  guilds,
+  unavailableGuilds = new Map<string, Guild>(),
+}: BotShape): ReadonlyMap<string, Guild> => {
   const map = guilds !== undefined && 'cache' in guilds ? guilds.cache : guilds;
-  return map === undefined ? [] : [...(map as ReadonlyMap<string, Guild>).values()];
+  const all = new Map<string, Guild>();
+  for (const [id, { shard = null }] of unavailableGuilds) all.set(id, { shard, available: false });
+  for (const [id, guild] of (map ?? new Map()) as ReadonlyMap<string, Guild>) all.set(id, guild);
+  return all;
 };
 
 const listShardIds = ({ cluster, shard, ws, shards }: BotShape): readonly number[] => {
@@ -73,16 +84,35 @@ const countShards = (bot: BotShape, ids: readonly number[]): number =>
     bot.options?.maxShards,
   ].find(isCount) ?? Math.max(...ids) + 1;
 
+/** What is remembered of a guild, for the time of an outage. */
+interface KnownGuild {
+  readonly shardId: number | undefined;
+  readonly users: number;
+}
+
+/** What is known of each guild now: of a hidden one, what was known before. */
+const readGuilds = (bot: BotShape, known: ReadonlyMap<string, KnownGuild>): Map<string, KnownGuild> => {
+  const read = new Map<string, KnownGuild>();
+  for (const [id, { available, shardId, shard, memberCount }] of listGuilds(bot)) {
+    const before = known.get(id);
+    const users = available === false ? (before?.users ?? memberCount) : memberCount;
+    read.set(id, { shardId: shardId ?? shard?.id ?? before?.shardId, users: users ?? 0 });
+  }
+  return read;
+};
+
 /** Reads the numbers of the shards that this process runs from the client of a library. */
-export const readShards = (client: object): ShardNumbers => {
-  const bot = client as BotShape;
+export const readShards = (client: object): ShardNumbers =>
+  addUp(client as BotShape, readGuilds(client as BotShape, new Map()));
+
+const addUp = (bot: BotShape, guilds: ReadonlyMap<string, KnownGuild>): ShardNumbers => {
   const ids = listShardIds(bot);
   const byId = new Map(ids.map((id) => [id, { id, servers: 0, users: 0 }]));
-  for (const guild of listGuilds(bot)) {
-    const numbers = byId.get(guild.shardId ?? guild.shard?.id ?? ids[0] ?? 0);
+  for (const { shardId = ids[0] ?? 0, users } of guilds.values()) {
+    const numbers = byId.get(shardId);
     if (numbers === undefined) continue;
     numbers.servers += 1;
-    numbers.users += guild.memberCount ?? 0;
+    numbers.users += users;
   }
   return { shardCount: countShards(bot, ids), shards: [...byId.values()] };
 };
@@ -92,6 +122,7 @@ const checkEveryMs = 10_000;
 const backoffSecondsMax = 900;
 const shardsPerPostMax = 1_000;
 const reportEveryMs = 3_600_000;
+const stopMsMax = 2_000;
 
 const isReady = (bot: BotShape): boolean => bot.isReady?.() ?? bot.ready ?? true;
 
@@ -107,47 +138,49 @@ const createReporter = (): ((error: unknown) => void) => {
 
 interface Sender {
   /** Posts the numbers as they are; resolves to the number of servers. */
-  send(): Promise<number>;
+  send(signal: AbortSignal): Promise<number>;
   /** Posts that the bot is offline; its numbers stay. */
-  sendOffline(): Promise<void>;
+  sendOffline(signal: AbortSignal): Promise<void>;
 }
 
 const createSender = (options: AutopostOptions): Sender => {
   const directory = createClient(options);
   const name = options.cluster === undefined ? {} : { cluster: options.cluster };
-  const postShards = async (shard_count: number, shards: ShardsBody['shards']): Promise<void> => {
-    for (let from = 0; from < shards.length; from += shardsPerPostMax)
-      await directory.postShards({
-        shard_count,
-        shards: shards.slice(from, from + shardsPerPostMax),
-        ...name,
-      });
+  let known = new Map<string, KnownGuild>();
+
+  const postStats = async (body: StatsBody, signal: AbortSignal): Promise<void> => {
+    await directory.request('POST', '/bots/stats', { body, signal });
   };
-  const send = async (): Promise<number> => {
+  const postShards = async (
+    shard_count: number,
+    shards: ShardsBody['shards'],
+    signal: AbortSignal,
+  ): Promise<void> => {
+    for (let from = 0; from < shards.length; from += shardsPerPostMax) {
+      const body = { shard_count, shards: shards.slice(from, from + shardsPerPostMax), ...name };
+      await directory.request('POST', '/bots/stats/shards', { body, signal });
+    }
+  };
+  const send = async (signal: AbortSignal): Promise<number> => {
     if (options.client === undefined) {
       const stats = (await options.stats?.()) ?? {};
-      await directory.postStats({ status: 'online', ...stats });
+      await postStats({ status: 'online', ...stats }, signal);
       return stats.servers ?? 0;
     }
-    const { shardCount, shards } = readShards(options.client);
+    known = readGuilds(options.client, known);
+    const { shardCount, shards } = addUp(options.client, known);
     const servers = shards.reduce((sum, shard) => sum + shard.servers, 0);
     const users = shards.reduce((sum, shard) => sum + shard.users, 0);
-    if (shardCount === 1) await directory.postStats({ servers, users, shards: 1, status: 'online' });
-    else
-      await postShards(
-        shardCount,
-        shards.map((shard) => ({ ...shard, status: 'online' })),
-      );
+    const online = shards.map((shard) => ({ ...shard, status: 'online' as const }));
+    if (shardCount === 1) await postStats({ servers, users, shards: 1, status: 'online' }, signal);
+    else await postShards(shardCount, online, signal);
     return servers;
   };
-  const sendOffline = async (): Promise<void> => {
+  const sendOffline = async (signal: AbortSignal): Promise<void> => {
     const { shardCount, shards } = readShards(options.client ?? {});
-    if (shardCount === 1) await directory.postStats({ status: 'offline' });
-    else
-      await postShards(
-        shardCount,
-        shards.map(({ id }) => ({ id, status: 'offline' })),
-      );
+    const offline = shards.map(({ id }) => ({ id, status: 'offline' as const }));
+    if (shardCount === 1) await postStats({ status: 'offline' }, signal);
+    else await postShards(shardCount, offline, signal);
   };
   return { send, sendOffline };
 };
@@ -155,7 +188,7 @@ const createSender = (options: AutopostOptions): Sender => {
 /** Whether the number of servers has moved by more than 1 % since the last post. */
 const hasMoved = (client: object | undefined, posted: number | null): boolean => {
   if (client === undefined || posted === null) return false;
-  const now = listGuilds(client as BotShape).length;
+  const now = listGuilds(client as BotShape).size;
   return Math.abs(now - posted) > posted / 100;
 };
 
@@ -165,7 +198,7 @@ const hasMoved = (client: object | undefined, posted: number | null): boolean =>
  *
  * @example
  * const poster = autopost({ url, token, client }); // in every process of the bot
- * process.once('SIGTERM', () => poster.stop());
+ * process.once('SIGTERM', () => poster.stop().finally(() => process.exit()));
  */
 export const autopost = (options: AutopostOptions): Autoposter => {
   const { client, everyMs = everyMsUsual, onError = createReporter() } = options;
@@ -174,9 +207,11 @@ export const autopost = (options: AutopostOptions): Autoposter => {
   let dueAtMs = 0;
   let failures = 0;
   let running: Promise<void> | null = null;
+  let stopped: Promise<void> | null = null;
+  const ending = new AbortController();
 
   const post = async (): Promise<void> => {
-    posted = await send();
+    posted = await send(ending.signal);
     failures = 0;
     dueAtMs = Date.now() + everyMs * (0.9 + 0.2 * Math.random());
   };
@@ -184,6 +219,7 @@ export const autopost = (options: AutopostOptions): Autoposter => {
     try {
       await post();
     } catch (error) {
+      if (ending.signal.aborted) return;
       failures++;
       const named = error instanceof DirectoryError ? error.retryAfterSeconds : 0;
       dueAtMs = Date.now() + Math.max(named, computeBackoffSeconds(failures, backoffSecondsMax)) * 1_000;
@@ -202,12 +238,17 @@ export const autopost = (options: AutopostOptions): Autoposter => {
   const timer = setInterval(check, Math.min(checkEveryMs, everyMs));
   (timer as { unref?: () => void }).unref?.();
   check();
+  const end = async (): Promise<void> => {
+    clearInterval(timer);
+    ending.abort(new Error('the autoposter was stopped'));
+    // A post in progress is given up: it may wait for minutes, and may have reached the directory.
+    if (posted !== null || running !== null) await sendOffline(AbortSignal.timeout(stopMsMax)).catch(onError);
+  };
   return {
     post,
-    stop: async () => {
-      clearInterval(timer);
-      await running;
-      if (posted !== null) await sendOffline().catch(onError);
+    stop: () => {
+      stopped ??= end();
+      return stopped;
     },
   };
 };

@@ -9,6 +9,7 @@ import {
   DirectoryError,
   isAborted,
   isWorthRetrying,
+  toAddress,
   toError,
   toUnreachable,
 } from './request.ts';
@@ -72,11 +73,14 @@ async function* readMessages(
   lastEventId: string,
 ): AsyncGenerator<FollowMessage, void, undefined> {
   const { url, targets, channels = ['totals'], fetch: send = fetch } = options;
-  const query = new URLSearchParams({ targets: targets.join(','), channels: channels.join(',') });
-  if (lastEventId !== '') query.set('last_event_id', lastEventId);
+  const query = {
+    targets: targets.join(','),
+    channels: channels.join(','),
+    last_event_id: lastEventId || undefined,
+  };
   const watch = createWatch(options.signal);
   try {
-    const response = await send(`${url}/feed?${query}`, { signal: watch.signal });
+    const response = await send(toAddress(url, '/feed', query), { signal: watch.signal });
     if (!response.ok || response.body === null) throw await toError(response);
     const reader = response.body.getReader();
     const decoder = new TextDecoder();

@@ -23,5 +23,6 @@ export {
   createClient,
   DirectoryError,
   type RequestOptions,
+  type ServerCounts,
 } from './request.ts';
 export type * from './types.ts';

@@ -8,7 +8,7 @@
 import type { ApiResponse, ShardsBody, StatsBody, VoteStatus } from './types.ts';
 
 export interface ClientOptions {
-  /** Address of the directory, without a slash at the end. */
+  /** Address of the directory. */
   readonly url: string;
   /** Needed by everything that acts for a bot or a user. */
   readonly token?: string;
@@ -26,6 +26,13 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Numbers as `postStats` of top.gg's SDK takes them. With `shardId`, those of this shard alone. */
+export interface ServerCounts {
+  readonly serverCount: number;
+  readonly shardCount?: number | undefined;
+  readonly shardId?: number | undefined;
+}
+
 export interface Client {
   /**
    * Sends a request and resolves to the JSON of the reply, `null` when it has none. Rejects with a
@@ -33,8 +40,8 @@ export interface Client {
    * no harm.
    */
   request<Reply>(method: string, path: string, options?: RequestOptions): Promise<Reply>;
-  /** Records numbers of the bot whose token this is. */
-  postStats(stats: StatsBody): Promise<ApiResponse>;
+  /** Records numbers of the bot whose token this is; also in the words of top.gg's SDK. */
+  postStats(stats: StatsBody | ServerCounts): Promise<ApiResponse>;
   /** Records numbers of some shards of the bot whose token this is. */
   postShards(shards: ShardsBody): Promise<ApiResponse>;
   /** Whether a user has voted for a bot within the wait, and how long the wait still is. Needs no token. */
@@ -50,8 +57,12 @@ export class DirectoryError extends Error {
   /** Seconds to wait before the next attempt, 0 when the server named none. */
   readonly retryAfterSeconds: number;
 
-  constructor(status: number, message: string, rest: { context: Record<string, string>; seconds: number }) {
-    super(message);
+  constructor(
+    status: number,
+    message: string,
+    rest: { context: Record<string, string>; seconds: number; cause?: unknown },
+  ) {
+    super(message, { cause: rest.cause });
     this.name = 'DirectoryError';
     this.status = status;
     this.code = rest.context.code ?? `status_${status}`;
@@ -95,12 +106,17 @@ export const toError = async (response: Response): Promise<DirectoryError> => {
   }
 };
 
-/** @internal The error of a request without a reply. */
-export const toUnreachable = (error: unknown): DirectoryError =>
-  new DirectoryError(0, error instanceof Error ? error.message : String(error), {
+/** @internal The error of a request without a reply. `fetch` hides the reason in the cause. */
+export const toUnreachable = (error: unknown): DirectoryError => {
+  const { message = String(error), cause } = error as Error;
+  const reason = cause as { message?: string; code?: string } | undefined;
+  const reasons = [message, reason?.message || reason?.code].filter(Boolean);
+  return new DirectoryError(0, reasons.join(': '), {
     context: { code: 'unreachable' },
     seconds: 0,
+    cause: error,
   });
+};
 
 /** Reads, posts of numbers and votes have the same effect when they are sent twice. */
 const isRepeatable = (method: string, path: string): boolean =>
@@ -109,6 +125,7 @@ const isRepeatable = (method: string, path: string): boolean =>
 /** @internal Whether sending it again can help: not in a wait between votes, which lasts for hours. */
 export const isWorthRetrying = ({ status, code, context }: DirectoryError, repeatable: boolean): boolean => {
   if (status === 429) return code !== 'vote_wait' && code !== 'application_wait';
+  if (code === 'redirected') return false;
   if (status === 503 && context.outcome === 'not_applied') return true;
   return repeatable && (status === 0 || status === 502 || status === 503 || status === 504);
 };
@@ -117,11 +134,12 @@ export const isWorthRetrying = ({ status, code, context }: DirectoryError, repea
 export const computeBackoffSeconds = (failures: number, secondsMax: number): number =>
   Math.min(secondsMax, 2 ** (failures - 1)) * (0.8 + 0.4 * Math.random());
 
-const toAddress = (url: string, path: string, query: RequestOptions['query'] = {}): string => {
+/** @internal */
+export const toAddress = (url: string, path: string, query: RequestOptions['query'] = {}): string => {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
   const text = given.toString();
-  return `${url}${path}${text === '' ? '' : `?${text}`}`;
+  return `${url.replace(/\/$/, '')}${path}${text === '' ? '' : `?${text}`}`;
 };
 
 const toInit = (method: string, token: string | undefined, options: RequestOptions): RequestInit => {
@@ -138,15 +156,38 @@ const toInit = (method: string, token: string | undefined, options: RequestOptio
     method,
     headers,
     signal: limit.signal,
+    // `fetch` would follow with a GET, whose reply says nothing about a post.
+    redirect: method === 'GET' ? 'follow' : 'manual',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
 };
 
+/** The error of a redirect that was not followed; browsers hide its status. */
+const toRedirected = ({ status, headers }: Response): DirectoryError =>
+  new DirectoryError(
+    status,
+    `the directory redirects to ${headers.get('location') ?? 'another address'}: name that one as \`url\``,
+    { context: { code: 'redirected' }, seconds: 0 },
+  );
+
 const readReply = async (response: Response): Promise<unknown> => {
+  const isRedirect = response.type === 'opaqueredirect' || Math.floor(response.status / 100) === 3;
+  if (isRedirect) throw toRedirected(response);
   if (!response.ok) throw await toError(response);
   const text = await response.text();
   return text === '' ? null : JSON.parse(text);
 };
+
+/** Numbers of one shard are added to those of the others. */
+const sendCounts = (
+  send: Pick<Client, 'request'>,
+  { serverCount: servers, shardCount: shards, shardId: id }: ServerCounts,
+): Promise<ApiResponse> =>
+  id === undefined
+    ? send.request('POST', '/bots/stats', { body: { servers, shards } })
+    : send.request('POST', '/bots/stats/shards', {
+        body: { shard_count: shards ?? id + 1, shards: [{ id, servers }] },
+      });
 
 /**
  * Creates a client of one directory, for one token.
@@ -180,7 +221,10 @@ export const createClient = (options: ClientOptions): Client => {
 
   return {
     request,
-    postStats: (stats) => request('POST', '/bots/stats', { body: stats }),
+    postStats: (stats) =>
+      'serverCount' in stats
+        ? sendCounts({ request }, stats)
+        : request('POST', '/bots/stats', { body: stats }),
     postShards: (shards) => request('POST', '/bots/stats/shards', { body: shards }),
     checkVote: (userId, botId) =>
       request('GET', `/users/${encodeURIComponent(userId)}/bots/${encodeURIComponent(botId)}/votes`),

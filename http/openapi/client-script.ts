@@ -47,8 +47,10 @@ const published = [
   'SignatureError',
 ];
 
-/** Reads and joins the parts. */
-export const buildClientScript = (): string => {
+const exportWords = { module: 'export', commonjs: 'module.exports =' } as const;
+
+/** Reads and joins the parts, for `import` or for `require`. */
+export const buildClientScript = (kind: keyof typeof exportWords = 'module'): string => {
   const bodies = parts.map((name) => toScript(readPart(name)));
-  return [head, ...bodies, `export { ${published.join(', ')} };`, ''].join('\n');
+  return [head, ...bodies, `${exportWords[kind]} { ${published.join(', ')} };`, ''].join('\n');
 };

@@ -1,6 +1,7 @@
 /**
- * Writes the package of the client into a folder, ready for `npm publish`: one file of JavaScript, one of
- * types. Used by client.ts (`npm run client`) and a test.
+ * Writes the package of the client into a folder, ready for `npm publish`: one file of JavaScript and one of
+ * types, each for `import` and for `require`. Needs the compiler, a development dependency. Used by client.ts
+ * (`npm run client`) and a test.
  */
 import { execFile } from 'node:child_process';
 import {
@@ -54,11 +55,28 @@ const buildDeclarations = async (): Promise<string> => {
   }
 };
 
-/** Writes the package into this folder, which exists. Rejects when the declarations cannot be made. */
+/** Where the sources of this package are, as npm wants it; `{}` in a copy without a git remote. */
+const findRepository = async (): Promise<object> => {
+  const attempt = promisify(execFile)('git', ['remote', 'get-url', 'origin'], { cwd: toPath('.') });
+  const url = await attempt.then(
+    ({ stdout }) => stdout.trim(),
+    () => '',
+  );
+  // A path of this machine, or a password in an address, is for nobody else.
+  const isPublic = /^(https:\/\/[^@]+|(ssh:\/\/)?git@.+)$/.test(url);
+  return isPublic ? { repository: { type: 'git', url, directory: 'http/client' } } : {};
+};
+
+/** Writes the package into this folder, which it creates: everything, or nothing when it rejects. */
 export const writeClientPackage = async (folder: string): Promise<void> => {
-  for (const name of ['package.json', 'README.md'])
-    copyFileSync(toPath(`http/client/${name}`), join(folder, name));
+  const declarations = `${await buildDeclarations()}\n`;
+  const manifest = JSON.parse(readFileSync(toPath('http/client/package.json'), 'utf8'));
+  const described = { ...manifest, ...(await findRepository()) };
   mkdirSync(join(folder, 'dist'), { recursive: true });
+  copyFileSync(toPath('LICENSE'), join(folder, 'LICENSE'));
+  copyFileSync(toPath('http/client/README.md'), join(folder, 'README.md'));
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
   writeFileSync(join(folder, 'dist/index.js'), buildClientScript());
-  writeFileSync(join(folder, 'dist/index.d.ts'), `${await buildDeclarations()}\n`);
+  writeFileSync(join(folder, 'dist/index.cjs'), buildClientScript('commonjs'));
+  for (const name of ['index.d.ts', 'index.d.cts']) writeFileSync(join(folder, 'dist', name), declarations);
 };

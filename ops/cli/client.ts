@@ -1,7 +1,6 @@
 /**
  * `npm run client -- FOLDER`: writes the package of the client into a new folder, to publish or to look at.
  */
-import { mkdirSync } from 'node:fs';
 import { writeClientPackage } from './client-package.ts';
 
 const folder = process.argv[2] ?? '';
@@ -9,6 +8,5 @@ if (folder === '') {
   process.stderr.write('Name the folder: npm run client -- FOLDER\n');
   process.exit(2);
 }
-mkdirSync(folder, { recursive: true });
 await writeClientPackage(folder);
 process.stdout.write(`${folder}: publish it with \`npm publish ${folder}\`\n`);

@@ -1,7 +1,7 @@
 /**
  * Runs a script of this project on its pinned Node: `node ops/setup/run.mjs <script.ts> [arguments]`, or
  * with `--bin <tool>` a tool of node_modules/.bin. First installs missing packages, for
- * scripts outside `ops` also those that only tests, benches and checks need.
+ * scripts outside `ops` and the package of the client also those that only tests, benches and checks need.
  *
  * Plain JavaScript for Node 18 and later, without dependencies, since it runs before anything is installed.
  * Uses no shell. The script gets the terminal and the signals, and its exit code becomes the exit code of
@@ -10,6 +10,8 @@
 import { fileURLToPath } from 'node:url';
 
 const nodeMajorMin = 18;
+/** It needs the compiler, a development dependency. */
+const clientPackager = 'ops/cli/client.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const main = async () => {
@@ -29,7 +31,7 @@ const main = async () => {
   const { install } = await import('./install.mjs');
   const { isInstalled } = await import('./stamp.mjs');
   const { launch } = await import('./launch.mjs');
-  const set = args[0].startsWith('ops/') ? 'production' : 'all';
+  const set = args[0].startsWith('ops/') && args[0] !== clientPackager ? 'production' : 'all';
   if (!isInstalled(root, set)) {
     const failure = (await findTakenPort(args[0])) ?? (await install(root, set));
     if (failure !== null) {

@@ -7,6 +7,8 @@ export type BuiltClient = typeof import('../../http/client/index.ts');
 
 export const clientScript = buildClientScript();
 
+/** The file as an address for `import`. */
+export const toScriptUrl = (): string => `data:text/javascript,${encodeURIComponent(clientScript)}`;
+
 /** Loads the built file; nothing of the sources is shared with it. */
-export const loadClient = async (): Promise<BuiltClient> =>
-  import(`data:text/javascript,${encodeURIComponent(clientScript)}`);
+export const loadClient = async (): Promise<BuiltClient> => import(toScriptUrl());

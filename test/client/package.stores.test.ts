@@ -3,7 +3,7 @@
  * program and by the type checker.
  */
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -21,12 +21,16 @@ const client = createClient({ url: 'http://127.0.0.1:9' });
 console.log(typeof client.postStats, typeof autopost, typeof log, typeof receive);
 console.log(JSON.stringify(readShards({ guilds: { cache: new Map([['1', { memberCount: 3 }]]) } })));
 `;
+/** As on a Node before 20.19, which cannot `require` a module. */
+const required = ['--no-experimental-require-module', 'required.cjs'];
 const typed = `import { createClient, type VoteStatus } from 'rollcall-client';
 const status: Promise<VoteStatus> = createClient({ url: '' }).checkVote('1', '2');
 // @ts-expect-error: servers is a number
 void createClient({ url: '' }).postStats({ servers: 'many' });
 export { status };
 `;
+const toRequiring = (text: string): string =>
+  text.replace(/^import (.*) from (.*);/, 'const $1 = require($2);');
 
 test('packed and installed offline, it runs and has types', async () => {
   const source = makeFolder('rollcall-client-');
@@ -41,20 +45,40 @@ test('packed and installed offline, it runs and has types', async () => {
   await run('npm', ['install', `./${filename}`, ...quietly], options);
   writeFileSync(join(project, 'program.js'), program);
   writeFileSync(join(project, 'typed.ts'), typed);
+  writeFileSync(join(project, 'required.cjs'), toRequiring(program));
+  writeFileSync(join(project, 'typed.cts'), typed);
   const { stdout } = await run(process.execPath, ['program.js'], options);
+  const byRequire = await run(process.execPath, required, options);
   const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2024,dom'];
-  await run(compiler, [...flags, '--types', '', 'typed.ts'], options);
+  await run(compiler, [...flags, '--types', '', 'typed.ts', 'typed.cts'], options);
 
   assert.equal(files.map(({ path }: { path: string }) => path).sort(), [
+    'LICENSE',
     'README.md',
+    'dist/index.cjs',
+    'dist/index.d.cts',
     'dist/index.d.ts',
     'dist/index.js',
     'package.json',
   ]);
+  assert.is(byRequire.stdout, stdout);
   assert.is(
     stdout,
     'function function function function\n{"shardCount":1,"shards":[{"id":0,"servers":1,"users":3}]}\n',
   );
+});
+
+test('what cannot be built leaves nothing that could be published', async () => {
+  const copy = makeFolder('rollcall-copy-');
+  for (const part of ['http', 'ops', 'package.json', 'LICENSE'])
+    cpSync(fileURLToPath(new URL(`../../${part}`, import.meta.url)), join(copy, part), { recursive: true });
+  const flags = ['--disable-warning=ExperimentalWarning'];
+  const failure = await run(process.execPath, [...flags, join(copy, 'ops/cli/client.ts'), 'package'], {
+    cwd: copy,
+  }).catch((error) => error);
+
+  assert.is.not(failure.code, 0);
+  assert.not(existsSync(join(copy, 'package')));
 });
 
 test.run();

@@ -2,18 +2,25 @@
  * When the client sends a request again, and when it leaves that to its caller: against a server that gives
  * the answers of a list, one after the other.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { close, listen } from '../support/loopback.ts';
-import { type BuiltClient, loadClient } from './built.ts';
+import { type BuiltClient, loadClient, toScriptUrl } from './built.ts';
 
-/** `null` closes the connection without an answer. */
-type Answer = null | {
-  readonly status: number;
-  readonly seconds?: number;
-  readonly context?: Record<string, string>;
-};
+/** `null` closes the connection without an answer; `silent` keeps it open. */
+type Answer =
+  | null
+  | 'silent'
+  | {
+      readonly status: number;
+      readonly seconds?: number;
+      readonly location?: string;
+      readonly context?: Record<string, string>;
+    };
 
 const test = suite('retries of the client');
 let library: BuiltClient;
@@ -31,8 +38,12 @@ test.before(async () => {
       request.socket.destroy();
       return;
     }
-    const { status, seconds, context = {} }: Exclude<Answer, null> = answer;
-    response.writeHead(status, seconds === undefined ? {} : { 'retry-after': String(seconds) });
+    if (answer === 'silent') return;
+    const { status, seconds, location, context = {} } = answer;
+    response.writeHead(status, {
+      ...(seconds === undefined ? {} : { 'retry-after': String(seconds) }),
+      ...(location === undefined ? {} : { location }),
+    });
     response.end(JSON.stringify({ message: 'As listed.', context }));
   });
   url = `http://127.0.0.1:${await listen(server)}`;
@@ -91,6 +102,80 @@ test('a wait between votes, a long Retry-After and every other error are left to
 
 test('it gives up after the most attempts', async () => {
   assert.equal(await send([refused, refused, refused], post, 2), { sent: 2, failed: 'overloaded' });
+});
+
+test('a post that is redirected fails and names the address; a read follows', async () => {
+  for (const status of [301, 302, 303, 307, 308]) {
+    const moved = { status, location: '/elsewhere' };
+    assert.equal(await send([moved], post), { sent: 1, failed: 'redirected' });
+    assert.equal(await send([moved], ['GET', '/bots/1']), { sent: 2, failed: '' });
+  }
+  answers = [{ status: 308, location: 'https://other.example/' }];
+  const failure = await library
+    .createClient({ url })
+    .postStats({ servers: 1 })
+    .catch((error: Error) => error);
+
+  assert.is(failure.message, 'the directory redirects to https://other.example/: name that one as `url`');
+});
+
+test('an address may end with a slash', async () => {
+  requests = [];
+  await library.createClient({ url: `${url}/` }).request('GET', '/bots/1');
+  await library.follow({ url: `${url}/`, targets: ['bot/1'], signal: AbortSignal.timeout(500) }).next();
+
+  assert.equal(requests.slice(0, 2), ['GET /bots/1', 'GET /feed?targets=bot%2F1&channels=totals']);
+});
+
+test('without a reply the error says why, and has the cause', async () => {
+  const gone = createServer();
+  const closed = `http://127.0.0.1:${await listen(gone)}`;
+  await close(gone);
+  const failure = await library
+    .createClient({ url: closed, attemptsMax: 1 })
+    .request<Error & { cause: Error }>('GET', '/bots/1')
+    .catch((error) => error);
+
+  assert.match(failure.message, /^fetch failed: connect ECONNREFUSED 127\.0\.0\.1/);
+  assert.is(failure.cause.cause.code, 'ECONNREFUSED');
+});
+
+/** The example of the README for SIGTERM, in a bot that would run on. */
+const toBot = (): string => {
+  const readme = readFileSync(new URL('../../http/client/README.md', import.meta.url), 'utf8');
+  const [, example = ''] = /```js\nimport \{ autopost[^\n]*\n([\s\S]*?)```/.exec(readme) ?? [];
+  return `import { autopost } from ${JSON.stringify(toScriptUrl())};
+    const url = '${url}', token = 'rc_bot_1_x', client = { guilds: new Map() };
+    setInterval(() => {}, 1_000);
+    ${example}
+`;
+};
+
+/** Starts that bot, sends SIGTERM while this list answers it. Resolves to its exit code and the seconds. */
+const endBot = async (list: readonly Answer[]) => {
+  answers = [...list];
+  requests = [];
+  const posted = new Promise((resolve) => server.once('request', resolve));
+  const bot = spawn(process.execPath, ['--input-type=module', '-e', toBot()], { stdio: 'ignore' });
+  const ended = once(bot, 'exit');
+  await posted;
+  const startedAtMs = Date.now();
+  bot.kill('SIGTERM');
+  const late = setTimeout(() => bot.kill('SIGKILL'), 20_000);
+  const [code] = await ended;
+  clearTimeout(late);
+  return { code, seconds: (Date.now() - startedAtMs) / 1_000 };
+};
+
+test('a bot with the example of the README ends by SIGTERM, also without its directory', async () => {
+  for (const list of [[], ['silent', 'silent'], [{ ...refused, seconds: 30 }, 'silent']] as const) {
+    const { code, seconds } = await endBot(list);
+
+    assert.is(code, 0);
+    // Two seconds are promised; the rest is for a busy machine.
+    assert.ok(seconds < 6, `${seconds} s`);
+    assert.equal(requests, ['POST /bots/stats', 'POST /bots/stats']);
+  }
 });
 
 test('a request ends when its signal aborts, also between two attempts', async () => {

@@ -199,6 +199,18 @@ test('native parts of another Node are installed again by the npm on the pinned 
   assert.match(listRuns()[1] ?? '', /^again install --no-save .*--ignore-scripts/);
 });
 
+test('the package of the client installs the compiler that it needs', async () => {
+  writeScript('ops/cli/client.ts');
+  writeScript('ops/sample.ts');
+  await run('ops/sample.ts');
+  await run('ops/cli/client.ts');
+
+  assert.equal(
+    listRuns().map((line) => line.includes('--omit=dev')),
+    [true, false],
+  );
+});
+
 test('a script of the server installs no tools, others do, and the tools then stay', async () => {
   writeScript('ops/sample.ts');
   await run('ops/sample.ts');
