@@ -27,6 +27,24 @@ const assertFile = (path: string): void => {
   if (!stats.isFile()) throw new CommandError(`${path} is not a file.`);
 };
 
+/** Lines of JSON never shrink to a hundredth, so a file that grows more is damaged or hostile. */
+const growthMax = 100;
+const unpackedBytesAlways = 64 * 1024 * 1024;
+
+/** Passes on at most so many bytes, and throws at the next one. */
+const limitBytes = (max: number) =>
+  async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      if (bytes > max)
+        throw new Error(
+          `it grows to more than ${growthMax} times its length. If it is right, unpack it and pipe it in`,
+        );
+      yield chunk;
+    }
+  };
+
 const unpack = async (argument: string, terminal: Terminal, path: string): Promise<void> => {
   const target = createWriteStream(path, { mode: 0o600 });
   const { signal } = terminal;
@@ -35,7 +53,9 @@ const unpack = async (argument: string, terminal: Terminal, path: string): Promi
     await pipeline(terminal.input, target, { signal });
     return;
   }
-  await pipeline(createReadStream(argument), createGunzip(), target, { signal }).catch((error: Error) => {
+  const max = Math.max(unpackedBytesAlways, growthMax * statSync(argument).size);
+  const steps = [createReadStream(argument), createGunzip(), limitBytes(max), target] as const;
+  await pipeline(...steps, { signal }).catch((error: Error) => {
     throw new CommandError(`${argument} cannot be unpacked: ${error.message}.`);
   });
 };

@@ -6,8 +6,8 @@
  * store. Used by storage/backup/embedded.ts and servers.ts.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
+import { createReadStream, existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type PackContents, syncPath } from '../embedded/copy.ts';
@@ -40,6 +40,8 @@ export type BackupManifest = EmbeddedBackup | ServersBackup;
 export class BackupError extends Error {}
 
 const manifestName = 'manifest.json';
+/** A file that only a draft has, so that no other folder is ever taken for one and removed. */
+const draftMark = 'unfinished-backup';
 const computeDigest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Throws a `BackupError` unless the folder is missing or empty, and its parent exists. */
@@ -49,6 +51,18 @@ export const assertNewFolder = (directory: string): void => {
     throw new BackupError(`${directory} exists already. Name a new folder for the backup.`);
   if (!existsSync(dirname(resolve(directory))))
     throw new BackupError(`Cannot create ${directory}: there is no folder ${dirname(resolve(directory))}.`);
+};
+
+/** Removes what a backup left that was killed. Throws a `BackupError` if something else has the name. */
+const removeEarlierDraft = async (draft: string): Promise<void> => {
+  const stats = lstatSync(draft, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  const names = stats.isDirectory() ? readdirSync(draft) : null;
+  if (names === null || (names.length > 0 && !names.includes(draftMark)))
+    throw new BackupError(
+      `${draft} is not an unfinished backup, but a backup needs that name. Move it away.`,
+    );
+  await rm(draft, { recursive: true });
 };
 
 /**
@@ -61,15 +75,17 @@ export const writeBackup = async (
 ): Promise<BackupManifest> => {
   assertNewFolder(directory);
   const draft = `${resolve(directory)}.unfinished`;
-  await rm(draft, { recursive: true, force: true });
+  await removeEarlierDraft(draft);
   await mkdir(draft, { mode: 0o700 });
   try {
+    await writeFile(join(draft, draftMark), '');
     const manifest = await fill(draft);
     const text = JSON.stringify(manifest);
     const file = await open(join(draft, manifestName), 'wx', 0o600);
     await file.writeFile(JSON.stringify({ sha256: computeDigest(text), manifest }));
     await file.sync();
     await file.close();
+    await rm(join(draft, draftMark));
     await syncPath(draft, true);
     if (existsSync(directory)) await rmdir(directory);
     await rename(draft, directory);

@@ -7,7 +7,7 @@
  */
 import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { crc32 } from 'node:zlib';
 
 /** The folders and files of a pack; the files in the order of their bytes. */
@@ -99,8 +99,21 @@ const readPack = async (
 export const checkPack = (pack: string, contents: PackContents): Promise<void> =>
   readPack(pack, contents, async () => {});
 
-/** Unpacks into the new folder `into`. Rejects if the pack is damaged. Not durable: the caller syncs. */
+/** Throws if a name of the pack leads out of the folder `into`: a manifest may come from anywhere. */
+const assertInside = (pack: string, contents: PackContents, into: string): void => {
+  for (const path of [...contents.folders, ...contents.files.map((file) => file.path)]) {
+    const way = relative(into, resolve(into, path));
+    if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way) || isAbsolute(path))
+      throw new Error(`${pack} is not a pack of Rollcall: it names ${JSON.stringify(path)}, outside of it`);
+  }
+};
+
+/**
+ * Unpacks into the new folder `into`. Rejects if the pack is damaged, and before it writes anything if a name
+ * leads out of the folder. Not durable: the caller syncs.
+ */
 export const unpack = async (pack: string, contents: PackContents, into: string): Promise<void> => {
+  assertInside(pack, contents, into);
   for (const folder of contents.folders) mkdirSync(join(into, folder), { recursive: true, mode: 0o700 });
   for (const { path } of contents.files) closeSync(openSync(join(into, path), 'wx', 0o600));
   let current: { path: string; handle: FileHandle } | null = null;

@@ -3,6 +3,7 @@
  * damaged. Stores of different age are in older.stores.test.ts.
  */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -100,6 +101,41 @@ for (const file of ['hot.pack', 'sql.pack', 'manifest.json']) {
     assert.equal(existsSync(dataDir) ? readdirSync(dataDir) : [], []);
   });
 }
+
+test('a name in the manifest that leads out of the folder is refused, and nothing is written', async () => {
+  for (const [index, path] of ['../../../escaped', join(folder, 'escaped'), 'base/../../x'].entries()) {
+    const hostile = copyDataFolder(backup, toPath(`hostile-${index}`));
+    const file = join(hostile, 'manifest.json');
+    const { manifest } = JSON.parse(readFileSync(file, 'utf8'));
+    manifest.hot.files[0].path = path;
+    const sha256 = createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
+    writeFileSync(file, JSON.stringify({ sha256, manifest }));
+    const dataDir = toPath(`deep-${index}/data`);
+
+    const { code, err } = await run(runRestore, { DATA_DIR: dataDir }, hostile);
+
+    assert.is(code, 1);
+    assert.match(err, /Nothing was restored: .*hot\.pack is not a pack of Rollcall: it names/);
+    assert.equal(existsSync(dataDir) ? readdirSync(dataDir) : [], []);
+    assert.not(readdirSync(folder).includes('escaped'));
+  }
+});
+
+test('a backup removes the draft of a killed backup, and no other folder of that name', async () => {
+  const other = toPath('mine.unfinished');
+  mkdirSync(other);
+  writeFileSync(join(other, 'precious'), 'x');
+  const refused = await run(takeBackup, { DATA_DIR: original }, toPath('mine'));
+  assert.is(refused.code, 1);
+  assert.match(refused.err, /mine\.unfinished is not an unfinished backup.*Move it away/);
+  assert.equal(readdirSync(other), ['precious']);
+
+  writeFileSync(join(other, 'unfinished-backup'), '');
+  const { code, err } = await run(takeBackup, { DATA_DIR: original }, toPath('mine'));
+  assert.is(code, 0, err);
+  assert.equal(readdirSync(toPath('mine')).sort(), ['hot.pack', 'manifest.json', 'sql.pack']);
+  assert.not(existsSync(other));
+});
 
 test('a restore never overwrites data', async () => {
   const before = readdirSync(original);
