@@ -44,8 +44,12 @@ export const limits = {
   resendPauseMaxMs: 500,
   /** A store that answers this long after a failed call counts as healthy again. */
   failurePassesMs: 500,
-  /** How long the retransmit buffer keeps confirmed work, counted while the store answers. */
+  /**
+   * How long the retransmit buffer keeps confirmed work, counted while the store answers: the shorter time
+   * until the pulse has seen that a crash or a failover may lose it.
+   */
   retransmitKeepMs: 15_000,
+  retransmitKeepSafeMs: 5_000,
   /** Bytes in the retransmit buffer, per process; above: 503 `overloaded` until it drops old work. */
   retransmitBytesMax: 268_435_456,
   /** Pause between two queries whether the store still has that work; also before a lost item is retried. */
@@ -135,8 +139,10 @@ export const assertLimits = (): void => {
   assert(limits.recheckMsMax < limits.requestDeadlineMs);
   assert(limits.clockBehindMaxMs >= 2 * limits.requestDeadlineMs);
   // A store that syncs every second can answer about two seconds late; the buffer must keep work longer.
-  assert(limits.retransmitKeepMs >= 10 * limits.retransmitPollMs);
-  assert(limits.retransmitKeepMs > 2 * limits.requestDeadlineMs);
+  // The shorter time must also last for more than two looks of the pulse, one a second.
+  assert(limits.retransmitKeepSafeMs >= 10 * limits.retransmitPollMs);
+  assert(limits.retransmitKeepSafeMs > 2 * limits.requestDeadlineMs);
+  assert(limits.retransmitKeepMs > limits.retransmitKeepSafeMs);
   // The work in flight may be added on top, at a few hundred bytes per item.
   assert(limits.pendingItemsMax * 1_024 <= limits.retransmitBytesMax);
 };

@@ -103,6 +103,8 @@ export interface Pulse {
   listSilent(): readonly string[];
   /** When the server that has been silent longest last answered, monotonic ms. */
   getAnsweredMs(): number;
+  /** Whether a server was seen that may lose confirmed commits when it crashes or is replaced: for good. */
+  mayLoseTail(): boolean;
 }
 
 /** Parts of a bot's current table, with ids from `fromId` on, at most `limit`. */
@@ -141,7 +143,10 @@ export interface ShardChanges {
 
 /** The only way to change counted facts: `commit`, and what its callers must know about the store. */
 export interface HotWriter {
-  /** A crash or failover may lose confirmed commits, so the engine buffers the recent ones to resend them. */
+  /**
+   * The store is a server whose newest confirmed commits may get lost, perhaps in a way that starts later
+   * (`Pulse.mayLoseTail`). So the engine buffers the recent ones to resend them.
+   */
   readonly mayLoseTail: boolean;
   /** Absent when the store runs inside this process. */
   readonly pulse?: Pulse;
@@ -194,8 +199,6 @@ export interface GenerationStore {
 export interface HotUpkeep {
   /** Bots in the given shards whose parts are due to be judged by the store's clock, in any order. */
   listDueParts(shards: readonly Shard[], limit: number): Promise<readonly EntityRef[]>;
-  /** What a confirmed commit survives, as text for the start message and `/readyz`. */
-  readonly durability: string;
   /** Removes last votes older than the longest window and other expired entries, in one bounded step. */
   sweep(nowMs: number): Promise<void>;
   close(): Promise<void>;

@@ -40,6 +40,7 @@ import { type ClockWatch, clockCheckEveryMs, createClockWatch } from './clock-wa
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
 import { type Config, isDemoWanted, toCommitRules } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
+import { createDescriptorWatch, type DescriptorWatch, descriptorCheckEveryMs } from './descriptor-watch.ts';
 import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './eviction-watch.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
@@ -267,34 +268,28 @@ const readNodeHealth = (
 ): NodeHealth => {
   const { ready, hotStoreUp } = engine.readHealth();
   const sql = stores.isSqlUp() && loss.reason === '';
-  return { ready: ready && !isDraining(), hot: hotStoreUp, sql };
+  return { ready: ready && !isDraining(), hot: hotStoreUp, sql, weakServers: stores.countWeakServers() };
 };
 
 interface Watches {
   readonly clock: ClockWatch;
   readonly eviction: EvictionWatch;
+  readonly descriptors: DescriptorWatch;
   listNotes(): readonly string[];
 }
 
 /** Rejects when Redis may evict counters. */
 const openWatches = async (
   { storeClocks, memorySettings }: Stores,
-  { metrics, logger }: { readonly metrics: Metrics; readonly logger: Logger },
+  { metrics, logger: log }: { readonly metrics: Metrics; readonly logger: Logger },
 ): Promise<Watches> => {
-  const log = {
-    error: (message: string) => logger.error(message),
-    warn: (message: string) => logger.warn(message),
-    info: (message: string) => logger.info(message),
-  };
-  const clock = createClockWatch({
-    storeClocks,
-    clock: systemClock,
-    onMeasured: metrics.recordClockAhead,
-    log,
-  });
-  const eviction = createEvictionWatch({ memorySettings, onMeasured: metrics.recordEvictingServers, log });
+  const { recordClockAhead, recordEvictingServers } = metrics;
+  const clock = createClockWatch({ storeClocks, clock: systemClock, onMeasured: recordClockAhead, log });
+  const eviction = createEvictionWatch({ memorySettings, onMeasured: recordEvictingServers, log });
   await eviction.assertNoEviction();
-  return { clock, eviction, listNotes: () => [...clock.listNotes(), ...eviction.listNotes()] };
+  const descriptors = createDescriptorWatch(log);
+  const listNotes = () => [clock, eviction, descriptors].flatMap((watch) => watch.listNotes());
+  return { clock, eviction, descriptors, listNotes };
 };
 
 /** Returns a function that loads the demo directory, if wanted, and writes these addresses to demo.json. */
@@ -387,6 +382,7 @@ const startTimers = (parts: {
   const cancels = [
     startInterval(clockCheckEveryMs, watches.clock.measure, logFailure('the clock check')),
     startInterval(evictionCheckEveryMs, watches.eviction.check, logFailure('the eviction check')),
+    startInterval(descriptorCheckEveryMs, watches.descriptors.check, logFailure('the descriptor check')),
     startInterval(heartbeatMs, () => membership.writeHeartbeat(), logFailure('the heartbeat')),
     startInterval(
       sweepMs,

@@ -49,6 +49,8 @@ export interface Stores extends Pool {
   readonly storeClocks: (() => Promise<readonly number[]>) | null;
   /** Reads the memory settings of a shared hot store's servers, `null` when it is embedded. */
   readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
+  /** How many servers of a shared hot store may lose confirmed writes now, in a crash or a failover. */
+  countWeakServers(): number;
   /** SQL may be an older copy: the engine must send it all totals again. */
   readonly reflush: boolean;
   /** Records that all totals are certain to be sent again: the next opening does not request it. */
@@ -82,9 +84,6 @@ export const openStores = (config: StoresConfig, options: StoresOptions): Promis
   return Promise.reject(new Error(bothOrNeither));
 };
 
-/** The durability text of a Redis that keeps every confirmed write. */
-const fullyDurable = /^synced to the disk of Redis$/;
-
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const { openRedisStore } = await import('./hot/redis/store.ts');
   const onStoreChange = options.onStoreChange ?? (() => undefined);
@@ -97,10 +96,9 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
     }).catch((error: unknown) => {
       throw openFault('REDIS_URL', config.redisUrl, error);
     });
-    const weak = fullyDurable.test(hot.durability)
-      ? []
-      : [`REDIS_URL: a confirmed write is ${hot.durability}.`];
-    const warnings = [...server.notes, ...weak];
+    const { describe, countWeak } = hot.durability;
+    const listWeak = (): readonly string[] =>
+      countWeak() === 0 ? [] : [`REDIS_URL: a confirmed write is ${describe()}.`];
     return {
       hot,
       sql: server.sql,
@@ -109,15 +107,13 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       libraries: hot.libraries,
       storeClocks: hot.readClocks,
       memorySettings: hot.memorySettings,
+      countWeakServers: countWeak,
       reflush: false,
       markReflushed: () => {},
       protect: () => {},
       copySource: null,
-      notes: warnings,
-      listWarnings: () => {
-        const lastError = server.getLastError();
-        return lastError === null ? warnings : [...warnings, lastError];
-      },
+      notes: [...server.notes, ...listWeak()],
+      listWarnings: () => [...server.notes, ...listWeak(), server.getLastError() ?? []].flat(),
       isSqlUp: () => server.getLastError() === null,
       close: async () => {
         await hot.close();
@@ -173,6 +169,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
         libraries: null,
         storeClocks: null,
         memorySettings: null,
+        countWeakServers: () => 0,
         reflush: restored && holdsDirectory,
         markReflushed: ledger.markCaughtUp,
         protect: ledger.protect,

@@ -4,8 +4,9 @@
  * Exists only if the store says so (`mayLoseTail`). Work that the store has lost is resent in new batches,
  * before any new turn of its shard. Each item carries the position at which it was first applied, so that the
  * store does not count it again if the entity's SQL row already contains it (I1, I2). Only items that took
- * effect are kept. Bounds: `limits.retransmitKeepMs`, counted while the store answers, and
- * `limits.retransmitBytesMax`, above which the gate takes no new work. Only `output-gate.ts` uses this file.
+ * effect are kept. Bounds: `limits.retransmitKeepMs`, or `retransmitKeepSafeMs` as long as the pulse sees no
+ * risk, counted while the store answers; and `limits.retransmitBytesMax`, above which the gate takes no new
+ * work. Only `output-gate.ts` uses this file.
  */
 
 import assert from 'node:assert/strict';
@@ -126,7 +127,9 @@ const keep = (
 const forgetOld = (buffer: BufferState, shard: Shard): void => {
   const entries = buffer.entries.get(shard);
   if (entries === undefined) return;
-  const beforeMs = buffer.clock.monotonicMs() - limits.retransmitKeepMs;
+  const isSafe = buffer.hot.pulse?.mayLoseTail() === false;
+  const keepMs = isSafe ? limits.retransmitKeepSafeMs : limits.retransmitKeepMs;
+  const beforeMs = buffer.clock.monotonicMs() - keepMs;
   const firstYoung = entries.findIndex(({ keptMs }) => keptMs > beforeMs);
   const old = entries.splice(0, firstYoung < 0 ? entries.length : firstYoung);
   for (const { items } of old) addBytes(buffer, -sumBytes(items));

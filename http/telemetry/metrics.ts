@@ -66,6 +66,8 @@ export interface NodeHealth {
   readonly ready: boolean;
   readonly hot: boolean;
   readonly sql: boolean;
+  /** Redis primaries that may lose confirmed writes now, in a crash or a failover. */
+  readonly weakServers: number;
 }
 
 /** How often the event loop's lag is sampled: each sample wakes the process. */
@@ -287,6 +289,14 @@ const registerHealth = (registers: Registry[], read: () => NodeHealth): void => 
       const { hot, sql } = read();
       this.set({ store: 'hot' }, Number(hot));
       this.set({ store: 'sql' }, Number(sql));
+    },
+  });
+  new Gauge({
+    name: 'rollcall_redis_weak_servers',
+    help: 'Redis primaries that may lose confirmed writes in a crash or a failover; /readyz says why.',
+    registers,
+    collect() {
+      this.set(read().weakServers);
     },
   });
 };

@@ -18,6 +18,7 @@ import { watchDamage } from '../sql/damage.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { guardSql } from '../sql/guard.ts';
 import { type PackContents, syncFolder } from './copy.ts';
+import { descriptorAdvice, hasFewDescriptors } from './descriptors.ts';
 import { readBootId } from './lock.ts';
 import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';
 import { readAll } from './read-all.ts';
@@ -253,6 +254,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
   writeFolderState(paths, state);
   const damage = watchDamage({
     known: opened.damage,
+    findOtherCause: () => (hasFewDescriptors() ? descriptorAdvice : ''),
     report: (description, error) => options.onWarning?.(describeDamage(paths, description), error),
     onLasting: (description) => {
       state.damage = description;

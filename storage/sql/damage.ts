@@ -6,6 +6,7 @@
  * may be repaired while nodes run, so there a report expires. Called by storage/embedded/open.ts and
  * server.ts.
  */
+import { StorageError } from '../../engine/errors.ts';
 import { isLastingDamage, toStorageError } from './errors.ts';
 
 const reportEveryMs = 60_000;
@@ -18,6 +19,8 @@ export interface DamageParts {
   readonly onLasting?: (description: string) => void;
   /** Damage met by an earlier process. Default: none. */
   readonly known?: string;
+  /** A cause outside of SQL that looks like damage, as advice for the operator; `''` for none. */
+  readonly findOtherCause?: () => string;
 }
 
 export interface DamageWatch {
@@ -36,9 +39,20 @@ interface DamageRecord {
   reportedMs: number;
 }
 
-const recordDamage = (met: DamageRecord, error: unknown, parts: DamageParts): void => {
+/** Records damage. Returns the failure to reject with: the error, or another one for another cause. */
+const recordDamage = (met: DamageRecord, error: unknown, parts: DamageParts): unknown => {
   const failure = toStorageError('sql', error);
-  if (failure.reason !== 'damaged') return;
+  if (failure.reason !== 'damaged') return error;
+  const otherCause = parts.findOtherCause?.() ?? '';
+  if (otherCause !== '') {
+    const { outcome, message } = failure;
+    return new StorageError('sql', {
+      outcome,
+      reason: 'busy',
+      cause: error,
+      detail: `${otherCause} (${message})`,
+    });
+  }
   const nowMs = performance.now();
   const lasting = parts.onLasting !== undefined && isLastingDamage(failure);
   met.atMs = nowMs;
@@ -49,9 +63,11 @@ const recordDamage = (met: DamageRecord, error: unknown, parts: DamageParts): vo
     met.lasting = true;
     parts.onLasting?.(met.description);
   }
-  if (nowMs - met.reportedMs < reportEveryMs) return;
-  met.reportedMs = nowMs;
-  parts.report(met.description, error);
+  if (nowMs - met.reportedMs >= reportEveryMs) {
+    met.reportedMs = nowMs;
+    parts.report(met.description, error);
+  }
+  return error;
 };
 
 const describeError = (error: Error): string =>
@@ -70,8 +86,7 @@ export const watchDamage = (parts: DamageParts): DamageWatch => {
       try {
         return await work();
       } catch (error) {
-        recordDamage(met, error, parts);
-        throw error;
+        throw recordDamage(met, error, parts);
       }
     },
     met: () => (met.lasting || performance.now() - met.atMs < rememberMs ? met.description : ''),

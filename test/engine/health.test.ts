@@ -24,7 +24,11 @@ const createWorld = async (): Promise<World> => {
   const engine = createEngineOn(kit, {
     hot: {
       ...kit.hot,
-      pulse: { listSilent: () => pulse.away, getAnsweredMs: () => pulse.answeredMs },
+      pulse: {
+        listSilent: () => pulse.away,
+        getAnsweredMs: () => pulse.answeredMs,
+        mayLoseTail: () => false,
+      },
       peek: (limit) => (failing ? Promise.reject(refusal()) : kit.hot.peek(limit)),
     },
   });

@@ -371,7 +371,6 @@ export const createHotModel = (options: ModelOptions): HotModel => {
   const model: HotModel = {
     shards,
     hooks: {},
-    durability: 'the life of this process',
     mayLoseTail: options.mayLoseTail ?? false,
     toCommitQueue: () => 0,
     ...readersOf(parts),

@@ -84,6 +84,13 @@ export const ringMutants: readonly Mutant[] = [
     why: 'a fast node would fill the memory (I15)',
   },
   {
+    name: 'the shorter time also after a risk was seen',
+    file: ring,
+    find: `buffer.hot.pulse?.mayLoseTail() === false`,
+    replace: `buffer.hot.pulse !== undefined`,
+    why: 'a replica that was attached later and lags would lose what nobody has any more (I1)',
+  },
+  {
     name: 'the retransmit buffer stores items for a store that loses nothing',
     file: ring,
     find: `  if (!parts.hot.mayLoseTail) return null;\n`,

@@ -204,7 +204,11 @@ test('a node whose Redis changes later reports it within a minute, and keeps run
   try {
     const node = await startNode({
       dataDir: folder,
-      settings: { REDIS_URL: redis.url, DATABASE_URL: await postgres.database('changed') },
+      settings: {
+        REDIS_URL: redis.url,
+        DATABASE_URL: await postgres.database('changed'),
+        LOG_LEVEL: 'warn',
+      },
     });
     try {
       const ask = async (path: string): Promise<string> => (await fetch(node.adminUrl + path)).text();
@@ -215,6 +219,12 @@ test('a node whose Redis changes later reports it within a minute, and keeps run
       assert.is((await fetch(`${node.adminUrl}/readyz`)).status, 200);
       assert.match(await ask('/metrics'), /^rollcall_redis_evicting_servers 1$/m);
       assert.match(node.output(), / error .*may evict counters/);
+
+      assert.match(await ask('/metrics'), /^rollcall_redis_weak_servers 0$/m);
+      await operator.config('SET', 'appendfsync', 'no');
+      await until('the note', async () => /a confirmed write is written/.test(await ask('/readyz')));
+      assert.match(await ask('/metrics'), /^rollcall_redis_weak_servers 1$/m);
+      assert.match(node.output(), / warn .*a confirmed write to Redis is now written/);
     } finally {
       await node.kill();
     }

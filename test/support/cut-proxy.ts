@@ -22,10 +22,13 @@ export interface CutProxy {
   drip(on: boolean): void;
   /** Forwards again; silenced connections are reset, as after a partition. */
   restore(): void;
+  /** Connects clients to another port from now on, and ends the connections of before. */
+  redirect(port: number): void;
   close(): Promise<void>;
 }
 
 interface ProxyState {
+  targetPort: number;
   silent: boolean;
   delayMs: number;
   tornAfterBytes: number;
@@ -66,7 +69,7 @@ const passerOf = (state: ProxyState, other: Socket, answers: boolean): ((data: B
 /** A proxy before a port of 127.0.0.1. */
 export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
   const sockets = new Set<Socket>();
-  const state: ProxyState = { silent: false, delayMs: 0, tornAfterBytes: 0, drips: false };
+  const state: ProxyState = { targetPort, silent: false, delayMs: 0, tornAfterBytes: 0, drips: false };
   const keep = (socket: Socket, other: Socket, answers: boolean): void => {
     sockets.add(socket);
     socket.setNoDelay(true);
@@ -78,7 +81,7 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
     socket.on('data', passerOf(state, other, answers));
   };
   const server = createServer((client) => {
-    const upstream = connect(targetPort, '127.0.0.1');
+    const upstream = connect(state.targetPort, '127.0.0.1');
     keep(client, upstream, false);
     keep(upstream, client, true);
   });
@@ -103,6 +106,10 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
     },
     restore: () => {
       state.silent = false;
+      cut();
+    },
+    redirect: (other) => {
+      state.targetPort = other;
       cut();
     },
     close: async () => {

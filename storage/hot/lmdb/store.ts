@@ -204,7 +204,6 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
   const voteWaitMaxMs = options.voteWaitMaxMs ?? 12 * 3_600_000;
   const store: LmdbState = { writer, clock: options.clock, voteWaitMaxMs, committing: false, peekStart: 0 };
   return {
-    durability: 'synced to the disk of this machine',
     mayLoseTail: false,
     describeDamage: damage.describe,
     toCommitQueue: () => 0,

@@ -1,19 +1,22 @@
 /**
- * Describes which failures a confirmed commit survives, from the settings of the Redis servers.
+ * Watches which failures a confirmed commit survives, by the settings and the replicas of the Redis servers.
  *
- * Reads the settings once at start and never changes them. Managed servers often forbid `CONFIG`; the
- * description then says that the durability is unknown. Called by store.ts when it opens.
+ * Asked at the start and then with every pulse, because a replica may be attached and `appendfsync` changed
+ * at any time. Never changes a setting. Managed servers often forbid `CONFIG`; the durability is then
+ * unknown, which counts as weak. A server that does not answer keeps its last description. At most one look
+ * at a server is pending. Called by store.ts when it opens, then by pulse.ts.
  */
 import type { Redis } from 'ioredis';
-import type { Link } from './link.ts';
+import { readUnlessRefused } from './errors.ts';
+import type { Link, Primary } from './link.ts';
 
 const synced = 'synced to the disk of Redis';
 const everySecond = 'synced to the disk of Redis within about a second';
+const unknown = 'as durable as the Redis server, which does not show its settings';
 
 /** `synced` is what we document and test; with any other setting a crash may lose acknowledged changes. */
 const describeSync = (appendOnly: string | undefined, sync: string | undefined): string => {
-  if (appendOnly === undefined || sync === undefined)
-    return 'as durable as the Redis server, which does not show its settings';
+  if (appendOnly === undefined || sync === undefined) return unknown;
   if (appendOnly !== 'yes')
     return 'in the memory of Redis only: appendonly is off, a crash loses everything since its last snapshot';
   if (sync === 'always') return synced;
@@ -22,36 +25,62 @@ const describeSync = (appendOnly: string | undefined, sync: string | undefined):
   return `${system}: a crash may lose the newest changes (appendfsync no)`;
 };
 
-const readSettings = async (primary: Redis): Promise<string> => {
-  const read = async (name: string): Promise<string | undefined> => {
-    const pair = (await primary.config('GET', name).catch(() => [])) as string[];
-    return pair[1];
-  };
-  return describeSync(await read('appendonly'), await read('appendfsync'));
+/** A replica may replace its primary: always in a Cluster, otherwise while one is connected. */
+const canFailOver = (info: string): boolean =>
+  /^cluster_enabled:1/m.test(info) || /^connected_slaves:[1-9]/m.test(info);
+
+/** Rejects when the server does not answer. */
+const readDescription = async (primary: Redis): Promise<string> => {
+  const [pairs, info] = await Promise.all([
+    readUnlessRefused(primary.config('GET', 'appendonly', 'appendfsync'), []),
+    readUnlessRefused(primary.info('replication', 'cluster'), ''),
+  ]);
+  const settings = pairs as readonly string[];
+  const read = (name: string): string | undefined =>
+    settings.includes(name) ? settings[settings.indexOf(name) + 1] : undefined;
+  const sync = describeSync(read('appendonly'), read('appendfsync'));
+  return canFailOver(info) ? `${sync}; a failover may lose changes that the replica had not received` : sync;
 };
 
-export interface Durability {
-  /** A description for operators; for a Cluster it joins the different descriptions of its primaries. */
-  readonly durability: string;
-  /** False only for a single server without replicas that syncs before it answers. Read once, at start. */
-  readonly mayLoseTail: boolean;
+export interface DurabilityWatch {
+  /** Asks every primary. Never rejects. */
+  look(): Promise<void>;
+  /** What a confirmed write is now, for operators; for a Cluster, the different ones of its primaries. */
+  describe(): string;
+  /** How many primaries may lose confirmed writes now, in a crash or a failover. */
+  countWeak(): number;
+  /** Whether any look found a weak primary. Stays true: a replica that was cut off may be promoted later. */
+  wasWeak(): boolean;
 }
 
-/**
- * Whether a replica may replace this primary: always in a Cluster, otherwise while a replica is connected.
- */
-const canFailOver = async (primary: Redis): Promise<boolean> => {
-  const info = await primary.info().catch(() => '');
-  return /^cluster_enabled:1/m.test(info) || /^connected_slaves:[1-9]/m.test(info);
-};
-
-/** Reads the settings of all primaries. A refused question counts as unknown. */
-export const readDurability = async (link: Link): Promise<Durability> => {
-  const descriptions = new Set(await Promise.all(link.listPrimaries().map(readSettings)));
-  const failOvers = await Promise.all(link.listPrimaries().map(canFailOver));
-  const tail = failOvers.includes(true)
-    ? '; a failover may lose changes that the replica had not received'
-    : '';
-  const durability = [...descriptions].sort().join('; ') + tail;
-  return { durability, mayLoseTail: durability !== synced };
+/** `onChange` receives a message when the first primary becomes weak, and when none is any more. */
+export const createDurabilityWatch = (
+  link: Link,
+  onChange: (message: string, isSafe: boolean) => void = () => {},
+): DurabilityWatch => {
+  const descriptions = new Map<string, string>();
+  const pending = new Set<string>();
+  const list = () => link.listSlotOwners().map(({ name }) => descriptions.get(name) ?? unknown);
+  const countWeak = () => list().filter((description) => description !== synced).length;
+  const describe = () => [...new Set(list())].sort().join('; ');
+  let isWeak = false;
+  let wasWeak = false;
+  const lookAt = async ({ name, redis }: Primary): Promise<void> => {
+    if (redis === null || pending.has(name)) return;
+    pending.add(name);
+    // Without an answer the last description stays; the pulse reports the silence.
+    const description = await readDescription(redis).catch(() => null);
+    pending.delete(name);
+    if (description !== null) descriptions.set(name, description);
+  };
+  const look = async (): Promise<void> => {
+    const isFirst = descriptions.size === 0;
+    await Promise.all(link.listSlotOwners().map(lookAt));
+    wasWeak ||= countWeak() > 0;
+    if (countWeak() > 0 === isWeak) return;
+    isWeak = !isWeak;
+    // The notes of the start tell the first finding.
+    if (!isFirst) onChange(`a confirmed write to Redis is now ${describe()}`, !isWeak);
+  };
+  return { look, describe, countWeak, wasWeak: () => wasWeak };
 };

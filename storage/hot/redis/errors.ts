@@ -4,7 +4,7 @@
  * An error *answer* is definite: Redis refuses before it runs our functions, and the functions check
  * everything before their first write. The one exception they report themselves (`HALFWRITTEN`). After a lost
  * connection or a time-out the outcome is unknown if the command may have been sent. Tests cover every entry
- * of the tables. Called by store.ts and link.ts.
+ * of the tables. Called by store.ts, link.ts and the readers of settings.
  */
 import type { StorageOutcome, StorageReason } from '../../../engine/errors.ts';
 import { StorageError } from '../../../engine/errors.ts';
@@ -72,6 +72,20 @@ export const classifyError = (error: Error): ErrorMeaning => {
   }
   if (notSent.test(message)) return toRefused('unreachable');
   return toUnknown(lost.test(message) ? 'unreachable' : 'bug');
+};
+
+/**
+ * Resolves to `none` if the server refuses the question as such, because it forbids or does not know it.
+ * Rejects if there is no answer at all, or none for now.
+ */
+export const readUnlessRefused = async <Answer>(question: Promise<Answer>, none: Answer): Promise<Answer> => {
+  try {
+    return await question;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ReplyError' && classifyError(error).reason === 'bug')
+      return none;
+    throw error;
+  }
 };
 
 /** Wraps a rejection of the client; a `StorageError` passes through. */

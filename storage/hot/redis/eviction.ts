@@ -5,6 +5,7 @@
  * `INFO` is refused. Never changes a setting. Called by store.ts; ops/eviction-watch.ts judges the result.
  */
 import type { Redis } from 'ioredis';
+import { readUnlessRefused } from './errors.ts';
 import type { Link } from './link.ts';
 
 export interface MemorySettings {
@@ -16,23 +17,13 @@ export interface MemorySettings {
   readonly policy: string;
 }
 
-/** Resolves to `none` if the server refuses the question. Rejects if there is no answer at all. */
-const unlessRefused = async <Answer>(question: Promise<Answer>, none: Answer): Promise<Answer> => {
-  try {
-    return await question;
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ReplyError') return none;
-    throw error;
-  }
-};
-
 const readSetting = async (redis: Redis, name: string): Promise<string> => {
-  const pair = (await unlessRefused(redis.config('GET', name), [])) as readonly string[];
+  const pair = (await readUnlessRefused(redis.config('GET', name), [])) as readonly string[];
   return pair[1] ?? '';
 };
 
 const readSettings = async (redis: Redis): Promise<Omit<MemorySettings, 'server'>> => {
-  const info = await unlessRefused(redis.info('memory'), '');
+  const info = await readUnlessRefused(redis.info('memory'), '');
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   const bytes = /^maxmemory:(\d+)/m.exec(info)?.[1];
   if (policy !== undefined && bytes !== undefined) return { policy, maxmemoryBytes: Number(bytes) };

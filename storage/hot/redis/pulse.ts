@@ -4,11 +4,13 @@
  * Pings each primary once a second, unless the store got an answer just before; four times a second while a
  * primary fails. At most one PING per connection is pending, so a silent Redis costs nothing. A primary
  * counts as silent when its last answer is `silenceMsMax` old and the PING since then has no answer.
+ * With each check it looks whether a crash or a failover may lose writes (durability.ts).
  * Only observes: the link reconnects by itself. Started by store.ts; `health` shows the result.
  */
 import type { Redis } from 'ioredis';
 import type { Pulse } from '../../../engine/ports.ts';
 import { alignPause } from '../../../engine/tools/align-pause.ts';
+import type { DurabilityWatch } from './durability.ts';
 import type { Link, Primary } from './link.ts';
 
 const pingEveryMs = 1_000;
@@ -54,6 +56,7 @@ export interface RunningPulse extends Pulse {
 /** Starts the checks, which run until `stop`. Calls `onChange` when one falls silent, and when all answer. */
 export const startPulse = (
   link: Link,
+  durability: DurabilityWatch,
   onChange: (message: string, isUp: boolean) => void = () => {},
 ): RunningPulse => {
   const listSilent = () => describeSilent(states, oneServer ? link.lastAnswerMs() : null);
@@ -65,6 +68,7 @@ export const startPulse = (
     const primaries = link.listSlotOwners();
     forgetRemoved(states, primaries);
     for (const primary of primaries) checkPrimary(link, getState(states, primary), primary);
+    void durability.look();
     const silent = listSilent();
     if (silent.length > 0 !== wasSilent) {
       wasSilent = !wasSilent;
@@ -78,6 +82,7 @@ export const startPulse = (
   checkAll();
   return {
     listSilent,
+    mayLoseTail: durability.wasWeak,
     getAnsweredMs: () => {
       const last = [...states.values()].map(({ answeredMs }) => answeredMs);
       return Math.max(link.lastAnswerMs() ?? Number.NEGATIVE_INFINITY, Math.min(...last));

@@ -23,7 +23,7 @@ import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/po
 import type { ShardCounts } from '../../shards.ts';
 import { markFlushed, peek } from './backlog.ts';
 import { type PackedCall, packCall, packRules, takeReplies } from './codec.ts';
-import { readDurability } from './durability.ts';
+import { createDurabilityWatch, type DurabilityWatch } from './durability.ts';
 import { toOpenError, toStorageError } from './errors.ts';
 import { type MemorySettings, readMemorySettings } from './eviction.ts';
 import { createHeadsReader, type HeadsReader, readChanges } from './heads.ts';
@@ -258,6 +258,8 @@ const createReaders = (
 export interface RedisHotStore extends HotStore, ShardCounts {
   readonly libraries: RedisLibraries;
   readonly pulse: Pulse;
+  /** What a confirmed commit survives, as the last look found. */
+  readonly durability: Pick<DurabilityWatch, 'describe' | 'countWeak'>;
   /** Reads the wall time of each primary, ms. */
   readClocks(): Promise<readonly number[]>;
   /** Reads each primary's memory settings, which say whether it may evict counters. */
@@ -278,11 +280,11 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
   assert(!/[{}]/.test(prefix), 'a key prefix must not contain braces');
   const library = readLibrary();
   const wanted = { urls: options.urls, prefix, library, silenceMaxMs, onError };
-  const { link, durability, mayLoseTail } = await openLink(wanted)
-    .then(async (opened) => ({ link: opened, ...(await readDurability(opened)) }))
-    .catch((error: unknown) => {
-      throw toOpenError(error);
-    });
+  const link = await openLink(wanted).catch((error: unknown) => {
+    throw toOpenError(error);
+  });
+  const durability = createDurabilityWatch(link, options.onStoreChange);
+  await durability.look();
   const store: RedisState = {
     link,
     heads: createHeadsReader(link),
@@ -295,7 +297,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     closed: false,
     peekStart: 0,
   };
-  const pulse = startPulse(link, options.onStoreChange);
+  const pulse = startPulse(link, durability, options.onStoreChange);
   const { version } = library;
   const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
     store.heads.setTrusted([...keep].every((used) => used === version));
@@ -303,7 +305,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
   };
   return {
     durability,
-    mayLoseTail,
+    mayLoseTail: true,
     pulse,
     libraries: { version, dropOthers },
     memorySettings: () => runOperation(store, 'memory settings', () => readMemorySettings(link)),

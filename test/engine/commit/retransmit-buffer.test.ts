@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Item, VoteItem } from '../../../engine/entity/items.ts';
 import { limits } from '../../../engine/limits.ts';
+import type { Pulse } from '../../../engine/ports.ts';
 import {
   botRef,
   clickOn,
@@ -236,6 +237,25 @@ test('work is kept for a limited time, and then no more queries are sent', async
   await world.pass(5 * limits.retransmitPollMs);
 
   assert.equal(world.sent, []);
+});
+
+test('a safe store gets work back for a shorter time, until the pulse has seen a risk', async () => {
+  let seen = false;
+  const pulse: Pulse = { listSilent: () => [], getAnsweredMs: () => 0, mayLoseTail: () => seen };
+  Object.assign(world.hot, { pulse });
+  await send(world, clickOn(ref, '1'));
+  await world.pass(limits.retransmitKeepSafeMs + 3 * limits.retransmitPollMs);
+  assert.is(world.kept.at(-1), 0);
+
+  const fallBack = snapshot(world);
+  await send(world, clickOn(ref, '2'));
+  await world.pass(limits.retransmitKeepSafeMs - 3 * limits.retransmitPollMs);
+  seen = true;
+  await world.pass(limits.retransmitKeepMs - limits.retransmitKeepSafeMs);
+  fallBack();
+  await world.pass(limits.retransmitPollMs + 5);
+
+  assert.is(stateIn(world.hot, ref)?.clicks, 2);
 });
 
 test('work does not expire while the store does not answer', async () => {

@@ -214,7 +214,7 @@ test('an appendfsync weaker than always causes a warning', async () => {
   const weak = await startRedis({ settings: ['appendfsync everysec'] });
   try {
     const store = await openRedisStore({ urls: [weak.url] });
-    assert.match(store.durability, /about a second/);
+    assert.match(store.durability.describe(), /about a second/);
     await store.close();
   } finally {
     await weak.dispose();

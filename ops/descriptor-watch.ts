@@ -1,0 +1,45 @@
+/**
+ * Watches whether this process has file descriptors left, says so when it has none, and rests meanwhile.
+ *
+ * A connection that cannot be accepted wakes the event loop again and again, which costs up to a core. So
+ * while descriptors are used up, every turn of the loop ends with a pause of a few ms: connected clients are
+ * served, a little later. Used by rollcall.ts.
+ */
+import { countFreeDescriptors, descriptorAdvice } from '../storage/embedded/descriptors.ts';
+
+export const descriptorCheckEveryMs = 1_000;
+const restMs = 5;
+/** With fewer, connections are about to wait; with more for this long, they do not any more. */
+const freeMin = 4;
+const holdsMs = 10_000;
+
+export interface DescriptorWatch {
+  /** For `/readyz`, while descriptors are used up. */
+  listNotes(): readonly string[];
+  /** Checks again. The caller calls it every `descriptorCheckEveryMs`. */
+  check(): Promise<void>;
+}
+
+export const createDescriptorWatch = (log: {
+  error(message: string): void;
+  info(message: string): void;
+}): DescriptorWatch => {
+  let usedUp = false;
+  let lackedMs = Number.NEGATIVE_INFINITY;
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  const rest = (): void => {
+    if (!usedUp) return;
+    Atomics.wait(sleeper, 0, 0, restMs);
+    setImmediate(rest).unref();
+  };
+  const check = async (): Promise<void> => {
+    const nowMs = performance.now();
+    if (countFreeDescriptors() < freeMin) lackedMs = nowMs;
+    if (nowMs - lackedMs < holdsMs === usedUp) return;
+    usedUp = !usedUp;
+    if (usedUp) log.error(descriptorAdvice);
+    else log.info('there are file descriptors again');
+    rest();
+  };
+  return { check, listNotes: () => (usedUp ? [descriptorAdvice] : []) };
+};

@@ -1,0 +1,38 @@
+/**
+ * Whether this process has file descriptors left for work on files.
+ *
+ * Without them SQL fails with the codes of damaged files ("could not create file: File exists"), although
+ * nothing is damaged. SQL gives descriptors back before its error arrives here, and clients may have left, so
+ * a lack counts from a few free ones on, and for a while. Called when SQL reports damage, and by
+ * ops/descriptor-watch.ts.
+ */
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+
+const freeMin = 32;
+const holdsMs = 10_000;
+
+let lackedMs = Number.NEGATIVE_INFINITY;
+
+/** How many files this process can open now, up to 32; tries it. */
+export const countFreeDescriptors = (): number => {
+  const open: number[] = [];
+  try {
+    while (open.length < freeMin) open.push(openSync(devNull, 'r'));
+  } catch {
+    // EMFILE, or ENFILE for the whole machine: the number tells it.
+    lackedMs = performance.now();
+  }
+  for (const descriptor of open) closeSync(descriptor);
+  return open.length;
+};
+
+/** Whether fewer than 32 are free, or were at a call within 10 s. */
+export const hasFewDescriptors = (): boolean =>
+  countFreeDescriptors() < freeMin || performance.now() - lackedMs < holdsMs;
+
+/** What to say to the operator. */
+export const descriptorAdvice =
+  'This process has hardly any file descriptors left, so new connections wait and work on files fails until ' +
+  'others end. Nothing is damaged. Raise the limit (ulimit -n, LimitNOFILE of systemd) and start the server ' +
+  'again';

@@ -1,0 +1,78 @@
+/**
+ * A node on the embedded stores without file descriptors says so, calls nothing damaged, and rests. Needs
+ * `prlimit`, which takes descriptors from a running process.
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
+import { makeDataFolder } from '../support/directory.ts';
+import { makeFolder } from '../support/folder.ts';
+import { createSuiteNeeding } from '../support/needing-suite.ts';
+import { startNode } from '../support/node-process.ts';
+import { until } from '../support/until.ts';
+import { sizes } from './cli/counting.ts';
+
+const test = createSuiteNeeding('a node without descriptors', () =>
+  execFileSync('prlimit', ['--version'], { stdio: 'ignore' }),
+);
+const crowd = 100;
+
+const setLimit = (pid: number, files: number): void =>
+  void execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}:`]);
+
+/** Milliseconds of CPU that the process has used. */
+const cpuMs = (pid: number): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+};
+
+/** Asks over one connection that stays open, because there is no descriptor for another one. */
+const createAsk = (url: string): ((path: string) => Promise<string>) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return (path) =>
+    new Promise((resolve, reject) => {
+      const asked = request(url + path, { agent }, async (reply) => {
+        let body = '';
+        for await (const chunk of reply) body += chunk;
+        resolve(body);
+      });
+      asked.on('error', reject).end();
+    });
+};
+
+test('it says so, calls nothing damaged, rests, and recovers', async () => {
+  const dataDir = join(makeFolder('rollcall-descriptors-'), 'data');
+  await makeDataFolder(dataDir, sizes);
+  const node = await startNode({ dataDir, settings: { LOG_LEVEL: 'info' } });
+  const ask = createAsk(node.adminUrl);
+  const { hostname, port } = new URL(node.url);
+  try {
+    await ask('/readyz');
+    setLimit(node.pid, readdirSync(`/proc/${node.pid}/fd`).length + 10);
+    const sockets = Array.from({ length: crowd }, () => connect(Number(port), hostname));
+    for (const socket of sockets) socket.on('error', () => {});
+
+    await until('the note', async () => /hardly any file descriptors left/.test(await ask('/readyz')));
+    const before = cpuMs(node.pid);
+    await pause(6_000);
+    const share = (cpuMs(node.pid) - before) / 6_000;
+    assert.ok(share < 0.2, `${share} of a core`);
+    assert.match(node.output(), / error This process has hardly any file descriptors left/);
+    assert.is(/^.*is damaged.*$/m.exec(node.output())?.[0], undefined);
+
+    setLimit(node.pid, 4_096);
+    await until('the end of it', async () => !/descriptors/.test(await ask('/readyz')));
+    assert.match(node.output(), /there are file descriptors again/);
+    for (const socket of sockets) socket.destroy();
+    assert.is((await fetch(`${node.url}/bots/@all`)).status, 200);
+    assert.not.match(await ask('/readyz'), /damaged/);
+  } finally {
+    await node.kill();
+  }
+});
+
+test.run();
