@@ -140,11 +140,10 @@ class StatsCommand implements Command<PostedStats> {
     this.post = post;
   }
 
-  /** Fields that were not posted are `undefined`, so that all items of this kind share one object shape. */
   makeItem(target: EntityRef): StatsItem {
-    const { servers, shards, users, shardList, status } = this.post;
+    const { post } = this;
     const atMs = this.core.clock.nowMs();
-    return { kind: 'stats', target, atMs, servers, shards, users, shardList: shardList?.join(','), status };
+    return { kind: 'stats', target, atMs, ...post, shardList: post.shardList?.join(',') };
   }
 
   toResult({ decision, state }: ItemReply, actor: Actor): PostedStats {

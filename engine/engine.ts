@@ -6,8 +6,9 @@
  * last four carry `context.outcome`: `not_applied` or `unknown`).
  */
 
+import type { PostedFields } from './entity/fields.ts';
 import type { PostedPart, VoteRefusal } from './entity/items.ts';
-import type { HotState, Part, PresenceStatus } from './entity/state.ts';
+import type { HotState, Part } from './entity/state.ts';
 import type { VoteWindow } from './entity/windows.ts';
 import type { EntityKind, EntityRef } from './ids.ts';
 
@@ -30,12 +31,8 @@ export interface Watch {
 }
 
 /** Fields of one stats post; absent ones stay as they are. Integers as decimal strings. */
-export interface StatsPost {
-  readonly servers?: string;
-  readonly shards?: string;
-  readonly users?: string;
+export interface StatsPost extends Omit<PostedFields, 'shardList'> {
   readonly shardList?: readonly string[];
-  readonly status?: PresenceStatus;
 }
 
 /** What a stats post led to. */

@@ -34,7 +34,7 @@ import {
 } from './parts.ts';
 import { checkFacts, checkTotals } from './snapshot.ts';
 import type { HotState } from './state.ts';
-import { mergeStats } from './stats.ts';
+import { hasTotals, mergeStats } from './stats.ts';
 import { foldUptime } from './uptime.ts';
 import type { LastVote, LastVoteFlag } from './votes.ts';
 import { computeLongestWaitMs, decideVote } from './votes.ts';
@@ -218,10 +218,6 @@ const applyStats = (slot: CurrentSlot, item: StatsItem & Item, context: ApplyCon
   const decision = { ...applied, switched: 'totals' } as const;
   return { decision, slot: stampState(slot, totals, context), effects: dropAllParts(parts) };
 };
-
-/** Whether the post says more than the status: then it has the last word on all totals. */
-const hasTotals = ({ servers, shards, users, shardList }: StatsItem): boolean =>
-  (servers ?? shards ?? users ?? shardList) !== undefined;
 
 const toPartsContext = (context: ApplyContext) => ({ ...context, rules: context.rules.parts });
 

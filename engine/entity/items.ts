@@ -5,6 +5,7 @@
  * this file, the engine and both hot stores share these types; the calls themselves are in `ports.ts`.
  */
 import type { EntityRef, Shard } from '../ids.ts';
+import type { PostedFields } from './fields.ts';
 import type { LazyState } from './lazy-state.ts';
 import type { Facts, PresenceStatus, Totals } from './state.ts';
 import type { PartsRules, UptimeRules, VoteWindows } from './windows.ts';
@@ -65,15 +66,10 @@ export interface RememberItem {
   readonly hold: readonly CastVote[];
 }
 /** A stats post: only posted fields are present, and the store merges them. */
-export interface StatsItem {
+export interface StatsItem extends PostedFields {
   readonly kind: 'stats';
   readonly target: EntityRef;
   readonly atMs: number;
-  readonly servers?: string;
-  readonly shards?: string;
-  readonly users?: string;
-  readonly shardList?: string;
-  readonly status?: PresenceStatus;
 }
 /** What a post says about one shard of a bot; absent fields keep their value. */
 export interface PostedPart {

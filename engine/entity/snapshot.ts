@@ -5,57 +5,21 @@
  * call. Called when an `init` brings in a row, and by adapters after a load.
  */
 import assert from 'node:assert/strict';
+import { fields, hasValidFields, isValid } from './fields.ts';
 import type { Facts, HotState, Totals } from './state.ts';
-import { presenceStatuses } from './state.ts';
-
-const counters = [
-  'clicks',
-  'uniqueClicks',
-  'inviteClicks',
-  'upvotes',
-  'downvotes',
-  'lastStatsPostMs',
-  'uptime',
-  'totalUptime',
-  'uptimeCheckedMs',
-  'releasedBeforeMs',
-  'adjustment',
-] as const satisfies readonly (keyof Totals)[];
-
-const posted = ['servers', 'shards', 'users'] as const satisfies readonly (keyof Totals)[];
-
-const isCounter = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
-const digits = /^\d{1,20}$/;
-const isDigits = (value: unknown): boolean => typeof value === 'string' && digits.test(value);
 
 /** Builds the message only for a wrong value: this runs for every state that is loaded. */
 const checkCounter = (name: string, value: unknown): void => {
-  if (!isCounter(value)) assert.fail(`${name} is ${value}`);
+  if (!isValid('counter', value)) assert.fail(`${name} is ${value}`);
 };
 
-/** Field by field for speed, because every loaded state passes here; `checkTotals` finds the wrong field. */
-const hasValidCounters = (totals: Totals): boolean =>
-  isCounter(totals.clicks) &&
-  isCounter(totals.uniqueClicks) &&
-  isCounter(totals.inviteClicks) &&
-  isCounter(totals.upvotes) &&
-  isCounter(totals.downvotes) &&
-  isCounter(totals.lastStatsPostMs) &&
-  isCounter(totals.uptime) &&
-  isCounter(totals.totalUptime) &&
-  isCounter(totals.uptimeCheckedMs) &&
-  isCounter(totals.releasedBeforeMs) &&
-  isCounter(totals.adjustment);
-
-/** Throws unless all counters are safe integers ≥ 0 and all posted values are valid for a post. */
+/** Throws unless every field has a value of its kind. */
 export const checkTotals = (totals: Totals): void => {
-  if (!hasValidCounters(totals)) for (const name of counters) checkCounter(name, totals[name]);
-  if (!isDigits(totals.servers) || !isDigits(totals.shards) || !isDigits(totals.users)) {
-    for (const name of posted) if (!isDigits(totals[name])) assert.fail(`${name} is ${totals[name]}`);
+  if (!hasValidFields(totals)) {
+    const wrong = fields.find(({ name, kind }) => !isValid(kind, totals[name]));
+    assert.fail(`${wrong?.name} is ${wrong && totals[wrong.name]}`);
   }
-  if (typeof totals.shardList !== 'string') assert.fail('shardList is not text');
-  const { status, uptime, totalUptime } = totals;
-  if (status !== '' && !presenceStatuses.includes(status)) assert.fail(`status is ${status}`);
+  const { uptime, totalUptime } = totals;
   if (uptime > totalUptime) assert.fail(`uptime ${uptime} of ${totalUptime} checks`);
 };
 

@@ -1,12 +1,13 @@
 /**
- * The plain data of one entity in the hot store, and its empty value.
+ * The plain data of one entity in the hot store, and its empty value. The totals are a table: fields.ts.
  *
  * Pure data: no clock, no I/O. Counters are safe integers ≥ 0. Values that bots post may exceed 2^53 and are
  * exact decimal strings. Times are milliseconds since the epoch; 0 is "never".
  */
 
-export const presenceStatuses = ['online', 'idle', 'dnd', 'offline'] as const;
-export type PresenceStatus = (typeof presenceStatuses)[number];
+import type { PresenceStatus, Totals } from './fields.ts';
+
+export { emptyTotals, type PresenceStatus, presenceStatuses, type Totals } from './fields.ts';
 
 /**
  * The catalogue's data that counting depends on: people edit it in SQL, and `engine.refreshFacts` sends it. A
@@ -22,33 +23,6 @@ export interface Facts {
   readonly premiumUntilMs: number;
   /** Uptime checks before this do not count. 0 when not listed. */
   readonly listedSinceMs: number;
-}
-
-/** The counters of one entity. Every change creates a new object: a committed state is never modified. */
-export interface Totals {
-  readonly clicks: number;
-  readonly uniqueClicks: number;
-  readonly inviteClicks: number;
-  /** Non-void votes. */
-  readonly upvotes: number;
-  readonly downvotes: number;
-  /** Integers from 0 to `statsIntegerMax`, as decimal strings because a number would round them. */
-  readonly servers: string;
-  readonly shards: string;
-  readonly users: string;
-  /** Comma-joined decimal strings, `''` when empty. */
-  readonly shardList: string;
-  /** `''` until the first post. */
-  readonly status: PresenceStatus | '';
-  readonly lastStatsPostMs: number;
-  /** Checks passed and checks made, folded up to `uptimeCheckedMs`. */
-  readonly uptime: number;
-  readonly totalUptime: number;
-  readonly uptimeCheckedMs: number;
-  /** Votes before this time no longer make their voter wait, unless their flag is `held`. */
-  readonly releasedBeforeMs: number;
-  /** Sequence number of the last adjustment applied. Dense per incarnation, from 1. */
-  readonly adjustment: number;
 }
 
 /** One shard of a bot, as its newest post says. */
@@ -99,25 +73,6 @@ export interface HotState extends Totals {
   /** Absent unless the entity is a bot whose shards are posted one by one. Not part of the ledger. */
   readonly parts?: PartsState;
 }
-
-export const emptyTotals: Totals = Object.freeze({
-  clicks: 0,
-  uniqueClicks: 0,
-  inviteClicks: 0,
-  upvotes: 0,
-  downvotes: 0,
-  servers: '0',
-  shards: '0',
-  users: '0',
-  shardList: '',
-  status: '',
-  lastStatsPostMs: 0,
-  uptime: 0,
-  totalUptime: 0,
-  uptimeCheckedMs: 0,
-  releasedBeforeMs: 0,
-  adjustment: 0,
-});
 
 export const emptyFacts: Facts = Object.freeze({
   revision: 0,

@@ -5,27 +5,18 @@
  * must be folded before a post is merged, because the fold uses the status and the last post that were valid
  * until then. Called by `apply.ts`.
  */
-import type { PresenceStatus, Totals } from './state.ts';
+import { compile, type PostedFields, postedNames } from './fields.ts';
+import type { Totals } from './state.ts';
 
-export interface StatsFields {
-  readonly servers?: string;
-  readonly shards?: string;
-  readonly users?: string;
-  readonly shardList?: string;
-  readonly status?: PresenceStatus;
-}
+const mergePosted = postedNames.map((name) => `${name}: post.${name} ?? state.${name}`).join();
+const merge = compile<(state: Totals, post: PostedFields, lastStatsPostMs: number) => Totals>(
+  `(state, post, lastStatsPostMs) => ({ ...state, ${mergePosted}, lastStatsPostMs })`,
+);
 
 /** Returns the totals after a post at `postedMs`. The time of the last post never goes back. */
-export const mergeStats = <State extends Totals>(
-  state: State,
-  post: StatsFields,
-  postedMs: number,
-): State => ({
-  ...state,
-  servers: post.servers ?? state.servers,
-  shards: post.shards ?? state.shards,
-  users: post.users ?? state.users,
-  shardList: post.shardList ?? state.shardList,
-  status: post.status ?? state.status,
-  lastStatsPostMs: Math.max(state.lastStatsPostMs, postedMs),
-});
+export const mergeStats = <State extends Totals>(state: State, post: PostedFields, postedMs: number): State =>
+  merge(state, post, Math.max(state.lastStatsPostMs, postedMs)) as State;
+
+/** Whether the post says more than the status: then it has the last word on all totals. */
+export const hasTotals = (post: PostedFields): boolean =>
+  postedNames.some((name) => name !== 'status' && post[name] !== undefined);

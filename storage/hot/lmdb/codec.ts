@@ -1,11 +1,12 @@
 /**
  * The form of slots, decisions and outbox votes in LMDB: flat arrays, packed by lmdb's own MessagePack.
  *
- * Owns the order of the fields. Unsigned 64-bit values are text and stay text. New fields go to the end and
- * get a default on reading; any other change needs a new format number (see `tables.ts`). No I/O. Used by
- * the files of this folder; hot/redis/codec.ts uses its decision codes.
+ * The order of the totals is that of `engine/entity/fields.ts`. Unsigned 64-bit values are text and stay
+ * text. New fields go to the end and get a default on reading; any other change needs a new format number
+ * (see `tables.ts`). No I/O. Used by the files of this folder; hot/redis/codec.ts uses its decision codes.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
+import { compile, emptyTotals, fields } from '../../../engine/entity/fields.ts';
 import type { Decision, PartsSwitch, VoteRefusal } from '../../../engine/entity/items.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
 import {
@@ -27,8 +28,8 @@ export interface StoredSlot {
 }
 
 /**
- * 0 incarnation, 1 since, 2 version, 3 flushedVotes, 4–8 facts, 9–24 totals, 25 parts if there are any. A
- * tombstone ends after 0.
+ * 0 incarnation, 1 since, 2 version, 3 flushedVotes, 4–8 facts, 9–24 totals, 25 parts if there are any, then
+ * the totals that are newer than parts. A tombstone ends after 0.
  */
 export type SlotArray = readonly (number | string | boolean | PartsStateArray)[];
 
@@ -88,75 +89,54 @@ export const unpackPart = ([atMs, servers, users, status, live, cluster]: PartAr
   cluster,
 });
 
+/** Fields of the first form come before the parts; later ones follow them. */
+const fieldsBeforeParts = 16;
+const [early, late] = [fields.slice(0, fieldsBeforeParts), fields.slice(fieldsBeforeParts)];
+const firstFieldAt = 9;
+const partsAt = firstFieldAt + fieldsBeforeParts;
+const noParts: PartsStateArray = [0, 0, [], []];
+
+const packState = compile<(incarnation: Incarnation, since: number, state: HotState) => SlotArray>(
+  `(incarnation, since, state) => [incarnation, since, state.version, state.flushedVotes,
+    state.facts.revision, state.facts.listed, state.facts.voteBanned, state.facts.premiumUntilMs,
+    state.facts.listedSinceMs, ${early.map(({ name }) => `state.${name}`).join()}]`,
+);
+
 export const packSlot = ({ slot, since }: StoredSlot): SlotArray => {
   const { incarnation, state } = slot;
   if (state === null) return [incarnation];
-  const { facts } = state;
-  return [
-    incarnation,
-    since,
-    state.version,
-    state.flushedVotes,
-    facts.revision,
-    facts.listed,
-    facts.voteBanned,
-    facts.premiumUntilMs,
-    facts.listedSinceMs,
-    state.clicks,
-    state.uniqueClicks,
-    state.inviteClicks,
-    state.upvotes,
-    state.downvotes,
-    state.servers,
-    state.shards,
-    state.users,
-    state.shardList,
-    state.status,
-    state.lastStatsPostMs,
-    state.uptime,
-    state.totalUptime,
-    state.uptimeCheckedMs,
-    state.releasedBeforeMs,
-    state.adjustment,
-    ...(state.parts === undefined ? [] : [packPartsState(state.parts)]),
-  ];
+  const array = packState(incarnation, since, state);
+  if (state.parts === undefined && late.length === 0) return array;
+  const parts = state.parts === undefined ? noParts : packPartsState(state.parts);
+  return [...array, parts, ...late.map(({ name }) => state[name])];
 };
+
+/** Fields that a record of an earlier form lacks are empty. */
+const unpackFields = [
+  ...early.map(({ name }, index) => `${name}: array[${firstFieldAt + index}]`),
+  ...late.map(({ name }, index) => `${name}: array[${partsAt + 1 + index}] ?? empty.${name}`),
+].join();
+const unpackState = compile<(array: SlotArray) => HotState>(
+  `(array) => ({ ${unpackFields},
+    facts: { revision: array[4], listed: array[5], voteBanned: array[6], premiumUntilMs: array[7],
+      listedSinceMs: array[8] },
+    flushedVotes: array[3], version: array[2] })`,
+  { empty: emptyTotals },
+);
 
 /** Unpacks a slot. Throws on an invalid state. */
 export const unpackSlot = (array: SlotArray): StoredSlot => {
   const incarnation = array[0] as Incarnation;
   if (array.length === 1) return { slot: { incarnation, state: null }, since: 0 };
-  const state: HotState = {
-    clicks: array[9] as number,
-    uniqueClicks: array[10] as number,
-    inviteClicks: array[11] as number,
-    upvotes: array[12] as number,
-    downvotes: array[13] as number,
-    servers: array[14] as string,
-    shards: array[15] as string,
-    users: array[16] as string,
-    shardList: array[17] as string,
-    status: array[18] as PresenceStatus | '',
-    lastStatsPostMs: array[19] as number,
-    uptime: array[20] as number,
-    totalUptime: array[21] as number,
-    uptimeCheckedMs: array[22] as number,
-    releasedBeforeMs: array[23] as number,
-    adjustment: array[24] as number,
-    facts: {
-      revision: array[4] as number,
-      listed: array[5] as boolean,
-      voteBanned: array[6] as boolean,
-      premiumUntilMs: array[7] as number,
-      listedSinceMs: array[8] as number,
-    },
-    flushedVotes: array[3] as number,
-    version: array[2] as number,
-    ...(array.length > 25 && { parts: unpackPartsState(array[25] as PartsStateArray) }),
-  };
+  const counted = unpackState(array);
+  const parts = array[partsAt] as PartsStateArray | undefined;
+  const state =
+    parts === undefined || isNone(parts) ? counted : { ...counted, parts: unpackPartsState(parts) };
   checkState(state);
   return { slot: { incarnation, state }, since: array[1] as number };
 };
+
+const isNone = ([dueMs]: PartsStateArray): boolean => dueMs === 0;
 
 const plainDecisions: readonly Decision[] = (
   [

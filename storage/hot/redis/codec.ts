@@ -7,6 +7,7 @@
  * Lua run here, before anything is sent. No I/O. Called by store.ts and backlog.ts.
  */
 import assert from 'node:assert/strict';
+import { compile, postedNames } from '../../../engine/entity/fields.ts';
 import type {
   Batch,
   BatchReply,
@@ -64,14 +65,14 @@ const packPosted = (packer: Packer, value: string | undefined): void => {
   else packer.text(value);
 };
 
-const packStats = (packer: Packer, item: StatsItem): void => {
-  packer.number(item.atMs);
-  packPosted(packer, item.servers);
-  packPosted(packer, item.shards);
-  packPosted(packer, item.users);
-  packPosted(packer, item.shardList);
-  packPosted(packer, item.status);
-};
+/** `atMs`, then each posted field in the order of the table, false where not posted. */
+const packStats = compile<(packer: Packer, item: StatsItem) => void>(
+  `(packer, item) => {
+    packer.number(item.atMs);
+    ${postedNames.map((name) => `packPosted(packer, item.${name});`).join('\n')}
+  }`,
+  { packPosted },
+);
 
 /** Checks what Lua relies on: distinct ids in ascending order, below the shard count. */
 const packParts = (packer: Packer, { atMs, shardCount, parts, cluster }: PartsItem): void => {
@@ -113,7 +114,7 @@ const packVote = (packer: Packer, item: VoteItem): void => {
  */
 const kinds = {
   init: { number: 1, arguments: 5 },
-  stats: { number: 2, arguments: 6 },
+  stats: { number: 2, arguments: 1 + postedNames.length },
   click: { number: 3, arguments: 1 },
   invite: { number: 4, arguments: 0 },
   vote: { number: 5, arguments: 4 },

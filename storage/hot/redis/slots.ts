@@ -2,14 +2,15 @@
  * The form of a slot in Redis: two packed arrays in one value, so that a stats post reads and writes only the
  * first.
  *
- * Owns the order of the fields, which must match the positions in `functions/1-slots.lua`, and reads the
- * slots of a reply. Unsigned 64-bit values are text and stay text. No I/O. Used by codec.ts, store.ts and
- * backlog.ts.
+ * The order of the totals is that of `engine/entity/fields.ts`; the positions in `functions/1-slots.lua` must
+ * match. Reads the slots of a reply. Unsigned 64-bit values are text and stay text. No I/O. Used by codec.ts,
+ * store.ts and backlog.ts.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
+import { compile, emptyTotals, fields, type NamedField } from '../../../engine/entity/fields.ts';
 import type { LazyState } from '../../../engine/entity/lazy-state.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
-import type { HotState, PresenceStatus } from '../../../engine/entity/state.ts';
+import type { HotState } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
 import type { Value } from './pack.ts';
 import { readPartsState } from './parts-state.ts';
@@ -24,119 +25,81 @@ import {
   takeText,
 } from './unpack.ts';
 
-type FirstArray = readonly [
-  incarnation: Incarnation,
-  since: number,
-  version: number,
-  listed: boolean,
-  listedSinceMs: number,
-  servers: string,
-  shards: string,
-  users: string,
-  shardList: string,
-  status: PresenceStatus | '',
-  lastStatsPostMs: number,
-  uptime: number,
-  totalUptime: number,
-  uptimeCheckedMs: number,
-];
-type RestArray = readonly [
-  flushedVotes: number,
-  revision: number,
-  voteBanned: boolean,
-  premiumUntilMs: number,
-  clicks: number,
-  uniqueClicks: number,
-  inviteClicks: number,
-  upvotes: number,
-  downvotes: number,
-  releasedBeforeMs: number,
-  adjustment: number,
-];
+const firstFields = fields.filter(({ array }) => array === 'first');
+const restFields = fields.filter(({ array }) => array === 'rest');
 
+/** Values before the totals in each array: incarnation, since, version, facts; flushed votes, facts. */
+const firstBefore = 5;
+const restBefore = 4;
+/** Every record has so many values in its first array; later ones have more. */
+const firstLengthMin = 14;
 /** Values of the rest that this program reads always; further ones are the SQL row, then the parts if any. */
-const restLength = 11;
-const restLengthWithParts = 14;
+const restLength = restBefore + restFields.length;
+const restLengthWithParts = restLength + 3;
+
+const listValues = (of: readonly NamedField[]): string => of.map(({ name }) => `state.${name}`).join();
 
 /** Packs a clean state into its two arrays. */
-export const packState = (incarnation: Incarnation, state: HotState): [first: Value[], rest: Value[]] => {
-  const { facts } = state;
-  const first: FirstArray = [
-    incarnation,
-    0,
-    state.version,
-    facts.listed,
-    facts.listedSinceMs,
-    state.servers,
-    state.shards,
-    state.users,
-    state.shardList,
-    state.status,
-    state.lastStatsPostMs,
-    state.uptime,
-    state.totalUptime,
-    state.uptimeCheckedMs,
-  ];
-  const rest: RestArray = [
-    state.flushedVotes,
-    facts.revision,
-    facts.voteBanned,
-    facts.premiumUntilMs,
-    state.clicks,
-    state.uniqueClicks,
-    state.inviteClicks,
-    state.upvotes,
-    state.downvotes,
-    state.releasedBeforeMs,
-    state.adjustment,
-  ];
-  return [[...first], [...rest]];
+export const packState = compile<
+  (incarnation: Incarnation, state: HotState) => [first: Value[], rest: Value[]]
+>(
+  `(incarnation, state) => {
+    const { facts } = state;
+    return [
+      [incarnation, 0, state.version, facts.listed, facts.listedSinceMs, ${listValues(firstFields)}],
+      [state.flushedVotes, facts.revision, facts.voteBanned, facts.premiumUntilMs, ${listValues(restFields)}],
+    ];
+  }`,
+);
+
+const isNumber = ({ kind }: NamedField): boolean => kind === 'counter' || kind === 'time';
+const takeField = (field: NamedField): string => `${isNumber(field) ? 'takeNumber' : 'takeText'}(cursor)`;
+/** Reads a field of the first array, which records from before the field lack. */
+const takeFirst = (field: NamedField, index: number): string => {
+  const { name } = field;
+  const value = takeField(field);
+  if (firstBefore + index < firstLengthMin) return `const ${name} = ${value};`;
+  return `const ${name} = length > ${firstBefore + index} ? ${value} : empty.${name};`;
 };
 
+/** A property of the state: those of the first array are read by then. */
+const takeOrName = (field: NamedField): string =>
+  field.array === 'first' ? field.name : `${field.name}: ${takeField(field)}`;
+
+/** Reads the totals of the first array, then the rest from its head on. */
+const takeTotals = compile<
+  (
+    cursor: ByteCursor,
+    length: number,
+    known: { readonly version: number; readonly listed: boolean; readonly listedSinceMs: number },
+  ) => { readonly state: HotState; readonly restValues: number }
+>(
+  `(cursor, length, { version, listed, listedSinceMs }) => {
+    ${firstFields.map(takeFirst).join('\n')}
+    const restValues = takeArray(cursor);
+    const flushedVotes = takeNumber(cursor);
+    const revision = takeNumber(cursor);
+    const voteBanned = takeFlag(cursor);
+    const premiumUntilMs = takeNumber(cursor);
+    const state = {
+      ${fields.map(takeOrName).join()},
+      facts: { revision, listed, voteBanned, premiumUntilMs, listedSinceMs }, flushedVotes, version,
+    };
+    return { state, restValues };
+  }`,
+  { takeArray, takeNumber, takeText, takeFlag, empty: emptyTotals },
+);
+
 /** Reads what follows the incarnation in a slot with a state. Throws on an invalid state. */
-const takeState = (cursor: ByteCursor): HotState => {
+const takeState = (cursor: ByteCursor, length: number): HotState => {
   skip(cursor, 1);
   const version = takeNumber(cursor);
   const listed = takeFlag(cursor);
-  const listedSinceMs = takeNumber(cursor);
-  const servers = takeText(cursor);
-  const shards = takeText(cursor);
-  const users = takeText(cursor);
-  const shardList = takeText(cursor);
-  const status = takeText(cursor) as PresenceStatus | '';
-  const lastStatsPostMs = takeNumber(cursor);
-  const uptime = takeNumber(cursor);
-  const totalUptime = takeNumber(cursor);
-  const uptimeCheckedMs = takeNumber(cursor);
-  const length = takeArray(cursor);
-  const flushedVotes = takeNumber(cursor);
-  const revision = takeNumber(cursor);
-  const voteBanned = takeFlag(cursor);
-  const premiumUntilMs = takeNumber(cursor);
-  const state: HotState = {
-    clicks: takeNumber(cursor),
-    uniqueClicks: takeNumber(cursor),
-    inviteClicks: takeNumber(cursor),
-    upvotes: takeNumber(cursor),
-    downvotes: takeNumber(cursor),
-    servers,
-    shards,
-    users,
-    shardList,
-    status,
-    lastStatsPostMs,
-    uptime,
-    totalUptime,
-    uptimeCheckedMs,
-    releasedBeforeMs: takeNumber(cursor),
-    adjustment: takeNumber(cursor),
-    facts: { revision, listed, voteBanned, premiumUntilMs, listedSinceMs },
-    flushedVotes,
-    version,
-  };
+  const known = { version, listed, listedSinceMs: takeNumber(cursor) };
+  const { state, restValues } = takeTotals(cursor, length, known);
   // The SQL row it was initialised from follows; only the Lua functions use it.
-  if (length >= restLengthWithParts) return addParts(state, cursor);
-  skip(cursor, length - restLength);
+  if (restValues >= restLengthWithParts) return addParts(state, cursor);
+  skip(cursor, restValues - restLength);
   checkState(state);
   return state;
 };
@@ -156,7 +119,7 @@ export const takeSlot = (cursor: ByteCursor): Slot | null => {
   const length = takeArray(cursor);
   if (length < 0) return null;
   const incarnation = takeNumber(cursor) as Incarnation;
-  return { incarnation, state: length === 1 ? null : takeState(cursor) };
+  return { incarnation, state: length === 1 ? null : takeState(cursor, length) };
 };
 
 /**
@@ -187,6 +150,8 @@ class PackedState implements LazyState {
   }
 }
 
+const upvotesAt = restBefore + restFields.findIndex(({ name }) => name === 'upvotes');
+
 interface Votes {
   readonly votes: number;
   readonly flushedVotes: number;
@@ -207,9 +172,10 @@ export const takeLazyState = (cursor: ByteCursor, incarnation: Incarnation): Laz
   skip(cursor, length - 3);
   const restValues = takeArray(cursor);
   const flushedVotes = takeNumber(cursor);
-  skip(cursor, 6);
+  skip(cursor, upvotesAt - 1);
+  // Down follows up.
   const votes = takeNumber(cursor) - takeNumber(cursor);
-  skip(cursor, restValues - 9);
+  skip(cursor, restValues - upvotesAt - 2);
   if (storedIncarnation !== incarnation) return null;
   return new PackedState(cursor.bytes.toString('latin1', start, cursor.at), version, { votes, flushedVotes });
 };
