@@ -210,6 +210,9 @@ export const showPeople: Screen = (place, session, ban) => {
 };
 
 export const showFailures: Screen = (place, session) => {
+  const loadAll = (): void => {
+    for (const { load } of lists) void load();
+  };
   const lists = [
     makeList(session, {
       caption: 'dead letters',
@@ -218,8 +221,14 @@ export const showFailures: Screen = (place, session) => {
     }),
     makeList(session, { caption: 'job runs', path: '/jobs', none: 'No job has run yet.' }),
   ];
-  fill(place, make('h1', {}, 'Troubles'), ...lists.map(({ element }) => element));
-  for (const { load } of lists) void load();
+  fill(
+    place,
+    make('h1', {}, 'Troubles'),
+    ...lists.map(({ element }) => element),
+    make('h2', {}, 'Operations'),
+    makeForms(session, selectGroups(session, ['dead-letters']), { onDone: loadAll }),
+  );
+  loadAll();
   return noCleanUp;
 };
 

@@ -5,7 +5,7 @@
  * nanoseconds (timings.ts); prom-client's own metrics serve calls per batch, tick or flush. Nothing here
  * throws into its callers. Served by routes/admin/health.ts.
  */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { PartsSwitch } from '../../engine/entity/items.ts';
 import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
@@ -17,6 +17,7 @@ import { createFeedCounts, type FeedCounts, registerFeedMeters } from './feed-me
 import { type HistoryMeters, registerHistoryMeters } from './history-meters.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
+import { registerProcessMeters } from './loop-meters.ts';
 import type { RequestCounts } from './node-status.ts';
 import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
 import { registerTimings } from './timings.ts';
@@ -69,9 +70,6 @@ export interface NodeHealth {
   /** Redis primaries that may lose confirmed writes now, in a crash or a failover. */
   readonly weakServers: number;
 }
-
-/** How often the event loop's lag is sampled: each sample wakes the process. */
-const loopSampleMs = 500;
 
 /** Exclusive upper bound of HTTP statuses: the stride of the flat array of counts. */
 const statusesMax = 600;
@@ -301,20 +299,12 @@ const registerHealth = (registers: Registry[], read: () => NodeHealth): void => 
   });
 };
 
-/** Gauges of prom-client with the suffix of a counter. The same numbers exist by type under correct names. */
-const misnamedMetrics = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-];
-
 /** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
 export const createMetrics = (routeNames: readonly string[], version: Version): Metrics => {
   const registry = new Registry();
   registerBuild(registry, version);
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
-  for (const name of misnamedMetrics) registry.removeSingleMetric(name);
+  registerProcessMeters(registry);
   const instruments = createInstruments(registers);
   const feed = createFeedCounts(feedEvents);
   registerFeedMeters(registers, feed);

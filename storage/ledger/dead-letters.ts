@@ -4,9 +4,10 @@
  * A dead letter holds the refused row as JSON, without the characters that JSON columns refuse (NUL, lone
  * surrogates). A listing that keeps changing is refused at each flush, so it has a single letter with its
  * newest content, the first and the newest time, and the number of refusals. The table is therefore bounded
- * by the number of listings and votes. Called by ledger.ts.
+ * by the number of listings and votes. Written by ledger.ts; an operator lets them be tried again.
  */
-import type { DirtyEntity, OutboxVote } from '../../engine/ports.ts';
+import { StorageError } from '../../engine/errors.ts';
+import type { DirtyEntity, FlushSink, OutboxVote } from '../../engine/ports.ts';
 import type { Queryable } from '../sql/client.ts';
 
 const reasonCharactersMax = 2_000;
@@ -43,4 +44,77 @@ export const insertDeadLetter = async (sql: Queryable, row: RefusedRow): Promise
     values (${formatSubject(row)}, ${source}, ${formatBody(body)}::text::jsonb, ${reason})
     on conflict (subject) do update set body = excluded.body, reason = excluded.reason,
       refusals = dead_letters.refusals + 1, newest_at = now()`;
+};
+
+/** What became of the letters that were tried again. */
+export interface RetriedLetters {
+  readonly stored: number;
+  /** Refused again, or not tried because the row is not in the letter as it was. */
+  readonly refused: number;
+  /** Letters that were not tried: more than one call takes. */
+  readonly left: number;
+}
+
+/** Each is a transaction of its own, and an operator waits for the reply. */
+const retriedLettersMax = 200;
+
+/**
+ * Flushes the rows of the letters again, the longest untried first, and deletes the letters of those that SQL
+ * takes. Flushes are guarded, so a state that is older than what SQL has changes nothing. Rejects when SQL
+ * fails otherwise; what was stored until then stays.
+ */
+export const retryDeadLetters = async (sql: Queryable, ledger: FlushSink): Promise<RetriedLetters> => {
+  const letters = await sql<(LetterRow & { total: number })[]>`
+    select id, refusals, source, body, count(*) over ()::int as total from dead_letters
+    order by newest_at, id limit ${retriedLettersMax}`;
+  let stored = 0;
+  for (const letter of letters) if (await retryLetter(sql, ledger, letter)) stored++;
+  const total = letters[0]?.total ?? 0;
+  return { stored, refused: letters.length - stored, left: total - letters.length };
+};
+
+interface LetterRow {
+  readonly id: number;
+  readonly refusals: number;
+  readonly source: string;
+  readonly body: object;
+}
+
+/** Only a row as `insertDeadLetter` has it now; a replaced character would store what nobody has sent. */
+const isWhole = ({ source, body }: LetterRow): boolean =>
+  (source === 'entity' ? 'state' in body : source === 'vote' && 'itag' in body) &&
+  !JSON.stringify(body).includes('\ufffd');
+
+const retryLetter = async (sql: Queryable, ledger: FlushSink, letter: LetterRow): Promise<boolean> => {
+  const { id, refusals, source, body } = letter;
+  const isEntity = source === 'entity';
+  const round = {
+    entities: isEntity ? [body as DirtyEntity] : [],
+    votes: isEntity ? [] : [body as OutboxVote],
+  };
+  const fault = isWhole(letter) ? await findFault(ledger, round) : 'the row is not in this letter as it was';
+  // A refusal meanwhile has newer content.
+  if (fault === null) await sql`delete from dead_letters where id = ${id} and refusals = ${refusals}`;
+  else
+    await sql`
+      update dead_letters set refusals = refusals + 1, newest_at = now(),
+        reason = ${replaceInvalidCharacters(fault).slice(0, reasonCharactersMax)} where id = ${id}`;
+  return fault === null;
+};
+
+/** Why SQL refuses the row; `null` once it is there, or SQL is past it. */
+const findFault = async (
+  ledger: FlushSink,
+  round: Parameters<FlushSink['flush']>[0],
+): Promise<string | null> => {
+  try {
+    await ledger.flush(round);
+    return null;
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    // A newer generation has written all totals of the shard.
+    if (error.reason === 'outdated') return null;
+    if (error.reason === 'row') return error.message;
+    throw error;
+  }
 };

@@ -2,6 +2,8 @@
  * What `/metrics` of a whole node shows: every counter that people set alerts on exists at zero before
  * anything has happened, and the counters of the directory count what clients did.
  */
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openStream, Refused } from '../http/feed/clients.ts';
@@ -58,6 +60,60 @@ test('every counter that alerts use exists at zero from the start', async () => 
   const values = await scrape();
 
   for (const name of alertedOn) assert.is(values.get(name), 0, name);
+});
+
+const lag = (values: Map<string, number>, figure: string): number =>
+  values.get(`nodejs_eventloop_lag_${figure}_seconds`) ?? Number.NaN;
+const active = (values: Map<string, number>): number =>
+  values.get('rollcall_event_loop_active_seconds_total') ?? Number.NaN;
+
+test('an idle event loop is not late, a stalled one is, by as long as it stood still', async () => {
+  await until(
+    'a scrape of an idle node',
+    async () => {
+      const before = await scrape();
+      await pause(1_200);
+      const after = await scrape();
+      return (
+        ['mean', 'p50', 'p99', 'max'].every((figure) => lag(after, figure) < 0.25) &&
+        active(after) - active(before) < 0.6
+      );
+    },
+    30_000,
+  );
+  const before = await scrape();
+  await pause(700);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+  await pause(10);
+  const after = await scrape();
+
+  assert.ok(lag(after, 'max') >= 0.9, `late by ${lag(after, 'max')} s`);
+  assert.ok(active(after) - active(before) >= 1.4, `${active(before)} → ${active(after)}`);
+});
+
+test('every metric of Rollcall has a panel on the dashboard, and each panel shows a real one', async () => {
+  const file = new URL('../../ops/deploy/grafana/rollcall.json', import.meta.url);
+  const { panels } = JSON.parse(readFileSync(file, 'utf8')) as {
+    panels: { readonly targets?: readonly { readonly expr: string }[] }[];
+  };
+  const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join('\n');
+  const text = await (await fetch(`${world.adminUrl}/metrics`)).text();
+  const names = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name as string);
+  const plain = (name: string): string =>
+    names.includes(name) ? name : name.replace(/_(bucket|sum|count)$/, '');
+  const shown = new Set(
+    [...queries.matchAll(/\b(?:rollcall|nodejs|process)_\w+/g)].map(([name]) => plain(name)),
+  );
+
+  assert.ok(names.length > 50);
+  assert.equal(
+    names.filter((name) => name.startsWith('rollcall_') && !shown.has(name)),
+    [],
+  );
+  assert.equal(
+    [...shown].filter((name) => !names.includes(name)),
+    [],
+  );
 });
 
 test('a ready node with both stores says so', async () => {

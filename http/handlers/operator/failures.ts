@@ -1,7 +1,7 @@
 /**
- * Shows operators the job runs, and the dead letters: rows that SQL refused.
+ * Shows operators the job runs, and the dead letters: rows that SQL refused; tries these again.
  */
-import type { App, Reply } from '../../route.ts';
+import { type App, type Reply, replyMessage } from '../../route.ts';
 import { DeadLetterList, JobRunList } from '../../schema/operator.ts';
 import { replyListPage } from './lists.ts';
 
@@ -13,3 +13,21 @@ export const showRuns = async (app: App, page: number): Promise<Reply> => {
 
 export const showDeadLetters = async (app: App, page: number): Promise<Reply> =>
   replyListPage(DeadLetterList, await app.catalogue.operator.failures.listDeadLetters(page), page);
+
+/** Tries the rows again. What waits for votes looks again at once. */
+export const retryDeadLetters = async (app: App): Promise<Reply> => {
+  const { failures } = app.catalogue.operator;
+  const { stored, refused, left } = await failures.retryDeadLetters(app.settings.webhooks === 'on');
+  if (stored + refused === 0) return replyMessage('There are no dead letters.');
+  if (stored > 0) app.webhooks.onEdited();
+  const parts = [
+    `SQL has taken ${stored} of ${stored + refused} dead letters.`,
+    ...(refused > 0 ? ['The others stay, with the reason of this try: list them.'] : []),
+    ...(left > 0 ? [`${left} more wait: repeat the command.`] : []),
+  ];
+  return replyMessage(parts.join(' '), {
+    stored: String(stored),
+    refused: String(refused),
+    left: String(left),
+  });
+};

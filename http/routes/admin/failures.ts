@@ -1,8 +1,8 @@
 /**
- * Operations that show failures: job runs, and rows that SQL refused (docs/operating.md, "The operator's
+ * Operations on failures: job runs, and rows that SQL refused (docs/operating.md, "The operator's
  * side").
  */
-import { showDeadLetters, showRuns } from '../../handlers/operator/failures.ts';
+import { retryDeadLetters, showDeadLetters, showRuns } from '../../handlers/operator/failures.ts';
 import { parsePage } from '../../handlers/request-values.ts';
 import { DeadLetterList, JobRunList } from '../../schema/operator.ts';
 import { PageOnlyQuery } from '../../schema/operator-lists.ts';
@@ -26,5 +26,13 @@ export const failureOperations: readonly AdminOperation[] = [
     query: PageOnlyQuery,
     replies: { 200: DeadLetterList },
     handle: (app, { query }) => showDeadLetters(app, parsePage(query)),
+  }),
+  defineOperation({
+    command: 'dead-letters retry',
+    name: 'retryDeadLetters',
+    pattern: 'POST /dead-letters/retry',
+    summary:
+      'Stores the rows of dead letters again, up to 200, after the cause is gone; deletes what SQL takes.',
+    handle: (app) => retryDeadLetters(app),
   }),
 ];

@@ -111,7 +111,7 @@ const formatLength = ({ total, total_is, next_page }: ListLength, shown: number)
 const formatRows = (list: readonly unknown[]): string =>
   isRows(list) ? formatTable(list) : list.map((item) => `${formatValue(item)}\n`).join('') || 'None.\n';
 
-/** JSON for programs; control characters that JSON leaves as they are get escaped, too. Also of inspect.ts. */
+/** JSON for programs; control characters that JSON leaves as they are get escaped. Also of inspect.ts. */
 export const formatJson = (answer: unknown): string =>
   `${JSON.stringify(answer, null, 2).split('\n').map(escapeUnsafe).join('\n')}\n`;
 

@@ -1,9 +1,11 @@
 /**
  * What an operator reads when something fails: runs of the fleet's jobs, and rows that SQL refused.
  *
- * Read only. The rows are written by storage/nodes/job-runs.ts and storage/ledger/dead-letters.ts. Called by
- * operator-catalogue.ts.
+ * The rows are written by storage/nodes/job-runs.ts and storage/ledger/dead-letters.ts, which also tries
+ * refused rows again. Called by operator-catalogue.ts.
  */
+import { retryDeadLetters } from '../../ledger/dead-letters.ts';
+import { createLedger } from '../../ledger/ledger.ts';
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { readPage } from './pages.ts';
@@ -29,7 +31,7 @@ export interface DeadLetter {
   readonly body: unknown;
 }
 
-/** Both lists are newest first; pages count from 1. */
+/** Lists are newest first; pages count from 1. */
 export const createFailures = (sql: Sql) => ({
   listRuns: (page: number) =>
     asStorage('troubles.runs', () => {
@@ -45,4 +47,6 @@ export const createFailures = (sql: Sql) => ({
         order by newest_at desc, id desc`;
       return readPage<DeadLetter>(sql, { select, table: 'dead_letters' }, page);
     }),
+  retryDeadLetters: (writesDeliveries: boolean) =>
+    asStorage('troubles.retry', () => retryDeadLetters(sql, createLedger(sql, { writesDeliveries }))),
 });

@@ -170,4 +170,11 @@ test('jobs list and dead-letters list: the newest first, with the last error', a
   assert.equal([dead_letters[0].refusals, dead_letters[0].newest_at], [1, dead_letters[0].created_at]);
 });
 
+test('dead-letters retry: what SQL takes is gone from the list, the rest stays', async () => {
+  const message = await done('POST /dead-letters/retry');
+  assert.match(message, /^SQL has taken 0 of 1 dead letters\. The others stay/);
+  await world.sql`delete from dead_letters`;
+  assert.is(await done('POST /dead-letters/retry'), 'There are no dead letters.');
+});
+
 test.run();

@@ -8,7 +8,7 @@ import { limits } from '../../../engine/limits.ts';
 import { splitChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
 import { pluck } from '../../support/pluck.ts';
 import { claimLedger } from './contract.ts';
-import { claimLetters } from './letters.ts';
+import { claimLetters, claimRetries } from './letters.ts';
 import { claimLineages } from './timelines.ts';
 import { registerVoteLogTests } from './vote-log.ts';
 import { registerWebhookEditTests } from './webhook-edits.ts';
@@ -27,6 +27,7 @@ test.before.each(async () => {
 
 claimLedger(test, () => world);
 claimLetters(test, () => world);
+claimRetries(test, () => world);
 claimLineages(test, () => world);
 registerVoteLogTests(test, () => world);
 registerWebhookTests(test, () => world);

@@ -52,3 +52,45 @@ export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
     await sql`delete from dead_letters`;
   });
 };
+
+/** Claims about trying them again, on both kinds of SQL. */
+export const claimRetries = (claims: Claims, open: () => RealWorld): void => {
+  claims(
+    'letters tried again are stored once the cause is gone; what was altered in them stays',
+    async () => {
+      const { ledger, sql, list } = open();
+      await sql`delete from dead_letters`;
+      const ref = await list('recovering');
+      const [good, altered] = [vote(ref, 761), { ...vote(ref, 762), user: 'a\0b' }];
+      await ledger.writeDeadLetter({ entity: dirty(ref, 1, { version: 3, clicks: 7 }), reason: 'x' });
+      await ledger.writeDeadLetter({ vote: good, reason: 'x' });
+      await ledger.writeDeadLetter({ vote: altered, reason: 'x' });
+      await sql`insert into dead_letters (source, body, reason) values ('entity', '{}', 'as it was')`;
+      const failures = createFailures(sql);
+
+      const isOther = sql.unsafe(`author <> '${good.user}'`);
+      await sql`alter table votes add constraint sick check (${isOther}) not valid`;
+      const first = await failures.retryDeadLetters(true);
+      await sql`alter table votes drop constraint sick`;
+      const second = await failures.retryDeadLetters(true);
+      const { rows } = await failures.listDeadLetters(1);
+
+      assert.equal(
+        [first, second],
+        [
+          { stored: 1, refused: 3, left: 0 },
+          { stored: 1, refused: 2, left: 0 },
+        ],
+      );
+      assert.equal(
+        rows.map(({ refusals }) => refusals),
+        [3, 3],
+      );
+      const [row] = await sql`
+      select clicks, log_number from totals join votes using (incarnation) where itag = ${good.itag}`;
+      assert.equal({ ...row }, { clicks: 7, log_number: 1 });
+      assert.equal(await failures.retryDeadLetters(true), { stored: 0, refused: 2, left: 0 });
+      await sql`delete from dead_letters`;
+    },
+  );
+};

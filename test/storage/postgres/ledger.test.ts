@@ -14,7 +14,7 @@ import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
 import { claimLedger } from '../ledger/contract.ts';
-import { claimLetters } from '../ledger/letters.ts';
+import { claimLetters, claimRetries } from '../ledger/letters.ts';
 import { claimLineages } from '../ledger/timelines.ts';
 import { registerVoteLogTests } from '../ledger/vote-log.ts';
 import { registerWebhookEditTests } from '../ledger/webhook-edits.ts';
@@ -40,6 +40,7 @@ test.before.each(async () => {
 
 claimLedger(test, () => world);
 claimLetters(test, () => world);
+claimRetries(test, () => world);
 claimLineages(test, () => world);
 registerVoteLogTests(test, () => world);
 registerWebhookTests(test, () => world);
