@@ -197,8 +197,8 @@ export interface Route<
   readonly messages?: TSchema;
   /** A success may also be an SVG picture. */
   readonly pictures?: boolean;
-  /** A success may also be a table as CSV. */
-  readonly tables?: boolean;
+  /** A success may also be a table as CSV; this is an example of one. */
+  readonly table?: string;
   /** Schemas of success replies by status; `null` for no body. Each schema carries `examples`. */
   readonly replies: Readonly<Record<number, TSchema | null>>;
   /** Codes beyond those that follow from its shape (`listErrorCodes` in openapi/document.ts). */
@@ -242,9 +242,9 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly clientAddress: string;
   /** The `User-Agent` header as sent, `''` for none. */
   readonly userAgent: string;
-  /** The `Accept` header names HTML, as browsers do for pages. */
-  readonly namesHtml: boolean;
-  /** The `Accept` header names CSV and not JSON. */
+  /** By the `Accept` header, HTML is preferred to JSON, as browsers do for pages. */
+  readonly prefersHtml: boolean;
+  /** By the `Accept` header, CSV is preferred to JSON. */
   readonly prefersCsv: boolean;
   /** The `Last-Event-ID` header as sent, `''` for none. */
   readonly lastEventId: string;

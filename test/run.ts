@@ -2,7 +2,9 @@
  * Runs the tests of a lane (runner/lanes.ts), and before those of `npm test` style, format and types.
  *
  *   npm test                   the checks and the loop: what runs inside a process, two files at a time
- *   npm test -- votes          the files of `npm test` and `npm run test:stores` with "votes" in their path
+ *   npm test -- votes rank     the files of `npm test` and `npm run test:stores` with "votes" or "rank" in
+ *                              their path
+ *   npm test -- --alone votes  the same, and each case in a run of its own: it must not need those before it
  *   npm run check              only the checks
  *   npm run test:stores        what starts servers or nodes
  *   npm run test:faults        the fault cases, with long limits: first those of HTTP, one by one, because
@@ -58,7 +60,7 @@ const main = async (): Promise<void> => {
   shareCache();
   const files = globSync('test/**/*.{test,fault}.ts')
     .filter((file) => findLanes(file).some((lane) => lanes.includes(lane)))
-    .filter((file) => filters.every((filter) => file.includes(filter)))
+    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .sort();
   if (lanes.length > 0 && files.length === 0)
     fail(tally, 'no test file', `None matches ${filters.join(' ')}.`);

@@ -23,11 +23,11 @@ import {
 } from './badge-values.ts';
 import { createNotFoundError, thenMaybe } from './convert.ts';
 import { findVotesRank } from './leaderboards.ts';
-import { parseVoteTarget } from './request-values.ts';
+import { toTarget } from './request-values.ts';
 
 export interface BadgeRequest {
   readonly url: string;
-  readonly params: { readonly target_type: string; readonly target_id: string; readonly file: string };
+  readonly params: { readonly target_type: EntityKind; readonly target_id: string; readonly file: string };
   readonly query: BadgeQuery;
 }
 
@@ -205,7 +205,7 @@ const keep = (app: App, url: string, reply: Reply): Reply => {
 export const showBadge = (app: App, { url, params, query }: BadgeRequest): MaybePromise<Reply> => {
   const file = parseFile(params.file);
   if (file === null) throw new DomainError('route_not_found', 'There is no such path.');
-  const { kind, id } = parseVoteTarget(params);
+  const { kind, id } = toTarget(params);
   return thenMaybe(findTarget(app, kind, id), (target) =>
     thenMaybe(renderTarget(app, file, { kind, target, query }), (reply) => keep(app, url, reply)),
   );

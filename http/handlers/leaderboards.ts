@@ -21,7 +21,6 @@ import { replyOk } from '../route.ts';
 import type { LeaderboardReply, RankReply } from '../schema/leaderboards.ts';
 import { computeVotes, createNotFoundError } from './convert.ts';
 import { toIndexBot, toIndexServer } from './index-entities.ts';
-import { parseTargetKind } from './request-values.ts';
 
 const createUnknownError = (what: string, known: readonly string[]): DomainError =>
   new DomainError('not_found', `There is no such ${what}. Use one of: ${known.join(', ')}.`);
@@ -96,10 +95,9 @@ const toField = (board: BoardName): string => board.replaceAll('-', '_');
 /** `GET /{target_type}/{target_id}/rank`. Throws `not_found` for what is not listed, as badges do. */
 export const showRank = async (
   app: App,
-  params: { readonly target_type: string; readonly target_id: string },
+  { target_type: kind, target_id }: { readonly target_type: RankedKind; readonly target_id: string },
 ): Promise<Reply> => {
-  const kind = parseTargetKind(params.target_type, rankedKinds);
-  const { ref, state } = await app.engine.read(kind, params.target_id);
+  const { ref, state } = await app.engine.read(kind, target_id);
   if (!state.facts.listed) throw createNotFoundError(kind);
   const scores = await app.catalogue.boards.scores({ kind, incarnation: ref.incarnation });
   const readRank = (board: BoardName): Rank | null => {

@@ -1,24 +1,20 @@
 /**
  * Shows, sets and deletes the reminders of a user. The jobs in ops/jobs find due reminders and send messages.
  */
-import { type EntityKind, entityKinds } from '../../engine/ids.ts';
+import type { EntityKind } from '../../engine/ids.ts';
 import type { ReminderKey, ReminderRow } from '../../storage/catalogue/votes/reminders.ts';
 import { type App, noContent, type Reply, replyOk } from '../route.ts';
 import type { Reminder, ReminderList } from '../schema/reminders.ts';
 import { createLimitError, createNotFoundError, toTimestamp, toTimestampOrNull } from './convert.ts';
-import { parseTargetKind } from './request-values.ts';
+import { toTarget } from './request-values.ts';
 
 interface ReminderPath {
   readonly uid: string;
-  readonly target_type: string;
+  readonly target_type: EntityKind;
   readonly target_id: string;
 }
 
-/** The key of a reminder, with the url of a pack in lower case. Throws `target_type_unsupported`. */
-export const toReminderKey = ({ uid, target_type, target_id }: ReminderPath): ReminderKey => {
-  const kind: EntityKind = parseTargetKind(target_type, entityKinds);
-  return { userId: uid, kind, id: kind === 'pack' ? target_id.toLowerCase() : target_id };
-};
+const toReminderKey = (path: ReminderPath): ReminderKey => ({ userId: path.uid, ...toTarget(path) });
 
 const toReminder = (row: ReminderRow): Reminder => ({
   created_at: toTimestamp(row.created_at),

@@ -57,7 +57,7 @@ const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] =
       name: 'root',
       pattern: 'GET /',
       summary: 'Where to begin.',
-      handle: (_, { namesHtml }) => (namesHtml ? frontPage() : rootReply),
+      handle: (_, { prefersHtml }) => (prefersHtml ? frontPage() : rootReply),
     }),
     defineRoute({
       ...base,

@@ -12,7 +12,7 @@ import type { AnyRoute } from '../route.ts';
 import { describeAccess } from './access.ts';
 import { introduction } from './introduction.ts';
 import { buildComponentSchemas, toReferencedSchema } from './schemas.ts';
-import { listAllTags, listTags } from './sections.ts';
+import { beyond, findSection, isBeyond, listSections } from './sections.ts';
 
 type Json = Record<string, unknown>;
 
@@ -59,8 +59,12 @@ const listAuthErrors = (route: AnyRoute): ErrorCode[] => {
 export const listErrorCodes = (route: AnyRoute): readonly ErrorCode[] => {
   const codes = new Set<ErrorCode>([...commonErrors, ...listAuthErrors(route), ...route.errors]);
   if (route.body !== undefined) for (const code of bodyErrors) codes.add(code);
+  const path = listFields(route.params);
   const query = listFields(route.query);
-  if (query.length > 0 || listFields(route.params).length > 0) codes.add('validation_failed');
+  // A value that no path may have, such as an encoded slash, matches no route.
+  if (path.length > 0) codes.add('route_not_found');
+  if (query.length > 0 || path.length > 0) codes.add('validation_failed');
+  if ([...path, ...query].includes('target_type')) codes.add('target_type_unsupported');
   if (query.includes('page')) codes.add('page_invalid');
   if (route.limit !== undefined) codes.add('rate_limited');
   return [...codes];
@@ -72,10 +76,22 @@ const findExample = (schema: TSchema): unknown => {
 };
 
 const buildParameter = (location: 'path' | 'query', schema: TObject, name: string): Json => {
-  const field = schema.properties[name] as TSchema & { description?: string };
-  const required = location === 'path' || (schema.required ?? []).includes(name);
-  const described = field.description === undefined ? {} : { description: field.description };
-  return { name, in: location, required, ...described, schema: field };
+  const { description, ...field } = schema.properties[name] as TSchema & { readonly description?: string };
+  const required =
+    location === 'path' || (schema.required as readonly string[] | undefined)?.includes(name) === true;
+  return {
+    name,
+    in: location,
+    required,
+    description,
+    schema: name === 'target_type' ? addPlurals(field) : field,
+  };
+};
+
+/** The spellings that requests may use: request/check.ts drops the `s` before the schema sees it. */
+const addPlurals = (schema: { readonly enum?: readonly string[] }): Json => {
+  const { enum: kinds = [] } = schema;
+  return { ...schema, enum: [...kinds, ...kinds.map((kind) => `${kind}s`)] };
 };
 
 /** Names of the path parameters, in the order of the path. */
@@ -118,16 +134,15 @@ const buildErrorExample = (code: ErrorCode): Json => ({
   },
 });
 
-const buildErrorResponses = (codes: readonly ErrorCode[]): Json => {
+const buildErrorResponses = (route: AnyRoute): Json => {
+  const codes = listErrorCodes(route);
   const responses: Record<string, Json> = {};
   for (const status of new Set(codes.map((code) => errorStatuses[code]))) {
     const codesOfStatus = codes.filter((code) => errorStatuses[code] === status);
+    const mustWait = status === 429 || status === 503;
     responses[status] = {
       description: codesOfStatus.join(', '),
-      headers:
-        status === 429 || status === 503
-          ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
-          : {},
+      headers: referToHeaders([...listHeaders(route), ...(mustWait ? ['Retry-After'] : [])]),
       content: {
         'application/json': {
           schema: { $ref: '#/components/schemas/Error' },
@@ -141,41 +156,87 @@ const buildErrorResponses = (codes: readonly ErrorCode[]): Json => {
   return responses;
 };
 
-const buildSuccessResponses = (route: AnyRoute): Json =>
-  Object.fromEntries(
-    Object.entries(route.replies).map(([status, schema]) => [
-      status,
-      schema === null
-        ? buildEmptyResponse(Number(status))
-        : {
-            description: 'Success.',
-            headers: { 'X-Request-Id': requestIdHeader },
-            content: {
-              ...(route.events === true
-                ? { 'text/event-stream': { schema: toReferencedSchema(schema as TSchema) } }
-                : buildContent(schema as TSchema)),
-              ...(route.pictures === true && { 'image/svg+xml': { schema: { type: 'string' } } }),
-              ...(route.tables === true && { 'text/csv': { schema: { type: 'string' } } }),
-            },
-          },
-    ]),
-  );
+/** The headers of every reply of a route. */
+const listHeaders = ({ limit }: AnyRoute): readonly string[] =>
+  limit === undefined ? ['X-Request-Id'] : ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
 
-const buildEmptyResponse = (status: number): Json =>
+/** Whether a client may ask again with the tag of its last reply. */
+const isRevalidated = ({ method, auth, caching }: AnyRoute): boolean =>
+  method === 'GET' && auth.kind === 'public' && caching !== 'no-store';
+
+const buildSuccessResponses = (route: AnyRoute): Json => {
+  const headers = [...listHeaders(route), ...(isRevalidated(route) ? ['Cache-Control', 'ETag'] : [])];
+  const responses = Object.entries(route.replies).map(([status, schema]): [string, Json] => [
+    status,
+    schema === null
+      ? buildEmptyResponse(Number(status), headers)
+      : { description: 'Success.', headers: referToHeaders(headers), content: buildContents(route, schema) },
+  ]);
+  if (isRevalidated(route)) {
+    const description = 'Not changed since the reply whose `ETag` came in `If-None-Match`; no body.';
+    responses.push(['304', { description, headers: referToHeaders(headers) }]);
+  }
+  return Object.fromEntries(responses);
+};
+
+const buildContents = (route: AnyRoute, schema: TSchema): Json => ({
+  ...(route.events === true
+    ? { 'text/event-stream': { schema: toReferencedSchema(schema) } }
+    : buildContent(schema)),
+  ...(route.pictures === true && {
+    'image/svg+xml': { schema: { type: 'string', description: 'The picture.' } },
+  }),
+  ...(route.table !== undefined && buildTableContent(route.table)),
+});
+
+const buildTableContent = (example: string): Json => ({
+  'text/csv': {
+    schema: { type: 'string', description: 'A table (RFC 4180), its first line the names of the columns.' },
+    example,
+  },
+});
+
+const buildEmptyResponse = (status: number, headers: readonly string[]): Json =>
   status === 302
-    ? {
-        description: 'Redirect; no body.',
-        headers: { 'X-Request-Id': requestIdHeader, Location: { schema: { type: 'string' } } },
-      }
-    : { description: 'Done; no body.', headers: { 'X-Request-Id': requestIdHeader } };
+    ? { description: 'Redirect; no body.', headers: referToHeaders([...headers, 'Location']) }
+    : { description: 'Done; no body.', headers: referToHeaders(headers) };
 
-const requestIdHeader = { $ref: '#/components/headers/RequestId' };
+const headers: Readonly<Record<string, Json>> = {
+  'X-Request-Id': { description: 'Id of this request, also in error bodies.', schema: { type: 'string' } },
+  'Retry-After': { description: 'Whole seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  Location: { description: 'A path of this API.', schema: { type: 'string' } },
+  'Cache-Control': {
+    description: 'How long the reply may be used without a request; `no-store` where it must not be kept.',
+    schema: { type: 'string', examples: ['no-cache'] },
+  },
+  ETag: {
+    description:
+      'Names the content of the reply. Send it in `If-None-Match`: while nothing has changed, the reply is ' +
+      '304. Absent where a reply must not be kept, and from long lists.',
+    schema: { type: 'string', pattern: '^"[^"]+"$', examples: ['"QFkEkhZyjKsWL0mvJiH7"'] },
+  },
+  RateLimit: {
+    description:
+      'The name of the limit, how many requests are left (`r`), and in how many seconds it is full again ' +
+      '(`t`).',
+    schema: { type: 'string', examples: ['"stats";r=1999;t=1'] },
+  },
+  'RateLimit-Policy': {
+    description: 'How many requests (`q`) a limit allows in how many seconds (`w`). Not in every reply.',
+    schema: { type: 'string', examples: ['"stats";q=1000;w=1'] },
+  },
+};
+
+const referToHeaders = (names: readonly string[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 const buildOperation = (route: AnyRoute, path: string): Json => {
   const kinds = listTokenKinds(route);
   return {
     operationId: route.name,
-    tags: listTags(route),
+    tags: [findSection(route)],
+    // Not a second tag: pages and clients list an operation once for each of its tags.
+    ...(isBeyond(route) && { 'x-badges': [{ name: beyond }] }),
     summary: route.summary,
     description: [route.description ?? route.summary, describeAccess(route)].join('\n\n'),
     security: kinds.map((kind) => ({ [schemeNames[kind]]: [] })),
@@ -184,7 +245,7 @@ const buildOperation = (route: AnyRoute, path: string): Json => {
       ? {}
       : { requestBody: { required: true, content: buildContent(route.body) } }),
     ...(route.messages !== undefined && { 'x-websocket-messages': toReferencedSchema(route.messages) }),
-    responses: { ...buildSuccessResponses(route), ...buildErrorResponses(listErrorCodes(route)) },
+    responses: { ...buildSuccessResponses(route), ...buildErrorResponses(route) },
   };
 };
 
@@ -229,10 +290,7 @@ const buildComponents = (codes: ReadonlySet<ErrorCode>): Json => ({
   securitySchemes,
   schemas: { ...buildComponentSchemas(), Error: errorSchema },
   examples: Object.fromEntries([...codes].map((code) => [code, buildErrorExample(code)])),
-  headers: {
-    RequestId: { description: 'Id of this request, also in error bodies.', schema: { type: 'string' } },
-    RetryAfter: { description: 'Whole seconds to wait.', schema: { type: 'integer', minimum: 1 } },
-  },
+  headers,
 });
 
 const toPathShape = (path: string): string => path.replace(/\{[^{}]+\}/g, '{}');
@@ -261,7 +319,7 @@ export const buildOpenApiDocument = (routes: readonly AnyRoute[]): Json => {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: listAllTags(routes),
+    tags: listSections(routes),
     paths,
     components: buildComponents(new Set(routes.flatMap(listErrorCodes))),
   };

@@ -10,6 +10,7 @@ import { Bot } from '../schema/bots.ts';
 import { ApiResponse, ExtraLink, Seo, User } from '../schema/common.ts';
 import { VoteCreditTier, VoteRedeem } from '../schema/credits.ts';
 import { findOriginal } from '../schema/example.ts';
+import { HistoryReply } from '../schema/history.ts';
 import { IndexBot, IndexServer } from '../schema/index-entities.ts';
 import { Pack } from '../schema/packs.ts';
 import { Server } from '../schema/servers.ts';
@@ -24,6 +25,7 @@ const componentSchemas: Readonly<Record<string, TSchema>> = {
   Bot,
   Coupon,
   ExtraLink,
+  History: HistoryReply,
   IndexBot,
   IndexServer,
   Item: ShopItem,

@@ -6,9 +6,10 @@
  */
 import type { AnyRoute } from '../route.ts';
 
-/** In the order in which the page shows them. */
-const beyond = 'Beyond the contract';
+/** The mark of an operation that the published interface does not have. */
+export const beyond = 'Beyond the contract';
 
+/** In the order in which the page shows them. */
 const sections: Readonly<Record<string, string>> = {
   Stats: 'Servers, users, shards and presence of a bot: one post for all, or one for each process.',
   Votes: 'Up- and downvotes, the log of votes, and the credits that votes are worth.',
@@ -27,7 +28,6 @@ const sections: Readonly<Record<string, string>> = {
   Shop: 'What credits buy.',
   Applications: 'Applying for a position.',
   Blog: 'Posts of the directory.',
-  [beyond]: 'All operations of the sections above that the published interface does not have.',
 };
 
 /** The first rule that fits wins. */
@@ -46,10 +46,8 @@ const rules: readonly (readonly [path: RegExp, section: string])[] = [
 export const findSection = (route: Pick<AnyRoute, 'path' | 'section'>): string =>
   rules.find(([path]) => path.test(route.path))?.[1] ?? route.section;
 
-/** The tags of an operation: its section, and a second one that says that it is not in the contract. */
-export const listTags = (route: Pick<AnyRoute, 'path' | 'section'>): readonly string[] => [
-  ...new Set([findSection(route), ...(route.section === beyond ? [beyond] : [])]),
-];
+/** Whether the published interface does not have it. */
+export const isBeyond = (route: Pick<AnyRoute, 'section'>): boolean => route.section === beyond;
 
 const order = Object.keys(sections);
 const toPlace = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
@@ -61,13 +59,6 @@ interface Section {
 
 /** The sections of these routes with their descriptions, in the order in which the page shows them. */
 export const listSections = (routes: readonly AnyRoute[]): readonly Section[] =>
-  describeSections(routes.map(findSection));
-
-/** As `listSections`, with the section of what is not in the contract, last. */
-export const listAllTags = (routes: readonly AnyRoute[]): readonly Section[] =>
-  describeSections(routes.flatMap(listTags));
-
-const describeSections = (names: readonly string[]): readonly Section[] =>
-  [...new Set(names)]
+  [...new Set(routes.map(findSection))]
     .sort((one, other) => toPlace(one) - toPlace(other))
     .map((name) => ({ name, description: sections[name] ?? `${name}.` }));

@@ -34,7 +34,9 @@ const createMalformedError = (why: string): DomainError => new DomainError('malf
 const createTooDeepError = (): DomainError =>
   createMalformedError(`The body is nested deeper than ${bodyDepthMax} levels.`);
 const createTooManyError = (max: number, what: string): DomainError =>
-  new DomainError('validation_failed', `The body has more than ${max} ${what}.`);
+  new DomainError('validation_failed', `The body has more than ${max} ${what}.`, {
+    '': `must have at most ${max} ${what}`,
+  });
 
 const backslash = 0x5c;
 

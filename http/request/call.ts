@@ -7,6 +7,7 @@
 
 import type { Caller } from '../route.ts';
 import type { BodyFault, Exchange, ExchangeOwner } from '../server/exchange.ts';
+import { chooseMediaType } from './accept.ts';
 import type { CompiledRoute } from './check.ts';
 import type { DeadlineWaiter, WaitQueue } from './deadlines.ts';
 import type { DispatchContext } from './dispatch-context.ts';
@@ -78,13 +79,12 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.exchange.headers.userAgent;
   }
 
-  get namesHtml(): boolean {
-    return this.exchange.headers.accept.includes('text/html');
+  get prefersHtml(): boolean {
+    return chooseMediaType(this.exchange.headers.accept, ['application/json', 'text/html']) === 'text/html';
   }
 
   get prefersCsv(): boolean {
-    const { accept } = this.exchange.headers;
-    return accept.includes('text/csv') && !accept.includes('application/json');
+    return chooseMediaType(this.exchange.headers.accept, ['application/json', 'text/csv']) === 'text/csv';
   }
 
   get lastEventId(): string {

@@ -66,19 +66,22 @@ export const compileRoute = (route: AnyRoute, index: number): CompiledRoute => {
   };
 };
 
-/** Names the matched segments. Where the path names a kind, `bots` means `bot` (contract §4 rule 3). */
+/** Where a request names a kind, `bots` means `bot` (contract §4 rule 3). */
+const toKindName = (text: string): string =>
+  text.length > 1 && text.endsWith('s') ? text.slice(0, -1) : text;
+
+/** Names the matched segments. */
 export const nameParams = (compiled: CompiledRoute, values: readonly string[]): Record<string, string> => {
   const params: Record<string, string> = {};
   for (let index = 0; index < values.length; index++) {
-    let value = values[index] as string;
-    if (index === compiled.kindParameterIndex && value.length > 1 && value.endsWith('s'))
-      value = value.slice(0, -1);
-    params[compiled.parameters[index] as string] = value;
+    const value = values[index] as string;
+    params[compiled.parameters[index] as string] =
+      index === compiled.kindParameterIndex ? toKindName(value) : value;
   }
   return params;
 };
 
-/** Throws `validation_failed` that names the parameter. */
+/** Throws `validation_failed` or `target_type_unsupported` that names the parameter. */
 export const checkParams = (compiled: CompiledRoute, params: Record<string, string>): void => {
   if (compiled.checkParams === null || compiled.checkParams(params)) return;
   throw explain('path', compiled.route.params, { value: params, bytes: 0 });
@@ -95,6 +98,7 @@ export const readQuery = (compiled: CompiledRoute, text: string): CheckedQuery =
   const cached = compiled.cachedQueries.get(text);
   if (cached !== undefined) return cached;
   const query = parseQuery(text, compiled.queryNames);
+  if (query.target_type !== undefined) query.target_type = toKindName(query.target_type);
   coerceQuery(compiled.route.query, query);
   Object.freeze(query);
   if (text.length <= cachedCharactersMax) compiled.cachedQueries.set(text, query);

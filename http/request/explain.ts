@@ -2,15 +2,14 @@
  * Explains why a request was rejected, and coerces query strings. Uses Ajv: check.ts (TypeBox) decides fast
  * whether a body is valid, this file says what is wrong with it.
  *
- * Query values are strings, so Ajv coerces them and fills in defaults. An explanation has at most 16 entries,
+ * Query values are strings: this file converts those of numbers and flags. An explanation has at most 16 entries,
  * keyed by JSON Pointer. Ajv is loaded and schemas are compiled on first use: that takes milliseconds, an
  * explanation takes microseconds. Used by check.ts.
  */
 import { createRequire } from 'node:module';
 import type { SchemaValidateFunction } from 'ajv';
 import type { Ajv2020, ErrorObject, FuncKeywordDefinition, ValidateFunction } from 'ajv/dist/2020.js';
-import type addFormats from 'ajv-formats';
-import type { TSchema } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { isVisiblyLong } from '../../engine/rules/text.ts';
 import { createValidationError, escapePointer, explainedFieldsMax } from '../response/validation-error.ts';
@@ -46,21 +45,19 @@ const minLengthKeyword: FuncKeywordDefinition = {
   validate: checkMinimum,
 };
 
-const createAjv = (options: { allErrors: boolean; coerceTypes: boolean }): Ajv2020 => {
+const createAjv = (options: { allErrors: boolean; useDefaults: boolean }): Ajv2020 => {
   const { Ajv2020 }: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js');
-  const usualFormats: typeof addFormats = require('ajv-formats');
-  const ajv = new Ajv2020({ ...options, useDefaults: options.coerceTypes, strict: false });
-  usualFormats.default(ajv);
-  for (const [name, { accepts }] of Object.entries(formats)) ajv.addFormat(name, accepts);
+  const accepted = Object.entries(formats).map(([name, { accepts }]) => [name, accepts]);
+  const ajv = new Ajv2020({ ...options, strict: false, formats: Object.fromEntries(accepted) });
   ajv.removeKeyword('minLength');
   ajv.addKeyword(minLengthKeyword);
   return ajv;
 };
 
 const validatorOptions = {
-  all: { allErrors: true, coerceTypes: false },
-  first: { allErrors: false, coerceTypes: false },
-  coercing: { allErrors: true, coerceTypes: true },
+  all: { allErrors: true, useDefaults: false },
+  first: { allErrors: false, useDefaults: false },
+  query: { allErrors: true, useDefaults: true },
 };
 type ValidatorName = keyof typeof validatorOptions;
 
@@ -70,7 +67,7 @@ const validators: Partial<Record<ValidatorName, Ajv2020>> = {};
 const compiledSchemas: Record<ValidatorName, WeakMap<TSchema, ValidateFunction>> = {
   all: new WeakMap(),
   first: new WeakMap(),
-  coercing: new WeakMap(),
+  query: new WeakMap(),
 };
 
 const compileSchema = (name: ValidatorName, schema: TSchema): ValidateFunction => {
@@ -151,12 +148,27 @@ const toPointer = (error: ErrorObject): string =>
     ? `${error.instancePath}/${escapePointer(error.params.missingProperty)}`
     : error.instancePath;
 
+/**
+ * Whether an error says that the value is not `null` where another alternative had the right type, so that
+ * its own faults are listed.
+ */
+const isBesideTheFault = (error: ErrorObject, errors: readonly ErrorObject[]): boolean => {
+  if (error.keyword !== 'type' || error.params.type !== 'null') return false;
+  const { instancePath } = error;
+  const isTypeFault = ({ keyword }: ErrorObject): boolean => keyword === 'type' || keyword === 'anyOf';
+  return errors.some(
+    (other) =>
+      `${other.instancePath}/`.startsWith(`${instancePath}/`) &&
+      !(isTypeFault(other) && other.instancePath === instancePath),
+  );
+};
+
 /** The `context` entries of a rejection: JSON Pointer to message, at most 16. */
 export const describeFaults = (errors: readonly ErrorObject[]): Record<string, string> => {
   const messages: Record<string, string> = {};
   let count = 0;
   for (const error of errors) {
-    if (error.keyword === 'anyOf' || error.keyword === 'oneOf') continue;
+    if (error.keyword === 'anyOf' || isBesideTheFault(error, errors)) continue;
     const pointer = toPointer(error).slice(0, 200);
     const earlier = messages[pointer];
     if (earlier === undefined && ++count > explainedFieldsMax) break;
@@ -172,10 +184,14 @@ const createRejectionError = (
   errors: readonly ErrorObject[],
 ): DomainError => {
   const messages = describeFaults(errors);
-  const isPageFault = where === 'query' && '/page' in messages;
-  if (isPageFault) {
+  if (where === 'query' && '/page' in messages)
     return new DomainError('page_invalid', 'The page must be a whole number from 1.', messages);
-  }
+  if (where !== 'body' && '/target_type' in messages)
+    return new DomainError(
+      'target_type_unsupported',
+      'This operation does not know that kind of entity.',
+      messages,
+    );
   const whole = messages[wholePointer];
   if (whole === undefined) return createValidationError(where, messages);
   return new DomainError('validation_failed', `The ${where} ${whole}.`, messages);
@@ -188,16 +204,27 @@ export const explain = (
   rejected: { readonly value: unknown; readonly bytes: number },
 ): DomainError => {
   const validate = compileSchema(rejected.bytes > explainAllBytesMax ? 'first' : 'all', schema);
-  if (validate(rejected.value) || !validate.errors) {
-    return new DomainError('validation_failed', `The ${where} is not valid.`);
-  }
-  return createRejectionError(where, validate.errors);
+  validate(rejected.value);
+  return createRejectionError(where, validate.errors ?? []);
+};
+
+const flags: Readonly<Record<string, boolean>> = { true: true, false: false };
+
+/** What a query value means where the schema expects this type; the text itself if it is no such value. */
+const convertText = (type: string | undefined, text: string): unknown => {
+  if (type === 'boolean') return flags[text] ?? text;
+  return type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text;
 };
 
 /**
- * Coerces a query's strings and fills in defaults, in place. Throws `validation_failed` or `page_invalid`.
+ * Converts a query's strings and fills in defaults, in place. Throws `validation_failed`, `page_invalid` or
+ * `target_type_unsupported`.
  */
-export const coerceQuery = (schema: TSchema, query: Record<string, unknown>): void => {
-  const validate = compileSchema('coercing', schema);
+export const coerceQuery = (schema: TObject, query: Record<string, unknown>): void => {
+  for (const [name, text] of Object.entries(query)) {
+    const { type } = schema.properties[name] as { readonly type?: string };
+    query[name] = convertText(type, text as string);
+  }
+  const validate = compileSchema('query', schema);
   if (!validate(query)) throw createRejectionError('query', validate.errors ?? []);
 };

@@ -30,6 +30,9 @@ export const clusterName = '^[A-Za-z0-9_.-]*$';
 /** Printable ASCII without blanks. */
 export const addressText = '^[\\u0021-\\u007e]+$';
 
+/** A whole number from 1 as text, for what is not converted to a number. */
+export const countText = '^0*[1-9][0-9]*$';
+
 export const patternMessages: Readonly<Record<string, string>> = {
   [plainText]: 'must have no control characters',
   [httpsText]: 'must be an https address',
@@ -43,5 +46,6 @@ export const patternMessages: Readonly<Record<string, string>> = {
   [pushPoint]: 'must be 65 bytes in base64url',
   [badgeColor]: 'must be 3 or 6 hexadecimal digits, or a name such as brightgreen, blue or lightgrey',
   [clusterName]: 'must have only a-z, A-Z, 0-9, _, . and -',
+  [countText]: 'must be a whole number from 1',
   [addressText]: 'must be an https address',
 };

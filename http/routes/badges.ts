@@ -22,7 +22,6 @@ export const badgeRoutes: readonly AnyRoute[] = [
     query: BadgeQuery,
     replies: { 200: BadgeReply },
     pictures: true,
-    errors: ['route_not_found'],
     findReady: findReadyBadge,
     handle: showBadge,
     replaceError: showBadgeError,

@@ -8,17 +8,17 @@ import {
   showCredits,
   showTiers,
 } from '../handlers/credits.ts';
-import { parseTarget, parseTargetKind } from '../handlers/request-values.ts';
+import { toTarget } from '../handlers/request-values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { ApiResponse } from '../schema/common.ts';
-import { CreditOverview, Credits, RedeemQuery, TiersQuery, VoteCreditTiers } from '../schema/credits.ts';
-import { TargetVotesParams } from '../schema/votes.ts';
-
-const creditKinds = ['bot', 'server'] as const;
-
-/** As in paths, a trailing `s` is accepted. */
-const parseCreditKind = (targetType: string | undefined) =>
-  targetType === undefined ? null : parseTargetKind(targetType.replace(/(?<=.)s$/, ''), creditKinds);
+import {
+  CreditOverview,
+  Credits,
+  CreditsParams,
+  RedeemQuery,
+  TiersQuery,
+  VoteCreditTiers,
+} from '../schema/credits.ts';
 
 export const creditRoutes = defineRoutes('Votes', [
   defineRoute({
@@ -31,9 +31,7 @@ export const creditRoutes = defineRoutes('Votes', [
     auth: { kind: 'public' },
     query: TiersQuery,
     replies: { 200: VoteCreditTiers },
-    errors: ['target_type_unsupported'],
-    check: ({ query }) => void parseCreditKind(query.target_type),
-    handle: (app, { query }) => showTiers(app, parseCreditKind(query.target_type)),
+    handle: (app, { query }) => showTiers(app, query.target_type ?? null),
   }),
   defineRoute({
     name: 'getCreditOverview',
@@ -43,11 +41,10 @@ export const creditRoutes = defineRoutes('Votes', [
       'How the votes of a bot or server that can be redeemed fall into the credit tiers, and their ' +
       'value.',
     auth: { kind: 'public' },
-    params: TargetVotesParams,
+    params: CreditsParams,
     replies: { 200: CreditOverview },
-    errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params, creditKinds),
-    handle: (app, { params }) => showCreditOverview(app, parseTarget(params, creditKinds)),
+    errors: ['not_found'],
+    handle: (app, { params }) => showCreditOverview(app, toTarget(params)),
   }),
   defineRoute({
     name: 'getCredits',
@@ -57,11 +54,10 @@ export const creditRoutes = defineRoutes('Votes', [
       'The credits of a bot or server: how many were redeemed, how many of them were spent, and the ' +
       'redeems.',
     auth: { kind: 'public' },
-    params: TargetVotesParams,
+    params: CreditsParams,
     replies: { 200: Credits },
-    errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params, creditKinds),
-    handle: (app, { params }) => showCredits(app, parseTarget(params, creditKinds)),
+    errors: ['not_found'],
+    handle: (app, { params }) => showCredits(app, toTarget(params)),
   }),
   defineRoute({
     name: 'redeemCredits',
@@ -79,12 +75,11 @@ export const creditRoutes = defineRoutes('Votes', [
       type: 'target_type',
       id: 'target_id',
     },
-    params: TargetVotesParams,
+    params: CreditsParams,
     query: RedeemQuery,
     replies: { 200: ApiResponse },
-    errors: ['target_type_unsupported', 'not_found', 'votes_insufficient', 'no_credit_tiers'],
-    check: ({ params, query }) => void [parseTarget(params, creditKinds), parseVotes(query.votes)],
-    handle: (app, { params, query }) =>
-      redeemCredits(app, parseTarget(params, creditKinds), parseVotes(query.votes)),
+    errors: ['not_found', 'votes_insufficient', 'no_credit_tiers'],
+    check: ({ query }) => void parseVotes(query.votes),
+    handle: (app, { params, query }) => redeemCredits(app, toTarget(params), parseVotes(query.votes)),
   }),
 ]);

@@ -2,9 +2,15 @@
  * Routes of the history of a listing: its numbers over time.
  */
 import { showHistory, showVoteMonths } from '../handlers/history.ts';
-import { parseVoteTarget } from '../handlers/request-values.ts';
+import { toTarget } from '../handlers/request-values.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
-import { HistoryQuery, HistoryReply, VoteMonthsQuery, VoteMonthsReply } from '../schema/history.ts';
+import {
+  HistoryQuery,
+  HistoryReply,
+  HistoryTable,
+  VoteMonthsQuery,
+  VoteMonthsReply,
+} from '../schema/history.ts';
 import { TargetVotesParams } from '../schema/votes.ts';
 
 export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
@@ -21,9 +27,9 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     params: TargetVotesParams,
     query: HistoryQuery,
     replies: { 200: HistoryReply },
-    tables: true,
-    errors: ['target_type_unsupported', 'not_found', 'range_too_long'],
-    handle: (app, request) => showHistory(app, parseVoteTarget(request.params), request),
+    table: HistoryTable,
+    errors: ['not_found', 'range_too_long'],
+    handle: (app, request) => showHistory(app, toTarget(request.params), request),
   }),
   defineRoute({
     name: 'getVoteMonths',
@@ -38,7 +44,7 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     params: TargetVotesParams,
     query: VoteMonthsQuery,
     replies: { 200: VoteMonthsReply },
-    errors: ['target_type_unsupported', 'not_found'],
-    handle: (app, { params, query }) => showVoteMonths(app, parseVoteTarget(params), query),
+    errors: ['not_found'],
+    handle: (app, { params, query }) => showVoteMonths(app, toTarget(params), query),
   }),
 ]);

@@ -34,7 +34,7 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     caching: 'entity',
     params: RankParams,
     replies: { 200: RankReply },
-    errors: ['target_type_unsupported', 'not_found'],
+    errors: ['not_found'],
     handle: (app, { params }) => showRank(app, params),
   }),
 ]);

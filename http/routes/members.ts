@@ -2,7 +2,7 @@
  * Routes of a team's members (contract §4.3), and of a user's permissions on an entity.
  */
 import type { Permission } from '../../engine/rules/permissions.ts';
-import { parseTargetKind, requireCaller } from '../handlers/request-values.ts';
+import { requireCaller, toTarget } from '../handlers/request-values.ts';
 import {
   addMember,
   editMember,
@@ -17,7 +17,6 @@ import {
   MemberEditBody,
   MemberParams,
   PermissionsParams,
-  permissionKinds,
   TeamEditParams,
 } from '../schema/team-edits.ts';
 
@@ -84,11 +83,7 @@ export const memberRoutes = defineRoutes('Teams', [
     caching: 'entity',
     params: PermissionsParams,
     replies: { 200: GrantedPermissions },
-    errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTargetKind(params.target_type, permissionKinds),
-    handle: (app, { params }) => {
-      const kind = parseTargetKind(params.target_type, permissionKinds);
-      return showPermissions(app, { kind, id: params.target_id }, params.id);
-    },
+    errors: ['not_found'],
+    handle: (app, { params }) => showPermissions(app, toTarget(params), params.id),
   }),
 ]);

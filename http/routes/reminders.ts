@@ -1,7 +1,7 @@
 /**
  * Routes of reminders (contract §4.7).
  */
-import { deleteReminder, setReminder, showReminders, toReminderKey } from '../handlers/reminders.ts';
+import { deleteReminder, setReminder, showReminders } from '../handlers/reminders.ts';
 import { type Auth, defineRoute, defineRoutes } from '../route.ts';
 import { ReminderList, ReminderParams, RemindersParams } from '../schema/reminders.ts';
 
@@ -28,8 +28,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
     auth: ownAuth,
     params: ReminderParams,
     replies: { 200: ReminderList },
-    errors: ['target_type_unsupported', 'not_found', 'limit_reached'],
-    check: ({ params }) => void toReminderKey(params),
+    errors: ['not_found', 'limit_reached'],
     handle: (app, { params }) => setReminder(app, params),
   }),
   defineRoute({
@@ -40,8 +39,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
     auth: ownAuth,
     params: ReminderParams,
     replies: { 204: null },
-    errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void toReminderKey(params),
+    errors: ['not_found'],
     handle: (app, { params }) => deleteReminder(app, params),
   }),
 ]);

@@ -2,7 +2,7 @@
  * Routes of sessions (contract §4.1): list, create and revoke sessions, test a token. login.ts has the login.
  */
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { parseTarget, requireCaller } from '../handlers/request-values.ts';
+import { requireCaller, toTarget } from '../handlers/request-values.ts';
 import {
   checkSessionBody,
   mintSession,
@@ -39,9 +39,8 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     auth: buildEntityAuth('view_sessions'),
     params: SessionsParams,
     replies: { 200: Sessions },
-    errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params, tokenKinds),
-    handle: (app, { params }) => showSessions(app, parseTarget(params, tokenKinds)),
+    errors: ['not_found'],
+    handle: (app, { params }) => showSessions(app, toTarget(params)),
   }),
   defineRoute({
     name: 'createSession',
@@ -54,17 +53,10 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     params: SessionsParams,
     body: SessionBody,
     replies: { 201: SessionCreated },
-    errors: ['target_type_unsupported', 'session_type_unsupported', 'not_found', 'limit_reached'],
-    check: ({ params, body }) => {
-      parseTarget(params, tokenKinds);
-      checkSessionBody(body);
-    },
+    errors: ['session_type_unsupported', 'not_found', 'limit_reached'],
+    check: ({ body }) => checkSessionBody(body),
     handle: (app, request) =>
-      mintSession(
-        app,
-        { caller: requireCaller(request), body: request.body },
-        parseTarget(request.params, tokenKinds),
-      ),
+      mintSession(app, { caller: requireCaller(request), body: request.body }, toTarget(request.params)),
   }),
   defineRoute({
     name: 'revokeSession',
@@ -76,9 +68,8 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     auth: buildEntityAuth('manage_sessions'),
     params: SessionParams,
     replies: { 200: ApiResponse },
-    errors: ['target_type_unsupported', 'not_found'],
-    check: ({ params }) => void parseTarget(params, tokenKinds),
-    handle: (app, { params }) => revokeSession(app, parseTarget(params, tokenKinds), params.session_id),
+    errors: ['not_found'],
+    handle: (app, { params }) => revokeSession(app, toTarget(params), params.session_id),
   }),
   defineRoute({
     name: 'testToken',

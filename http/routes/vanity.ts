@@ -2,8 +2,7 @@
  * Routes of vanity codes (contract §4.9): look up, follow and change a code.
  */
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { vanityKinds } from '../../engine/rules/vanity.ts';
-import { parseTargetKind } from '../handlers/request-values.ts';
+import { toTarget } from '../handlers/request-values.ts';
 import { changeVanity, checkCode, checkItag, redirectVanity, showVanity } from '../handlers/vanity.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { Vanity, VanityBody, VanityParams, VanityQuery, VanityTargetParams } from '../schema/vanity.ts';
@@ -53,14 +52,8 @@ export const vanityRoutes = defineRoutes('Vanity', [
     params: VanityTargetParams,
     body: VanityBody,
     replies: { 204: null },
-    errors: ['target_type_unsupported', 'already_exists'],
-    check: ({ params, body }) => {
-      parseTargetKind(params.target_type, vanityKinds);
-      checkCode(body.code);
-    },
-    handle: (app, { params, body }) => {
-      const kind = parseTargetKind(params.target_type, vanityKinds);
-      return changeVanity(app, { kind, id: params.target_id }, body.code);
-    },
+    errors: ['already_exists'],
+    check: ({ body }) => void checkCode(body.code),
+    handle: (app, { params, body }) => changeVanity(app, toTarget(params), body.code),
   }),
 ]);

@@ -1,7 +1,7 @@
 /**
  * Route of the vote log: the accepted votes of a listing in order, for programs that react to votes.
  */
-import { parseVoteTarget } from '../handlers/request-values.ts';
+import { toTarget } from '../handlers/request-values.ts';
 import { showVoteLog } from '../handlers/vote-log.ts';
 import { type AnyRoute, type Auth, defineRoute } from '../route.ts';
 import { VoteLogQuery, VoteLogReply } from '../schema/vote-log.ts';
@@ -42,7 +42,7 @@ export const voteLogRoutes: readonly AnyRoute[] = [
     params: TargetVotesParams,
     query: VoteLogQuery,
     replies: { 200: VoteLogReply },
-    errors: ['target_type_unsupported', 'not_found', 'log_restarted'],
-    handle: (app, { params, query }) => showVoteLog(app, parseVoteTarget(params), query),
+    errors: ['not_found', 'log_restarted'],
+    handle: (app, { params, query }) => showVoteLog(app, toTarget(params), query),
   }),
 ];

@@ -1,8 +1,9 @@
 /**
  * Routes of votes (contract §4.5): cast a vote, a user's vote status and history, an entity's voters.
  */
+import type { Static } from 'typebox';
 import { perPage } from '../../engine/rules/pages.ts';
-import { parsePage, parseVoteTarget, requireCaller } from '../handlers/request-values.ts';
+import { parsePage, requireCaller, toTarget } from '../handlers/request-values.ts';
 import { castVote, showVoters, showVoteStatus, showVotes } from '../handlers/votes.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildPageSchema, PageQuery } from '../schema/common.ts';
@@ -15,12 +16,7 @@ import {
   VoteStatusReply,
 } from '../schema/votes.ts';
 
-interface UserVotesPath {
-  readonly uid: string;
-  readonly target_type: string;
-  readonly target_id: string;
-}
-const parseUserTarget = (params: UserVotesPath) => ({ ...parseVoteTarget(params), user: params.uid });
+const toUserTarget = (params: Static<typeof UserVotesParams>) => ({ ...toTarget(params), user: params.uid });
 
 export const voteRoutes = defineRoutes('Votes', [
   defineRoute({
@@ -35,17 +31,9 @@ export const voteRoutes = defineRoutes('Votes', [
     params: UserVotesParams,
     query: VoteQuery,
     replies: { 204: null },
-    errors: [
-      'target_type_unsupported',
-      'not_found',
-      'vote_banned',
-      'entity_vote_banned',
-      'not_votable',
-      'vote_wait',
-    ],
-    check: ({ params }) => void parseVoteTarget(params),
+    errors: ['not_found', 'vote_banned', 'entity_vote_banned', 'not_votable', 'vote_wait'],
     handle: (app, request) => {
-      const vote = { ...parseUserTarget(request.params), upvote: request.query.upvote === 'true' };
+      const vote = { ...toUserTarget(request.params), upvote: request.query.upvote === 'true' };
       return castVote(app, vote, requireCaller(request).voteBanned);
     },
   }),
@@ -59,8 +47,8 @@ export const voteRoutes = defineRoutes('Votes', [
     auth: { kind: 'public' },
     params: UserVotesParams,
     replies: { 200: VoteStatusReply },
-    errors: ['target_type_unsupported', 'not_found'],
-    handle: (app, { params }) => showVoteStatus(app, parseUserTarget(params)),
+    errors: ['not_found'],
+    handle: (app, { params }) => showVoteStatus(app, toUserTarget(params)),
   }),
   defineRoute({
     name: 'listUserVotes',
@@ -71,8 +59,8 @@ export const voteRoutes = defineRoutes('Votes', [
     params: UserVotesParams,
     query: PageQuery,
     replies: { 200: buildPageSchema(Vote, perPage.userVotes) },
-    errors: ['target_type_unsupported', 'page_invalid', 'not_found'],
-    handle: (app, { params, query }) => showVotes(app, parseUserTarget(params), parsePage(query)),
+    errors: ['page_invalid', 'not_found'],
+    handle: (app, { params, query }) => showVotes(app, toUserTarget(params), parsePage(query)),
   }),
   defineRoute({
     name: 'listVoters',
@@ -83,8 +71,8 @@ export const voteRoutes = defineRoutes('Votes', [
     params: TargetVotesParams,
     query: PageQuery,
     replies: { 200: VoterList },
-    errors: ['target_type_unsupported', 'page_invalid', 'not_found'],
+    errors: ['page_invalid', 'not_found'],
     handle: (app, { params, query }) =>
-      showVoters(app, parseVoteTarget(params), query.page === undefined ? null : parsePage(query)),
+      showVoters(app, toTarget(params), query.page === undefined ? null : parsePage(query)),
   }),
 ]);

@@ -3,7 +3,7 @@
  */
 import type { Static } from 'typebox';
 import { tokenKinds } from '../../engine/rules/token.ts';
-import { parseTarget, requireCaller } from '../handlers/request-values.ts';
+import { requireCaller, toTarget } from '../handlers/request-values.ts';
 import {
   clearDeliveries,
   enqueueEvents,
@@ -37,8 +37,7 @@ import {
 
 const collection = '/{target_type}/{target_id}/webhooks';
 const item = `${collection}/{webhook_id}` as const;
-const webhookKinds = ['bot', 'server', 'team'] as const;
-const errors = ['target_type_unsupported', 'not_found'] as const;
+const errors = ['not_found'] as const;
 
 type WebhookPermission = 'view_webhooks' | 'manage_webhooks' | 'view_webhook_logs' | 'delete_webhook_logs';
 const buildEntityAuth = (permission: WebhookPermission): Auth => ({
@@ -50,7 +49,7 @@ const buildEntityAuth = (permission: WebhookPermission): Auth => ({
 });
 
 const parsePath = (params: Static<typeof WebhookParams>) => ({
-  target: parseTarget(params, webhookKinds),
+  target: toTarget(params),
   webhookId: params.webhook_id,
 });
 
@@ -65,8 +64,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhooksParams,
     replies: { 200: WebhookList },
     errors,
-    check: ({ params }) => void parseTarget(params, webhookKinds),
-    handle: (app, { params }) => showWebhooks(app, parseTarget(params, webhookKinds)),
+    handle: (app, { params }) => showWebhooks(app, toTarget(params)),
   }),
   defineRoute({
     name: 'createWebhook',
@@ -80,16 +78,9 @@ const endpointRoutes: readonly AnyRoute[] = [
     body: WebhookBody,
     replies: { 201: WebhookCreated },
     errors: [...errors, 'limit_reached'],
-    check: ({ params, body }) => {
-      parseTarget(params, webhookKinds);
-      checkSecret(body);
-    },
+    check: ({ body }) => checkSecret(body),
     handle: (app, request) =>
-      createWebhook(
-        app,
-        { caller: requireCaller(request), body: request.body },
-        parseTarget(request.params, webhookKinds),
-      ),
+      createWebhook(app, { caller: requireCaller(request), body: request.body }, toTarget(request.params)),
   }),
   defineRoute({
     name: 'editWebhook',
@@ -102,10 +93,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     body: WebhookEditBody,
     replies: { 204: null },
     errors,
-    check: ({ params, body }) => {
-      parseTarget(params, webhookKinds);
-      checkSecret(body);
-    },
+    check: ({ body }) => checkSecret(body),
     handle: (app, { params, body }) => editWebhook(app, parsePath(params), body),
   }),
   defineRoute({
@@ -118,7 +106,6 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     replies: { 204: null },
     errors,
-    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params }) => deleteWebhook(app, parsePath(params)),
   }),
   defineRoute({
@@ -131,7 +118,6 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     replies: { 200: WebhookSecret },
     errors,
-    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params }) => replaceWebhookSecret(app, parsePath(params)),
   }),
   defineRoute({
@@ -145,7 +131,6 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     replies: { 200: WebhookTest },
     errors: [...errors, 'webhook_disabled'],
-    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, request) => testWebhook(app, parsePath(request.params), requireCaller(request)),
   }),
 ];
@@ -163,7 +148,6 @@ const deliveryRoutes: readonly AnyRoute[] = [
     query: DeliveriesQuery,
     replies: { 200: Deliveries },
     errors,
-    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params, query }) => showDeliveries(app, parsePath(params), query),
   }),
   defineRoute({
@@ -176,7 +160,6 @@ const deliveryRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     replies: { 204: null },
     errors,
-    check: ({ params }) => void parseTarget(params, webhookKinds),
     handle: (app, { params }) => clearDeliveries(app, parsePath(params)),
   }),
   defineRoute({
@@ -192,10 +175,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     body: ReplayBody,
     replies: { 202: Replayed },
     errors: [...errors, 'limit_reached'],
-    check: ({ params, body }) => {
-      parseTarget(params, webhookKinds);
-      parseReplayRange(body);
-    },
+    check: ({ body }) => void parseReplayRange(body),
     handle: (app, { params, body }) => enqueueEvents(app, parsePath(params), body),
   }),
 ];

@@ -3,11 +3,12 @@
  * refuses every other member.
  */
 import { type Static, Type } from 'typebox';
+import { entityKinds } from '../../engine/ids.ts';
 import { badgeColor } from '../request/patterns.ts';
-import { TargetId, TargetType } from './common.ts';
+import { buildTargetType, TargetId } from './common.ts';
 
 export const BadgeParams = Type.Object({
-  target_type: TargetType,
+  target_type: buildTargetType(entityKinds, 'Other kinds get a grey badge that says "unknown".'),
   target_id: TargetId,
   file: Type.String({
     description:

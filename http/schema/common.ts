@@ -6,7 +6,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../../engine/limits.ts';
-import { plainText } from '../request/patterns.ts';
+import { countText, plainText } from '../request/patterns.ts';
 import { buildObject, describe } from './example.ts';
 
 export const Timestamp = Type.String({
@@ -65,16 +65,27 @@ export const ServerIdOrVanity = buildId('Id or vanity code of a server.', '75864
 export const TeamIdOrVanity = buildId('Id or vanity code of a team.', '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10');
 export const PackUrl = buildId('The `url` of a pack; upper and lower case are the same.', 'night-owls');
 export const TargetId = buildId('Id of the entity.', '815553000470478850');
-export const TargetType = Type.String({
-  minLength: 1,
-  maxLength: 32,
-  description: 'Kind of entity; a trailing `s` is accepted. Other values get 400 `target_type_unsupported`.',
-  examples: ['bot', 'servers'],
-});
+/**
+ * Builds the schema of a parameter `target_type`. Requests may add an `s`, which request/check.ts drops; the
+ * document lists both spellings. `others` says what other kinds get.
+ */
+export const buildTargetType = <Kind extends string>(
+  kinds: readonly Kind[],
+  others = 'Other values get 400 `target_type_unsupported`.',
+) =>
+  Type.Enum<Kind[]>([...kinds], {
+    type: 'string',
+    description: `Kind of entity; a trailing \`s\` is accepted. ${others}`,
+    examples: [kinds[0]],
+  });
+/** The path parameters that name an entity of these kinds. */
+export const buildTargetParams = <Kind extends string>(kinds: readonly Kind[]) =>
+  Type.Object({ target_type: buildTargetType(kinds), target_id: TargetId });
 
 export const PageQuery = Type.Object({
   page: Type.Optional(
     Type.String({
+      pattern: countText,
       description: 'Page number, from 1; 1 if absent. Other values get 400 `page_invalid`.',
       examples: ['1'],
     }),

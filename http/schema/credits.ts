@@ -2,18 +2,37 @@
  * Schemas of vote credits (contract §2.13, §2.14): tiers, what can be redeemed, and redeems.
  */
 import { type Static, Type } from 'typebox';
-import { buildCount, buildSum, buildText, TargetType, Timestamp, toNullable, Uuid } from './common.ts';
+import { countText } from '../request/patterns.ts';
+import {
+  buildCount,
+  buildSum,
+  buildTargetParams,
+  buildTargetType,
+  buildText,
+  Timestamp,
+  toNullable,
+  Uuid,
+} from './common.ts';
 import { buildObject, describe, findExample } from './example.ts';
 import { VoteInfo } from './votes.ts';
 
+const creditKinds = ['bot', 'server'] as const;
+export const CreditsParams = buildTargetParams(creditKinds);
 export const TiersQuery = Type.Object({
   target_type: Type.Optional(
-    describe(TargetType, 'Only tiers of this kind: `bot` or `server`. All tiers if absent.'),
+    describe(
+      buildTargetType(creditKinds),
+      'Only tiers of this kind; a trailing `s` is accepted. All tiers if absent.',
+    ),
   ),
 });
 
 export const RedeemQuery = Type.Object({
-  votes: Type.String({ description: 'How many votes to redeem: a whole number from 1.', examples: ['250'] }),
+  votes: Type.String({
+    pattern: countText,
+    description: 'How many votes to redeem: a whole number from 1.',
+    examples: ['250'],
+  }),
 });
 
 const tierFields = {

@@ -41,8 +41,7 @@ export const HistoryQuery = Type.Object({
   ),
   format: Type.Optional(
     Type.Union([Type.Literal('json'), Type.Literal('csv')], {
-      description:
-        'If absent, `csv` where `Accept` names `text/csv` and not `application/json`, else `json`.',
+      description: 'If absent, `Accept` decides: `csv` where it prefers `text/csv`, else `json`.',
       examples: ['csv'],
     }),
   ),
@@ -82,6 +81,7 @@ export const HistoryReply = Type.Object(
     ),
   },
   {
+    description: 'Numbers of a listing over time.',
     examples: [
       {
         target_type: 'bot',
@@ -95,6 +95,9 @@ export const HistoryReply = Type.Object(
     ],
   },
 );
+
+export const HistoryTable =
+  'time,servers,votes\r\n2026-03-01T00:00:00.000Z,1200,98\r\n2026-03-01T01:00:00.000Z,,\r\n';
 
 export const VoteMonthsQuery = Type.Object({
   limit: Type.Optional(

@@ -2,8 +2,9 @@
  * Schemas of leaderboards and ranks, which are beyond the contract.
  */
 import { type Static, type TSchema, Type } from 'typebox';
+import { rankedKinds } from '../../engine/rules/boards.ts';
 import { perPage } from '../../engine/rules/pages.ts';
-import { buildCount, buildText, TargetId, TargetType, Timestamp, toNullable } from './common.ts';
+import { buildCount, buildTargetParams, buildText, Timestamp, toNullable } from './common.ts';
 import { buildObject, describe, findExample } from './example.ts';
 import { IndexBot, IndexServer } from './index-entities.ts';
 
@@ -69,7 +70,7 @@ export const LeaderboardReply = describe(
 );
 export type LeaderboardReply = Static<typeof LeaderboardReply>;
 
-export const RankParams = Type.Object({ target_type: TargetType, target_id: TargetId });
+export const RankParams = buildTargetParams(rankedKinds);
 
 const Rank = Type.Object({
   position: Type.Integer({ minimum: 1, description: 'Its place on the board, from 1.' }),

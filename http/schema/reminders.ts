@@ -2,11 +2,16 @@
  * Schemas of reminders (contract §2.19, §4.7).
  */
 import { type Static, Type } from 'typebox';
-import { buildText, TargetId, TargetType, Timestamp, toNullable, UserId } from './common.ts';
+import { entityKinds } from '../../engine/ids.ts';
+import { buildTargetType, buildText, TargetId, Timestamp, toNullable, UserId } from './common.ts';
 import { buildObject, describe } from './example.ts';
 
 export const RemindersParams = Type.Object({ id: UserId });
-export const ReminderParams = Type.Object({ uid: UserId, target_type: TargetType, target_id: TargetId });
+export const ReminderParams = Type.Object({
+  uid: UserId,
+  target_type: buildTargetType(entityKinds),
+  target_id: TargetId,
+});
 
 export const Reminder = buildObject({
   created_at: describe(Timestamp, 'When the reminder was set.'),

@@ -4,7 +4,16 @@
 import { type Static, Type } from 'typebox';
 import { tokenKinds } from '../../engine/rules/token.ts';
 import { plainText } from '../request/patterns.ts';
-import { buildFlag, buildText, buildTextList, TargetId, TargetType, Timestamp, Uuid } from './common.ts';
+import {
+  buildFlag,
+  buildTargetParams,
+  buildTargetType,
+  buildText,
+  buildTextList,
+  TargetId,
+  Timestamp,
+  Uuid,
+} from './common.ts';
 import { buildObject, describe } from './example.ts';
 
 /** Ten years of 365 days. */
@@ -12,9 +21,9 @@ const sessionSecondsMax = 315_360_000;
 /** More than there are permissions; duplicates are dropped. */
 const permLimitsMax = 64;
 
-export const SessionsParams = Type.Object({ target_type: TargetType, target_id: TargetId });
+export const SessionsParams = buildTargetParams(tokenKinds);
 export const SessionParams = Type.Object({
-  target_type: TargetType,
+  target_type: buildTargetType(tokenKinds),
   target_id: TargetId,
   session_id: describe(Uuid, 'Id of the session, as the list of sessions shows it.'),
 });

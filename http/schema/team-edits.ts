@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox';
 import { entityKinds } from '../../engine/ids.ts';
 import { plainText } from '../request/patterns.ts';
-import { buildTextList, Flag, TargetId, TargetType, toNullable, UserId, Uuid } from './common.ts';
+import { buildTargetType, buildTextList, Flag, TargetId, toNullable, UserId, Uuid } from './common.ts';
 import { buildObject, describe } from './example.ts';
 import { buildLine, buildProse, buildTags, LinksInput } from './fields.ts';
 
@@ -16,7 +16,11 @@ export const permissionKinds = entityKinds.filter((kind) => kind !== 'pack');
 const TeamId = describe(TargetId, 'Id of the team.');
 export const TeamEditParams = Type.Object({ tid: TeamId });
 export const MemberParams = Type.Object({ tid: TeamId, mid: describe(UserId, 'Id of the member (a user).') });
-export const PermissionsParams = Type.Object({ id: UserId, target_type: TargetType, target_id: TargetId });
+export const PermissionsParams = Type.Object({
+  id: UserId,
+  target_type: buildTargetType(permissionKinds),
+  target_id: TargetId,
+});
 
 const name = describe(buildLine(3, 32, 'Keepers'), 'Name of the team, 3 to 32 characters.');
 const optionalFields = {

@@ -2,8 +2,9 @@
  * Schemas of vanity codes (contract §2.17, §4.9).
  */
 import { type Static, Type } from 'typebox';
+import { vanityKinds } from '../../engine/rules/vanity.ts';
 import { itagText, plainText, uuidText } from '../request/patterns.ts';
-import { buildText, TargetId, TargetType, Timestamp, Uuid } from './common.ts';
+import { buildTargetParams, buildText, Timestamp, Uuid } from './common.ts';
 import { buildObject, describe } from './example.ts';
 
 export const VanityParams = Type.Object({
@@ -40,7 +41,7 @@ export const Vanity = describe(
 );
 export type Vanity = Static<typeof Vanity>;
 
-export const VanityTargetParams = Type.Object({ target_type: TargetType, target_id: TargetId });
+export const VanityTargetParams = buildTargetParams(vanityKinds);
 export const VanityBody = buildObject({
   code: Type.String({
     maxLength: 128,

@@ -2,12 +2,14 @@
  * Schemas of votes (contract §2.11, §2.12) and of a user's vote status on an entity.
  */
 import { type Static, Type } from 'typebox';
+import { entityKinds } from '../../engine/ids.ts';
 import {
   buildCount,
   buildFlag,
+  buildTargetParams,
+  buildTargetType,
   buildText,
   TargetId,
-  TargetType,
   Timestamp,
   toNullable,
   UserId,
@@ -17,10 +19,10 @@ import { buildObject, describe } from './example.ts';
 
 export const UserVotesParams = Type.Object({
   uid: UserId,
-  target_type: TargetType,
+  target_type: buildTargetType(entityKinds),
   target_id: TargetId,
 });
-export const TargetVotesParams = Type.Object({ target_type: TargetType, target_id: TargetId });
+export const TargetVotesParams = buildTargetParams(entityKinds);
 
 export const VoteQuery = Type.Object({
   upvote: Type.Enum(['true', 'false'], {

@@ -7,10 +7,11 @@ import { addressText, plainText } from '../request/patterns.ts';
 import {
   buildInputTime,
   buildLogPosition,
+  buildTargetParams,
+  buildTargetType,
   Count,
   Flag,
   TargetId,
-  TargetType,
   Text,
   Timestamp,
   toNullable,
@@ -22,9 +23,10 @@ const urlLengthMax = 1_024;
 /** `whsec_` and 64 bytes in base64. */
 const secretLengthMax = 94;
 
-export const WebhooksParams = Type.Object({ target_type: TargetType, target_id: TargetId });
+const webhookKinds = ['bot', 'server', 'team'] as const;
+export const WebhooksParams = buildTargetParams(webhookKinds);
 export const WebhookParams = Type.Object({
-  target_type: TargetType,
+  target_type: buildTargetType(webhookKinds),
   target_id: TargetId,
   webhook_id: describe(Uuid, 'Id of the webhook, as the list shows it.'),
 });

@@ -103,7 +103,7 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       headers.forwardedFor = headers.forwardedFor === '' ? value : `${headers.forwardedFor},${value}`;
       return;
     case 'accept':
-      headers.accept = value;
+      headers.accept = headers.accept === '' ? value : `${headers.accept},${value}`;
       return;
     case 'accept-encoding':
       headers.acceptEncoding = value;

@@ -17,6 +17,8 @@ export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
+  /** The names of all headers, in lower case; if absent, they are not checked. */
+  readonly headers?: Iterable<string>;
 }
 
 interface Content {
@@ -27,7 +29,10 @@ interface Operation {
   readonly responses: Readonly<
     Record<
       string,
-      { readonly content?: { 'application/json'?: Content; 'image/svg+xml'?: object; 'text/csv'?: object } }
+      {
+        readonly headers?: object;
+        readonly content?: { 'application/json'?: Content; 'image/svg+xml'?: object; 'text/csv'?: object };
+      }
     >
   >;
 }
@@ -118,12 +123,28 @@ const codesOf = (operation: Operation, status: number): string[] => {
   return Object.keys((content as { examples?: object } | undefined)?.examples ?? {});
 };
 
+const checkedHeaders = ['etag', 'ratelimit', 'ratelimit-policy', 'location', 'retry-after'];
+
+/** The headers of a reply about which the document says something, but not for this status. */
+const faultOfHeaders = (answer: Answer, operation: Operation | undefined): string => {
+  const response = operation?.responses[answer.status];
+  if (response === undefined || answer.headers === undefined) return '';
+  const documented = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
+  const sent = [...answer.headers].filter((name) => checkedHeaders.includes(name));
+  const missing = sent.find((name) => !documented.includes(name));
+  return missing === undefined ? '' : `has the header ${missing}; documented: ${documented.join(', ')}`;
+};
+
 const faultOf = (answer: Answer): string => {
   const bodyless = answer.method === 'OPTIONS' && answer.status < 400;
-  if (answer.method === 'HEAD' || bodyless || answer.status === 304) {
-    return answer.text === '' ? '' : 'has a body';
-  }
+  if (answer.method === 'HEAD' || bodyless) return answer.text === '' ? '' : 'has a body';
   const operation = operationsAt(answer.path)?.[answer.method.toLowerCase()];
+  const fault = faultOfHeaders(answer, operation);
+  if (fault !== '') return fault;
+  if (answer.status === 304) {
+    if (answer.text !== '') return 'has a body';
+    return operation?.responses[304] === undefined ? 'is not documented' : '';
+  }
   if (answer.status >= 400) return faultOfError(answer, operation ? codesOf(operation, answer.status) : null);
   return operation === undefined ? 'comes from no documented operation' : faultOfSuccess(answer, operation);
 };

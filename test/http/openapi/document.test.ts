@@ -23,12 +23,17 @@ interface Content {
   readonly examples: Readonly<Record<string, unknown>>;
 }
 interface Exchanged {
+  readonly headers?: object;
   readonly content?: { readonly 'application/json': Content };
 }
 interface Operation {
   readonly operationId: string;
   readonly security: readonly unknown[];
-  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly schema: { readonly enum?: readonly string[] };
+  }[];
   readonly requestBody?: Exchanged;
   readonly responses: Readonly<Record<string, Exchanged>>;
 }
@@ -140,6 +145,63 @@ for (const route of routes) {
     }
   });
 }
+
+const listOperations = (): readonly (Operation & { readonly title: string })[] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, title: `${method} ${path}` })),
+  );
+const findOperation = (title: string): Operation =>
+  listOperations().find((operation) => operation.title === title) as Operation;
+
+test('each operation names the kinds that it takes, singular and plural', () => {
+  const readKinds = (title: string): unknown => {
+    const { parameters } = findOperation(title);
+    return parameters.find(({ name }) => name === 'target_type')?.schema.enum?.join(' ');
+  };
+
+  assert.is(readKinds('get /{target_type}/{target_id}/rank'), 'bot server bots servers');
+  assert.is(
+    readKinds('get /{target_type}/{target_id}/sessions'),
+    'user bot server team users bots servers teams',
+  );
+  assert.is(
+    readKinds('get /badges/{target_type}/{target_id}/{file}'),
+    'bot server team pack bots servers teams packs',
+  );
+  assert.is(readKinds('get /votes/credit-tiers'), 'bot server bots servers');
+});
+
+test('every path with a parameter may be 404', () => {
+  const without = listOperations().filter(
+    ({ title, responses }) => title.includes('{') && responses[404] === undefined,
+  );
+
+  assert.equal(
+    without.map(({ title }) => title),
+    [],
+  );
+});
+
+test('what may be revalidated has ETag and 304, what is limited has RateLimit', () => {
+  for (const route of routes) {
+    const path = findPublishedPath(routes, route);
+    const { responses } = (document.paths[path] ?? {})[route.method.toLowerCase()] as Operation;
+    const [, success] = Object.entries(responses).find(([status]) => Number(status) < 400) ?? [];
+    const isRevalidated = route.auth.kind === 'public' && route.caching !== 'no-store';
+    assert.is('ETag' in (success?.headers ?? {}), isRevalidated, route.name);
+    assert.is(responses[304] !== undefined, isRevalidated, route.name);
+    assert.is('RateLimit' in (success?.headers ?? {}), route.limit !== undefined, route.name);
+  }
+});
+
+test('history is JSON or a table, each with its schema and an example', () => {
+  const { responses } = findOperation('get /{target_type}/{target_id}/history');
+  const content = responses[200]?.content as unknown as Readonly<Record<string, Content>>;
+
+  assert.equal(Object.keys(content), ['application/json', 'text/csv']);
+  assert.is(content['application/json']?.schema.$ref, '#/components/schemas/History');
+  assert.match(String(content['text/csv']?.example), /^time,servers,votes\r\n2026/);
+});
 
 test('every error example matches the error schema', () => {
   const validate = compile(document.components.schemas.Error);

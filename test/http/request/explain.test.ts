@@ -25,6 +25,8 @@ const Body = Type.Object({
   status: Type.Optional(Type.Enum(['online', 'idle'])),
   id: Type.Optional(Type.String({ format: 'uuid' })),
   note: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Null()])),
+  since: Type.Optional(Type.String({ format: 'date-time' })),
+  names: Type.Optional(Type.Union([Type.Array(Type.String({ maxLength: 3 })), Type.Null()])),
 });
 const good = { short: 'x'.repeat(30), tags: ['a'] };
 
@@ -43,7 +45,21 @@ const wordings: readonly [unknown, Record<string, string>][] = [
   [{ ...good, count: null }, { '/count': 'must be a whole number' }],
   [{ ...good, status: 'away' }, { '/status': 'must be one of "online", "idle"' }],
   [{ ...good, id: 'x' }, { '/id': 'must be a UUID' }],
-  [{ ...good, note: 'long' }, { '/note': 'must have at most 3 characters, or must be null' }],
+  [{ ...good, note: 'long' }, { '/note': 'must have at most 3 characters' }],
+  [{ ...good, note: 5 }, { '/note': 'must be a string, or must be null' }],
+  [{ ...good, names: ['a', 'long'] }, { '/names/1': 'must have at most 3 characters' }],
+  [{ ...good, names: 'a' }, { '/names': 'must be an array, or must be null' }],
+  ...[
+    '2026-01-01 00:00:00Z',
+    '2026-01-01T00:00:00',
+    '2026-02-30T00:00:00Z',
+    '2026-01-01T00:00:00Z[Europe/Berlin]',
+    '2016-12-31T23:59:60Z',
+  ].map((since): [unknown, Record<string, string>] => [
+    { ...good, since },
+    { '/since': 'must be an RFC 3339 timestamp' },
+  ]),
+  [{ ...good, id: 'urn:uuid:018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10' }, { '/id': 'must be a UUID' }],
   [[], { '': 'must be an object' }],
   ['x', { '': 'must be an object' }],
   [null, { '': 'must be an object' }],
@@ -57,6 +73,7 @@ const wordings: readonly [unknown, Record<string, string>][] = [
 ];
 for (const [body, words] of wordings) {
   test(`${JSON.stringify(body).slice(0, 50)} → ${JSON.stringify(words)}`, () => {
+    assert.not(compileCheck(Body)(body));
     const error = explain('body', Body, { value: body, bytes: 100 });
 
     assert.is(error.code, 'validation_failed');
@@ -126,6 +143,10 @@ for (const [query, code] of [
   [{ page: '-1' }, 'page_invalid'],
   [{ page: '1.5' }, 'page_invalid'],
   [{ upvote: 'yes' }, 'validation_failed'],
+  [{ votes: '1e2' }, 'validation_failed'],
+  [{ votes: '0x10' }, 'validation_failed'],
+  [{ votes: ' 5' }, 'validation_failed'],
+  [{ votes: '' }, 'validation_failed'],
 ] as const) {
   test(`query ${JSON.stringify(query)} → ${code}`, () => {
     assert.throws(
@@ -152,10 +173,13 @@ test('check and explanation agree: what is rejected has an explanation, what is 
       `x${' '.repeat(29)}`,
       ['a'],
       18446744073709552000,
+      '2026-01-01T00:00:00Z',
+      '2026-01-01 00:00:00Z',
+      '2026-01-01T00:00:00z[UTC]',
     ),
     fc.uuid(),
   );
-  const keys = fc.constantFrom('short', 'tags', 'count', 'status', 'id', 'note', 'other');
+  const keys = fc.constantFrom('short', 'tags', 'count', 'status', 'id', 'note', 'since', 'names', 'other');
   fc.assert(
     fc.property(fc.dictionary(keys, field), (body) => {
       const explained = Object.keys(explain('body', Body, { value: body, bytes: 100 }).context).length > 0;

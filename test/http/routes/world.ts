@@ -8,6 +8,7 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { formatWithOptions } from 'node:util';
 import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
@@ -198,6 +199,11 @@ const createFlushedLedger = ({ sql, voteLogWaiters, webhooks, getFeed }: Flushin
     },
   });
 
+/** Shows what a handler threw, with its stack, where a test fails. */
+const printFailure = (...line: unknown[]): void => {
+  process.stderr.write(`${formatWithOptions({ depth: 6 }, ...line.reverse())}\n`);
+};
+
 const createFacadeOf = (app: App, sessions: SessionCache, options: WorldOptions): Facade =>
   createFacade({
     app,
@@ -205,10 +211,7 @@ const createFacadeOf = (app: App, sessions: SessionCache, options: WorldOptions)
     sessions,
     permissions: app.catalogue,
     meters: { recordAnswer: silent },
-    logger: options.logger ?? {
-      ...silentLogger,
-      error: (...line: unknown[]) => process.stderr.write(`${line.map(String).join(' ')}\n`),
-    },
+    logger: options.logger ?? { ...silentLogger, error: printFailure },
     limits: {
       ...defaultLimits,
       auth_test: { requests: 1_000, seconds: 1, burst: 1_000 },
@@ -344,8 +347,9 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     token: (kind, id, fields = {}) => mint(parts, { kind, id }, fields),
     ask: async (method, path, options = {}) => {
       const asked = await ask(`http://127.0.0.1:${port}${path}`, method, options);
-      const contentType = asked.headers.get('content-type') ?? '';
-      if (isPublished) judgeReply({ method, path, status: asked.status, contentType, text: asked.text });
+      const { status, headers, text } = asked;
+      const contentType = headers.get('content-type') ?? '';
+      if (isPublished) judgeReply({ method, path, status, contentType, text, headers: headers.keys() });
       return asked;
     },
     close: async () => {
