@@ -2,9 +2,9 @@
  * Explains why a request was rejected, and coerces query strings. Uses Ajv: check.ts (TypeBox) decides fast
  * whether a body is valid, this file says what is wrong with it.
  *
- * Query values are strings: this file converts those of numbers and flags. An explanation has at most 16 entries,
- * keyed by JSON Pointer. Ajv is loaded and schemas are compiled on first use: that takes milliseconds, an
- * explanation takes microseconds. Used by check.ts.
+ * Query values are strings: this file converts those of numbers and flags. An explanation has at most 16
+ * entries, keyed by JSON Pointer. Ajv is loaded and schemas are compiled on first use: that takes
+ * milliseconds, an explanation takes microseconds. Used by check.ts.
  */
 import { createRequire } from 'node:module';
 import type { SchemaValidateFunction } from 'ajv';

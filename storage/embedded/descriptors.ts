@@ -33,6 +33,6 @@ export const hasFewDescriptors = (): boolean =>
 
 /** What to say to the operator. */
 export const descriptorAdvice =
-  'This process has hardly any file descriptors left, so new connections wait and work on files fails until ' +
-  'others end. Nothing is damaged. Raise the limit (ulimit -n, LimitNOFILE of systemd) and start the server ' +
-  'again';
+  'This process has hardly any file descriptors left, so new connections wait and work on files fails ' +
+  'until others end. Nothing is damaged. Raise the limit (ulimit -n, LimitNOFILE of systemd) and start the ' +
+  'server again';

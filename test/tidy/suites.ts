@@ -17,7 +17,9 @@ const structure = (source: Source): Finding[] => {
     found.push({ file: source.path, line, rule: 'suite', advice });
   };
   const opened = callsOf(source, /^suite$/).length;
-  const runs = callsOf(source, /^\w+\.run$/);
+  const runs = callsOf(source, /^\w+\.run$/).filter(
+    (call) => isCallExpression(call) && !call.arguments.length,
+  );
   // None is fine: an adapter's file takes its suite from the shared conformance tests.
   if (opened > 1) add(1, `one suite per file, \`const test = suite('…')\`; this one has ${opened}`);
   if (runs.length !== 1) add(1, `end with exactly one \`test.run()\`; this one has ${runs.length}`);

@@ -171,7 +171,7 @@ test('an option that is not allowed is a picture that names it', async () => {
     [`label=${'x'.repeat(33)}`, 'invalid label'],
     ['label_color=12345', 'invalid label_color'],
     ['compact=yes', 'invalid compact'],
-    ['label=%ff', 'invalid query'],
+    ['label=%ff', 'invalid label'],
   ]) {
     const { status, text, headers } = await ask(`/bots/new/votes.svg?${query}`);
 

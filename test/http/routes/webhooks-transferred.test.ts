@@ -76,7 +76,8 @@ test('votes from before the transfer go out, later ones do not', async () => {
 
   const enable = (body: object) => call('PATCH', `${webhooks}/${id}`, { enabled: true, ...body }, 'wren');
   assert.is((await enable({})).status, 400);
-  assert.is((await enable({ url: receivers.url('ok') })).status, 204);
+  const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+  assert.is((await enable({ url: receivers.url('ok'), secret })).status, 204);
   const later = await vote();
   await world.engine.waitForFlush('bot', bot);
   await until('a vote at the new address', () => readVoters('ok').includes(later));

@@ -13,25 +13,25 @@ const fail = (code: string, message: string) => async (): Promise<never> => {
 };
 
 test('damage is reported and remembered, lasting damage is recorded', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const watch = watchDamage({
-    report: (description) => told.push(description),
-    onLasting: (description) => told.push(`lasting ${description}`),
+    report: (description) => reported.push(description),
+    onLasting: (description) => reported.push(`lasting ${description}`),
     findOtherCause: () => '',
   });
 
   const error = await watch.run(fail('XX001', 'invalid page')).catch((reason: unknown) => reason);
 
   assert.not.instance(error, StorageError);
-  assert.equal(told, ['lasting XX001: invalid page', 'XX001: invalid page']);
+  assert.equal(reported, ['lasting XX001: invalid page', 'XX001: invalid page']);
   assert.is(watch.isLasting(), true);
 });
 
 test('a lack of file descriptors is no damage, whatever code SQL gives it', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const watch = watchDamage({
-    report: (description) => told.push(description),
-    onLasting: (description) => told.push(description),
+    report: (description) => reported.push(description),
+    onLasting: (description) => reported.push(description),
     findOtherCause: () => 'no descriptors: raise the limit',
   });
 
@@ -45,7 +45,7 @@ test('a lack of file descriptors is no damage, whatever code SQL gives it', asyn
     assert.is((error as StorageError).reason, 'busy');
     assert.match((error as StorageError).message, 'no descriptors: raise the limit');
   }
-  assert.equal([told, watch.met(), watch.isLasting()], [[], '', false]);
+  assert.equal([reported, watch.met(), watch.isLasting()], [[], '', false]);
 });
 
 test.run();
