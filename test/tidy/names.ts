@@ -58,9 +58,10 @@ const verbList = new Set(
   [
     // Conversions, predicates and factories; `as`, `with` and `then` run what they are given.
     'to is has can create as with then',
+    'choose',
     'activate add adjust admit adopt align answer apply assert assign authenticate authorise autopost',
     'await backup begin build cast change check claim classify clear coerce compile compute confirm connect',
-    'choose count cut decide decode define delete deliver describe disable dispatch drop edit empty encode end',
+    'count cut decide decode define delete deliver describe disable dispatch drop edit empty encode end',
     'enqueue escape estimate expand expire explain export extend fail fetch fill find flush fold follow',
     'forget format generate get give group guard import includes insert inspect install issue judge keep',
     'launch list load lock log look make mark matches measure merge migrate mint mirror name note notify',
