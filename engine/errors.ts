@@ -50,6 +50,7 @@ export const errorStatuses = {
   body_too_large: 413,
   content_encoding_unsupported: 415,
   host_not_allowed: 421,
+  websocket_version_unsupported: 426,
   rate_limited: 429,
   vote_wait: 429,
   application_wait: 429,

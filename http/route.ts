@@ -248,8 +248,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly prefersCsv: boolean;
   /** The `Last-Event-ID` header as sent, `''` for none. */
   readonly lastEventId: string;
-  /** The client offers to speak WebSocket. */
-  readonly isUpgrade: boolean;
+  /** The version of the WebSocket protocol that the client offers to speak, `''` if it does not. */
+  readonly socketVersion: string;
   /**
    * A page of this server, opened on the machine that it runs on, loads this. Browsers say so
    * (`Sec-Fetch-Site`), and pages of other sites cannot.

@@ -7,11 +7,12 @@
  * other files of this folder.
  */
 import { buildFrame, type Frame } from './frames.ts';
+import { noCursor } from './requests.ts';
 import { type Client, type FeedState, type FeedSubscription, type FeedTarget, feedLimits } from './state.ts';
 
-/** The place of a vote in the log of its listing, opaque to clients. */
-export const formatCursor = (target: FeedTarget, number: number): string =>
-  `${target.votes?.epoch ?? ''}.${number}`;
+/** The place of a vote in the log of its listing, opaque to clients; `noCursor` if nobody follows votes. */
+export const formatCursor = ({ votes }: FeedTarget, number: number): string =>
+  votes === null ? noCursor : `${votes.epoch}.${number}`;
 
 /** Sends one message, whatever the socket's state. */
 export const sendFrame = ({ clock, counts }: FeedState, client: Client, frame: Frame): void =>
@@ -95,7 +96,8 @@ const sendGap = (state: FeedState, subscription: FeedSubscription, toNumber: num
   const { target, number } = subscription;
   const log = `/${target.key}/votes/log?after=${formatCursor(target, number)}`;
   subscription.number = toNumber;
-  const gap = { target: target.key, from_number: number + 1, to_number: toNumber, log };
+  const cursor = formatCursor(target, toNumber);
+  const gap = { target: target.key, from_number: number + 1, to_number: toNumber, cursor, log };
   sendPosition(state, subscription, buildFrame('gap', gap));
 };
 

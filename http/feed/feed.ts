@@ -12,6 +12,7 @@ import type { Clock } from '../../engine/ports.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import type { PushConnection, PushOwner } from '../server/push-connection.ts';
 import type { FeedCounts } from '../telemetry/feed-meters.ts';
+import { type Addresses, createAddresses } from './addresses.ts';
 import { renderEventId, sendFrame, sendText } from './delivery.ts';
 import { buildFrame } from './frames.ts';
 import type { Feed } from './interface.ts';
@@ -47,7 +48,7 @@ interface OpenFeed extends FeedParts {
   readonly votes: VoteTail;
   readonly subscriptions: Subscriptions;
   readonly clients: Set<Client>;
-  readonly byAddress: Map<string, number>;
+  readonly addresses: Addresses;
   /** Clients by the second of their heartbeat. */
   readonly beats: readonly Set<Client>[];
   seconds: number;
@@ -65,6 +66,7 @@ export const createFeed = (parts: FeedParts): Feed => {
   return {
     prepare: async (request, address) => {
       admit(open, address);
+      open.addresses.countTargets(address, request.targets.length);
       if (!open.isBeating) scheduleBeat(open);
       const resolved = await open.subscriptions.resolve(request);
       return (connection) => connect(open, connection, { address, resolved });
@@ -75,9 +77,9 @@ export const createFeed = (parts: FeedParts): Feed => {
 };
 
 /** Everything that the feed keeps: without clients, after a while, nothing. */
-const countEntries = ({ clients, byAddress, beats, subscriptions, targets, votes, slices }: OpenFeed) => ({
+const countEntries = ({ clients, addresses, beats, subscriptions, targets, votes, slices }: OpenFeed) => ({
   clients: clients.size,
-  addresses: byAddress.size,
+  ...addresses.count(),
   heartbeats: beats.reduce((sum, beat) => sum + beat.size, 0),
   subscriptions: subscriptions.count(),
   ...targets.count(),
@@ -117,7 +119,7 @@ const wire = (parts: FeedParts): OpenFeed => {
     votes,
     subscriptions,
     clients: new Set(),
-    byAddress: new Map(),
+    addresses: createAddresses(clock, settings.feedConnectionsPerAddressMax),
     beats: Array.from({ length: feedLimits.heartbeatSeconds }, () => new Set()),
     seconds: 0,
     isBeating: false,
@@ -130,14 +132,14 @@ const wire = (parts: FeedParts): OpenFeed => {
 
 const refuse = (message: string): DomainError => new DomainError('feed_full', message, {}, 10);
 
-const admit = ({ isLeaving, clients, byAddress, counts, settings }: OpenFeed, address: string): void => {
+const admit = ({ isLeaving, clients, addresses, counts, settings }: OpenFeed, address: string): void => {
   if (isLeaving)
     throw new DomainError('draining', 'This node is shutting down. Please connect again.', {}, 1);
   if (clients.size >= settings.feedConnectionsMax) {
     counts.refused.connections += 1;
     throw refuse('This node has as many feed connections as it takes. Try again later.');
   }
-  if ((byAddress.get(address) ?? 0) < settings.feedConnectionsPerAddressMax) return;
+  if (!addresses.isFull(address)) return;
   counts.refused.address += 1;
   throw refuse(
     `Your address has ${settings.feedConnectionsPerAddressMax} feed connections: close one, or follow more ` +
@@ -158,19 +160,19 @@ const connect = (
     isFull: false,
     fullSinceMs: 0,
     isClosed: false,
-    messages: 0,
+    frames: 0,
+    named: 0,
     windowMs: 0,
-    work: Promise.resolve(),
   };
   try {
     // Others may have come while its request was resolved.
     admit(open, address);
   } catch {
     sayBye(open, client, open.isLeaving ? 'restart' : 'full');
-    return { onMessage: () => {}, onWritable: () => {}, onClosed: () => {} };
+    return { onMessage: () => {}, onControl: () => {}, onWritable: () => {}, onClosed: () => {} };
   }
   open.clients.add(client);
-  open.byAddress.set(address, (open.byAddress.get(address) ?? 0) + 1);
+  open.addresses.join(address);
   open.counts.connections[connection.kind] += 1;
   open.beats[open.clients.size % open.beats.length]?.add(client);
   connection.cork(() => {
@@ -181,6 +183,7 @@ const connect = (
   });
   return {
     onMessage: (text) => takeMessage(open, client, text),
+    onControl: () => void countFrame(open, client),
     onWritable: () => {
       client.isFull = false;
       connection.cork(() => open.subscriptions.deliverTo(client));
@@ -201,9 +204,7 @@ const disconnect = (open: OpenFeed, client: Client): void => {
   open.clients.delete(client);
   for (const beat of open.beats) beat.delete(client);
   open.counts.connections[client.connection.kind] -= 1;
-  const others = (open.byAddress.get(client.address) ?? 1) - 1;
-  if (others === 0) open.byAddress.delete(client.address);
-  else open.byAddress.set(client.address, others);
+  open.addresses.leave(client.address);
   open.subscriptions.removeAll(client);
 };
 
@@ -224,18 +225,34 @@ const sayBye = ({ feed }: OpenFeed, client: Client, reason: keyof typeof byeCode
 const badMessageCode = 4_400;
 const policyCode = 1_008;
 
+/** Counts a frame, or the targets that it names. False when the connection or its address has too many. */
+const isWithinLimits = ({ clock, addresses }: OpenFeed, client: Client, named: number): boolean => {
+  const nowMs = clock.monotonicMs();
+  if (nowMs - client.windowMs >= feedLimits.windowMs)
+    Object.assign(client, { windowMs: nowMs, frames: 0, named: 0 });
+  if (named === 0) client.frames += 1;
+  client.named += named;
+  if (client.frames > feedLimits.framesPerWindow || client.named > feedLimits.namedPerWindow) return false;
+  try {
+    if (named === 0) addresses.countFrame(client.address);
+    else addresses.countTargets(client.address, named);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Like `isWithinLimits`; ends the connection if not. */
+const countFrame = (open: OpenFeed, client: Client, named = 0): boolean => {
+  if (isWithinLimits(open, client, named)) return true;
+  open.counts.refused.messages += 1;
+  client.connection.end(policyCode, named === 0 ? 'too many messages' : 'too many targets');
+  return false;
+};
+
 const takeMessage = (open: OpenFeed, client: Client, text: string | null): void => {
-  const nowMs = open.clock.monotonicMs();
-  if (nowMs - client.windowMs >= feedLimits.messageWindowMs) {
-    client.windowMs = nowMs;
-    client.messages = 0;
-  }
-  client.messages += 1;
-  if (client.messages > feedLimits.messagesPerWindow) {
-    client.connection.end(policyCode, 'too many messages');
-    return;
-  }
-  client.work = client.work.then(async () => {
+  if (!countFrame(open, client)) return;
+  const isQueued = open.addresses.queue(client.address, async () => {
     if (client.isClosed) return;
     try {
       await handleMessage(open, client, text);
@@ -243,6 +260,7 @@ const takeMessage = (open: OpenFeed, client: Client, text: string | null): void 
       open.subscriptions.sendError(client, error);
     }
   });
+  if (!isQueued) sayBye(open, client, 'full');
 };
 
 const handleMessage = async (open: OpenFeed, client: Client, text: string | null): Promise<void> => {
@@ -257,6 +275,7 @@ const handleMessage = async (open: OpenFeed, client: Client, text: string | null
     case 'unsubscribe':
       return open.subscriptions.remove(client, message.targets);
     case 'subscribe':
+      if (!countFrame(open, client, message.request.targets.length)) return;
       await open.subscriptions.subscribe(client, message.request);
   }
 };

@@ -10,7 +10,9 @@ import { FeedMessage } from '../schema/feed.ts';
 import { type Channel, channels, type FeedRequest, type TargetName } from './interface.ts';
 import { feedLimits } from './state.ts';
 
-const idShape = /^[^/,\s]{1,64}$/u;
+const idShape = /^[^/,\s\0\p{Surrogate}]{1,64}$/u;
+/** Stands for the votes of a target in the id of a stream that got none: they begin with the next one. */
+export const noCursor = '.0';
 
 const parseTarget = (text: string, pointer: string): TargetName => {
   const slash = text.indexOf('/');
@@ -56,7 +58,8 @@ export const parseFeedQuery = (
   lastEventId: string,
 ): FeedRequest => {
   const targets = parseTargets(split(query.targets));
-  const after = lastEventId === '' ? targets.map(() => null) : split(lastEventId);
+  const cursors = lastEventId === '' ? targets.map(() => noCursor) : split(lastEventId);
+  const after = cursors.map((cursor) => (cursor === noCursor ? null : cursor));
   if (after.length !== targets.length) {
     const message = 'must be the id of an event of a stream with the same targets';
     throw createValidationError('query', { '/last_event_id': message });

@@ -23,8 +23,14 @@ export const feedLimits = {
   votesPerRead: 100,
   /** Vote messages of one target that are kept until all its clients have them. */
   recentVotesMax: 256,
-  messagesPerWindow: 20,
-  messageWindowMs: 10_000,
+  /** Messages, pings and pongs of a connection, and targets that it names, in a window. */
+  framesPerWindow: 20,
+  namedPerWindow: 500,
+  windowMs: 10_000,
+  /** Messages of a node that wait for others of their address. */
+  messagesWaitingMax: 5_000,
+  /** Targets that one request reads at a time: it ends with the first that is unknown. */
+  targetsAtOnce: 4,
   heartbeatSeconds: 15,
   /** A connection whose socket stays full for longer is closed. */
   fullMsMax: 60_000,
@@ -95,11 +101,10 @@ export interface Client {
   isFull: boolean;
   fullSinceMs: number;
   isClosed: boolean;
-  /** Messages received in the current window, and its start. */
-  messages: number;
+  /** Frames received and targets named in the current window, and its start. */
+  frames: number;
+  named: number;
   windowMs: number;
-  /** The messages of a WebSocket are handled one after the other. */
-  work: Promise<void>;
 }
 
 export interface FeedSubscription {

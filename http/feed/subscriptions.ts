@@ -10,7 +10,7 @@ import { toDomainError } from '../response/errors.ts';
 import { deliver, formatCursor, sendFrame } from './delivery.ts';
 import { buildFrame } from './frames.ts';
 import type { FeedRequest, TargetName } from './interface.ts';
-import { formatTarget } from './requests.ts';
+import { formatTarget, noCursor } from './requests.ts';
 import type { Slices } from './slices.ts';
 import { type Client, type FeedState, type FeedSubscription, type FeedTarget, feedLimits } from './state.ts';
 import type { Targets } from './targets.ts';
@@ -92,14 +92,12 @@ const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequ
     state.feed.counts.refused.subscriptions += 1;
     throw new DomainError('feed_full', 'This node follows too many entities. Try again later.', {}, 10);
   }
-  const found = await Promise.all(
-    request.targets.map((target) =>
-      findTarget(state, target, wantsVotes).catch((error: unknown) => {
-        if (request.isResumed && isNotFound(error)) return null;
-        throw error;
-      }),
-    ),
-  );
+  let found: (FeedTarget | null)[] = [];
+  for (let from = 0; from < request.targets.length; from += feedLimits.targetsAtOnce) {
+    const group = request.targets.slice(from, from + feedLimits.targetsAtOnce);
+    found.push(...(await Promise.all(group.map((target) => findTarget(state, target, request.isResumed)))));
+  }
+  if (wantsVotes) found = await lookAtVotes(state, found, request.isResumed);
   const [first] = request.targets;
   if (first !== undefined && found.every((target) => target === null)) throw createNotFoundError(first.kind);
   return { ...request, found };
@@ -108,14 +106,30 @@ const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequ
 const isNotFound = (error: unknown): boolean => error instanceof DomainError && error.code === 'not_found';
 
 const findTarget = async (
-  { targets, votes }: State,
+  { targets }: State,
   { kind, id }: TargetName,
-  wantsVotes: boolean,
-): Promise<FeedTarget> => {
-  const target = await targets.acquire(kind, id);
-  if (wantsVotes) await votes.look(target);
-  if (wantsVotes && target.votes === null) throw createNotFoundError(kind);
-  return target;
+  isResumed: boolean,
+): Promise<FeedTarget | null> => {
+  try {
+    return await targets.acquire(kind, id);
+  } catch (error) {
+    if (isResumed && isNotFound(error)) return null;
+    throw error;
+  }
+};
+
+/** Logs are read together. A listing without one was deleted meanwhile. */
+const lookAtVotes = async (
+  { votes }: State,
+  found: readonly (FeedTarget | null)[],
+  isResumed: boolean,
+): Promise<(FeedTarget | null)[]> => {
+  await Promise.all(found.map((target) => target && votes.look(target)));
+  return found.map((target) => {
+    if (target?.votes !== null) return target;
+    if (isResumed) return null;
+    throw createNotFoundError(target.kind);
+  });
 };
 
 const add = (
@@ -128,7 +142,7 @@ const add = (
   for (const [index, target] of found.entries()) {
     // Others may have been read for longer, or the client's socket was not ready at once.
     if (target === null || !state.targets.isCurrent(target)) {
-      const last = target === null ? '' : formatCursor(target, target.votes?.head ?? 0);
+      const last = target === null ? noCursor : formatCursor(target, target.votes?.head ?? 0);
       if (isStream) client.positions.push(after[index] ?? last);
       gone.push(formatTarget(targets[index] as TargetName));
       continue;

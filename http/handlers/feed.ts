@@ -2,6 +2,7 @@
  * Opens a connection of the feed (http/feed/): its request is checked as any other, so what is wrong with it
  * is an ordinary error.
  */
+import { DomainError } from '../../engine/errors.ts';
 import { parseFeedQuery } from '../feed/requests.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import type { App, Reply } from '../route.ts';
@@ -11,7 +12,7 @@ export interface FeedCall {
   readonly query: FeedQuery;
   readonly clientAddress: string;
   readonly lastEventId: string;
-  readonly isUpgrade: boolean;
+  readonly socketVersion: string;
 }
 
 /** nginx must not hold back what is sent. */
@@ -21,11 +22,21 @@ const headers = {
   'X-Accel-Buffering': 'no',
 };
 
+/** Of RFC 6455; browsers and libraries speak no other. */
+const spokenVersion = '13';
+
+const createVersionError = (): DomainError => {
+  const message = `This server speaks version ${spokenVersion} of WebSocket: offer that, or send no Upgrade.`;
+  const lines = `\r\nUpgrade: websocket\r\nSec-WebSocket-Version: ${spokenVersion}`;
+  return new DomainError('websocket_version_unsupported', message, {}, 0, lines);
+};
+
 /** `GET /feed`. */
 export const openFeed = async (app: App, call: FeedCall): Promise<Reply> => {
-  const { clientAddress, query, isUpgrade } = call;
+  const { clientAddress, query, socketVersion } = call;
+  if (socketVersion !== '' && socketVersion !== spokenVersion) throw createVersionError();
   const request = parseFeedQuery(query, call.lastEventId || (query.last_event_id ?? ''));
-  if (request.targets.length === 0 && !isUpgrade)
+  if (request.targets.length === 0 && socketVersion === '')
     throw createValidationError('query', { '/targets': 'must name at least one entity, as bot/123' });
   return { status: 200, headers, push: await app.feed.prepare(request, clientAddress) };
 };

@@ -28,12 +28,12 @@ export interface RateDecision {
 
 /**
  * Decides one request at `nowMs` for a key whose stored theoretical arrival time (TAT) is `lastTatMs`; 0 if
- * none is stored.
+ * none is stored. It counts as `cost` requests.
  */
-export const decideRate = (policy: LimitPolicy, lastTatMs: number, nowMs: number): RateDecision => {
+export const decideRate = (policy: LimitPolicy, lastTatMs: number, nowMs: number, cost = 1): RateDecision => {
   const toleranceMs = policy.burst * policy.intervalMs;
   const startMs = Math.max(lastTatMs, nowMs);
-  const nextMs = startMs + policy.intervalMs;
+  const nextMs = startMs + policy.intervalMs * cost;
   const allowed = nextMs - nowMs <= toleranceMs + 1e-6;
   const tatMs = allowed ? nextMs : startMs;
   return {

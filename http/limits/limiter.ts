@@ -138,9 +138,9 @@ const getRateState = ({ states }: RateTable, key: string): RateState => {
   return state;
 };
 
-const take = (table: RateTable, key: string, nowMs: number): string => {
+const take = (table: RateTable, key: string, nowMs: number, cost = 1): string => {
   const state = getRateState(table, key);
-  const decision = decideRate(table.policy, state.tatMs, nowMs);
+  const decision = decideRate(table.policy, state.tatMs, nowMs, cost);
   if (!decision.allowed) throw createRateLimitedError(decision, renderLimitHeaders(table, decision));
   state.tatMs = decision.tatMs;
   const isBrief = table.hot && decision.remaining * 5 > table.policy.burst;
@@ -184,13 +184,16 @@ const takeShared = ({ table, rates }: SharedLimit, key: string, nowMs: number): 
   );
 };
 
-/** Creates one limit of this node alone. It returns header lines or throws `rate_limited`. */
+/**
+ * Creates one limit of this node alone. A call counts as `cost` requests; it returns header lines or throws
+ * `rate_limited`.
+ */
 export const createLimit = (
   name: string,
   setting: LimitSetting,
-): ((key: string, nowMs: number) => string) => {
+): ((key: string, nowMs: number, cost?: number) => string) => {
   const table = createRateTable(name, setting);
-  return (key, nowMs) => take(table, key, nowMs);
+  return (key, nowMs, cost) => take(table, key, nowMs, cost);
 };
 
 /** Creates one table per limit. */

@@ -91,8 +91,8 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.exchange.headers.lastEventId;
   }
 
-  get isUpgrade(): boolean {
-    return this.exchange.isUpgrade;
+  get socketVersion(): string {
+    return this.exchange.socketVersion;
   }
 
   get fromLocalPage(): boolean {

@@ -21,7 +21,7 @@ export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract
     replies: { 200: FeedEvent },
     events: true,
     messages: FeedMessage,
-    errors: ['not_found', 'forbidden', 'feed_full'],
+    errors: ['not_found', 'forbidden', 'feed_full', 'websocket_version_unsupported'],
     handle: openFeed,
   }),
 ]);

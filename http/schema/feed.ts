@@ -102,6 +102,7 @@ export const FeedEvent = Type.Union(
         target,
         from_number: Type.Integer({ minimum: 1, description: 'First vote that is not sent.' }),
         to_number: Type.Integer({ minimum: 1, description: 'Last vote that is not sent.' }),
+        cursor: cursor('Position of the last one: votes after it follow.'),
         log: Type.String({ description: 'Where they can be read.' }),
       },
     }),
@@ -163,7 +164,7 @@ const targets = Type.Array(Type.String({ maxLength: 80, description: 'Kind and i
   description: 'Entities, as `bot/815553000470478850`.',
 });
 
-/** Every message that a WebSocket may send, in at most 4 KiB. */
+/** Every message that a WebSocket may send, in at most 16 KiB. */
 export const FeedMessage = Type.Union(
   [
     Type.Object(

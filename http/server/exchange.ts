@@ -39,8 +39,8 @@ export interface Exchange {
   readonly queryText: string;
   readonly headers: RequestHeaders;
   readonly requestId: string;
-  /** The client offers to speak WebSocket. */
-  readonly isUpgrade: boolean;
+  /** The version of the WebSocket protocol that the client offers to speak, `''` if it does not. */
+  readonly socketVersion: string;
   /** False once answered, or when the client has disconnected. */
   readonly open: boolean;
   /** The peer's address as text, `''` when the client has disconnected. */

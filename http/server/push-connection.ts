@@ -28,6 +28,8 @@ export interface PushConnection {
 export interface PushOwner {
   /** The client has sent a text; `null` for a binary message. Only WebSockets. */
   onMessage(text: string | null): void;
+  /** The client has sent a ping, which is answered, or a pong. Only WebSockets. */
+  onControl(): void;
   /** The socket has room again. */
   onWritable(): void;
   /** The connection has ended; it must not be used again. Called once. */

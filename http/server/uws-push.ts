@@ -49,6 +49,8 @@ export const openChunkStream = (
 /** The offer of a client to upgrade its request. */
 export interface UpgradeOffer {
   readonly key: string;
+  /** `none` if absent. */
+  readonly version: string;
   readonly protocol: string;
   readonly extensions: string;
   readonly context: us_socket_context_t;
@@ -63,6 +65,7 @@ const readUpgradeOffer = (
   const offered = request.getHeader('sec-websocket-protocol').split(',');
   return {
     key: request.getHeader('sec-websocket-key'),
+    version: request.getHeader('sec-websocket-version') || 'none',
     protocol: offered.some((one) => one.trim() === protocol) ? protocol : '',
     extensions: request.getHeader('sec-websocket-extensions'),
     context,
@@ -71,12 +74,18 @@ const readUpgradeOffer = (
 
 /** A comment: clients ignore it. */
 const comment = ':\n\n';
+/**
+ * uWebSockets.js ends a chunk only with the next one, and some clients read whole chunks: this one ends that
+ * of the event before. In a stream of events another blank line means nothing.
+ */
+const blank = '\n';
 
 class EventStream implements PushConnection {
   readonly kind = 'sse';
   #response: HttpResponse | null;
   #owner: PushOwner | null = null;
   #hasSent = false;
+  #isCorked = false;
 
   constructor(response: HttpResponse) {
     this.#response = response;
@@ -97,20 +106,29 @@ class EventStream implements PushConnection {
     if (response === null) return false;
     this.#hasSent = true;
     let hasRoom = true;
+    if (this.#isCorked) return response.write(message);
     response.cork(() => {
-      hasRoom = response.write(message);
+      response.write(message);
+      hasRoom = response.write(blank);
     });
     return hasRoom;
   }
 
   cork(task: () => void): void {
-    this.#response?.cork(task);
+    const response = this.#response;
+    response?.cork(() => {
+      this.#isCorked = true;
+      this.#hasSent = false;
+      task();
+      this.#isCorked = false;
+      if (this.#hasSent && this.#response !== null) response.write(blank);
+    });
   }
 
   end(): void {
     const response = this.#response;
     if (response === null) return;
-    response.cork(() => response.end('', true));
+    response.cork(() => response.end());
     this.abort();
   }
 
@@ -180,8 +198,11 @@ export const openWebSocket = (response: HttpResponse, offer: UpgradeOffer, push:
   response.upgrade(data, offer.key, offer.protocol, offer.extensions, offer.context);
 };
 
-/** A longer message closes the connection. */
-export const messageBytesMax = 4_096;
+/** A longer message closes the connection: with a status code up to `messageBytesRead`. */
+const messageBytesMax = 16_384;
+/** Of a longer message nothing is read, and its connection is cut. */
+const messageBytesRead = 65_536;
+const tooLongCode = 1_009;
 /** Without any answer, to a ping either, a connection closes after this. uWebSockets.js sends the pings. */
 const idleSeconds = 60;
 
@@ -192,7 +213,7 @@ export const createSocketBehavior = (
   protocol: string,
   onUpgrade: (offer: UpgradeOffer, response: HttpResponse, request: HttpRequest) => void,
 ): WebSocketBehavior<SocketData> => ({
-  maxPayloadLength: messageBytesMax,
+  maxPayloadLength: messageBytesRead,
   idleTimeout: idleSeconds,
   sendPingsAutomatically: true,
   maxBackpressure: 65_536,
@@ -205,8 +226,12 @@ export const createSocketBehavior = (
     data.socket = connection;
     connection.owner = data.push(connection);
   },
-  message: (socket, message, isBinary) =>
-    socket.getUserData().socket?.owner?.onMessage(isBinary ? null : utf8.decode(message)),
+  message: (socket, message, isBinary) => {
+    if (message.byteLength > messageBytesMax) socket.end(tooLongCode, 'message too long');
+    else socket.getUserData().socket?.owner?.onMessage(isBinary ? null : utf8.decode(message));
+  },
+  ping: (socket) => socket.getUserData().socket?.owner?.onControl(),
+  pong: (socket) => socket.getUserData().socket?.owner?.onControl(),
   drain: (socket) => socket.getUserData().socket?.owner?.onWritable(),
   close: (socket) => socket.getUserData().socket?.closed(),
 });

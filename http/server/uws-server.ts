@@ -118,8 +118,8 @@ class UwsExchange implements Exchange {
     this.requestId = given !== '' && requestIdShape.test(given) ? given : server.requestIds.create();
   }
 
-  get isUpgrade(): boolean {
-    return this.offer !== null;
+  get socketVersion(): string {
+    return this.offer?.version ?? '';
   }
 
   readPeerAddress(): string {

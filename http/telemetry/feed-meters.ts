@@ -13,8 +13,8 @@ export interface FeedCounts {
   conflated: number;
   /** Gaps sent: the client was too far behind, or SQL lacks the rows. */
   readonly gaps: { behind: number; missing: number };
-  /** Connections and subscriptions refused. */
-  readonly refused: { connections: number; address: number; subscriptions: number };
+  /** Connections and subscriptions refused, and connections closed because they sent too much. */
+  readonly refused: { connections: number; address: number; subscriptions: number; messages: number };
   /** What the feed keeps in memory now, by what it is. */
   countEntries: () => Readonly<Record<string, number>>;
 }
@@ -24,7 +24,7 @@ export const createFeedCounts = (events: readonly string[]): FeedCounts => ({
   frames: Object.fromEntries(events.map((event) => [event, 0])),
   conflated: 0,
   gaps: { behind: 0, missing: 0 },
-  refused: { connections: 0, address: 0, subscriptions: 0 },
+  refused: { connections: 0, address: 0, subscriptions: 0, messages: 0 },
   countEntries: () => ({}),
 });
 
@@ -74,7 +74,7 @@ export const registerFeedMeters = (registers: Registry[], counts: FeedCounts): v
   show(
     {
       name: 'rollcall_feed_refused_total',
-      help: 'Connections refused, by reason: connections, address or subscriptions (the limit reached).',
+      help: 'Connections refused or closed, by limit: connections, address, subscriptions or messages.',
       label: 'reason',
     },
     counts.refused,

@@ -96,6 +96,37 @@ const slowBodies = (head: (target: Target) => string) => (target: Target) =>
 
 const head = (line: string, headers = ''): string => `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}`;
 
+/* -------------------------------------------------------------- WebSockets */
+
+/** A frame of a client with up to 64 KiB, masked with zeros. */
+const frame = (opcode: number, text = ''): Buffer => {
+  const payload = Buffer.from(text);
+  const { length } = payload;
+  const size = length < 126 ? [0x80 | length] : [0x80 | 126, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.of(opcode, ...size, 0, 0, 0, 0), payload]);
+};
+
+const [textFrame, pingFrame] = [0x81, 0x89] as const;
+
+/** WebSockets of twenty machines; each sends the same frames without end. */
+const frames = (build: (index: number) => readonly Buffer[]) => (target: Target) =>
+  pour(target, (index) => ({
+    opening: head(
+      'GET /feed',
+      `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n` +
+        `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${from(index % 20)}\r\n`,
+    ),
+    write: Buffer.concat(build(index)),
+  }));
+
+const unknownTargets = (index: number, message: number): string => {
+  const targets = Array.from(
+    { length: 100 },
+    (_, each) => `bot/${9e15 + index * 1e6 + message * 1e3 + each}`,
+  );
+  return JSON.stringify({ op: 'subscribe', targets });
+};
+
 /* ------------------------------------------------------------------ the list */
 
 /** A node that refuses some of a flood does well. */
@@ -157,8 +188,28 @@ export const attacks: readonly Attack[] = [
     waitMsMax: 250,
     run: (target) => {
       const one = request({ path: `/bots/${target.bot}`, headers: 'X-Pad: 0000000\r\n' });
-      return pour(target, Buffer.concat(Array.from({ length: 500 }, () => one)));
+      const write = Buffer.concat(Array.from({ length: 500 }, () => one));
+      return pour(target, () => ({ write }));
     },
+  },
+  {
+    name: 'pings on WebSockets',
+    connections: 200,
+    waitMsMax: 50,
+    answers: ['101', ...refusals],
+    demanded: ['101'],
+    run: frames(() => Array.from({ length: 1_000 }, () => frame(pingFrame))),
+  },
+  {
+    name: 'WebSockets that follow unknown entities',
+    connections: 200,
+    waitMsMax: 50,
+    answers: ['101', ...refusals],
+    demanded: ['101'],
+    growthMiBMax: 200,
+    run: frames((index) =>
+      Array.from({ length: 20 }, (_, message) => frame(textFrame, unknownTargets(index, message))),
+    ),
   },
   {
     name: 'bodies with a token that never end',

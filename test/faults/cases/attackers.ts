@@ -141,14 +141,28 @@ const countBeginnings = (harvest: Harvest, piece: Buffer): void => {
   }
 };
 
-const pourOn = async (port: number, write: Buffer, { untilMs, harvest }: Attempt): Promise<void> => {
+/** What a connection sends: `opening`, an offer of a WebSocket, and once that is taken `write` for ever. */
+export interface Pour {
+  readonly opening?: string;
+  readonly write: Buffer;
+}
+
+const pourOn = async (
+  port: number,
+  { opening, write }: Pour,
+  { untilMs, harvest }: Attempt,
+): Promise<void> => {
   while (performance.now() < untilMs) {
     const socket = open(port).on('data', (piece) => countBeginnings(harvest, piece));
     const timer = setTimeout(() => socket.destroy(), untilMs - performance.now());
     const pour = (): void => {
       if (socket.writable) socket.write(write, () => setImmediate(pour));
     };
-    socket.once('connect', pour);
+    if (opening === undefined) socket.once('connect', pour);
+    else {
+      socket.once('connect', () => socket.write(opening));
+      socket.once('data', (piece) => (piece.includes('HTTP/1.1 101') ? pour() : socket.destroy()));
+    }
     await closed(socket);
     clearTimeout(timer);
     if (performance.now() >= untilMs) return;
@@ -158,9 +172,12 @@ const pourOn = async (port: number, write: Buffer, { untilMs, harvest }: Attempt
 };
 
 /** Writes the same bytes on each connection as fast as the server takes them, and reads what it answers. */
-export const pour = async (target: Target, write: Buffer): Promise<Harvest> => {
+export const pour = async (target: Target, build: (index: number) => Pour): Promise<Harvest> => {
   const attempt = begin(target.seconds);
-  await Promise.all(Array.from({ length: target.connections }, () => pourOn(target.port, write, attempt)));
+  const all = Array.from({ length: target.connections }, (_, index) =>
+    pourOn(target.port, build(index), attempt),
+  );
+  await Promise.all(all);
   return attempt.harvest;
 };
 

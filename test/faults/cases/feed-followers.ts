@@ -134,7 +134,7 @@ const take = (state: State, versions: Map<string, readonly number[]>, message: M
   if (state.moved.has(data.target)) state.faults.push(`${data.target}: ${event} ${from} without a reset`);
   if (from !== known + 1) state.faults.push(`${data.target}: ${event} ${from} after ${known}`);
   state.numbers.set(data.target, to);
-  if (event === 'vote') state.cursors.set(data.target, data.cursor);
+  state.cursors.set(data.target, data.cursor);
   state[event === 'vote' ? 'votes' : 'gaps'] += 1;
 };
 

@@ -175,6 +175,37 @@ test('a WebSocket subscribes, resumes each target at its own cursor, unsubscribe
   client.close();
 });
 
+test('a WebSocket follows 100 entities and resumes each at its cursor, in one message', async () => {
+  const targets = Array.from({ length: 100 }, (_, index) => `bot/81555300047047${8_000 + index}`);
+  for (const target of targets) await addBot(world.sql, target.slice('bot/'.length));
+  const before = await openSocket(base);
+  before.send({ op: 'subscribe', targets, channels: ['totals', 'votes'] });
+  const { after } = (await before.next('subscribed')).data;
+  before.close();
+  await vote('ann', (targets[99] as string).slice('bot/'.length));
+  const again = await openSocket(base);
+  again.send({ op: 'subscribe', targets, channels: ['totals', 'votes'], after });
+  const missed = await again.next('vote');
+
+  assert.is(Object.keys(after).length, 100);
+  assert.equal([missed.data.target, missed.data.number], [targets[99], 1]);
+  again.close();
+});
+
+test('the id of a stream of totals alone is taken back with other channels', async () => {
+  const before = await openStream(base, 'targets=bot/bot11,bot/bot12');
+  const { id } = await before.next('hello');
+  before.close();
+  const query = 'targets=bot/bot11,bot/bot12&channels=totals,votes';
+  const after = await openStream(base, query, { 'Last-Event-ID': id });
+  await after.next('totals');
+  await vote('eli', 'bot11');
+  const next = await after.next('vote');
+
+  assert.equal([next.data.target, next.data.author], ['bot/bot11', 'eli']);
+  after.close();
+});
+
 test('a cursor of a log that began again gets a reset, and votes go on from there', async () => {
   const before = await openStream(base, 'targets=bot/bot7&channels=votes');
   await vote('ann', 'bot7');
@@ -211,6 +242,7 @@ test('a client that is more than 1,000 votes behind gets one gap, with the addre
   assert.equal([gap.data.from_number, gap.data.to_number], [1, 1_001]);
   assert.is(gap.data.log, `/bot/bot8/votes/log?after=${id}`);
   assert.match(gap.id, /\.1001$/);
+  assert.is(gap.data.cursor, gap.id);
   after.close();
 });
 
@@ -310,7 +342,8 @@ for (const [title, message, code] of [
   ['no JSON', '{', 4_400],
   ['an unknown op', '{"op":"dance"}', 4_400],
   ['targets that are no list', '{"op":"subscribe","targets":"bot/bot1"}', 4_400],
-  ['a message above 4 KiB', `{"op":"ping","pad":"${'x'.repeat(5_000)}"}`, 1_006],
+  ['a message above 16 KiB', `{"op":"ping","pad":"${'x'.repeat(16_384)}"}`, 1_009],
+  ['a message of 64 KiB', `{"op":"ping","pad":"${'x'.repeat(65_500)}"}`, 1_009],
 ] as const) {
   test(`a WebSocket that sends ${title} is closed with ${code}`, async () => {
     const client = await openSocket(base);

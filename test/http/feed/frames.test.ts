@@ -24,7 +24,7 @@ test.before(async () => {
 });
 test.after(() => world.close());
 
-const opcodes = { more: 0, text: 1, binary: 2, reserved: 3, close: 8, ping: 9 } as const;
+const opcodes = { more: 0, text: 1, binary: 2, reserved: 3, close: 8, ping: 9, pong: 10 } as const;
 interface FrameOptions {
   /** More of the message follows. */
   readonly isOpen?: boolean;
@@ -118,9 +118,9 @@ for (const [title, frames] of [
   [
     'a message that is too long in fragments',
     [
-      frame('text', ' '.repeat(2_000), { isOpen: true }),
-      frame('more', ' '.repeat(2_000), { isOpen: true }),
-      frame('more', ' '.repeat(2_000)),
+      frame('text', ' '.repeat(30_000), { isOpen: true }),
+      frame('more', ' '.repeat(30_000), { isOpen: true }),
+      frame('more', ' '.repeat(30_000)),
     ],
   ],
   ['a farewell with a code that does not exist', [frame('close', Buffer.of(0, 1))]],
@@ -133,6 +133,23 @@ for (const [title, frames] of [
     await other.next('totals');
 
     other.close();
+  });
+}
+
+for (const opcode of ['ping', 'pong'] as const) {
+  test(`more than 20 ${opcode}s in 10 s end the connection with 1008, and no other`, async () => {
+    const other = await openRaw();
+    const { socket, text, isClosed } = await openRaw();
+    socket.write(Buffer.concat(Array.from({ length: 1_000 }, () => frame(opcode, ''))));
+    await until('the end', async () => isClosed());
+    const pongs = text().split('\x8a\0').length - 1;
+    other.socket.write(frame('text', ping));
+    await until('the answer', async () => other.text().includes('{"event":"pong","data":{}}'));
+
+    // 1008 in two bytes, then the reason.
+    assert.ok(text().endsWith('\x03\xf0too many messages'));
+    assert.is(pongs, opcode === 'ping' ? 21 : 0);
+    other.socket.destroy();
   });
 }
 

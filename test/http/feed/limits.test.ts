@@ -90,6 +90,38 @@ for (const [title, lines] of [
   });
 }
 
+for (const [title, line] of [
+  ['8', 'Sec-WebSocket-Version: 8\r\n'],
+  ['14', 'Sec-WebSocket-Version: 14\r\n'],
+  ['none', ''],
+] as const) {
+  test(`an upgrade to version ${title} of WebSocket is refused with the version that is spoken`, async () => {
+    const lines = upgradeLines.replace('Sec-WebSocket-Version: 13\r\n', line);
+    const { text } = await raw(world.port, `${lines}\r\n`);
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+
+    assert.match(head, /^HTTP\/1\.1 426 Upgrade Required\r\n/);
+    assert.match(head, /\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13(\r\n|$)/);
+    assert.is(JSON.parse(body).context.code, 'websocket_version_unsupported');
+  });
+}
+
+for (const [title, id] of [
+  ['a zero byte', 'bot\\u0000'],
+  ['half of a surrogate pair', 'bot\\ud800'],
+] as const) {
+  test(`a target with ${title} is not valid, and the WebSocket goes on`, async () => {
+    const client = await openSocket(base);
+    client.send(`{"op":"subscribe","targets":["bot/${id}"]}`);
+    const { data } = await client.next('error');
+    client.send({ op: 'ping' });
+    await client.next('pong');
+
+    assert.equal([data.code, Object.keys(data.context)], ['validation_failed', ['/targets']]);
+    client.close();
+  });
+}
+
 test('a client that cuts its upgrade or its stream at any moment leaves nothing behind', async () => {
   for (let count = 0; count < 30; count++) {
     const socket = connect(world.port, '127.0.0.1');

@@ -1,0 +1,69 @@
+/**
+ * What the clients of one address share: their connections, and what they may ask for in a while.
+ *
+ * One message of an address is handled at a time, in the order in which they came, so who sends more waits
+ * longer and nobody else does. All limits grow with the connections that an address may have. Bounded by
+ * connections, messages that wait, and the tables of the limits. Used by feed.ts.
+ */
+import type { Clock } from '../../engine/ports.ts';
+import { createLimit } from '../limits/limiter.ts';
+import { feedLimits } from './state.ts';
+
+export interface Addresses {
+  /** Whether the address has as many connections as it may. */
+  isFull(address: string): boolean;
+  join(address: string): void;
+  leave(address: string): void;
+  /** Counts a message, ping or pong. Throws `rate_limited`. */
+  countFrame(address: string): void;
+  /** Counts targets of requests and messages. Throws `rate_limited`. */
+  countTargets(address: string, targets: number): void;
+  /** Runs the task after those before it. False when too many of the node wait. It must not reject. */
+  queue(address: string, task: () => Promise<void>): boolean;
+  count(): { readonly addresses: number; readonly messages: number };
+}
+
+interface Address {
+  connections: number;
+  /** Ends with its last message. */
+  work: Promise<void>;
+}
+
+export const createAddresses = (
+  clock: Pick<Clock, 'monotonicMs'>,
+  connectionsPerAddressMax: number,
+): Addresses => {
+  const addresses = new Map<string, Address>();
+  const limit = (name: string, each: number) => {
+    const requests = each * connectionsPerAddressMax;
+    return createLimit(name, { requests, seconds: feedLimits.windowMs / 1_000, burst: 2 * requests });
+  };
+  const countFrame = limit('feed_frames', feedLimits.framesPerWindow / 2);
+  const countTargets = limit('feed_targets', feedLimits.targetsPerConnection);
+  let waiting = 0;
+  return {
+    isFull: (address) => (addresses.get(address)?.connections ?? 0) >= connectionsPerAddressMax,
+    join: (address) => {
+      const known = addresses.get(address);
+      if (known !== undefined) known.connections += 1;
+      else addresses.set(address, { connections: 1, work: Promise.resolve() });
+    },
+    leave: (address) => {
+      const known = addresses.get(address);
+      if (known !== undefined && --known.connections === 0) addresses.delete(address);
+    },
+    countFrame: (address) => void countFrame(address, clock.monotonicMs()),
+    countTargets: (address, targets) => void countTargets(address, clock.monotonicMs(), targets),
+    queue: (address, task) => {
+      const known = addresses.get(address);
+      if (known === undefined) return true;
+      if (waiting >= feedLimits.messagesWaitingMax) return false;
+      waiting += 1;
+      known.work = known.work.then(task).finally(() => {
+        waiting -= 1;
+      });
+      return true;
+    },
+    count: () => ({ addresses: addresses.size, messages: waiting }),
+  };
+};
