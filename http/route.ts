@@ -80,7 +80,7 @@ export interface FacadeSettings {
   readonly pushSubscriptionsPerUserMax: number;
   readonly webhooks: 'on' | 'off';
   readonly webhooksPerEntityMax: number;
-  readonly webhookAddresses: 'public' | 'any';
+  readonly webhookAddresses: 'public' | 'public-http' | 'any';
   /** Minutes between samples of the history; 0 when it is off. */
   readonly historyFineMinutes: number;
   readonly historyFineHours: number;

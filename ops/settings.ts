@@ -200,7 +200,7 @@ const settingsSchema = Type.Object({
   webhookTimeoutSeconds: count(10, 30),
   webhookDisableDays: count(5, 30),
   webhookLogDays: count(30, 365),
-  webhookAddresses: buildChoice('public', ['public', 'any'], 'public'),
+  webhookAddresses: buildChoice('public', ['public', 'public-http', 'any'], 'public'),
   secretsKey: buildText('', {
     pattern: '^([0-9a-fA-F]{64})?$',
     expected: '64 hexadecimal digits, or nothing',

@@ -14,7 +14,7 @@ import type {
 } from '../../storage/catalogue/webhooks/endpoints.ts';
 import { findAddressFault } from '../outbound/guarded-address.ts';
 import type { TestEvent, WebhookEventType, WebhookFormat } from '../outbound/webhooks/event.ts';
-import { findEventsFault, findFormatFault, toWebhookBody } from '../outbound/webhooks/formats.ts';
+import { findEventsFault, findFormatFault, isTopgg, toWebhookBody } from '../outbound/webhooks/formats.ts';
 import { createWebhookSecret, isWebhookSecret, toWebhookHeaders } from '../outbound/webhooks/signature.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { type App, type Caller, noContent, type Reply, replyCreated, replyOk } from '../route.ts';
@@ -97,10 +97,23 @@ interface Addressed {
 
 /** Throws `validation_failed` when this format cannot be sent there. */
 const checkAddress = ({ settings }: App, { kind }: WebhookTarget, { url, format }: Addressed): void => {
-  const fault = findAddressFault(url, settings.webhookAddresses) ?? findFormatFault(format, url);
+  const fault = findAddressFault(url, settings.webhookAddresses, true) ?? findFormatFault(format, url);
   if (fault !== null) throw createValidationError('body', { '/url': fault });
-  if (format !== 'topgg' || kind === 'bot' || kind === 'server') return;
-  throw createValidationError('body', { '/format': 'must not be topgg here: it has only bots and servers' });
+  if (!isTopgg(format) || kind === 'bot' || kind === 'server') return;
+  throw createValidationError('body', {
+    '/format': 'must not be of top.gg here: it has only bots and servers',
+  });
+};
+
+/** Throws `validation_failed` for a text that no request would carry. */
+const sealAuthorization = (
+  app: App,
+  id: string,
+  { authorization, format }: { readonly authorization: string | null; readonly format: WebhookFormat },
+): Buffer | null => {
+  if (authorization === null) return null;
+  if (format === 'topgg') return app.webhooks.secrets.seal(authorization, id);
+  throw createValidationError('body', { '/authorization': 'must be absent but for the format topgg' });
 };
 
 /** Throws `validation_failed` when this format cannot send these events. */
@@ -129,7 +142,8 @@ export const createWebhook = async (
   const max = app.settings.webhooksPerEntityMax;
   const createdBy = caller.kind === 'user' ? caller.id : '';
   const fields = { id, name, url, events, format, upOnly, createdBy };
-  const endpoint = { ...fields, secret: sealSecret(app, secret, id) };
+  const authorization = sealAuthorization(app, id, { authorization: body.authorization ?? null, format });
+  const endpoint = { ...fields, authorization, secret: sealSecret(app, secret, id) };
   const outcome = await app.catalogue.webhooks.insert(target, { endpoint, max });
   if (outcome === 'not_found') throw createNotFoundError(target.kind);
   if (outcome === 'limit_reached') {
@@ -171,11 +185,17 @@ export const editWebhook = async (app: App, path: WebhookPath, body: WebhookEdit
   if (body.url !== undefined || body.format !== undefined)
     checkAddress(app, target, { url: body.url ?? existing.url, format });
   checkEvents(format, body.events ?? (existing.events as readonly WebhookEventType[]));
-  const { up_only: upOnly, secret, ...fields } = dropUnchanged(existing, body);
+  const { up_only: upOnly, secret, authorization, ...fields } = dropUnchanged(existing, body);
+  // Another receiver must not get the text that the former one compares.
+  const isMoved = fields.url !== undefined || fields.format !== undefined;
+  const text = authorization === undefined && isMoved ? null : authorization;
   const changes = {
     ...fields,
     ...(upOnly === undefined ? {} : { upOnly }),
     ...(secret === undefined ? {} : { secret: sealSecret(app, secret, id) }),
+    ...(text === undefined
+      ? {}
+      : { authorization: sealAuthorization(app, id, { authorization: text, format }) }),
   };
   const done = await app.catalogue.webhooks.update(target, { id, changes, nowMs: app.clock.nowMs() });
   if (!done) throw createNotFoundError('webhook');
@@ -227,8 +247,11 @@ const buildTest = async (app: App, endpoint: SealedEndpoint, { target, caller }:
   const format = endpoint.format as WebhookFormat;
   const body = toWebhookBody(format, event) ?? '';
   const secrets = unsealSecrets(app, endpoint, nowMs);
+  const sealed = endpoint.authorization_text;
+  const authorization = sealed === null ? null : app.webhooks.secrets.unseal(sealed, endpoint.id);
   const sentAtSeconds = Math.floor(nowMs / 1_000);
-  return { headers: toWebhookHeaders({ format, id: event.id, sentAtSeconds, body, secrets }), body };
+  const { id } = event;
+  return { headers: toWebhookHeaders({ format, id, sentAtSeconds, body, secrets, authorization }), body };
 };
 
 const unsealSecrets = (app: App, endpoint: SealedEndpoint, nowMs: number): [string, ...string[]] => {

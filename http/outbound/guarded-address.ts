@@ -11,8 +11,13 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** `any` is for tests and for push services in a private network: only malformed URLs are rejected. */
-export type Reach = 'public' | 'any';
+/**
+ * - `public`: the internet, at port 443;
+ * - `public-http`: the internet, at any port, and by http where the caller can use that;
+ * - `any`: private networks and loopback, too.
+ */
+export const reaches = ['public', 'public-http', 'any'] as const;
+export type Reach = (typeof reaches)[number];
 /** Resolves to all addresses of a name, or rejects. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
@@ -23,15 +28,17 @@ export type VettedHost =
 
 const defaultHttpsPort = '';
 
-/** Returns why this is no valid public URL, `null` when it is one. Pure: looks up no name. */
-export const findAddressFault = (text: string, reach: Reach): string | null => {
-  if (!URL.canParse(text)) return 'must be an https address';
+/** Returns why nothing may be sent to this URL, `null` when it may. Pure: looks up no name. */
+export const findAddressFault = (text: string, reach: Reach, allowsHttp = false): string | null => {
+  const fault =
+    allowsHttp && reach !== 'public' ? 'must be an http or https address' : 'must be an https address';
+  if (!URL.canParse(text)) return fault;
   const url = new URL(text);
-  if (url.protocol !== 'https:') return 'must be an https address';
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && fault.includes('http '))) return fault;
   if (url.username !== '' || url.password !== '') return 'must not contain a user or a password';
   if (reach === 'public' && url.port !== defaultHttpsPort) return 'must not name a port other than 443';
   const literal = findLiteralAddress(url);
-  return reach === 'public' && literal !== null && !isPublic(literal) ? notPublicMessage : null;
+  return reach !== 'any' && literal !== null && !isPublic(literal) ? notPublicMessage : null;
 };
 
 const notPublicMessage = 'must lead to a public address';
@@ -79,7 +86,7 @@ export const vetHost = async (url: URL, reach: Reach, resolve: ResolveHost): Pro
   try {
     const addresses = literal === null ? await resolve(toHost(url)) : [literal];
     if (addresses.length === 0) return { kind: 'unresolved', reason: 'has a host without an address' };
-    const hasPrivate = reach === 'public' && !addresses.every(isPublic);
+    const hasPrivate = reach !== 'any' && !addresses.every(isPublic);
     return hasPrivate ? { kind: 'refused', reason: notPublicMessage } : { kind: 'vetted', addresses };
   } catch (error) {
     const { code = String(error) } = error as { readonly code?: string };

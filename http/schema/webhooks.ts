@@ -42,7 +42,9 @@ const Url = Type.String({
   minLength: 1,
   maxLength: urlLengthMax,
   pattern: addressText,
-  description: 'An https address that leads to the public internet, on port 443.',
+  description:
+    'An https address that leads to the public internet, on port 443. Where the operator allows it also http, ' +
+    'another port, or a private address.',
   examples: ['https://bot.example.org/votes'],
 });
 const Events = Type.Array(Type.Enum([...webhookEvents], { examples: ['vote.created'] }), {
@@ -53,10 +55,17 @@ const Events = Type.Array(Type.Enum([...webhookEvents], { examples: ['vote.creat
 });
 const Format = Type.Enum([...webhookFormats], {
   description:
-    '`standard`: Standard Webhooks. `topgg`: what receivers of top.gg (v0) expect, for bots and servers, ' +
-    'without downvotes. `discord`: a message for a channel webhook of Discord.',
+    '`standard`: Standard Webhooks. `topgg` and `topgg_v1`: what receivers of top.gg (v0, v1) expect, for ' +
+    'bots and servers, without downvotes. `discord`: a message for a channel webhook of Discord.',
   examples: ['standard'],
 });
+const authorizationShape = {
+  minLength: 1,
+  maxLength: 256,
+  pattern: '^[!-~]([ -~]*[!-~])?$',
+  description: 'For `topgg`: what `Authorization` says instead of the secret. It cannot be read again.',
+  examples: ['the password that the receiver compares'],
+};
 const UpOnly = Type.Boolean({ description: 'Downvotes are not sent.', examples: [false] });
 
 const status = Type.Integer({ minimum: 0, description: 'The HTTP status, 0 without an answer.' });
@@ -100,7 +109,7 @@ const shownFields = {
     'The address that receives the events; without its path when its owner has transferred the bot.',
   ),
   events: describe(Type.Array(Text), 'Which events are sent.'),
-  format: describe(Text, '`standard`, `topgg` or `discord`: see `POST …/webhooks`.'),
+  format: describe(Text, '`standard`, `topgg`, `topgg_v1` or `discord`: see `POST …/webhooks`.'),
   up_only: describe(Flag, 'Whether downvotes are left out.'),
   enabled: describe(Flag, 'Whether events are written for it: see `disabled_reason`.'),
   disabled_reason: Type.String({
@@ -160,6 +169,7 @@ export const WebhookBody = Type.Object(
     events: Type.Optional(Events),
     format: Type.Optional(Format),
     up_only: Type.Optional(UpOnly),
+    authorization: Type.Optional(Type.String(authorizationShape)),
     secret: buildOwnSecret('Created if absent.'),
   },
   { examples: [{ name: 'rewards', url: 'https://bot.example.org/votes' }] },
@@ -173,6 +183,11 @@ export const WebhookEditBody = Type.Object(
     events: Type.Optional(Events),
     format: Type.Optional(Format),
     up_only: Type.Optional(UpOnly),
+    authorization: Type.Optional(
+      Type.Union([Type.String(authorizationShape), Type.Null()], {
+        description: 'For `topgg`: what `Authorization` says; `null`: the secret again.',
+      }),
+    ),
     enabled: Type.Optional(
       Type.Boolean({
         description: '`true` enables it again, and what waits is sent now.',

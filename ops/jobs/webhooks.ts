@@ -348,7 +348,9 @@ const attempt = async (
   if (body === undefined) return { delivery, body: '', outcome: null };
   if (secrets === null) return { delivery, body, outcome: sealedOutcome };
   const sentAtSeconds = Math.floor(state.clock.nowMs() / 1_000);
-  const headers = toWebhookHeaders({ format, id, sentAtSeconds, body, secrets });
+  const authorization =
+    endpoint.authorization === null ? null : state.secrets.unseal(endpoint.authorization, endpoint.id);
+  const headers = toWebhookHeaders({ format, id, sentAtSeconds, body, secrets, authorization });
   return { delivery, body, outcome: await connection.post(headers, body) };
 };
 

@@ -39,7 +39,7 @@ export const buildDeliveries = (transaction: Transaction, { isBacklogFull, isLat
       select endpoint.id, event.log_number, ${voteCreatedKind}, event.weight, totals.votes
       from event join totals using (incarnation) join webhook_endpoints as endpoint using (incarnation)
       where endpoint.enabled and 'vote.created' = any (endpoint.events)
-        and (event.upvote or not (endpoint.up_only or endpoint.format = 'topgg'))
+        and (event.upvote or not (endpoint.up_only or endpoint.format in ('topgg', 'topgg_v1')))
         and (endpoint.failures < ${failingFrom} or not ${isBacklogFull}::boolean)
         and (event.created_at >= endpoint.created_at or not ${isLate}::boolean)
       order by endpoint.id, event.log_number

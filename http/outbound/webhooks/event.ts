@@ -10,10 +10,11 @@ import type { EntityKind } from '../../../engine/ids.ts';
 
 /**
  * - `standard`: the event as JSON;
- * - `topgg`: the first webhooks of top.gg, which many receiver libraries accept;
+ * - `topgg`: the first webhooks of top.gg (v0), which many receiver libraries accept;
+ * - `topgg_v1`: its present ones, with a signature;
  * - `discord`: a message for a webhook of a Discord channel.
  */
-export const webhookFormats = ['standard', 'topgg', 'discord'] as const;
+export const webhookFormats = ['standard', 'topgg', 'topgg_v1', 'discord'] as const;
 export type WebhookFormat = (typeof webhookFormats)[number];
 
 export interface EventUser {

@@ -17,26 +17,30 @@ import type {
 } from './event.ts';
 
 /**
- * The request's body, `undefined` when this format does not send this event. `topgg` has no downvotes, no
- * void votes, no teams and no packs.
+ * The request's body, `undefined` when this format does not send this event. `topgg` and `topgg_v1` have no
+ * downvotes, no void votes, no teams and no packs.
  */
 export const toWebhookBody = (format: WebhookFormat, event: WebhookEvent): string | undefined => {
   const body = buildBody[format](event);
   return body === undefined ? undefined : JSON.stringify(body);
 };
 
-/** Returns why this format cannot be sent to this https URL, `null` when it can. */
+/** Whether it is one of top.gg, which has only upvotes of bots and servers. */
+export const isTopgg = (format: WebhookFormat): boolean => format === 'topgg' || format === 'topgg_v1';
+
+/** Returns why this format cannot be sent to this URL, `null` when it can. */
 export const findFormatFault = (format: WebhookFormat, url: string): string | null => {
   if (format !== 'discord') return null;
-  const { hostname, port, pathname } = new URL(url);
-  const isWebhook = discordHosts.has(hostname) && port === '' && discordPath.test(pathname);
+  const { protocol, hostname, port, pathname } = new URL(url);
+  const isWebhook =
+    protocol === 'https:' && discordHosts.has(hostname) && port === '' && discordPath.test(pathname);
   return isWebhook ? null : 'must be the address of a Discord webhook for the format discord';
 };
 
 /** Returns why this format cannot send these events, `null` when it can. */
 export const findEventsFault = (format: WebhookFormat, events: readonly WebhookEventType[]): string | null =>
-  format === 'topgg' && events.includes('vote.voided')
-    ? 'must not be vote.voided for the format topgg'
+  isTopgg(format) && events.includes('vote.voided')
+    ? `must not be vote.voided for the format ${format}`
     : null;
 
 const discordHosts = new Set([
@@ -105,6 +109,22 @@ const toTopggBody = (event: WebhookEvent): object | undefined => {
     isWeekend: !data.test && data.weight > 1,
     query: '',
   };
+};
+
+const topggV1Targets: typeof topggTargets = { bot: 'bot', server: 'server' };
+
+const toTopggV1Body = ({ type, data }: WebhookEvent): object | undefined => {
+  if (type === 'vote.voided') return undefined;
+  const { id: targetId, type: targetType } = data.target;
+  const projectType = topggV1Targets[targetType];
+  if (projectType === undefined || (!data.test && !data.upvote)) return undefined;
+  const project = { id: targetId, type: projectType, platform: 'discord', platform_id: targetId };
+  const { id, username, avatar } = data.user;
+  const user = { id, platform_id: id, name: username, avatar_url: avatar };
+  if (type === 'webhook.test') return { type, data: { user, project } };
+  const { itag, weight, created_at, next_vote_at } = data;
+  const vote = { id: itag, weight, created_at, expires_at: next_vote_at };
+  return { type: 'vote.create', data: { ...vote, project, user } };
 };
 
 const green = 0x57_f2_87;
@@ -191,5 +211,6 @@ const escapeMarkdown = (text: string): string =>
 const buildBody: Readonly<Record<WebhookFormat, (event: WebhookEvent) => object | undefined>> = {
   standard: toStandardBody,
   topgg: toTopggBody,
+  topgg_v1: toTopggV1Body,
   discord: toDiscordBody,
 };

@@ -5,8 +5,8 @@
  * whatever becomes of the answer's body; at most 4 KB of that are read, for at most a second. No redirect is
  * followed. Never throws: every outcome is a value. Called by send.ts.
  */
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import { type Agent, request } from 'node:https';
+import { type Agent, type ClientRequest, type IncomingMessage, request as requestPlainly } from 'node:http';
+import { request as requestSecurely } from 'node:https';
 import { toHost } from '../guarded-address.ts';
 import { parseRetryAfterMs } from '../retry-after.ts';
 
@@ -82,13 +82,14 @@ export const sendRequest = (sent: WebhookRequest): Promise<WebhookAnswer | 'stal
   new Promise((resolve) => {
     const { url, agent, headers, body, attempt } = sent;
     let hasAnswer = false;
-    const outgoing = request(
+    const isPlain = url.protocol === 'http:';
+    const outgoing = (isPlain ? requestPlainly : requestSecurely)(
       {
         agent,
         headers,
         method: 'POST',
         host: toHost(url),
-        port: url.port === '' ? 443 : Number(url.port),
+        port: url.port === '' ? (isPlain ? 80 : 443) : Number(url.port),
         path: url.pathname + url.search,
       },
       (answer) => {

@@ -1,7 +1,7 @@
 /**
  * Sends webhook requests to addresses that clients choose.
  *
- * The addresses of a host are judged by guarded-address.ts. TLS sockets to exactly those are kept for at most
+ * The addresses of a host are judged by guarded-address.ts. Sockets to exactly those are kept for at most
  * 30 seconds, for all connections to that host, because a handshake costs more than several requests; the
  * next request after that judges again. So no socket leads to an address that was not judged, whatever DNS
  * answers in between. No proxy is used. One time limit covers looking up, connecting, waiting and reading.
@@ -9,7 +9,8 @@
  * by the job that sends webhooks and by the handler of the test button.
  */
 import { X509Certificate } from 'node:crypto';
-import { Agent, type AgentOptions } from 'node:https';
+import { type Agent, Agent as PlainAgent } from 'node:http';
+import { Agent as SecureAgent } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { checkServerIdentity, createSecureContext, type SecureContext } from 'node:tls';
@@ -94,7 +95,7 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
   const states = new Set<ConnectionState>();
   return {
     open: (url) => {
-      const fault = findAddressFault(url, reach);
+      const fault = findAddressFault(url, reach, true);
       const target = fault === null ? new URL(url) : fault;
       const state: ConnectionState = { pool, timeoutMs, target, attempts: new Set(), closed: false };
       states.add(state);
@@ -136,26 +137,20 @@ interface SocketPool {
   readonly keptSockets: Set<Duplex>;
 }
 
-/** Keeps no more sockets open than the pool may have, over all hosts. */
-class BoundedAgent extends Agent {
-  readonly #pool: SocketPool;
-
-  constructor(pool: SocketPool, options: AgentOptions) {
-    super(options);
-    this.#pool = pool;
-  }
-
-  /** Node closes the socket when this is false; its types call it a procedure. */
-  override keepSocketAlive(socket: Duplex): boolean {
-    const { keptSockets, keptSocketsMax } = this.#pool;
+/** Lets an agent keep no more sockets open than the pool may have, over all hosts. */
+const boundAgent = ({ keptSockets, keptSocketsMax }: SocketPool, agent: Agent): Agent => {
+  const keep = agent.keepSocketAlive.bind(agent);
+  // Node closes the socket when this is false; its types call it a procedure.
+  agent.keepSocketAlive = (socket: Duplex): boolean => {
     if (!keptSockets.has(socket)) {
       if (keptSockets.size >= keptSocketsMax) return false;
       keptSockets.add(socket);
       socket.once('close', () => keptSockets.delete(socket));
     }
-    return super.keepSocketAlive(socket) as unknown as boolean;
-  }
-}
+    return keep(socket) as unknown as boolean;
+  };
+  return agent;
+};
 
 interface Host {
   readonly judgement: Promise<JudgedSockets | WebhookFailure>;
@@ -267,14 +262,13 @@ const openSockets = async (pool: SocketPool, url: URL): Promise<JudgedSockets | 
   const vetted = await vetHost(url, reach, resolve);
   if (vetted.kind === 'refused') return { error: 'address_refused', detail: `The URL ${vetted.reason}.` };
   if (vetted.kind === 'unresolved') return { error: 'dns', detail: `The URL ${vetted.reason}.` };
-  const agent = new BoundedAgent(pool, {
-    keepAlive: true,
-    maxFreeSockets: idleSocketsMax,
-    lookup: createPinnedLookup(vetted.addresses),
-    secureContext,
-    checkServerIdentity: checkIdentity,
-  });
-  return { agent, inFlight: 0, retired: false };
+  const lookup = createPinnedLookup(vetted.addresses);
+  const options = { keepAlive: true, maxFreeSockets: idleSocketsMax, lookup };
+  const agent =
+    url.protocol === 'http:'
+      ? new PlainAgent(options)
+      : new SecureAgent({ ...options, secureContext, checkServerIdentity: checkIdentity });
+  return { agent: boundAgent(pool, agent), inFlight: 0, retired: false };
 };
 
 /** Node 22.23 takes an IPv6 address for a name, which is in no certificate. */

@@ -3,8 +3,9 @@
  *
  * A receiver knows by the signature that the request comes from here, is recent, and is unchanged. While a
  * secret is being replaced, both secrets sign, so a receiver may switch at any time in between. A request of
- * the format `topgg` also carries the secret itself, because its receivers compare that. Called by the sender
- * of webhooks and by the handlers that create secrets.
+ * the format `topgg` also carries the secret itself, or a text of the owner's choice, because its receivers
+ * compare that; one of `topgg_v1` has the signature of top.gg, by the newest secret. Called by the sender of
+ * webhooks and by the handlers that create secrets.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { WebhookFormat } from './event.ts';
@@ -34,6 +35,8 @@ export interface SignedRequest {
   readonly body: string;
   /** The newest first, then the former one while it is still valid. */
   readonly secrets: readonly [string, ...string[]];
+  /** For `topgg`: what its receiver compares; `null` for the newest secret. */
+  readonly authorization?: string | null;
 }
 
 /** Builds all headers of a request, in lower case. */
@@ -43,14 +46,25 @@ export const toWebhookHeaders = ({
   sentAtSeconds,
   body,
   secrets,
+  authorization = null,
 }: SignedRequest): Record<string, string> => ({
   'content-type': 'application/json',
   'user-agent': 'Rollcall-Webhooks/1',
   'webhook-id': id,
   'webhook-timestamp': String(sentAtSeconds),
   'webhook-signature': secrets.map((secret) => sign(secret, `${id}.${sentAtSeconds}.${body}`)).join(' '),
-  ...(format === 'topgg' ? { authorization: secrets[0] } : {}),
+  ...(format === 'topgg' ? { authorization: authorization ?? secrets[0] } : {}),
+  ...(format === 'topgg_v1'
+    ? {
+        'x-topgg-signature': `t=${sentAtSeconds},v1=${signForTopgg(secrets[0], `${sentAtSeconds}.${body}`)}`,
+        'x-topgg-trace': id,
+      }
+    : {}),
 });
+
+/** There the whole text of the secret is the key. */
+const signForTopgg = (secret: string, content: string): string =>
+  createHmac('sha256', secret).update(content).digest('hex');
 
 const sign = (secret: string, content: string): string =>
   `v1,${createHmac('sha256', toKey(secret)).update(content).digest('base64')}`;

@@ -115,7 +115,7 @@ const buildReplayedEvents = (
             and created_at between ${range.since} and ${range.until}`
           : transaction`log_number between ${range.fromNumber} and ${range.toNumber}`
       }
-      and (upvote or not ${upOnly || format === 'topgg'}::boolean)
+      and (upvote or not ${upOnly || format.startsWith('topgg')}::boolean)
       and (exists (
         select from webhook_deliveries as delivery
         where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number

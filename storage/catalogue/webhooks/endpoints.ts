@@ -47,6 +47,7 @@ export interface SealedEndpoint extends EndpointRow {
   readonly secret: Buffer;
   readonly former_secret: Buffer | null;
   readonly former_until_ms: number;
+  readonly authorization_text: Buffer | null;
   /** The user who created it, `''` when a token of the listing did. */
   readonly created_by: string;
 }
@@ -64,9 +65,13 @@ export interface SealedSecret {
 export interface NewEndpoint extends EndpointFields {
   readonly id: string;
   readonly secret: SealedSecret;
+  /** Sealed; `null` for the secret. */
+  readonly authorization?: Buffer | null;
   readonly createdBy: string;
 }
 export interface EndpointChanges extends Partial<EndpointFields> {
+  /** Sealed; `null` removes it. */
+  readonly authorization?: Buffer | null;
   readonly enabled?: boolean;
   /** Replaces the secret at once: the former one signs no more. */
   readonly secret?: SealedSecret;
@@ -95,7 +100,8 @@ export const findEndpoint = async (
   endpointId: string,
 ): Promise<SealedEndpoint | null> => {
   const [row] = await sql<SealedEndpoint[]>`
-    select ${buildColumns(sql)}, incarnation, secret, former_secret, former_until_ms, endpoint.created_by
+    select ${buildColumns(sql)}, incarnation, secret, former_secret, former_until_ms, authorization_text,
+      endpoint.created_by
     from webhook_endpoints as endpoint join totals using (incarnation)
     where totals.kind = ${kind} and totals.entity_id = ${id} and endpoint.id = ${endpointId}`;
   return row ?? null;
@@ -159,12 +165,13 @@ export const insertEndpoint = (
     const [existing] = await transaction<{ count: number }[]>`
       select count(*) as count from webhook_endpoints where incarnation = ${incarnation}`;
     if ((existing?.count ?? 0) >= max) return 'limit_reached';
-    const { id, name, url, format, events, upOnly, secret, createdBy } = endpoint;
+    const { id, name, url, format, events, upOnly, secret, createdBy, authorization = null } = endpoint;
     await transaction`
       insert into webhook_endpoints
-        (id, incarnation, name, url, format, events, up_only, secret, secret_hint, created_by)
+        (id, incarnation, name, url, format, events, up_only, secret, secret_hint, authorization_text,
+          created_by)
       values (${id}, ${incarnation}, ${name}, ${url}, ${format}, ${[...events]}::text[], ${upOnly},
-        ${secret.sealed}, ${secret.hint}, ${createdBy})`;
+        ${secret.sealed}, ${secret.hint}, ${authorization}, ${createdBy})`;
     await countEnabled(transaction, incarnation);
     return 'created';
   });
@@ -193,6 +200,8 @@ export const updateEndpoint = (
         up_only = coalesce(${upOnly}, up_only), revision = revision + 1, signal = signal + 1,
         secret = coalesce(${sealed}, secret), secret_hint = coalesce(${hint}, secret_hint),
         former_secret = case when ${sealed === null}::boolean then former_secret end,
+        authorization_text = case when ${changes.authorization !== undefined}::boolean
+          then ${changes.authorization ?? null}::bytea else authorization_text end,
         enabled = coalesce(${enabled}, enabled),
         disabled_reason = case ${enabled}::boolean when true then '' when false then 'owner'
           else disabled_reason end,

@@ -44,6 +44,8 @@ export interface LeasedEndpoint {
   readonly secret: Buffer;
   readonly formerSecret: Buffer | null;
   readonly formerUntilMs: number;
+  /** What receivers of the format `topgg` compare, sealed; `null` for the secret. */
+  readonly authorization: Buffer | null;
   readonly revision: number;
   readonly signal: number;
   readonly failures: number;
@@ -192,7 +194,7 @@ const readPage = async (
     select leased.id, leased.incarnation, totals.kind, totals.entity_id as "targetId",
       named.name as "targetName", lineage.origin, lineage.revisions as timeline, leased.url, leased.format,
       leased.secret, leased.former_secret as "formerSecret", leased.former_until_ms as "formerUntilMs",
-      leased.revision, leased.signal, leased.failures, leased.failing_since_ms as "failingSinceMs",
+      leased.authorization_text as authorization, leased.revision, leased.signal, leased.failures, leased.failing_since_ms as "failingSinceMs",
       leased.wait_until_ms as "waitUntilMs", leased.slow_until_ms as "slowUntilMs",
       coalesce((select (extract(epoch from premium_until) * 1000)::bigint from facts
         where facts.incarnation = leased.incarnation), 0) as "premiumUntilMs",

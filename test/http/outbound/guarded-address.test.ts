@@ -62,6 +62,16 @@ test('a valid URL is https without a user, at port 443, and not a private addres
   }
 });
 
+test('http and other ports pass where the operator and the caller allow them, to public addresses', () => {
+  for (const url of ['http://example.org/', 'http://example.org:8080/', 'https://example.org:8443/'])
+    assert.is(findAddressFault(url, 'public-http', true), null, url);
+  assert.match(findAddressFault('http://10.0.0.1/', 'public-http', true) ?? '', /public address/);
+  assert.match(findAddressFault('http://example.org/', 'public-http') ?? '', /an https/);
+  assert.match(findAddressFault('http://example.org/', 'public', true) ?? '', /an https/);
+  assert.match(findAddressFault('ftp://example.org/', 'any', true) ?? '', /http or https/);
+  assert.is(findAddressFault('http://127.0.0.1:3000/hook', 'any', true), null);
+});
+
 test('with reach any, other ports and private addresses pass, and malformed URLs still do not', () => {
   assert.is(findAddressFault('https://127.0.0.1:8443/', 'any'), null);
   assert.match(findAddressFault('http://127.0.0.1/', 'any') ?? '', /https/);

@@ -28,6 +28,7 @@ const endpointWith = (fields: Partial<LeasedEndpoint> = {}): LeasedEndpoint => (
   secret: Buffer.alloc(0),
   formerSecret: null,
   formerUntilMs: 0,
+  authorization: null,
   revision: 1,
   signal: 0,
   failures: 0,

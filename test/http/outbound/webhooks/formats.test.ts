@@ -1,5 +1,5 @@
 /**
- * The three formats of a webhook's body: their exact bytes are in `bodies-<format>.txt`, one line for each
+ * The formats of a webhook's body: their exact bytes are in `bodies-<format>.txt`, one line for each
  * event, `undefined` for an event that the format does not send. Receivers parse these bytes, and a delivery
  * sends them again with each attempt, so a difference here is a change for clients.
  */
@@ -37,10 +37,12 @@ for (const format of webhookFormats) {
   });
 }
 
-test('topgg sends upvotes and tests of bots and servers, nothing else', () => {
-  const sent = events.filter((event) => toWebhookBody('topgg', event) !== undefined);
+test('the formats of top.gg send upvotes and tests of bots and servers, nothing else', () => {
+  for (const format of ['topgg', 'topgg_v1'] as const) {
+    const sent = events.filter((event) => toWebhookBody(format, event) !== undefined);
 
-  assert.equal(sent, [upvote, serverVote, pressedTest]);
+    assert.equal(sent, [upvote, serverVote, pressedTest]);
+  }
 });
 
 interface DiscordMessage {

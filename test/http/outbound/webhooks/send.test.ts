@@ -2,6 +2,7 @@
  * The webhook sender against real receivers on loopback: those that answer, those that do not, and those that
  * want it to connect elsewhere.
  */
+import { createServer as createPlainServer } from 'node:http';
 import { createServer } from 'node:https';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -327,6 +328,22 @@ test('a connection that the system refuses at once is a failure, and ends no pro
   const literal = await createSender().open(`https://${refused}/`).post(headers, body);
 
   assert.equal([named.error, literal.error], ['connection', 'connection']);
+});
+
+test('http on a loopback port works where any address is allowed, and keeps its socket', async () => {
+  let connections = 0;
+  const server = createPlainServer(
+    (request, response) => void request.resume().on('end', () => response.end()),
+  );
+  server.on('connection', () => connections++);
+  const url = `http://localhost:${await listen(server)}/hook`;
+  const connection = createSender().open(url);
+
+  for (let count = 0; count < 2; count++) assert.is((await connection.post(headers, body)).error, '');
+  assert.is(connections, 1);
+  const outcome = await createSender({ addresses: 'public-http' }).open(url).post(headers, body);
+  assert.is(outcome.error, 'address_refused');
+  await close(server);
 });
 
 test.run();

@@ -5,3 +5,9 @@
 alter table webhook_endpoints
   add column lease_number bigint not null default 0,
   add column last_attempt jsonb;
+
+-- A further format, and what receivers of the format topgg compare with `Authorization`, sealed; null for the secret.
+alter table webhook_endpoints
+  drop constraint webhook_endpoints_format_check,
+  add check (format in ('standard', 'topgg', 'topgg_v1', 'discord')),
+  add column authorization_text bytea;
