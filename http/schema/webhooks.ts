@@ -43,8 +43,8 @@ const Url = Type.String({
   maxLength: urlLengthMax,
   pattern: addressText,
   description:
-    'An https address that leads to the public internet, on port 443. Where the operator allows it also http, ' +
-    'another port, or a private address.',
+    'An https address that leads to the public internet, on port 443. Where the operator allows it also ' +
+    'http, another port, or a private address.',
   examples: ['https://bot.example.org/votes'],
 });
 const Events = Type.Array(Type.Enum([...webhookEvents], { examples: ['vote.created'] }), {

@@ -194,7 +194,8 @@ const readPage = async (
     select leased.id, leased.incarnation, totals.kind, totals.entity_id as "targetId",
       named.name as "targetName", lineage.origin, lineage.revisions as timeline, leased.url, leased.format,
       leased.secret, leased.former_secret as "formerSecret", leased.former_until_ms as "formerUntilMs",
-      leased.authorization_text as authorization, leased.revision, leased.signal, leased.failures, leased.failing_since_ms as "failingSinceMs",
+      leased.authorization_text as authorization, leased.revision, leased.signal, leased.failures,
+      leased.failing_since_ms as "failingSinceMs",
       leased.wait_until_ms as "waitUntilMs", leased.slow_until_ms as "slowUntilMs",
       coalesce((select (extract(epoch from premium_until) * 1000)::bigint from facts
         where facts.incarnation = leased.incarnation), 0) as "premiumUntilMs",

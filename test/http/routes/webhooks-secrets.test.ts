@@ -55,4 +55,23 @@ test('no edit sends the secret to somebody new: another url or format needs one'
   assert.not(JSON.stringify(headers).includes(secret));
 });
 
+test('receivers of topgg get the text that their owner chose; another address forgets it', async () => {
+  const text = 'the password of the receiver';
+  const secret = `whsec_${Buffer.alloc(24, 5).toString('base64')}`;
+  const body = { name: 'z', url: receivers.url('ok', 'chosen'), format: 'topgg', authorization: text };
+  const { id } = (await call('POST', '/bots/bot1/webhooks', body)).json;
+  const path = `/bots/bot1/webhooks/${id}`;
+  const readSent = async (): Promise<unknown> => {
+    await call('POST', `${path}/test`);
+    return receivers.received.at(-1)?.headers.authorization;
+  };
+
+  assert.is(await readSent(), text);
+  const moved = { url: receivers.url('ok', 'elsewhere'), secret };
+  assert.is((await call('PATCH', path, moved)).status, 204);
+  assert.is(await readSent(), secret);
+  const standard = await call('PATCH', path, { format: 'standard', secret, authorization: text });
+  assert.equal([standard.status, Object.keys(standard.json.context)[0]], [400, '/authorization']);
+});
+
 test.run();

@@ -113,7 +113,7 @@ test('an own secret is kept; one that cannot sign → 400', async () => {
 });
 
 for (const [fields, pointer] of [
-  [{ url: 'http://example.org/' }, '/url'],
+  [{ url: 'ftp://example.org/' }, '/url'],
   [{ url: 'https://user:pass@example.org/' }, '/url'],
   [{ url: 'https://example.org/', format: 'discord' }, '/url'],
   [{ url: 'https://example.org/', events: ['stats.posted'] }, '/events/0'],
