@@ -2,7 +2,7 @@
  * The test runner itself, on small files that are bad in one way each: none of them may pass, none may leave
  * a process behind.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,7 +109,7 @@ test('what keeps a process alive is named', async () => {
 
 test('a child that outlives its test is a failure, and is ended even in a session of its own', async () => {
   const outcome = await run(`
-    import { spawn } from 'node:child_process';
+    import { spawn, spawnSync } from 'node:child_process';
     test('a', () => {
       const words = ['-e', 'setInterval(() => {}, 1e6)'];
       const child = spawn(process.execPath, words, { detached: true, stdio: 'ignore' });
@@ -125,7 +125,7 @@ test('a child that outlives its test is a failure, and is ended even in a sessio
 
 /** Like Redis under its guardian: in a session of its own, and without the mark in its environment. */
 const hidden = `
-  import { spawn } from 'node:child_process';
+  import { spawn, spawnSync } from 'node:child_process';
   const guarded = (then) => {
     const guardian = spawn('sh', ['-c', 'env -i sleep 1000 & echo $!; wait'], { detached: true });
     guardian.stdout.once('data', (pid) => { console.log('child ' + pid); then(); });
@@ -189,6 +189,24 @@ test('a file may ask for a longer time limit in its header', async () => {
   );
 
   assert.is(outcome.failures, 0, outcome.problems.join('; '));
+});
+
+const runTests = (...args: string[]): { status: number | null; stdout: string } =>
+  spawnSync(process.execPath, [...process.execArgv, 'test/run.ts', ...args], { encoding: 'utf8' });
+
+test('several names run the files of each', () => {
+  const { status, stdout } = runTests('limits/gcra', 'engine/rules/pages', 'request/accept');
+
+  assert.match(stdout, 'test/http/limits/gcra.test.ts');
+  assert.match(stdout, 'test/http/request/accept.test.ts');
+  assert.is(status, 0, stdout);
+});
+
+test('--help prints what the runner can do', () => {
+  const { status, stdout } = runTests('--help');
+
+  assert.is(status, 0);
+  assert.match(stdout, 'npm run test:faults');
 });
 
 test.run();

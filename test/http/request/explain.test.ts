@@ -57,7 +57,7 @@ const wordings: readonly [unknown, Record<string, string>][] = [
     '2016-12-31T23:59:60Z',
   ].map((since): [unknown, Record<string, string>] => [
     { ...good, since },
-    { '/since': 'must be an RFC 3339 timestamp' },
+    { '/since': 'must be an RFC 3339 timestamp of the years 2000 to 2199' },
   ]),
   [{ ...good, id: 'urn:uuid:018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10' }, { '/id': 'must be a UUID' }],
   [[], { '': 'must be an object' }],

@@ -79,7 +79,7 @@ test('PUT /users/:uid/bots/:id/votes → 400 for a bad query or kind', async () 
     const reply = await vote('robin', 'bots/bot1', query);
     assert.equal([reply.status, reply.json.context.code], [400, 'validation_failed'], query);
   }
-  for (const target of ['users/robin', 's/robin', 'botss/bot1', 'BOT/bot1']) {
+  for (const target of ['users/robin', 's/robin', 'botss/bot1', 'BOT/bot1', `${'x'.repeat(33)}/bot1`]) {
     const reply = await vote('robin', target);
     assert.equal([reply.status, reply.json.context.code], [400, 'target_type_unsupported'], target);
   }
