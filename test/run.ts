@@ -4,7 +4,7 @@
  *   npm test                   the checks and the loop: what runs inside a process, two files at a time
  *   npm test -- votes rank     the files of `npm test` and `npm run test:stores` with "votes" or "rank" in
  *                              their path
- *   npm test -- --alone votes  the same, and each case in a run of its own: it must not need those before it
+ *   npm test -- --help         prints this
  *   npm run check              only the checks
  *   npm run test:stores        what starts servers or nodes
  *   npm run test:faults        the fault cases, with long limits: first those of HTTP, one by one, because
@@ -77,8 +77,10 @@ const readPlan = (): Plan => {
     stores: flag,
     faults: flag,
     seeds: { type: 'string', default: '3' },
+    help: flag,
   } as const;
   const { values, positionals: filters } = parseArgs({ allowPositionals: true, options });
+  if (values.help) printHelp();
   if (!/^[1-9]\d*$/.test(values.seeds)) throw new Error(`--seeds is a number from 1, not ${values.seeds}.`);
   const lane = values.faults ? 'faults' : values.stores ? 'stores' : 'loop';
   // People who work on these files filter by name: they get all cases.
@@ -87,6 +89,13 @@ const readPlan = (): Plan => {
   process.env.TEST_SEEDS = values.seeds;
   if (values.check) return { lanes: [], checks: true, filters };
   return { lanes: both ? ['loop', 'stores'] : [lane], checks: lane === 'loop' && !both, filters };
+};
+
+/** Prints the header of this file, and ends. */
+const printHelp = (): never => {
+  const [, header = ''] = /^\/\*\*\n(.*?)\n \*\//s.exec(readFileSync(import.meta.filename, 'utf8')) ?? [];
+  console.log(header.replace(/^ \* ?/gm, ''));
+  process.exit(0);
 };
 
 const fail = (tally: Tally, title: string, words: string): void => {

@@ -109,7 +109,7 @@ test('what keeps a process alive is named', async () => {
 
 test('a child that outlives its test is a failure, and is ended even in a session of its own', async () => {
   const outcome = await run(`
-    import { spawn, spawnSync } from 'node:child_process';
+    import { spawn } from 'node:child_process';
     test('a', () => {
       const words = ['-e', 'setInterval(() => {}, 1e6)'];
       const child = spawn(process.execPath, words, { detached: true, stdio: 'ignore' });
@@ -125,7 +125,7 @@ test('a child that outlives its test is a failure, and is ended even in a sessio
 
 /** Like Redis under its guardian: in a session of its own, and without the mark in its environment. */
 const hidden = `
-  import { spawn, spawnSync } from 'node:child_process';
+  import { spawn } from 'node:child_process';
   const guarded = (then) => {
     const guardian = spawn('sh', ['-c', 'env -i sleep 1000 & echo $!; wait'], { detached: true });
     guardian.stdout.once('data', (pid) => { console.log('child ' + pid); then(); });
