@@ -32,7 +32,7 @@ const buildPlaceSchema = <Entity extends TSchema>(entity: Entity) =>
       toNullable(Type.Integer()),
       'Places gained since the day before (UTC); `null` if it was not among the first 1,000 then.',
     ),
-    score: Type.Number({ description: 'What the board counts.' }),
+    score: Type.Number({ description: 'What the board counts; beyond 2^53 it is rounded to 53 bits.' }),
     ratio: describe(
       toNullable(Type.Number()),
       'Only on `growth-week`: the score divided by the servers a week ago; else `null`.',
