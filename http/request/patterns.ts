@@ -33,6 +33,9 @@ export const addressText = '^[\\u0021-\\u007e]+$';
 /** A whole number from 1 as text, for what is not converted to a number. */
 export const countText = '^0*[1-9][0-9]*$';
 
+/** The value of a header, as it is sent: printable ASCII without blanks at its ends. */
+export const headerText = '^[!-~]([ -~]*[!-~])?$';
+
 export const patternMessages: Readonly<Record<string, string>> = {
   [plainText]: 'must have no control characters',
   [httpsText]: 'must be an https address',
@@ -47,5 +50,6 @@ export const patternMessages: Readonly<Record<string, string>> = {
   [badgeColor]: 'must be 3 or 6 hexadecimal digits, or a name such as brightgreen, blue or lightgrey',
   [clusterName]: 'must have only a-z, A-Z, 0-9, _, . and -',
   [countText]: 'must be a whole number from 1',
+  [headerText]: 'must be printable ASCII without blanks at its ends',
   [addressText]: 'must be an https address',
 };

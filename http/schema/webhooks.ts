@@ -3,7 +3,7 @@
  */
 import { type Static, Type } from 'typebox';
 import { webhookEvents, webhookFormats } from '../outbound/webhooks/event.ts';
-import { addressText, plainText } from '../request/patterns.ts';
+import { addressText, headerText, plainText } from '../request/patterns.ts';
 import {
   buildInputTime,
   buildLogPosition,
@@ -62,7 +62,7 @@ const Format = Type.Enum([...webhookFormats], {
 const authorizationShape = {
   minLength: 1,
   maxLength: 256,
-  pattern: '^[!-~]([ -~]*[!-~])?$',
+  pattern: headerText,
   description: 'For `topgg`: what `Authorization` says instead of the secret. It cannot be read again.',
   examples: ['the password that the receiver compares'],
 };
