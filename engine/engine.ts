@@ -89,7 +89,6 @@ export interface Engine {
   /**
    * Calls `onChanged` whenever the committed state of the entity may have changed, by any node: at once for
    * this node's changes, within half a second for others'. `onChanged` must return at once; it reads later.
-   * One watch per entity.
    */
   watch(kind: EntityKind, id: string, onChanged: () => void): Watch;
   /** Merges a stats post. Resolves to the view that contains it. Hot. */

@@ -257,6 +257,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly fromLocalPage: boolean;
   /** A HEAD request counts nothing. */
   readonly head: boolean;
+  /** Calls `listener` when the client disconnects before its answer, at once if it has. One per request. */
+  readonly whenClientGone: (listener: () => void) => void;
 }
 
 /** A handler's reply: a value to serialise, text or bytes ready to send, or no body. */

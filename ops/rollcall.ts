@@ -22,8 +22,8 @@ import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createAdmin } from '../http/admin.ts';
 import type { Facade } from '../http/facade.ts';
 import { createFeed } from '../http/feed/feed.ts';
-import type { Feed } from '../http/feed/interface.ts';
 import { createVoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
+import type { App } from '../http/route.ts';
 import { routes } from '../http/routes/table.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics, type Metrics, type NodeHealth } from '../http/telemetry/metrics.ts';
@@ -170,9 +170,10 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const services = await openServices(stores, config, { ...options, metrics });
   const { webhooks } = services;
   const engineContext = { ...options, membership, metrics, assignment, services };
-  const { engine, feed } = await startEngine(stores, config, engineContext);
+  const started = await startEngine(stores, config, engineContext);
+  const { engine } = started;
   const listWarnings = () => [stores.listWarnings(), watches.listNotes(), webhooks.listNotes()].flat();
-  const app = createApp(clusterContext, config, { ...services, engine, feed, metrics, listWarnings });
+  const app = createApp(clusterContext, config, { ...services, ...started, metrics, listWarnings });
   const state = { draining: false, demo: null as DemoFile | null };
   const facade = createPublic(app, config, { ...options, metrics, findDemo: () => state.demo });
   const isDraining = (): boolean => state.draining || loss.reason !== '';
@@ -203,7 +204,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   };
   clusterContext.join({ ...self, engine, onFlushers, refreshWebhooks: webhooks.refresh });
   const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss, webhooks };
-  const parts = { state, facade, admin, engine, feed, voteLogWaiters: app.voteLogWaiters, ...closing };
+  const parts = { state, facade, admin, ...started, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
   const otherNodes = nodes.filter((name) => name !== node);
   return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
@@ -242,7 +243,7 @@ type Services = Awaited<ReturnType<typeof openServices>>;
 const openServices = async (
   { sql, shared }: Stores,
   config: Config,
-  { logger, clusterContext, metrics }: StartOptions & { readonly metrics: Metrics },
+  { logger, metrics }: Pick<StartOptions, 'logger'> & { readonly metrics: Metrics },
 ) => {
   const { windows } = toCommitRules(config, []);
   const log = (message: string, details: object): void => logger.warn(details, message);
@@ -254,10 +255,6 @@ const openServices = async (
       { sql, shared, meters: metrics.webhooks, windows, clock: systemClock, log },
       config,
     ),
-    voteLogWaiters: createVoteLogWaiters({
-      clock: systemClock,
-      readHeads: clusterContext.catalogue.voteLog.heads,
-    }),
   };
 };
 
@@ -326,10 +323,10 @@ const startEngine = async (
   stores: Stores,
   config: Config,
   { hooks, clusterContext, membership, metrics, assignment, services }: StartOptions & EngineContext,
-): Promise<{ readonly engine: Engine; readonly feed: Feed }> => {
+): Promise<Pick<App, 'engine' | 'feed' | 'voteLogWaiters'>> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
-  const { voteLogWaiters, webhooks } = services;
+  const { webhooks } = services;
   const ledger = createLedger(stores.sql, {
     writesDeliveries: config.webhooks === 'on',
     isWebhookBacklogFull: webhooks.isBacklogFull,
@@ -364,9 +361,11 @@ const startEngine = async (
     settings: config,
     shared: stores.shared,
   });
+  const { heads: readHeads } = clusterContext.catalogue.voteLog;
+  const voteLogWaiters = createVoteLogWaiters({ engine, clock: systemClock, readHeads });
   await engine.start();
   stores.markReflushed();
-  return { engine, feed };
+  return { engine, feed, voteLogWaiters };
 };
 
 const startTimers = (parts: {

@@ -7,11 +7,10 @@
  * at once and read later. It may run without a change. While nothing is watched, a reply costs one comparison
  * per item. The caller bounds how many entities it watches. Kept by the registry, used by `commands.ts`.
  */
-import assert from 'node:assert/strict';
 import { computeShard, type EntityAddress, type Shard } from '../ids.ts';
 
 export interface Watches {
-  /** Watches an entity, whether it exists or not. One watch per entity. Returns a function that ends it. */
+  /** Watches an entity, whether it exists or not. Returns a function that ends this watch. */
   add(address: EntityAddress, onChanged: () => void): () => void;
   /** The entity may have changed. */
   notify(address: EntityAddress): void;
@@ -22,26 +21,31 @@ export interface Watches {
 }
 
 export const createWatches = (): Watches => {
-  const listeners = new Map<EntityAddress, () => void>();
+  const listeners = new Map<EntityAddress, readonly (() => void)[]>();
   const byShard = new Map<Shard, Set<EntityAddress>>();
+  const notify = (address: EntityAddress): void => {
+    if (listeners.size === 0) return;
+    for (const listener of listeners.get(address) ?? []) listener();
+  };
   return {
     add: (address, onChanged) => {
-      assert(!listeners.has(address), 'an entity has one watch');
-      listeners.set(address, onChanged);
+      // Each watch has a listener of its own, so that ending one leaves the others.
+      const listener = (): void => onChanged();
+      listeners.set(address, [...(listeners.get(address) ?? []), listener]);
       const shard = computeShard(address);
       const watched = byShard.get(shard) ?? new Set();
       byShard.set(shard, watched.add(address));
       return () => {
+        const others = (listeners.get(address) ?? []).filter((other) => other !== listener);
+        if (others.length > 0) return void listeners.set(address, others);
         listeners.delete(address);
         watched.delete(address);
         if (watched.size === 0 && byShard.get(shard) === watched) byShard.delete(shard);
       };
     },
-    notify: (address) => {
-      if (listeners.size > 0) listeners.get(address)?.();
-    },
+    notify,
     notifyShard: (shard) => {
-      for (const address of byShard.get(shard) ?? []) listeners.get(address)?.();
+      for (const address of byShard.get(shard) ?? []) notify(address);
     },
     listShards: () => byShard.keys(),
   };

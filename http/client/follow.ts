@@ -5,7 +5,7 @@
 import {
   awaitSeconds,
   type ClientOptions,
-  computeBackoffSeconds,
+  computePauseSeconds,
   DirectoryError,
   isAborted,
   isWorthRetrying,
@@ -127,7 +127,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowMess
       seconds = error.retryAfterSeconds;
     }
     failures++;
-    const pause = seconds || computeBackoffSeconds(failures, followBackoffSecondsMax);
+    const pause = computePauseSeconds(seconds, failures, followBackoffSecondsMax);
     await awaitSeconds(pause, signal).catch(() => undefined);
   }
 }

@@ -4,7 +4,7 @@
 import {
   awaitSeconds,
   type Client,
-  computeBackoffSeconds,
+  computePauseSeconds,
   DirectoryError,
   isAborted,
   isWorthRetrying,
@@ -30,6 +30,8 @@ export interface LogPage {
 
 const waitSeconds = 25;
 const logBackoffSecondsMax = 60;
+/** A reply without votes that comes sooner did not wait. */
+const emptyReplyMsMin = 1_000;
 
 const findStart = async (client: Client, path: string, options: LogOptions): Promise<string> => {
   const { after = 'head', signal } = options;
@@ -58,18 +60,28 @@ export async function* log(
   let cursor = '';
   let failures = 0;
   let restarted = false;
+  const pause = (namedSeconds: number): Promise<void> =>
+    awaitSeconds(computePauseSeconds(namedSeconds, failures, logBackoffSecondsMax), signal).catch(
+      () => undefined,
+    );
   while (!isAborted(signal)) {
     try {
       if (cursor === '') cursor = await findStart(client, path, options);
       const query = { after: cursor, wait: waitSeconds };
+      const startedMs = Date.now();
       const reply = await client.request<VoteLog>('GET', path, {
         query,
         timeoutMs: (waitSeconds + 15) * 1_000,
         ...(signal && { signal }),
       });
-      failures = 0;
       cursor = reply.next;
-      if (reply.results.length === 0) continue;
+      if (reply.results.length === 0) {
+        // A node that stops answers at once: all its clients would come back at once.
+        failures = Date.now() - startedMs < emptyReplyMsMin ? failures + 1 : 0;
+        if (failures > 0) await pause(0);
+        continue;
+      }
+      failures = 0;
       yield { votes: reply.results, cursor, restarted };
       restarted = false;
     } catch (error) {
@@ -82,9 +94,7 @@ export async function* log(
       }
       if (!isWorthRetrying(error, true)) throw error;
       failures++;
-      await awaitSeconds(computeBackoffSeconds(failures, logBackoffSecondsMax), signal).catch(
-        () => undefined,
-      );
+      await pause(error.retryAfterSeconds);
     }
   }
 }

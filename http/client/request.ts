@@ -93,10 +93,13 @@ export const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<voi
     else signal?.addEventListener('abort', onAbort, { once: true });
   });
 
+/** Proxies send dates and odd numbers, too: those name no time. */
+const parseRetryAfter = (text: string | null): number => Math.max(0, Number(text ?? 0) || 0);
+
 /** @internal The error that a reply states. */
 export const toError = async (response: Response): Promise<DirectoryError> => {
   const text = await response.text();
-  const seconds = Number(response.headers.get('retry-after') ?? 0) || 0;
+  const seconds = parseRetryAfter(response.headers.get('retry-after'));
   try {
     const { message, context } = JSON.parse(text) as ApiResponse;
     return new DirectoryError(response.status, message, { context: { ...context }, seconds });
@@ -133,6 +136,10 @@ export const isWorthRetrying = ({ status, code, context }: DirectoryError, repea
 /** @internal 1 s, 2 s, 4 s … with a little chance, so that many clients do not return at once. */
 export const computeBackoffSeconds = (failures: number, secondsMax: number): number =>
   Math.min(secondsMax, 2 ** (failures - 1)) * (0.8 + 0.4 * Math.random());
+
+/** @internal The wait after an error: what the server named and up to a quarter more, else a backoff. */
+export const computePauseSeconds = (namedSeconds: number, failures: number, secondsMax: number): number =>
+  namedSeconds > 0 ? namedSeconds * (1 + 0.25 * Math.random()) : computeBackoffSeconds(failures, secondsMax);
 
 /** @internal */
 export const toAddress = (url: string, path: string, query: RequestOptions['query'] = {}): string => {
@@ -211,8 +218,9 @@ export const createClient = (options: ClientOptions): Client => {
       } catch (failure) {
         if (isAborted(given.signal)) throw given.signal?.reason;
         const error = failure instanceof DirectoryError ? failure : toUnreachable(failure);
-        const seconds = error.retryAfterSeconds || computeBackoffSeconds(attempt, waitSecondsMax);
-        const isLast = attempt >= attemptsMax || seconds > waitSecondsMax;
+        const { retryAfterSeconds } = error;
+        const seconds = computePauseSeconds(retryAfterSeconds, attempt, waitSecondsMax);
+        const isLast = attempt >= attemptsMax || retryAfterSeconds > waitSecondsMax;
         if (isLast || !isWorthRetrying(error, isRepeatable(method, path))) throw error;
         await awaitSeconds(seconds, given.signal);
       }

@@ -248,7 +248,7 @@ const serveGroup = async (state: TailState, { target, after, subscriptions }: Gr
   const { ref, votes } = target;
   if (ref === null || votes === null) return;
   const { restarts } = votes;
-  const rows = await state.voteLog.page(ref, { after, limit: feedLimits.votesPerRead }).catch(() => null);
+  const rows = await state.voteLog.page({ ref, after, limit: feedLimits.votesPerRead }).catch(() => null);
   if (rows === null) {
     for (const subscription of subscriptions) subscription.isCatchingUp = false;
     announceLater(state, target);

@@ -19,6 +19,12 @@ export interface VoteLogQuery {
   readonly wait?: number;
 }
 
+export interface VoteLogRequest {
+  readonly query: VoteLogQuery;
+  /** Calls its argument when the client disconnects. */
+  readonly whenClientGone: (listener: () => void) => void;
+}
+
 const limitDefault = 100;
 
 const formatCursor = (epoch: string, number: number): string => `${epoch}.${number}`;
@@ -51,12 +57,13 @@ const checkCursor = (text: string, head: LogHead): number => {
 const readFlushedHead = async (
   app: App,
   target: { readonly kind: EntityKind; readonly id: string },
-): Promise<{ readonly ref: EntityRef; readonly head: LogHead }> => {
-  const { ref } = await app.engine.read(target.kind, target.id);
+): Promise<{ readonly ref: EntityRef; readonly votesCast: number; readonly head: LogHead }> => {
+  const { ref, state } = await app.engine.read(target.kind, target.id);
+  const votesCast = state.upvotes + state.downvotes;
   await app.engine.waitForFlush(target.kind, target.id);
-  const head = (await app.catalogue.voteLog.heads([ref.incarnation])).get(ref.incarnation);
-  if (head === undefined) throw createNotFoundError(target.kind);
-  return { ref, head };
+  const head = await app.catalogue.voteLog.head(ref.incarnation);
+  if (head === null) throw createNotFoundError(target.kind);
+  return { ref, votesCast, head };
 };
 
 const toLoggedVote = (row: LogRow): LoggedVote => ({
@@ -69,19 +76,21 @@ const toLoggedVote = (row: LogRow): LoggedVote => ({
   void_reason: row.void_reason,
 });
 
-/** `GET …/votes/log`. */
+/** `GET …/votes/log`. At the head it reads no page: clients that wait there are many. */
 export const showVoteLog = async (
   app: App,
   target: { readonly kind: EntityKind; readonly id: string },
-  { after, limit = limitDefault, wait = 0 }: VoteLogQuery,
+  { query: { after, limit = limitDefault, wait = 0 }, whenClientGone }: VoteLogRequest,
 ): Promise<Reply> => {
-  const { ref, head } = await readFlushedHead(app, target);
+  const { ref, votesCast, head } = await readFlushedHead(app, target);
   const number = after === undefined ? head.number : checkCursor(after, head);
-  let rows = await app.catalogue.voteLog.page(ref, { after: number, limit });
-  if (rows.length === 0 && wait > 0) {
-    await app.voteLogWaiters.wait(ref.incarnation, number, wait * 1_000);
-    rows = await app.catalogue.voteLog.page(ref, { after: number, limit });
+  const isAtHead = number === head.number;
+  if (isAtHead && wait > 0) {
+    const waitMs = wait * 1_000;
+    await app.voteLogWaiters.wait({ ref, number, votesCast, waitMs, whenClientGone });
   }
+  const hasPage = !isAtHead || wait > 0;
+  const rows = hasPage ? await app.catalogue.voteLog.page({ ref, after: number, limit }) : [];
   const next = rows.at(-1)?.number ?? number;
   const reply: VoteLogReply = {
     results: rows.map(toLoggedVote),

@@ -55,6 +55,7 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
   isWaiting = false;
   limitLines = '';
   #address = '';
+  #goneListener: (() => void) | null = null;
 
   constructor(context: DispatchContext, exchange: Exchange, events: CallEvents) {
     this.context = context;
@@ -107,8 +108,15 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     this.events.onBody(this);
   }
 
+  /** An arrow function, because handlers take it out of the request. */
+  readonly whenClientGone = (listener: () => void): void => {
+    if (this.answered) listener();
+    else this.#goneListener = listener;
+  };
+
   onClientGone(): void {
     this.events.onClientGone(this);
+    this.#goneListener?.();
   }
 
   onExpired(during: 'reading' | 'working'): void {

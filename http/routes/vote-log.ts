@@ -43,6 +43,6 @@ export const voteLogRoutes: readonly AnyRoute[] = [
     query: VoteLogQuery,
     replies: { 200: VoteLogReply },
     errors: ['not_found', 'log_restarted'],
-    handle: (app, { params, query }) => showVoteLog(app, toTarget(params), query),
+    handle: (app, request) => showVoteLog(app, toTarget(request.params), request),
   }),
 ];

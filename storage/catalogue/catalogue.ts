@@ -69,7 +69,14 @@ import {
 import { createPushOutbox } from './votes/push.ts';
 import { redeemVotes } from './votes/redeem.ts';
 import { createReminders } from './votes/reminders.ts';
-import { type LogPosition, readEachLog, readLog, readLogHeads } from './votes/vote-log.ts';
+import {
+  type LogHead,
+  type LogPage,
+  type LogPosition,
+  readEachLog,
+  readLogHeads,
+  readLogPages,
+} from './votes/vote-log.ts';
 import { createVoterOrders } from './votes/voter-order.ts';
 import {
   countVotes,
@@ -209,10 +216,27 @@ const createVotes = (sql: Sql) => {
   };
 };
 
+/** Requests of the vote log that arrive while two statements run share the next one. */
+const logsPerLookUp = 1_000;
+const pagesPerRead = 50;
+const shareLogReads = { batchesMax: 2, schedule: (task: () => void) => task() } as const;
+
 const createVoteLog = (sql: Sql) => ({
   /** Votes above `after`, in ascending order. */
-  page: (ref: EntityRef, range: { readonly after: number; readonly limit: number }) =>
-    asStorage('votes.log', () => readLog(sql, ref, range)),
+  page: createBatchLoader({
+    loadMany: (pages: readonly LogPage[]) => asStorage('votes.log', () => readLogPages(sql, pages)),
+    keysMax: pagesPerRead,
+    ...shareLogReads,
+  }),
+  /** The head of one log; `null` if the listing was deleted. */
+  head: createBatchLoader({
+    loadMany: async (incarnations: readonly number[]): Promise<readonly (LogHead | null)[]> => {
+      const heads = await asStorage('votes.logHead', () => readLogHeads(sql, [...new Set(incarnations)]));
+      return incarnations.map((incarnation) => heads.get(incarnation) ?? null);
+    },
+    keysMax: logsPerLookUp,
+    ...shareLogReads,
+  }),
   /** The heads of several logs at one moment, by incarnation. Deleted listings are missing. */
   heads: (incarnations: readonly number[]) =>
     asStorage('votes.logHeads', () => readLogHeads(sql, incarnations)),

@@ -100,6 +100,14 @@ test('a wait between votes, a long Retry-After and every other error are left to
   assert.equal(await send([{ status: 418 }], post), { sent: 1, failed: 'status_418' });
 });
 
+test('an odd Retry-After names no time: the client waits as if there were none', async () => {
+  for (const seconds of [-5, Number.NaN]) {
+    const startedMs = performance.now();
+    assert.equal(await send([{ ...refused, seconds }], post), { sent: 2, failed: '' });
+    assert.ok(performance.now() - startedMs > 750, `it waited after Retry-After: ${seconds}`);
+  }
+});
+
 test('it gives up after the most attempts', async () => {
   assert.equal(await send([refused, refused, refused], post, 2), { sent: 2, failed: 'overloaded' });
 });

@@ -85,3 +85,39 @@ export const readEachLog = (
       order by log_number limit ${limit}
     ) as rows
     order by wanted.incarnation, rows.number`;
+
+/** One page of one log. */
+export interface LogPage {
+  readonly ref: EntityRef;
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** Longer pages are read one by one. */
+const sharedRowsMax = 100;
+
+/**
+ * Reads several pages: clients that waited for the same votes all read at once. Those of one log share the
+ * rows after the lowest number; what these do not reach is read alone.
+ */
+export const readLogPages = async (
+  sql: Queryable,
+  pages: readonly LogPage[],
+): Promise<readonly (readonly LogRow[])[]> => {
+  const lowest = new Map<number, number>();
+  for (const { ref, after, limit } of pages) {
+    if (limit > sharedRowsMax) continue;
+    lowest.set(ref.incarnation, Math.min(after, lowest.get(ref.incarnation) ?? after));
+  }
+  const positions = Array.from(lowest, ([incarnation, after]) => ({ incarnation, after }));
+  const shared = positions.length === 0 ? [] : await readEachLog(sql, positions, sharedRowsMax);
+  const byIncarnation = Map.groupBy(shared, ({ incarnation }) => incarnation);
+  return Promise.all(
+    pages.map(({ ref, after, limit }) => {
+      const known = byIncarnation.get(ref.incarnation) ?? [];
+      const rows = known.filter(({ number }) => number > after).slice(0, limit);
+      const isWhole = rows.length === limit || known.length < sharedRowsMax;
+      return limit <= sharedRowsMax && isWhole ? rows : readLog(sql, ref, { after, limit });
+    }),
+  );
+};

@@ -1,11 +1,14 @@
 /**
  * The vote log against a complete Rollcall: cursors, pages, waiting, and logs that began again.
  */
+import { Agent, request } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createVoteLogWaiters } from '../../../http/handlers/vote-log-waiters.ts';
+import { createEntityRef } from '../../../engine/ids.ts';
+import { createVoteLogWaiters, type LogWait } from '../../../http/handlers/vote-log-waiters.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
+import { until } from '../../support/until.ts';
 import { openWorld, type World } from './world.ts';
 
 const test = suite('route of the vote log');
@@ -13,10 +16,10 @@ let world: World;
 const users = ['ann', 'ben', 'cleo', 'dora', 'eli'];
 
 test.before(async () => {
-  world = await openWorld();
+  world = await openWorld({ flushIntervalMs: 60_000 });
   const { sql } = world;
   for (const user of ['robin', ...users]) await addUser(sql, user);
-  for (const bot of ['bot1', 'bot2', 'bot3', 'bot4', 'bot5']) await addBot(sql, bot);
+  for (const bot of ['bot1', 'bot2', 'bot3', 'bot4', 'bot5', 'late', 'crowded']) await addBot(sql, bot);
   await addPack(sql, 'pack1');
   await vote('ann', 'packs/pack1', false);
   await world.engine.waitForFlush('pack', 'pack1');
@@ -143,24 +146,106 @@ test('unknown listings → 404, unknown kinds → 400', async () => {
   assert.is((await read('birds/bot1')).json.context.code, 'target_type_unsupported');
 });
 
-test('waiting requests are bounded, and all are answered when the node leaves', async () => {
-  const waiters = createVoteLogWaiters({
+const target = createEntityRef('bot', 'awaited', 1);
+const never = (): void => {};
+const createWaiters = (waitersMax: number) =>
+  createVoteLogWaiters({
+    engine: world.engine,
     clock: systemClock,
     readHeads: async () => new Map(),
-    waitersMax: 2,
+    waitersMax,
     lookEveryMs: 10,
   });
-  let answered = 0;
-  const waiting = [1, 2].map((incarnation) =>
-    waiters.wait(incarnation, 0, 60_000).then(() => {
-      answered += 1;
-    }),
-  );
-  await waiters.wait(3, 0, 60_000);
-  assert.is(answered, 0);
+const toWait = (number: number, whenClientGone: (listener: () => void) => void = never): LogWait => ({
+  ref: target,
+  number,
+  votesCast: 0,
+  waitMs: 60_000,
+  whenClientGone,
+});
+
+test('waiting requests are bounded, and all are answered when the node leaves', async () => {
+  const waiters = createWaiters(2);
+  const waiting = [1, 2].map((number) => waiters.wait(toWait(number)));
+  const refused = await Promise.allSettled([3, 4].map((number) => waiters.wait(toWait(number))));
+
+  const seconds = refused.map((result) => {
+    const { code, retryAfterSeconds } = (result as PromiseRejectedResult).reason;
+    assert.is(code, 'overloaded');
+    return retryAfterSeconds;
+  });
+  assert.ok(seconds.every((each) => each >= 5) && seconds[0] !== seconds[1], String(seconds));
+  assert.is(waiters.count(), 2);
   waiters.close();
   await Promise.all(waiting);
-  await waiters.wait(4, 0, 60_000);
+  await waiters.wait(toWait(4));
 });
+
+test('a request whose client left makes room', async () => {
+  const waiters = createWaiters(1);
+  let leave = never;
+  const first = waiters.wait(
+    toWait(1, (listener) => {
+      leave = listener;
+    }),
+  );
+  assert.is((await waiters.wait(toWait(2)).catch(({ code }) => code)) as unknown, 'overloaded');
+  leave();
+  await first;
+  assert.is(waiters.count(), 0);
+  const second = waiters.wait(toWait(2));
+  assert.is(waiters.count(), 1);
+  waiters.close();
+  await second;
+});
+
+test('a client that disconnects while it waits frees its place', async () => {
+  const { head } = (await read('bots/bot3')).json;
+  const leaving = new AbortController();
+  const url = `http://127.0.0.1:${world.port}/bots/bot3/votes/log?after=${head}&wait=25`;
+  const asked = fetch(url, { signal: leaving.signal }).catch(() => undefined);
+  await until('it waits', () => world.app.voteLogWaiters.count() === 1);
+  leaving.abort();
+  await asked;
+
+  await until('its place is free', () => world.app.voteLogWaiters.count() === 0);
+});
+
+test('a vote that is awaited is flushed early', async () => {
+  // No flush interval runs within this: the world's is a minute.
+  const { head } = (await read('bots/late')).json;
+  const waiting = read('bots/late', `?after=${head}&wait=20`);
+  await until('it waits', () => world.app.voteLogWaiters.count() === 1);
+  await vote('ann', 'bots/late');
+
+  assert.equal(authorsOf(await waiting), ['ann']);
+});
+
+test('2,000 clients that come at once wait, and all get the next vote', async () => {
+  const { head } = (await read('bots/crowded')).json;
+  const agent = new Agent({ maxSockets: 2_000 });
+  const asked = Array.from({ length: 2_000 }, (_, index) =>
+    askLog(agent, `/bots/crowded/votes/log?after=${head}&wait=25`, `10.9.${index >> 8}.${index & 255}`),
+  );
+  await until('all wait', () => world.app.voteLogWaiters.count() === asked.length);
+  await vote('ben', 'bots/crowded');
+
+  const replies = await Promise.all(asked);
+  assert.equal([...new Set(replies)], ['200 ben']);
+  agent.destroy();
+});
+
+/** Resolves to the status and the author of the first vote. */
+const askLog = (agent: Agent, path: string, address: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const headers = { 'x-forwarded-for': address };
+    const asking = request({ host: '127.0.0.1', port: world.port, agent, path, headers }, async (reply) => {
+      const chunks: Buffer[] = await reply.toArray();
+      const { results } = JSON.parse(Buffer.concat(chunks).toString());
+      resolve(`${reply.statusCode} ${results?.[0]?.author}`);
+    });
+    asking.on('error', reject);
+    asking.end();
+  });
 
 test.run();

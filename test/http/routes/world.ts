@@ -111,6 +111,8 @@ export interface WorldOptions {
   readonly webhooks?: Partial<WebhookSenderOptions>;
   /** Settings of the feed that differ from the defaults. */
   readonly feed?: Partial<FeedSettings>;
+  /** If absent, totals and votes reach SQL each second. */
+  readonly flushIntervalMs?: number;
   /** If absent, there is no login. */
   readonly login?: Login;
   /** If absent, no bot is looked up. */
@@ -187,15 +189,15 @@ const openWebhooksOn = (
 
 interface Flushing {
   readonly sql: Sql;
-  readonly voteLogWaiters: VoteLogWaiters;
   readonly webhooks: Webhooks;
-  readonly getFeed: () => Feed;
+  readonly getListeners: () => { readonly feed: Feed; readonly voteLogWaiters: VoteLogWaiters };
 }
-const createFlushedLedger = ({ sql, voteLogWaiters, webhooks, getFeed }: Flushing): Ledger =>
+const createFlushedLedger = ({ sql, webhooks, getListeners }: Flushing): Ledger =>
   createLedger(sql, {
     onVotes: ({ incarnations, deliveries }) => {
+      const { feed, voteLogWaiters } = getListeners();
       voteLogWaiters.wake(incarnations);
-      getFeed().wake(incarnations);
+      feed.wake(incarnations);
       if (deliveries > 0) webhooks.wake();
     },
   });
@@ -236,6 +238,9 @@ const createFeedOn = (
     shared: false,
   });
 
+const createSessionsOn = ({ sessions: source }: Catalogue, clock: Clock): SessionCache =>
+  createSessionCache({ source, clock, entriesMax: 1_000, freshMs: 60_000 });
+
 const openParts = async (options: WorldOptions): Promise<Parts> => {
   const folder = makeFolder('rollcall-routes-');
   const clock = createClock();
@@ -243,28 +248,28 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });
   const catalogue = createCatalogue(embedded.sql, { snapshotAgeMaxMs: 1 });
   const webhooks = await openWebhooksOn(embedded.sql, { clock, sending: options.webhooks ?? noSending });
-  const voteLogWaiters = createVoteLogWaiters({ clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 });
   const engine = createEngine({
     hot,
-    ledger: createFlushedLedger({ sql: embedded.sql, voteLogWaiters, webhooks, getFeed: () => feed }),
+    ledger: createFlushedLedger({
+      sql: embedded.sql,
+      webhooks,
+      getListeners: () => ({ feed, voteLogWaiters }),
+    }),
     clock,
     meters: engineMeters,
     producer: `test-${randomUUID()}`,
     rules: () => rules,
     visitorSecret: randomBytes(32),
     newId: () => randomUUID(),
-    flushIntervalMs: 1_000,
+    flushIntervalMs: options.flushIntervalMs ?? 1_000,
     actorsMax: 1_000,
     reflush: false,
   });
   const feed = createFeedOn({ engine, catalogue, clock }, options);
+  const waitersParts = { engine, clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 };
+  const voteLogWaiters = createVoteLogWaiters(waitersParts);
   await engine.start();
-  const sessions = createSessionCache({
-    source: catalogue.sessions,
-    clock,
-    entriesMax: 1_000,
-    freshMs: 60_000,
-  });
+  const sessions = createSessionsOn(catalogue, clock);
   const push = createPushClient({
     keys: webPush.generateVAPIDKeys(),
     contact: 'mailto:test@example.org',
