@@ -268,8 +268,8 @@ export interface Reply {
   /** Already serialised JSON, for hot and cached replies and for integers beyond 2^53. */
   readonly text?: string;
   /**
-   * For a reply object that is reused: caches the ETag of its text, `''` until it is computed. With it, a
-   * reply that sets its own `Cache-Control` has an ETag, too.
+   * For a reply object that is reused: caches the ETag of its text or bytes, `''` until it is computed. With
+   * it, a reply that sets its own `Cache-Control` has an ETag, too.
    */
   readonly tag?: { etag: string };
   /**

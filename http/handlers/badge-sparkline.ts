@@ -1,8 +1,9 @@
 /**
  * Sparklines: the last seven days of one number as a line of 120 × 30 pixels.
  *
- * Reads the history of the listing once per hour and listing; the picture is kept until the next hour. Where
- * no sample ran, the line has a gap, also when samples have ended for good. Used by badges.ts.
+ * Reads the history of the listing once per hour and listing; the picture is kept until the next hour, one
+ * for all colours. Where no sample ran, the line has a gap, also when samples have ended for good. Used by
+ * badges.ts.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { App } from '../route.ts';
@@ -69,11 +70,14 @@ export const renderSparkPath = (values: readonly (number | null)[]): string => {
   return path;
 };
 
-const renderSvg = (values: readonly (number | null)[], metric: string, color: string): string => {
+/** In a kept picture: no colour contains it. */
+const anyColor = '{color}';
+
+const renderSvg = (values: readonly (number | null)[], metric: string): string => {
   const last = values.findLast((value) => value !== null) ?? null;
   const shown = last === null ? 'no data' : formatInteger(String(last), false);
   const title = `${metric}, 7 days: ${shown}`;
-  const line = `fill="none" stroke="${color}" stroke-width="1.5" stroke-linecap="round"`;
+  const line = `fill="none" stroke="${anyColor}" stroke-width="1.5" stroke-linecap="round"`;
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" role="img" ` +
     `aria-label="${title}"><title>${title}</title><path d="${renderSparkPath(values)}" ${line}/></svg>`
@@ -95,16 +99,16 @@ export const renderSparkline = async (
   // A step is rolled up soon after its end; the week goes on without samples, too.
   const ended = (Math.floor(app.clock.nowMs() / (minutes * 60_000)) - 1) * minutes;
   const to = Math.max(newest, ended);
-  const stroke = colors[color] ?? `#${color}`;
-  const key = `spark ${ref.incarnation} ${metric} ${level} ${to} ${stroke}`;
-  const kept = app.history.get(key);
-  if (kept !== undefined) return kept.text;
   const from = Math.max(0, to - weekMinutes);
-  const rows = newest === 0 ? [] : await app.catalogue.history.rows(ref, { level, from, to });
-  const times = listTimes({ from, to }, { minutes });
-  const series = buildSeries({ times, rows, known: new Set(known[level]), metrics: [metric], change: true });
-  const values = (series.get(metric) ?? []).map((text) => (text === 'null' ? null : Number(text)));
-  const text = renderSvg(values, metric, stroke);
-  app.history.set(key, { text, tag: { etag: '' } });
-  return text;
+  const { text } = await app.history.get(`spark ${ref.incarnation} ${metric} ${level} ${to}`, async () => {
+    const rows = newest === 0 ? [] : await app.catalogue.history.rows(ref, { level, from, to });
+    return () => {
+      const times = listTimes({ from, to }, { minutes });
+      const metrics = [metric];
+      const series = buildSeries({ times, rows, known: new Set(known[level]), metrics, change: true });
+      const values = (series.get(metric) ?? []).map((value) => (value === 'null' ? null : Number(value)));
+      return renderSvg(values, metric);
+    };
+  });
+  return text.replace(anyColor, colors[color] ?? `#${color}`);
 };

@@ -17,6 +17,7 @@ import {
   type Range,
   renderCsv,
   renderSeries,
+  type SeriesInput,
   type ShownMetric,
   type Step,
   selectStep,
@@ -64,20 +65,26 @@ interface HistoryRequest {
   readonly format: 'json' | 'csv';
 }
 
-const readBody = async (app: App, request: HistoryRequest, times: HistoryTimes): Promise<string> => {
-  const { ref, metrics, range, step, change, format } = request;
-  const { level } = step;
-  const points = listTimes(range, step);
+const readBody = async (app: App, request: HistoryRequest, times: HistoryTimes): Promise<() => string> => {
+  const { level } = request.step;
+  const points = listTimes(request.range, request.step);
   const [from = 0] = points;
   const to = points.at(-1) ?? 0;
-  const rows = points.length === 0 ? [] : await app.catalogue.history.rows(ref, { level, from, to });
-  const known = new Set(times[level]);
-  const series = buildSeries({ times: points, rows, known, metrics, change });
-  if (format === 'csv') return renderCsv({ times: points, series });
+  const rows = points.length === 0 ? [] : await app.catalogue.history.rows(request.ref, { level, from, to });
+  return () => renderBody(request, { times: points, rows, known: new Set(times[level]) });
+};
+
+const renderBody = (
+  { ref, metrics, range, step, change, format }: HistoryRequest,
+  points: Pick<SeriesInput, 'times' | 'rows' | 'known'>,
+): string => {
+  const { times } = points;
+  const series = buildSeries({ ...points, metrics, change });
+  if (format === 'csv') return renderCsv({ times, series });
   const text = (minute: number): string => new Date(minute * minuteMs).toISOString();
   const head = { target_type: ref.kind, target_id: ref.id, step: step.name };
   const bounds = { from: text(range.from), to: text(range.to) };
-  return `${JSON.stringify({ ...head, ...bounds }).slice(0, -1)},${renderSeries({ times: points, series })}}`;
+  return `${JSON.stringify({ ...head, ...bounds }).slice(0, -1)},${renderSeries({ times, series })}}`;
 };
 
 /** Equal keys mean equal bytes: what expired is no longer in `times`, and what is rolled up is. */
@@ -115,12 +122,7 @@ export const showHistory = async (
   const step = selectStep(listSteps(app.settings), query.step ?? 'auto', { range, nowMinute: newest });
   const { change = false, format = prefersCsv ? 'csv' : 'json' } = query;
   const request = { ref, metrics, range, step, change, format };
-  const key = toKey(request, times);
-  let body = app.history.get(key);
-  if (body === undefined) {
-    body = { text: await readBody(app, request, times), tag: { etag: '' } };
-    app.history.set(key, body);
-  }
+  const body = await app.history.get(toKey(request, times), () => readBody(app, request, times));
   return {
     status: 200,
     ...body,

@@ -3,7 +3,7 @@
  * guide as Markdown for people and language models (`/llms.txt`).
  *
  * They are ordinary routes, with the same matcher, limits and deadlines, but not part of the OpenAPI
- * document. The document is built once and the script is read once, both on first use. Used by facade.ts.
+ * document. Each is built or read once, on first use, with its tag. Used by facade.ts.
  */
 import { readFile } from 'node:fs/promises';
 import { Type } from 'typebox';
@@ -44,13 +44,11 @@ const rootReply: Reply = {
 };
 
 const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => {
-  let document = '';
-  const openApi = (): string => {
-    if (document === '') document = JSON.stringify(buildOpenApiDocument(routes));
-    return document;
-  };
   const frontPage = readOnce(readFrontPage);
-  const serveOpenApi = () => ({ status: 200, text: openApi() });
+  const serveOpenApi = readOnce(async () => ({
+    status: 200,
+    text: JSON.stringify(buildOpenApiDocument(routes)),
+  }));
   return [
     defineRoute({
       ...base,
@@ -92,7 +90,7 @@ const buildTextRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
     name: 'llmsText',
     pattern: 'GET /llms.txt',
     summary: 'A short guide with all operations, for language models.',
-    handle: () => ({ status: 200, text: buildLlmsText(routes), headers: markdownHeaders }),
+    handle: readOnce(async () => ({ status: 200, text: buildLlmsText(routes), headers: markdownHeaders })),
   }),
   defineRoute({
     ...base,

@@ -5,7 +5,8 @@
 import { hash } from 'node:crypto';
 
 /** Returns a strong tag, in quotes. */
-export const computeEtag = (body: string): string => `"${hash('sha1', body, 'base64').slice(0, 20)}"`;
+export const computeEtag = (body: string | Uint8Array): string =>
+  `"${hash('sha1', body, 'base64').slice(0, 20)}"`;
 
 /** Whether an `If-None-Match` value names this tag; weak comparison, as for GET. */
 export const matchesEtag = (ifNoneMatch: string, etag: string): boolean =>

@@ -70,7 +70,7 @@ const toBody = (reply: Reply): string | Uint8Array | null => {
   return reply.json === undefined ? null : JSON.stringify(reply.json);
 };
 
-const getEtag = (reply: Reply, body: string): string => {
+const getEtag = (reply: Reply, body: string | Uint8Array): string => {
   if (reply.tag === undefined) return computeEtag(body);
   if (reply.tag.etag === '') reply.tag.etag = computeEtag(body);
   return reply.tag.etag;
@@ -83,14 +83,16 @@ const decideCaching = (
   body: string | Uint8Array | null,
 ): { readonly lines: string; readonly etag: string } => {
   if (reply.headers !== undefined && 'Cache-Control' in reply.headers) {
-    if (reply.tag === undefined || typeof body !== 'string') return { lines: '', etag: '' };
+    if (reply.tag === undefined || body === null) return { lines: '', etag: '' };
     const etag = getEtag(reply, body);
     return { lines: `\r\nETag: ${etag}`, etag };
   }
   if (!context.isRead || context.isPrivate || context.caching === 'no-store' || reply.status !== 200) {
     return { lines: noStoreLine, etag: '' };
   }
-  if (typeof body !== 'string') return { lines: cacheLines[context.caching], etag: '' };
+  // Bytes have a tag only if it is computed once: they may be a megabyte.
+  if (body === null || (typeof body !== 'string' && reply.tag === undefined))
+    return { lines: cacheLines[context.caching], etag: '' };
   const etag = getEtag(reply, body);
   return { lines: `${cacheLines[context.caching]}\r\nETag: ${etag}`, etag };
 };

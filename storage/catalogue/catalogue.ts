@@ -6,11 +6,12 @@
  * frequent reads, and turns every failure into a `StorageError`.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import { computeOffset, perPage } from '../../engine/rules/pages.ts';
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
+import { createSemaphore } from '../../engine/tools/semaphore.ts';
 import { createHistory } from '../history/read.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { createSemaphore } from '../sql/semaphore.ts';
 import { createBoards } from './boards/boards.ts';
 import { createBotEdits } from './bots/bot-edits.ts';
 import { type BotIds, type BotPerson, findKnownBot, noteLookup } from './bots/bot-people.ts';
@@ -207,10 +208,11 @@ const createVotes = (sql: Sql) => {
   return {
     valid: (pair: VotePair) => asStorage('votes.valid', () => listValidVotes(sql, pair)),
     page: (pair: VotePair, page: number) =>
-      asStorage('votes.page', async () => ({
-        count: await countVotes(sql, pair),
-        rows: await listVotes(sql, pair, page),
-      })),
+      asStorage('votes.page', async () => {
+        const count = await countVotes(sql, pair);
+        const isPastEnd = computeOffset(page, perPage.userVotes) >= count;
+        return { count, rows: isPastEnd ? [] : await listVotes(sql, pair, page) };
+      }),
     voters: (ref: EntityRef, page: number) => asStorage('votes.voters', () => orders.page(ref, page)),
     eachVoters: (ref: EntityRef) => streamVoters(sql, ref, semaphore),
   };

@@ -33,18 +33,26 @@ const ordersTriedMax = 3;
 /** Creates the lists; `ageMaxMs` is the maximum age of an order. */
 export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ageMaxMs: number }): Lists => {
   const orders = createListOrders(sql, bound);
+  const pagesPastEnd = new Map<ListName, number>();
   const readFromOrder = async <Rows>(request: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> => {
     const { list, rowsPerPage, fill } = request;
     for (let tried = 1; ; tried++) {
       const order = await asStorage(`lists.${list}`, () => orders.read(list));
-      const listing = await snapshots.get(`${list} ${order.serial} ${page}`, () =>
-        asStorage(`lists.${list}.page`, () => readPage(order, { page, rowsPerPage, fill })),
+      // All pages past the end are one.
+      const pastEnd = Math.ceil(order.count / rowsPerPage) + 1;
+      pagesPastEnd.set(list, pastEnd);
+      const shown = Math.min(page, pastEnd);
+      const listing = await snapshots.get(`${list} ${order.serial} ${shown}`, () =>
+        asStorage(`lists.${list}.page`, () => readPage(order, { page: shown, rowsPerPage, fill })),
       );
       if (!order.isOver() || tried === ordersTriedMax) return listing;
     }
   };
   const readListPage = <Rows>(request: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> =>
-    snapshots.show(`${request.list} ${page}`, () => readFromOrder(request, page));
+    // What is kept for times without SQL has no room for pages past the end.
+    page > (pagesPastEnd.get(request.list) ?? page)
+      ? readFromOrder(request, page)
+      : snapshots.show(`${request.list} ${page}`, () => readFromOrder(request, page));
   const bots = { list: 'bots', rowsPerPage: perPage.bots } as const;
   const servers = { list: 'servers', rowsPerPage: perPage.servers } as const;
   const packs = { list: 'packs', rowsPerPage: perPage.packs } as const;

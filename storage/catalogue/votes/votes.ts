@@ -7,9 +7,9 @@
  */
 import type { EntityKind, EntityRef } from '../../../engine/ids.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
+import type { Semaphore } from '../../../engine/tools/semaphore.ts';
 import type { Queryable } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import type { Semaphore } from '../../sql/semaphore.ts';
 
 export interface VoteRow {
   readonly author: string;

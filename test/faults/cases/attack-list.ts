@@ -162,6 +162,18 @@ export const attacks: readonly Attack[] = [
     }),
   },
   {
+    name: 'histories, each of another range',
+    connections: 200,
+    answers: ['200', ...refusals],
+    run: simple(({ bot }) => (index, number) => {
+      const name = distinct(index, number);
+      const to = new Date(Date.UTC(2020, 0) + name * 60_000).toISOString();
+      const since = new Date(Date.parse(to) - 990 * 86_400_000).toISOString();
+      const query = `step=1d&from=${since}&to=${to}&format=${name % 2 === 0 ? 'csv' : 'json'}`;
+      return request({ path: `/bots/${bot}/history?${query}`, headers: from(name) });
+    }),
+  },
+  {
     name: 'well-formed unknown tokens, each another',
     connections: 200,
     answers: ['401', ...refusals],

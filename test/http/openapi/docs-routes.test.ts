@@ -8,8 +8,10 @@ import { json } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { exampleIds } from '../../../http/openapi/docs-page.ts';
+import { buildDocsRoutes } from '../../../http/openapi/docs-routes.ts';
 import { buildOpenApiDocument } from '../../../http/openapi/document.ts';
 import { buildLlmsText } from '../../../http/openapi/llms-text.ts';
+import type { App } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
 import { ask, openWorld } from '../world.ts';
 
@@ -77,6 +79,23 @@ test('the guide and the rules are served as Markdown, as they are in docs/', asy
     assert.is(served.headers.get('content-type'), 'text/markdown; charset=utf-8');
     assert.match(served.headers.get('etag') ?? '', /^"/);
   }
+});
+
+test('a document is built, encoded and tagged once', async () => {
+  const documents = buildDocsRoutes(routes).filter(({ path }) => /\.(json|txt|md|js)$/.test(path));
+  const once = documents.filter(({ name }) => name !== 'docsDemo' && name !== 'docsStart');
+  assert.ok(once.length >= 7, String(once.length));
+  for (const { name, handle } of once) {
+    const read = () => handle({} as App, {} as Parameters<typeof handle>[1]);
+    const [first, second] = [await read(), await read()];
+    assert.is(first, second, name);
+    assert.ok(first.bytes !== undefined, name);
+  }
+  const { headers } = await ask(world, 'GET', '/openapi.json');
+  const etag = headers.get('etag') ?? '';
+  assert.match(etag, /^"/);
+  const again = await ask(world, 'GET', '/openapi.json', { headers: { 'if-none-match': etag } });
+  assert.is(again.status, 304);
 });
 
 test('what the guide links to is served beside it, and so is the document', async () => {

@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { renderSparkPath } from '../../../http/handlers/badge-sparkline.ts';
+import { createHistoryCache } from '../../../http/handlers/history-cache.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
 import { createRunner, setTotals } from '../../storage/history/world.ts';
 import { openWorld, type World } from './world.ts';
@@ -183,6 +184,54 @@ test('mistakes are named', async () => {
   assert.is((await read('', 'bots/unknown')).status, 404);
   assert.is((await read('', 'users/robin')).status, 400);
   assert.equal((await read('?metrics=servers', 'packs/pack1')).status, 400);
+});
+
+test('a sparkline in another colour is not read again', async () => {
+  const draw = async (color: string) =>
+    (await world.ask('GET', `/badges/packs/pack1/spark-votes.svg?color=${color}`)).text;
+  const red = await draw('red');
+  await world.sql`update history_hours set votes = 7`;
+
+  assert.is(await draw('abc'), red.replace('#e05d44', '#abc'));
+});
+
+test('bodies are built one per iteration of the event loop, few are read at once, equal ones share', async () => {
+  const cache = createHistoryCache();
+  let [reading, readingMax, iteration, reads] = [0, 0, 0, 0];
+  const builtIn: number[] = [];
+  const isOver = (): boolean => builtIn.length === 20;
+  const count = (): void => {
+    iteration += 1;
+    if (!isOver()) setImmediate(count);
+  };
+  count();
+  const read = async () => {
+    reads += 1;
+    readingMax = Math.max(readingMax, ++reading);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    reading -= 1;
+    return () => String(builtIn.push(iteration));
+  };
+  const keys = Array.from({ length: 20 }, (_, index) => `key${index}`);
+  const bodies = await Promise.all([...keys, ...keys].map((key) => cache.get(key, read)));
+
+  assert.is(new Set(builtIn).size, 20);
+  assert.ok(readingMax <= 4, String(readingMax));
+  assert.is(reads, 20);
+  assert.equal(bodies.slice(20), bodies.slice(0, 20));
+  assert.is(await cache.get('key7', read), bodies[7]);
+});
+
+test('a failed read is not kept, and the bodies that wait are bounded', async () => {
+  const cache = createHistoryCache();
+  const fail = () => cache.get('one', () => Promise.reject(new Error('away')));
+  const failed = await Promise.resolve(fail()).catch(({ message }: Error) => message);
+  assert.is(failed as unknown, 'away');
+  const { promise, resolve } = Promise.withResolvers<() => string>();
+  const waiting = Array.from({ length: 1_000 }, (_, index) => cache.get(`${index}`, () => promise));
+  assert.throws(() => cache.get('more', () => promise), /Too many histories/);
+  resolve(() => 'text');
+  assert.is((await Promise.all(waiting)).length, 1_000);
 });
 
 test('a sparkline shows the last seven days, also when no sample runs any more', async () => {

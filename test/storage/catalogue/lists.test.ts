@@ -44,6 +44,16 @@ for (let number = 1; number <= 13; number++) {
 const catalogue = createCatalogue(sql);
 test.after(() => directory.close());
 
+test('all pages past the end are one, which is read once', async () => {
+  const { bots, servers, packs } = catalogue;
+  for (const { page: read } of [bots, servers, packs]) {
+    const pages = await Promise.all([3, 4, 70_000, 1_000_000_000].map((page) => read(page)));
+
+    assert.equal(pages[0]?.rows, await read(5).then(({ rows }) => rows));
+    assert.ok(pages.every((page) => page === pages[0]));
+  }
+});
+
 test('a page of bots has the listed bots, newest first, and the count of all of them', async () => {
   const first = await catalogue.bots.page(1);
   const second = await catalogue.bots.page(2);

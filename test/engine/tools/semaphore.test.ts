@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createSemaphore } from '../../../storage/sql/semaphore.ts';
+import { createSemaphore } from '../../../engine/tools/semaphore.ts';
 
 const test = suite('turns');
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,8 +1,8 @@
 /**
- * A semaphore: limits how many statements of one kind run at once, so that they leave room for others.
+ * A semaphore: limits how much work of one kind runs at once, so that it leaves room for others.
  *
  * First come, first served. Every waiter is an open request, so the number of connections bounds the queue.
- * Used for lists that are read completely, step by step.
+ * Used for lists that are read completely, step by step, and for histories.
  */
 
 /** Runs `work` when a slot is free; settles as `work` does. */
