@@ -73,6 +73,11 @@ const exclusivePort = 1;
  */
 const restBytesMax = 65_536;
 const heldMsMax = 4_000;
+/**
+ * uWebSockets.js closes a connection after 8 to 12 s of silence. Clients that are told close it themselves
+ * before, instead of sending a request into the closing.
+ */
+const keepAliveLine = '\r\nKeep-Alive: timeout=7';
 const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
 
 /** True inside a call of the parser: writes are corked then and must not close the connection. */
@@ -253,7 +258,8 @@ class UwsExchange implements Exchange {
     }
     if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
     // One call writes all header lines: each call costs time, and uWebSockets.js copies the text unchanged.
-    response.writeHeader('X-Request-Id', this.requestId + reply.headers);
+    const lines = reply.close ? reply.headers : keepAliveLine + reply.headers;
+    response.writeHeader('X-Request-Id', this.requestId + lines);
     if (this.method === 'HEAD') this.#writeHead(reply);
     else if (reply.push !== undefined) this.#sink = openEventStream(response, reply.push);
     else if (reply.stream !== undefined) {

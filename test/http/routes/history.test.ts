@@ -195,7 +195,7 @@ test('a sparkline in another colour is not read again', async () => {
   assert.is(await draw('abc'), red.replace('#e05d44', '#abc'));
 });
 
-test('bodies are built one per iteration of the event loop, few are read at once, equal ones share', async () => {
+test('bodies are built one per turn of the event loop, few are read at once, equal ones share', async () => {
   const cache = createHistoryCache();
   let [reading, readingMax, iteration, reads] = [0, 0, 0, 0];
   const builtIn: number[] = [];
