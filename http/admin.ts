@@ -36,6 +36,8 @@ export interface AdminOptions {
   readonly logger: RequestLogger;
   /** Whose tokens are accepted; without any, every operation that needs a token is rejected. */
   readonly operators: readonly Operator[];
+  /** How an operator's commands begin in this installation: `npm run ops --`. */
+  readonly commandStart: string;
   /** Names accepted in `Host`, besides `localhost` and IP addresses. */
   readonly hosts: readonly string[];
   /** Whether the public listener drains, or is about to. */
@@ -69,7 +71,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
   const routes = [
     ...buildHealthRoutes({ ...health, metrics }),
     ...(live === null ? [] : [buildLiveRoute(live)]),
-    ...buildPageRoutes(adminOperations, options.operators),
+    ...buildPageRoutes(adminOperations, options),
     ...(options.routes ?? adminOperations.map(({ route }) => route)),
     ...(options.stores === undefined ? [] : buildStoreRoutes(options.stores)),
   ].map((route) => withBodyLimit(route, app.settings.bodyBytesMax));

@@ -5,6 +5,7 @@
  * allowed, and an example. The result is frozen and passed down as an argument. Used by the composition root
  * and the command line.
  */
+import { fileURLToPath } from 'node:url';
 import { Value } from 'typebox/value';
 import type { CommitRules } from '../engine/entity/items.ts';
 import { parseTrustedProxies } from '../http/server/client-address.ts';
@@ -252,3 +253,9 @@ const listWorkerMistakes = ({
 
 const isAbove = (one: number | undefined, other: number | undefined): boolean =>
   one !== undefined && other !== undefined && one > other;
+
+const program = fileURLToPath(new URL('bin/rollcall', import.meta.url));
+
+/** How an operator's commands begin in this installation: started by npm, or by the program. */
+export const findCommandStart = (environment: Environment = process.env): string =>
+  environment.npm_lifecycle_event === undefined ? `${program} ops` : 'npm run ops --';

@@ -5,8 +5,7 @@
  * listener → public listener. No request is answered before the engine has compared the two stores. Stop
  * order: `/readyz` answers 503 (on shared stores for a while before the rest), the public listener refuses
  * new work and finishes requests in flight, the engine flushes, the stores close (the embedded SQL takes its
- * snapshot), and the private listener closes last. Called by main.ts, by tests and by benches; with `hooks` a
- * test puts a fault between the engine and a store.
+ * snapshot), the private listener closes last. Called by main.ts, tests and benches; `hooks` are for faults.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -38,7 +37,7 @@ import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type ClockWatch, clockCheckEveryMs, createClockWatch } from './clock-watch.ts';
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
-import { type Config, isDemoWanted, toCommitRules } from './config.ts';
+import { type Config, findCommandStart, isDemoWanted, toCommitRules } from './config.ts';
 import type { DemoFile } from './demo/access.ts';
 import { createDescriptorWatch, type DescriptorWatch, descriptorCheckEveryMs } from './descriptor-watch.ts';
 import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './eviction-watch.ts';
@@ -182,6 +181,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     metrics,
     logger,
     operators: listOperators(config, operatorToken),
+    commandStart: findCommandStart(),
     stores: createStoreAccess(stores, app.catalogue, config.dataDir),
     hosts: [config.adminHost, ...config.adminHosts],
     live: { figures, waitingRoutes, node, version: formatVersion(version), listNodes: app.listNodes },
@@ -194,8 +194,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const earlyDemo = await prepareDemo(expected);
   const { url, adminUrl } = await listen(config, facade, admin);
   const isExpected = url === expected.url && adminUrl === expected.adminUrl;
-  const demo = isExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
-  state.demo = demo;
+  state.demo = isExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
   const cancelTimers = startTimers({ stores, membership, watches, logger });
   const jobs = startJobs({ engine, catalogue: app.catalogue, services, metrics, node, logger }, config);
   const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
@@ -207,6 +206,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const parts = { state, facade, admin, ...started, ...closing };
   const notes = [...stores.notes, ...watches.listNotes()];
   const otherNodes = nodes.filter((name) => name !== node);
+  const { demo } = state;
   return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
 };
 

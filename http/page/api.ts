@@ -45,6 +45,8 @@ export interface PageSession {
   readonly operator: string;
   readonly readOnly: boolean;
   readonly operations: readonly PageOperation[];
+  /** How commands begin in this installation. */
+  readonly commandStart: string;
   /** Never rejects: status 0 is a node that does not answer. */
   call(method: string, path: string, body?: object): Promise<Answer>;
 }
@@ -84,11 +86,12 @@ export const authenticate = async (token: string, onSignedOut: () => void): Prom
   const answer = await call(token, { method: 'GET', path: '/page/operations' });
   if (answer.status !== 200) return describeAnswer(answer);
   sessionStorage.setItem(tokenKey, token);
-  const { operator, read_only, operations } = answer.json;
+  const { operator, read_only, operations, command_start } = answer.json;
   return {
     operator: String(operator),
     readOnly: read_only === true,
     operations: operations as readonly PageOperation[],
+    commandStart: String(command_start),
     call: async (method, path, body) => {
       const reply = await call(token, { method, path, body });
       if (reply.status === 401) onSignedOut();

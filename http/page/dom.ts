@@ -45,12 +45,47 @@ export const confirm = (title: string, text: string, yes: string): Promise<boole
         'div',
         { class: 'actions' },
         make('button', { class: 'main', onclick: () => dialog.close('yes') }, yes),
-        make('button', { onclick: () => dialog.close('') }, 'Cancel'),
+        // Enter and the space bar press what has the focus: not what changes something.
+        make('button', { autofocus: true, onclick: () => dialog.close('') }, 'Cancel'),
       ),
     );
     document.body.append(dialog);
     dialog.showModal();
   });
+
+/** Shows pairs in a dialog until it is closed. */
+export const showPairs = (title: string, pairs: readonly (readonly [string, string])[]): void => {
+  const dialog = make(
+    'dialog',
+    { 'aria-label': title, onclose: () => dialog.remove() },
+    make('h2', {}, title),
+    make(
+      'dl',
+      { class: 'facts' },
+      ...pairs.flatMap(([name, text]) => [make('dt', {}, make('kbd', {}, name)), make('dd', {}, text)]),
+    ),
+    make('div', { class: 'actions' }, make('button', { onclick: () => dialog.close() }, 'Close')),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+};
+
+/** What is wider than the screen scrolls on its own, by keys, too. */
+export const makeScroller = (label: string, child: Child): HTMLElement =>
+  make('div', { class: 'scroll', role: 'group', 'aria-label': label, tabindex: '0' }, child);
+
+/** Copies the text; where the browser forbids that, it says so. */
+export const makeCopyButton = (text: string): HTMLButtonElement => {
+  const button = make('button', { type: 'button' }, 'Copy');
+  button.addEventListener('click', async () => {
+    const isCopied = await navigator.clipboard?.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    fill(button, isCopied ? 'Copied' : 'Copy it by hand');
+  });
+  return button;
+};
 
 const messages = make('div', { class: 'messages', role: 'status', 'aria-live': 'polite' });
 const messageMs = 8_000;

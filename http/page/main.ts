@@ -5,7 +5,7 @@
  */
 import { authenticate, forgetToken, type PageSession, readToken } from './api.ts';
 import { showAudit } from './audit.ts';
-import { fill, isCommandKey, make } from './dom.ts';
+import { fill, isCommandKey, make, showPairs } from './dom.ts';
 import { showNow } from './now.ts';
 import { showQueue } from './queue.ts';
 import {
@@ -28,6 +28,17 @@ const menu = [
   ['audit', 'Audit'],
   ['all', 'Everything else'],
 ] as const;
+
+const keys = [
+  [`1 – ${menu.length}`, 'the screens, in the order of the menu'],
+  ['/', 'find'],
+  ['j k', 'in the queue: the next bot, the one before'],
+  ['a d', 'in the queue: approve, deny; it is sent after ten seconds'],
+  ['u', 'in the queue: take the newest decision back'],
+  ['c', 'in the queue: claim'],
+  ['?', 'this list'],
+] as const;
+const showKeys = (): void => showPairs('Keys', keys);
 
 const state = make('p', { class: 'state' });
 const setState = (text: string, isWrong: boolean): void => {
@@ -69,9 +80,11 @@ const showPage = (session: PageSession): void => {
     'header',
     {},
     make('strong', {}, 'Rollcall'),
-    state,
     make('nav', { 'aria-label': 'Screens' }, ...links),
-    make('span', { class: 'operator' }, role, ' ', make('button', { onclick: leave }, 'Sign out')),
+    state,
+    make('span', { class: 'operator', title: role }, role),
+    make('button', { onclick: showKeys, 'aria-label': 'Keys' }, '?'),
+    make('button', { onclick: leave }, 'Sign out'),
   );
   let end = (): void => {};
   const show = (): void => {
@@ -94,6 +107,7 @@ const showPage = (session: PageSession): void => {
       event.preventDefault();
       location.hash = '#find';
     }
+    if (event.key === '?') showKeys();
     const screen = menu[Number(event.key) - 1];
     if (screen !== undefined) location.hash = `#${screen[0]}`;
   });

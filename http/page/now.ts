@@ -4,7 +4,7 @@
  */
 import type { LiveFrame, LivePoint } from '../telemetry/node-status.ts';
 import { watchLive } from './api.ts';
-import { fill, make } from './dom.ts';
+import { fill, make, makeScroller } from './dom.ts';
 import {
   describeFrame,
   describeNodes,
@@ -12,6 +12,7 @@ import {
   type FigureGroup,
   type FigureTable,
 } from './figures.ts';
+import { findLonely, type PointField, toSeries } from './series.ts';
 
 type Plot = import('uplot');
 /** Loaded by page.html. */
@@ -22,7 +23,7 @@ const pointsMax = 900;
 interface ChartPlan {
   readonly title: string;
   readonly unit: string;
-  readonly lines: readonly (readonly [label: string, field: Exclude<keyof LivePoint, 'at_ms'>])[];
+  readonly lines: readonly (readonly [label: string, field: PointField])[];
 }
 const plans: readonly ChartPlan[] = [
   {
@@ -46,6 +47,9 @@ const plans: readonly ChartPlan[] = [
 
 const readColour = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const filterPoints = (plot: Plot, at: number): number[] => findLonely([...(plot.data[at] ?? [])]);
+const pluckFields = (lines: ChartPlan['lines']): PointField[] => lines.map(([, field]) => field);
 
 const createPlot = (plan: ChartPlan, place: HTMLElement): Plot => {
   const [text, grid] = [readColour('--quiet'), readColour('--line')];
@@ -77,8 +81,8 @@ const createPlot = (plan: ChartPlan, place: HTMLElement): Plot => {
           label: `${label} ${plan.unit}`,
           stroke: strokes[at] ?? text,
           width: 1.5,
-          spanGaps: true,
-          points: { show: false },
+          spanGaps: false,
+          points: { show: false, size: 4, filter: filterPoints },
         })),
       ],
     },
@@ -97,8 +101,7 @@ const createCharts = () => {
   const draw = (): void =>
     plots.forEach((plot, at) => {
       const lines = plans[at]?.lines ?? [];
-      const times = points.map(({ at_ms }) => at_ms / 1_000);
-      plot.setData([times, ...lines.map(([, field]) => points.map((point) => point[field]))]);
+      plot.setData(toSeries(points, pluckFields(lines)));
     });
   const rebuild = (): void => {
     for (const plot of plots) plot.destroy();
@@ -148,9 +151,8 @@ const makeGroup = ({ title, figures }: FigureGroup): HTMLElement =>
   );
 
 const makeFigures = ({ caption, titles, rows }: FigureTable): HTMLElement =>
-  make(
-    'div',
-    { class: 'scroll' },
+  makeScroller(
+    caption,
     make(
       'table',
       { class: 'figures' },
@@ -173,7 +175,7 @@ export const showNow = (
   onState: (text: string, isWrong: boolean) => void,
 ): (() => void) => {
   const charts = createCharts();
-  const notes = make('ul', { class: 'notes', role: 'alert' });
+  const notes = make('div', { class: 'notes', role: 'alert' });
   const groups = make('div', { class: 'groups' });
   const tables = make('div', { class: 'tables' });
   fill(place, make('h1', {}, 'Now'), notes, groups, charts.element, tables);
@@ -182,7 +184,7 @@ export const showNow = (
   const showNotes = (list: readonly string[]): void => {
     if (list.join('\n') === shownNotes) return; // A screen reader would read them again.
     shownNotes = list.join('\n');
-    fill(notes, ...list.map((note) => make('li', {}, note)));
+    fill(notes, ...list.map((note) => make('p', {}, note)));
   };
   const stop = watchLive({
     onHistory: charts.setPoints,

@@ -37,7 +37,12 @@ const makeControl = (schema: FieldSchema, attributes: Record<string, string | bo
     // Nothing is chosen before: a required choice may be the one that confirms.
     return make('select', attributes, make('option', { value: '' }, '–'), ...options);
   }
-  if (schema.type === 'boolean') return make('input', { ...attributes, type: 'checkbox', required: false });
+  if (schema.type === 'boolean') {
+    const [yes, no] = ['true', 'false'].map((value) =>
+      make('option', { value }, value === 'true' ? 'yes' : 'no'),
+    );
+    return make('select', attributes, make('option', { value: '' }, '–'), yes ?? null, no ?? null);
+  }
   if (isList(schema) || isJson(schema) || (schema.maxLength ?? 0) > lineCharactersMax) {
     return make('textarea', { ...attributes, rows: '3' });
   }
@@ -76,9 +81,9 @@ const buildFields = (
 
 /** `undefined` for a field that was left empty. Throws a `SyntaxError` for JSON that is none. */
 const readValue = ({ schema, control }: FormField): unknown => {
-  if (control instanceof HTMLInputElement && control.type === 'checkbox') return control.checked || undefined;
   const text = control.value;
   if (text === '') return undefined;
+  if (schema.type === 'boolean') return text === 'true';
   if (schema.enum) return text;
   if (isList(schema)) return text.split('\n').filter((line) => line.trim() !== '');
   if (isJson(schema)) return JSON.parse(text);
@@ -109,19 +114,23 @@ const quote = (text: string): string =>
   /^[\w.:/@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The command that does the same, as an operator types it in a shell. */
-const formatCommand = ({ command }: PageOperation, fields: readonly FormField[]): string => {
+const formatCommand = (
+  { commandStart }: PageSession,
+  { command }: PageOperation,
+  fields: readonly FormField[],
+): string => {
   const words = fields.flatMap((field): readonly string[] => {
     const text = field.control.value;
     const option = `--${field.name.replaceAll('_', '-')}`;
     if (field.place === 'params')
       return [text === '' ? field.name.replaceAll('_', '-').toUpperCase() : quote(text)];
-    if (field.schema.type === 'boolean') return (field.control as HTMLInputElement).checked ? [option] : [];
     if (text === '') return [];
+    if (field.schema.type === 'boolean') return [text === 'true' ? option : option.replace('--', '--no-')];
     if (isJson(field.schema) && !field.schema.enum) return ['--file', 'FILE'];
     const values = isList(field.schema) ? text.split('\n').filter(Boolean) : [text];
     return values.flatMap((value) => [option, quote(value)]);
   });
-  return ['npm run ops --', command, ...words].join(' ');
+  return [commandStart, command, ...words].join(' ');
 };
 
 /** Asks, unless the operation only reads. Resolves to whether to go on. */
@@ -185,7 +194,7 @@ export const makeForm = (
     { class: 'main', disabled: isForbidden },
     isRead ? 'Show' : operation.command,
   );
-  const showCommand = (): void => fill(command, formatCommand(operation, fields));
+  const showCommand = (): void => fill(command, formatCommand(session, operation, fields));
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     button.disabled = true;

@@ -2,7 +2,7 @@
  * Shows answers of the node: lists as tables with pages, objects as names and values. Every value is text.
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
-import { type Child, fill, make } from './dom.ts';
+import { type Child, fill, make, makeCopyButton, makeScroller } from './dom.ts';
 import { formatCount } from './format.ts';
 
 const timestamp = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/;
@@ -35,8 +35,13 @@ const screensOfIds: Readonly<Record<string, string>> = {
   owner: 'user',
 };
 
+/** Fields that are shown once, and are needed elsewhere. */
+const copied: ReadonlySet<string> = new Set(['token', 'secret']);
+
 const makeCell = (name: string, value: unknown): Child => {
   const text = formatValue(value);
+  if (copied.has(name) && typeof value === 'string')
+    return make('span', { class: 'copied' }, make('code', {}, text), makeCopyButton(text));
   const screen = screensOfIds[name];
   const isId = screen !== undefined && /^[\w-]+$/.test(text);
   if (isId) return make('a', { href: `#${screen}/${encodeURIComponent(text)}` }, text);
@@ -70,9 +75,8 @@ export const makeTable = (rows: readonly Json[], { caption, linkRow }: TableOpti
   const titles = names.map((name) =>
     make('th', { scope: 'col', class: isNumber(name) ? 'number' : '' }, name.replaceAll('_', ' ')),
   );
-  return make(
-    'div',
-    { class: 'scroll' },
+  return makeScroller(
+    caption,
     make(
       'table',
       {},

@@ -2,7 +2,7 @@
  * The two ways of an import that do not open the stores: a dry run, and an import through a running node.
  * Used by import.ts.
  */
-import { importLinesMax } from '../../http/schema/stores.ts';
+import { type ImportOutcome, importLinesMax } from '../../http/schema/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
@@ -118,7 +118,8 @@ export const importThroughNode = async (
     milliseconds: 0,
   };
   const rejects = source.skipBad ? openRejects(`${source.path}.rejected`, 0) : null;
-  await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
+  const id = await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
+  let outcome: ImportOutcome = 'failed';
   try {
     for await (const chunk of splitChunks(source.path)) {
       report.interrupted = signal.aborted;
@@ -126,8 +127,12 @@ export const importThroughNode = async (
       await sendChunk({ node, report, rejects }, chunk);
       progress.update(report.linesDone, lines);
     }
+    outcome = report.interrupted ? 'interrupted' : 'done';
+  } catch (error) {
+    if (error instanceof ImportStopped) outcome = 'stopped';
+    throw error;
   } finally {
-    await node.endImport();
+    await node.endImport(id, outcome);
   }
   report.milliseconds = performance.now() - startedMs;
   return report;

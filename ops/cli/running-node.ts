@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EntityKind } from '../../engine/ids.ts';
-import type { ImportedLines } from '../../http/schema/stores.ts';
+import type { ImportedLines, ImportOutcome } from '../../http/schema/stores.ts';
 import { type CopyParts, receiveCopy, type StoreCopy } from '../../storage/backup/live.ts';
 import { unpack } from '../../storage/embedded/copy.ts';
 import { DataLocked, readLockOwner } from '../../storage/embedded/lock.ts';
@@ -23,11 +23,12 @@ export interface RunningNode {
   inspect(kind: EntityKind, id: string): Promise<Inspection>;
   /** Writes a copy of the stores into `folder`; `onBytes` gets the bytes so far and in all. */
   copy(parts: CopyParts, folder: string, onBytes: (done: number, total: number) => void): Promise<StoreCopy>;
-  /** Records that an import of the file begins. */
-  beginImport(file: string): Promise<void>;
+  /** Records that an import of the file begins. Resolves to the id of the record. */
+  beginImport(file: string): Promise<number>;
   /** Imports all lines, or none when one is bad. */
   importLines(lines: readonly string[]): Promise<ImportedLines>;
-  endImport(): Promise<void>;
+  /** Completes that record. */
+  endImport(id: number, outcome: ImportOutcome): Promise<void>;
 }
 
 const throwRefusal = async (response: Response, url: string): Promise<never> => {
@@ -70,10 +71,14 @@ export const findRunningNode = async (config: Config): Promise<RunningNode | nul
       if (!response.ok || response.body === null) return throwRefusal(response, url);
       return receiveCopy(response.body as AsyncIterable<Uint8Array>, folder, onBytes);
     },
-    beginImport: async (file) => void (await call('POST', '/stores/import', { file })),
+    beginImport: async (file) => {
+      const begun = (await call('POST', '/stores/import', { file })) as { readonly import_id: number };
+      return begun.import_id;
+    },
     importLines: async (lines) =>
       (await call('POST', '/stores/import/lines', { lines })) as unknown as ImportedLines,
-    endImport: async () => void (await call('POST', '/stores/import/end')),
+    endImport: async (import_id, outcome) =>
+      void (await call('POST', '/stores/import/end', { import_id, outcome })),
   };
 };
 

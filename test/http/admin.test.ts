@@ -43,6 +43,7 @@ const admin = createAdmin({
   metrics,
   logger: silentLogger,
   operators: [{ name: 'admin', token: 'op-token', readOnly: false }],
+  commandStart: 'rollcall ops',
   hosts: ['Node1.example.org'],
   isDraining: () => state.draining,
   routes: [secretRoute],

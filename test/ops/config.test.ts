@@ -11,6 +11,7 @@ import { defaultLimits } from '../../http/limits/limiter.ts';
 import {
   ConfigError,
   type Environment,
+  findCommandStart,
   findMisspeltSettings,
   isDemoWanted,
   readConfig,
@@ -326,6 +327,11 @@ test('config.example names all settings with their defaults, each explained, non
   }
   // A unit or a container reads the whole file: a line in effect would override what it sets itself.
   assert.not.match(text, /^[^#\n]/m);
+});
+
+test('commands begin as this installation was started', () => {
+  assert.is(findCommandStart({ npm_lifecycle_event: 'start' }), 'npm run ops --');
+  assert.match(findCommandStart({}), /^\/.*\/ops\/bin\/rollcall ops$/);
 });
 
 test.run();

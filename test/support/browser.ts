@@ -2,6 +2,8 @@
  * A node and a headless Chromium for tests that look at pages. Where it is missing and cannot be installed,
  * the tests of the suite are skipped.
  */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Test } from 'uvu';
@@ -18,6 +20,15 @@ const findChromium = (): string =>
     find: () => findFolder('chromium'),
     advice: 'Install Chromium so that `chromium` is in PATH.',
   });
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds wrong for people who use a keyboard or a screen reader: rule and element. */
+export const listViolations = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(axe);
+  return page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
+};
 
 /** A browser on a machine where twenty others wait for a core. */
 export const browserPatienceMs = 300_000;

@@ -33,6 +33,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
   'now.ts': ['../../page/now.ts'],
   'operations.ts': ['../../page/operations.ts'],
   'queue.ts': ['../../page/queue.ts'],
+  'series.ts': ['../../page/series.ts'],
   'screens.ts': ['../../page/screens.ts'],
   'tables.ts': ['../../page/tables.ts'],
 };
@@ -74,7 +75,7 @@ const FileParams = Type.Object({ file: Type.String({ maxLength: 32 }) });
 
 export const buildPageRoutes = (
   operations: readonly AdminOperation[],
-  operators: readonly Operator[],
+  { operators, commandStart }: { operators: readonly Operator[]; commandStart: string },
 ): readonly AnyRoute[] => {
   const readPage = createReader(['../../page/page.html'], 'html');
   const readers = new Map(
@@ -115,6 +116,7 @@ export const buildPageRoutes = (
           operator,
           read_only: operators.some(({ name, readOnly }) => name === operator && readOnly),
           operations: published,
+          command_start: commandStart,
         }),
     }),
   ];

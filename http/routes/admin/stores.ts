@@ -10,6 +10,8 @@ import { usualBodyLimits } from '../../request/body.ts';
 import { type AnyRoute, type Reply, replyMessage, replyOk } from '../../route.ts';
 import {
   CopyBody,
+  EndImportBody,
+  ImportBegun,
   ImportBody,
   ImportedLines,
   ImportLinesBody,
@@ -82,8 +84,13 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     name: 'beginImport',
     pattern: 'POST /stores/import',
     summary: 'Records that an import begins.',
+    isAudited: false, // The end completes the record.
     body: ImportBody,
-    handle: () => replyMessage('The import begins.'),
+    replies: { 200: ImportBegun },
+    handle: async ({ catalogue }, { operator, body }) => {
+      const entry = { operator, operation: 'stores import', target: '', details: body };
+      return replyOk({ import_id: await catalogue.operator.audit.begin(entry) });
+    },
   }),
   defineOperation({
     command: 'stores import-lines',
@@ -101,11 +108,13 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     command: 'stores end-import',
     name: 'endImport',
     pattern: 'POST /stores/import/end',
-    summary: 'Ends an import: counts lists and expires caches.',
+    summary: 'Ends an import: counts lists, expires caches, and records how it ended.',
     isAudited: false,
     callsOutbound: true,
-    handle: async () => {
+    body: EndImportBody,
+    handle: async ({ catalogue }, { body }) => {
       await access.endImport();
+      await catalogue.operator.audit.end(body.import_id, body.outcome);
       return replyMessage('The import has ended.');
     },
   }),

@@ -124,7 +124,9 @@ export const formatOption = (field: Field): string => {
       ? `For example "${example}".`
       : '',
     schema.type === 'array' ? 'Repeat the option for several values.' : '',
-    schema.type === 'boolean' && description === '' ? 'Sets it to yes; without the option it is no.' : '',
+    schema.type === 'boolean' && description === ''
+      ? `Sets it to yes; --no-${field.option} sets it to no.`
+      : '',
   ];
   return sentences.filter(Boolean).join(' ');
 };
@@ -242,7 +244,8 @@ const parse = (
   usage: string,
 ): { values: OptionValues; positionals: string[] } => {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: buildOptions(operation) });
+    const options = buildOptions(operation);
+    return parseArgs({ args: [...args], allowPositionals: true, allowNegative: true, options });
   } catch (error) {
     throw new CommandError(`${(error as Error).message.split('. ')[0]}.\n${usage}`, 2);
   }

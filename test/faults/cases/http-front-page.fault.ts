@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
-import { createPageSuite } from '../../support/browser.ts';
+import { createPageSuite, listViolations } from '../../support/browser.ts';
 
 const { test, world } = createPageSuite('front page');
 const run = promisify(execFile);
@@ -25,6 +25,7 @@ const voteFor = async (place: number): Promise<void> => {
 };
 
 const markup = '<img src=x onerror=alert(1)>';
+const long = 'w'.repeat(200);
 
 for (const [place, width, colorScheme] of [
   [1, 1_280, 'light'],
@@ -35,7 +36,11 @@ for (const [place, width, colorScheme] of [
     page.on('console', (message) => problems.push(message.text()));
     await page.route('**/leaderboards/bots/votes', async (route) => {
       const response = await route.fetch();
-      const text = (await response.text()).replace(/"display_name":"[^"]*"/, `"display_name":"${markup}"`);
+      const names = [markup, long];
+      const text = (await response.text()).replace(
+        /"display_name":"[^"]*"/g,
+        (found) => `"display_name":"${names.shift() ?? found.slice(16, -1)}"`,
+      );
       await route.fulfill({ response, body: text });
     });
     const connected = page.waitForResponse((response) => response.url().includes('/feed?'));
@@ -50,6 +55,13 @@ for (const [place, width, colorScheme] of [
     await cell.filter({ hasText: new RegExp(`^(${before + 1}|${before + 2})$`) }).waitFor();
     assert.match(await page.locator('#bots').innerText(), /^\d+$/);
     assert.not.ok(await page.evaluate('document.documentElement.scrollWidth > innerWidth'));
+    assert.not.ok(
+      await page.evaluate(
+        "[...document.querySelectorAll('section')].some((s) => s.scrollWidth > s.clientWidth)",
+      ),
+      'a long name breaks its board',
+    );
+    assert.equal(await listViolations(page), []);
     assert.equal(problems, []);
     await page.close();
   });

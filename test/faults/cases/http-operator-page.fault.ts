@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { createPageSuite } from '../../support/browser.ts';
+import { createPageSuite, listViolations } from '../../support/browser.ts';
 import { until } from '../../support/until.ts';
 
 const [robin, wren, reader] = ['robin', 'wren', 'reader'].map((name) => name.padEnd(40, '-')) as [
@@ -42,6 +42,9 @@ const readPublic = async (path: string, headers: Record<string, string> = {}) =>
 };
 const listPending = async (): Promise<readonly { bot_id: string; name: string }[]> =>
   (await operate('GET', '/bots?type=pending')).bots as { bot_id: string; name: string }[];
+
+const readCommandStart = async (): Promise<string> =>
+  (await operate('GET', '/page/operations')).command_start as string;
 
 interface OpenedPage {
   readonly page: Page;
@@ -175,7 +178,7 @@ test('an itag leads to its listing', async () => {
 
   await page.getByText('has this itag').waitFor();
   await page.getByRole('link', { name: `bot ${id}` }).click();
-  await page.getByRole('heading', { name: `bot ${id}` }).waitFor();
+  await page.locator('.facts').getByText(id, { exact: true }).first().waitFor();
   await end();
 });
 
@@ -186,7 +189,7 @@ test('a ban says what it ends, asks, and the token is dead', async () => {
   const { page, end } = await openPage(robin, `user/${world.demo.user.id}`);
 
   await page.locator('summary', { hasText: /^users ban/ }).click();
-  await page.getByText(`npm run ops -- users ban ${world.demo.user.id}`).waitFor();
+  await page.getByText(`${await readCommandStart()} users ban ${world.demo.user.id}`).waitFor();
   await page.getByRole('button', { name: 'users ban', exact: true }).click();
   await page
     .getByRole('dialog')
@@ -199,6 +202,62 @@ test('a ban says what it ends, asks, and the token is dead', async () => {
   await page.getByText(`User ${world.demo.user.id} is banned.`).waitFor();
 
   assert.is((await readPublic(path, headers)).status, 403);
+  await end();
+});
+
+test('Enter changes nothing, `?` lists the keys, and the tab under the pointer is readable', async () => {
+  const countBans = async () => (await operate('GET', '/audit?operation=users%20ban')).total;
+  const bans = await countBans();
+  const { page, end } = await openPage(robin, `user/${world.demo.user.id}`);
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).getByText('take the newest decision back').waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('summary', { hasText: /^users ban/ }).click();
+  await page.getByRole('button', { name: 'users ban', exact: true }).click();
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.is(await countBans(), bans);
+
+  const before = await page.locator('header nav').boundingBox();
+  await page.getByRole('link', { name: 'Now' }).click();
+  await page.getByText('· ready').waitFor();
+  assert.equal(await page.evaluate(listFlaws), []);
+  const after = await page.locator('header nav').boundingBox();
+  assert.equal([after?.x, after?.y], [before?.x, before?.y]);
+  await end();
+});
+
+test('a token that is shown once can be copied, and a field can say no', async () => {
+  const { page, end } = await openPage(robin, `bot/${world.demo.bot.id}`);
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.locator('summary', { hasText: /^tokens issue/ }).waitFor();
+  await page.evaluate(`location.hash = '#all'`);
+  await page.locator('summary', { hasText: /^tokens issue/ }).click();
+  const form = page.locator('form:visible');
+  await form.getByLabel('target type').selectOption('bot');
+  await form.getByLabel('target id').fill(world.demo.bot.id);
+  await form.getByRole('button', { name: 'tokens issue' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Copy' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  assert.match(String(await page.evaluate('navigator.clipboard.readText()')), /^rc_bot_/);
+
+  await page.locator('summary', { hasText: /^servers put/ }).click();
+  const edit = page.locator('details', { has: page.locator('summary', { hasText: /^servers put/ }) });
+  await edit.locator('select').filter({ hasText: 'yes' }).first().selectOption('no');
+  await edit.locator('.command', { hasText: / --no-/ }).waitFor();
+  await end();
+});
+
+test('long names fit', async () => {
+  const { id } = world.demo.user;
+  const before = await operate('GET', `/users/${id}`);
+  await operate('PUT', `/users/${id}`, { username: 'w'.repeat(64), display_name: 'w'.repeat(64) });
+  const { page, end } = await openPage(robin, `user/${id}`, 360);
+  await page.getByRole('heading', { name: 'w'.repeat(64) }).waitFor();
+  assert.equal(await page.evaluate(listFlaws), []);
+  await operate('PUT', `/users/${id}`, { username: before.username, display_name: before.display_name });
   await end();
 });
 
@@ -240,9 +299,10 @@ test('a form of every operation is drawn and shows its command', async () => {
   const { operations } = (await operate('GET', '/page/operations')) as { operations: { command: string }[] };
   const shown = await page.locator('.command').allInnerTexts();
 
+  const start = await readCommandStart();
   for (const { command } of operations) {
     assert.ok(
-      shown.some((text) => text.startsWith(`npm run ops -- ${command}`)),
+      shown.some((text) => text.startsWith(`${start} ${command}`)),
       command,
     );
   }
@@ -298,6 +358,7 @@ for (const [width, dark] of [
       const first = page.locator('.forms summary').first();
       if (await first.isVisible()) await first.click();
       assert.equal(await page.evaluate(listFlaws), [], screen);
+      assert.equal(await listViolations(page), [], screen);
     }
     await end();
   });

@@ -59,6 +59,7 @@ export const openOperated = async (): Promise<OperatedWorld> => {
       { name: 'admin', token: operatorToken, readOnly: false },
       { name: 'reader', token: readerToken, readOnly: true },
     ],
+    commandStart: 'rollcall ops',
     hosts: [],
     isDraining: () => false,
     live: { figures, waitingRoutes: new Set(), node: 'a', version: '1.2.3', listNodes: () => [] },

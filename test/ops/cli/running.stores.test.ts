@@ -110,8 +110,14 @@ test('a bad line stops the import with its number; --skip-bad writes it to a fil
   const users = linesOf(...Array.from({ length: 300 }, (_, index) => user(5_000 + index)));
   writeFileSync(file, [...users.slice(0, 250), 'nonsense', ...users.slice(250)].join('\n'));
   const stopped = await ops(['import', file]);
+  const audited = await ops(['audit', 'list', '--json']);
   const skipped = await ops(['import', file, '--skip-bad']);
+  const [entry] = JSON.parse(audited.out).entries;
 
+  assert.equal(
+    [entry.operation, entry.details, entry.outcome],
+    ['stores import', { file: file.replaceAll('/', ' ').trim() }, 'stopped'],
+  );
   assert.is(stopped.code, 1);
   assert.match(stopped.err, /a bad line; the import has stopped\.\n {2}line 251: not valid JSON/);
   assert.match(stopped.err, /Lines up to 200 are in the store/);
