@@ -1,6 +1,8 @@
 /**
  * Headers and secrets of webhook requests, judged by the published library of Standard Webhooks.
  */
+
+import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -110,6 +112,15 @@ test('only the format topgg sends the secret, and only the newest', () => {
     const others = Object.entries(headers).filter(([name]) => name !== 'authorization');
     assert.not.ok(JSON.stringify(others).includes(secret.slice(10, 30)));
   }
+});
+
+test('topgg_v1 signs time and body by the text of the secret; topgg may send an own text', () => {
+  const request = { id: 'one', sentAtSeconds: 1_767_225_600, body: '{"type":"vote.create"}', secrets };
+  const { 'x-topgg-signature': signature = '' } = toWebhookHeaders({ ...request, format: 'topgg_v1' });
+  const { t, v1 } = Object.fromEntries(signature.split(',').map((part) => part.split('=')));
+  assert.is(v1, createHmac('sha256', secret).update(`${t}.${request.body}`).digest('hex'));
+  const own = toWebhookHeaders({ ...request, format: 'topgg', authorization: 'pass word' });
+  assert.is(own.authorization, 'pass word');
 });
 
 test.run();
