@@ -88,4 +88,24 @@ test('a bot that is deleted reaches the listener, and the read says so', async (
   assert.is((error as { code?: string }).code, 'not_found');
 });
 
+test('several watches of one entity end one by one', async () => {
+  const world = await createWorld();
+  const engine = await world.start('home');
+  const [id] = sameShard(1) as [string];
+  world.ledger.list('bot', id);
+  const [first, second] = [watch(world, engine, id), watch(world, engine, id)];
+  const post = () => world.until(engine.postStats(id, { servers: '1' }));
+  const count = () => [first.seen.times, second.seen.times];
+  await first.read();
+  const [before = 0] = count();
+  await post();
+  assert.equal(count(), [before + 1, before + 1]);
+  first.close();
+  await post();
+  assert.equal(count(), [before + 1, before + 2]);
+  second.close();
+  await post();
+  assert.equal(count(), [before + 1, before + 2]);
+});
+
 test.run();
