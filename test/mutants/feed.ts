@@ -78,8 +78,8 @@ export const feedMutants: readonly Mutant[] = [
   {
     name: 'connections of one address',
     file: 'http/feed/feed.ts',
-    find: ` < settings.feedConnectionsPerAddressMax) return;`,
-    replace: ` >= 0) return;`,
+    find: `if (!addresses.isFull(address)) return;`,
+    replace: `if (address !== '') return;`,
     killers: [limits],
     why: 'one client could take all connections of a node',
   },
@@ -102,7 +102,7 @@ export const feedMutants: readonly Mutant[] = [
   {
     name: 'a stream that comes back after one of its targets is gone',
     file: 'http/feed/subscriptions.ts',
-    find: `request.isResumed && isNotFound(error)`,
+    find: `isResumed && isNotFound(error)`,
     replace: `false`,
     killers: [feed],
     why: 'a browser would lose all entities of a stream with one of them, without a way to resume',
@@ -134,8 +134,8 @@ export const feedMutants: readonly Mutant[] = [
   {
     name: 'messages of one WebSocket',
     file: 'http/feed/feed.ts',
-    find: `client.messages > feedLimits.messagesPerWindow`,
-    replace: `client.messages < 0`,
+    find: `client.frames > feedLimits.framesPerWindow`,
+    replace: `client.frames < 0`,
     killers: [feed],
     why: 'one client could keep the node busy',
   },

@@ -128,8 +128,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'the judged addresses of a webhook',
     file: 'http/outbound/webhooks/send.ts',
-    find: `    lookup: createPinnedLookup(vetted.addresses),\n`,
-    replace: '',
+    find: `maxFreeSockets: idleSocketsMax, lookup }`,
+    replace: `maxFreeSockets: idleSocketsMax }`,
     why: 'a name that changes after it was judged would lead inside',
   },
   {
@@ -174,7 +174,7 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'the format topgg has no void votes',
     file: 'http/outbound/webhooks/formats.ts',
-    find: `format === 'topgg' && events`,
+    find: `isTopgg(format) && events`,
     replace: `format === 'discord' && events`,
     killers: ['test/http/routes/webhooks-voided.test.ts'],
     why: 'an owner would wait for events that never come',
