@@ -34,7 +34,7 @@ export const addressText = '^[\\u0021-\\u007e]+$';
 export const countText = '^0*[1-9][0-9]*$';
 
 /** The value of a header, as it is sent: printable ASCII without blanks at its ends. */
-export const headerText = '^[!-~]([ -~]*[!-~])?$';
+export const headerText = '^[!-~]+( +[!-~]+)*$';
 
 export const patternMessages: Readonly<Record<string, string>> = {
   [plainText]: 'must have no control characters',
