@@ -20,7 +20,9 @@ const nowMs = Date.UTC(2026, 2, 1);
 const hourMs = 3_600_000;
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });
-const time = fc.date({ min: new Date('2000'), max: new Date(nowMs + 40 * hourMs), noInvalidDate: true });
+/** The format `date-time` of the checks begins here. */
+const sinceMs = Date.UTC(2000, 0);
+const time = fc.date({ min: new Date(sinceMs), max: new Date(nowMs + 40 * hourMs), noInvalidDate: true });
 const timeOrNull = fc.option(time, { nil: null });
 const counter = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const decimal = fc.bigInt({ min: 0n, max: 18_446_744_073_709_552_000n }).map(String);
@@ -81,10 +83,10 @@ const states: fc.Arbitrary<HotState> = fc.record({
   users: decimal,
   shardList: fc.array(decimal, { maxLength: 4 }).map((list) => list.join(',')),
   status: fc.constantFrom('' as const, ...presenceStatuses),
-  lastStatsPostMs: fc.oneof(fc.constant(0), fc.nat({ max: nowMs })),
+  lastStatsPostMs: fc.oneof(fc.constant(0), fc.integer({ min: sinceMs, max: nowMs })),
   uptime: counter,
   totalUptime: counter,
-  uptimeCheckedMs: fc.oneof(fc.constant(0), fc.nat({ max: nowMs })),
+  uptimeCheckedMs: fc.oneof(fc.constant(0), fc.integer({ min: sinceMs, max: nowMs })),
   releasedBeforeMs: fc.constant(0),
   adjustment: fc.constant(0),
   facts: fc.constant(emptyFacts),
