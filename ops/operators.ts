@@ -12,14 +12,18 @@ const parseOperator = (text: string): Operator => {
   return { name, token, readOnly: right === 'read' };
 };
 
-/** `adminToken` is the token of the operator `admin`. */
+/**
+ * `adminToken` is the token of the operator `admin`. One that ADMIN_TOKENS has, too, belongs to the operator
+ * named there: it must not gain a right that its entry denies.
+ */
 export const listOperators = (
   { adminTokens }: Pick<Settings, 'adminTokens'>,
   adminToken: string,
-): readonly Operator[] => [
-  { name: adminName, token: adminToken, readOnly: false },
-  ...adminTokens.map(parseOperator),
-];
+): readonly Operator[] => {
+  const named = adminTokens.map(parseOperator);
+  const isNamed = named.some(({ token }) => token === adminToken);
+  return isNamed ? named : [{ name: adminName, token: adminToken, readOnly: false }, ...named];
+};
 
 const findRepeated = (values: readonly string[]): string | undefined =>
   values.find((value, index) => value !== '' && values.indexOf(value) !== index);
@@ -31,8 +35,9 @@ export const listOperatorMistakes = ({ adminTokens, adminToken }: Partial<Settin
   const repeatedName = findRepeated(operators.map(({ name }) => name));
   const repeatedToken = findRepeated(operators.map(({ token }) => token));
   const owners = operators.filter(({ token }) => token === repeatedToken).map(({ name }) => name);
+  const isAdminTaken = operators.some(({ name, token }) => name === adminName && token !== adminToken);
   return [
-    ...(repeatedName === adminName
+    ...(isAdminTaken
       ? ['ADMIN_TOKENS: the name admin belongs to ADMIN_TOKEN; choose another name']
       : repeatedName === undefined
         ? []

@@ -18,6 +18,7 @@ import {
   toCommitRules,
 } from '../../ops/config.ts';
 import { toLimitSettings } from '../../ops/limit-settings.ts';
+import { listOperators } from '../../ops/operators.ts';
 import { settingRows, toVariable } from '../../ops/settings.ts';
 
 const test = suite('config');
@@ -191,7 +192,7 @@ test('ADMIN_TOKENS: a mistyped, repeated or taken entry is refused, and no token
     [{ ADMIN_TOKENS: `robin:${one},robin:${other}` }, /the name robin is there twice/],
     [{ ADMIN_TOKENS: `admin:${one}` }, /the name admin belongs to ADMIN_TOKEN/],
     [{ ADMIN_TOKENS: `robin:${one},wren:${one}:read` }, /robin and wren have the same token/],
-    [{ ADMIN_TOKENS: `robin:${one}`, ADMIN_TOKEN: one }, /admin and robin have the same token/],
+    [{ ADMIN_TOKENS: `robin:${one},admin:${other}`, ADMIN_TOKEN: one }, /admin belongs to ADMIN_TOKEN/],
   ] as const) {
     const mistakes = listMistakes(environment);
     assert.match(mistakes.join(), expected);
@@ -199,6 +200,23 @@ test('ADMIN_TOKENS: a mistyped, repeated or taken entry is refused, and no token
     assert.not.match(mistakes.join(), /aaaa|bbbb|too-short/);
   }
   assert.equal(listMistakes({ ADMIN_TOKENS: `robin:${one},wren:${other}:read` }), []);
+});
+
+test('ADMIN_TOKEN may be one of ADMIN_TOKENS, whose name and right then count', () => {
+  const [one, other] = ['a'.repeat(32), 'b'.repeat(32)];
+  for (const entry of [`robin:${one}`, `robin:${one}:read`, `admin:${one}`]) {
+    const { adminTokens, adminToken } = readConfig({ ADMIN_TOKENS: entry, ADMIN_TOKEN: one });
+    const [name] = entry.split(':');
+
+    assert.equal(listOperators({ adminTokens }, adminToken), [
+      { name, token: one, readOnly: entry.endsWith(':read') },
+    ]);
+  }
+  const { adminTokens, adminToken } = readConfig({ ADMIN_TOKENS: `robin:${other}`, ADMIN_TOKEN: one });
+  assert.equal(
+    listOperators({ adminTokens }, adminToken).map(({ name }) => name),
+    ['admin', 'robin'],
+  );
 });
 
 test('a password in a mistyped address is not repeated', () => {
