@@ -8,6 +8,7 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -42,12 +43,12 @@ test.before.each(() => {
 });
 test.after.each(() => rmSync(folder, { recursive: true, force: true }));
 
-const run = (args: readonly string[], program = join(root, 'ops/bin/rollcall')) => {
+const run = (args: readonly string[], program = join(root, 'ops/bin/rollcall'), settings = {}) => {
   const { pid, status, stdout, stderr } = spawnSync(program, args, {
     cwd: elsewhere,
     encoding: 'utf8',
     // No Node in the PATH: an installation has its own.
-    env: { PATH: '/usr/bin:/bin' },
+    env: { PATH: '/usr/bin:/bin', ...settings },
   });
   return { pid, status, stdout, stderr };
 };
@@ -107,10 +108,38 @@ for (const [title, args, status, text] of [
   });
 }
 
+test('check prints a summary of valid settings without secrets, and opens nothing', () => {
+  const before = readdirSync(elsewhere);
+  const { status, stdout, stderr } = run(['check'], join(source, 'ops/bin/rollcall'), {
+    PORT: '8123',
+    REDIS_URL: 'redis://:secret@one:6379',
+    DATABASE_URL: 'postgres://me:secret@two/db',
+    ADMIN_TOKN: 'x',
+  });
+
+  assert.is(status, 0);
+  assert.match(stdout, /^The settings are valid; no store was opened\.\n {2}Public +http:\S+:8123\n/);
+  assert.match(stdout, /Redis +redis:\/\/one:6379\n {2}Postgres +postgres:\/\/two\/db\n/);
+  assert.not.match(stdout, /secret/);
+  assert.is(stderr, 'ADMIN_TOKN is not a setting. Did you mean ADMIN_TOKEN?\n');
+  assert.equal(readdirSync(elsewhere), before);
+});
+
+test('check prints all mistakes at once, with exit code 1', () => {
+  const settings = { PORT: 'x', UPTIME_FRESH_MINUTES: '3', ADMIN_TOKEN: 'short' };
+  const { status, stdout, stderr } = run(['check'], join(source, 'ops/bin/rollcall'), settings);
+
+  assert.is(status, 1);
+  assert.is(stdout, '');
+  assert.match(stderr, /^3 settings are wrong:\n/);
+  for (const name of Object.keys(settings)) assert.ok(stderr.includes(name), name);
+});
+
 test('version prints the version of package.json and the pinned Node', () => {
   const { version, dependencies } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
   const { status, stdout } = run(['version'], join(source, 'ops/bin/rollcall'));
 
+  assert.is(run(['--version'], join(source, 'ops/bin/rollcall')).stdout, stdout);
   assert.is(status, 0);
   assert.match(
     stdout,
