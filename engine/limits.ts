@@ -115,7 +115,7 @@ export const limits = {
   partsPerPostMax: 1_000,
   /** Servers or users of one shard: a full table then sums up to less than 2^53. */
   partNumberMax: 2 ** 39 - 1,
-  /** A bot goes back to its former shard count when nobody has posted for so long. */
+  /** A bot goes back to its former shard count after so long without a post. */
   formerCountQuietMs: 60_000,
   /** Bots whose parts one call lists as due, and calls in one run. */
   dueBotsMax: 500,

@@ -1,10 +1,10 @@
 /**
  * The table of what is counted for an entity: one row per field of `Totals`.
  *
- * Everything that treats all fields alike follows this table: the empty value and the checks, what a stats
- * post may set, the packed forms in LMDB and Redis with the positions in Lua, the columns of the flush, the
- * fields of import and export, and the generator of the conformance suite. A field's place in this table is
- * its place on disk: a new one goes to the end, with a migration that adds its column; the stores read it as
+ * The empty value, the checks, what a stats post may set, and the forms in which LMDB and this side of Redis
+ * pack a state follow this table. The positions in Lua, the columns of the flush and the fields of import and
+ * export are still written by hand and must agree with it. A field's place in this table is its place on
+ * disk: a new one goes to the end, with a migration that adds its column; the stores read it as
  * empty from older records. `compile` makes straight code of the table once at start, because every post and
  * every load passes here. Pure.
  */

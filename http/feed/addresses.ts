@@ -1,5 +1,5 @@
 /**
- * What the clients of one address share: their connections, and what they may ask for in a while.
+ * What the clients of one address share: their connections, and how much they may request.
  *
  * One message of an address is handled at a time, in the order in which they came, so who sends more waits
  * longer and nobody else does. All limits grow with the connections that an address may have. Bounded by

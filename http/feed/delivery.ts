@@ -10,7 +10,7 @@ import { buildFrame, type Frame } from './frames.ts';
 import { noCursor } from './requests.ts';
 import { type Client, type FeedState, type FeedSubscription, type FeedTarget, feedLimits } from './state.ts';
 
-/** The place of a vote in the log of its listing, opaque to clients; `noCursor` if nobody follows votes. */
+/** The position of a vote in the log, opaque to clients; `noCursor` if no client follows votes. */
 export const formatCursor = ({ votes }: FeedTarget, number: number): string =>
   votes === null ? noCursor : `${votes.epoch}.${number}`;
 

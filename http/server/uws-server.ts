@@ -74,8 +74,8 @@ const exclusivePort = 1;
 const restBytesMax = 65_536;
 const heldMsMax = 4_000;
 /**
- * uWebSockets.js closes a connection after 8 to 12 s of silence. Clients that are told close it themselves
- * before, instead of sending a request into the closing.
+ * uWebSockets.js closes a connection after 8 to 12 s of silence. Clients that read this header close it
+ * themselves before, instead of sending a request into the closing.
  */
 const keepAliveLine = '\r\nKeep-Alive: timeout=7';
 const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;

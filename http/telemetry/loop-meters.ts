@@ -39,7 +39,7 @@ export const registerProcessMeters = (register: Registry): void => {
   const registers = [register];
   new Counter({
     name: 'rollcall_event_loop_active_seconds_total',
-    help: 'Time that the event loop was not idle: its rate is the share of one core that the node asks for.',
+    help: 'Time that the event loop was not idle: its rate is the share of one core that the node needs.',
     registers,
     collect() {
       this.reset();

@@ -62,7 +62,7 @@ const findRepository = async (): Promise<object> => {
     ({ stdout }) => stdout.trim(),
     () => '',
   );
-  // A path of this machine, or a password in an address, is for nobody else.
+  // A path of this machine, or a password in an address, must not be published.
   const isPublic = /^(https:\/\/[^@]+|(ssh:\/\/)?git@.+)$/.test(url);
   return isPublic ? { repository: { type: 'git', url, directory: 'http/client' } } : {};
 };

@@ -88,7 +88,7 @@ export const ringMutants: readonly Mutant[] = [
     file: ring,
     find: `buffer.hot.pulse?.mayLoseTail() === false`,
     replace: `buffer.hot.pulse !== undefined`,
-    why: 'a replica that was attached later and lags would lose what nobody has any more (I1)',
+    why: 'a replica that was attached later and lags would lose what no node can resend (I1)',
   },
   {
     name: 'the retransmit buffer stores items for a store that loses nothing',

@@ -189,7 +189,7 @@ test('an id of 128 characters of any bytes is unknown, on any parameter of a pat
   await Promise.all(asked);
 });
 
-test('listings with such ids are read and voted for, and nobody fails beside them', async () => {
+test('listings with such ids are read and voted for, and no other request fails', async () => {
   const token = tokens.get('user') ?? '';
   for (const [index, id] of longIds.entries()) {
     await addUser(world.sql, id);

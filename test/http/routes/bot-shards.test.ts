@@ -149,7 +149,7 @@ test('a post of totals ends it; shard_id in it means nothing', async () => {
   assert.equal(await poster.read(), [77, 0, 1, [5], 'idle']);
 });
 
-test('one post of a much smaller shard count counts nothing and refuses nobody', async () => {
+test('one post of a much smaller shard count counts nothing and refuses no other', async () => {
   const poster = await createPoster();
   const all = Array.from({ length: 20 }, (_, id) => ({ id, servers: 50 }));
   await poster.post({ shard_count: 20, shards: all });

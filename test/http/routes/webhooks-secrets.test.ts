@@ -28,7 +28,7 @@ const call = async (method: string, path: string, body: unknown = undefined): Pr
     ...(body === undefined ? {} : { body }),
   });
 
-test('no edit sends the secret to somebody new: another url or format needs one', async () => {
+test('no edit sends the secret to a new receiver: another url or format needs one', async () => {
   const own = { url: receivers.url('ok', 'own'), format: 'standard' };
   const { id, secret } = (await call('POST', '/bots/bot1/webhooks', { name: 'x', ...own })).json;
   const path = `/bots/bot1/webhooks/${id}`;

@@ -269,7 +269,7 @@ for (const lagMs of [0, limits.retransmitKeepSafeMs + 1_500]) {
     }));
 }
 
-test('appendfsync weaker under way: told, and what a crash then loses is resent', () =>
+test('appendfsync weaker under way is reported, and what a crash then loses is resent', () =>
   inWorld('always', async (world) => {
     const [{ store }] = world.nodes;
     const operator = new Redis(world.server.url);
