@@ -14,6 +14,7 @@ import { createWebhookSecret, toWebhookHeaders } from '../../http/outbound/webho
 import { upvote } from '../http/outbound/webhooks/sample-events.ts';
 import { openWorld, type World } from '../http/routes/world.ts';
 import { addBot, addUser } from '../storage/catalogue/directory.ts';
+import { until } from '../support/until.ts';
 import { type BuiltClient, clientScript, loadClient } from './built.ts';
 
 const test = suite('client');
@@ -332,6 +333,12 @@ const runExample = async (code: string): Promise<string> => {
 };
 
 test('every example of the README runs, and they use everything that is exported', async () => {
+  // A wait is rounded up to seconds, so in the first second after a vote it has the next hour.
+  const client = library.createClient({ url, token });
+  await until(
+    'a second after the vote',
+    async () => (await client.checkVote('ann', 'bot1')).wait.hours === 11,
+  );
   const printed: string[] = [];
   for (const code of examples) printed.push(await runExample(code));
 
