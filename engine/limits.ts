@@ -1,6 +1,6 @@
 /**
  * Every fixed limit of the engine, with its unit last in the name. Settings that an operator may change are
- * in `ops/config.ts`; a limit here is part of the documented behaviour and changes only with the documents.
+ * in `ops/config/`; a limit here is part of the documented behaviour and changes only with the documents.
  * `assertLimits` checks the relations between them at start.
  */
 import assert from 'node:assert/strict';

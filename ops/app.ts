@@ -16,12 +16,12 @@ import { routes } from '../http/routes/table.ts';
 import { applyVoteLogSetting } from '../http/routes/vote-log.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
-import { isLocalOnly } from './addresses.ts';
 import { systemClock } from './clock.ts';
 import type { ClusterContext } from './cluster-context.ts';
-import type { Config } from './config.ts';
-import { toLimitSettings } from './limit-settings.ts';
-import type { Webhooks } from './webhooks.ts';
+import { isLocalOnly } from './config/addresses.ts';
+import type { Config } from './config/config.ts';
+import { toLimitSettings } from './config/limit-settings.ts';
+import type { Webhooks } from './services/webhooks.ts';
 
 /** The `App` of the handlers, with the session cache that authentication reads. */
 export type PublicApp = App & { readonly sessions: SessionCache };

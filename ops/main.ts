@@ -10,13 +10,13 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-import { describeStores } from './addresses.ts';
-import { type Config, findMisspeltSettings, readConfig, readLogForm } from './config.ts';
-import { createLogger, selectLogForm } from './log.ts';
-import { createEarlyReporter, createReporter, type Reporter } from './reporter.ts';
+import { describeStores } from './config/addresses.ts';
+import { type Config, findMisspeltSettings, readConfig, readLogForm } from './config/config.ts';
+import { createLogger, selectLogForm } from './log/log.ts';
+import { createEarlyReporter, createReporter, type Reporter } from './log/reporter.ts';
 import { type Running, start } from './rollcall.ts';
-import { endOnUncaught, type Uncaught } from './uncaught.ts';
 import { formatVersion, readVersion } from './version.ts';
+import { endOnUncaught, type Uncaught } from './watch/uncaught.ts';
 import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
 
 const fail = (error: unknown): never => {

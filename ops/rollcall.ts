@@ -32,30 +32,34 @@ import { getOrCreateSecret, type Membership, openMembership } from '../storage/n
 import { openStores, type Stores } from '../storage/open.ts';
 import { prepareStores } from '../storage/shards.ts';
 import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
-import { assertPortsFree, type ServerAddresses, toAddresses } from './addresses.ts';
 import { createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
-import { type ClockWatch, clockCheckEveryMs, createClockWatch } from './clock-watch.ts';
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
-import { type Config, findCommandStart, isDemoWanted, toCommitRules } from './config.ts';
+import { assertPortsFree, type ServerAddresses, toAddresses } from './config/addresses.ts';
+import { type Config, findCommandStart, isDemoWanted, toCommitRules } from './config/config.ts';
+import { readOperatorToken } from './config/operator-token.ts';
+import { listOperators } from './config/operators.ts';
 import type { DemoFile } from './demo/access.ts';
-import { createDescriptorWatch, type DescriptorWatch, descriptorCheckEveryMs } from './descriptor-watch.ts';
-import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './eviction-watch.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
-import { createLogger, selectLogForm } from './log.ts';
-import { createLoginReporter, openLogin } from './login.ts';
-import { createLoss, type LossReport } from './loss.ts';
-import { readOperatorToken } from './operator-token.ts';
-import { listOperators } from './operators.ts';
-import { openPush } from './push.ts';
-import { createRepeatedLog } from './repeated-log.ts';
+import { createLogger, selectLogForm } from './log/log.ts';
+import { createRepeatedLog } from './log/repeated-log.ts';
+import { createLoginReporter, openLogin } from './services/login.ts';
+import { openPush } from './services/push.ts';
+import { openWebhooks } from './services/webhooks.ts';
 import { createStop, type Stoppable } from './stop.ts';
 import { createStoreAccess } from './store-access.ts';
 import { startInterval } from './timers.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
-import { openWebhooks } from './webhooks.ts';
+import { type ClockWatch, clockCheckEveryMs, createClockWatch } from './watch/clock-watch.ts';
+import {
+  createDescriptorWatch,
+  type DescriptorWatch,
+  descriptorCheckEveryMs,
+} from './watch/descriptor-watch.ts';
+import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './watch/eviction-watch.ts';
+import { createLoss, type LossReport } from './watch/loss.ts';
 
 export interface StartInput extends Hooks {
   /** Default: the log of these settings on standard output. */

@@ -11,9 +11,9 @@ import type { Membership } from '../storage/nodes/membership.ts';
 import type { Stores } from '../storage/open.ts';
 import { systemClock } from './clock.ts';
 import type { ClusterContext } from './cluster-context.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import type { Schedule } from './jobs/schedule.ts';
-import type { Webhooks } from './webhooks.ts';
+import type { Webhooks } from './services/webhooks.ts';
 
 /** After a loss of the embedded SQL nothing can be flushed, and a new process should start soon. */
 const lostDrainMsMax = 1_000;

@@ -7,8 +7,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Config } from './config.ts';
-import { readOperatorToken } from './operator-token.ts';
+import type { Config } from './config/config.ts';
+import { readOperatorToken } from './config/operator-token.ts';
 
 /** The message that a worker sends when it listens. */
 export interface WorkerReady {

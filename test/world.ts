@@ -5,7 +5,7 @@
  * For tests and benches that need everything wired as the program wires it, but no process to kill. Making
  * one takes some seconds; use one per file.
  */
-import { readConfig } from '../ops/config.ts';
+import { readConfig } from '../ops/config/config.ts';
 import type { DemoFile } from '../ops/demo/access.ts';
 import { type Hooks, type Running, start } from '../ops/rollcall.ts';
 import { makeFolder } from './support/folder.ts';

@@ -12,7 +12,7 @@ import { assertNewFolder, writeBackup } from '../../storage/backup/manifest.ts';
 import { backupServers } from '../../storage/backup/servers.ts';
 import { listFolder } from '../../storage/embedded/copy.ts';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { assertDirectory, flushToSql, runWithStores } from './flush.ts';
 import { createProgress } from './progress.ts';

@@ -4,8 +4,8 @@
  * Prints all mistakes to standard error and ends with 1, or a summary without secrets and ends with 0.
  * Opens no store and no port: whether the servers answer shows at the start.
  */
-import { describeStores, toAddresses } from '../addresses.ts';
-import { type Config, ConfigError, findMisspeltSettings, readConfig } from '../config.ts';
+import { describeStores, toAddresses } from '../config/addresses.ts';
+import { type Config, ConfigError, findMisspeltSettings, readConfig } from '../config/config.ts';
 
 const formatSummary = (config: Config): string => {
   const { url, adminUrl } = toAddresses(config, config.port, config.adminPort);

@@ -11,7 +11,7 @@ import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { prepareStores } from '../../storage/shards.ts';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { readVersion } from '../version.ts';
 import { CommandError, type Terminal } from './command.ts';
 

@@ -5,7 +5,7 @@
  */
 import { type EntityKind, entityKinds, isEntityKind } from '../../engine/ids.ts';
 import type { Fields, Inspection } from '../../storage/export/inspect.ts';
-import { escapeUnsafe } from '../log.ts';
+import { escapeUnsafe } from '../log/log.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { formatJson } from './operator/table.ts';
 

@@ -15,7 +15,8 @@ import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
 import { prepareStores } from '../../storage/shards.ts';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import { findNearest } from '../config/nearest.ts';
 import { runBackup } from './backup.ts';
 import { CommandError, type Terminal } from './command.ts';
 import {
@@ -28,7 +29,6 @@ import {
 import { runWithStores } from './flush.ts';
 import { type ImportArgs, type ImportTarget, runDryImport, runImport } from './import.ts';
 import { parseKind, runInspect } from './inspect.ts';
-import { findNearest } from './nearest.ts';
 import { groups } from './operator/arguments.ts';
 import { formatOperationHelp, isOperatorGroup, runOperation } from './operator/run.ts';
 import { createProgress } from './progress.ts';

@@ -12,7 +12,7 @@ import { restoreFolder } from '../../storage/backup/embedded.ts';
 import { describeOlderHotStore, restoreServers } from '../../storage/backup/servers.ts';
 import { beginTimeline } from '../../storage/ledger/generations.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { assertDirectory, flushToSql, runWithStores } from './flush.ts';
 

@@ -15,7 +15,7 @@ import { DataLocked, readLockOwner } from '../../storage/embedded/lock.ts';
 import { openEmbeddedSql } from '../../storage/embedded/pglite.ts';
 import type { Inspection } from '../../storage/export/inspect.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { CommandError } from './command.ts';
 import { findKey, getNodeUrl, type NodeRequest, readReply, sendRequest } from './operator/call.ts';
 

@@ -5,7 +5,7 @@
  * until q or Ctrl-C, and waits for a node that restarts. Elsewhere it prints one screen and ends.
  */
 import type { LiveFrame } from '../../http/telemetry/node-status.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { findKey, getNodeUrl, readReply, sendRequest } from './operator/call.ts';
 import { formatScreen, type ScreenSize } from './top-screen.ts';

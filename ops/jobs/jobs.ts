@@ -18,7 +18,7 @@ import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
 import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
-import type { Webhooks } from '../webhooks.ts';
+import type { Webhooks } from '../services/webhooks.ts';
 import { createBoardsJobs } from './boards.ts';
 import { hourly, monthly } from './calendar.ts';
 import { createHistoryJob, createVoteMonthsJob, type HistorySettings } from './history.ts';

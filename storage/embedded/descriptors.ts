@@ -4,7 +4,7 @@
  * Without them SQL fails with the codes of damaged files ("could not create file: File exists"), although
  * nothing is damaged. SQL gives descriptors back before its error arrives here, and clients may have left, so
  * a lack counts from a few free ones on, and for a while. Called when SQL reports damage, and by
- * ops/descriptor-watch.ts.
+ * ops/watch/descriptor-watch.ts.
  */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';

@@ -3,7 +3,7 @@
  *
  * Creates one folder at a time: Node's recursive `mkdir` never returns when a parent is a dangling link (a
  * disk that is not mounted). Never changes an existing folder. Called first of all by lock.ts, and by
- * ops/operator-token.ts.
+ * ops/config/operator-token.ts.
  */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';

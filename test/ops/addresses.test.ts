@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { describeStores, formatAddress } from '../../ops/addresses.ts';
+import { describeStores, formatAddress } from '../../ops/config/addresses.ts';
 
 const test = suite('addresses of listeners');
 

@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Clock } from '../../engine/ports.ts';
-import { createClockWatch } from '../../ops/clock-watch.ts';
+import { createClockWatch } from '../../ops/watch/clock-watch.ts';
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { startRedis } from '../support/redis-server.ts';
 

@@ -16,10 +16,10 @@ import {
   isDemoWanted,
   readConfig,
   toCommitRules,
-} from '../../ops/config.ts';
-import { toLimitSettings } from '../../ops/limit-settings.ts';
-import { listOperators } from '../../ops/operators.ts';
-import { settingRows, toVariable } from '../../ops/settings.ts';
+} from '../../ops/config/config.ts';
+import { toLimitSettings } from '../../ops/config/limit-settings.ts';
+import { listOperators } from '../../ops/config/operators.ts';
+import { settingRows, toVariable } from '../../ops/config/settings.ts';
 
 const test = suite('config');
 

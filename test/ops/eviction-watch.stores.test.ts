@@ -6,9 +6,9 @@
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readConfig } from '../../ops/config.ts';
-import { createEvictionWatch } from '../../ops/eviction-watch.ts';
+import { readConfig } from '../../ops/config/config.ts';
 import { start } from '../../ops/rollcall.ts';
+import { createEvictionWatch } from '../../ops/watch/eviction-watch.ts';
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { openCutProxy } from '../support/cut-proxy.ts';
 import { makeFolder } from '../support/folder.ts';

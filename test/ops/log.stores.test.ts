@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createLogger } from '../../ops/log.ts';
+import { createLogger } from '../../ops/log/log.ts';
 import { makeFolder } from '../support/folder.ts';
 import { mainProgram, spawnNode } from '../support/node-process.ts';
 import { makeBareFolder } from '../support/sql-template.ts';

@@ -3,8 +3,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readConfig } from '../../ops/config.ts';
-import { openLogin } from '../../ops/login.ts';
+import { readConfig } from '../../ops/config/config.ts';
+import { openLogin } from '../../ops/services/login.ts';
 import { openDirectory } from '../storage/catalogue/directory.ts';
 import { goodToken, says, startPlainProvider } from '../support/login-provider.ts';
 

@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRepeatedLog, repeatMs } from '../../ops/repeated-log.ts';
+import { createRepeatedLog, repeatMs } from '../../ops/log/repeated-log.ts';
 
 const test = suite('log of repeated failures');
 

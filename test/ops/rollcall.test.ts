@@ -5,7 +5,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readConfig } from '../../ops/config.ts';
+import { readConfig } from '../../ops/config/config.ts';
 import { start } from '../../ops/rollcall.ts';
 import { makeFolder } from '../support/folder.ts';
 import { openWorld } from '../world.ts';

@@ -1,8 +1,8 @@
 /**
  * A process with an uncaught error whose stop never ends. Started by uncaught.stores.test.ts.
  */
-import { createLogger } from '../../ops/log.ts';
-import { endOnUncaught } from '../../ops/uncaught.ts';
+import { createLogger } from '../../ops/log/log.ts';
+import { endOnUncaught } from '../../ops/watch/uncaught.ts';
 
 setInterval(() => {
   // Keeps the process alive.

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
-import { type ConfigError, readConfig } from '../../ops/config.ts';
+import { type ConfigError, readConfig } from '../../ops/config/config.ts';
 import { openStores } from '../../storage/open.ts';
 import { postShown, statsBody } from '../faults/harness/load.ts';
 import { fillDirectory, tokenOf } from '../support/directory.ts';

@@ -41,8 +41,8 @@ const bans: readonly Ban[] = [
     is: isNamed(/^process\.env$/),
     banned: everywhere,
     // uWebSockets.js reads one limit from the environment; header-limit.ts writes it there.
-    allowed: /^(ops\/config\.ts|ops\/setup\/|http\/server\/header-limit\.ts$|test\/|bench\/)/,
-    advice: 'process.env is read in ops/config.ts only; take the setting as a parameter',
+    allowed: /^(ops\/config\/config\.ts|ops\/setup\/|http\/server\/header-limit\.ts$|test\/|bench\/)/,
+    advice: 'process.env is read in ops/config/config.ts only; take the setting as a parameter',
   },
   {
     is: isNamed(/^(Date\.now|performance\.now|setTimeout|setInterval|setImmediate|process\.hrtime.*)$/),

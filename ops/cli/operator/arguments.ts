@@ -11,8 +11,8 @@ import { listParameterNames } from '../../../http/request/match.ts';
 import { plainText } from '../../../http/request/patterns.ts';
 import type { AdminOperation } from '../../../http/routes/admin/operation.ts';
 import { adminOperations } from '../../../http/routes/admin/table.ts';
+import { findNearest } from '../../config/nearest.ts';
 import { CommandError } from '../command.ts';
-import { findNearest } from '../nearest.ts';
 
 export interface ParsedCommand {
   readonly operation: AdminOperation;

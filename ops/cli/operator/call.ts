@@ -6,9 +6,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { formatAddress } from '../../addresses.ts';
-import type { Config } from '../../config.ts';
-import { operatorTokenFile } from '../../operator-token.ts';
+import { formatAddress } from '../../config/addresses.ts';
+import type { Config } from '../../config/config.ts';
+import { operatorTokenFile } from '../../config/operator-token.ts';
 import { CommandError } from '../command.ts';
 
 const answerMsMax = 30_000;

@@ -8,8 +8,8 @@
 import { readFileSync } from 'node:fs';
 import { listParameterNames } from '../../../http/request/match.ts';
 import type { AdminOperation } from '../../../http/routes/admin/operation.ts';
-import type { Config } from '../../config.ts';
-import { escapeUnsafe } from '../../log.ts';
+import type { Config } from '../../config/config.ts';
+import { escapeUnsafe } from '../../log/log.ts';
 import { CommandError, type Terminal } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import {

@@ -6,7 +6,7 @@
  * with `…`; `--json` prints it whole. Names come from strangers, so control characters are shown as `\u001b`.
  */
 import { formatCount } from '../../../http/page/format.ts';
-import { escapeUnsafe } from '../../log.ts';
+import { escapeUnsafe } from '../../log/log.ts';
 
 type TableRow = Readonly<Record<string, unknown>>;
 const lineCharactersMax = 110;

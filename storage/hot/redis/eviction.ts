@@ -2,7 +2,7 @@
  * Reads each primary's memory settings, which say whether Redis may evict counters to make room.
  *
  * Reads `INFO memory` first, which servers allow that forbid `CONFIG`; falls back to `CONFIG GET` where
- * `INFO` is refused. Never changes a setting. Called by store.ts; ops/eviction-watch.ts judges the result.
+ * `INFO` is refused. Never changes a setting. ops/watch/eviction-watch.ts judges the result.
  */
 import type { Redis } from 'ioredis';
 import { readUnlessRefused } from './errors.ts';

@@ -3,7 +3,7 @@
  * a limited store, in a folder beside the node's own, in its place. Started by full.ts.
  */
 import { join } from 'node:path';
-import { readConfig } from '../../../ops/config.ts';
+import { readConfig } from '../../../ops/config/config.ts';
 import { start } from '../../../ops/rollcall.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { printWelcome } from '../harness/welcome.ts';

@@ -10,7 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StorageError } from '../../../engine/errors.ts';
 import type { HotStore, Ledger } from '../../../engine/ports.ts';
-import { readConfig } from '../../../ops/config.ts';
+import { readConfig } from '../../../ops/config/config.ts';
 import { start } from '../../../ops/rollcall.ts';
 import { type HotVerb, hotVerbs, type LedgerVerb, ledgerVerbs } from './crash-points.ts';
 import { printWelcome } from './welcome.ts';

@@ -1,7 +1,7 @@
 /**
  * Prints the addresses of a node that a test program started, as `npm start` does: the harness reads them.
  */
-import type { Config } from '../../../ops/config.ts';
+import type { Config } from '../../../ops/config/config.ts';
 import { formatWelcome } from '../../../ops/demo/welcome.ts';
 import type { Running } from '../../../ops/rollcall.ts';
 

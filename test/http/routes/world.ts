@@ -30,7 +30,7 @@ import type { App, FacadeSettings, Reply } from '../../../http/route.ts';
 import { routes } from '../../../http/routes/table.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
-import { openWebhooks, type Webhooks } from '../../../ops/webhooks.ts';
+import { openWebhooks, type Webhooks } from '../../../ops/services/webhooks.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { adminOperations } from '../../../http/routes/admin/table.ts';
 import { runOperation } from '../../../ops/cli/operator/run.ts';
-import { type Config, readConfig } from '../../../ops/config.ts';
+import { type Config, readConfig } from '../../../ops/config/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';
 import { openStores } from '../../../storage/open.ts';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';

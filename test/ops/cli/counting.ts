@@ -6,7 +6,7 @@
 import * as assert from 'uvu/assert';
 import { runBackup } from '../../../ops/cli/backup.ts';
 import type { Terminal } from '../../../ops/cli/command.ts';
-import { type Config, readConfig } from '../../../ops/config.ts';
+import { type Config, readConfig } from '../../../ops/config/config.ts';
 import { start } from '../../../ops/rollcall.ts';
 import type { Stores } from '../../../storage/open.ts';
 import { type Directory, directoryOf, type Sizes, tokenOf } from '../../support/directory.ts';

@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids.ts';
 import { runReflush, runRestore } from '../../../ops/cli/restore.ts';
-import { readConfig } from '../../../ops/config.ts';
+import { readConfig } from '../../../ops/config/config.ts';
 import { start } from '../../../ops/rollcall.ts';
 import { prepareStores, readShardCount } from '../../../storage/shards.ts';
 import { copyDataFolder, fillDirectory, makeDataFolder, openAtRest } from '../../support/directory.ts';

@@ -12,7 +12,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatOperationHelp, runOperation } from '../../../ops/cli/operator/run.ts';
 import { formatAnswer } from '../../../ops/cli/operator/table.ts';
-import { type Config, readConfig } from '../../../ops/config.ts';
+import { type Config, readConfig } from '../../../ops/config/config.ts';
 import { start } from '../../../ops/rollcall.ts';
 import { botBody } from '../../support/bot-body.ts';
 import { watchChild } from '../../support/child.ts';

@@ -9,7 +9,7 @@ import { formatDuration } from '../../../http/page/format.ts';
 import type { LiveFrame } from '../../../http/telemetry/node-status.ts';
 import { runTop } from '../../../ops/cli/top.ts';
 import { formatScreen } from '../../../ops/cli/top-screen.ts';
-import { readConfig } from '../../../ops/config.ts';
+import { readConfig } from '../../../ops/config/config.ts';
 import { until } from '../../support/until.ts';
 import { openWorld, type World } from '../../world.ts';
 import { runOnStreams } from './streams.ts';

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readConfig } from '../../../ops/config.ts';
+import { readConfig } from '../../../ops/config/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { makeFolder } from '../../support/folder.ts';

@@ -13,7 +13,7 @@ import { directoryExporter, runExport } from '../../../ops/cli/export.ts';
 import { runImport } from '../../../ops/cli/import.ts';
 import { runInspect } from '../../../ops/cli/inspect.ts';
 import { runReflush, runRestore } from '../../../ops/cli/restore.ts';
-import { readConfig } from '../../../ops/config.ts';
+import { readConfig } from '../../../ops/config/config.ts';
 import { inspectEntity } from '../../../storage/export/inspect.ts';
 import { openStores, type Stores } from '../../../storage/open.ts';
 import { connectSql } from '../../../storage/sql/client.ts';

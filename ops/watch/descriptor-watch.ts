@@ -5,7 +5,7 @@
  * while descriptors are used up, every turn of the loop ends with a pause of a few ms: connected clients are
  * served, a little later. Used by rollcall.ts.
  */
-import { countFreeDescriptors, descriptorAdvice } from '../storage/embedded/descriptors.ts';
+import { countFreeDescriptors, descriptorAdvice } from '../../storage/embedded/descriptors.ts';
 
 export const descriptorCheckEveryMs = 1_000;
 const restMs = 5;

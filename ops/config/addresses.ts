@@ -4,7 +4,7 @@
  *
  * Used by the composition root, by the operator's commands and by main.ts.
  */
-import { findPortFault } from '../http/server/listen-fault.ts';
+import { findPortFault } from '../../http/server/listen-fault.ts';
 import type { Config } from './config.ts';
 
 /** A listener on all addresses is reachable at the loopback address of the same family. */

@@ -4,10 +4,10 @@
  * The keys are created once and never change: browsers subscribe to one public key, so new keys would end
  * every subscription. Used by the composition root.
  */
-import { createPushClient, type PushClient, type VapidKeys } from '../http/outbound/push.ts';
-import { getOrCreateSetting } from '../storage/nodes/membership.ts';
-import type { Sql } from '../storage/sql/client.ts';
-import type { Config } from './config.ts';
+import { createPushClient, type PushClient, type VapidKeys } from '../../http/outbound/push.ts';
+import { getOrCreateSetting } from '../../storage/nodes/membership.ts';
+import type { Sql } from '../../storage/sql/client.ts';
+import type { Config } from '../config/config.ts';
 
 /** Every node reads the same pair; the first node creates it. */
 const readVapidKeys = async (sql: Sql): Promise<VapidKeys> =>

@@ -5,19 +5,19 @@
  * Without these settings there is no login. Used by rollcall.ts.
  */
 import type { Logger } from 'pino';
-import { createLoginStates, type Login } from '../http/auth/login-state.ts';
-import type { ProfileFields } from '../http/outbound/login-profile.ts';
+import { createLoginStates, type Login } from '../../http/auth/login-state.ts';
+import type { ProfileFields } from '../../http/outbound/login-profile.ts';
 import {
   createLoginProvider,
   type LoginEndpoints,
   type LoginProvider,
-} from '../http/outbound/login-provider.ts';
-import type { OutboundMeters } from '../http/telemetry/outbound-meters.ts';
-import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
-import { getOrCreateSecret } from '../storage/nodes/membership.ts';
-import type { Queryable } from '../storage/sql/client.ts';
-import { systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+} from '../../http/outbound/login-provider.ts';
+import type { OutboundMeters } from '../../http/telemetry/outbound-meters.ts';
+import { createRateLimitedLog } from '../../http/telemetry/rate-limited-log.ts';
+import { getOrCreateSecret } from '../../storage/nodes/membership.ts';
+import type { Queryable } from '../../storage/sql/client.ts';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
 
 /** The deadline for all requests to the provider that one login makes. Below `limits.outboundDeadlineMs`. */
 const timeLimitMs = 10_000;

@@ -2,7 +2,7 @@
  * Turns the operator's settings into the rate limits of the public listener (docs/behaviour.md, "Rate
  * limits"). Pure. Used by app.ts.
  */
-import { defaultLimits, type LimitSettings } from '../http/limits/limiter.ts';
+import { defaultLimits, type LimitSettings } from '../../http/limits/limiter.ts';
 import type { Config } from './config.ts';
 
 const limitPerMinute = (requests: number) => ({ requests, seconds: 60, burst: requests });

@@ -6,25 +6,25 @@
  * reads that after its own edits, after hints of other nodes and, on shared stores, every five seconds. An
  * outdated answer only delays: the flush decides in SQL what is to be sent. Used by the composition root.
  */
-import type { CommitRules } from '../engine/entity/items.ts';
-import type { Clock } from '../engine/ports.ts';
-import { createWebhookSender, type WebhookSenderOptions } from '../http/outbound/webhooks/send.ts';
-import type { WebhookAccess } from '../http/route.ts';
-import type { WebhookMeters } from '../http/telemetry/webhook-meters.ts';
-import { endAllLeases } from '../storage/catalogue/webhooks/leases.ts';
-import { createWebhookQueue } from '../storage/catalogue/webhooks/queue.ts';
-import { createSecretBox } from '../storage/catalogue/webhooks/secrets.ts';
+import type { CommitRules } from '../../engine/entity/items.ts';
+import type { Clock } from '../../engine/ports.ts';
+import { createWebhookSender, type WebhookSenderOptions } from '../../http/outbound/webhooks/send.ts';
+import type { WebhookAccess } from '../../http/route.ts';
+import type { WebhookMeters } from '../../http/telemetry/webhook-meters.ts';
+import { endAllLeases } from '../../storage/catalogue/webhooks/leases.ts';
+import { createWebhookQueue } from '../../storage/catalogue/webhooks/queue.ts';
+import { createSecretBox } from '../../storage/catalogue/webhooks/secrets.ts';
 import {
   expireBacklogs,
   listWatched,
   pendingPerEndpointMax,
   readWebhookFigures,
-} from '../storage/catalogue/webhooks/upkeep.ts';
-import { failingFrom } from '../storage/ledger/webhook-deliveries.ts';
-import { getOrCreateSecret } from '../storage/nodes/membership.ts';
-import type { Sql } from '../storage/sql/client.ts';
-import type { Config } from './config.ts';
-import { createWebhookDispatcher, type WebhookDispatcher } from './jobs/webhooks.ts';
+} from '../../storage/catalogue/webhooks/upkeep.ts';
+import { failingFrom } from '../../storage/ledger/webhook-deliveries.ts';
+import { getOrCreateSecret } from '../../storage/nodes/membership.ts';
+import type { Sql } from '../../storage/sql/client.ts';
+import type { Config } from '../config/config.ts';
+import { createWebhookDispatcher, type WebhookDispatcher } from '../jobs/webhooks.ts';
 
 export interface WebhooksParts {
   readonly sql: Sql;

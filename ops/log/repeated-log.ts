@@ -5,7 +5,7 @@
  * The first failure of a kind is written at once; the same one again at most once a minute, with how often it
  * happened since. Created by rollcall.ts.
  */
-import type { Clock } from '../engine/ports.ts';
+import type { Clock } from '../../engine/ports.ts';
 
 export const repeatMs = 60_000;
 /** Kinds that are remembered; messages are constants and jobs are few, so there are less. */

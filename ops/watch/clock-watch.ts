@@ -6,8 +6,8 @@
  * only reports: the store decides about each vote, and the node stays ready. While Redis does not answer,
  * the last measurement stays. Used by rollcall.ts.
  */
-import { limits } from '../engine/limits.ts';
-import type { Clock } from '../engine/ports.ts';
+import { limits } from '../../engine/limits.ts';
+import type { Clock } from '../../engine/ports.ts';
 
 export interface ClockWatchParts {
   /** Reads the wall time of each Redis server, ms; `null` for the embedded store, which uses our clock. */

@@ -6,7 +6,7 @@
  * text form shows those of the demo only. Used by main.ts.
  */
 import type { Logger } from 'pino';
-import { formatWelcome, type WelcomeOptions } from './demo/welcome.ts';
+import { formatWelcome, type WelcomeOptions } from '../demo/welcome.ts';
 import { createLogger, type LogForm } from './log.ts';
 
 export interface Reporter {

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeDataFolder } from '../storage/embedded/folder.ts';
+import { makeDataFolder } from '../../storage/embedded/folder.ts';
 
 export const operatorTokenFile = 'operator-token';
 

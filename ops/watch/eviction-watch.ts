@@ -7,7 +7,7 @@
  * and a gauge. While Redis does not answer, the last result stays. Used by rollcall.ts.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { MemorySettings } from '../storage/open.ts';
+import type { MemorySettings } from '../../storage/open.ts';
 
 export interface EvictionWatchParts {
   /** Reads the settings of each primary; `null` for the embedded store. */

@@ -7,11 +7,11 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Value } from 'typebox/value';
-import type { CommitRules } from '../engine/entity/items.ts';
-import { parseTrustedProxies } from '../http/server/client-address.ts';
-import { findNearest } from './cli/nearest.ts';
-import { type LogForm, selectLogForm } from './log.ts';
+import type { CommitRules } from '../../engine/entity/items.ts';
+import { parseTrustedProxies } from '../../http/server/client-address.ts';
+import { type LogForm, selectLogForm } from '../log/log.ts';
 import { listLoginMistakes } from './login-settings.ts';
+import { findNearest } from './nearest.ts';
 import { listOperatorMistakes } from './operators.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, toVariable } from './settings.ts';
 
@@ -254,7 +254,7 @@ const listWorkerMistakes = ({
 const isAbove = (one: number | undefined, other: number | undefined): boolean =>
   one !== undefined && other !== undefined && one > other;
 
-const program = fileURLToPath(new URL('bin/rollcall', import.meta.url));
+const program = fileURLToPath(new URL('../bin/rollcall', import.meta.url));
 
 /** How an operator's commands begin in this installation: started by npm, or by the program. */
 export const findCommandStart = (environment: Environment = process.env): string =>
