@@ -28,17 +28,14 @@ export interface BotProfile extends ListingProfile {
   readonly team_id: string | null;
 }
 
-/** Finds by id, else by vanity code. Leaves out names that no bot has; in any order. */
+/** Finds by id or vanity code. Leaves out names that no bot has; in any order. */
 export const findBots = (sql: Queryable, names: readonly string[]): Promise<readonly BotProfile[]> =>
   sql<BotProfile[]>`
     select ${buildProfileColumns(sql, 'bot')}, bots.approval_note, bots.captcha_opt_out, bots.cert_reason,
       bots.claimed_by, bots.client_id, bots.itag, bots.last_claimed, bots.last_lookup, bots.library,
       bots.owner_id, bots.prefix, bots.premium_period_hours, bots.start_premium_period, bots.team_id,
-      ${buildPersonColumn(sql, 'owner')} as owner, ${buildPersonColumn(sql, 'person')} as person
+      ${buildPersonColumn(sql, 'bots.owner_id')} as owner, ${buildPersonColumn(sql, 'bots.bot_id')} as person
     from bots
-    join vanity on vanity.itag = bots.vanity_ref
-    left join users as owner on owner.id = bots.owner_id
-    left join users as person on person.id = bots.bot_id
     where ${buildNameCondition(sql, 'bot', names)}`;
 
 /** Lists all bots of a team of any type, newest first. */

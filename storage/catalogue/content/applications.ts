@@ -95,11 +95,11 @@ export const listPositions = (sql: Queryable): Promise<readonly PositionRow[]> =
 
 const buildAppColumns = (sql: Queryable) => sql`
   apps.app_id, apps.user_id, apps.position, apps.questions, apps.answers, apps.state, apps.review_feedback,
-  apps.created_at, ${buildPersonColumn(sql, 'users')} as person`;
+  apps.created_at, ${buildPersonColumn(sql, 'apps.user_id')} as person`;
 
 const readAppsOf = (sql: Queryable, userId: string): Promise<readonly AppRow[]> =>
   sql<AppRow[]>`
-    select ${buildAppColumns(sql)} from apps left join users on users.id = apps.user_id
+    select ${buildAppColumns(sql)} from apps
     where apps.user_id = ${userId} order by apps.created_at desc, apps.app_id limit ${appsOfUserMax}`;
 
 const send = async (transaction: Transaction, request: AppRequest): Promise<AppOutcome> => {
@@ -207,7 +207,7 @@ export const listApplications = (
   asStorage('applications.list', async () => {
     const [total] = await sql<{ count: number }[]>`select count(*) from apps where state = ${state}`;
     const rows = await sql<AppRow[]>`
-      select ${buildAppColumns(sql)} from apps left join users on users.id = apps.user_id
+      select ${buildAppColumns(sql)} from apps
       where apps.state = ${state} order by apps.created_at, apps.app_id
       limit ${appsPerPage} offset ${(page - 1) * appsPerPage}`;
     return { count: total?.count ?? 0, rows };

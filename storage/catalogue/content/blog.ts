@@ -47,24 +47,23 @@ const postsListedMax = 500;
 
 const buildPostColumns = (sql: Queryable) => sql`
   post.slug, post.title, post.description, post.tags, post.author_id, post.draft, post.created_at,
-  ${buildPersonColumn(sql, 'users')} as author`;
+  ${buildPersonColumn(sql, 'post.author_id')} as author`;
 
 const readPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
   sql<PostRow[]>`
-    select ${buildPostColumns(sql)} from blog_posts as post left join users on users.id = post.author_id
+    select ${buildPostColumns(sql)} from blog_posts as post
     where not post.draft order by post.created_at desc, post.slug limit ${postsListedMax}`;
 
 /** Lists posts and drafts for the operator, newest first. */
 export const listAllPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
   sql<PostRow[]>`
     select ${buildPostColumns(sql)} from blog_posts as post
-    left join users on users.id = post.author_id
     order by post.created_at desc, post.slug limit ${postsListedMax}`;
 
 const readPost = async (sql: Queryable, slug: string): Promise<FullPostRow | null> => {
   const rows = await sql<FullPostRow[]>`
     select ${buildPostColumns(sql)}, post.content from blog_posts as post
-    left join users on users.id = post.author_id where post.slug = ${slug} and not post.draft`;
+    where post.slug = ${slug} and not post.draft`;
   return rows[0] ?? null;
 };
 

@@ -84,11 +84,9 @@ export const createShop = (sql: Sql, snapshots: Snapshots) => ({
 type ShopTable = 'shop_benefits' | 'shop_items' | 'shop_coupons';
 
 const selectRows = <Row extends object>(sql: Queryable, table: ShopTable, where = sql``) => sql<Row[]>`
-  select rows.*, ${buildPersonColumn(sql, 'creators')} as creator,
-    ${buildPersonColumn(sql, 'updaters')} as updater
+  select rows.*, ${buildPersonColumn(sql, 'rows.created_by')} as creator,
+    ${buildPersonColumn(sql, 'rows.updated_by')} as updater
   from ${sql(table)} as rows
-  left join users as creators on creators.id = rows.created_by
-  left join users as updaters on updaters.id = rows.updated_by
   ${where} order by rows.created_at, rows.id`;
 
 const readBenefits = async (sql: Queryable): Promise<ShopList<BenefitRow>> => ({

@@ -18,13 +18,12 @@ export interface ServerProfile extends ListingProfile {
   readonly total_members: number;
 }
 
-/** Finds by id, else by vanity code. Leaves out names that no server has; in any order. */
+/** Finds by id or vanity code. Leaves out names that no server has; in any order. */
 export const findServers = (sql: Queryable, names: readonly string[]): Promise<readonly ServerProfile[]> =>
   sql<ServerProfile[]>`
     select ${buildProfileColumns(sql, 'server')}, servers.avatar, servers.name, servers.online_members,
       servers.state, servers.team_id, servers.total_members
     from servers
-    join vanity on vanity.itag = servers.vanity_ref
     where ${buildNameCondition(sql, 'server', names)}`;
 
 /** Lists all servers of a team of any type and state, newest first. */

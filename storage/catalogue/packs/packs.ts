@@ -38,11 +38,11 @@ export interface PackPage {
 
 const selectPacks = (sql: Queryable, clause: Fragment) => sql<PackRow[]>`
   select packs.url, packs.bot_ids, packs.created_at, packs.name, packs.owner_id,
-    ${buildPersonColumn(sql, 'owner')} as owner, packs.server_ids, packs.short, packs.tags, packs.vote_banned,
+    ${buildPersonColumn(sql, 'packs.owner_id')} as owner,
+    packs.server_ids, packs.short, packs.tags, packs.vote_banned,
     totals.votes
   from packs
   join totals on totals.incarnation = packs.incarnation
-  left join users as owner on owner.id = packs.owner_id
   ${clause}`;
 
 const fillPacks = async (sql: Queryable, packs: readonly PackRow[]): Promise<PackPage> => {

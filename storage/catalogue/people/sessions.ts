@@ -64,7 +64,10 @@ export const listSessions = (sql: Queryable, target: SessionTarget): Promise<rea
     where target_type = ${target.kind} and target_id = ${target.id} and expiry > now()
     order by created_at desc, id`;
 
-/** Finds the sessions of tokens by their SHA-256, expired or not; `null` where there is none. */
+/**
+ * Finds the sessions of tokens by their SHA-256, expired or not; `null` where there is none. Its shape lets
+ * Postgres plan it once per connection (see `buildNameCondition`) and never join whole tables.
+ */
 export const findSessionsOfTokens = async (
   sql: Queryable,
   tokenHashes: readonly Buffer[],
@@ -78,11 +81,17 @@ export const findSessionsOfTokens = async (
       coalesce(actor.banned, false) or coalesce(owner.banned, false) as banned,
       sessions.target_type = 'user' and coalesce(actor.vote_banned, false) as "voteBanned"
     from sessions
-    left join users as actor on actor.id =
-      case sessions.target_type when 'user' then sessions.target_id else sessions.minted_by end
-    left join bots on sessions.target_type = 'bot' and bots.bot_id = sessions.target_id
-    left join users as owner on owner.id = bots.owner_id
-    where sessions.token_hash = any(${formatTexts(hashes.map((hash) => `\\x${hash}`))}::bytea[])`;
+    left join lateral (
+      select banned, vote_banned from users
+      where id = case sessions.target_type when 'user' then sessions.target_id else sessions.minted_by end
+      limit 1) as actor on true
+    left join lateral (
+      select banned from users
+      where sessions.target_type = 'bot' and id = (
+        select owner_id from bots where bot_id = sessions.target_id)
+      limit 1) as owner on true
+    where sessions.token_hash = any(array(
+      select unnest(${formatTexts(hashes.map((hash) => `\\x${hash}`))}::bytea[])))`;
   const byHash = new Map(rows.map(({ hash, ...session }) => [hash, session]));
   return hashes.map((hash) => byHash.get(hash) ?? null);
 };

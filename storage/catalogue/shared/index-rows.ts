@@ -75,13 +75,12 @@ export const selectIndexBots = (
 ) => sql<IndexBotRow[]>`
   select bots.bot_id, bots.created_at, bots.library, bots.nsfw, bots.short, bots.tags, bots.type,
     vanity.code as vanity, bots.vanity_ref, ${buildPremiumUntil(sql, 'bots')} as premium_until,
-    ${buildPersonColumn(sql, 'users')} as person, totals.clicks, totals.invite_clicks, totals.votes,
+    ${buildPersonColumn(sql, 'bots.bot_id')} as person, totals.clicks, totals.invite_clicks, totals.votes,
     totals.servers, totals.shards, totals.status, totals.last_stats_post_ms, wanted.place
   from (${wanted}) as wanted
   join bots on bots.${sql(key)} = wanted.id
   join totals on totals.incarnation = bots.incarnation
   join vanity on vanity.itag = bots.vanity_ref
-  left join users on users.id = bots.bot_id
   order by wanted.place`;
 
 /** As `selectIndexBots`, of servers. */

@@ -17,12 +17,11 @@ export interface PersonRow {
   readonly status: string;
 }
 
-/** Builds a column with one person as JSON, or null; `alias` is a left-joined `users`. */
-export const buildPersonColumn = (sql: Queryable, alias: string) => sql`
-  case when ${sql(alias)}.id is null then null else jsonb_build_object(
-    'id', ${sql(alias)}.id, 'username', ${sql(alias)}.username, 'display_name', ${sql(alias)}.display_name,
-    'avatar', ${sql(alias)}.avatar, 'bot', ${sql(alias)}.bot, 'flags', to_jsonb(${sql(alias)}.flags),
-    'extra_data', ${sql(alias)}.extra_data, 'status', ${sql(alias)}.status) end`;
+/** Builds a column with the person whose id is in `idColumn` as JSON; null if there is none. */
+export const buildPersonColumn = (sql: Queryable, idColumn: string) => sql`(
+  select jsonb_build_object('id', users.id, 'username', users.username, 'display_name', users.display_name,
+    'avatar', users.avatar, 'bot', users.bot, 'flags', to_jsonb(users.flags),
+    'extra_data', users.extra_data, 'status', users.status) from users where users.id = ${sql(idColumn)})`;
 
 /**
  * Makes sure that a user has a row in `users`: a placeholder whose name is the id. Resolves to whether the

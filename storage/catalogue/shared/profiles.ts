@@ -30,22 +30,28 @@ type ProfileKind = 'bot' | 'server';
 /** The table and the id column of each kind that is found by name. */
 const tables = { bot: ['bots', 'bot_id'], server: ['servers', 'server_id'], team: ['teams', 'id'] } as const;
 
-/** Builds the columns of `ListingProfile` from the table of `kind` and the joined `vanity`. */
+/** Builds a column with the vanity code of the row called `alias`. */
+export const buildVanityColumn = (sql: Queryable, alias: string) =>
+  sql`(select code from vanity where itag = ${sql(alias)}.vanity_ref)`;
+
+/** Builds the columns of `ListingProfile` from the table of `kind`. */
 export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
   const row = sql(`${kind}s`);
-  return sql`${row}.${sql(`${kind}_id`)} as id, vanity.code as vanity,
+  return sql`${row}.${sql(`${kind}_id`)} as id, ${buildVanityColumn(sql, `${kind}s`)} as vanity,
     4096 + 2 * length(${row}.long) + octet_length(${row}.extra_links::text) as "weightBytes",
     ${row}.created_at, ${row}.extra_links, ${row}.invite, ${row}.long, ${row}.nsfw,
     ${buildPremiumUntil(sql, `${kind}s`)} as premium_until, ${row}.short, ${row}.tags, ${row}.type,
     ${row}.updated_at, ${row}.vanity_ref, ${row}.vote_banned`;
 };
 
-/** Builds the condition that a row has one of these names: as its id or, if no id is equal, as its code. */
+/**
+ * Builds the condition that a row has one of these names, as its id or as its vanity code: a name may find
+ * two rows. Arrays from subqueries have the same estimate however many names there are, so Postgres plans the
+ * statement once per connection; planning costs several times what running does.
+ */
 export const buildNameCondition = (sql: Queryable, kind: keyof typeof tables, names: readonly string[]) => {
   const [table, id] = [sql(tables[kind][0]), sql(tables[kind][1])];
-  return sql`${table}.${id} in (
-    select coalesce(
-      (select ${id} from ${table} where ${id} = names.name),
-      (select target_id from vanity where code = lower(names.name) and target_type = ${kind}))
-    from unnest(${names as string[]}::text[]) as names (name))`;
+  return sql`${table}.${id} = any(${names as string[]}::text[] || array(
+    select target_id from vanity where target_type = ${kind} and code = any(array(
+      select lower(name) from unnest(${names as string[]}::text[]) as names (name)))))`;
 };

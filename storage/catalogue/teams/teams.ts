@@ -9,7 +9,7 @@ import { listTeamServers } from '../lists/servers.ts';
 import type { Cacheable } from '../shared/cache.ts';
 import type { IndexBotRow, IndexServerRow } from '../shared/index-rows.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
-import { buildNameCondition, type LinkRow } from '../shared/profiles.ts';
+import { buildNameCondition, buildVanityColumn, type LinkRow } from '../shared/profiles.ts';
 
 export interface TeamProfile extends Cacheable {
   readonly created_at: Date;
@@ -51,14 +51,14 @@ export interface TeamHoldings {
 /** Rows of one kind shown with a team: more than any real team has. */
 const teamRowsMax = 1_000;
 
-/** Finds by id, else by vanity code. Leaves out names that no team has; in any order. */
+/** Finds by id or vanity code. Leaves out names that no team has; in any order. */
 export const findTeams = (sql: Queryable, names: readonly string[]): Promise<readonly TeamProfile[]> =>
   sql<TeamProfile[]>`
-    select teams.id, vanity.code as vanity, 4096 + octet_length(teams.extra_links::text) as "weightBytes",
+    select teams.id, ${buildVanityColumn(sql, 'teams')} as vanity,
+      4096 + octet_length(teams.extra_links::text) as "weightBytes",
       teams.created_at, teams.extra_links, teams.name, teams.nsfw, teams.service, teams.short, teams.tags,
       teams.updated_at, teams.vanity_ref, teams.vote_banned
     from teams
-    join vanity on vanity.itag = teams.vanity_ref
     where ${buildNameCondition(sql, 'team', names)}`;
 
 /** Finds the oldest team with this name, in any letter case; `null` when there is none. */
@@ -73,9 +73,8 @@ const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow
   select team_members.created_at, team_members.data_holder, team_members.flags, team_members.itag,
     team_members.mentionable, team_members.permissions, team_members.service, team_members.team_id,
     team_members.user_id,
-    ${buildPersonColumn(sql, 'users')} as person
+    ${buildPersonColumn(sql, 'team_members.user_id')} as person
   from team_members
-  left join users on users.id = team_members.user_id
   where team_members.team_id = ${teamId}
   order by team_members.created_at, team_members.user_id limit ${teamRowsMax}`;
 
