@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { limits } from '../engine/limits.ts';
+import type { App } from './app.ts';
 import type { PermissionSource } from './auth/ports.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import { createLimiter, defaultLimits, type LimitSettings, type SharedRates } from './limits/limiter.ts';
@@ -14,13 +15,14 @@ import { buildDocsRoutes } from './openapi/docs-routes.ts';
 import { type CompiledRoute, compileRoute } from './request/check.ts';
 import { createDeadlines, type Deadlines, type DeadlineTimes } from './request/deadlines.ts';
 import { dispatch } from './request/dispatch.ts';
-import type { DispatchContext, RequestMeters } from './request/dispatch-context.ts';
+import type { DispatchContext } from './request/dispatch-context.ts';
 import { createMatcher } from './request/match.ts';
 import { publicCors } from './response/cors.ts';
-import type { AnyRoute, App } from './route.ts';
+import type { AnyRoute } from './route.ts';
 import { createAddressReader, parseTrustedProxies } from './server/client-address.ts';
 import { createHttpServer, type HttpServer } from './server/uws-server.ts';
 import type { RequestLogger } from './telemetry/rate-limited-log.ts';
+import type { RequestMeters } from './telemetry/request-meters.ts';
 
 export interface FacadeOptions {
   readonly app: App;

@@ -7,142 +7,14 @@
  * interprets, never as code.
  */
 import type { Static, TObject, TSchema } from 'typebox';
-import type { Engine } from '../engine/engine.ts';
 import type { DomainError, ErrorCode } from '../engine/errors.ts';
-import type { EntityKind } from '../engine/ids.ts';
-import type { Clock } from '../engine/ports.ts';
-import type { Permission } from '../engine/rules/permissions.ts';
-import type { TokenKind } from '../engine/rules/token.ts';
-import type { Catalogue } from '../storage/catalogue/catalogue.ts';
-import type { SecretBox } from '../storage/catalogue/webhooks/secrets.ts';
-import type { Login } from './auth/login-state.ts';
-import type { SessionCache } from './auth/sessions.ts';
-import type { Feed } from './feed/interface.ts';
-import type { BadgeCache } from './handlers/badge-cache.ts';
-import type { HistoryCache } from './handlers/history-cache.ts';
-import type { VoteLogWaiters } from './handlers/vote-log-waiters.ts';
-import type { BotLookup } from './outbound/bot-lookup.ts';
-import type { PushClient } from './outbound/push.ts';
-import type { WebhookSender } from './outbound/webhooks/send.ts';
+import { NoParams } from './api/shared/common.ts';
+import type { App } from './app.ts';
+import type { Auth, Caller } from './auth/auth.ts';
 import type { BodyLimits } from './request/body.ts';
-import { NoParams } from './schema/common.ts';
-import type { OpenPush } from './server/push-connection.ts';
-import type { DirectoryMeters } from './telemetry/directory-meters.ts';
-import type { NodeStatus } from './telemetry/node-status.ts';
-
-/** The parts of the node that handlers use. */
-export interface App {
-  readonly engine: Engine;
-  readonly catalogue: Catalogue;
-  /** Removes a revoked session, or all sessions of a deleted entity, from the session cache. */
-  readonly sessions: Pick<SessionCache, 'forget' | 'forgetTarget'>;
-  readonly clock: Clock;
-  /** `null` when no login provider is configured. */
-  readonly login: Login | null;
-  readonly botLookup: BotLookup;
-  readonly meters: DirectoryMeters;
-  readonly voteLogWaiters: VoteLogWaiters;
-  readonly feed: Feed;
-  readonly webhooks: WebhookAccess;
-  readonly badges: BadgeCache<Reply>;
-  readonly history: HistoryCache;
-  readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
-  readonly settings: FacadeSettings;
-  /** The live nodes of the fleet as of their last heartbeats, this one included. */
-  readonly listNodes: () => readonly NodeStatus[];
-  /** Guarantees of the stores that are weaker than they should be now; the node stays ready. */
-  readonly listWarnings: () => readonly string[];
-}
-
-/** What handlers need for webhooks beside the catalogue. */
-export interface WebhookAccess {
-  readonly sender: Pick<WebhookSender, 'open'>;
-  readonly secrets: SecretBox;
-  /**
-   * Whether this listing may have an enabled endpoint; late by seconds on other nodes than the one that
-   * edited it. One look-up in memory, none when no endpoint exists.
-   */
-  isWatched(kind: EntityKind, id: string): boolean;
-  /** Call after an endpoint was created, changed or deleted here. */
-  onEdited(): void;
-  /** Call after deliveries were queued here. */
-  onQueued(): void;
-}
-
-/** Settings of the facade that handlers read. */
-export interface FacadeSettings {
-  readonly sessionsPerEntityMax: number;
-  readonly bodyBytesMax: number;
-  readonly teamsPerUserMax: number;
-  readonly membersPerTeamMax: number;
-  readonly packsPerUserMax: number;
-  readonly remindersPerUserMax: number;
-  readonly pushSubscriptionsPerUserMax: number;
-  readonly webhooks: 'on' | 'off';
-  readonly webhooksPerEntityMax: number;
-  readonly webhookAddresses: 'public' | 'public-http' | 'any';
-  /** Minutes between samples of the history; 0 when it is off. */
-  readonly historyFineMinutes: number;
-  readonly historyFineHours: number;
-  readonly historyHourDays: number;
-}
+import type { Reply } from './response/reply.ts';
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
-
-/** The authenticated caller. */
-export interface Caller {
-  readonly kind: TokenKind;
-  readonly id: string;
-  readonly sessionId: string;
-  readonly sessionType: 'login' | 'api';
-  /** Permission ids the session is limited to; empty is unlimited. */
-  readonly limits: readonly string[];
-  /** The user it acts for may not vote. Part of the session, so that a vote needs no SQL query. */
-  readonly voteBanned: boolean;
-}
-
-/**
- * What a route requires of the caller, in order of the checks (docs/behaviour.md, "Order of checks"):
- * - `public`: tokens are ignored, even bad ones;
- * - `bot`: any bot token, limited or not;
- * - `self`: an unlimited user session of the user named by the path parameter `user`;
- * - `user`: an unlimited user session;
- * - `kinds`: one of `kinds`; a limited session must have `permission` among its limits;
- * - `owner`: as `kinds`, and the caller must be able to own what the body describes: an unlimited user
- *   session, a team token, or a user who holds `permission` in the team named by the body's field `field`;
- * - `entity`: one of `kinds`, and `permission` on the entity named by the path parameters `type` and `id`
- *   (a user acting on themselves, an entity's own token, the token of the owning team, or a team member who
- *   holds it).
- *   With `unless`, an unlimited session of the user named by that path parameter needs no permission. With
- *   `user`, that path parameter must name the caller. With `into`, a permission in a team is needed too.
- */
-export type Auth =
-  | { readonly kind: 'public' }
-  | { readonly kind: 'bot' }
-  | { readonly kind: 'user' }
-  | { readonly kind: 'self'; readonly user: string }
-  | { readonly kind: 'kinds'; readonly kinds: readonly TokenKind[]; readonly permission: Permission }
-  | ({ readonly kind: 'owner'; readonly kinds: readonly TokenKind[] } & TeamInBody)
-  | {
-      readonly kind: 'entity';
-      readonly kinds: readonly TokenKind[];
-      readonly permission: Permission;
-      /** Path parameter with the kind of entity, or the kind itself as `=bot`. */
-      readonly type: string;
-      /** Path parameter with the entity's id. */
-      readonly id: string;
-      /** Path parameter with a user who needs no permission here; the handler decides what they may do. */
-      readonly unless?: string;
-      /** Path parameter with the caller's own id. */
-      readonly user?: string;
-      readonly into?: TeamInBody;
-    };
-
-/** A team named in the body, and the permission needed in it. */
-export interface TeamInBody {
-  readonly field: string;
-  readonly permission: Permission;
-}
 
 /** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
 export type LimitName =
@@ -261,33 +133,6 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly whenClientGone: (listener: () => void) => void;
 }
 
-/** A handler's reply: a value to serialise, text or bytes ready to send, or no body. */
-export interface Reply {
-  readonly status: number;
-  readonly json?: unknown;
-  /** Already serialised JSON, for hot and cached replies and for integers beyond 2^53. */
-  readonly text?: string;
-  /**
-   * For a reply object that is reused: caches the ETag of its text or bytes, `''` until it is computed. With
-   * it, a reply that sets its own `Cache-Control` has an ETag, too.
-   */
-  readonly tag?: { etag: string };
-  /**
-   * Already serialised JSON, or bytes, in chunks, for replies of unbounded length. The server pulls the next
-   * chunk only when the socket has room, and stops pulling (`return()`) when the client disconnects. An error
-   * in the middle closes the connection, so that a client never takes half a reply for a whole one.
-   */
-  readonly stream?: AsyncIterable<string | Uint8Array>;
-  /**
-   * Takes over the connection, as a WebSocket if the request is an upgrade, else as a response without end,
-   * for which `headers` name the Content-Type. Not called for HEAD, nor when the client has left.
-   */
-  readonly push?: OpenPush;
-  /** Bytes ready to send: JSON, or a document whose Content-Type `headers` name. */
-  readonly bytes?: Uint8Array;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 type Optional<Whole, Name extends keyof Whole> = Omit<Whole, Name> & Partial<Pick<Whole, Name>>;
 
 /** A route as a route file writes it; what it leaves out is as in `usualFields`. */
@@ -316,13 +161,3 @@ export const defineRoutes = (section: string, routes: readonly AnyRoute[]): read
 
 // biome-ignore lint/suspicious/noExplicitAny: the one erased route type.
 export type AnyRoute = Route<any, any, any>;
-
-export const replyOk = <Json>(json: Json): Reply => ({ status: 200, json });
-export const replyCreated = <Json>(json: Json): Reply => ({ status: 201, json });
-export const replyText = (body: string): Reply => ({ status: 200, text: body });
-export const noContent: Reply = { status: 204 };
-/** ApiResponse (contract §2.1). */
-export const replyMessage = (message: string, context: Record<string, string> = {}): Reply => ({
-  status: 200,
-  json: { message, context },
-});

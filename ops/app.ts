@@ -5,15 +5,16 @@
  * clients come from rollcall.ts, the only caller.
  */
 import type { Logger } from 'pino';
+import { createBadgeCache } from '../http/api/badges/badge-cache.ts';
+import { createHistoryCache } from '../http/api/history/history-cache.ts';
+import { routes } from '../http/api/table.ts';
+import { applyVoteLogSetting } from '../http/api/vote-log.ts';
+import type { App } from '../http/app.ts';
 import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
-import { createBadgeCache } from '../http/handlers/badge-cache.ts';
-import { createHistoryCache } from '../http/handlers/history-cache.ts';
 import type { DemoAccounts } from '../http/openapi/docs-page.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
-import type { App, Reply } from '../http/route.ts';
-import { routes } from '../http/routes/table.ts';
-import { applyVoteLogSetting } from '../http/routes/vote-log.ts';
+import type { Reply } from '../http/response/reply.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
 import { systemClock } from './clock.ts';

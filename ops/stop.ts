@@ -4,9 +4,9 @@
  * Called by rollcall.ts, whose header has the whole order.
  */
 import type { Engine } from '../engine/engine.ts';
+import type { VoteLogWaiters } from '../http/api/shared/vote-log-waiters.ts';
 import type { Facade } from '../http/facade.ts';
 import type { Feed } from '../http/feed/interface.ts';
-import type { VoteLogWaiters } from '../http/handlers/vote-log-waiters.ts';
 import type { Membership } from '../storage/nodes/membership.ts';
 import type { Stores } from '../storage/open.ts';
 import { systemClock } from './clock.ts';

@@ -1,11 +1,11 @@
 /**
  * What the private listener may do with the whole stores of its node: inspect, copy, import.
  *
- * Joins storage to the routes of http/routes/admin/stores.ts. An import adds rows beside the node's own work,
+ * Joins storage to the routes of http/operator/stores.ts. An import adds rows beside the node's own work,
  * one small batch at a time. Called by the composition root.
  */
 import { DomainError } from '../engine/errors.ts';
-import type { StoreAccess } from '../http/routes/admin/stores.ts';
+import type { StoreAccess } from '../http/operator/stores.ts';
 import { createCopySender } from '../storage/backup/live.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import { recountLists } from '../storage/catalogue/lists/list-segments.ts';

@@ -107,7 +107,7 @@ const checks = [
   { title: 'style', script: 'test/tidy.ts', words: [] },
   { title: 'format and lint', script: 'node_modules/.bin/biome', words: ['check'] },
   { title: 'types', script: 'node_modules/.bin/tsc', words: ['-p', '.'] },
-  { title: 'types of the page', script: 'node_modules/.bin/tsc', words: ['-p', 'http/page'] },
+  { title: 'types of the page', script: 'node_modules/.bin/tsc', words: ['-p', 'http/operator/page'] },
 ];
 
 const runChecks = async (tally: Tally): Promise<void> => {

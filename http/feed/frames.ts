@@ -7,22 +7,9 @@
 import type { WatchedView } from '../../engine/engine.ts';
 import { computePresence } from '../../engine/rules/presence.ts';
 import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
-import { computeVotes, renderTimestamp, toTimestamp } from '../handlers/convert.ts';
+import { computeVotes, renderTimestamp, toTimestamp } from '../response/values.ts';
 import type { PushConnection } from '../server/push-connection.ts';
-
-export const feedEvents = [
-  'hello',
-  'totals',
-  'vote',
-  'gap',
-  'reset',
-  'gone',
-  'subscribed',
-  'error',
-  'pong',
-  'bye',
-] as const;
-export type FeedEvent = (typeof feedEvents)[number];
+import type { FeedEvent } from '../telemetry/feed-meters.ts';
 
 /** One message. `data` is JSON text. */
 export class Frame {

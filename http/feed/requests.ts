@@ -3,11 +3,11 @@
  * WebSocket. Throws `validation_failed` that says what is wrong. Pure.
  */
 import { entityKinds } from '../../engine/ids.ts';
-import { parseLogCursor } from '../handlers/vote-log.ts';
 import { compileCheck } from '../request/check.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import { FeedMessage } from '../schema/feed.ts';
+import { parseLogCursor } from './cursor.ts';
 import { type Channel, channels, type FeedRequest, type TargetName } from './interface.ts';
+import { FeedMessage } from './schema.ts';
 import { feedLimits } from './state.ts';
 
 const idShape = /^[^/,\s\0\p{Surrogate}]{1,64}$/u;

@@ -4,9 +4,8 @@
  * Used by feed.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
-import { createLimitError, createNotFoundError } from '../handlers/convert.ts';
-import { parseLogCursor } from '../handlers/vote-log.ts';
-import { toDomainError } from '../response/errors.ts';
+import { createLimitError, createNotFoundError, toDomainError } from '../response/errors.ts';
+import { parseLogCursor } from './cursor.ts';
 import { deliver, formatCursor, sendFrame } from './delivery.ts';
 import { buildFrame } from './frames.ts';
 import type { FeedRequest, TargetName } from './interface.ts';

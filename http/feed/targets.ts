@@ -9,7 +9,7 @@ import type { Engine, WatchedView } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';
 import type { EntityKind } from '../../engine/ids.ts';
 import { presenceFreshMs } from '../../engine/rules/presence.ts';
-import { createNotFoundError } from '../handlers/convert.ts';
+import { createNotFoundError } from '../response/errors.ts';
 import { buildTotalsFrame, renderTotals } from './frames.ts';
 import { type FeedState, type FeedTarget, feedLimits } from './state.ts';
 

@@ -2,7 +2,9 @@
  * Says in words who may call an operation, from the same `auth` that auth/authorise.ts checks, so that the
  * document cannot differ from the check. Pure. Used by document.ts.
  */
-import type { AnyRoute, Auth } from '../route.ts';
+
+import type { Auth } from '../auth/auth.ts';
+import type { AnyRoute } from '../route.ts';
 
 type Of<Kind extends Auth['kind']> = Extract<Auth, { kind: Kind }>;
 

@@ -8,7 +8,8 @@
 import { readFile } from 'node:fs/promises';
 import { Type } from 'typebox';
 import { buildPageHeaders, readOnce } from '../response/document.ts';
-import { type AnyRoute, defineRoute, type Reply, replyOk } from '../route.ts';
+import { type Reply, replyOk } from '../response/reply.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
 import { buildClientScript } from './client-script.ts';
 import { type DemoAccounts, pageHtml, pagePolicy, startScript } from './docs-page.ts';
 import { buildOpenApiDocument } from './document.ts';

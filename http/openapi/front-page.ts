@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { buildPageHeaders } from '../response/document.ts';
-import type { Reply } from '../route.ts';
+import type { Reply } from '../response/reply.ts';
 
 const hashElement = (html: string, element: 'script' | 'style'): string => {
   const [, content = ''] = new RegExp(`<${element}[^>]*>(.*?)</${element}>`, 's').exec(html) ?? [];

@@ -6,19 +6,19 @@
  * Used by document.ts.
  */
 import type { TSchema } from 'typebox';
-import { Bot } from '../schema/bots.ts';
-import { ApiResponse, ExtraLink, Seo, User } from '../schema/common.ts';
-import { VoteCreditTier, VoteRedeem } from '../schema/credits.ts';
-import { findOriginal } from '../schema/example.ts';
-import { HistoryReply } from '../schema/history.ts';
-import { IndexBot, IndexServer } from '../schema/index-entities.ts';
-import { Pack } from '../schema/packs.ts';
-import { Server } from '../schema/servers.ts';
-import { Session } from '../schema/sessions.ts';
-import { Coupon, ItemBenefit, ShopItem } from '../schema/shop.ts';
-import { Team, TeamMember, TeamPermission } from '../schema/teams.ts';
-import { Vanity } from '../schema/vanity.ts';
-import { Vote, VoteInfo } from '../schema/votes.ts';
+import { Bot } from '../api/bots/schema.ts';
+import { VoteCreditTier, VoteRedeem } from '../api/credits.ts';
+import { HistoryReply } from '../api/history.ts';
+import { Pack } from '../api/packs.ts';
+import { Server } from '../api/servers.ts';
+import { Session } from '../api/sessions.ts';
+import { ApiResponse, ExtraLink, Seo, User } from '../api/shared/common.ts';
+import { findOriginal } from '../api/shared/example.ts';
+import { IndexBot, IndexServer } from '../api/shared/index-entities.ts';
+import { Coupon, ItemBenefit, ShopItem } from '../api/shop.ts';
+import { Team, TeamMember, TeamPermission } from '../api/teams.ts';
+import { Vanity } from '../api/vanity.ts';
+import { Vote, VoteInfo } from '../api/votes.ts';
 
 const componentSchemas: Readonly<Record<string, TSchema>> = {
   ApiResponse,

@@ -5,7 +5,7 @@
  * V8 keeps one shape.
  */
 
-import type { Caller } from '../route.ts';
+import type { Caller } from '../auth/auth.ts';
 import type { BodyFault, Exchange, ExchangeOwner } from '../server/exchange.ts';
 import { chooseMediaType } from './accept.ts';
 import type { CompiledRoute } from './check.ts';

@@ -11,10 +11,10 @@ import {
   type TwoGenerationCache,
 } from '../../engine/tools/two-generation-cache.ts';
 import type { AnyRoute } from '../route.ts';
-import { withVisibleMinimums } from '../schema/minimums.ts';
 import { coerceQuery, explain } from './explain.ts';
 import { registerFormats } from './formats.ts';
 import { listParameterNames } from './match.ts';
+import { withVisibleMinimums } from './minimums.ts';
 import { parseQuery } from './query.ts';
 
 registerFormats();

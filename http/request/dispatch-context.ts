@@ -3,32 +3,20 @@
  *
  * facade.ts and admin.ts each build one; every call refers to it.
  */
+import type { App } from '../app.ts';
 import type { PermissionSource } from '../auth/ports.ts';
 import type { SessionCache } from '../auth/sessions.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { GuardedCall } from '../operator/guard.ts';
 import type { Cors } from '../response/cors.ts';
-import type { AnyRoute, App } from '../route.ts';
+import type { AnyRoute } from '../route.ts';
 import type { AddressReader } from '../server/client-address.ts';
 import type { Exchange } from '../server/exchange.ts';
 import type { RequestLogger } from '../telemetry/rate-limited-log.ts';
+import type { RequestMeters } from '../telemetry/request-meters.ts';
 import type { CompiledRoute } from './check.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Matcher } from './match.ts';
-
-export interface RequestMeters {
-  /** `index` is the route's position in the table, -1 when no route matched. */
-  recordAnswer(index: number, status: number, milliseconds: number): void;
-}
-
-/** The part of a request that a guard sees. */
-export interface GuardedCall {
-  readonly exchange: Pick<Exchange, 'headers'>;
-  readonly clientAddress: string;
-  /** Monotonic time, ms. */
-  readonly startedMs: number;
-  /** The guard writes the name of the operator here. */
-  operator: string;
-}
 
 export interface DispatchContext {
   readonly app: App;

@@ -12,9 +12,9 @@ import type { Ajv2020, ErrorObject, FuncKeywordDefinition, ValidateFunction } fr
 import type { TObject, TSchema } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { isVisiblyLong } from '../../engine/rules/text.ts';
+import { patternMessages } from '../api/shared/patterns.ts';
 import { createValidationError, escapePointer, explainedFieldsMax } from '../response/validation-error.ts';
 import { formats } from './formats.ts';
-import { patternMessages } from './patterns.ts';
 
 /** Larger bodies get only their first fault explained, so that many faults stay cheap. */
 const explainAllBytesMax = 16_384;
@@ -36,7 +36,7 @@ const checkMinimum: SchemaValidateFunction = (
   return false;
 };
 
-/** Replaces Ajv's `minLength` by the rule of schema/minimums.ts. */
+/** Replaces Ajv's `minLength` by the rule of minimums.ts. */
 const minLengthKeyword: FuncKeywordDefinition = {
   keyword: 'minLength',
   type: 'string',

@@ -1,8 +1,8 @@
 /**
  * What replies that are documents share: the headers of pages, and reading a file once. Used by
- * openapi/docs-routes.ts, openapi/front-page.ts and routes/admin/page.ts.
+ * openapi/docs-routes.ts, openapi/front-page.ts and operator/page.ts.
  */
-import type { Reply } from '../route.ts';
+import type { Reply } from './reply.ts';
 
 /** Headers of a page, or of a file of a page, under this content security policy. */
 export const buildPageHeaders = (policy: string, type = 'text/html; charset=utf-8') => ({

@@ -99,3 +99,10 @@ export const buildErrorReply = (error: unknown, requestId: string): ErrorReply =
     log: status >= 500 && (status === 500 || !(error instanceof DomainError)) && !isDamage(error),
   };
 };
+
+export const createNotFoundError = (kind: string): DomainError =>
+  new DomainError('not_found', `There is no such ${kind}.`);
+
+/** `limit` is the maximum that is reached. */
+export const createLimitError = (message: string, limit: number): DomainError =>
+  new DomainError('limit_reached', message, { limit: String(limit) });

@@ -6,10 +6,11 @@
  * dispatch.ts.
  */
 
-import type { Caching, Reply } from '../route.ts';
+import type { Caching } from '../route.ts';
 import type { WireReply } from '../server/exchange.ts';
 import type { Cors } from './cors.ts';
 import { computeEtag, matchesEtag } from './etag.ts';
+import type { Reply } from './reply.ts';
 
 /** The properties of the request that shape the reply. */
 export interface ReplyContext {

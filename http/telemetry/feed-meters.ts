@@ -89,3 +89,18 @@ export const registerFeedMeters = (registers: Registry[], counts: FeedCounts): v
     },
   });
 };
+
+export const feedEvents = [
+  'hello',
+  'totals',
+  'vote',
+  'gap',
+  'reset',
+  'gone',
+  'subscribed',
+  'error',
+  'pong',
+  'bye',
+] as const;
+
+export type FeedEvent = (typeof feedEvents)[number];

@@ -3,23 +3,22 @@
  *
  * Owns the names of all metrics (docs/operating.md lists them). Calls per request or per item cost
  * nanoseconds (timings.ts); prom-client's own metrics serve calls per batch, tick or flush. Nothing here
- * throws into its callers. Served by routes/admin/health.ts.
+ * throws into its callers. Served by operator/health.ts.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { PartsSwitch } from '../../engine/entity/items.ts';
 import type { StorageReason } from '../../engine/errors.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
-import { feedEvents } from '../feed/frames.ts';
-import type { RequestMeters } from '../request/dispatch-context.ts';
 import { type BoardAges, registerBoardAges } from './board-meters.ts';
 import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
-import { createFeedCounts, type FeedCounts, registerFeedMeters } from './feed-meters.ts';
+import { createFeedCounts, type FeedCounts, feedEvents, registerFeedMeters } from './feed-meters.ts';
 import { type HistoryMeters, registerHistoryMeters } from './history-meters.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { type JobMeters, registerJobMeters } from './job-meters.ts';
 import { registerProcessMeters } from './loop-meters.ts';
 import type { RequestCounts } from './node-status.ts';
 import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
+import type { RequestMeters } from './request-meters.ts';
 import { registerTimings } from './timings.ts';
 import { registerWebhookMeters, type WebhookMeters } from './webhook-meters.ts';
 

@@ -1,7 +1,7 @@
 /**
  * What all commands share: the output streams, the stop signal, the error, and the format of numbers.
  */
-import { formatCount } from '../../http/page/format.ts';
+import { formatCount } from '../../http/operator/page/format.ts';
 import type { ProgressStream } from './progress.ts';
 
 export interface Terminal {

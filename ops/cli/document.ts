@@ -5,9 +5,9 @@
  * The file is for readers and client generators without a running server. A test compares the two.
  */
 import { writeFileSync } from 'node:fs';
+import { routes } from '../../http/api/table.ts';
 import { buildClientTypes, type TypedDocument } from '../../http/openapi/client-types.ts';
 import { buildOpenApiDocument } from '../../http/openapi/document.ts';
-import { routes } from '../../http/routes/table.ts';
 
 const text = `${JSON.stringify(buildOpenApiDocument(routes), null, 1)}\n`;
 writeFileSync(new URL('../../docs/openapi.json', import.meta.url), text);

@@ -2,7 +2,7 @@
  * The two ways of an import that do not open the stores: a dry run, and an import through a running node.
  * Used by import.ts.
  */
-import { type ImportOutcome, importLinesMax } from '../../http/schema/stores.ts';
+import { type ImportOutcome, importLinesMax } from '../../http/operator/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';

@@ -3,7 +3,7 @@
  * summary, or checks them without writing.
  */
 import { basename } from 'node:path';
-import { formatCount } from '../../http/page/format.ts';
+import { formatCount } from '../../http/operator/page/format.ts';
 import type { BadLine } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped, importFile } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';

@@ -8,13 +8,14 @@
  * Uses the server's own matcher, so both always agree. Starts no server and opens no store.
  */
 import { readFileSync } from 'node:fs';
+import { routeFiles } from '../../http/api/table.ts';
+import type { Auth } from '../../http/auth/auth.ts';
 import { createMatcher, listParameterNames } from '../../http/request/match.ts';
-import type { AnyRoute, Auth } from '../../http/route.ts';
-import { routeFiles } from '../../http/routes/table.ts';
+import type { AnyRoute } from '../../http/route.ts';
 
 interface LocatedRoute {
   readonly route: AnyRoute;
-  /** `http/routes/bots.ts:42` */
+  /** `http/api/bots/routes.ts:42` */
   readonly location: string;
 }
 

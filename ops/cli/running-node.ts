@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EntityKind } from '../../engine/ids.ts';
-import type { ImportedLines, ImportOutcome } from '../../http/schema/stores.ts';
+import type { ImportedLines, ImportOutcome } from '../../http/operator/stores.ts';
 import { type CopyParts, receiveCopy, type StoreCopy } from '../../storage/backup/live.ts';
 import { unpack } from '../../storage/embedded/copy.ts';
 import { DataLocked, readLockOwner } from '../../storage/embedded/lock.ts';

@@ -10,8 +10,8 @@ import {
   describeRoutes,
   type FigureGroup,
   type FigureTable,
-} from '../../http/page/figures.ts';
-import { formatDuration } from '../../http/page/format.ts';
+} from '../../http/operator/page/figures.ts';
+import { formatDuration } from '../../http/operator/page/format.ts';
 import type { LiveFrame } from '../../http/telemetry/node-status.ts';
 
 export interface ScreenSize {

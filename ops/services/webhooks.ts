@@ -8,8 +8,8 @@
  */
 import type { CommitRules } from '../../engine/entity/items.ts';
 import type { Clock } from '../../engine/ports.ts';
+import type { WebhookAccess } from '../../http/app.ts';
 import { createWebhookSender, type WebhookSenderOptions } from '../../http/outbound/webhooks/send.ts';
-import type { WebhookAccess } from '../../http/route.ts';
 import type { WebhookMeters } from '../../http/telemetry/webhook-meters.ts';
 import { endAllLeases } from '../../storage/catalogue/webhooks/leases.ts';
 import { createWebhookQueue } from '../../storage/catalogue/webhooks/queue.ts';

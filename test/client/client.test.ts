@@ -11,8 +11,8 @@ import { buildClientTypes, type TypedDocument } from '../../http/openapi/client-
 import type { WebhookEvent } from '../../http/outbound/webhooks/event.ts';
 import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
 import { createWebhookSecret, toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
+import { openWorld, type World } from '../http/api/world.ts';
 import { upvote } from '../http/outbound/webhooks/sample-events.ts';
-import { openWorld, type World } from '../http/routes/world.ts';
 import { addBot, addUser } from '../storage/catalogue/directory.ts';
 import { until } from '../support/until.ts';
 import { type BuiltClient, clientScript, loadClient } from './built.ts';

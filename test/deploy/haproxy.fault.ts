@@ -14,7 +14,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
-import { createHostScreen } from '../../http/auth/admin-hosts.ts';
+import { createHostScreen } from '../../http/operator/admin-hosts.ts';
 import { makeFolder } from '../support/folder.ts';
 import { checkConfiguration, findHaproxy, type Haproxy, startHaproxy } from '../support/haproxy.ts';
 import { listen } from '../support/loopback.ts';

@@ -7,7 +7,7 @@
 import { createServer, request } from 'node:http';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
-import { routes } from '../../http/routes/table.ts';
+import { routes } from '../../http/api/table.ts';
 import { close, listen } from '../support/loopback.ts';
 import { createSuiteNeeding } from '../support/needing-suite.ts';
 import { findNginx, type Nginx, startNginx } from '../support/nginx.ts';

@@ -7,8 +7,10 @@
 import { Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createAdmin } from '../../http/admin.ts';
-import { type App, defineRoute, replyOk } from '../../http/route.ts';
+import type { App } from '../../http/app.ts';
+import { createAdmin } from '../../http/operator/listener.ts';
+import { replyOk } from '../../http/response/reply.ts';
+import { defineRoute } from '../../http/route.ts';
 import { createMetrics } from '../../http/telemetry/metrics.ts';
 import { askFrom } from './from-address.ts';
 import { raw } from './raw.ts';

@@ -10,14 +10,14 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isPermission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
+import { routes } from '../../http/api/table.ts';
+import { applyVoteLogSetting } from '../../http/api/vote-log.ts';
 import type { AnyRoute } from '../../http/route.ts';
-import { routes } from '../../http/routes/table.ts';
-import { applyVoteLogSetting } from '../../http/routes/vote-log.ts';
 import { pluck } from '../support/pluck.ts';
+import { type Asked, openWorld } from './api/world.ts';
 import { type Expectation, expected } from './authorisation/expected.ts';
 import { newPeople, type People, settle } from './authorisation/people.ts';
 import { sampleOf } from './authorisation/requests.ts';
-import { type Asked, openWorld } from './routes/world.ts';
 
 const test = suite('authorisation');
 const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];

@@ -4,9 +4,9 @@
 import type { TSchema } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { routes } from '../../http/api/table.ts';
+import { adminOperations } from '../../http/operator/table.ts';
 import { usualBodyLimits } from '../../http/request/body.ts';
-import { adminOperations } from '../../http/routes/admin/table.ts';
-import { routes } from '../../http/routes/table.ts';
 
 const test = suite('body limits');
 

@@ -10,7 +10,7 @@ import type { Node } from 'typescript/unstable/ast';
 import { SyntaxKind } from 'typescript/unstable/ast';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { routes } from '../../http/routes/table.ts';
+import { routes } from '../../http/api/table.ts';
 import { parseProject, readFiles, walk } from '../tidy/project.ts';
 
 const test = suite('regular expressions');

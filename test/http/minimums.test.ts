@@ -6,12 +6,12 @@ import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { StatsBody } from '../../http/api/bots/schema.ts';
+import { routes } from '../../http/api/table.ts';
+import { adminOperations } from '../../http/operator/table.ts';
 import { compileCheck } from '../../http/request/check.ts';
 import { coerceQuery, explain } from '../../http/request/explain.ts';
-import { adminOperations } from '../../http/routes/admin/table.ts';
-import { routes } from '../../http/routes/table.ts';
-import { StatsBody } from '../../http/schema/bots.ts';
-import { withVisibleMinimums } from '../../http/schema/minimums.ts';
+import { withVisibleMinimums } from '../../http/request/minimums.ts';
 
 const test = suite('minimum lengths');
 

@@ -7,8 +7,8 @@
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { routes } from '../../http/api/table.ts';
 import { buildOpenApiDocument } from '../../http/openapi/document.ts';
-import { routes } from '../../http/routes/table.ts';
 
 export interface Answer {
   readonly method: string;

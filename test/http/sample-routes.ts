@@ -5,7 +5,8 @@
  */
 import { Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
-import { type AnyRoute, defineRoute, noContent, replyMessage, replyOk } from '../../http/route.ts';
+import { noContent, replyMessage, replyOk } from '../../http/response/reply.ts';
+import { type AnyRoute, defineRoute } from '../../http/route.ts';
 
 const IdParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) });
 const StatsBody = Type.Object({

@@ -7,10 +7,10 @@
 
 import { hash } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
+import type { App } from '../../http/app.ts';
 import type { PermissionSource, SessionSource } from '../../http/auth/ports.ts';
 import { createSessionCache } from '../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../http/facade.ts';
-import type { App } from '../../http/route.ts';
 import { systemClock } from '../../ops/clock.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import { type Seen, sampleRows } from './sample-routes.ts';

@@ -8,7 +8,7 @@ import type { Mutant } from './mutant.ts';
 const editions = 'storage/catalogue/boards/editions.ts';
 const boardsTest = 'test/storage/catalogue/boards.test.ts';
 const timelineTest = 'test/storage/catalogue/boards-timeline.test.ts';
-const routesTest = 'test/http/routes/leaderboards.test.ts';
+const routesTest = 'test/http/api/leaderboards.test.ts';
 
 export const boardMutants: readonly Mutant[] = [
   {
@@ -74,7 +74,7 @@ export const boardMutants: readonly Mutant[] = [
   },
   {
     name: 'a rank of what is not listed',
-    file: 'http/handlers/leaderboards.ts',
+    file: 'http/api/leaderboards.ts',
     find: `  if (!state.facts.listed) throw createNotFoundError(kind);\n`,
     replace: '',
     killers: [routesTest],

@@ -7,7 +7,7 @@ import type { Mutant } from './mutant.ts';
 
 const embeddedTest = 'test/storage/history/history.test.ts';
 const postgresTest = 'test/storage/history/history.stores.test.ts';
-const routeTest = 'test/http/routes/history.test.ts';
+const routeTest = 'test/http/api/history.test.ts';
 
 export const historyMutants: readonly Mutant[] = [
   {
@@ -44,7 +44,7 @@ export const historyMutants: readonly Mutant[] = [
   },
   {
     name: 'a hole is filled with the value before it',
-    file: 'http/handlers/history-points.ts',
+    file: 'http/api/history/history-points.ts',
     find: 'return known.has(time) ? last : null;',
     replace: 'return last;',
     killers: [embeddedTest, routeTest],

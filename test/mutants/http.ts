@@ -8,15 +8,15 @@ import type { Mutant } from './mutant.ts';
 const authorise = 'http/auth/authorise.ts';
 const dispatchTest = 'test/http/request/dispatch.test.ts';
 const serverTest = 'test/http/server/uws-server.test.ts';
-const badgesTest = 'test/http/routes/badges.test.ts';
+const badgesTest = 'test/http/api/badges.test.ts';
 
 export const httpMutants: readonly Mutant[] = [
   {
     name: 'a revoke does not reach the cache',
-    file: 'http/handlers/sessions.ts',
+    file: 'http/api/sessions.ts',
     find: `  app.sessions.forget(sessionId);\n`,
     replace: '',
-    killers: ['test/http/routes/sessions.test.ts'],
+    killers: ['test/http/api/sessions.test.ts'],
     why: 'a revoked token would work for a minute (I17)',
   },
   {
@@ -176,12 +176,12 @@ export const httpMutants: readonly Mutant[] = [
     file: 'http/outbound/webhooks/formats.ts',
     find: `isTopgg(format) && events`,
     replace: `format === 'discord' && events`,
-    killers: ['test/http/routes/webhooks-voided.test.ts'],
+    killers: ['test/http/api/webhooks-voided.test.ts'],
     why: 'an owner would wait for events that never come',
   },
   {
     name: 'a badge of what is not listed',
-    file: 'http/handlers/badges.ts',
+    file: 'http/api/badges.ts',
     find: `    if (!view.state.facts.listed) throw createNotFoundError(target.kind);\n`,
     replace: '',
     killers: [badgesTest],
@@ -189,7 +189,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'characters that XML does not allow in a badge',
-    file: 'http/handlers/badge-pictures.ts',
+    file: 'http/api/badges/badge-pictures.ts',
     find: `text.toWellFormed().replace(notInXml, ' ')`,
     replace: 'text',
     killers: [badgesTest],
@@ -197,30 +197,30 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'an error of a store becomes a badge',
-    file: 'http/routes/badges.ts',
+    file: 'http/api/badges.ts',
     find: `    replaceError: showBadgeError,\n`,
     replace: '',
     why: 'image proxies would keep the error',
   },
   {
     name: 'a cursor of another epoch of the vote log',
-    file: 'http/handlers/vote-log.ts',
+    file: 'http/api/vote-log.ts',
     find: `cursor.epoch === head.epoch && cursor.number`,
     replace: `cursor.number`,
-    killers: ['test/http/routes/vote-log.test.ts'],
+    killers: ['test/http/api/vote-log.test.ts'],
     why: 'a client would miss votes without a notice',
   },
   {
     name: 'a cursor beyond the head of the vote log',
-    file: 'http/handlers/vote-log.ts',
+    file: 'http/api/vote-log.ts',
     find: ` && cursor.number <= head.number`,
     replace: '',
-    killers: ['test/http/routes/vote-log.test.ts'],
+    killers: ['test/http/api/vote-log.test.ts'],
     why: 'a client would wait for numbers that other votes get',
   },
   {
     name: 'the vote log of owners',
-    file: 'http/routes/vote-log.ts',
+    file: 'http/api/vote-log.ts',
     find: `  setting === 'public'\n`,
     replace: `  setting !== undefined\n`,
     killers: ['test/http/authorisation.test.ts'],

@@ -79,8 +79,12 @@ export const directions: Rule = (project) =>
     if (folder === 'http' && target.startsWith('storage/') && !typeOnly) {
       return `http/ may only \`import type\` from ${target}; functions come in through App`;
     }
-    if (source.path.startsWith('http/page/') && !target.startsWith('http/page/') && !typeOnly)
-      return `http/page/ may only \`import type\` from ${target}: browsers get no file outside this folder`;
+    if (
+      source.path.startsWith('http/operator/page/') &&
+      !target.startsWith('http/operator/page/') &&
+      !typeOnly
+    )
+      return `http/operator/page/ may only \`import type\` from ${target}: browsers get no file outside this folder`;
     if (source.path.startsWith('engine/entity/') && !entityMayImport.test(target))
       return `engine/entity/ must not import ${target}: the rules know their own data, ids and limits only`;
     const inside = ['engine', 'ops', 'bench', 'test'].includes(folder);

@@ -61,7 +61,7 @@ const bans: readonly Ban[] = [
     is: isNamed(/\.(innerHTML|outerHTML|insertAdjacentHTML|srcdoc)$|^document\.write(ln)?$/),
     banned: /^http\/page\//,
     allowed: never,
-    advice: 'text of users must never become markup: make elements with http/page/dom.ts',
+    advice: 'text of users must never become markup: make elements with http/operator/page/dom.ts',
   },
   {
     is: isNamed(/^Math\.random$/),

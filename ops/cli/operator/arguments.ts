@@ -7,10 +7,10 @@
  */
 import { parseArgs } from 'node:util';
 import type { TSchema } from 'typebox';
+import { plainText } from '../../../http/api/shared/patterns.ts';
+import type { AdminOperation } from '../../../http/operator/operation.ts';
+import { adminOperations } from '../../../http/operator/table.ts';
 import { listParameterNames } from '../../../http/request/match.ts';
-import { plainText } from '../../../http/request/patterns.ts';
-import type { AdminOperation } from '../../../http/routes/admin/operation.ts';
-import { adminOperations } from '../../../http/routes/admin/table.ts';
 import { findNearest } from '../../config/nearest.ts';
 import { CommandError } from '../command.ts';
 

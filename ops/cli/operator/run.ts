@@ -6,8 +6,8 @@
  * caches and informs other nodes.
  */
 import { readFileSync } from 'node:fs';
+import type { AdminOperation } from '../../../http/operator/operation.ts';
 import { listParameterNames } from '../../../http/request/match.ts';
-import type { AdminOperation } from '../../../http/routes/admin/operation.ts';
 import type { Config } from '../../config/config.ts';
 import { escapeUnsafe } from '../../log/log.ts';
 import { CommandError, type Terminal } from '../command.ts';

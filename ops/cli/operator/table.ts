@@ -5,7 +5,7 @@
  * A table fits the width of a terminal: columns of prose shrink, the widest first. A shortened text ends
  * with `…`; `--json` prints it whole. Names come from strangers, so control characters are shown as `\u001b`.
  */
-import { formatCount } from '../../../http/page/format.ts';
+import { formatCount } from '../../../http/operator/page/format.ts';
 import { escapeUnsafe } from '../../log/log.ts';
 
 type TableRow = Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@
  */
 import type { Browser, Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { openWorld, type World } from '../../http/routes/world.ts';
+import { openWorld, type World } from '../../http/api/world.ts';
 import { addBot, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { browserPatienceMs, createBrowserSuite, openBrowser } from '../../support/browser.ts';
 

@@ -4,8 +4,8 @@
  * the demo's tokens and ids are filled in.
  */
 import * as assert from 'uvu/assert';
+import { routes } from '../../../http/api/table.ts';
 import { findSection } from '../../../http/openapi/sections.ts';
-import { routes } from '../../../http/routes/table.ts';
 import { createPageSuite } from '../../support/browser.ts';
 
 const { test, world } = createPageSuite('docs page');

@@ -4,8 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openWorld } from '../../http/api/world.ts';
 import { fuzz } from '../../http/fuzz/run.ts';
-import { openWorld } from '../../http/routes/world.ts';
 import { faultCase } from '../harness/fault-case.ts';
 
 const test = suite('fuzz');

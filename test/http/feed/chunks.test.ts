@@ -6,8 +6,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
+import { openWorld, type World } from '../api/world.ts';
 import { openSocket as openRaw } from '../raw.ts';
-import { openWorld, type World } from '../routes/world.ts';
 
 const test = suite('chunks of an event stream');
 let world: World;

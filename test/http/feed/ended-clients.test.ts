@@ -4,13 +4,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFeed } from '../../../http/feed/feed.ts';
-import { feedEvents } from '../../../http/feed/frames.ts';
 import type { Feed } from '../../../http/feed/interface.ts';
-import { createFeedCounts, type FeedCounts } from '../../../http/telemetry/feed-meters.ts';
+import { createFeedCounts, type FeedCounts, feedEvents } from '../../../http/telemetry/feed-meters.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
-import { openWorld, type World } from '../routes/world.ts';
+import { openWorld, type World } from '../api/world.ts';
 import { connect, prepare } from './sockets.ts';
 
 const test = suite('clients that left the feed');

@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from '../routes/world.ts';
+import { openWorld, type World } from '../api/world.ts';
 import { openSocket, openStream, Refused } from './clients.ts';
 
 const test = suite('feed');

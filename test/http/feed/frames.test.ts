@@ -11,7 +11,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
-import { openWorld, type World } from '../routes/world.ts';
+import { openWorld, type World } from '../api/world.ts';
 import { openStream } from './clients.ts';
 
 const test = suite('frames of WebSockets');

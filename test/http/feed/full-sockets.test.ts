@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRandom } from '../../../ops/demo/random.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld, type World } from '../routes/world.ts';
+import { openWorld, type World } from '../api/world.ts';
 import { connect, prepare, type Socket } from './sockets.ts';
 
 const test = suite('feed on full sockets');

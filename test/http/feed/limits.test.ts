@@ -7,8 +7,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { openWorld as openNode } from '../../world.ts';
+import { openWorld, type World } from '../api/world.ts';
 import { raw, untilClosed } from '../raw.ts';
-import { openWorld, type World } from '../routes/world.ts';
 import { type FeedClient, openSocket, openStream, Refused } from './clients.ts';
 
 const test = suite('limits of the feed');

@@ -5,11 +5,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFeed } from '../../../http/feed/feed.ts';
-import { feedEvents } from '../../../http/feed/frames.ts';
-import { createFeedCounts } from '../../../http/telemetry/feed-meters.ts';
+import { createFeedCounts, feedEvents } from '../../../http/telemetry/feed-meters.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
-import { openWorld } from '../routes/world.ts';
+import { openWorld } from '../api/world.ts';
 import { connect, prepare } from './sockets.ts';
 
 const test = suite('feed while nothing happens');

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { createAddresses } from '../../../http/feed/addresses.ts';
 import { feedLimits } from '../../../http/feed/state.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
-import { feedCounts, openWorld, type World } from '../routes/world.ts';
+import { feedCounts, openWorld, type World } from '../api/world.ts';
 import { openSocket, openStream, Refused } from './clients.ts';
 
 const test = suite('shares of the feed');

@@ -7,13 +7,13 @@
  */
 import { Agent, request as send } from 'node:http';
 import type { TokenKind } from '../../../engine/rules/token.ts';
-import { routes } from '../../../http/routes/table.ts';
+import { routes } from '../../../http/api/table.ts';
 import { createRandom, type Random } from '../../../ops/demo/random.ts';
+import type { World } from '../api/world.ts';
 import { expected } from '../authorisation/expected.ts';
 import { newPeople, type People, settle } from '../authorisation/people.ts';
 import { sampleOf } from '../authorisation/requests.ts';
 import { judgeReply } from '../published.ts';
-import type { World } from '../routes/world.ts';
 import { mutate, type Sent } from './mutate.ts';
 
 export interface FuzzReport {

@@ -6,8 +6,8 @@ import pino from 'pino';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRateLimitedLog, failuresPerSecondMax } from '../../../http/telemetry/rate-limited-log.ts';
+import { openWorld as openRollcall } from '../api/world.ts';
 import { fuzz } from '../fuzz/run.ts';
-import { openWorld as openRollcall } from '../routes/world.ts';
 import { ask, openWorld, realClock } from '../world.ts';
 
 const test = suite('hostile log');

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatToken } from '../../../engine/rules/token.ts';
-import type { App } from '../../../http/route.ts';
+import type { App } from '../../../http/app.ts';
 import { openBodiesBytesMax } from '../../../http/server/open-body.ts';
 import { pluck } from '../../support/pluck.ts';
 import { answersIn, openSocket, raw } from '../raw.ts';

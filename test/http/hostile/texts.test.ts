@@ -9,15 +9,15 @@ import type { TSchema } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { TokenKind } from '../../../engine/rules/token.ts';
+import { routes } from '../../../http/api/table.ts';
 import { listParameterNames } from '../../../http/request/match.ts';
 import type { AnyRoute } from '../../../http/route.ts';
-import { routes } from '../../../http/routes/table.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { type Asked, openWorld } from '../api/world.ts';
 import { expected } from '../authorisation/expected.ts';
 import { newPeople, settle } from '../authorisation/people.ts';
 import { sampleOf } from '../authorisation/requests.ts';
 import { raw } from '../raw.ts';
-import { type Asked, openWorld } from '../routes/world.ts';
 
 const test = suite('hostile texts');
 const tokens = new Map<TokenKind, string>();

@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatToken, parseToken } from '../../../engine/rules/token.ts';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
-import { openWorld } from '../routes/world.ts';
+import { openWorld } from '../api/world.ts';
 
 const test = suite('hostile values');
 

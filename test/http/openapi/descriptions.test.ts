@@ -4,8 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { routes } from '../../../http/api/table.ts';
 import { buildOpenApiDocument } from '../../../http/openapi/document.ts';
-import { routes } from '../../../http/routes/table.ts';
 
 const test = suite('descriptions');
 

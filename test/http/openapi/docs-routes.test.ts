@@ -7,12 +7,12 @@ import { get } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { routes } from '../../../http/api/table.ts';
+import type { App } from '../../../http/app.ts';
 import { exampleIds } from '../../../http/openapi/docs-page.ts';
 import { buildDocsRoutes } from '../../../http/openapi/docs-routes.ts';
 import { buildOpenApiDocument } from '../../../http/openapi/document.ts';
 import { buildLlmsText } from '../../../http/openapi/llms-text.ts';
-import type { App } from '../../../http/route.ts';
-import { routes } from '../../../http/routes/table.ts';
 import { ask, openWorld } from '../world.ts';
 
 const test = suite('documentation routes');

@@ -11,9 +11,9 @@ import addFormats from 'ajv-formats';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { errorStatuses } from '../../../engine/errors.ts';
+import { routes } from '../../../http/api/table.ts';
 import { buildOpenApiDocument, findPublishedPath, listErrorCodes } from '../../../http/openapi/document.ts';
 import { listParameterNames } from '../../../http/request/match.ts';
-import { routes } from '../../../http/routes/table.ts';
 
 const test = suite('openapi');
 

@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { adminOperations } from '../../../http/routes/admin/table.ts';
+import { adminOperations } from '../../../http/operator/table.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { askFrom } from '../from-address.ts';
 import { openOperated, operatorToken, readerToken } from './world.ts';

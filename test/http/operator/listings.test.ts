@@ -14,7 +14,7 @@ import {
 import { botBody } from '../../support/bot-body.ts';
 import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
-import { codeOf } from '../routes/world.ts';
+import { codeOf } from '../api/world.ts';
 import { openOperated } from './world.ts';
 
 const test = suite('operations on listings');

@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { adminOperations } from '../../../http/routes/admin/table.ts';
+import { adminOperations } from '../../../http/operator/table.ts';
 import { openOperated, readerToken } from './world.ts';
 
 const test = suite("the operator's page");

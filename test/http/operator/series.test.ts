@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findLonely, toSeries } from '../../../http/page/series.ts';
+import { findLonely, toSeries } from '../../../http/operator/page/series.ts';
 import type { LivePoint } from '../../../http/telemetry/node-status.ts';
 
 const test = suite('series of the charts');

@@ -4,10 +4,10 @@
  * Used by the tests beside this file; each opens one and closes it.
  */
 import * as assert from 'uvu/assert';
-import { createAdmin } from '../../../http/admin.ts';
+import { createAdmin } from '../../../http/operator/listener.ts';
 import { watchFigures } from '../../../http/telemetry/figures.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
-import { type Asked, type AskOptions, openWorld, type World } from '../routes/world.ts';
+import { type Asked, type AskOptions, openWorld, type World } from '../api/world.ts';
 import { silentLogger } from '../silent-logger.ts';
 
 export const operatorToken = 'operator-of-this-test-operator-of-this-test';

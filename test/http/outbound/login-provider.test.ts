@@ -1,6 +1,6 @@
 /**
  * The client of a plain OAuth 2.0 provider against one on loopback that behaves, misbehaves, or is absent.
- * (The other kind of provider: test/http/routes/login.test.ts.)
+ * (The other kind of provider: test/http/api/login.test.ts.)
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

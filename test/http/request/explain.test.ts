@@ -9,12 +9,12 @@ import { Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DomainError } from '../../../engine/errors.ts';
+import { patternMessages } from '../../../http/api/shared/patterns.ts';
+import { routes } from '../../../http/api/table.ts';
+import { adminOperations } from '../../../http/operator/table.ts';
 import { compileCheck } from '../../../http/request/check.ts';
 import { coerceQuery, explain } from '../../../http/request/explain.ts';
-import { patternMessages } from '../../../http/request/patterns.ts';
 import { explainedFieldsMax } from '../../../http/response/validation-error.ts';
-import { adminOperations } from '../../../http/routes/admin/table.ts';
-import { routes } from '../../../http/routes/table.ts';
 
 const test = suite('explain');
 

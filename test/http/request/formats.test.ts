@@ -6,10 +6,10 @@ import { type TSchema, Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { statsIntegerMax } from '../../../engine/limits.ts';
+import { routes } from '../../../http/api/table.ts';
+import { adminOperations } from '../../../http/operator/table.ts';
 import { compileCheck } from '../../../http/request/check.ts';
 import { coerceQuery } from '../../../http/request/explain.ts';
-import { adminOperations } from '../../../http/routes/admin/table.ts';
-import { routes } from '../../../http/routes/table.ts';
 
 const test = suite('formats');
 

@@ -4,7 +4,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { App } from '../../../http/route.ts';
+import type { App } from '../../../http/app.ts';
 import { LargeBodies, largeBytesMin } from '../../../http/server/large-bodies.ts';
 import { answersIn, raw } from '../raw.ts';
 import { openWorld, realClock } from '../world.ts';

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { adminOperations } from '../../../http/routes/admin/table.ts';
+import { adminOperations } from '../../../http/operator/table.ts';
 import { runOperation } from '../../../ops/cli/operator/run.ts';
 import { type Config, readConfig } from '../../../ops/config/config.ts';
 import { type Running, start } from '../../../ops/rollcall.ts';

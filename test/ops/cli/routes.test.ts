@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { routes } from '../../../http/routes/table.ts';
+import { routes } from '../../../http/api/table.ts';
 import { describeRoutes } from '../../../ops/cli/routes.ts';
 
 const test = suite('routes');

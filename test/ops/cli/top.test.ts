@@ -5,7 +5,7 @@
 import { PassThrough } from 'node:stream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { formatDuration } from '../../../http/page/format.ts';
+import { formatDuration } from '../../../http/operator/page/format.ts';
 import type { LiveFrame } from '../../../http/telemetry/node-status.ts';
 import { runTop } from '../../../ops/cli/top.ts';
 import { formatScreen } from '../../../ops/cli/top-screen.ts';

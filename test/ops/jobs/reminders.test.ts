@@ -11,7 +11,7 @@ import type { JobMeters } from '../../../http/telemetry/job-meters.ts';
 import { createReminderJob } from '../../../ops/jobs/jobs.ts';
 import { pushLimits } from '../../../ops/jobs/push-messages.ts';
 import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
-import { openWorld } from '../../http/routes/world.ts';
+import { openWorld } from '../../http/api/world.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
 import { pluck } from '../../support/pluck.ts';
 import { type Browser, startPushService } from '../../support/push-service.ts';

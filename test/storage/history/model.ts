@@ -6,7 +6,7 @@
  */
 import * as assert from 'uvu/assert';
 import { createEntityRef } from '../../../engine/ids.ts';
-import { buildSeries, listTimes } from '../../../http/handlers/history-points.ts';
+import { buildSeries, listTimes } from '../../../http/api/history/history-points.ts';
 import { createHistory } from '../../../storage/history/read.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { addListing, createRunner, emptyHistory, setTotals, toMinute } from './world.ts';

@@ -1,0 +1,273 @@
+/**
+ * Applications (contract §2.18, §4.6): the positions, and a user's own applications. Banned users may use them,
+ * because the appeal against a ban is an application. The rules are in engine/rules/applications.ts; the
+ * transaction that writes an application applies them.
+ */
+import { type Static, Type } from 'typebox';
+import { DomainError } from '../../engine/errors.ts';
+import { botQuestion, findBotRule } from '../../engine/rules/applications.ts';
+import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
+import type {
+  AppOutcome,
+  AppRow,
+  BotCounts,
+  PositionRow,
+} from '../../storage/catalogue/content/applications.ts';
+import type { App } from '../app.ts';
+import type { Auth } from '../auth/auth.ts';
+import { noContent, type Reply, replyOk } from '../response/reply.ts';
+import { createValidationError, escapePointer } from '../response/validation-error.ts';
+import { toTimestamp } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import { buildFlag, buildText, buildTextList, Timestamp, User, UserId, Uuid } from './shared/common.ts';
+import { toUser } from './shared/convert.ts';
+import { buildObject, describe } from './shared/example.ts';
+import { replySnapshot } from './shared/list-replies.ts';
+import { plainText } from './shared/patterns.ts';
+
+export const ApplicationsParams = Type.Object({ user_id: UserId });
+
+export const Question = buildObject({
+  id: buildText('motivation', 'Id of the question, by which `answers` names it.'),
+  paragraph: Type.String({
+    description: 'Explains the question.',
+    examples: ['Tell us what draws you to this and what you hope to change.'],
+  }),
+  placeholder: buildText('I want to join because …', 'What an empty input field shows.'),
+  question: buildText('Why do you want to join the staff?', 'The question.'),
+  short: Type.Boolean({
+    description: 'If true, an answer has at most 4,096 characters; if false, 50 to 10,000.',
+  }),
+});
+
+export const Position = buildObject({
+  closed: buildFlag('Whether it takes no applications now.'),
+  cooldown: Type.Integer({
+    minimum: 0,
+    description: 'Hours between two applications of a user.',
+    examples: [48],
+  }),
+  hidden: Type.Boolean({
+    description: 'True if menus should not show the position. Users can still apply for it.',
+  }),
+  id: buildText('staff', 'Id of the position.'),
+  info: buildText(
+    'Review new entries, answer people who need help and keep the place friendly.',
+    'What the position is about.',
+  ),
+  name: buildText('Staff', 'Name of the position.'),
+  questions: describe(Type.Array(Question), 'The questions to answer, in their order.'),
+  tags: buildTextList('Words that describe the position.', ['Reviews', 'Support']),
+});
+export type Position = Static<typeof Position>;
+
+export const ApplicationMeta = buildObject({
+  positions: describe(Type.Array(Position), 'All positions, hidden and closed ones too.'),
+  stable: buildFlag('Whether applications work as documented: always true.', true),
+});
+export type ApplicationMeta = Static<typeof ApplicationMeta>;
+
+const answersExample = {
+  motivation: 'I have used this directory for two years and want to help those who come new to it.',
+};
+
+export const Application = buildObject(
+  {
+    answers: Type.Record(Type.String(), Type.String(), { description: 'The answers, by question id.' }),
+    app_id: describe(Uuid, 'Id of the application.'),
+    created_at: describe(Timestamp, 'When it was sent.'),
+    position: buildText('staff', 'Id of the position.'),
+    questions: Type.Array(Question, {
+      description: 'The questions as they were when the application was sent.',
+    }),
+    review_feedback: Type.String({ description: 'What the reviewer answered; empty until the review.' }),
+    state: Type.String({ description: '`pending`, `approved` or `denied`.', examples: ['pending'] }),
+    user: describe(User, 'The applicant.'),
+    user_id: buildText('728871946456137770', 'Id of the applicant.'),
+  },
+  { answers: answersExample },
+);
+export type Application = Static<typeof Application>;
+
+export const Applications = buildObject({
+  apps: describe(Type.Array(Application), 'The 200 newest applications of the user, newest first.'),
+});
+
+/** Answers to unknown questions are dropped, so a body may have more of them than the position asks. */
+const answersMax = 128;
+
+export const ApplicationBody = buildObject(
+  {
+    answers: Type.Record(Type.String(), Type.String(), {
+      maxProperties: answersMax,
+      description: 'Answers by question id. Every question needs one; answers to unknown ids are dropped.',
+    }),
+    position: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: plainText,
+      description: 'Id of the position (see `GET /apps/meta`).',
+      examples: ['staff'],
+    }),
+  },
+  { answers: answersExample },
+);
+export type ApplicationBody = Static<typeof ApplicationBody>;
+const ownAuth: Auth = { kind: 'self', user: 'user_id' };
+
+export const applicationRoutes = defineRoutes('Applications', [
+  defineRoute({
+    name: 'getPositions',
+    pattern: 'GET /apps/meta',
+    summary: 'List positions',
+    description: 'All positions that users can apply for, with their questions; hidden and closed ones too.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    replies: { 200: ApplicationMeta },
+    handle: (app) => showPositions(app),
+  }),
+  defineRoute({
+    name: 'listApplications',
+    pattern: 'GET /users/{user_id}/apps',
+    summary: "List a user's applications",
+    description:
+      'The 200 newest applications of the user, newest first, each with the questions as they were.',
+    auth: ownAuth,
+    bannedAllowed: true,
+    params: ApplicationsParams,
+    replies: { 200: Applications },
+    handle: (app, { params }) => showApplications(app, params.user_id),
+  }),
+  defineRoute({
+    name: 'createApplication',
+    pattern: 'POST /users/{user_id}/apps',
+    summary: 'Apply for a position',
+    description:
+      'A user can have one pending application per position; `cooldown` hours must pass between two. ' +
+      'The positions `certification` and `resubmit` are about a bot: the answer to `bot_id` must be ' +
+      'its id.',
+    auth: ownAuth,
+    bannedAllowed: true,
+    params: ApplicationsParams,
+    body: ApplicationBody,
+    replies: { 204: null },
+    errors: [
+      'banned',
+      'permission_missing',
+      'position_closed',
+      'bot_not_eligible',
+      'already_exists',
+      'application_wait',
+    ],
+    handle: (app, { params, body }) => sendApplication(app, params.user_id, body),
+  }),
+]);
+
+const toPosition = (row: PositionRow): Position => ({
+  closed: row.closed,
+  cooldown: row.cooldown_hours,
+  hidden: row.hidden,
+  id: row.id,
+  info: row.info,
+  name: row.name,
+  questions: [...row.questions],
+  tags: [...row.tags],
+});
+
+/** `GET /apps/meta`. */
+export const showPositions = async (app: App): Promise<Reply> => {
+  const positions = await app.catalogue.applications.listPositions();
+  return replySnapshot(
+    positions,
+    (): ApplicationMeta => ({ positions: positions.rows.map(toPosition), stable: true }),
+  );
+};
+
+const toApplication = (row: AppRow): Application => ({
+  answers: { ...row.answers },
+  app_id: row.app_id,
+  created_at: toTimestamp(row.created_at),
+  position: row.position,
+  questions: [...row.questions],
+  review_feedback: row.review_feedback,
+  state: row.state,
+  user: toUser(row.person, { id: row.user_id, bot: false }),
+  user_id: row.user_id,
+});
+
+/** `GET /users/{user_id}/apps`: newest first. */
+export const showApplications = async (app: App, userId: string): Promise<Reply> => {
+  const rows = await app.catalogue.applications.listOfUser(userId);
+  return replyOk({ apps: rows.map(toApplication) });
+};
+
+const toPointer = (id: string): string => `/answers/${escapePointer(id)}`;
+
+const createAnswersError = (faults: Readonly<Record<string, string>>): DomainError =>
+  createValidationError(
+    'body',
+    Object.fromEntries(Object.entries(faults).map(([id, fault]) => [toPointer(id), fault])),
+  );
+
+const createWaitError = (waitMs: number): DomainError => {
+  const { hours, minutes, seconds } = toWaitParts(waitMs);
+  return new DomainError(
+    'application_wait',
+    `You can apply for this position again in ${hours} h ${minutes} min ${seconds} s.`,
+    { hours: String(hours), minutes: String(minutes), seconds: String(seconds) },
+    Math.max(1, toWaitSeconds(waitMs)),
+  );
+};
+
+const toApplicationError = (outcome: Exclude<AppOutcome, { kind: 'sent' }>): DomainError => {
+  switch (outcome.kind) {
+    case 'banned':
+      return new DomainError('banned', 'You are banned, so you can apply only for the position "banappeal".');
+    case 'no_position':
+      return createValidationError('body', {
+        '/position': 'must be the id of a position (see GET /apps/meta)',
+      });
+    case 'faulty':
+      return createAnswersError(outcome.faults);
+    case 'no_bot':
+      return createAnswersError({ [botQuestion]: 'must be the id of a bot that is in this directory' });
+    case 'permission_missing': {
+      const { permission } = outcome;
+      return new DomainError('permission_missing', `You need the permission ${permission} on the bot.`, {
+        permission,
+      });
+    }
+    case 'closed':
+      return new DomainError('position_closed', 'This position does not accept applications now.');
+    case 'not_eligible':
+      return new DomainError('bot_not_eligible', 'This bot does not meet the conditions yet.', {
+        ...outcome.lacking,
+      });
+    case 'pending':
+      return new DomainError('already_exists', 'You already have a pending application for this position.');
+    case 'wait':
+      return createWaitError(outcome.waitMs);
+  }
+};
+
+/** Reads the counters of the bot that an application is about; `null` if there is no such bot. */
+const readBotCounts = async (app: App, { position, answers }: ApplicationBody): Promise<BotCounts | null> => {
+  const botId = findBotRule(position) === null ? '' : (answers[botQuestion] ?? '').trim();
+  if (!/^[\w-]{1,128}$/.test(botId)) return null;
+  try {
+    const { servers, uniqueClicks } = (await app.engine.read('bot', botId)).state;
+    return { servers, uniqueClicks };
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'not_found') return null;
+    throw error;
+  }
+};
+
+/** `POST /users/{user_id}/apps`. *Ledger* when it resolves. */
+export const sendApplication = async (app: App, userId: string, body: ApplicationBody): Promise<Reply> => {
+  const { position, answers } = body;
+  const counts = await readBotCounts(app, body);
+  const outcome = await app.catalogue.applications.send({ userId, position, answers, counts });
+  if (outcome.kind !== 'sent') throw toApplicationError(outcome);
+  return noContent;
+};

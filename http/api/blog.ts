@@ -1,0 +1,133 @@
+/**
+ * The blog (contract §2.20, §4.8). The list is a snapshot that is serialised once.
+ */
+import { type Static, Type } from 'typebox';
+import type { FullPostRow, PostRow } from '../../storage/catalogue/content/blog.ts';
+import type { App } from '../app.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import { type Reply, replyOk } from '../response/reply.ts';
+import { toTimestamp } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import { buildText, buildTextList, Seo, Timestamp, User } from './shared/common.ts';
+import { toUser } from './shared/convert.ts';
+import { buildObject, describe } from './shared/example.ts';
+import { replySnapshot } from './shared/list-replies.ts';
+import { plainText } from './shared/patterns.ts';
+
+export const PostParams = Type.Object({
+  slug: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: plainText,
+    description: 'Slug of a post in its address; upper and lower case are the same.',
+    examples: ['welcome'],
+  }),
+});
+
+const fields = {
+  author: describe(User, 'Who wrote it.'),
+  created_at: describe(Timestamp, 'When it was written.'),
+  description: buildText(
+    'What this directory is, and what it is not.',
+    'What it is about, in a sentence or two.',
+  ),
+  draft: Type.Boolean({ description: 'Always false: drafts are not shown.' }),
+  slug: buildText('welcome', 'Its address and id: 1 to 64 of `a-z 0-9 - _`.'),
+  tags: buildTextList('Words that describe the post.', ['news']),
+  title: buildText('Welcome', 'Its title.'),
+};
+
+/** A post without its content, as lists show it. */
+export const PostSummary = buildObject(fields);
+export type PostSummary = Static<typeof PostSummary>;
+
+export const Posts = buildObject({
+  posts: describe(Type.Array(PostSummary), 'The 500 newest published posts, newest first.'),
+});
+
+export const Post = buildObject({
+  ...fields,
+  content: buildText(
+    'Everything here is counted, and nothing twice.',
+    'The whole text, as the author wrote it.',
+  ),
+});
+export type Post = Static<typeof Post>;
+
+export const blogRoutes = defineRoutes('Blog', [
+  defineRoute({
+    name: 'listPosts',
+    pattern: 'GET /blogs/@all',
+    summary: 'List posts',
+    description: 'The 500 newest published posts without their content, newest first.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    replies: { 200: Posts },
+    handle: (app) => showPosts(app),
+  }),
+  defineRoute({
+    name: 'getPost',
+    pattern: 'GET /blogs/{slug}',
+    summary: 'Get a post',
+    description: 'One published post with its content. A draft is 404.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: PostParams,
+    replies: { 200: Post },
+    errors: ['not_found'],
+    handle: (app, { params }) => showPost(app, params.slug),
+  }),
+  defineRoute({
+    name: 'getPostSeo',
+    pattern: 'GET /blogs/{slug}/seo',
+    summary: 'Get the preview of a post',
+    description: 'What search engines and link previews show of a published post.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: PostParams,
+    replies: { 200: Seo },
+    errors: ['not_found'],
+    handle: (app, { params }) => showPostSeo(app, params.slug),
+  }),
+]);
+
+const toAuthor = (row: PostRow): User => toUser(row.author, { id: row.author_id, bot: false });
+
+const toPostSummary = (row: PostRow): PostSummary => ({
+  author: toAuthor(row),
+  created_at: toTimestamp(row.created_at),
+  description: row.description,
+  draft: row.draft,
+  slug: row.slug,
+  tags: [...row.tags],
+  title: row.title,
+});
+
+/** `GET /blogs/@all`. */
+export const showPosts = async (app: App): Promise<Reply> => {
+  const posts = await app.catalogue.blog.listPosts();
+  return replySnapshot(posts, () => ({ posts: posts.rows.map(toPostSummary) }));
+};
+
+const readPost = async (app: App, slug: string): Promise<FullPostRow> => {
+  const row = await app.catalogue.blog.findPost(slug.toLowerCase());
+  if (row === null) throw createNotFoundError('post');
+  return row;
+};
+
+/** `GET /blogs/{slug}`. */
+export const showPost = async (app: App, slug: string): Promise<Reply> => {
+  const row = await readPost(app, slug);
+  return replyOk<Post>({ ...toPostSummary(row), content: row.content });
+};
+
+/** `GET /blogs/{slug}/seo`: shows the avatar of the author. */
+export const showPostSeo = async (app: App, slug: string): Promise<Reply> => {
+  const row = await readPost(app, slug);
+  return replyOk<Seo>({
+    avatar: toAuthor(row).avatar,
+    id: row.slug,
+    name: row.title,
+    short: row.description,
+  });
+};

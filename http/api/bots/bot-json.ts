@@ -1,0 +1,184 @@
+/**
+ * Renders a bot as JSON bytes: the catalogue's profile, serialised once, joined with the engine's counters.
+ *
+ * A page view changes only two counters. So the text around those two is cached as a *template*, which is
+ * built again only when another field changes (some change by time alone). Posted integers are inserted as
+ * digits, so none beyond 2^53 is rounded. Used by bots.ts.
+ */
+import type { HotState } from '../../../engine/entity/state.ts';
+import { computePresence, presenceFreshMs } from '../../../engine/rules/presence.ts';
+import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
+import { computeVotes, renderTimestamp, toTimestamp, toTimestampOrNull } from '../../response/values.ts';
+import { isPremium, toUser } from '../shared/convert.ts';
+import { CounterText } from './counter-text.ts';
+import type { Bot } from './schema.ts';
+
+/** How long a reviewer's claim on a bot lasts. */
+const claimDurationMs = 3_600_000;
+
+/** Fields that change without an edit, or that are only shown on request. */
+type VolatileField =
+  | 'approximate_votes'
+  | 'claimed_by'
+  | 'clicks'
+  | 'invite_clicks'
+  | 'last_stats_post'
+  | 'long'
+  | 'premium'
+  | 'servers'
+  | 'shard_list'
+  | 'shards'
+  | 'team_owner'
+  | 'total_uptime'
+  | 'unique_clicks'
+  | 'uptime'
+  | 'uptime_last_checked'
+  | 'user'
+  | 'users'
+  | 'votes';
+
+const toFixedFields = (profile: BotProfile): Omit<Bot, VolatileField> => ({
+  approval_note: profile.approval_note,
+  bot_id: profile.id,
+  captcha_opt_out: profile.captcha_opt_out,
+  cert_reason: profile.cert_reason,
+  client_id: profile.client_id,
+  created_at: toTimestamp(profile.created_at),
+  extra_links: [...profile.extra_links],
+  invite: profile.invite,
+  itag: profile.itag,
+  last_claimed: toTimestampOrNull(profile.last_claimed),
+  last_japi_update: toTimestampOrNull(profile.last_lookup),
+  library: profile.library,
+  nsfw: profile.nsfw,
+  owner: profile.owner_id === null ? null : toUser(profile.owner, { id: profile.owner_id, bot: false }),
+  prefix: profile.prefix,
+  premium_period_length: profile.premium_period_hours,
+  short: profile.short,
+  start_premium_period: toTimestampOrNull(profile.start_premium_period),
+  tags: [...profile.tags],
+  type: profile.type,
+  updated_at: toTimestamp(profile.updated_at),
+  vanity: profile.vanity,
+  vanity_ref: profile.vanity_ref,
+  vote_banned: profile.vote_banned,
+});
+
+/** A bot's profile: the JSON of the fields that only an edit changes, and the fields that can expire. */
+export interface BotParts {
+  /** `{…,"user":{…,"status":` */
+  readonly head: string;
+  readonly claimedBy: string;
+  readonly claimedUntilMs: number;
+  readonly premiumUntil: Date | null;
+}
+
+/** Serialises the fields of a profile that only an edit changes. */
+export const buildBotParts = (profile: BotProfile): BotParts => {
+  const { status: _, ...user } = toUser(profile.person, { id: profile.id, bot: true });
+  const fixed = JSON.stringify(toFixedFields(profile)).slice(0, -1);
+  return {
+    head: [fixed, ',"user":', JSON.stringify(user).slice(0, -1), ',"status":'].join(''),
+    claimedBy: JSON.stringify(profile.claimed_by),
+    claimedUntilMs: profile.last_claimed === null ? 0 : profile.last_claimed.getTime() + claimDurationMs,
+    premiumUntil: profile.premium_until,
+  };
+};
+
+/** Fields that are only shown on request, each as JSON text; `''` leaves the field out. */
+export interface BotExtras {
+  readonly long: string;
+  readonly teamOwner: string;
+}
+
+/** A state, and the time at which it is shown. */
+export interface TimedState {
+  readonly state: HotState;
+  readonly nowMs: number;
+}
+
+/** The JSON of a bot, into which a reply writes the clicks and unique clicks, and how long it is valid. */
+export interface BotTemplate {
+  readonly json: CounterText;
+  readonly state: HotState;
+  readonly extras: BotExtras;
+  /** The next time at which the text changes without a change of state. */
+  readonly validUntilMs: number;
+}
+
+/** The time when the claim expires, premium ends, or a bot that posts no status counts as offline. */
+const computeValidUntilMs = (parts: BotParts, { state, nowMs }: TimedState): number => {
+  const changesAtMs = [
+    parts.claimedUntilMs,
+    parts.premiumUntil?.getTime() ?? 0,
+    state.status === '' ? state.lastStatsPostMs + presenceFreshMs + 1 : 0,
+  ];
+  return Math.min(...changesAtMs.filter((atMs) => atMs > nowMs));
+};
+
+const buildJson = (parts: BotParts, { state, nowMs }: TimedState, extras: BotExtras): CounterText =>
+  new CounterText(
+    [
+      parts.head,
+      `"${computePresence(state, nowMs)}"},"approximate_votes":${state.flushedVotes}`,
+      `,"claimed_by":${nowMs < parts.claimedUntilMs ? parts.claimedBy : '""'},"clicks":`,
+    ].join(''),
+    [
+      `,"invite_clicks":${state.inviteClicks},"last_stats_post":${renderTimestamp(state.lastStatsPostMs)}`,
+      extras.long === '' ? '' : `,"long":${extras.long}`,
+      `,"premium":${isPremium(parts.premiumUntil, nowMs)},"servers":${state.servers}`,
+      `,"shard_list":[${state.shardList}],"shards":${state.shards}`,
+      extras.teamOwner === '' ? '' : `,"team_owner":${extras.teamOwner}`,
+      `,"total_uptime":${state.totalUptime},"unique_clicks":`,
+    ].join(''),
+    [
+      `,"uptime":${state.uptime},"uptime_last_checked":${renderTimestamp(state.uptimeCheckedMs)}`,
+      `,"users":${state.users},"votes":${computeVotes(state)}}`,
+    ].join(''),
+  );
+
+/** Builds the template for the state at its time. */
+export const buildBotTemplate = (
+  parts: BotParts,
+  timedState: TimedState,
+  extras: BotExtras,
+): BotTemplate => ({
+  json: buildJson(parts, timedState, extras),
+  state: timedState.state,
+  extras,
+  validUntilMs: computeValidUntilMs(parts, timedState),
+});
+
+/** Whether `buildBotTemplate` would build an equal template now. */
+export const isCurrent = (
+  template: BotTemplate,
+  { state, nowMs }: TimedState,
+  extras: BotExtras,
+): boolean => {
+  const before = template.state;
+  return (
+    nowMs < template.validUntilMs &&
+    before.lastStatsPostMs === state.lastStatsPostMs &&
+    before.uptimeCheckedMs === state.uptimeCheckedMs &&
+    before.uptime === state.uptime &&
+    before.totalUptime === state.totalUptime &&
+    before.flushedVotes === state.flushedVotes &&
+    computeVotes(before) === computeVotes(state) &&
+    before.inviteClicks === state.inviteClicks &&
+    before.status === state.status &&
+    before.servers === state.servers &&
+    before.shards === state.shards &&
+    before.users === state.users &&
+    before.shardList === state.shardList &&
+    template.extras.teamOwner === extras.teamOwner &&
+    template.extras.long === extras.long
+  );
+};
+
+/** Writes the two click counters into a template: the bot as JSON, valid until the next call. */
+export const fillBotTemplate = ({ json }: BotTemplate, { clicks, uniqueClicks }: HotState): Buffer =>
+  json.write(clicks, uniqueClicks);
+
+/** Renders a bot as JSON without a cached template. */
+export const renderBot = (parts: BotParts, timedState: TimedState, extras: BotExtras): Buffer =>
+  fillBotTemplate(buildBotTemplate(parts, timedState, extras), timedState.state);

@@ -1,0 +1,102 @@
+/**
+ * Routes of bots (contract §4.2): the lists, one bot, the stats post. The work is done beside it.
+ */
+import { limits } from '../../../engine/limits.ts';
+import { perPage } from '../../../engine/rules/pages.ts';
+import type { BodyLimits } from '../../request/body.ts';
+import { defineRoute, defineRoutes } from '../../route.ts';
+import { ApiResponse, buildPageSchema, PageQuery, Seo } from '../shared/common.ts';
+import { IndexBot } from '../shared/index-entities.ts';
+import { parsePage } from '../shared/request-values.ts';
+import { showBot, showBotSeo } from './bots.ts';
+import { showBotPage, showFrontPage, showRandomBots } from './lists.ts';
+import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from './schema.ts';
+import { recordStats } from './stats.ts';
+
+/** A full `shard_list` of 20-digit numbers takes 344,000 bytes; real clients also send unknown fields. */
+const statsBodyLimits: BodyLimits = {
+  bytesMax: 393_216,
+  fieldsMax: 64,
+  valuesMax: limits.shardListEntriesMax + 1_024,
+};
+
+export const botRoutes = defineRoutes('Bots', [
+  defineRoute({
+    name: 'listBots',
+    pattern: 'GET /bots/@all',
+    summary: 'List bots',
+    description: 'All approved and certified bots, newest first, 12 per page.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    query: PageQuery,
+    replies: { 200: buildPageSchema(IndexBot, perPage.bots) },
+    errors: ['page_invalid'],
+    handle: (app, { query }) => showBotPage(app, parsePage(query)),
+  }),
+  defineRoute({
+    name: 'randomBots',
+    pattern: 'GET /bots/@random',
+    summary: 'Get random bots',
+    description: 'Up to six listed bots, each equally likely, chosen again for every request.',
+    auth: { kind: 'public' },
+    replies: { 200: BotsRandom },
+    handle: (app) => showRandomBots(app),
+  }),
+  defineRoute({
+    name: 'indexBots',
+    pattern: 'GET /bots/@index',
+    summary: 'Get the front page',
+    description:
+      'The lists of the front page: certified, premium, most voted, most viewed and new bots, and new ' +
+      'packs.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    replies: { 200: BotsIndex },
+    handle: (app) => showFrontPage(app),
+  }),
+  defineRoute({
+    name: 'getBot',
+    pattern: 'GET /bots/{id}',
+    summary: 'Get a bot',
+    description:
+      'One bot of any type, with live numbers. `target=page` and `target=invite` count the visit; the ' +
+      'reply shows the totals before it.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: BotParams,
+    query: BotQuery,
+    replies: { 200: Bot },
+    errors: ['not_found'],
+    handle: (app, request) => showBot(app, request),
+  }),
+  defineRoute({
+    name: 'getBotSeo',
+    pattern: 'GET /bots/{id}/seo',
+    summary: 'Get the preview of a bot',
+    description: 'What search engines and link previews show of a bot.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: BotParams,
+    replies: { 200: Seo },
+    errors: ['not_found'],
+    handle: (app, { params }) => showBotSeo(app, params.id),
+  }),
+  defineRoute({
+    name: 'postStats',
+    pattern: 'POST /bots/stats',
+    summary: 'Post stats',
+    description:
+      "Records the calling bot's statistics. The reply is sent when they are on disk. Absent fields " +
+      'keep their value, and 0 is a value. Sending the same again is always safe; post as often as ' +
+      'you like. `mode` in `context` is `totals` where the post has ended the sums of shards.',
+    auth: { kind: 'bot' },
+    // A ban of the owner does not stop the bot from posting its statistics.
+    bannedAllowed: true,
+    limit: 'stats',
+    body: StatsBody,
+    bodyLimits: statsBodyLimits,
+    replies: { 200: ApiResponse },
+    errors: ['not_found'],
+    handle: (app, request) => recordStats(app, request),
+  }),
+]);

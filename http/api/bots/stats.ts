@@ -1,0 +1,103 @@
+/**
+ * Converts the body of a stats post for the engine, with every integer exact.
+ *
+ * `JSON.parse` rounds integers beyond 2^53. Only a body with such an integer is parsed a second time, with
+ * its numbers as strings (a reviver that reads the source of each number takes twice as long). Ordinary posts
+ * do not pay for this. Throws `validation_failed`.
+ */
+import type { StatsPost } from '../../../engine/engine.ts';
+import { statsIntegerMax } from '../../../engine/limits.ts';
+import type { App } from '../../app.ts';
+import type { Caller } from '../../auth/auth.ts';
+import { findStringEnd } from '../../request/body.ts';
+import { type Reply, replyText } from '../../response/reply.ts';
+import { createValidationError } from '../../response/validation-error.ts';
+import { requireCaller } from '../shared/request-values.ts';
+import type { StatsBody } from './schema.ts';
+
+/** The integers of a body, each as a number or as the digits that were sent. */
+interface ExactBody {
+  readonly servers?: number | string;
+  readonly shard_list?: readonly (number | string)[];
+  readonly shards?: number | string;
+  readonly users?: number | string;
+}
+
+const jsonNumber = /^(-?[0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
+
+/** Parses the text of a JSON number; `null` if it has a fraction. Its value as a double must be finite. */
+const parseWholeNumber = (source: string): bigint | null => {
+  const [, whole = '0', fraction = '', exponent = '0'] = jsonNumber.exec(source) ?? [];
+  const digits = whole + fraction;
+  const shift = Number(exponent) - fraction.length;
+  if (shift >= 0) return BigInt(digits + '0'.repeat(shift));
+  return /^0*$/.test(digits.slice(shift)) ? BigInt(digits.slice(0, shift)) : null;
+};
+
+const jsonNumbers = /-?[0-9][0-9.eE+-]*/g;
+
+/** Puts quotes around every number of a text, which must be valid JSON. */
+const quoteNumbers = (text: string): string => {
+  let quoted = '';
+  let offset = 0;
+  for (let start = text.indexOf('"'); start !== -1; start = text.indexOf('"', offset)) {
+    const end = findStringEnd(text, start) + 1;
+    quoted += text.slice(offset, start).replace(jsonNumbers, '"$&"') + text.slice(start, end);
+    offset = end;
+  }
+  return quoted + text.slice(offset).replace(jsonNumbers, '"$&"');
+};
+
+/** Numbers with at most as many digits as the largest integer: they can be compared as text. */
+const plainDigits = /^(0|[1-9][0-9]{0,19})$/;
+
+const largest = String(statsIntegerMax);
+
+const toDigits = (number: number | string, pointer: string): string => {
+  const source = String(number);
+  if (plainDigits.test(source) && (source.length < largest.length || source <= largest)) return source;
+  const value = parseWholeNumber(source);
+  if (value === null) throw createValidationError('body', { [pointer]: 'must be a whole number' });
+  if (value > statsIntegerMax)
+    throw createValidationError('body', { [pointer]: `must be ${statsIntegerMax} or less` });
+  return String(value);
+};
+
+const isRounded = (value: number | undefined): boolean => value !== undefined && !Number.isSafeInteger(value);
+
+/** Builds the engine's post from a checked body; `bodyText` is the body as it was sent. */
+export const toStatsPost = (body: StatsBody, bodyText: string): StatsPost => {
+  const isAnyRounded =
+    isRounded(body.servers) ||
+    isRounded(body.shards) ||
+    isRounded(body.users) ||
+    (body.shard_list?.some(isRounded) ?? false);
+  const exact: ExactBody = isAnyRounded ? JSON.parse(quoteNumbers(bodyText)) : body;
+  return {
+    servers: exact.servers === undefined ? undefined : toDigits(exact.servers, '/servers'),
+    shards: exact.shards === undefined ? undefined : toDigits(exact.shards, '/shards'),
+    users: exact.users === undefined ? undefined : toDigits(exact.users, '/users'),
+    shardList: exact.shard_list?.map((value, index) => toDigits(value, `/shard_list/${index}`)),
+    status: body.status,
+  };
+};
+
+const buildReply = (context: Record<string, string>): Reply =>
+  replyText(JSON.stringify({ message: 'Stats recorded.', context }));
+
+const recordedReply = buildReply({});
+
+/** The bot was in mode `sharded` until now (bot-shards.ts). */
+const endedReply = buildReply({ mode: 'totals' });
+
+/** `POST /bots/stats`. *Hot* when it resolves. */
+export const recordStats = (
+  app: App,
+  request: { readonly caller: Caller | null; readonly body: StatsBody; readonly bodyText: string },
+): Promise<Reply> => {
+  const post = toStatsPost(request.body, request.bodyText);
+  return app.engine.postStats(requireCaller(request).id, post).then(({ endsParts }) => {
+    app.meters.recordStatsPost();
+    return endsParts ? endedReply : recordedReply;
+  });
+};

@@ -1,0 +1,65 @@
+/**
+ * The operation of the feed: live numbers and votes, as server-sent events or over a WebSocket (http/feed/). Its
+ * request is checked as any other, so what is wrong with it is an ordinary error.
+ */
+import { DomainError } from '../../engine/errors.ts';
+import type { App } from '../app.ts';
+import { parseFeedQuery } from '../feed/requests.ts';
+import { FeedEvent, FeedMessage, FeedQuery } from '../feed/schema.ts';
+import type { Reply } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
+
+export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
+  defineRoute({
+    name: 'openFeed',
+    pattern: 'GET /feed',
+    summary: 'Follow entities live',
+    description:
+      'Sends totals as they change, and votes one by one. A plain request gets server-sent events. With ' +
+      '`Upgrade: websocket` (protocol `rollcall.v1`) the same messages come as `{event, data}`, and the ' +
+      'client may send `{"op":"subscribe","targets":[…],"channels":[…],"after":{…}}`, ' +
+      '`{"op":"unsubscribe","targets":[…]}` and `{"op":"ping"}`: `x-websocket-messages` has their schemas.',
+    auth: { kind: 'public' },
+    limit: 'feed',
+    query: FeedQuery,
+    replies: { 200: FeedEvent },
+    events: true,
+    messages: FeedMessage,
+    errors: ['not_found', 'forbidden', 'feed_full', 'websocket_version_unsupported'],
+    handle: (app, request) => openFeed(app, request),
+  }),
+]);
+
+export interface FeedCall {
+  readonly query: FeedQuery;
+  readonly clientAddress: string;
+  readonly lastEventId: string;
+  readonly socketVersion: string;
+}
+
+/** nginx must not hold back what is sent. */
+const headers = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
+};
+
+/** Of RFC 6455; browsers and libraries speak no other. */
+const spokenVersion = '13';
+
+const createVersionError = (): DomainError => {
+  const message = `This server speaks version ${spokenVersion} of WebSocket: offer that, or send no Upgrade.`;
+  const lines = `\r\nUpgrade: websocket\r\nSec-WebSocket-Version: ${spokenVersion}`;
+  return new DomainError('websocket_version_unsupported', message, {}, 0, lines);
+};
+
+/** `GET /feed`. */
+export const openFeed = async (app: App, call: FeedCall): Promise<Reply> => {
+  const { clientAddress, query, socketVersion } = call;
+  if (socketVersion !== '' && socketVersion !== spokenVersion) throw createVersionError();
+  const request = parseFeedQuery(query, call.lastEventId || (query.last_event_id ?? ''));
+  if (request.targets.length === 0 && socketVersion === '')
+    throw createValidationError('query', { '/targets': 'must name at least one entity, as bot/123' });
+  return { status: 200, headers, push: await app.feed.prepare(request, clientAddress) };
+};

@@ -1,0 +1,262 @@
+/**
+ * Leaderboards: the boards of bots and servers, and the ranks of one listing on all boards of its kind.
+ */
+import { type Static, type TSchema, Type } from 'typebox';
+import type { EntityView } from '../../engine/engine.ts';
+import { DomainError } from '../../engine/errors.ts';
+import {
+  type BoardName,
+  boardNames,
+  boardsByKind,
+  computeRank,
+  findBoard,
+  type Rank,
+  type RankedKind,
+  rankedKinds,
+  toShownScore,
+} from '../../engine/rules/boards.ts';
+import { perPage } from '../../engine/rules/pages.ts';
+import type { BoardPage, PlacedRow } from '../../storage/catalogue/boards/boards.ts';
+import type { App } from '../app.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import { type Reply, replyOk } from '../response/reply.ts';
+import { computeVotes } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import {
+  buildCount,
+  buildTargetParams,
+  buildText,
+  PageQuery,
+  Timestamp,
+  toNullable,
+} from './shared/common.ts';
+import { buildObject, describe, findExample } from './shared/example.ts';
+import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
+import { parsePage } from './shared/request-values.ts';
+
+export const LeaderboardParams = Type.Object({
+  kind: Type.String({
+    minLength: 1,
+    maxLength: 32,
+    description: '`bot` or `server`; a trailing `s` is accepted. Others get 404.',
+    examples: ['bots'],
+  }),
+  board: Type.String({
+    minLength: 1,
+    maxLength: 32,
+    description:
+      '`votes`, `votes-last-month`, `votes-ever`, `unique-clicks-week`, `trending`, `newcomers`; of bots ' +
+      'also `growth-week` and `uptime`. Others get 404.',
+    examples: ['votes'],
+  }),
+});
+
+const buildPlaceSchema = <Entity extends TSchema>(entity: Entity) =>
+  Type.Object({
+    position: Type.Integer({ minimum: 1, maximum: 1_000, description: 'From 1, without holes or doubles.' }),
+    change: describe(
+      toNullable(Type.Integer()),
+      'Places gained since the day before (UTC); `null` if it was not among the first 1,000 then.',
+    ),
+    score: Type.Number({ description: 'What the board counts; beyond 2^53 it is rounded to 53 bits.' }),
+    ratio: describe(
+      toNullable(Type.Number()),
+      'Only on `growth-week`: the score divided by the servers a week ago; else `null`.',
+    ),
+    entity: describe(entity, 'The bot or server, as lists show it.'),
+  });
+
+const placeExample = { position: 1, change: 2, score: 41, ratio: null, entity: findExample(IndexBot) };
+
+export const LeaderboardReply = describe(
+  Type.Object(
+    {
+      count: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Places on all pages.' }),
+      per_page: buildCount(perPage.boards, 'Places on a full page.'),
+      updated_at: describe(
+        toNullable(Timestamp),
+        'When this edition of the board was made; `null` before the first one.',
+      ),
+      results: Type.Union(
+        [Type.Array(buildPlaceSchema(IndexBot)), Type.Array(buildPlaceSchema(IndexServer))],
+        { description: 'The places of this page, best first; without those that are no longer listed.' },
+      ),
+    },
+    {
+      examples: [
+        {
+          count: 1,
+          per_page: perPage.boards,
+          updated_at: '2026-03-01T12:00:00.000Z',
+          results: [placeExample],
+        },
+      ],
+    },
+  ),
+  'One page of a leaderboard.',
+);
+export type LeaderboardReply = Static<typeof LeaderboardReply>;
+export const RankParams = buildTargetParams(rankedKinds);
+
+const BoardRank = Type.Object({
+  position: Type.Integer({ minimum: 1, description: 'Its place on the board, from 1.' }),
+  of: Type.Integer({ minimum: 0, description: 'How many listings are on the board.' }),
+  exact: Type.Boolean({
+    description: 'Whether the position is that of the board; else it is right within 0.1 % of `of`.',
+  }),
+});
+
+const rankExample = { position: 12, of: 4_210, exact: true };
+
+const buildRank = (board: string) =>
+  describe(toNullable(BoardRank), `BoardRank on the board \`${board}\`; \`null\` without a position there.`);
+
+export const RankReply = describe(
+  buildObject(
+    {
+      target_type: buildText('bot', '`bot` or `server`.'),
+      target_id: buildText('815553000470478850', 'Id of the bot or server.'),
+      votes: buildRank('votes'),
+      votes_last_month: buildRank('votes-last-month'),
+      votes_ever: buildRank('votes-ever'),
+      unique_clicks_week: buildRank('unique-clicks-week'),
+      growth_week: buildRank('growth-week'),
+      trending: buildRank('trending'),
+      newcomers: buildRank('newcomers'),
+      uptime: buildRank('uptime'),
+    },
+    {
+      votes: rankExample,
+      votes_last_month: { position: 9, of: 3_977, exact: true },
+      votes_ever: rankExample,
+      unique_clicks_week: { position: 2_031, of: 3_100, exact: false },
+      growth_week: null,
+      trending: rankExample,
+      newcomers: null,
+      uptime: null,
+    },
+  ),
+  'The positions of one bot or server on all leaderboards.',
+);
+export type RankReply = Static<typeof RankReply>;
+
+export const leaderboardRoutes = defineRoutes('Beyond the contract', [
+  defineRoute({
+    name: 'readLeaderboard',
+    pattern: 'GET /leaderboards/{kind}/{board}',
+    summary: 'Get a leaderboard',
+    description:
+      'Lists the first 1,000 bots or servers of a board, 25 on a page. A board is made every 10 minutes, ' +
+      '`votes` every 60 seconds; docs/behaviour.md says what each of them counts.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    params: LeaderboardParams,
+    query: PageQuery,
+    replies: { 200: LeaderboardReply },
+    errors: ['page_invalid', 'not_found'],
+    handle: (app, { params, query }) => showLeaderboard(app, params, parsePage(query)),
+  }),
+  defineRoute({
+    name: 'readRank',
+    pattern: 'GET /{target_type}/{target_id}/rank',
+    summary: 'Get the ranks of a bot or server',
+    description:
+      'Returns the positions of a bot or server on all boards; `null` where it has none. A field is the ' +
+      'name of the board with `_` for `-`.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: RankParams,
+    replies: { 200: RankReply },
+    errors: ['not_found'],
+    handle: (app, { params }) => showRank(app, params),
+  }),
+]);
+
+const createUnknownError = (what: string, known: readonly string[]): DomainError =>
+  new DomainError('not_found', `There is no such ${what}. Use one of: ${known.join(', ')}.`);
+
+interface NamedBoard {
+  readonly kind: RankedKind;
+  readonly board: BoardName;
+}
+
+/** Throws `not_found`, with the valid names in the message. */
+const parseBoard = (params: { readonly kind: string; readonly board: string }): NamedBoard => {
+  const kind = rankedKinds.find((known) => params.kind === known || params.kind === `${known}s`);
+  if (kind === undefined) throw createUnknownError('kind', rankedKinds);
+  const board = findBoard(kind, params.board);
+  if (board === null) throw createUnknownError('leaderboard', boardsByKind[kind]);
+  return { kind, board };
+};
+
+const toReply = (app: App, board: BoardName, { edition, bots, servers }: BoardPage): LeaderboardReply => {
+  const toPlace = <Row, Entity>({ row, place }: PlacedRow<Row>, toEntity: (row: Row) => Entity) => {
+    const { change = null, score = 0, ratio = null } = edition?.places[place] ?? {};
+    return {
+      position: place + 1,
+      change,
+      score: toShownScore(board, score, edition?.number ?? 0),
+      ratio: ratio === null ? null : Math.floor(ratio * 10_000) / 10_000,
+      entity: toEntity(row),
+    };
+  };
+  const nowMs = app.clock.nowMs();
+  return {
+    count: edition?.places.length ?? 0,
+    per_page: perPage.boards,
+    updated_at: edition === null ? null : new Date(edition.madeAtMs).toISOString(),
+    results: [
+      ...bots.map((placed) => toPlace(placed, (row) => toIndexBot(row, nowMs))),
+      ...servers.map((placed) => toPlace(placed, (row) => toIndexServer(row, nowMs))),
+    ] as LeaderboardReply['results'],
+  };
+};
+
+/** Serialised and tagged once per page, which many requests share. */
+const replies = new WeakMap<BoardPage, Reply>();
+
+/** `GET /leaderboards/{kind}/{board}`. */
+export const showLeaderboard = async (
+  app: App,
+  params: { readonly kind: string; readonly board: string },
+  page: number,
+): Promise<Reply> => {
+  const { kind, board } = parseBoard(params);
+  const shown = await app.catalogue.boards.page(kind, board, page);
+  const reply = replies.get(shown) ?? {
+    status: 200,
+    text: JSON.stringify(toReply(app, board, shown)),
+    tag: { etag: '' },
+  };
+  replies.set(shown, reply);
+  return reply;
+};
+
+/** The rank by the present votes, from memory alone; `null` for a kind without boards. */
+export const findVotesRank = (app: App, { ref, state }: EntityView): Rank | null => {
+  const kind = rankedKinds.find((ranked) => ranked === ref.kind);
+  const edition = kind && app.catalogue.boards.find(kind, 'votes');
+  const votes = computeVotes(state);
+  return edition ? computeRank(edition, ref.incarnation, votes > 0 ? votes : null) : null;
+};
+
+const toField = (board: BoardName): string => board.replaceAll('-', '_');
+
+/** `GET /{target_type}/{target_id}/rank`. Throws `not_found` for what is not listed, as badges do. */
+export const showRank = async (
+  app: App,
+  { target_type: kind, target_id }: { readonly target_type: RankedKind; readonly target_id: string },
+): Promise<Reply> => {
+  const { ref, state } = await app.engine.read(kind, target_id);
+  if (!state.facts.listed) throw createNotFoundError(kind);
+  const scores = await app.catalogue.boards.scores({ kind, incarnation: ref.incarnation });
+  const readRank = (board: BoardName): Rank | null => {
+    const edition = findBoard(kind, board) && app.catalogue.boards.find(kind, board);
+    return edition && computeRank(edition, ref.incarnation, scores.get(board) ?? null);
+  };
+  return replyOk({
+    target_type: kind,
+    target_id: ref.id,
+    ...Object.fromEntries(boardNames.map((board) => [toField(board), readRank(board)])),
+  } as RankReply);
+};

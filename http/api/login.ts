@@ -1,0 +1,243 @@
+/**
+ * The login with the chat platform (contract §4.1).
+ *
+ * A code is claimed (marked as used) before it is sent to the provider, so only one of several simultaneous
+ * requests sends it. The claim is released if the exchange fails for another reason than the code. The user and
+ * their session are written last, in one transaction. Order of the checks: docs/behaviour.md, "Login".
+ */
+import { hash } from 'node:crypto';
+import { type Static, Type } from 'typebox';
+import { DomainError } from '../../engine/errors.ts';
+import type { LoginProfile, LoginUse } from '../../storage/catalogue/people/logins.ts';
+import type { App } from '../app.ts';
+import type { Login } from '../auth/login-state.ts';
+import { mintToken } from '../auth/mint.ts';
+import { type Reply, replyOk } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import { SessionCreated } from './sessions.ts';
+import { buildText } from './shared/common.ts';
+import { buildObject } from './shared/example.ts';
+import { plainText } from './shared/patterns.ts';
+
+const buildBoundedLine = (maxLength: number, about: { description: string; example: string }) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: plainText,
+    description: about.description,
+    examples: [about.example],
+  });
+
+const exampleUri = 'https://example.org/login';
+
+export const LoginUrlQuery = Type.Object({
+  redirect_uri: Type.Optional(
+    buildBoundedLine(2_048, {
+      description: 'The address to which the provider sends the user back; the first allowed one if absent.',
+      example: exampleUri,
+    }),
+  ),
+});
+export type LoginUrlQuery = Static<typeof LoginUrlQuery>;
+const stateExample = 'm9ksr3t4.2lN1xq5cV0aYd8fGh3jKlw.b6Zr0m7Q9pXcV2nB4tYs8uWk1eHd5gJf3aLqRoTiMxU';
+
+export const LoginUrl = buildObject({
+  client_id: buildText('815553000470478850', "This directory's id at the provider."),
+  url: Type.String({
+    description: 'Address of the login page. Send the user there.',
+    examples: ['https://chat.example.org/oauth2/authorize?response_type=code'],
+  }),
+  state: Type.String({
+    description:
+      'Compare it with the state that comes back, then send it with the code. Valid for 10 minutes.',
+    examples: [stateExample],
+  }),
+});
+export type LoginUrl = Static<typeof LoginUrl>;
+export const loginProtocol = 'persepolis';
+
+export const LoginBody = buildObject({
+  client_id: buildBoundedLine(256, {
+    description: "This directory's id at the provider, as `GET` returns it.",
+    example: '815553000470478850',
+  }),
+  code: buildBoundedLine(4_096, {
+    description: 'The code that the provider issued; valid once.',
+    example: 'NhhvTDYsFcdg',
+  }),
+  protocol: Type.String({ description: `Must be \`${loginProtocol}\`.`, examples: [loginProtocol] }),
+  redirect_uri: buildBoundedLine(2_048, {
+    description: 'The address to which the provider sent the user back; one that the operator allows.',
+    example: exampleUri,
+  }),
+  scope: Type.Enum(['normal', 'ban_exempt', 'external_auth'], {
+    description: 'Banned users must use `ban_exempt`; other users must not.',
+    examples: ['normal'],
+  }),
+  state: Type.Optional(
+    buildBoundedLine(256, {
+      description: 'The state from `GET`. It binds the exchange to that login page; valid once.',
+      example: stateExample,
+    }),
+  ),
+});
+export type LoginBody = Static<typeof LoginBody>;
+const path = '/auth/login/chat-oauth2';
+
+export const loginRoutes = defineRoutes('Sessions and login', [
+  defineRoute({
+    name: 'getLoginUrl',
+    pattern: `GET ${path}`,
+    auth: { kind: 'public' },
+    summary: 'Get the login page',
+    description:
+      'The address of the login page of the chat platform, with a state that is valid for one login ' +
+      'within 10 minutes.',
+    callsOutbound: true,
+    query: LoginUrlQuery,
+    replies: { 200: LoginUrl },
+    errors: ['login_not_configured', 'login_unavailable'],
+    handle: (app, { query }) => showLoginUrl(app, query),
+  }),
+  defineRoute({
+    name: 'logIn',
+    pattern: `POST ${path}`,
+    auth: { kind: 'public' },
+    summary: 'Log in',
+    description:
+      "Exchanges the platform's code for a user token, which lasts 30 days. Only this reply shows it.",
+    limit: 'login',
+    callsOutbound: true,
+    body: LoginBody,
+    replies: { 200: SessionCreated },
+    errors: [
+      'protocol_unsupported',
+      'login_not_configured',
+      'login_code_invalid',
+      'login_state_invalid',
+      'banned',
+      'forbidden',
+      'login_unavailable',
+    ],
+    check: ({ body }) => checkLoginBody(body),
+    handle: (app, { body }) => logIn(app, body),
+  }),
+]);
+
+const unavailableRetrySeconds = 5;
+
+const createUnavailableError = (): DomainError =>
+  new DomainError(
+    'login_unavailable',
+    'The login provider does not answer correctly. Try again.',
+    { outcome: 'not_applied' },
+    unavailableRetrySeconds,
+  );
+
+const requireLogin = (app: App): Login => {
+  if (app.login !== null) return app.login;
+  throw new DomainError('login_not_configured', 'This directory has no login provider.');
+};
+
+const createFieldError = (field: string, requirement: string): DomainError =>
+  createValidationError('login', { [`/${field}`]: requirement });
+
+/** Accepts only the addresses that the operator configured, compared exactly. */
+const checkRedirect = (login: Login, redirectUri: string): void => {
+  if (!login.redirectUris.includes(redirectUri)) {
+    throw createFieldError('redirect_uri', 'must be one of the allowed addresses');
+  }
+};
+
+/** `GET /auth/login/chat-oauth2`. It writes nothing. */
+export const showLoginUrl = async (app: App, query: LoginUrlQuery): Promise<Reply> => {
+  const login = requireLogin(app);
+  const redirectUri = query.redirect_uri ?? (login.redirectUris[0] as string);
+  checkRedirect(login, redirectUri);
+  const { state, challenge } = login.states.create(app.clock.nowMs());
+  const url = await login.provider.buildAuthorizeUrl({ redirectUri, state, challenge });
+  if (url === null) throw createUnavailableError();
+  return replyOk<LoginUrl>({ client_id: login.provider.clientId, url, state });
+};
+
+/** Throws `protocol_unsupported`, which tells old clients the required protocol. */
+export const checkLoginBody = (body: LoginBody): void => {
+  if (body.protocol === loginProtocol) return;
+  throw new DomainError('protocol_unsupported', `The login requires the protocol "${loginProtocol}".`, {
+    '/protocol': `must be "${loginProtocol}"`,
+  });
+};
+
+/** What this login claimed, to be released if the exchange fails. */
+type ClaimedUses = [LoginUse, Buffer][];
+
+const claimUse = async (
+  app: App,
+  claimed: ClaimedUses,
+  use: { kind: LoginUse; secret: string },
+): Promise<boolean> => {
+  const digest = hash('sha256', use.secret, 'buffer');
+  if (!(await app.catalogue.logins.claim(use.kind, digest))) return false;
+  claimed.push([use.kind, digest]);
+  return true;
+};
+
+const releaseUses = async (app: App, claimed: ClaimedUses): Promise<void> => {
+  for (const [kind, digest] of claimed) await app.catalogue.logins.release(kind, digest);
+};
+
+const createBadCodeError = (): DomainError =>
+  new DomainError(
+    'login_code_invalid',
+    'This code is unknown, expired or already used. Start the login again.',
+  );
+
+const createBadStateError = (): DomainError =>
+  new DomainError(
+    'login_state_invalid',
+    'This state is unknown, expired or already used. Start the login again.',
+  );
+
+/** Claims the state and returns its verifier (`null`: no state). Releases all claims before it throws. */
+const claimVerifier = async (app: App, login: Login, uses: { state?: string; claimed: ClaimedUses }) => {
+  if (uses.state === undefined) return null;
+  const verifier = login.states.findVerifier(uses.state, app.clock.nowMs());
+  if (verifier !== null && (await claimUse(app, uses.claimed, { kind: 'state', secret: uses.state }))) {
+    return verifier;
+  }
+  await releaseUses(app, uses.claimed);
+  throw createBadStateError();
+};
+
+const exchangeCode = async (app: App, login: Login, body: LoginBody): Promise<LoginProfile> => {
+  const claimed: ClaimedUses = [];
+  if (!(await claimUse(app, claimed, { kind: 'code', secret: body.code }))) throw createBadCodeError();
+  const { code, state, redirect_uri: redirectUri } = body;
+  const verifier = await claimVerifier(app, login, state === undefined ? { claimed } : { state, claimed });
+  const exchanged = await login.provider.exchange({ code, redirectUri, verifier });
+  if (exchanged.kind === 'profile') return exchanged.profile;
+  if (exchanged.kind === 'bad_code') throw createBadCodeError();
+  await releaseUses(app, claimed);
+  throw createUnavailableError();
+};
+
+/** `POST /auth/login/chat-oauth2`. *Ledger* (user and session) when it resolves. */
+export const logIn = async (app: App, body: LoginBody): Promise<Reply> => {
+  const login = requireLogin(app);
+  checkRedirect(login, body.redirect_uri);
+  if (body.client_id !== login.provider.clientId)
+    throw createFieldError('client_id', 'must be the client_id that GET returns');
+  const profile = await exchangeCode(app, login, body);
+  const { id, token, tokenHash } = mintToken({ kind: 'user', id: profile.id });
+  const session = { id, tokenHash, lastsSeconds: login.sessionSeconds };
+  const banExempt = body.scope === 'ban_exempt';
+  const outcome = await app.catalogue.logins.signIn({ profile, banExempt, session });
+  if (outcome === 'banned') {
+    throw new DomainError('banned', 'This user is banned and can log in only with the scope "ban_exempt".');
+  }
+  if (outcome === 'not_banned') {
+    throw new DomainError('forbidden', 'Only banned users can use the scope "ban_exempt".');
+  }
+  return replyOk<SessionCreated>({ session_id: id, target_id: profile.id, token });
+};

@@ -1,0 +1,218 @@
+/**
+ * Push subscriptions of a user (contract §2.22, §4.11): list, create and delete them. Requests carry the keys of
+ * a browser; replies never do. The jobs in ops/jobs send the messages.
+ */
+import { ECDH } from 'node:crypto';
+import bowser from 'bowser';
+import { type Static, Type } from 'typebox';
+import { v7 as uuidv7 } from 'uuid';
+import type { BrowserInfo, SubscriptionRow } from '../../storage/catalogue/votes/push.ts';
+import type { App } from '../app.ts';
+import type { Auth } from '../auth/auth.ts';
+import { createLimitError, createNotFoundError } from '../response/errors.ts';
+import { noContent, type Reply, replyOk } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { toTimestamp } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import { buildFlag, buildText, Timestamp, UserId, Uuid } from './shared/common.ts';
+import { buildObject, describe } from './shared/example.ts';
+import { addressText, pushAuth, pushPoint } from './shared/patterns.ts';
+
+export const NotificationsParams = Type.Object({ id: UserId });
+
+export const NotificationQuery = Type.Object({
+  notif_id: describe(Uuid, 'Id of the subscription, as the list shows it.'),
+});
+
+export const PushInfo = buildObject({
+  public_key: Type.String({
+    description: 'The `applicationServerKey` of `PushManager.subscribe`, in base64url.',
+    examples: ['BGtkbcjrO12YMoDuq2sCQeHlu47uPx3SHTgFKZFYiBW8Qr0D9vgyZSZPdw6_4ZFEI9Snk1VEAj2qTYI1I1YxBXE'],
+  }),
+});
+export type PushInfo = Static<typeof PushInfo>;
+
+export const Subscription = buildObject({
+  browser_info: describe(
+    buildObject({
+      browser: buildText('Firefox', 'Name of the browser; empty if it is not known.'),
+      browser_ver: buildText('128.0', 'Version of the browser; empty if it is not known.'),
+      mobile: buildFlag('Whether it runs on a phone or tablet.'),
+      os: buildText('Linux', 'The operating system; empty if it is not known.'),
+    }),
+    'The browser that subscribed, from the `User-Agent` of its request.',
+  ),
+  created_at: describe(Timestamp, 'When the browser subscribed.'),
+  endpoint: buildText('https://push.example.org/wpush/v2/gAAAAABl', 'Its address at the push service.'),
+  notif_id: describe(Uuid, 'Id of the subscription, to end it by.'),
+});
+export type Subscription = Static<typeof Subscription>;
+
+export const SubscriptionList = buildObject({
+  notifications: describe(Type.Array(Subscription), 'The subscriptions, oldest first; up to 20.'),
+});
+export type SubscriptionList = Static<typeof SubscriptionList>;
+
+/** The values of the browser's `PushSubscription.toJSON()`. */
+export const SubscriptionBody = buildObject({
+  auth: Type.String({
+    pattern: pushAuth,
+    description: '16 bytes in base64url.',
+    examples: ['BTBZMqHH6r4Tts7J_aSIgg'],
+  }),
+  endpoint: Type.String({
+    minLength: 1,
+    maxLength: 1_024,
+    pattern: addressText,
+    description: 'An https address of a public push service.',
+    examples: ['https://push.example.org/wpush/v2/gAAAAABl'],
+  }),
+  p256dh: Type.String({
+    pattern: pushPoint,
+    description: 'A point of P-256, 65 bytes in base64url.',
+    examples: ['BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4'],
+  }),
+});
+export type SubscriptionBody = Static<typeof SubscriptionBody>;
+const ownAuth: Auth = { kind: 'self', user: 'id' };
+
+export const notificationRoutes = defineRoutes('Notifications', [
+  defineRoute({
+    name: 'getPushInfo',
+    pattern: 'GET /users/notifications/info',
+    summary: 'Get the push key',
+    description: 'The public key that a browser needs to subscribe to push messages. It never changes.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    replies: { 200: PushInfo },
+    handle: (app) => showPushInfo(app),
+  }),
+  defineRoute({
+    name: 'listNotifications',
+    pattern: 'GET /users/{id}/notifications',
+    summary: 'List push subscriptions',
+    description: "The user's push subscriptions, oldest first.",
+    auth: ownAuth,
+    params: NotificationsParams,
+    replies: { 200: SubscriptionList },
+    handle: (app, { params }) => showSubscriptions(app, params.id),
+  }),
+  defineRoute({
+    name: 'createNotification',
+    pattern: 'POST /users/{id}/notifications',
+    summary: 'Subscribe a browser',
+    description:
+      'Subscribes a browser to push messages. If another user has subscribed the same endpoint, it ' +
+      'moves to this user.',
+    auth: ownAuth,
+    params: NotificationsParams,
+    body: SubscriptionBody,
+    replies: { 204: null },
+    errors: ['limit_reached'],
+    check: ({ body }) => checkSubscription(body),
+    handle: (app, { params, userAgent, body }) => subscribe(app, { userId: params.id, userAgent }, body),
+  }),
+  defineRoute({
+    name: 'deleteNotification',
+    pattern: 'DELETE /users/{id}/notification',
+    summary: 'End a push subscription',
+    description: 'The browser gets no more messages.',
+    auth: ownAuth,
+    params: NotificationsParams,
+    query: NotificationQuery,
+    replies: { 204: null },
+    errors: ['not_found'],
+    handle: (app, { params, query }) => unsubscribe(app, params.id, query.notif_id),
+  }),
+]);
+
+/** `GET /users/notifications/info`. */
+export const showPushInfo = (app: App): Reply => {
+  return replyOk<PushInfo>({ public_key: app.push.publicKey });
+};
+
+const toSubscription = (row: SubscriptionRow): Subscription => ({
+  browser_info: { ...row.browser_info },
+  created_at: toTimestamp(row.created_at),
+  endpoint: row.endpoint,
+  notif_id: row.id,
+});
+
+/** `GET /users/{id}/notifications`: oldest first. */
+export const showSubscriptions = async (app: App, userId: string): Promise<Reply> => {
+  const rows = await app.catalogue.push.list(userId);
+  return replyOk<SubscriptionList>({ notifications: rows.map(toSubscription) });
+};
+
+const isCurvePoint = (p256dh: string): boolean => {
+  try {
+    ECDH.convertKey(p256dh, 'prime256v1', 'base64url', 'hex');
+    return p256dh.startsWith(uncompressedPrefix);
+  } catch (error) {
+    if (error instanceof Error) return false;
+    throw error;
+  }
+};
+
+/** The first base64 character of an uncompressed point, whose first byte is 4. */
+const uncompressedPrefix = 'B';
+
+/** Throws `validation_failed` if the key has the right length but is not a point of the curve. */
+export const checkSubscription = ({ p256dh }: SubscriptionBody): void => {
+  if (!isCurvePoint(p256dh))
+    throw createValidationError('body', { '/p256dh': 'must be an uncompressed point of P-256' });
+};
+
+const nameCharactersMax = 64;
+const cutName = (name: string | undefined): string => (name ?? '').slice(0, nameCharactersMax);
+
+/** Parses the User-Agent header; unknown parts are empty. */
+const parseBrowserInfo = (userAgent: string): BrowserInfo => {
+  const { browser, os, platform } = userAgent === '' ? unknownBrowser : bowser.parse(userAgent);
+  return {
+    browser: cutName(browser.name),
+    browser_ver: cutName(browser.version),
+    mobile: platform.type === 'mobile' || platform.type === 'tablet',
+    os: cutName(os.name),
+  };
+};
+
+const unknownBrowser: Pick<bowser.Parser.ParsedResult, 'browser' | 'os' | 'platform'> = {
+  browser: {},
+  os: {},
+  platform: {},
+};
+
+export interface PushSubscriber {
+  readonly userId: string;
+  readonly userAgent: string;
+}
+
+/** `POST /users/{id}/notifications`. */
+export const subscribe = async (
+  app: App,
+  { userId, userAgent }: PushSubscriber,
+  body: SubscriptionBody,
+): Promise<Reply> => {
+  const fault = await app.push.findEndpointFault(body.endpoint);
+  if (fault !== null) throw createValidationError('body', { '/endpoint': fault });
+  const max = app.settings.pushSubscriptionsPerUserMax;
+  const subscription = {
+    id: uuidv7(),
+    userId,
+    endpoint: body.endpoint,
+    auth: body.auth.replaceAll('=', ''),
+    p256dh: body.p256dh.replaceAll('=', ''),
+    browserInfo: parseBrowserInfo(userAgent),
+    nowMs: app.clock.nowMs(),
+  };
+  if (await app.catalogue.push.subscribe(subscription, max)) return noContent;
+  const message = `You have ${max} push subscriptions, which is the maximum. Delete one first.`;
+  throw createLimitError(message, max);
+};
+
+/** `DELETE /users/{id}/notification`. */
+export const unsubscribe = async (app: App, userId: string, notificationId: string): Promise<Reply> => {
+  if (await app.catalogue.push.unsubscribe(userId, notificationId)) return noContent;
+  throw createNotFoundError('push subscription');
+};

@@ -1,0 +1,333 @@
+/**
+ * Packs (contract §2.9, §4.4): the list, one pack, and a user's own packs, whose key is their url in lower case.
+ * Lists show the votes that were last flushed; the page of a pack shows the engine's votes.
+ */
+import { type Static, Type } from 'typebox';
+import { DomainError } from '../../engine/errors.ts';
+import { perPage } from '../../engine/rules/pages.ts';
+import type { PackOutcome, PackRequest } from '../../storage/catalogue/packs/pack-edits.ts';
+import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
+import type { App } from '../app.ts';
+import type { Auth } from '../auth/auth.ts';
+import { createLimitError, createNotFoundError } from '../response/errors.ts';
+import { noContent, type Reply, replyOk } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { computeVotes, toTimestamp } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import {
+  buildFlag,
+  buildPageSchema,
+  buildSum,
+  buildText,
+  buildTextList,
+  PackUrl,
+  PageQuery,
+  Seo,
+  Timestamp,
+  User,
+  UserId,
+} from './shared/common.ts';
+import { toUser } from './shared/convert.ts';
+import { buildObject, describe } from './shared/example.ts';
+import { buildLine, buildProse, buildTags } from './shared/fields.ts';
+import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
+import { replyPage } from './shared/list-replies.ts';
+import { notifyAfterCommit } from './shared/notify-after-commit.ts';
+import { packUrl, plainText } from './shared/patterns.ts';
+import { parsePage } from './shared/request-values.ts';
+
+export const NewPackParams = Type.Object({ id: UserId });
+export const OwnPackParams = Type.Object({ uid: UserId, id: PackUrl });
+
+const buildIdList = (description: string, example: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: plainText, examples: [example] }), {
+    maxItems: 10,
+    uniqueItems: true,
+    description,
+  });
+
+const bots = buildIdList('Ids of bots of this directory, up to 10.', '815553000470478850');
+const servers = buildIdList('Ids of servers of this directory, up to 10.', '758641373074423808');
+const name = describe(buildLine(3, 20, 'Night owls'), 'Name of the pack, 3 to 20 characters.');
+
+const short = describe(
+  buildProse(10, 100, 'Bots for people who never sleep.'),
+  'Short description, 10 to 100 characters.',
+);
+
+const tags = buildTags(1);
+
+export const PackBody = buildObject(
+  {
+    bots: Type.Optional(bots),
+    name,
+    servers: Type.Optional(servers),
+    short,
+    tags,
+    url: Type.String({
+      pattern: packUrl,
+      description: 'Address of the pack: 3 to 20 of `a-z 0-9 -`, stored in lower case. It never changes.',
+      examples: ['night-owls'],
+    }),
+  },
+  { bots: ['815553000470478850'], tags: ['fun'] },
+);
+export type PackBody = Static<typeof PackBody>;
+
+export const PackEditBody = buildObject(
+  {
+    bots: Type.Optional(bots),
+    name: Type.Optional(name),
+    servers: Type.Optional(servers),
+    short: Type.Optional(short),
+    tags: Type.Optional(tags),
+  },
+  { short: 'Bots for people who hardly ever sleep.' },
+);
+export type PackEditBody = Static<typeof PackEditBody>;
+export const PackParams = Type.Object({ id: PackUrl });
+
+export const Pack = describe(
+  buildObject(
+    {
+      bot_ids: buildTextList('Ids of its bots, up to 10, also of those that were deleted since.', [
+        '815553000470478850',
+      ]),
+      bots: describe(Type.Array(IndexBot), 'Its bots that still exist, in the order of `bot_ids`.'),
+      created_at: describe(Timestamp, 'When the pack was created.'),
+      name: buildText('Night owls', 'Name of the pack, 3 to 20 characters.'),
+      owner: describe(User, 'The user who owns it and may change it.'),
+      server_ids: buildTextList('Ids of its servers, up to 10, also of those that were deleted since.', []),
+      servers: describe(
+        Type.Array(IndexServer),
+        'Its servers that still exist, in the order of `server_ids`.',
+      ),
+      short: buildText('Bots for people who never sleep.', 'Short description, 10 to 100 characters.'),
+      tags: buildTextList('1 to 5 different tags of 3 to 30 characters.', ['fun']),
+      url: buildText('night-owls', 'Its address and id: 3 to 20 of `a-z 0-9 -`. It never changes.'),
+      vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
+      votes: buildSum(3, 'Upvotes minus downvotes; may be negative. In lists a few seconds late.'),
+    },
+    { servers: [] },
+  ),
+  'A collection of bots and servers that a user made.',
+);
+export type Pack = Static<typeof Pack>;
+const ownAuth: Auth = { kind: 'self', user: 'uid' };
+
+export const packRoutes = defineRoutes('Packs', [
+  defineRoute({
+    name: 'listPacks',
+    pattern: 'GET /packs/@all',
+    summary: 'List packs',
+    description: 'All packs, newest first, 12 per page.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    query: PageQuery,
+    replies: { 200: buildPageSchema(Pack, perPage.packs) },
+    errors: ['page_invalid'],
+    handle: (app, { query }) => showPackPage(app, parsePage(query)),
+  }),
+  defineRoute({
+    name: 'getPack',
+    pattern: 'GET /packs/{id}',
+    summary: 'Get a pack',
+    description: 'One pack by its url, with its bots and servers.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: PackParams,
+    replies: { 200: Pack },
+    errors: ['not_found'],
+    handle: (app, { params }) => showPack(app, params.id),
+  }),
+  defineRoute({
+    name: 'getPackSeo',
+    pattern: 'GET /packs/{id}/seo',
+    summary: 'Get the preview of a pack',
+    description: 'What search engines and link previews show of a pack, by url or name.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: PackParams,
+    replies: { 200: Seo },
+    errors: ['not_found'],
+    handle: (app, { params }) => showPackSeo(app, params.id),
+  }),
+  defineRoute({
+    name: 'createPack',
+    pattern: 'PUT /users/{id}/packs',
+    summary: 'Create a pack',
+    description:
+      'Creates a pack of up to 10 bots and 10 servers, at least one of them. Its `url` is its id and ' +
+      'never changes.',
+    auth: { kind: 'self', user: 'id' },
+    params: NewPackParams,
+    body: PackBody,
+    replies: { 204: null },
+    errors: ['already_exists', 'limit_reached'],
+    check: ({ body }) => checkPackBody(body),
+    handle: (app, { params, body }) => createPack(app, params.id, body),
+  }),
+  defineRoute({
+    name: 'editPack',
+    pattern: 'PATCH /users/{uid}/packs/{id}',
+    summary: 'Change a pack',
+    description:
+      "Changes one of the user's packs. Absent fields keep their value; a given list replaces the old " +
+      'list.',
+    auth: ownAuth,
+    params: OwnPackParams,
+    body: PackEditBody,
+    replies: { 204: null },
+    errors: ['not_found'],
+    handle: (app, { params, body }) => editPack(app, params, body),
+  }),
+  defineRoute({
+    name: 'deletePack',
+    pattern: 'DELETE /users/{uid}/packs/{id}',
+    summary: 'Delete a pack',
+    description: "Deletes one of the user's packs for good. Its votes become void.",
+    auth: ownAuth,
+    params: OwnPackParams,
+    replies: { 204: null },
+    errors: ['not_found'],
+    handle: (app, { params }) => deletePack(app, params),
+  }),
+]);
+
+/** `GET /packs/@all`. */
+export const showPackPage = async (app: App, page: number): Promise<Reply> =>
+  replyPage(await app.catalogue.packs.page(page), {
+    rowsPerPage: perPage.packs,
+    results: (rows: PackPage) => toPacks(rows, app.clock.nowMs()),
+  });
+
+const emptyPackMessage = 'must contain a bot or a server: a pack cannot be empty';
+
+const createEmptyPackError = (): DomainError =>
+  createValidationError('body', { '/bots': emptyPackMessage, '/servers': emptyPackMessage });
+
+/** Throws `validation_failed` for a new pack without bots and servers. */
+export const checkPackBody = (body: PackBody): void => {
+  if ((body.bots ?? []).length + (body.servers ?? []).length === 0) throw createEmptyPackError();
+};
+
+const createUnknownEntitiesError = (bots: readonly string[], servers: readonly string[]): DomainError => {
+  const context: Record<string, string> = {};
+  if (bots.length > 0) context['/bots'] = `there is no bot ${bots.join(', ')}`;
+  if (servers.length > 0) context['/servers'] = `there is no server ${servers.join(', ')}`;
+  return createValidationError('body', context);
+};
+
+const toPackError = (outcome: Exclude<PackOutcome, { kind: 'done' }>, ownedMax: number): DomainError => {
+  switch (outcome.kind) {
+    case 'unknown':
+      return createUnknownEntitiesError(outcome.bots, outcome.servers);
+    case 'taken':
+      return new DomainError('already_exists', 'There is already a pack with this url.', {
+        '/url': 'is taken',
+      });
+    case 'limit_reached':
+      return createLimitError(
+        `You have ${ownedMax} packs, which is the maximum. Delete one first.`,
+        ownedMax,
+      );
+    case 'not_found':
+      return createNotFoundError('pack');
+    case 'not_owner':
+      return new DomainError('forbidden', 'Only the owner of a pack may change or delete it.');
+    case 'would_be_empty':
+      return createEmptyPackError();
+  }
+};
+
+const toPackReply = (app: App, outcome: PackOutcome): Reply => {
+  if (outcome.kind !== 'done') throw toPackError(outcome, app.settings.packsPerUserMax);
+  return noContent;
+};
+
+/** `PUT /users/{id}/packs`. *Ledger* when it resolves. */
+export const createPack = async (app: App, userId: string, body: PackBody): Promise<Reply> =>
+  toPackReply(
+    app,
+    await app.catalogue.packs.edits.create(
+      { userId, url: body.url.toLowerCase() },
+      {
+        name: body.name,
+        short: body.short,
+        tags: body.tags,
+        bots: body.bots ?? [],
+        servers: body.servers ?? [],
+      },
+      app.settings.packsPerUserMax,
+    ),
+  );
+
+const toPackRequest = (params: { readonly uid: string; readonly id: string }): PackRequest => ({
+  userId: params.uid,
+  url: params.id.toLowerCase(),
+});
+
+/** `PATCH /users/{uid}/packs/{id}`: absent fields keep their value. *Ledger* when it resolves. */
+export const editPack = async (
+  app: App,
+  params: { readonly uid: string; readonly id: string },
+  body: PackEditBody,
+): Promise<Reply> =>
+  toPackReply(
+    app,
+    await app.catalogue.packs.edits.edit(toPackRequest(params), {
+      name: body.name ?? null,
+      short: body.short ?? null,
+      tags: body.tags ?? null,
+      bots: body.bots ?? null,
+      servers: body.servers ?? null,
+    }),
+  );
+
+/** `DELETE /users/{uid}/packs/{id}`. When it resolves, the pack is gone on every node. */
+export const deletePack = async (
+  app: App,
+  params: { readonly uid: string; readonly id: string },
+): Promise<Reply> => {
+  const request = toPackRequest(params);
+  await app.engine.waitForFlush('pack', request.url);
+  const reply = toPackReply(app, await app.catalogue.packs.edits.remove(request));
+  await notifyAfterCommit(app.engine.deliverAdjustments('pack', request.url));
+  return reply;
+};
+
+/** `GET /packs/{id}/seo`: finds the pack by url, else by name. */
+export const showPackSeo = async (app: App, urlOrName: string): Promise<Reply> => {
+  const pack = await app.catalogue.packs.summary(urlOrName);
+  if (pack === null) throw createNotFoundError('pack');
+  return replyOk<Seo>({ avatar: '', id: pack.url, name: pack.name, short: pack.short });
+};
+
+const toPack = (row: PackRow, page: PackPage, nowMs: number): Pack => ({
+  bot_ids: [...row.bot_ids],
+  bots: row.bot_ids.flatMap((id) => page.bots.get(id) ?? []).map((bot) => toIndexBot(bot, nowMs)),
+  created_at: toTimestamp(row.created_at),
+  name: row.name,
+  owner: toUser(row.owner, { id: row.owner_id, bot: false }),
+  server_ids: [...row.server_ids],
+  servers: row.server_ids
+    .flatMap((id) => page.servers.get(id) ?? [])
+    .map((server) => toIndexServer(server, nowMs)),
+  short: row.short,
+  tags: [...row.tags],
+  url: row.url,
+  vote_banned: row.vote_banned,
+  votes: row.votes,
+});
+
+export const toPacks = (page: PackPage, nowMs: number): Pack[] =>
+  page.packs.map((row) => toPack(row, page, nowMs));
+
+/** `GET /packs/{id}`. Rejects with `not_found`. */
+export const showPack = async (app: App, url: string): Promise<Reply> => {
+  const page = await app.catalogue.packs.find(url);
+  const pack = toPacks(page, app.clock.nowMs())[0];
+  if (pack === undefined) throw createNotFoundError('pack');
+  const view = await app.engine.read('pack', pack.url);
+  return replyOk({ ...pack, votes: computeVotes(view.state) });
+};

@@ -1,0 +1,139 @@
+/**
+ * Reminders of a user (contract §2.19, §4.7). The jobs in ops/jobs find due reminders and send messages.
+ */
+import { type Static, Type } from 'typebox';
+import { type EntityKind, entityKinds } from '../../engine/ids.ts';
+import type { ReminderKey, ReminderRow } from '../../storage/catalogue/votes/reminders.ts';
+import type { App } from '../app.ts';
+import type { Auth } from '../auth/auth.ts';
+import { createLimitError, createNotFoundError } from '../response/errors.ts';
+import { noContent, type Reply, replyOk } from '../response/reply.ts';
+import { toTimestamp, toTimestampOrNull } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import { buildTargetType, buildText, TargetId, Timestamp, toNullable, UserId } from './shared/common.ts';
+import { buildObject, describe } from './shared/example.ts';
+import { toTarget } from './shared/request-values.ts';
+
+export const RemindersParams = Type.Object({ id: UserId });
+
+export const ReminderParams = Type.Object({
+  uid: UserId,
+  target_type: buildTargetType(entityKinds),
+  target_id: TargetId,
+});
+
+export const Reminder = buildObject({
+  created_at: describe(Timestamp, 'When the reminder was set.'),
+  last_acked: describe(
+    toNullable(Timestamp),
+    'When a push service last accepted a message of this reminder; `null`: never.',
+  ),
+  resolved: describe(
+    buildObject({
+      avatar: buildText(
+        'https://cdn.example.org/avatars/815553000470478850.webp',
+        'Address of its picture; empty if there is none.',
+      ),
+      name: buildText('lighthouse', 'Its name.'),
+    }),
+    'How the entity looks now.',
+  ),
+  target_id: buildText('815553000470478850', 'Id of the entity to vote for; of a pack its url.'),
+  target_type: Type.String({ description: '`bot`, `server`, `team` or `pack`.', examples: ['bot'] }),
+  user_id: buildText('728871946456137770', 'Id of the user who is reminded.'),
+});
+export type Reminder = Static<typeof Reminder>;
+
+export const ReminderList = buildObject({
+  reminders: describe(Type.Array(Reminder), 'All reminders of the user, oldest first; up to 200.'),
+});
+export type ReminderList = Static<typeof ReminderList>;
+const ownAuth: Auth = { kind: 'self', user: 'uid' };
+
+export const reminderRoutes = defineRoutes('Reminders', [
+  defineRoute({
+    name: 'listReminders',
+    pattern: 'GET /users/{id}/reminders',
+    summary: 'List reminders',
+    description: "The user's reminders, oldest first.",
+    auth: { kind: 'self', user: 'id' },
+    params: RemindersParams,
+    replies: { 200: ReminderList },
+    handle: (app, { params }) => showReminders(app, params.id),
+  }),
+  defineRoute({
+    name: 'setReminder',
+    pattern: 'PUT /users/{uid}/{target_type}/{target_id}/reminders',
+    summary: 'Set a reminder',
+    description:
+      'Reminds the user when they can vote for the entity again: each push subscription of the user ' +
+      'gets one message when the wait after a vote ends. Setting it twice changes nothing.',
+    auth: ownAuth,
+    params: ReminderParams,
+    replies: { 200: ReminderList },
+    errors: ['not_found', 'limit_reached'],
+    handle: (app, { params }) => setReminder(app, params),
+  }),
+  defineRoute({
+    name: 'deleteReminder',
+    pattern: 'DELETE /users/{uid}/{target_type}/{target_id}/reminders',
+    summary: 'Delete a reminder',
+    description: 'The user gets no more messages about this entity.',
+    auth: ownAuth,
+    params: ReminderParams,
+    replies: { 204: null },
+    errors: ['not_found'],
+    handle: (app, { params }) => deleteReminder(app, params),
+  }),
+]);
+
+interface ReminderPath {
+  readonly uid: string;
+  readonly target_type: EntityKind;
+  readonly target_id: string;
+}
+
+const toReminderKey = (path: ReminderPath): ReminderKey => ({ userId: path.uid, ...toTarget(path) });
+
+const toReminder = (row: ReminderRow): Reminder => ({
+  created_at: toTimestamp(row.created_at),
+  last_acked: toTimestampOrNull(row.last_acked),
+  resolved: { avatar: row.avatar, name: row.name },
+  target_id: row.target_id,
+  target_type: row.target_type,
+  user_id: row.user_id,
+});
+
+/** `GET /users/{id}/reminders`: oldest first. */
+export const showReminders = async (app: App, userId: string): Promise<Reply> => {
+  const rows = await app.catalogue.reminders.list(userId);
+  return replyOk<ReminderList>({ reminders: rows.map(toReminder) });
+};
+
+/**
+ * `PUT …/reminders`: idempotent. The reminder of a user who does not wait now is checked once more by the
+ * job, because a vote may still be in flight.
+ */
+export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
+  const key = toReminderKey(path);
+  const max = app.settings.remindersPerUserMax;
+  const { waitMs, votedAtMs, freeAtMs } = await app.engine.readVoteStatus(key.kind, key.id, key.userId);
+  const outcome = await app.catalogue.reminders.set(key, {
+    nowMs: app.clock.nowMs(),
+    votedAtMs: waitMs > 0 ? votedAtMs : 0,
+    dueAtMs: freeAtMs,
+    max,
+  });
+  if (outcome === 'not_found') throw createNotFoundError(key.kind);
+  if (outcome === 'limit_reached') {
+    const message = `You have ${max} reminders, which is the maximum. Delete one first.`;
+    throw createLimitError(message, max);
+  }
+  return showReminders(app, key.userId);
+};
+
+/** `DELETE …/reminders`. */
+export const deleteReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
+  if (await app.catalogue.reminders.remove(toReminderKey(path))) return noContent;
+  throw createNotFoundError('reminder');
+};

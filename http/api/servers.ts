@@ -1,0 +1,143 @@
+/**
+ * Servers: a list and a page like those of bots, which the contract has for bots alone. The condensed form is
+ * the contract's (§2.5).
+ */
+import { type Static, Type } from 'typebox';
+import type { HotState } from '../../engine/entity/state.ts';
+import { perPage } from '../../engine/rules/pages.ts';
+import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
+import type { ServerProfile } from '../../storage/catalogue/lists/servers.ts';
+import type { IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
+import type { App } from '../app.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import type { Reply } from '../response/reply.ts';
+import { computeVotes, toTimestamp } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import { countVisit, type ShowEntityRequest, toVisitCount } from './bots/bots.ts';
+import { BotQuery } from './bots/schema.ts';
+import {
+  buildCount,
+  buildFlag,
+  buildPageSchema,
+  buildText,
+  ExtraLink,
+  PageQuery,
+  ServerIdOrVanity,
+  Timestamp,
+} from './shared/common.ts';
+import { isPremium, splitList, thenMaybe } from './shared/convert.ts';
+import { buildObject, describe } from './shared/example.ts';
+import { IndexServer, indexServerFields, toIndexServer } from './shared/index-entities.ts';
+import { replyPage } from './shared/list-replies.ts';
+import { parsePage } from './shared/request-values.ts';
+import { parseTeamTargets, renderTeam, Team } from './teams.ts';
+
+export const ServerParams = Type.Object({ id: ServerIdOrVanity });
+
+export const Server = describe(
+  buildObject(
+    {
+      ...indexServerFields,
+      created_at: describe(Timestamp, 'When the server was added to this directory.'),
+      extra_links: describe(Type.Array(ExtraLink), 'Up to 20 links of the server.'),
+      invite: buildText('https://example.org/join', 'An https address that leads in; may be empty.'),
+      long: Type.Optional(
+        Type.String({
+          description: 'Long description, up to 65,536 characters. Only with `include=long`.',
+          examples: ['We meet every evening. …'],
+        }),
+      ),
+      team_owner: describe(Team, 'The team that owns it.'),
+      unique_clicks: buildCount(230, 'Visitors of its page, each counted once, up to 1,000,000.'),
+      updated_at: describe(Timestamp, 'When its profile was last changed.'),
+      vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
+    },
+    { extra_links: [] },
+  ),
+  'A chat server with all that is public about it. Its numbers are live.',
+);
+export type Server = Static<typeof Server>;
+
+export const serverRoutes = defineRoutes('Beyond the contract', [
+  defineRoute({
+    name: 'listServers',
+    pattern: 'GET /servers/@all',
+    summary: 'List servers',
+    description: 'All approved and certified public servers, newest first, 12 per page.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    query: PageQuery,
+    replies: { 200: buildPageSchema(IndexServer, perPage.servers) },
+    errors: ['page_invalid'],
+    handle: (app, { query }) => showServerPage(app, parsePage(query)),
+  }),
+  defineRoute({
+    name: 'getServer',
+    pattern: 'GET /servers/{id}',
+    summary: 'Get a server',
+    description:
+      'One server of any type, with live numbers. `target=page` and `target=invite` count the visit; ' +
+      'the reply shows the totals before it.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: ServerParams,
+    query: BotQuery,
+    replies: { 200: Server },
+    errors: ['not_found'],
+    handle: (app, request) => showServer(app, request),
+  }),
+]);
+
+/** `GET /servers/@all`. */
+export const showServerPage = async (app: App, page: number): Promise<Reply> =>
+  replyPage(await app.catalogue.servers.page(page), {
+    rowsPerPage: perPage.servers,
+    results: (rows: readonly IndexServerRow[]) => rows.map((row) => toIndexServer(row, app.clock.nowMs())),
+  });
+
+const toServer = (
+  profile: ServerProfile,
+  state: HotState,
+  nowMs: number,
+): Omit<Server, 'long' | 'team_owner'> => ({
+  approximate_votes: state.flushedVotes,
+  avatar: profile.avatar,
+  clicks: state.clicks,
+  created_at: toTimestamp(profile.created_at),
+  extra_links: [...profile.extra_links],
+  invite: profile.invite,
+  invite_clicks: state.inviteClicks,
+  name: profile.name,
+  nsfw: profile.nsfw,
+  online_members: profile.online_members,
+  premium: isPremium(profile.premium_until, nowMs),
+  server_id: profile.id,
+  short: profile.short,
+  state: profile.state,
+  tags: [...profile.tags],
+  total_members: profile.total_members,
+  type: profile.type,
+  unique_clicks: state.uniqueClicks,
+  updated_at: toTimestamp(profile.updated_at),
+  vanity: profile.vanity,
+  vanity_ref: profile.vanity_ref,
+  vote_banned: profile.vote_banned,
+  votes: computeVotes(state),
+});
+
+/** `GET /servers/{id}`. The reply shows the totals before this visit. */
+export const showServer = (app: App, request: ShowEntityRequest): MaybePromise<Reply> => {
+  const targets = parseTeamTargets('team_includes', request.query.team_includes);
+  const count = toVisitCount(request);
+  return thenMaybe(app.catalogue.servers.find(request.params.id), (profile) => {
+    if (profile === null) throw createNotFoundError('server');
+    const long = splitList(request.query.include).includes('long') ? { long: profile.long } : {};
+    return thenMaybe(renderTeam(app, profile.team_id, targets), (teamOwner) =>
+      thenMaybe(app.engine.read('server', profile.id), (view) => {
+        countVisit(app, view, count);
+        const server = { ...toServer(profile, view.state, app.clock.nowMs()), ...long };
+        return { status: 200, text: `${JSON.stringify(server).slice(0, -1)},"team_owner":${teamOwner}}` };
+      }),
+    );
+  });
+};

@@ -1,0 +1,178 @@
+/**
+ * Schemas that many sections share: field kinds, the generic reply, users, pages, targets.
+ *
+ * An object of a reply always has all its fields: an unset timestamp, UUID or user is `null`, an unset string
+ * is `""` and an unset integer is 0 (docs/behaviour.md, "Replies"). Used by schema and route files only.
+ */
+import { type Static, type TSchema, Type } from 'typebox';
+import { limits } from '../../../engine/limits.ts';
+import { buildObject, describe } from './example.ts';
+import { countText, plainText } from './patterns.ts';
+
+export const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'Timestamp in RFC 3339 format, UTC, with milliseconds.',
+  examples: ['2026-03-01T12:00:00.000Z'],
+});
+
+/** A timestamp in a request: what request/formats.ts accepts. */
+export const buildInputTime = (description: string) =>
+  Type.String({
+    format: 'date-time',
+    description: `${description} RFC 3339, in the years 2000 to 2199.`,
+    examples: ['2026-03-01T12:00:00.000Z'],
+  });
+
+export const Uuid = Type.String({
+  format: 'uuid',
+  description: 'A UUID.',
+  examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'],
+});
+
+/** Builds the schema of a value that may be `null`. */
+export const toNullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+/** `{ description }`, or nothing: an absent description is no member. */
+const toDescription = (description: string | undefined) => (description === undefined ? {} : { description });
+
+export const Text = Type.String();
+
+/** Text with an example. */
+export const buildText = (example: string, description?: string) =>
+  Type.String({ ...toDescription(description), examples: [example] });
+
+export const Flag = Type.Boolean();
+
+export const buildFlag = (description: string, example = false) =>
+  Type.Boolean({ description, examples: [example] });
+
+/** A flag whose example is `true`. */
+export const TrueFlag = Type.Boolean({ examples: [true] });
+
+export const TextList = Type.Array(Type.String());
+
+export const buildTextList = (description: string, example: readonly string[]) =>
+  Type.Array(Type.String(), { description, examples: [example] });
+
+/** A counter; never negative. */
+export const Count = Type.Integer({ minimum: 0 });
+
+export const buildCount = (example: number, description?: string) =>
+  Type.Integer({ minimum: 0, ...toDescription(description), examples: [example] });
+
+/** A position of the vote log in a request. */
+export const buildLogPosition = (description: string) =>
+  Type.Integer({ minimum: 1, maximum: limits.counterMax, description, examples: [1_042] });
+
+/** Upvotes minus downvotes; may be negative. */
+export const Sum = Type.Integer();
+
+export const buildSum = (example: number, description?: string) =>
+  Type.Integer({ ...toDescription(description), examples: [example] });
+
+const buildId = (description: string, example: string) =>
+  Type.String({ minLength: 1, maxLength: 128, pattern: plainText, description, examples: [example] });
+
+export const UserId = buildId('Id of a user.', '728871946456137770');
+export const BotId = buildId('Id of a bot.', '815553000470478850');
+export const BotIdOrVanity = buildId('Id or vanity code of a bot.', '815553000470478850');
+export const ServerIdOrVanity = buildId('Id or vanity code of a server.', '758641373074423808');
+export const TeamIdOrVanity = buildId('Id or vanity code of a team.', '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10');
+export const PackUrl = buildId('The `url` of a pack; upper and lower case are the same.', 'night-owls');
+export const TargetId = buildId('Id of the entity.', '815553000470478850');
+
+/**
+ * Builds the schema of a parameter `target_type`. Requests may add an `s`, which request/check.ts drops; the
+ * document lists both spellings. `others` says what other kinds get.
+ */
+export const buildTargetType = <Kind extends string>(
+  kinds: readonly Kind[],
+  others = 'Other values get 400 `target_type_unsupported`.',
+) =>
+  Type.Enum<Kind[]>([...kinds], {
+    type: 'string',
+    description: `Kind of entity; a trailing \`s\` is accepted. ${others}`,
+    examples: [kinds[0]],
+  });
+
+/** The path parameters that name an entity of these kinds. */
+export const buildTargetParams = <Kind extends string>(kinds: readonly Kind[]) =>
+  Type.Object({ target_type: buildTargetType(kinds), target_id: TargetId });
+
+export const PageQuery = Type.Object({
+  page: Type.Optional(
+    Type.String({
+      pattern: countText,
+      description: 'Page number, from 1; 1 if absent. Other values get 400 `page_invalid`.',
+      examples: ['1'],
+    }),
+  ),
+});
+
+export const NoParams = Type.Object({});
+
+export const ApiResponse = describe(
+  buildObject({
+    message: buildText('Stats recorded.', 'What was done, as a sentence for people. It may change.'),
+    context: Type.Record(Type.String(), Type.String(), {
+      description: 'Details for programs, by name; `{}` when there are none.',
+      examples: [{}],
+    }),
+  }),
+  'The reply of an operation that only confirms what it did.',
+);
+
+export const User = describe(
+  buildObject({
+    avatar: buildText(
+      'https://cdn.example.org/avatars/728871946456137770.webp',
+      'Address of the picture; empty if there is none.',
+    ),
+    bot: buildFlag('Whether this is the account of a bot.'),
+    display_name: buildText('Robin', 'Name to show; the id while no name is known.'),
+    extra_data: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Further facts that the operator imported, by name; usually `{}`.',
+    }),
+    flags: buildTextList('Marks that the operator or the platform gave the user; usually `[]`.', []),
+    id: buildText('728871946456137770', 'Id of the user on the platform.'),
+    status: Type.String({
+      description:
+        '`online`, `idle`, `dnd` or `offline`. For a bot: what it posted last, see `POST /bots/stats`.',
+      examples: ['online'],
+    }),
+    username: buildText('robin', 'Name of the account on the platform; the id while no name is known.'),
+  }),
+  'A person or the account of a bot. People come from their last login, bots from a look-up.',
+);
+export type User = Static<typeof User>;
+
+export const ExtraLink = describe(
+  buildObject({
+    name: buildText('Website', 'What the link is called, 1 to 64 characters.'),
+    value: buildText('https://example.org', 'An https address of up to 512 characters.'),
+  }),
+  'A named link.',
+);
+export type ExtraLink = Static<typeof ExtraLink>;
+
+export const Seo = describe(
+  buildObject({
+    avatar: buildText(
+      'https://cdn.example.org/avatars/815553000470478850.webp',
+      'Address of a picture; empty if there is none.',
+    ),
+    id: buildText('815553000470478850', 'Id of the entity; the url of a pack, the slug of a post.'),
+    name: buildText('lighthouse', 'Name of the entity, or the title of a post.'),
+    short: buildText('Keeps watch over your server, day and night.', 'Short description, one or two lines.'),
+  }),
+  'What a search engine or a link preview shows of an entity.',
+);
+export type Seo = Static<typeof Seo>;
+
+/** Builds the schema of one page of a list; `count` is the number of results on all pages. */
+export const buildPageSchema = <Item extends TSchema>(item: Item, perPage: number) =>
+  buildObject({
+    count: buildCount(1, 'How many results there are on all pages together.'),
+    per_page: buildCount(perPage, 'The most results on one page.'),
+    results: describe(Type.Array(item), 'The results of this page; `[]` past the end.'),
+  });

@@ -1,0 +1,201 @@
+/**
+ * The shop (contract §2.21, §4.10): three public lists, snapshots that are serialised once. The users who may use
+ * a coupon are not shown.
+ */
+import { type Static, Type } from 'typebox';
+import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';
+import type { App } from '../app.ts';
+import type { Reply } from '../response/reply.ts';
+import { toTimestamp } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import { buildFlag, buildText, buildTextList, Timestamp, toNullable, User } from './shared/common.ts';
+import { toUser } from './shared/convert.ts';
+import { buildObject, describe, findExample } from './shared/example.ts';
+import { replySnapshot } from './shared/list-replies.ts';
+
+const buildMoney = (example: number, meaning: string) =>
+  Type.Number({
+    minimum: 0,
+    description: `${meaning}, in hundredths; may be fractional.`,
+    examples: [example],
+  });
+
+const buildHours = (meaning: string, example: number) =>
+  Type.Integer({ minimum: 0, description: `${meaning}, in hours.`, examples: [example] });
+
+const sharedFields = {
+  created_at: describe(Timestamp, 'When the operator created it.'),
+  created_by: describe(toNullable(User), 'The user who created it; `null`: no user did.'),
+  last_updated: describe(Timestamp, 'When it was last changed.'),
+  target_types: buildTextList('The kinds of entities it is for: `bot`, `server`.', ['bot', 'server']),
+  updated_by: describe(toNullable(User), 'The user who last changed it; `null`: no user did.'),
+};
+
+const sharedExamples = { created_by: findExample(User) };
+
+export const ItemBenefit = describe(
+  buildObject(
+    {
+      ...sharedFields,
+      description: buildText('Votes every four hours.', 'What it gives, for buyers.'),
+      id: buildText('faster-votes', 'Id of the benefit, as items name it.'),
+      name: buildText('Faster votes', 'Name of the benefit.'),
+    },
+    sharedExamples,
+  ),
+  'Something that an item gives to its buyer.',
+);
+export type ItemBenefit = Static<typeof ItemBenefit>;
+
+export const ShopItem = describe(
+  buildObject(
+    {
+      ...sharedFields,
+      benefits: buildTextList('Ids of the benefits that it gives.', ['faster-votes']),
+      cents: buildMoney(499.5, 'Its price'),
+      description: buildText(
+        'A month in which everybody can vote every four hours.',
+        'What it is, for buyers.',
+      ),
+      duration: buildHours('How long the item lasts', 720),
+      id: buildText('premium-month', 'Id of the item.'),
+      name: buildText('Premium for a month', 'Name of the item.'),
+    },
+    sharedExamples,
+  ),
+  'Something that the shop sells for credits.',
+);
+export type ShopItem = Static<typeof ShopItem>;
+
+const wholeCoupon = buildObject(
+  {
+    ...sharedFields,
+    allowed_users: Type.Array(Type.String(), {
+      description: 'Always empty: the users who may use a coupon are not shown.',
+    }),
+    applicable_items: buildTextList('Ids of the items it is for.', ['premium-month']),
+    cents: buildMoney(100, 'What it takes off the price'),
+    code: buildText('SPRING', 'What a buyer types in.'),
+    expiry: buildHours('How long the coupon can be used after its creation (0: without limit)', 720),
+    id: buildText('spring-sale', 'Id of the coupon.'),
+    max_uses: Type.Integer({
+      minimum: 0,
+      description: 'How often the coupon can be used; 0 means without limit.',
+    }),
+    public: buildFlag('Whether this list shows it: always true here.', true),
+    requirements: buildTextList("What a buyer must fulfil, in the operator's words; usually `[]`.", []),
+    reuse_wait_duration: buildHours('How long a user waits before using the coupon again', 24),
+    usable: buildFlag('Whether it can be used: always true here.', true),
+  },
+  sharedExamples,
+);
+
+export const Coupon = describe(wholeCoupon, 'A code that takes something off a price.');
+export type Coupon = Static<typeof Coupon>;
+
+export const Coupons = buildObject({
+  items: describe(Type.Array(Coupon), 'Coupons that are public, usable and not expired.'),
+});
+export type Coupons = Static<typeof Coupons>;
+
+export const Items = buildObject({
+  items: describe(Type.Array(ShopItem), 'The items, in the order of their creation.'),
+});
+export type Items = Static<typeof Items>;
+
+export const ItemBenefits = buildObject({
+  items: describe(Type.Array(ItemBenefit), 'The benefits, in the order of their creation.'),
+});
+export type ItemBenefits = Static<typeof ItemBenefits>;
+
+export const shopRoutes = defineRoutes('Shop', [
+  defineRoute({
+    name: 'listPublicCoupons',
+    pattern: 'GET /shop/public-coupons',
+    summary: 'List coupons',
+    description: 'The public coupons that can be used now, in the order of their creation.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    replies: { 200: Coupons },
+    handle: (app) => showCoupons(app),
+  }),
+  defineRoute({
+    name: 'listShopItems',
+    pattern: 'GET /shop/items',
+    summary: 'List items',
+    description: 'What the shop sells, in the order of creation.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    replies: { 200: Items },
+    handle: (app) => showItems(app),
+  }),
+  defineRoute({
+    name: 'listItemBenefits',
+    pattern: 'GET /shop/item-benefits',
+    summary: 'List benefits',
+    description: 'What the items of the shop give, in the order of creation.',
+    auth: { kind: 'public' },
+    caching: 'list',
+    replies: { 200: ItemBenefits },
+    handle: (app) => showBenefits(app),
+  }),
+]);
+
+const toUserOrNull = (id: string | null, row: BenefitRow['creator']) =>
+  id === null ? null : toUser(row, { id, bot: false });
+
+const toSharedFields = (row: BenefitRow | ItemRow | CouponRow) => ({
+  created_at: toTimestamp(row.created_at),
+  created_by: toUserOrNull(row.created_by, row.creator),
+  id: row.id,
+  last_updated: toTimestamp(row.last_updated),
+  target_types: [...row.target_types],
+  updated_by: toUserOrNull(row.updated_by, row.updater),
+});
+
+const toBenefit = (row: BenefitRow): ItemBenefit => ({
+  ...toSharedFields(row),
+  description: row.description,
+  name: row.name,
+});
+
+const toItem = (row: ItemRow): ShopItem => ({
+  ...toSharedFields(row),
+  benefits: [...row.benefits],
+  cents: Number(row.cents),
+  description: row.description,
+  duration: row.duration_hours,
+  name: row.name,
+});
+
+const toCoupon = (row: CouponRow): Coupon => ({
+  ...toSharedFields(row),
+  allowed_users: [],
+  applicable_items: [...row.applicable_items],
+  cents: Number(row.cents),
+  code: row.code,
+  expiry: row.expiry_hours,
+  max_uses: row.max_uses,
+  public: row.public,
+  requirements: [...row.requirements],
+  reuse_wait_duration: row.reuse_wait_hours,
+  usable: row.usable,
+});
+
+/** `GET /shop/public-coupons`. */
+export const showCoupons = async (app: App): Promise<Reply> => {
+  const list = await app.catalogue.shop.listPublicCoupons();
+  return replySnapshot(list, (): Coupons => ({ items: list.rows.map(toCoupon) }));
+};
+
+/** `GET /shop/items`. */
+export const showItems = async (app: App): Promise<Reply> => {
+  const list = await app.catalogue.shop.listItems();
+  return replySnapshot(list, (): Items => ({ items: list.rows.map(toItem) }));
+};
+
+/** `GET /shop/item-benefits`. */
+export const showBenefits = async (app: App): Promise<Reply> => {
+  const list = await app.catalogue.shop.listBenefits();
+  return replySnapshot(list, (): ItemBenefits => ({ items: list.rows.map(toBenefit) }));
+};

@@ -1,0 +1,307 @@
+/**
+ * Teams (contract §2.8, §4.3): the catalogue's profile, the engine's votes, and the requested entities.
+ * members.ts changes teams and has their members. A profile is serialised once per cached row. Bots and servers
+ * use this file to show their team.
+ */
+import { type Static, Type } from 'typebox';
+import { DomainError } from '../../engine/errors.ts';
+import { permissionCatalogue } from '../../engine/rules/permissions.ts';
+import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
+import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/teams.ts';
+import type { App } from '../app.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import { type Reply, replyOk, replyText } from '../response/reply.ts';
+import { computeVotes, toTimestamp } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import {
+  createTeam,
+  deleteTeam,
+  editTeam,
+  showTeamSeo,
+  TeamBody,
+  TeamCreated,
+  TeamEditBody,
+  TeamEditParams,
+} from './members.ts';
+import {
+  buildFlag,
+  buildSum,
+  buildText,
+  buildTextList,
+  ExtraLink,
+  Seo,
+  TeamIdOrVanity,
+  Timestamp,
+  User,
+  Uuid,
+} from './shared/common.ts';
+import { splitList, thenMaybe, toUser } from './shared/convert.ts';
+import { buildObject, describe } from './shared/example.ts';
+import { checkLinks } from './shared/fields.ts';
+import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
+import { requireCaller } from './shared/request-values.ts';
+
+/** The kinds of entities that a team can include. */
+export const teamTargets = ['team_member', 'bot', 'server'] as const;
+
+export type TeamTarget = (typeof teamTargets)[number];
+export const TeamParams = Type.Object({ id: TeamIdOrVanity });
+
+export const TeamQuery = Type.Object({
+  // The empty default lets the handler refuse a missing value with a message that lists the kinds.
+  targets: Type.String({
+    default: '',
+    description:
+      'Comma-separated kinds of entities to return: `team_member`, `bot`, `server`; others are ignored.',
+    examples: ['team_member,bot,server'],
+  }),
+});
+
+const service = buildText('api', 'How it came here: `api`, or `operator` for what the operator imported.');
+
+export const TeamMember = describe(
+  buildObject({
+    created_at: describe(Timestamp, 'When the user joined the team.'),
+    data_holder: buildFlag('Whether the member answers for all data of the team.', true),
+    flags: buildTextList('Marks that the operator imported; usually `[]`.', []),
+    itag: describe(Uuid, 'Id of this membership; joining again gives a new one.'),
+    mentionable: buildFlag('Whether the member may be mentioned in alerts.', true),
+    service,
+    team_id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10', 'Id of the team.'),
+    user: describe(User, 'Who the member is.'),
+  }),
+  'A member of a team. `GET /users/{id}/team/{target_id}/perms` has their permissions.',
+);
+export type TeamMember = Static<typeof TeamMember>;
+
+export const TeamEntities = buildObject(
+  {
+    bots: describe(Type.Array(IndexBot), 'Bots that the team owns; `[]` unless requested.'),
+    members: describe(Type.Array(TeamMember), 'Members of the team; `[]` unless requested.'),
+    servers: describe(Type.Array(IndexServer), 'Servers that the team owns; `[]` unless requested.'),
+    targets: buildTextList('The requested kinds: `team_member`, `bot`, `server`.', ['team_member']),
+  },
+  { bots: [], servers: [] },
+);
+export type TeamEntities = Static<typeof TeamEntities>;
+
+export const Team = describe(
+  buildObject(
+    {
+      approximate_votes: buildSum(7, 'Upvotes minus downvotes, as last written to the database.'),
+      created_at: describe(Timestamp, 'When the team was created.'),
+      entities: describe(TeamEntities, 'What belongs to the team, as far as it was requested.'),
+      extra_links: describe(Type.Array(ExtraLink), 'Up to 20 links of the team.'),
+      id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10', 'Id of the team.'),
+      name: buildText('Keepers', 'Name of the team, 3 to 32 characters.'),
+      nsfw: buildFlag('Whether it is for adults only.'),
+      service,
+      short: buildText('We keep the lights on.', 'Short description, up to 150 characters; may be empty.'),
+      tags: buildTextList('Up to 5 different tags of 3 to 30 characters.', ['utility']),
+      updated_at: describe(Timestamp, 'When its profile was last changed.'),
+      vanity: buildText('keepers', 'Its short address, as in `/@{code}`: 2 to 32 of `a-z 0-9 - _`.'),
+      vanity_ref: describe(Uuid, 'Id of the vanity code; it stays when the code changes.'),
+      vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
+      votes: buildSum(7, 'Upvotes minus downvotes, as of now; may be negative.'),
+    },
+    { extra_links: [] },
+  ),
+  'A team: users who own bots and servers together.',
+);
+export type Team = Static<typeof Team>;
+
+export const TeamPermission = describe(
+  buildObject({
+    category: buildText('General', 'Heading under which menus show it.'),
+    dangerous: buildFlag('Whether it can do harm that is hard to undo.', true),
+    desc: buildText('Everything, and deleting the team.', 'What it allows, as a sentence.'),
+    id: buildText('owner', 'Id, as `perms` and `perm_limits` name it.'),
+    name: buildText('Owner', 'Name to show.'),
+  }),
+  'A permission that a member of a team can have.',
+);
+
+export const TeamPermissions = buildObject({
+  perms: describe(Type.Array(TeamPermission), 'All 24 permissions, in the order of menus.'),
+});
+
+export const teamRoutes = defineRoutes('Teams', [
+  defineRoute({
+    name: 'listTeamPermissions',
+    pattern: 'GET /teams/meta/permissions',
+    summary: 'List permissions',
+    description: 'All 24 permissions that a team member can have. `owner` implies the others.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    replies: { 200: TeamPermissions },
+    handle: () => replyOk({ perms: permissionCatalogue }),
+  }),
+  defineRoute({
+    name: 'getTeam',
+    pattern: 'GET /teams/{id}',
+    summary: 'Get a team',
+    description:
+      'One team by id or vanity code, with those of its members, bots and servers that `targets` ' + 'names.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: TeamParams,
+    query: TeamQuery,
+    replies: { 200: Team },
+    errors: ['not_found'],
+    handle: (app, { params, query }) => showTeam(app, params.id, parseRequiredTargets(query)),
+  }),
+  defineRoute({
+    name: 'getTeamSeo',
+    pattern: 'GET /teams/{id}/seo',
+    summary: 'Get the preview of a team',
+    description: 'What search engines and link previews show of a team, by id, vanity code or name.',
+    auth: { kind: 'public' },
+    caching: 'entity',
+    params: TeamParams,
+    replies: { 200: Seo },
+    errors: ['not_found'],
+    handle: (app, { params }) => showTeamSeo(app, params.id),
+  }),
+  defineRoute({
+    name: 'createTeam',
+    pattern: 'POST /teams',
+    summary: 'Create a team',
+    description: 'The caller becomes its owner and data holder. At most 50 teams per user.',
+    auth: { kind: 'user' },
+    body: TeamBody,
+    replies: { 201: TeamCreated },
+    errors: ['limit_reached'],
+    check: ({ body }) => checkLinks(body.extra_links),
+    handle: (app, request) => createTeam(app, requireCaller(request), request.body),
+  }),
+  defineRoute({
+    name: 'editTeam',
+    pattern: 'PATCH /teams/{tid}',
+    summary: 'Change a team',
+    description: 'Absent and `null` fields keep their value; a given list replaces the old list.',
+    auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'edit_team', type: '=team', id: 'tid' },
+    params: TeamEditParams,
+    body: TeamEditBody,
+    replies: { 204: null },
+    check: ({ body }) => checkLinks(body.extra_links),
+    handle: (app, request) =>
+      editTeam(app, { teamId: request.params.tid, caller: requireCaller(request) }, request.body),
+  }),
+  defineRoute({
+    name: 'deleteTeam',
+    pattern: 'DELETE /teams/{tid}',
+    summary: 'Delete a team',
+    description: 'Deletes it for good; it must not own bots or servers. Its votes become void.',
+    auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'owner', type: '=team', id: 'tid' },
+    params: TeamEditParams,
+    replies: { 204: null },
+    errors: ['team_not_empty'],
+    handle: (app, request) => deleteTeam(app, request.params.tid, requireCaller(request)),
+  }),
+]);
+
+/** The most values of `team_includes` and `targets`. */
+const targetsMax = 16;
+
+const noTargets: readonly TeamTarget[] = [];
+
+/** The known kinds of a comma-separated list, in fixed order. Throws `validation_failed` for a long list. */
+export const parseTeamTargets = (name: string, list: string | undefined): readonly TeamTarget[] => {
+  const names = splitList(list);
+  if (names.length === 0) return noTargets;
+  if (names.length > targetsMax) {
+    const requirement = `must name at most ${targetsMax} kinds`;
+    throw new DomainError('validation_failed', `${name} ${requirement}.`, { [`/${name}`]: requirement });
+  }
+  return teamTargets.filter((target) => names.includes(target));
+};
+
+/**
+ * Parses the parameter `targets` of `GET /teams/{id}`: which kinds of data to return. Throws
+ * `validation_failed` if it is empty; the message lists all kinds.
+ */
+export const parseRequiredTargets = (query: { readonly targets: string }): readonly TeamTarget[] => {
+  if (query.targets !== '') return parseTeamTargets('targets', query.targets);
+  const requirement = `must name the kinds to return, separated by commas: ${teamTargets.join(', ')}`;
+  throw new DomainError('validation_failed', `targets ${requirement}.`, { '/targets': requirement });
+};
+
+type FixedTeamFields = Omit<Team, 'approximate_votes' | 'entities' | 'votes'>;
+
+const toFixedFields = (profile: TeamProfile): FixedTeamFields => ({
+  created_at: toTimestamp(profile.created_at),
+  extra_links: [...profile.extra_links],
+  id: profile.id,
+  name: profile.name,
+  nsfw: profile.nsfw,
+  service: profile.service,
+  short: profile.short,
+  tags: [...profile.tags],
+  updated_at: toTimestamp(profile.updated_at),
+  vanity: profile.vanity,
+  vanity_ref: profile.vanity_ref,
+  vote_banned: profile.vote_banned,
+});
+
+/** For each cached profile, the JSON of the fields that only an edit changes, without the closing brace. */
+const cachedHeads = new WeakMap<TeamProfile, string>();
+
+const getTeamHead = (profile: TeamProfile): string => {
+  const head = cachedHeads.get(profile) ?? JSON.stringify(toFixedFields(profile)).slice(0, -1);
+  cachedHeads.set(profile, head);
+  return head;
+};
+
+const toTeamEntities = (
+  holdings: TeamHoldings,
+  targets: readonly TeamTarget[],
+  nowMs: number,
+): TeamEntities => ({
+  bots: holdings.bots.map((row) => toIndexBot(row, nowMs)),
+  members: holdings.members.map((row) => ({
+    created_at: toTimestamp(row.created_at),
+    data_holder: row.data_holder,
+    flags: [...row.flags],
+    itag: row.itag,
+    mentionable: row.mentionable,
+    service: row.service,
+    team_id: row.team_id,
+    user: toUser(row.person, { id: row.user_id, bot: false }),
+  })),
+  servers: holdings.servers.map((row) => toIndexServer(row, nowMs)),
+  targets: [...targets],
+});
+
+const noEntities = JSON.stringify({ bots: [], members: [], servers: [], targets: [] });
+
+const renderEntities = (app: App, teamId: string, targets: readonly TeamTarget[]): MaybePromise<string> => {
+  if (targets.length === 0) return noEntities;
+  const holdings = app.catalogue.teams.holdings(teamId, {
+    members: targets.includes('team_member'),
+    bots: targets.includes('bot'),
+    servers: targets.includes('server'),
+  });
+  return holdings.then((loaded) => JSON.stringify(toTeamEntities(loaded, targets, app.clock.nowMs())));
+};
+
+/** Renders a team as JSON text; no promise if everything is in memory. Throws or rejects with `not_found`. */
+export const renderTeam = (
+  app: App,
+  idOrVanity: string,
+  targets: readonly TeamTarget[],
+): MaybePromise<string> =>
+  thenMaybe(app.catalogue.teams.find(idOrVanity), (profile) => {
+    if (profile === null) throw createNotFoundError('team');
+    return thenMaybe(renderEntities(app, profile.id, targets), (entities) =>
+      thenMaybe(
+        app.engine.read('team', profile.id),
+        ({ state }) =>
+          `${getTeamHead(profile)},"approximate_votes":${state.flushedVotes},"entities":${entities}` +
+          `,"votes":${computeVotes(state)}}`,
+      ),
+    );
+  });
+
+/** `GET /teams/{id}`. */
+export const showTeam = (app: App, idOrVanity: string, targets: readonly TeamTarget[]): MaybePromise<Reply> =>
+  thenMaybe(renderTeam(app, idOrVanity, targets), replyText);

@@ -1,0 +1,195 @@
+/**
+ * The vote log of a listing, which is beyond the contract: its accepted votes by number, from a cursor, for
+ * programs that react to votes; waits for new ones on request.
+ *
+ * A cursor is `<epoch>.<number>` and opaque to clients. A cursor of another epoch, or beyond the newest vote,
+ * belongs to a log that no longer exists: the reply says so instead of leaving out votes.
+ */
+import { type Static, Type } from 'typebox';
+import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import type { LogHead, LogRow } from '../../storage/catalogue/votes/vote-log.ts';
+import type { App } from '../app.ts';
+import type { Auth } from '../auth/auth.ts';
+import { checkCursor, formatCursor } from '../feed/cursor.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import { type Reply, replyOk } from '../response/reply.ts';
+import { toTimestamp } from '../response/values.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
+import { Flag, Text, Timestamp, Uuid } from './shared/common.ts';
+import { describe } from './shared/example.ts';
+import { toTarget } from './shared/request-values.ts';
+import { TargetVotesParams } from './votes.ts';
+
+export const VoteLogQuery = Type.Object({
+  after: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description:
+        'A cursor of an earlier reply: votes after it follow. Without it the reply has no votes but `head`.',
+      examples: ['0-1x.1042'],
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000, description: 'Most votes in the reply; 100 if absent.' }),
+  ),
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 25,
+      description: 'Seconds to wait for a vote when there is none yet; 0 if absent.',
+    }),
+  ),
+});
+
+const loggedVoteExample = {
+  number: 1_042,
+  itag: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a15',
+  author: '728871946456137770',
+  upvote: true,
+  created_at: '2026-03-01T12:00:00.000Z',
+  void: false,
+  void_reason: '',
+};
+
+export const LoggedVote = Type.Object(
+  {
+    number: Type.Integer({ minimum: 1, description: 'Position in the log of this listing, without holes.' }),
+    itag: describe(Uuid, 'Id of the vote.'),
+    author: Type.String({ description: 'Id of the user who voted.' }),
+    upvote: describe(Flag, '`true` for an upvote, `false` for a downvote.'),
+    created_at: describe(Timestamp, 'When the user voted.'),
+    void: Type.Boolean({ description: 'Whether the vote has been voided since.' }),
+    void_reason: describe(Text, '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void.'),
+  },
+  {
+    examples: [loggedVoteExample],
+  },
+);
+export type LoggedVote = Static<typeof LoggedVote>;
+const cursor = (description: string) => Type.String({ description, examples: ['0-1x.1042'] });
+
+export const VoteLogReply = Type.Object(
+  {
+    results: describe(Type.Array(LoggedVote), 'The votes after the cursor, oldest first.'),
+    epoch: Type.String({ description: 'Changes when the log begins again; part of every cursor.' }),
+    next: cursor('Send it as `after` to continue.'),
+    head: cursor('Cursor of the newest vote.'),
+    oldest: cursor('Cursor before the first vote.'),
+  },
+  {
+    examples: [
+      {
+        results: [loggedVoteExample],
+        epoch: '0-1x',
+        next: '0-1x.1042',
+        head: '0-1x.1042',
+        oldest: '0-1x.0',
+      },
+    ],
+  },
+);
+export type VoteLogReply = Static<typeof VoteLogReply>;
+
+/** Who reads the log when the operator closes it to the public. */
+const ownersOnly: Auth = {
+  kind: 'entity',
+  kinds: ['user', 'bot', 'server', 'team'],
+  permission: 'view_webhook_logs',
+  type: 'target_type',
+  id: 'target_id',
+};
+
+/** Returns the routes with a vote log for everybody, or for owners only (setting VOTE_LOG). */
+export const applyVoteLogSetting = (
+  routes: readonly AnyRoute[],
+  setting: 'public' | 'owner',
+): readonly AnyRoute[] =>
+  setting === 'public'
+    ? routes
+    : routes.map((route) => (voteLogRoutes.includes(route) ? { ...route, auth: ownersOnly } : route));
+
+export const voteLogRoutes: readonly AnyRoute[] = [
+  defineRoute({
+    name: 'readVoteLog',
+    pattern: 'GET /{target_type}/{target_id}/votes/log',
+    section: 'Beyond the contract',
+    summary: 'Read the vote log',
+    description:
+      'The accepted votes of a listing after a cursor, oldest first; with `wait` the request waits ' +
+      'for the next one. Numbers have no holes and never change: a client that continues from `next` ' +
+      'sees every vote once. A cursor of a log that no longer exists gets 409 `log_restarted` with ' +
+      '`oldest` and `head`.',
+    auth: { kind: 'public' },
+    limit: 'vote_log',
+    longPoll: true,
+    params: TargetVotesParams,
+    query: VoteLogQuery,
+    replies: { 200: VoteLogReply },
+    errors: ['not_found', 'log_restarted'],
+    handle: (app, request) => showVoteLog(app, toTarget(request.params), request),
+  }),
+];
+
+export interface LogQuery {
+  readonly after?: string;
+  readonly limit?: number;
+  readonly wait?: number;
+}
+
+export interface VoteLogRequest {
+  readonly query: LogQuery;
+  /** Calls its argument when the client disconnects. */
+  readonly whenClientGone: (listener: () => void) => void;
+}
+
+const limitDefault = 100;
+
+/** Everything acknowledged so far is in the log when this resolves. Throws `not_found`. */
+const readFlushedHead = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+): Promise<{ readonly ref: EntityRef; readonly votesCast: number; readonly head: LogHead }> => {
+  const { ref, state } = await app.engine.read(target.kind, target.id);
+  const votesCast = state.upvotes + state.downvotes;
+  await app.engine.waitForFlush(target.kind, target.id);
+  const head = await app.catalogue.voteLog.head(ref.incarnation);
+  if (head === null) throw createNotFoundError(target.kind);
+  return { ref, votesCast, head };
+};
+
+const toLoggedVote = (row: LogRow): LoggedVote => ({
+  number: row.number,
+  itag: row.itag,
+  author: row.author,
+  upvote: row.upvote,
+  created_at: toTimestamp(row.created_at),
+  void: row.void,
+  void_reason: row.void_reason,
+});
+
+/** `GET …/votes/log`. At the head it reads no page: clients that wait there are many. */
+export const showVoteLog = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  { query: { after, limit = limitDefault, wait = 0 }, whenClientGone }: VoteLogRequest,
+): Promise<Reply> => {
+  const { ref, votesCast, head } = await readFlushedHead(app, target);
+  const number = after === undefined ? head.number : checkCursor(after, head);
+  const isAtHead = number === head.number;
+  if (isAtHead && wait > 0) {
+    const waitMs = wait * 1_000;
+    await app.voteLogWaiters.wait({ ref, number, votesCast, waitMs, whenClientGone });
+  }
+  const hasPage = !isAtHead || wait > 0;
+  const rows = hasPage ? await app.catalogue.voteLog.page({ ref, after: number, limit }) : [];
+  const next = rows.at(-1)?.number ?? number;
+  const reply: VoteLogReply = {
+    results: rows.map(toLoggedVote),
+    epoch: head.epoch,
+    next: formatCursor(head.epoch, next),
+    head: formatCursor(head.epoch, Math.max(head.number, next)),
+    oldest: formatCursor(head.epoch, 0),
+  };
+  return replyOk(reply);
+};

@@ -1,0 +1,338 @@
+/**
+ * Votes (contract §2.11, §2.12, §4.5): cast a vote, a user's vote status and history, an entity's voters. The
+ * engine decides about new votes, the catalogue has past votes.
+ *
+ * A read of past votes first waits until the engine has flushed the entity, so that the reply has every
+ * acknowledged vote. Whether a user has to wait is known to the engine alone.
+ */
+import { type Static, Type } from 'typebox';
+import type { VoteOutcome, VoteRequest } from '../../engine/engine.ts';
+import type { VoteWindow } from '../../engine/entity/windows.ts';
+import { DomainError } from '../../engine/errors.ts';
+import { type EntityKind, type EntityRef, entityKinds } from '../../engine/ids.ts';
+import { perPage } from '../../engine/rules/pages.ts';
+import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
+import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
+import type { App } from '../app.ts';
+import { noContent, type Reply, replyOk } from '../response/reply.ts';
+import { toTimestamp, toTimestampOrNull } from '../response/values.ts';
+import { defineRoute, defineRoutes } from '../route.ts';
+import { awaitFirstChunk } from '../server/stream.ts';
+import type { VoteResult } from '../telemetry/directory-meters.ts';
+import {
+  buildCount,
+  buildFlag,
+  buildPageSchema,
+  buildTargetParams,
+  buildTargetType,
+  buildText,
+  PageQuery,
+  TargetId,
+  Timestamp,
+  toNullable,
+  UserId,
+  Uuid,
+} from './shared/common.ts';
+import { buildObject, describe } from './shared/example.ts';
+import { parsePage, requireCaller, toTarget } from './shared/request-values.ts';
+
+export const UserVotesParams = Type.Object({
+  uid: UserId,
+  target_type: buildTargetType(entityKinds),
+  target_id: TargetId,
+});
+
+export const TargetVotesParams = buildTargetParams(entityKinds);
+
+export const VoteQuery = Type.Object({
+  upvote: Type.Enum(['true', 'false'], {
+    description: '`true` votes up, `false` down.',
+    examples: ['true'],
+  }),
+});
+
+export const Vote = describe(
+  buildObject({
+    author: buildText('728871946456137770', 'Id of the user who voted.'),
+    created_at: describe(Timestamp, 'When the user voted.'),
+    credit_redeem: describe(toNullable(Uuid), 'Id of the redeem that used it up; `null`: none did.'),
+    immutable: buildFlag('Whether the monthly reset spares it. The operator decides it.'),
+    itag: describe(Uuid, 'Id of the vote.'),
+    target_id: buildText('815553000470478850', 'Id of the entity that was voted on.'),
+    target_type: buildText('bot', '`bot`, `server`, `team` or `pack`.'),
+    upvote: buildFlag('`true` for an upvote, `false` for a downvote.', true),
+    void: buildFlag('Whether it counts no more: see `void_reason`.'),
+    void_reason: Type.String({
+      description: '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty for a valid vote.',
+      examples: [''],
+    }),
+    vote_num: Type.Integer({
+      minimum: 0,
+      description: 'Number of the vote within its request, from 0: one request may count for two votes.',
+      examples: [0],
+    }),
+    voided_at: describe(toNullable(Timestamp), 'When it became void; `null` for a valid vote.'),
+  }),
+  'A vote of a user on an entity.',
+);
+export type Vote = Static<typeof Vote>;
+
+const ruleFields = {
+  multiple_votes: Type.Boolean({
+    description: 'Whether a user may vote again after a wait.',
+    examples: [true],
+  }),
+  per_user: Type.Integer({
+    minimum: 1,
+    description: 'How many votes one request counts for: 2 on weekends by default, else 1.',
+    examples: [1],
+  }),
+  supports_downvotes: buildFlag('Whether it can be voted down.', true),
+  supports_partial_vote_credits_redeem: buildFlag('Whether some of its votes can be redeemed alone.', true),
+  supports_upvotes: buildFlag('Whether it can be voted up.', true),
+  vote_credits: Type.Boolean({
+    description: 'Whether votes can be redeemed as credits.',
+    examples: [true],
+  }),
+  vote_time: Type.Integer({
+    minimum: 0,
+    maximum: 65_535,
+    description: 'How long a user waits between votes, in hours: 4, 6 or 12 by default.',
+    examples: [12],
+  }),
+};
+
+export const VoteInfo = describe(buildObject(ruleFields), 'The rules for votes on an entity, as of now.');
+export type VoteInfo = Static<typeof VoteInfo>;
+
+export const Wait = buildObject({
+  hours: buildCount(11, 'Whole hours.'),
+  minutes: buildCount(59, 'Whole minutes beside the hours, 0 to 59.'),
+  seconds: buildCount(30, 'Seconds beside the minutes, rounded up, 0 to 59.'),
+});
+export type Wait = Static<typeof Wait>;
+
+export const VoteStatusReply = buildObject({
+  has_voted: Type.Boolean({
+    description: 'Whether the user has to wait before the next vote.',
+    examples: [true],
+  }),
+  valid_votes: describe(Type.Array(Vote), "The user's votes that count, newest first."),
+  vote_info: describe(VoteInfo, 'The rules for votes on this entity, as of now.'),
+  wait: describe(Wait, 'Time until the user can vote again; all 0 when they can.'),
+});
+export type VoteStatusReply = Static<typeof VoteStatusReply>;
+
+export const VoterList = Type.Array(Type.String(), {
+  description: 'Ids of users with a valid vote, newest first.',
+  examples: [['728871946456137770']],
+});
+
+const toUserTarget = (params: Static<typeof UserVotesParams>) => ({ ...toTarget(params), user: params.uid });
+
+export const voteRoutes = defineRoutes('Votes', [
+  defineRoute({
+    name: 'castVote',
+    pattern: 'PUT /users/{uid}/{target_type}/{target_id}/votes',
+    summary: 'Vote',
+    description:
+      'Casts an upvote or a downvote. The reply is sent when the vote is on disk. One request per ' +
+      'wait is accepted, however many are sent; the others get 429 `vote_wait`, which says how long ' +
+      'to wait.',
+    auth: { kind: 'self', user: 'uid' },
+    params: UserVotesParams,
+    query: VoteQuery,
+    replies: { 204: null },
+    errors: ['not_found', 'vote_banned', 'entity_vote_banned', 'not_votable', 'vote_wait'],
+    handle: (app, request) => {
+      const vote = { ...toUserTarget(request.params), upvote: request.query.upvote === 'true' };
+      return castVote(app, vote, requireCaller(request).voteBanned);
+    },
+  }),
+  defineRoute({
+    name: 'getStanding',
+    pattern: 'GET /users/{uid}/{target_type}/{target_id}/votes',
+    summary: 'Check a vote',
+    description:
+      "A user's valid votes on an entity, and how long they must wait before the next one. Reward " +
+      'voters while `has_voted` is true.',
+    auth: { kind: 'public' },
+    params: UserVotesParams,
+    replies: { 200: VoteStatusReply },
+    errors: ['not_found'],
+    handle: (app, { params }) => showVoteStatus(app, toUserTarget(params)),
+  }),
+  defineRoute({
+    name: 'listUserVotes',
+    pattern: 'GET /users/{uid}/{target_type}/{target_id}/votes/@all',
+    summary: "List a user's votes",
+    description: 'All votes of a user on an entity, void ones too, newest first, 10 per page.',
+    auth: { kind: 'public' },
+    params: UserVotesParams,
+    query: PageQuery,
+    replies: { 200: buildPageSchema(Vote, perPage.userVotes) },
+    errors: ['page_invalid', 'not_found'],
+    handle: (app, { params, query }) => showVotes(app, toUserTarget(params), parsePage(query)),
+  }),
+  defineRoute({
+    name: 'listVoters',
+    pattern: 'GET /{target_type}/{target_id}/votes/user-list',
+    summary: 'List voters',
+    description: 'The ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
+    auth: { kind: 'public' },
+    params: TargetVotesParams,
+    query: PageQuery,
+    replies: { 200: VoterList },
+    errors: ['page_invalid', 'not_found'],
+    handle: (app, { params, query }) =>
+      showVoters(app, toTarget(params), query.page === undefined ? null : parsePage(query)),
+  }),
+]);
+
+const hourMs = 3_600_000;
+const voteHoursMax = 65_535;
+const clockRetrySeconds = 1;
+type RefusedVote = Extract<VoteOutcome, { kind: 'refused' }>;
+
+const toVoteError = ({ reason, waitMs }: RefusedVote): DomainError => {
+  switch (reason) {
+    case 'wait': {
+      const { hours, minutes, seconds } = toWaitParts(waitMs);
+      return new DomainError(
+        'vote_wait',
+        `You can vote again in ${hours} h ${minutes} min ${seconds} s.`,
+        { hours: String(hours), minutes: String(minutes), seconds: String(seconds) },
+        Math.max(1, toWaitSeconds(waitMs)),
+      );
+    }
+    case 'not_listed':
+      return new DomainError('not_votable', 'This entity is not listed, so users cannot vote for it.');
+    case 'vote_banned':
+      return new DomainError('entity_vote_banned', 'This entity is banned from receiving votes.');
+    case 'clock_ahead':
+    case 'clock_behind':
+      return new DomainError(
+        'store_unavailable',
+        'The clocks of this node and its store differ by seconds, so votes are refused. Try again.',
+        { outcome: 'not_applied' },
+        clockRetrySeconds,
+      );
+  }
+};
+
+const toVoteReply = (outcome: VoteOutcome): Reply => {
+  if (outcome.kind === 'refused') throw toVoteError(outcome);
+  return noContent;
+};
+
+const toVoteResult = (outcome: VoteOutcome): VoteResult =>
+  outcome.kind === 'refused' ? outcome.reason : 'accepted';
+
+const refuseVoter = async (app: App, vote: VoteRequest): Promise<Reply> => {
+  await app.engine.read(vote.kind, vote.id);
+  app.meters.recordVote(vote.kind, 'voter_banned');
+  throw new DomainError('vote_banned', 'You are banned from voting.');
+};
+
+/** `PUT …/votes`. *Hot* when it resolves. An unknown entity is reported before a vote ban of the user. */
+export const castVote = (app: App, vote: VoteRequest, voterBanned: boolean): Promise<Reply> =>
+  voterBanned ? refuseVoter(app, vote) : sendVote(app, vote);
+
+const sendVote = (app: App, vote: VoteRequest): Promise<Reply> =>
+  app.engine.vote(vote).then(
+    (outcome) => {
+      app.meters.recordVote(vote.kind, toVoteResult(outcome));
+      if (outcome.kind === 'voted' && app.webhooks.isWatched(vote.kind, vote.id)) {
+        app.engine.flushEarly(vote.kind, vote.id);
+      }
+      return toVoteReply(outcome);
+    },
+    (error: unknown) => {
+      const isUnknown = error instanceof DomainError && error.code === 'not_found';
+      if (!isUnknown) app.meters.recordVote(vote.kind, 'failed');
+      throw error;
+    },
+  );
+
+const redeemable: ReadonlySet<EntityKind> = new Set(['bot', 'server']);
+
+/** Builds the VoteInfo of the current vote window. */
+export const toVoteInfo = (kind: EntityKind, window: VoteWindow): VoteInfo => ({
+  multiple_votes: true,
+  per_user: window.perUser,
+  supports_downvotes: true,
+  supports_partial_vote_credits_redeem: redeemable.has(kind),
+  supports_upvotes: true,
+  vote_credits: redeemable.has(kind),
+  vote_time: Math.min(voteHoursMax, Math.ceil(window.waitMs / hourMs)),
+});
+
+const toVote = (row: VoteRow): Vote => ({
+  author: row.author,
+  created_at: toTimestamp(row.created_at),
+  credit_redeem: row.credit_redeem,
+  immutable: row.immutable,
+  itag: row.itag,
+  target_id: row.target_id,
+  target_type: row.target_type,
+  upvote: row.upvote,
+  void: row.void,
+  void_reason: row.void_reason,
+  vote_num: row.vote_num,
+  voided_at: toTimestampOrNull(row.voided_at),
+});
+
+/** `GET …/votes`: the vote status of a user on an entity. */
+export const showVoteStatus = async (app: App, vote: Omit<VoteRequest, 'upvote'>): Promise<Reply> => {
+  const { kind, id, user } = vote;
+  const voteStatus = await app.engine.readVoteStatus(kind, id, user);
+  await app.engine.waitForFlush(kind, id);
+  const votes = await app.catalogue.votes.valid({ user, ref: voteStatus.view.ref });
+  return replyOk<VoteStatusReply>({
+    has_voted: voteStatus.waitMs > 0,
+    valid_votes: votes.map(toVote),
+    vote_info: toVoteInfo(kind, voteStatus.window),
+    wait: toWaitParts(voteStatus.waitMs),
+  });
+};
+
+/** Waits until the entity's acknowledged votes are in SQL; returns its reference. May throw `not_found`. */
+const readFlushedRef = async (app: App, kind: EntityKind, id: string): Promise<EntityRef> => {
+  const { ref } = await app.engine.read(kind, id);
+  await app.engine.waitForFlush(kind, id);
+  return ref;
+};
+
+/** `GET …/votes/@all`. */
+export const showVotes = async (
+  app: App,
+  vote: Omit<VoteRequest, 'upvote'>,
+  page: number,
+): Promise<Reply> => {
+  const ref = await readFlushedRef(app, vote.kind, vote.id);
+  const { count, rows } = await app.catalogue.votes.page({ user: vote.user, ref }, page);
+  return replyOk({ count, per_page: perPage.userVotes, results: rows.map(toVote) });
+};
+
+/** Renders a JSON array in chunks, one per batch of the list. */
+async function* renderArray(batches: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  let separator = '[';
+  for await (const batch of batches) {
+    yield separator + JSON.stringify(batch).slice(1, -1);
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
+}
+
+/** `GET …/votes/user-list`: one page, or the whole list as a stream if `page` is `null`. */
+export const showVoters = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  page: number | null,
+): Promise<Reply> => {
+  const ref = await readFlushedRef(app, target.kind, target.id);
+  if (page === null) {
+    return { status: 200, stream: await awaitFirstChunk(renderArray(app.catalogue.votes.eachVoters(ref))) };
+  }
+  return replyOk(await app.catalogue.votes.voters(ref, page));
+};

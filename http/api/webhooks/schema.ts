@@ -1,0 +1,322 @@
+/**
+ * Schemas of webhooks, which are beyond the contract. Secrets appear only in the replies that create them.
+ */
+import { type Static, Type } from 'typebox';
+import { webhookEvents, webhookFormats } from '../../outbound/webhooks/event.ts';
+import {
+  buildInputTime,
+  buildLogPosition,
+  buildTargetParams,
+  buildTargetType,
+  Count,
+  Flag,
+  TargetId,
+  Text,
+  Timestamp,
+  toNullable,
+  Uuid,
+} from '../shared/common.ts';
+import { describe } from '../shared/example.ts';
+import { addressText, headerText, plainText } from '../shared/patterns.ts';
+
+const urlLengthMax = 1_024;
+
+/** `whsec_` and 64 bytes in base64. */
+const secretLengthMax = 94;
+
+const webhookKinds = ['bot', 'server', 'team'] as const;
+export const WebhooksParams = buildTargetParams(webhookKinds);
+
+export const WebhookParams = Type.Object({
+  target_type: buildTargetType(webhookKinds),
+  target_id: TargetId,
+  webhook_id: describe(Uuid, 'Id of the webhook, as the list shows it.'),
+});
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: plainText,
+  description: 'Name by which you recognise it, 1 to 64 characters.',
+  examples: ['rewards'],
+});
+
+const Url = Type.String({
+  minLength: 1,
+  maxLength: urlLengthMax,
+  pattern: addressText,
+  description:
+    'An https address that leads to the public internet, on port 443. Where the operator allows it also ' +
+    'http, another port, or a private address.',
+  examples: ['https://bot.example.org/votes'],
+});
+
+const Events = Type.Array(Type.Enum([...webhookEvents], { examples: ['vote.created'] }), {
+  minItems: 1,
+  maxItems: 16,
+  uniqueItems: true,
+  description: 'Which events are sent. `webhook.test` always is, on request.',
+});
+
+const Format = Type.Enum([...webhookFormats], {
+  description:
+    '`standard`: Standard Webhooks. `topgg` and `topgg_v1`: what receivers of top.gg (v0, v1) expect, for ' +
+    'bots and servers, without downvotes. `discord`: a message for a channel webhook of Discord.',
+  examples: ['standard'],
+});
+
+const authorizationShape = {
+  minLength: 1,
+  maxLength: 256,
+  pattern: headerText,
+  description: 'For `topgg`: what `Authorization` says instead of the secret. It cannot be read again.',
+  examples: ['the password that the receiver compares'],
+};
+
+const UpOnly = Type.Boolean({ description: 'Downvotes are not sent.', examples: [false] });
+const status = Type.Integer({ minimum: 0, description: 'The HTTP status, 0 without an answer.' });
+
+const error = Type.String({
+  description:
+    '`""` when delivered, else `status`, `redirect`, `timeout`, `address_refused`, `dns`, `tls`, ' +
+    '`connection`, `answer_invalid`, `secret_unreadable` or `vote_missing`.',
+});
+
+const attemptFields = {
+  status,
+  milliseconds: describe(Count, 'How long the attempt took, in milliseconds.'),
+  error,
+  detail: Type.String({ description: 'The error as a sentence.' }),
+  response: Type.String({ description: 'The beginning of the answer, at most 512 bytes.' }),
+};
+
+const Attempt = Type.Object({ at: describe(Timestamp, 'When it began.'), ...attemptFields });
+
+const webhookExample = {
+  id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a17',
+  name: 'rewards',
+  url: 'https://bot.example.org/votes',
+  events: ['vote.created'],
+  format: 'standard',
+  up_only: false,
+  enabled: true,
+  disabled_reason: '',
+  created_at: '2026-03-01T12:00:00.000Z',
+  last_delivered_at: null,
+  failing_since: null,
+  pending: 0,
+  next_attempt_at: null,
+  last_attempt: null,
+  secret_hint: 'whsec_…a1b2',
+};
+
+const shownFields = {
+  id: describe(Uuid, 'Id of the webhook.'),
+  name: describe(Text, 'Name of the webhook, 1 to 64 characters.'),
+  url: describe(
+    Text,
+    'The address that receives the events; without its path when its owner has transferred the bot.',
+  ),
+  events: describe(Type.Array(Text), 'Which events are sent.'),
+  format: describe(Text, '`standard`, `topgg`, `topgg_v1` or `discord`: see `POST …/webhooks`.'),
+  up_only: describe(Flag, 'Whether downvotes are left out.'),
+  enabled: describe(Flag, 'Whether events are written for it: see `disabled_reason`.'),
+  disabled_reason: Type.String({
+    description:
+      '`""` while enabled, else `owner`, `gone` (the receiver answered 410), `address_refused` (the ' +
+      'address is not public), `failing` (every attempt failed for days) or `transferred` (the bot went to ' +
+      'another team; votes from before are still sent).',
+  }),
+  created_at: describe(Timestamp, 'When the webhook was created.'),
+  last_delivered_at: describe(toNullable(Timestamp), 'When a delivery last succeeded; `null`: never.'),
+  failing_since: describe(
+    toNullable(Timestamp),
+    'When the first of the failures in a row happened; `null`: the last attempt succeeded.',
+  ),
+  pending: Type.Integer({ minimum: 0, description: 'Deliveries that wait, up to 10,000.' }),
+  next_attempt_at: describe(toNullable(Timestamp), 'When the first of them is tried; `null`: none waits.'),
+  last_attempt: Type.Union([Attempt, Type.Null()], { description: 'The newest attempt; `null`: none yet.' }),
+  secret_hint: Type.String({ description: 'The end of the secret, to recognise it by.' }),
+};
+
+export const Webhook = Type.Object(shownFields, {
+  description: 'An address that receives the votes of a listing, without its secret.',
+  examples: [webhookExample],
+});
+export type Webhook = Static<typeof Webhook>;
+
+export const WebhookList = Type.Object(
+  { webhooks: describe(Type.Array(Webhook), 'The webhooks of the entity; up to 5.') },
+  { examples: [{ webhooks: [webhookExample] }] },
+);
+
+const secretExample = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
+
+const Secret = Type.String({
+  description: 'Signs what is sent. It cannot be read again.',
+  examples: [secretExample],
+});
+
+export const WebhookCreated = Type.Object(
+  { ...shownFields, secret: Secret },
+  { examples: [{ ...webhookExample, secret: secretExample }] },
+);
+export type WebhookCreated = Static<typeof WebhookCreated>;
+export const WebhookSecret = Type.Object({ secret: Secret }, { examples: [{ secret: secretExample }] });
+export type WebhookSecret = Static<typeof WebhookSecret>;
+
+const buildOwnSecret = (rest: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: secretLengthMax,
+      description: `Your own secret: \`whsec_\` and 24 to 64 bytes in base64. ${rest}`,
+      examples: [secretExample],
+    }),
+  );
+
+export const WebhookBody = Type.Object(
+  {
+    name: Name,
+    url: Url,
+    events: Type.Optional(Events),
+    format: Type.Optional(Format),
+    up_only: Type.Optional(UpOnly),
+    authorization: Type.Optional(Type.String(authorizationShape)),
+    secret: buildOwnSecret('Created if absent.'),
+  },
+  { examples: [{ name: 'rewards', url: 'https://bot.example.org/votes' }] },
+);
+export type WebhookBody = Static<typeof WebhookBody>;
+
+export const WebhookEditBody = Type.Object(
+  {
+    name: Type.Optional(Name),
+    url: Type.Optional(Url),
+    events: Type.Optional(Events),
+    format: Type.Optional(Format),
+    up_only: Type.Optional(UpOnly),
+    authorization: Type.Optional(
+      Type.Union([Type.String(authorizationShape), Type.Null()], {
+        description: 'For `topgg`: what `Authorization` says; `null`: the secret again.',
+      }),
+    ),
+    enabled: Type.Optional(
+      Type.Boolean({
+        description: '`true` enables it again, and what waits is sent now.',
+        examples: [true],
+      }),
+    ),
+    secret: buildOwnSecret(
+      'Replaces the secret at once. Another `url` or `format` needs one, so that no edit shows the present ' +
+        'secret to a new receiver.',
+    ),
+  },
+  { examples: [{ enabled: true }] },
+);
+export type WebhookEditBody = Static<typeof WebhookEditBody>;
+
+const testExample = {
+  delivered: false,
+  status: 301,
+  milliseconds: 42,
+  error: 'redirect',
+  detail: 'The receiver redirects (301 to https://www.example.org/); redirects are not followed.',
+  response: '',
+};
+
+export const WebhookTest = Type.Object(
+  { delivered: describe(Flag, 'Whether the receiver answered 2xx.'), ...attemptFields },
+  { examples: [testExample] },
+);
+export type WebhookTest = Static<typeof WebhookTest>;
+const cursorLengthMax = 32;
+
+export const DeliveriesQuery = Type.Object({
+  state: Type.Optional(
+    Type.Enum(['pending', 'delivered', 'expired'], { description: 'Only these; all if absent.' }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: cursorLengthMax,
+      description: '`next` of the reply before: older deliveries follow.',
+      examples: ['1042.1'],
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: 'Most deliveries in the reply; 50 if absent.' }),
+  ),
+});
+export type DeliveriesQuery = Static<typeof DeliveriesQuery>;
+
+const deliveryExample = {
+  id: '5f0c1c7e-2f39-5a34-8a3c-0f4a1f3d8a55',
+  type: 'vote.created',
+  number: 1_042,
+  state: 'delivered',
+  created_at: '2026-03-01T12:00:01.000Z',
+  next_attempt_at: null,
+  attempts: [
+    { at: '2026-03-01T12:00:01.120Z', status: 204, milliseconds: 38, error: '', detail: '', response: '' },
+  ],
+};
+
+export const Delivery = Type.Object(
+  {
+    id: Type.Union([Uuid, Type.Null()], {
+      description: 'The `webhook-id` of its requests; `null` when the vote no longer exists.',
+    }),
+    type: describe(Text, 'The event: `vote.created` or `vote.voided`.'),
+    number: Type.Integer({
+      minimum: 1,
+      description: "Number in the vote log of the event's first vote, or of the last one that became void.",
+    }),
+    state: Type.String({ description: '`pending`, `delivered`, or `expired`: it is not tried again.' }),
+    created_at: describe(Timestamp, 'When the delivery was written.'),
+    next_attempt_at: describe(toNullable(Timestamp), 'When it is tried next; `null`: not again.'),
+    attempts: Type.Array(Attempt, {
+      description: 'The newest 16, oldest first.',
+    }),
+  },
+  { examples: [deliveryExample] },
+);
+export type Delivery = Static<typeof Delivery>;
+
+export const Deliveries = Type.Object(
+  {
+    results: describe(Type.Array(Delivery), 'The deliveries, newest first.'),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: 'Send it as `after` for older ones; `null` at the end.',
+    }),
+  },
+  { examples: [{ results: [deliveryExample], next: null }] },
+);
+
+export const ReplayBody = Type.Object(
+  {
+    number: Type.Optional(buildLogPosition('The number of one vote in the vote log.')),
+    from_number: Type.Optional(buildLogPosition('The first number of a range.')),
+    to_number: Type.Optional(buildLogPosition('The last number of a range.')),
+    since: Type.Optional(buildInputTime('Votes cast at this time or later.')),
+    until: Type.Optional(buildInputTime('Votes cast at this time or earlier.')),
+    failed_only: Type.Optional(
+      Type.Boolean({
+        description:
+          'With `since`: only events that wait or have expired; not those that were never written.',
+        examples: [true],
+      }),
+    ),
+  },
+  {
+    description:
+      'Either `number`, or `from_number` and `to_number`, or `since` and `until` (times of the votes).',
+    examples: [{ from_number: 1_000, to_number: 1_042 }],
+  },
+);
+export type ReplayBody = Static<typeof ReplayBody>;
+
+export const Replayed = Type.Object(
+  { queued: Type.Integer({ minimum: 0, description: 'How many events are sent again.' }) },
+  { examples: [{ queued: 43 }] },
+);

@@ -1,0 +1,107 @@
+/**
+ * Shows what was sent to a webhook endpoint, deletes that log, and queues events to be sent again.
+ */
+import { DomainError } from '../../../engine/errors.ts';
+import type {
+  DeliveryRange,
+  DeliveryRow,
+  ReplayRange,
+} from '../../../storage/catalogue/webhooks/deliveries.ts';
+import type { App } from '../../app.ts';
+import { toEventId } from '../../outbound/webhooks/event.ts';
+import { noContent, type Reply, replyOk } from '../../response/reply.ts';
+import { createValidationError } from '../../response/validation-error.ts';
+import { toTimestamp } from '../../response/values.ts';
+import type { DeliveriesQuery, Delivery, ReplayBody } from './schema.ts';
+import { findWebhook, type WebhookPath } from './webhooks.ts';
+
+const limitDefault = 50;
+
+/** As in storage/catalogue/webhooks/deliveries.ts. */
+const replayMax = 10_000;
+
+const states = ['pending', 'delivered', 'expired'] as const;
+
+/** By the numbers of the migrations. */
+const types: Readonly<Record<number, string>> = { 1: 'vote.created', 2: 'vote.voided' };
+
+const cursorShape = /^([1-9][0-9]{0,14})\.([0-9]{1,4})$/;
+
+/** Throws `validation_failed`. */
+const parseCursor = (text: string | undefined): DeliveryRange['before'] => {
+  if (text === undefined) return null;
+  const [, number, kind] = cursorShape.exec(text) ?? [];
+  if (kind !== undefined) return { number: Number(number), kind: Number(kind) };
+  throw createValidationError('query', { '/after': 'must be `next` of an earlier reply of this path' });
+};
+
+const toDelivery = (row: DeliveryRow, endpointId: string): Delivery => {
+  const waits = row.state === states.indexOf('pending') || row.replay;
+  return {
+    id: row.source === null ? null : toEventId(row.source, endpointId),
+    type: types[row.kind] ?? 'unknown',
+    number: row.number,
+    state: states[row.state] ?? 'expired',
+    created_at: toTimestamp(row.created_at),
+    next_attempt_at: waits ? toTimestamp(new Date(Math.max(row.next_at_ms, row.created_at.getTime()))) : null,
+    attempts: [...row.attempts],
+  };
+};
+
+/** `GET …/deliveries`, newest first. */
+export const showDeliveries = async (
+  app: App,
+  path: WebhookPath,
+  { state, after, limit = limitDefault }: DeliveriesQuery,
+): Promise<Reply> => {
+  const before = parseCursor(after);
+  const endpoint = await findWebhook(app, path);
+  const range = { state: state ?? null, before, limit };
+  const rows = await app.catalogue.webhooks.deliveries(endpoint, range);
+  const last = rows.length === limit ? rows.at(-1) : undefined;
+  return replyOk({
+    results: rows.map((row) => toDelivery(row, endpoint.id)),
+    next: last === undefined ? null : `${last.number}.${last.kind}`,
+  });
+};
+
+/** `DELETE …/deliveries`: those that wait stay. */
+export const clearDeliveries = async (app: App, path: WebhookPath): Promise<Reply> => {
+  const { id } = await findWebhook(app, path);
+  await app.catalogue.webhooks.clear(id);
+  return noContent;
+};
+
+const oneRange = 'must be the only one of number, from_number with to_number, since with until';
+
+/** Throws `validation_failed` unless the body names exactly one range of at most `replayMax` numbers. */
+export const parseReplayRange = (body: ReplayBody): ReplayRange => {
+  const { number, from_number, to_number, since, until, failed_only: failedOnly = false } = body;
+  const named = [number, from_number ?? to_number, since ?? until].filter((value) => value !== undefined);
+  if (named.length !== 1) throw createValidationError('body', { '': oneRange });
+  if (number !== undefined) return { fromNumber: number, toNumber: number };
+  if (from_number !== undefined && to_number !== undefined) {
+    if (to_number >= from_number && to_number - from_number < replayMax)
+      return { fromNumber: from_number, toNumber: to_number };
+    const message = `must be from from_number to ${replayMax - 1} more than it`;
+    throw createValidationError('body', { '/to_number': message });
+  }
+  if (since === undefined || until === undefined) throw createValidationError('body', { '': oneRange });
+  return { since: new Date(since), until: new Date(until), failedOnly };
+};
+
+/** `POST …/replay`: each event is sent once, whatever the health of the endpoint. */
+export const enqueueEvents = async (app: App, path: WebhookPath, body: ReplayBody): Promise<Reply> => {
+  const range = parseReplayRange(body);
+  const { id, incarnation, format, up_only: upOnly } = await findWebhook(app, path);
+  const { target } = path;
+  const nowMs = app.clock.nowMs();
+  const request = { id, incarnation, target, format, upOnly, range, nowMs };
+  const queued = await app.catalogue.webhooks.replay(request);
+  if (queued === null) {
+    const message = `A replay sends at most ${replayMax} events. Name a shorter period.`;
+    throw new DomainError('limit_reached', message, { limit: String(replayMax) });
+  }
+  app.webhooks.onQueued();
+  return { status: 202, json: { queued } };
+};

@@ -1,0 +1,296 @@
+/**
+ * Shows, creates, changes and tests webhook endpoints. webhook-deliveries.ts has what was sent.
+ *
+ * A secret exactly once leaves the server: in the reply that creates it. It is stored sealed. Every edit is
+ * *ledger* when its reply is sent, and takes effect with the next flush and the next page of deliveries.
+ */
+import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
+import { DomainError } from '../../../engine/errors.ts';
+import type {
+  EndpointRow,
+  SealedEndpoint,
+  SealedSecret,
+  WebhookTarget,
+} from '../../../storage/catalogue/webhooks/endpoints.ts';
+import type { App } from '../../app.ts';
+import type { Caller } from '../../auth/auth.ts';
+import { findAddressFault } from '../../outbound/guarded-address.ts';
+import type { TestEvent, WebhookEventType, WebhookFormat } from '../../outbound/webhooks/event.ts';
+import { findEventsFault, findFormatFault, isTopgg, toWebhookBody } from '../../outbound/webhooks/formats.ts';
+import { createWebhookSecret, isWebhookSecret, toWebhookHeaders } from '../../outbound/webhooks/signature.ts';
+import { createNotFoundError } from '../../response/errors.ts';
+import { noContent, type Reply, replyCreated, replyOk } from '../../response/reply.ts';
+import { createValidationError } from '../../response/validation-error.ts';
+import { toTimestamp, toTimestampOrNull } from '../../response/values.ts';
+import type {
+  Webhook,
+  WebhookBody,
+  WebhookCreated,
+  WebhookEditBody,
+  WebhookSecret,
+  WebhookTest,
+} from './schema.ts';
+
+/** One endpoint of one listing. */
+export interface WebhookPath {
+  readonly target: WebhookTarget;
+  readonly webhookId: string;
+}
+
+const formerSecretMs = 24 * 3_600_000;
+const testMsMax = 10_000;
+const hintLength = 4;
+
+/** Throws `not_found` where the operator has switched webhooks off. */
+export const requireWebhooks = (app: App): void => {
+  if (app.settings.webhooks === 'off')
+    throw new DomainError('not_found', 'Webhooks are switched off on this server.');
+};
+
+/** Throws `not_found`. */
+export const findWebhook = async (app: App, { target, webhookId }: WebhookPath): Promise<SealedEndpoint> => {
+  requireWebhooks(app);
+  const endpoint = await app.catalogue.webhooks.find(target, webhookId);
+  if (endpoint === null) throw createNotFoundError('webhook');
+  return endpoint;
+};
+
+/** A former owner's webhook, which the present one may use only at another address. */
+const isTransferred = ({ disabled_reason: reason }: EndpointRow): boolean => reason === 'transferred';
+
+const toWebhook = (row: EndpointRow): Webhook => ({
+  id: row.id,
+  name: row.name,
+  url: isTransferred(row) ? `${new URL(row.url).origin}/…` : row.url,
+  events: [...row.events],
+  format: row.format,
+  up_only: row.up_only,
+  enabled: row.enabled,
+  disabled_reason: row.disabled_reason,
+  created_at: toTimestamp(row.created_at),
+  last_delivered_at: toTimestampOrNull(row.last_delivered_at),
+  failing_since: row.failing_since_ms === 0 ? null : toTimestamp(new Date(row.failing_since_ms)),
+  pending: row.pending,
+  next_attempt_at: row.pending === 0 ? null : toNextAttempt(row),
+  last_attempt: row.last_attempt,
+  secret_hint: row.secret_hint,
+});
+
+/** A due time that is not yet one of a repeat may be that of the vote, or 0. */
+const toNextAttempt = ({ due_at_ms: dueMs, created_at: createdAt }: EndpointRow): string | null =>
+  dueMs === null ? null : toTimestamp(new Date(Math.max(dueMs, createdAt.getTime())));
+
+/** `GET …/webhooks`. */
+export const showWebhooks = async (app: App, target: WebhookTarget): Promise<Reply> => {
+  requireWebhooks(app);
+  const rows = await app.catalogue.webhooks.list(target);
+  return replyOk({ webhooks: rows.map(toWebhook) });
+};
+
+/** Throws `validation_failed` for a secret that cannot sign. */
+export const checkSecret = ({ secret }: Pick<WebhookBody, 'secret'>): void => {
+  if (secret === undefined || isWebhookSecret(secret)) return;
+  throw createValidationError('body', { '/secret': 'must be whsec_ and 24 to 64 bytes in base64' });
+};
+
+interface Addressed {
+  readonly url: string;
+  readonly format: WebhookFormat;
+}
+
+/** Throws `validation_failed` when this format cannot be sent there. */
+const checkAddress = ({ settings }: App, { kind }: WebhookTarget, { url, format }: Addressed): void => {
+  const fault = findAddressFault(url, settings.webhookAddresses, true) ?? findFormatFault(format, url);
+  if (fault !== null) throw createValidationError('body', { '/url': fault });
+  if (!isTopgg(format) || kind === 'bot' || kind === 'server') return;
+  throw createValidationError('body', {
+    '/format': 'must not be of top.gg here: it has only bots and servers',
+  });
+};
+
+/** Throws `validation_failed` for a text that no request would carry. */
+const sealAuthorization = (
+  app: App,
+  id: string,
+  { authorization, format }: { readonly authorization: string | null; readonly format: WebhookFormat },
+): Buffer | null => {
+  if (authorization === null) return null;
+  if (format === 'topgg') return app.webhooks.secrets.seal(authorization, id);
+  throw createValidationError('body', { '/authorization': 'must be absent but for the format topgg' });
+};
+
+/** Throws `validation_failed` when this format cannot send these events. */
+const checkEvents = (format: WebhookFormat, events: readonly WebhookEventType[]): void => {
+  const fault = findEventsFault(format, events);
+  if (fault !== null) throw createValidationError('body', { '/events': fault });
+};
+
+const sealSecret = (app: App, secret: string, endpointId: string): SealedSecret => ({
+  sealed: app.webhooks.secrets.seal(secret, endpointId),
+  hint: `whsec_…${secret.slice(-hintLength)}`,
+});
+
+/** `POST …/webhooks`. Only this reply has the secret. */
+export const createWebhook = async (
+  app: App,
+  { caller, body }: { readonly caller: Caller; readonly body: WebhookBody },
+  target: WebhookTarget,
+): Promise<Reply> => {
+  requireWebhooks(app);
+  const { name, url, events = ['vote.created'], format = 'standard', up_only: upOnly = false } = body;
+  checkAddress(app, target, { url, format });
+  checkEvents(format, events);
+  const id = uuidv7();
+  const secret = body.secret ?? createWebhookSecret();
+  const max = app.settings.webhooksPerEntityMax;
+  const createdBy = caller.kind === 'user' ? caller.id : '';
+  const fields = { id, name, url, events, format, upOnly, createdBy };
+  const authorization = sealAuthorization(app, id, { authorization: body.authorization ?? null, format });
+  const endpoint = { ...fields, authorization, secret: sealSecret(app, secret, id) };
+  const outcome = await app.catalogue.webhooks.insert(target, { endpoint, max });
+  if (outcome === 'not_found') throw createNotFoundError(target.kind);
+  if (outcome === 'limit_reached') {
+    const message = `An entity has at most ${max} webhooks. Delete one first.`;
+    throw new DomainError('limit_reached', message, { limit: String(max) });
+  }
+  app.webhooks.onEdited();
+  const created: WebhookCreated = { ...toWebhook(await findWebhook(app, { target, webhookId: id })), secret };
+  return replyCreated(created);
+};
+
+/**
+ * Returns the edit without an address or format that are there already: an edit of somebody else at the same
+ * moment must not be undone by it. Throws `validation_failed` when the secret, which nobody may read, would
+ * go to another address, or in another format (`topgg` sends it as it is).
+ */
+const dropUnchanged = (
+  existing: SealedEndpoint,
+  { url, format, ...rest }: WebhookEditBody,
+): WebhookEditBody => {
+  const changed = {
+    ...(url === undefined || url === existing.url ? {} : { url }),
+    ...(format === undefined || format === existing.format ? {} : { format }),
+  };
+  if (Object.keys(changed).length > 0 && rest.secret === undefined) {
+    const fault = 'must be there when url or format change: a secret that the new receiver knows';
+    throw createValidationError('body', { '/secret': fault });
+  }
+  return { ...rest, ...changed };
+};
+
+/** `PATCH …/webhooks/{webhook_id}`. */
+export const editWebhook = async (app: App, path: WebhookPath, body: WebhookEditBody): Promise<Reply> => {
+  const { target, webhookId: id } = path;
+  const existing = await findWebhook(app, path);
+  if (isTransferred(existing) && body.enabled === true && body.url === undefined)
+    throw createValidationError('body', { '/url': "must be given: the present one is the former owner's" });
+  const format = body.format ?? (existing.format as WebhookFormat);
+  if (body.url !== undefined || body.format !== undefined)
+    checkAddress(app, target, { url: body.url ?? existing.url, format });
+  checkEvents(format, body.events ?? (existing.events as readonly WebhookEventType[]));
+  const { up_only: upOnly, secret, authorization, ...fields } = dropUnchanged(existing, body);
+  // Another receiver must not get the text that the former one compares.
+  const isMoved = fields.url !== undefined || fields.format !== undefined;
+  const text = authorization === undefined && isMoved ? null : authorization;
+  const changes = {
+    ...fields,
+    ...(upOnly === undefined ? {} : { upOnly }),
+    ...(secret === undefined ? {} : { secret: sealSecret(app, secret, id) }),
+    ...(text === undefined
+      ? {}
+      : { authorization: sealAuthorization(app, id, { authorization: text, format }) }),
+  };
+  const done = await app.catalogue.webhooks.update(target, { id, changes, nowMs: app.clock.nowMs() });
+  if (!done) throw createNotFoundError('webhook');
+  app.webhooks.onEdited();
+  return noContent;
+};
+
+/** `DELETE …/webhooks/{webhook_id}`. */
+export const deleteWebhook = async (app: App, { target, webhookId }: WebhookPath): Promise<Reply> => {
+  requireWebhooks(app);
+  if (!(await app.catalogue.webhooks.remove(target, webhookId))) throw createNotFoundError('webhook');
+  app.webhooks.onEdited();
+  return noContent;
+};
+
+/** `POST …/webhooks/{webhook_id}/secret`. Only this reply has the new secret. */
+export const replaceWebhookSecret = async (app: App, path: WebhookPath): Promise<Reply> => {
+  requireWebhooks(app);
+  const { target, webhookId: endpointId } = path;
+  const secret = createWebhookSecret();
+  const formerUntilMs = app.clock.nowMs() + formerSecretMs;
+  const sealed = { ...sealSecret(app, secret, endpointId), formerUntilMs };
+  const done = await app.catalogue.webhooks.replaceSecret(target, { endpointId, secret: sealed });
+  if (!done) throw createNotFoundError('webhook');
+  const reply: WebhookSecret = { secret };
+  return replyOk(reply);
+};
+
+const createDisabledError = (reason: string): DomainError =>
+  new DomainError('webhook_disabled', 'The webhook is disabled. Enable it first: PATCH {"enabled":true}.', {
+    reason,
+  });
+
+const buildTest = async (app: App, endpoint: SealedEndpoint, { target, caller }: TestRequest) => {
+  const userId = caller.kind === 'user' ? caller.id : endpoint.created_by || target.id;
+  const { name, user } = await app.catalogue.webhooks.describe(endpoint.incarnation, userId);
+  const nowMs = app.clock.nowMs();
+  const event: TestEvent = {
+    type: 'webhook.test',
+    id: uuidv4(),
+    timestamp: new Date(nowMs).toISOString(),
+    data: {
+      webhook_id: endpoint.id,
+      user,
+      target: { type: target.kind, id: target.id, name },
+      test: true,
+    },
+  };
+  const format = endpoint.format as WebhookFormat;
+  const body = toWebhookBody(format, event) ?? '';
+  const secrets = unsealSecrets(app, endpoint, nowMs);
+  const sealed = endpoint.authorization_text;
+  const authorization = sealed === null ? null : app.webhooks.secrets.unseal(sealed, endpoint.id);
+  const sentAtSeconds = Math.floor(nowMs / 1_000);
+  const { id } = event;
+  return { headers: toWebhookHeaders({ format, id, sentAtSeconds, body, secrets, authorization }), body };
+};
+
+const unsealSecrets = (app: App, endpoint: SealedEndpoint, nowMs: number): [string, ...string[]] => {
+  const { id, secret, former_secret, former_until_ms } = endpoint;
+  const newest = app.webhooks.secrets.unseal(secret, id);
+  if (newest === null) throw createDisabledError('secret_unreadable');
+  const former =
+    former_secret === null || former_until_ms <= nowMs
+      ? null
+      : app.webhooks.secrets.unseal(former_secret, id);
+  return former === null ? [newest] : [newest, former];
+};
+
+interface TestRequest {
+  readonly target: WebhookTarget;
+  readonly caller: Caller;
+}
+
+/** `POST …/webhooks/{webhook_id}/test`: sends now, and shows why it failed. Changes nothing. */
+export const testWebhook = async (app: App, path: WebhookPath, caller: Caller): Promise<Reply> => {
+  const endpoint = await findWebhook(app, path);
+  if (!endpoint.enabled) throw createDisabledError(endpoint.disabled_reason);
+  const { headers, body } = await buildTest(app, endpoint, { target: path.target, caller });
+  const connection = app.webhooks.sender.open(endpoint.url);
+  const cancel = app.clock.after(testMsMax, connection.close);
+  const { status, milliseconds, error, detail, response } = await connection.post(headers, body);
+  cancel();
+  connection.close();
+  const late = error === 'closed';
+  const reply: WebhookTest = {
+    delivered: error === '',
+    status,
+    milliseconds,
+    error: late ? 'timeout' : error,
+    detail: late ? `There was no answer within ${testMsMax} ms.` : detail,
+    response,
+  };
+  return replyOk(reply);
+};

@@ -1,0 +1,67 @@
+/**
+ * Operations on failures (docs/operating.md, "The operator's side"): job runs, and the dead letters: rows that
+ * SQL refused; tries these again.
+ */
+import { parsePage } from '../api/shared/request-values.ts';
+import type { App } from '../app.ts';
+import { type Reply, replyMessage } from '../response/reply.ts';
+import { PageOnlyQuery } from './list-schema.ts';
+import { replyListPage } from './lists.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
+import { DeadLetterList, JobRunList } from './schema.ts';
+
+export const failureOperations: readonly AdminOperation[] = [
+  defineOperation({
+    command: 'jobs list',
+    name: 'listJobRuns',
+    pattern: 'GET /jobs',
+    summary: 'Lists job runs with due time, node and last error, newest first, 50 per page.',
+    query: PageOnlyQuery,
+    replies: { 200: JobRunList },
+    handle: (app, { query }) => showRuns(app, parsePage(query)),
+  }),
+  defineOperation({
+    command: 'dead-letters list',
+    name: 'listDeadLetters',
+    pattern: 'GET /dead-letters',
+    summary: 'Lists dead letters: listings and votes that SQL refuses, newest first, 50 per page.',
+    query: PageOnlyQuery,
+    replies: { 200: DeadLetterList },
+    handle: (app, { query }) => showDeadLetters(app, parsePage(query)),
+  }),
+  defineOperation({
+    command: 'dead-letters retry',
+    name: 'retryDeadLetters',
+    pattern: 'POST /dead-letters/retry',
+    summary:
+      'Stores the rows of dead letters again, up to 200, after the cause is gone; deletes what SQL takes.',
+    handle: (app) => retryDeadLetters(app),
+  }),
+];
+
+export const showRuns = async (app: App, page: number): Promise<Reply> => {
+  const list = await app.catalogue.operator.failures.listRuns(page);
+  const rows = list.rows.map((row) => ({ ...row, job: row.name }));
+  return replyListPage(JobRunList, { ...list, rows }, page);
+};
+
+export const showDeadLetters = async (app: App, page: number): Promise<Reply> =>
+  replyListPage(DeadLetterList, await app.catalogue.operator.failures.listDeadLetters(page), page);
+
+/** Tries the rows again. What waits for votes looks again at once. */
+export const retryDeadLetters = async (app: App): Promise<Reply> => {
+  const { failures } = app.catalogue.operator;
+  const { stored, refused, left } = await failures.retryDeadLetters(app.settings.webhooks === 'on');
+  if (stored + refused === 0) return replyMessage('There are no dead letters.');
+  if (stored > 0) app.webhooks.onEdited();
+  const parts = [
+    `SQL has taken ${stored} of ${stored + refused} dead letters.`,
+    ...(refused > 0 ? ['The others stay, with the reason of this try: list them.'] : []),
+    ...(left > 0 ? [`${left} more wait: repeat the command.`] : []),
+  ];
+  return replyMessage(parts.join(' '), {
+    stored: String(stored),
+    refused: String(refused),
+    left: String(left),
+  });
+};

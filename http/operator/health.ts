@@ -1,0 +1,75 @@
+/**
+ * Routes of the private listener that need no token: liveness, readiness and metrics.
+ *
+ * A load balancer polls `/readyz`: it answers 503 as soon as the public side drains, before that side stops
+ * listening. Used by admin.ts.
+ */
+import { Type } from 'typebox';
+import type { App } from '../app.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+const Health = Type.Object(
+  { status: Type.String(), notes: Type.Array(Type.String()) },
+  { examples: [{ status: 'ready', notes: [] }] },
+);
+
+const Alive = Type.Object(
+  { status: Type.String(), notes: Type.Array(Type.String()), version: Type.String(), commit: Type.String() },
+  { examples: [{ status: 'alive', notes: [], version: '0.1.0', commit: '42335a2c0a1b' }] },
+);
+
+const base = {
+  section: 'Health',
+  auth: { kind: 'public' },
+} as const;
+
+export interface HealthParts {
+  readonly isDraining: () => boolean;
+}
+
+/** Whether the node accepts traffic, and what is weaker than it should be. */
+export const judgeHealth = (
+  app: Pick<App, 'engine' | 'listWarnings'>,
+  parts: HealthParts,
+): { readonly status: 'ready' | 'not ready' | 'draining'; readonly notes: readonly string[] } => {
+  if (parts.isDraining()) return { status: 'draining', notes: [] };
+  const { ready, notes } = app.engine.readHealth();
+  return { status: ready ? 'ready' : 'not ready', notes: [...notes, ...app.listWarnings()] };
+};
+
+export const buildHealthRoutes = (
+  parts: HealthParts & { readonly metrics: Pick<Metrics, 'render' | 'contentType' | 'version'> },
+): readonly AnyRoute[] => [
+  defineRoute({
+    ...base,
+    name: 'livez',
+    pattern: 'GET /livez',
+    summary: 'Tells that the process runs, and its version.',
+    replies: { 200: Alive },
+    handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...parts.metrics.version } }),
+  }),
+  defineRoute({
+    ...base,
+    name: 'readyz',
+    pattern: 'GET /readyz',
+    summary: 'Tells whether the node accepts traffic.',
+    replies: { 200: Health, 503: Health },
+    handle: (app) => {
+      const json = judgeHealth(app, parts);
+      return { status: json.status === 'ready' ? 200 : 503, json };
+    },
+  }),
+  defineRoute({
+    ...base,
+    name: 'metrics',
+    pattern: 'GET /metrics',
+    summary: 'Returns the metrics in the Prometheus text format.',
+    replies: { 200: Type.String() },
+    handle: async () => ({
+      status: 200,
+      text: await parts.metrics.render(),
+      headers: { 'Content-Type': parts.metrics.contentType },
+    }),
+  }),
+];

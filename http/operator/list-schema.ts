@@ -1,0 +1,126 @@
+/**
+ * Schemas of the operator's lists: the rows, and what every list says about its length.
+ */
+import { type Static, type TSchema, Type } from 'typebox';
+import { Flag, Text, Timestamp, toNullable } from '../api/shared/common.ts';
+import { plainText } from '../api/shared/patterns.ts';
+
+/** A list whose rows are in the member `name`. */
+export const buildList = (name: string, row: TSchema) =>
+  Type.Object({
+    [name]: Type.Array(row),
+    total: Type.Integer(),
+    total_is: Type.Enum(['exact', 'about', 'at_least']),
+    next_page: toNullable(Type.Integer()),
+  });
+
+const page = Type.Optional(Type.String({ description: 'Page number, from 1.' }));
+
+const search = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: plainText,
+    description: 'Only this id, and names that begin with this text.',
+  }),
+);
+
+const types = ['pending', 'approved', 'certified', 'denied'] as const;
+export const PageOnlyQuery = Type.Object({ page });
+
+export const AuditQuery = Type.Object({
+  operator: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: plainText,
+      description: 'Only what this operator did.',
+    }),
+  ),
+  operation: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: plainText,
+      description: 'Only this command, or commands that begin with this word: bots approve, or bots.',
+    }),
+  ),
+  target: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      pattern: plainText,
+      description: 'Only changes of this id.',
+    }),
+  ),
+  rows: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000, description: 'Rows on a page, 1 to 1,000; 50 if not given.' }),
+  ),
+  page,
+});
+export type AuditQuery = Static<typeof AuditQuery>;
+export const SearchQuery = Type.Object({ search, page });
+export type SearchQuery = Static<typeof SearchQuery>;
+
+export const UsersQuery = Type.Object({
+  ban: Type.Optional(
+    Type.Enum(['banned', 'vote_banned'], { description: 'Only users with this ban: banned or vote_banned.' }),
+  ),
+  search,
+  page,
+});
+export type UsersQuery = Static<typeof UsersQuery>;
+
+export const ListBotsQuery = Type.Object({
+  type: Type.Optional(
+    Type.Enum([...types], {
+      description: 'pending, approved, certified or denied; pending if neither this nor a search is given.',
+    }),
+  ),
+  search,
+  page,
+});
+export type ListBotsQuery = Static<typeof ListBotsQuery>;
+
+export const ListServersQuery = Type.Object({
+  type: Type.Optional(
+    Type.Enum([...types], { description: 'Only this type: pending, approved, certified or denied.' }),
+  ),
+  search,
+  page,
+});
+export type ListServersQuery = Static<typeof ListServersQuery>;
+
+export const BotList = buildList(
+  'bots',
+  Type.Object({
+    bot_id: Text,
+    name: Text,
+    type: Text,
+    owner: Text,
+    claimed_by: Text,
+    created_at: Timestamp,
+  }),
+);
+
+export const ServerList = buildList(
+  'servers',
+  Type.Object({
+    server_id: Text,
+    name: Text,
+    type: Text,
+    state: Text,
+    team_owner: Text,
+    created_at: Timestamp,
+  }),
+);
+
+export const TeamList = buildList(
+  'teams',
+  Type.Object({ id: Text, name: Text, vote_banned: Flag, created_at: Timestamp }),
+);
+
+export const PackList = buildList(
+  'packs',
+  Type.Object({ url: Text, name: Text, owner: Text, vote_banned: Flag, created_at: Timestamp }),
+);

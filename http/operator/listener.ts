@@ -1,0 +1,121 @@
+/**
+ * The private listener: health, metrics, and the operator's operations.
+ *
+ * It is a second server with its own route table, so the public port cannot reach any of its operations.
+ * Every route but `/livez`, `/readyz` and `/metrics` needs an operator's token, checked in one place before
+ * the handler. It listens on loopback by default, and keeps answering while the public listener drains. Web
+ * pages of other origins cannot read it: no reply has CORS headers, and `Host` is checked before anything
+ * else.
+ */
+import type { App } from '../app.ts';
+import type { PermissionSource } from '../auth/ports.ts';
+import type { SessionCache } from '../auth/sessions.ts';
+import { buildFacade, compileRoutes, defaultDeadlines, type Facade } from '../facade.ts';
+import { createLimiter, defaultLimits } from '../limits/limiter.ts';
+import { usualBodyLimits } from '../request/body.ts';
+import { createDeadlines } from '../request/deadlines.ts';
+import { dispatch } from '../request/dispatch.ts';
+import type { DispatchContext } from '../request/dispatch-context.ts';
+import { sameOriginOnly } from '../response/cors.ts';
+import type { AnyRoute } from '../route.ts';
+import { createAddressReader } from '../server/client-address.ts';
+import { createHttpServer } from '../server/uws-server.ts';
+import { createLive, type Live, type LiveOptions } from '../telemetry/live.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { RequestLogger } from '../telemetry/rate-limited-log.ts';
+import { createHostScreen } from './admin-hosts.ts';
+import { buildHealthRoutes, type HealthParts, judgeHealth } from './health.ts';
+import { buildLiveRoute } from './live.ts';
+import { createOperatorGuard, type Operator } from './operators.ts';
+import { buildPageRoutes } from './page.ts';
+import { buildStoreRoutes, importBytesMax, type StoreAccess } from './stores.ts';
+import { adminOperations } from './table.ts';
+
+export interface AdminOptions {
+  readonly app: App;
+  readonly metrics: Metrics;
+  readonly logger: RequestLogger;
+  /** Whose tokens are accepted; without any, every operation that needs a token is rejected. */
+  readonly operators: readonly Operator[];
+  /** How an operator's commands begin in this installation: `npm run ops --`. */
+  readonly commandStart: string;
+  /** Names accepted in `Host`, besides `localhost` and IP addresses. */
+  readonly hosts: readonly string[];
+  /** Whether the public listener drains, or is about to. */
+  readonly isDraining: () => boolean;
+  /** The whole stores of the node; without it there are no routes about them. */
+  readonly stores?: StoreAccess;
+  /** What the live frames show; without it there are none. */
+  readonly live?: Omit<LiveOptions, 'clock' | 'readHealth' | 'requestCounts'>;
+  readonly routes?: readonly AnyRoute[];
+}
+
+const noSessions: SessionCache = {
+  find: () => null,
+  forget: () => {},
+  forgetHash: () => {},
+  markHashStale: () => {},
+  forgetTarget: () => {},
+  forgetAll: () => {},
+};
+
+const noPermissions: PermissionSource = { findAccess: async () => null };
+
+/** Only the lines of an import may be longer than other bodies. */
+const withBodyLimit = (route: AnyRoute, bytesMax: number): AnyRoute =>
+  route.bodyLimits === undefined ? { ...route, bodyLimits: { ...usualBodyLimits, bytesMax } } : route;
+
+/** Wires the private listener. Its routes use no sessions: the guard is the only access control. */
+export const createAdmin = (options: AdminOptions): Facade => {
+  const { app, metrics, isDraining } = options;
+  const health = { isDraining };
+  const live = openLive(options, health);
+  const routes = [
+    ...buildHealthRoutes({ ...health, metrics }),
+    ...(live === null ? [] : [buildLiveRoute(live)]),
+    ...buildPageRoutes(adminOperations, options),
+    ...(options.routes ?? adminOperations.map(({ route }) => route)),
+    ...(options.stores === undefined ? [] : buildStoreRoutes(options.stores)),
+  ].map((route) => withBodyLimit(route, app.settings.bodyBytesMax));
+  const deadlines = createDeadlines(app.clock, defaultDeadlines);
+  const screenHost = createHostScreen(options.hosts);
+  const context: DispatchContext = {
+    app,
+    matcher: compileRoutes(routes),
+    sessions: noSessions,
+    permissions: noPermissions,
+    limiter: createLimiter(defaultLimits),
+    deadlines,
+    addresses: createAddressReader([]),
+    meters: { recordAnswer: () => {} },
+    logger: options.logger,
+    logsAnswers: options.logger.isLevelEnabled('debug'),
+    bodyBytesMax: Math.max(app.settings.bodyBytesMax, importBytesMax),
+    isDraining: () => false,
+    isLeaving: () => false,
+    cors: sameOriginOnly,
+    checkHost: ({ headers }) => screenHost(headers.host),
+    guard: createOperatorGuard(options.operators),
+  };
+  const server = createHttpServer({
+    handle: (exchange) => dispatch(context, exchange),
+    shared: false,
+    requestIdPrefix: 'operator-',
+  });
+  const facade = buildFacade(server, deadlines);
+  const drain = (deadlineMs: number): Promise<void> => {
+    live?.close(); // Its streams are requests in flight.
+    return facade.drain(deadlineMs);
+  };
+  // A copy would freeze the getters.
+  return Object.defineProperty(Object.create(facade) as Facade, 'drain', { value: drain });
+};
+
+const openLive = ({ app, metrics, live }: AdminOptions, health: HealthParts): Live | null => {
+  if (live === undefined) return null;
+  const readHealth = () => {
+    const { status, notes } = judgeHealth(app, health);
+    return { ready: status === 'ready', notes };
+  };
+  return createLive({ ...live, readHealth, clock: app.clock, requestCounts: metrics.requestCounts });
+};

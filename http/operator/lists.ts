@@ -1,0 +1,90 @@
+/**
+ * Replies with the operator's lists: a page of rows with the total and the number of the next page.
+ */
+import type { TObject } from 'typebox';
+import type { ListPage } from '../../storage/catalogue/operator/pages.ts';
+import { parsePage } from '../api/shared/request-values.ts';
+import type { App } from '../app.ts';
+import { type Reply, replyOk } from '../response/reply.ts';
+import { toTimestamp } from '../response/values.ts';
+import {
+  BotList,
+  type ListBotsQuery,
+  type ListServersQuery,
+  PackList,
+  type SearchQuery,
+  ServerList,
+  TeamList,
+  type UsersQuery,
+} from './list-schema.ts';
+import { Users } from './schema.ts';
+
+export const rowsPerPage = 50;
+
+/** `name` is the member of the reply that has the rows. */
+const replyPage = (name: string, list: ListPage<object>, page: number): Reply => {
+  const { rows, total, totalIs, rowsMax = rowsPerPage } = list;
+  const isLast = rows.length < rowsMax || (totalIs === 'exact' && page * rowsMax >= total);
+  return replyOk({ [name]: rows, total, total_is: totalIs, next_page: isLast ? null : page + 1 });
+};
+
+/** Replies with a list that is short enough to be shown whole. */
+export const replyWhole = (name: string, rows: readonly unknown[]): Reply =>
+  replyOk({ [name]: rows, total: rows.length, total_is: 'exact', next_page: null });
+
+/** The fields that the schema of a list (`buildList`) names; times become text. */
+const toRows = (list: TObject, rows: readonly object[]) => {
+  const [name, { items }] = Object.entries(list.properties)[0] as [string, { readonly items: TObject }];
+  const fields = Object.keys(items.properties);
+  const toText = (value: unknown): unknown => (value instanceof Date ? toTimestamp(value) : value);
+  const shown = rows.map((row) =>
+    Object.fromEntries(fields.map((field) => [field, toText(row[field as keyof typeof row])])),
+  );
+  return { name, rows: shown };
+};
+
+/** Replies with a list that is short enough to be shown whole, with the fields of its schema. */
+export const replyList = (list: TObject, rows: readonly object[]): Reply => {
+  const shown = toRows(list, rows);
+  return replyWhole(shown.name, shown.rows);
+};
+
+/** Replies with one page of a list, with the fields of its schema. */
+export const replyListPage = (list: TObject, found: ListPage<object>, page: number): Reply => {
+  const shown = toRows(list, found.rows);
+  return replyPage(shown.name, { ...found, rows: shown.rows }, page);
+};
+
+const toRequest = (query: SearchQuery) => ({ page: parsePage(query), search: query.search ?? '' });
+
+export const showUsers = async (app: App, query: UsersQuery): Promise<Reply> => {
+  const request = { ...toRequest(query), ban: query.ban ?? null };
+  return replyListPage(Users, await app.catalogue.operator.lists.users(request), request.page);
+};
+
+/** Without a type and a search: the bots that wait for a review. */
+export const showBots = async (app: App, query: ListBotsQuery): Promise<Reply> => {
+  const request = toRequest(query);
+  const type = query.type ?? (request.search === '' ? 'pending' : null);
+  const list = await app.catalogue.operator.lists.bots({ ...request, type });
+  return replyListPage(BotList, list, request.page);
+};
+
+export const showServers = async (app: App, query: ListServersQuery): Promise<Reply> => {
+  const request = { ...toRequest(query), type: query.type ?? null };
+  return replyListPage(ServerList, await app.catalogue.operator.lists.servers(request), request.page);
+};
+
+export const showTeams = async (app: App, query: SearchQuery): Promise<Reply> => {
+  const request = toRequest(query);
+  return replyListPage(TeamList, await app.catalogue.operator.lists.teams(request), request.page);
+};
+
+export const showPacks = async (app: App, query: SearchQuery): Promise<Reply> => {
+  const request = toRequest(query);
+  return replyListPage(PackList, await app.catalogue.operator.lists.packs(request), request.page);
+};
+
+/** Replies with what a UUID names; with an empty list when it names nothing. */
+export const showFound = async (app: App, uuid: string): Promise<Reply> =>
+  replyWhole('found', await app.catalogue.operator.findByUuid(uuid));

@@ -1,0 +1,113 @@
+/**
+ * Defines an operation of the private listener: its route, and the command of the command line that calls it.
+ *
+ * All operations require an operator's token (http/operator/operators.ts checks it). An operation that changes
+ * something writes an audit record before it runs and completes the record afterwards. One that is hard to
+ * undo has a preview: with `?dry_run=true` it changes nothing and says what it would do; the command line
+ * shows that and asks. Used by the other files of this folder.
+ */
+import { type TObject, type TSchema, Type } from 'typebox';
+import { DomainError } from '../../engine/errors.ts';
+import type { App } from '../app.ts';
+import { type Reply, replyMessage } from '../response/reply.ts';
+import { type AnyRoute, defineRoute, type Route, type RouteDefinition, type RouteRequest } from '../route.ts';
+import { Done } from './schema.ts';
+
+export interface AdminOperation {
+  /** What an operator types, such as `bots approve`; the path parameters follow in their order. */
+  readonly command: string;
+  readonly route: AnyRoute;
+  /** It has a preview: the command line asks before it sends the request. */
+  readonly isPreviewed: boolean;
+}
+
+/** Describes in one or two sentences what a request would do. Rejects as the operation itself would. */
+export type Preview<Request> = (app: App, request: Request) => Promise<string>;
+
+type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
+  RouteDefinition<P, Q, B>,
+  'auth' | 'section' | 'replies'
+> & {
+  readonly command: string;
+  /** Default: a message. */
+  readonly replies?: Route['replies'];
+  /** False for the steps of an operation that is recorded as a whole. Default: all but GET. */
+  readonly isAudited?: boolean;
+  readonly preview?: Preview<RouteRequest<P, Q, B>>;
+};
+
+/** The query of operations with a preview. */
+const DryRunQuery = Type.Object({
+  dry_run: Type.Optional(Type.Boolean({ description: 'Changes nothing; says what the command would do.' })),
+});
+
+const textCharactersMax = 500;
+const itemsMax = 20;
+
+/** Cuts long text, but not between the two surrogates of a character: SQL refuses half a character. */
+const truncateText = (text: string): string => {
+  if (text.length <= textCharactersMax) return text;
+  return `${[...text.slice(0, textCharactersMax)].slice(0, -1).join('')}… (${text.length} characters)`;
+};
+
+/** Shortens long values for the audit record, so that a server's description does not fill the table. */
+const truncate = (value: unknown): unknown => {
+  if (typeof value === 'string') return truncateText(value);
+  if (Array.isArray(value)) {
+    const rest = value.length > itemsMax ? [`… (${value.length} items)`] : [];
+    return [...value.slice(0, itemsMax).map(truncate), ...rest];
+  }
+  return typeof value === 'object' && value !== null ? truncateFields(value) : value;
+};
+
+const truncateFields = (fields: object | undefined): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields ?? {}).map(([name, value]) => [name, truncate(value)]));
+
+type AnyRequest = RouteRequest<TObject, TObject, TSchema>;
+
+const runAudited = async (
+  app: App,
+  operation: string,
+  { request, task }: { request: AnyRequest; task: () => Reply | Promise<Reply> },
+): Promise<Reply> => {
+  const { audit } = app.catalogue.operator;
+  const details = { ...truncateFields(request.query), ...truncateFields(request.body as object | undefined) };
+  const target = Object.values(request.params).join(' ');
+  const id = await audit.begin({ operator: request.operator, operation, target, details });
+  try {
+    const reply = await task();
+    await audit.end(id, 'done');
+    return reply;
+  } catch (error) {
+    if (error instanceof DomainError) await audit.end(id, error.code);
+    throw error;
+  }
+};
+
+const isDryRun = (query: unknown): boolean => (query as { readonly dry_run?: boolean }).dry_run === true;
+
+/** Builds the route of an operation. Reads (GET) and dry runs are not audited. */
+export const defineOperation = <P extends TObject, Q extends TObject, B extends TSchema>(
+  definition: OperationDefinition<P, Q, B>,
+): AdminOperation => {
+  const { command, preview, isAudited = !definition.pattern.startsWith('GET '), ...routeFields } = definition;
+  const run = (app: App, request: RouteRequest<P, Q, B>): Reply | Promise<Reply> =>
+    !isAudited
+      ? definition.handle(app, request)
+      : runAudited(app, command, {
+          request: request as unknown as AnyRequest,
+          task: () => definition.handle(app, request),
+        });
+  const route: RouteDefinition<P, Q, B> = {
+    replies: { 200: Done },
+    ...routeFields,
+    ...(preview && { query: DryRunQuery as unknown as Q }),
+    section: 'Operator',
+    auth: { kind: 'public' },
+    handle: async (app, request) =>
+      preview !== undefined && isDryRun(request.query)
+        ? replyMessage(await preview(app, request))
+        : run(app, request),
+  };
+  return { command, route: defineRoute(route), isPreviewed: preview !== undefined };
+};

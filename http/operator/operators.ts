@@ -1,0 +1,63 @@
+/**
+ * Finds out which operator sends a request to the private listener, by the operator's token.
+ *
+ * The settings name the operators. Each request compares the digest of its token with all of them, in the
+ * same time whichever is right. Called by admin.ts.
+ */
+import { hash, timingSafeEqual } from 'node:crypto';
+import { DomainError } from '../../engine/errors.ts';
+import { createLimit } from '../limits/limiter.ts';
+import type { AnyRoute } from '../route.ts';
+import type { GuardedCall } from './guard.ts';
+
+export interface Operator {
+  /** Written to the audit record with each change. */
+  readonly name: string;
+  readonly token: string;
+  /** Operations that change something are refused, and so are copies of the stores. */
+  readonly readOnly: boolean;
+}
+
+/** Health, and the files of the page, which contain no data. */
+const openRoutes: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics', 'page', 'pageFile']);
+
+/** Per client address. A correct token is never counted, so this cannot lock an operator out. */
+const wrongTokens = { requests: 10, seconds: 60, burst: 10 };
+
+const computeDigest = (token: string): Buffer => hash('sha256', token, 'buffer');
+
+/** Compares with every token, so that timing reveals neither a token nor an operator. */
+const createFinder = (operators: readonly Operator[]): ((authorization: string) => Operator | null) => {
+  const digests = operators.map((operator) => ({ operator, digest: computeDigest(operator.token) }));
+  return (authorization) => {
+    const presented = computeDigest(authorization.replace(/^(Bearer|Operator) /i, ''));
+    const found = digests.filter(({ digest }) => timingSafeEqual(digest, presented));
+    return found[0]?.operator ?? null;
+  };
+};
+
+/**
+ * Creates a guard that names the operator in the call, unless the route is open. It throws `token_missing`,
+ * `token_invalid`, `forbidden` for a change with a token that may only read, or, after too many wrong tokens,
+ * `rate_limited`.
+ */
+export const createOperatorGuard = (
+  operators: readonly Operator[],
+): ((route: AnyRoute, call: GuardedCall) => void) => {
+  const findOperator = createFinder(operators.filter(({ token }) => token !== ''));
+  const countWrong = createLimit('wrong_tokens', wrongTokens);
+  return (route, call) => {
+    if (openRoutes.has(route.name)) return;
+    const { authorization } = call.exchange.headers;
+    if (authorization === '') throw new DomainError('token_missing', 'This needs an operator token.');
+    const operator = findOperator(authorization);
+    if (operator === null) {
+      countWrong(call.clientAddress, call.startedMs);
+      throw new DomainError('token_invalid', 'This is not the token of an operator.');
+    }
+    if (operator.readOnly && route.method !== 'GET') {
+      throw new DomainError('forbidden', `The token of ${operator.name} may only read.`);
+    }
+    call.operator = operator.name;
+  };
+};

@@ -1,0 +1,125 @@
+/**
+ * Serves the operator's page of the private listener: `/`, its files below `/page/`, and what it needs to
+ * know of the operations.
+ *
+ * The files contain no data and need no token. Each is read, and stripped of its types, at its first request.
+ */
+import { readFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
+import { Type } from 'typebox';
+import { buildPageHeaders, readOnce } from '../response/document.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import { type Reply, replyOk } from '../response/reply.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
+import type { AdminOperation } from './operation.ts';
+import type { Operator } from './operators.ts';
+
+/** No exceptions: no inline script or style, nothing from elsewhere, and no text that becomes markup. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types 'none'";
+
+const plot = '../../node_modules/uplot/dist/';
+
+/** Files by their name on the wire; several parts are joined. */
+const files: Readonly<Record<string, readonly string[]>> = {
+  'page.css': [`${plot}uPlot.min.css`, './page/page.css'],
+  'uplot.js': [`${plot}uPlot.iife.min.js`],
+  'main.ts': ['./page/main.ts'],
+  'api.ts': ['./page/api.ts'],
+  'audit.ts': ['./page/audit.ts'],
+  'dom.ts': ['./page/dom.ts'],
+  'figures.ts': ['./page/figures.ts'],
+  'format.ts': ['./page/format.ts'],
+  'now.ts': ['./page/now.ts'],
+  'operations.ts': ['./page/operations.ts'],
+  'queue.ts': ['./page/queue.ts'],
+  'series.ts': ['./page/series.ts'],
+  'screens.ts': ['./page/screens.ts'],
+  'tables.ts': ['./page/tables.ts'],
+};
+
+const readPart = async (path: string): Promise<string> => {
+  const text = await readFile(new URL(path, import.meta.url), 'utf8');
+  return path.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
+};
+
+/** Reads a file at its first request. */
+const createReader = (parts: readonly string[], type: string): (() => Promise<Reply>) =>
+  readOnce(async () => ({
+    status: 200,
+    text: (await Promise.all(parts.map(readPart))).join('\n'),
+    headers: buildPageHeaders(policy, `text/${type}; charset=utf-8`),
+    tag: { etag: '' },
+  }));
+
+/** What forms are drawn from. */
+const toPageOperation = ({ command, route, isPreviewed }: AdminOperation) => ({
+  command,
+  method: route.method,
+  path: route.path,
+  summary: route.summary,
+  isPreviewed,
+  params: route.params,
+  query: route.query,
+  body: route.body,
+});
+
+const base = {
+  section: 'Operator',
+  auth: { kind: 'public' },
+  caching: 'entity',
+  replies: { 200: Type.String() },
+} as const;
+
+const FileParams = Type.Object({ file: Type.String({ maxLength: 32 }) });
+
+export const buildPageRoutes = (
+  operations: readonly AdminOperation[],
+  { operators, commandStart }: { operators: readonly Operator[]; commandStart: string },
+): readonly AnyRoute[] => {
+  const readPage = createReader(['./page/page.html'], 'html');
+  const readers = new Map(
+    Object.entries(files).map(([name, parts]) => [
+      name,
+      createReader(parts, name.endsWith('.css') ? 'css' : 'javascript'),
+    ]),
+  );
+  const published = operations.map(toPageOperation);
+  return [
+    defineRoute({
+      ...base,
+      name: 'page',
+      pattern: 'GET /',
+      summary: "The operator's page.",
+      handle: readPage,
+    }),
+    defineRoute({
+      ...base,
+      name: 'pageFile',
+      pattern: 'GET /page/{file}',
+      summary: "A file of the operator's page.",
+      params: FileParams,
+      handle: (_app, { params }) => {
+        const read = readers.get(params.file);
+        if (read === undefined) throw createNotFoundError('file');
+        return read();
+      },
+    }),
+    defineRoute({
+      ...base,
+      name: 'pageOperations',
+      pattern: 'GET /page/operations',
+      summary: 'Who the token belongs to, and the operations with their schemas.',
+      caching: 'no-store',
+      handle: (_app, { operator }) =>
+        replyOk({
+          operator,
+          read_only: operators.some(({ name, readOnly }) => name === operator && readOnly),
+          operations: published,
+          command_start: commandStart,
+        }),
+    }),
+  ];
+};

@@ -1,0 +1,209 @@
+/**
+ * Operations on users and tokens (docs/operating.md, "The operator's side"). A ban takes effect at once: this
+ * file drops the sessions that this node caches, and storage/nodes/shared-catalogue.ts drops those on the other
+ * nodes.
+ */
+import { DomainError } from '../../engine/errors.ts';
+import { isPermission } from '../../engine/rules/permissions.ts';
+import type { TokenKind } from '../../engine/rules/token.ts';
+import type { BanKind, UserRow } from '../../storage/catalogue/people/people-edits.ts';
+import { revokeSession, Sessions, toSession } from '../api/sessions.ts';
+import type { App } from '../app.ts';
+import { mintToken } from '../auth/mint.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import { type Reply, replyCreated, replyMessage, replyOk } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { toTimestamp } from '../response/values.ts';
+import { UsersQuery } from './list-schema.ts';
+import { replyWhole, showUsers } from './lists.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
+import { previewBan, previewRevocation } from './previews.ts';
+import {
+  OperatorSessionParams,
+  OperatorUser,
+  TokenBody,
+  TokenIssued,
+  TokenParams,
+  UserBody,
+  UserParams,
+  Users,
+} from './schema.ts';
+
+const bans = [
+  {
+    verb: 'ban',
+    ban: 'banned',
+    summary: 'Bans a user: all their tokens are refused, on every node within a second.',
+  },
+  {
+    verb: 'vote-ban',
+    ban: 'vote_banned',
+    summary: 'Bans a user from voting; they can still do everything else.',
+  },
+] as const;
+
+const banOperations = bans.flatMap(({ verb, ban, summary }) => [
+  defineOperation({
+    command: `users ${verb}`,
+    name: `set_${ban}`,
+    pattern: `PUT /users/{id}/${verb}`,
+    summary,
+    params: UserParams,
+    preview: (app, { params }) => previewBan(app, params.id, ban),
+    handle: (app, { params }) => setBan(app, params.id, { ban, value: true }),
+  }),
+  defineOperation({
+    command: `users un${verb}`,
+    name: `lift_${ban}`,
+    pattern: `DELETE /users/{id}/${verb}`,
+    summary: `Lifts a ${verb}.`,
+    params: UserParams,
+    handle: (app, { params }) => setBan(app, params.id, { ban, value: false }),
+  }),
+]);
+
+export const peopleOperations: readonly AdminOperation[] = [
+  defineOperation({
+    command: 'users list',
+    name: 'listUsers',
+    pattern: 'GET /users',
+    summary: 'Lists users by id, 50 per page; a search also finds names.',
+    query: UsersQuery,
+    replies: { 200: Users },
+    handle: (app, { query }) => showUsers(app, query),
+  }),
+  defineOperation({
+    command: 'users show',
+    name: 'showUser',
+    pattern: 'GET /users/{id}',
+    summary: 'Shows a user and their bans.',
+    params: UserParams,
+    replies: { 200: OperatorUser },
+    handle: (app, { params }) => showUser(app, params.id),
+  }),
+  defineOperation({
+    command: 'users put',
+    name: 'putUser',
+    pattern: 'PUT /users/{id}',
+    summary: 'Creates a user, or changes the given fields.',
+    params: UserParams,
+    body: UserBody,
+    handle: (app, { params, body }) => putUser(app, params.id, body),
+  }),
+  ...banOperations,
+  defineOperation({
+    command: 'tokens issue',
+    name: 'issueToken',
+    pattern: 'POST /{target_type}/{target_id}/tokens',
+    summary:
+      'Issues a token and shows it only once. It has all permissions of its target, or only the named ones.',
+    params: TokenParams,
+    body: TokenBody,
+    replies: { 201: TokenIssued },
+    handle: (app, { params, body }) =>
+      issueToken(app, { kind: params.target_type, id: params.target_id }, body),
+  }),
+  defineOperation({
+    command: 'tokens list',
+    name: 'listTokens',
+    pattern: 'GET /{target_type}/{target_id}/tokens',
+    summary: 'Lists the active sessions without their tokens: only the hashes of tokens are stored.',
+    params: TokenParams,
+    replies: { 200: Sessions },
+    handle: (app, { params }) => showTokens(app, { kind: params.target_type, id: params.target_id }),
+  }),
+  defineOperation({
+    command: 'tokens revoke',
+    name: 'revokeToken',
+    pattern: 'DELETE /{target_type}/{target_id}/tokens/{session_id}',
+    summary: 'Revokes a session: its token is refused, on every node within a second.',
+    params: OperatorSessionParams,
+    preview: (app, { params }) =>
+      previewRevocation(app, { kind: params.target_type, id: params.target_id }, params.session_id),
+    handle: (app, { params }) =>
+      revokeSession(app, { kind: params.target_type, id: params.target_id }, params.session_id),
+  }),
+];
+
+const toOperatorUser = (row: UserRow) => ({ ...row, created_at: toTimestamp(row.created_at) });
+
+export const showUser = async (app: App, id: string): Promise<Reply> => {
+  const row = await app.catalogue.operator.people.find(id);
+  if (row === null) throw createNotFoundError('user');
+  return replyOk(toOperatorUser(row));
+};
+
+/** Creates or changes a user; absent fields keep their value. *Ledger* when it resolves. */
+export const putUser = async (app: App, id: string, body: UserBody): Promise<Reply> => {
+  await app.catalogue.operator.people.put(id, {
+    username: body.username ?? null,
+    displayName: body.display_name ?? null,
+    avatar: body.avatar ?? null,
+    flags: body.flags ?? null,
+  });
+  return replyMessage(`User ${id} is written.`);
+};
+
+const banPhrases: Readonly<Record<BanKind, readonly [string, string]>> = {
+  banned: ['is banned', 'is no longer banned'],
+  vote_banned: ['may not vote', 'may vote again'],
+};
+
+export const setBan = async (
+  app: App,
+  id: string,
+  { ban, value }: { readonly ban: BanKind; readonly value: boolean },
+): Promise<Reply> => {
+  const { stranger, sessions } = await app.catalogue.operator.people.setBan(id, ban, value);
+  app.sessions.forgetTarget('user', id);
+  app.sessions.forget(...sessions);
+  if (stranger && !value) throw createNotFoundError('user');
+  const message = `User ${id} ${banPhrases[ban][value ? 0 : 1]}.`;
+  return replyMessage(stranger ? `${message} The id was unknown before: check that it is right.` : message);
+};
+
+/** Lists the sessions of a target without their tokens. */
+export const showTokens = async (
+  app: App,
+  target: { readonly kind: TokenKind; readonly id: string },
+): Promise<Reply> => {
+  const rows = await app.catalogue.sessions.list(target);
+  return replyWhole('sessions', rows.map(toSession));
+};
+
+const thirtyDaysSeconds = 30 * 86_400;
+const unchangedFields = { username: null, displayName: null, avatar: null, flags: null } as const;
+
+/** Issues a token; only this reply has it. Creates a user who does not exist. *Ledger* when it resolves. */
+export const issueToken = async (
+  app: App,
+  target: { readonly kind: TokenKind; readonly id: string },
+  body: TokenBody,
+): Promise<Reply> => {
+  const permLimits = (body.perm_limits ?? []).map((id) => {
+    if (isPermission(id)) return id;
+    throw createValidationError('body', { '/perm_limits': `there is no permission ${id}` });
+  });
+  if (target.kind === 'user') await app.catalogue.operator.people.put(target.id, unchangedFields);
+  const { id, token, tokenHash } = mintToken(target);
+  const outcome = await app.catalogue.sessions.insert(
+    {
+      id,
+      target,
+      type: target.kind === 'user' ? 'login' : 'api',
+      name: body.name ?? 'by the operator',
+      permLimits,
+      tokenHash,
+      lastsSeconds: body.expiry ?? thirtyDaysSeconds,
+      mintedBy: '',
+      mintedWith: null,
+      onlyIfThere: true,
+    },
+    app.settings.sessionsPerEntityMax,
+  );
+  if (outcome === 'refused') throw createNotFoundError(target.kind);
+  if (outcome === 'limit_reached') {
+    throw new DomainError('limit_reached', 'The maximum number of sessions is reached. Revoke one first.');
+  }
+  return replyCreated({ session_id: id, target_id: target.id, token });
+};

@@ -1,0 +1,110 @@
+/**
+ * Says what an operation would do, with names and counts, before an operator confirms it. Changes nothing.
+ *
+ * Each function rejects with `not_found` where the operation itself would.
+ */
+import type { EntityKind } from '../../engine/ids.ts';
+import type { TokenKind } from '../../engine/rules/token.ts';
+import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
+import type { App } from '../app.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import type { ResetAllBody, ResetBody } from './schema.ts';
+import { parseResetTime } from './vote-edits.ts';
+
+interface Target<Kind> {
+  readonly kind: Kind;
+  readonly id: string;
+}
+
+const formatCount = (count: number, noun: string): string =>
+  `${count.toLocaleString('en').replaceAll(',', ' ')} ${noun}${count === 1 ? '' : 's'}`;
+
+const toKey = ({ kind, id }: Target<EntityKind>): string => (kind === 'pack' ? id.toLowerCase() : id);
+
+const describeListing = async (app: App, target: Target<EntityKind>) => {
+  const id = toKey(target);
+  const listing = await app.catalogue.operator.previews.findListing(target.kind, id);
+  if (listing === null) throw createNotFoundError(target.kind);
+  return { ...listing, title: `${target.kind} ${id} "${listing.name}"` };
+};
+
+export const previewRemoval = async (app: App, target: Target<EntityKind>): Promise<string> => {
+  const { title, votes, tokens } = await describeListing(app, target);
+  const lost = `its ${formatCount(votes, 'vote')} become void`;
+  if (target.kind === 'pack')
+    return `Deletes the ${title} for good: ${lost}. The bots and servers in it stay.`;
+  const revoked = `${formatCount(tokens, 'token')} of it ${tokens === 1 ? 'is' : 'are'} revoked`;
+  const holdings = target.kind === 'team' ? ' It is refused while the team owns bots or servers.' : '';
+  return `Deletes the ${title} for good: ${lost}, ${revoked}.${holdings}`;
+};
+
+export const previewVoteBan = async (app: App, target: Target<EntityKind>): Promise<string> =>
+  `Users can no longer vote for the ${(await describeListing(app, target)).title}.`;
+
+export const previewBan = async (app: App, id: string, ban: BanKind): Promise<string> => {
+  const user = await app.catalogue.operator.previews.findUser(id);
+  const isFull = ban === 'banned';
+  const verb = isFull ? 'Bans' : 'Bans from voting';
+  if (user === null) return `There is no user ${id} yet. ${verb} that id in advance: check that it is right.`;
+  const effect = isFull ? `: ${formatCount(user.tokens, 'token')} of theirs stop working at once` : '';
+  return `${verb} the user ${id} "${user.username}"${effect}.`;
+};
+
+export const previewReset = async (
+  app: App,
+  target: Target<EntityKind>,
+  body: ResetBody,
+): Promise<string> => {
+  const before = new Date(parseResetTime(app, body)).toISOString();
+  const { title, votes } = await describeListing(app, target);
+  return (
+    `Voids the votes of the ${title} cast before ${before}, except immutable ones. ` +
+    `It has ${formatCount(votes, 'vote')}; their users may vote again.`
+  );
+};
+
+export const previewResetAll = async (app: App, body: ResetAllBody): Promise<string> => {
+  const before = new Date(parseResetTime(app, body)).toISOString();
+  const { listings, votes } = await app.catalogue.operator.previews.countAllVotes();
+  return (
+    `Voids the votes of all listings cast before ${before}, except immutable ones: ` +
+    `${formatCount(listings, 'listing')} with ${formatCount(votes, 'vote')}.`
+  );
+};
+
+export const previewVoid = async (app: App, itag: string): Promise<string> => {
+  const vote = await app.catalogue.operator.previews.findVote(itag);
+  if (vote === null) throw createNotFoundError('vote');
+  if (vote.void) return 'This vote is already void: nothing would change.';
+  const at = vote.created_at.toISOString();
+  const direction = vote.upvote ? 'upvote' : 'downvote';
+  const place = `${vote.target_type} ${vote.target_id}`;
+  return `Voids the ${direction} of user ${vote.author} on ${place} from ${at}; the user may vote again.`;
+};
+
+export const previewRevocation = async (
+  app: App,
+  target: Target<TokenKind>,
+  sessionId: string,
+): Promise<string> => {
+  const sessions = await app.catalogue.sessions.list(target);
+  const session = sessions.find(({ id }) => id === sessionId.toLowerCase());
+  if (session === undefined) throw createNotFoundError('session');
+  const made = session.created_at.toISOString();
+  return (
+    `Revokes the ${session.type} token "${session.name}" of ${target.kind} ${target.id}, made ${made}. ` +
+    `It has ${formatCount(sessions.length, 'active token')}, this one included.`
+  );
+};
+
+/** `rows` are all rows of the kind that `noun` names. */
+export const previewRowRemoval = async (
+  noun: string,
+  id: string,
+  rows: Promise<readonly { readonly id: string; readonly title: string }[]>,
+): Promise<string> => {
+  const row = (await rows).find((one) => one.id === id);
+  if (row === undefined) throw createNotFoundError(noun);
+  const title = row.title === '' || row.title === id ? '' : ` "${row.title}"`;
+  return `Deletes the ${noun} ${id}${title}.`;
+};

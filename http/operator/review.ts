@@ -1,0 +1,213 @@
+/**
+ * Operations on positions, applications, reserved words and the audit record (docs/operating.md, "The operator's
+ * side").
+ */
+import { DomainError } from '../../engine/errors.ts';
+import { foldVanityCode } from '../../engine/rules/vanity.ts';
+import type { AppState } from '../../storage/catalogue/content/applications.ts';
+import { parsePage } from '../api/shared/request-values.ts';
+import type { App } from '../app.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import { type Reply, replyMessage } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { replyRemoved } from './content.ts';
+import {
+  ApplicationParams,
+  ApplicationsQuery,
+  OperatorApplications,
+  PositionBody,
+  PositionList,
+  ReviewBody,
+  SlugParams,
+} from './content-schema.ts';
+import { AuditQuery } from './list-schema.ts';
+import { replyList, replyListPage, replyWhole, rowsPerPage } from './lists.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
+import { previewRowRemoval } from './previews.ts';
+import { AuditList, ReservedNameList, ReservedNameParams } from './schema.ts';
+
+const positionOperations = [
+  defineOperation({
+    command: 'positions list',
+    name: 'listAllPositions',
+    pattern: 'GET /positions',
+    summary: 'Lists all positions, also hidden ones.',
+    replies: { 200: PositionList },
+    handle: (app) => showPositions(app),
+  }),
+  defineOperation({
+    command: 'positions put',
+    name: 'putPosition',
+    pattern: 'PUT /positions/{id}',
+    summary: 'Adds or replaces a position for which users can apply.',
+    params: SlugParams,
+    body: PositionBody,
+    handle: (app, { params, body }) => putPosition(app, params.id, body),
+  }),
+  defineOperation({
+    command: 'positions delete',
+    name: 'deletePosition',
+    pattern: 'DELETE /positions/{id}',
+    summary: 'Deletes a position; its applications remain.',
+    preview: (app, { params }) =>
+      previewRowRemoval(
+        'position',
+        params.id,
+        app.catalogue.operator.positions
+          .listAll()
+          .then((rows) => rows.map(({ id, name }) => ({ id, title: name }))),
+      ),
+    params: SlugParams,
+    handle: async (app, { params }) =>
+      replyRemoved(await app.catalogue.operator.positions.remove(params.id), 'position', params.id),
+  }),
+  defineOperation({
+    command: 'applications list',
+    name: 'listApplicationsOf',
+    pattern: 'GET /applications',
+    summary: 'Lists the applications of one state, oldest first, 50 per page.',
+    query: ApplicationsQuery,
+    replies: { 200: OperatorApplications },
+    handle: (app, { query }) => showApplicationsByState(app, query.state ?? 'pending', parsePage(query)),
+  }),
+  defineOperation({
+    command: 'applications review',
+    name: 'reviewApplication',
+    pattern: 'POST /applications/{app_id}/review',
+    summary: 'Approves or denies an application; the decision is final.',
+    params: ApplicationParams,
+    body: ReviewBody,
+    handle: (app, { params, body }) => reviewApplication(app, params.app_id, body),
+  }),
+];
+
+const reservedNameOperations = [
+  defineOperation({
+    command: 'words list',
+    name: 'listWords',
+    pattern: 'GET /words',
+    summary:
+      'Lists words that cannot become vanity codes, without those that Rollcall itself always reserves.',
+    replies: { 200: ReservedNameList },
+    handle: async (app) => replyWhole('words', await app.catalogue.operator.reservedNames.listAll()),
+  }),
+  defineOperation({
+    command: 'words add',
+    name: 'addWord',
+    pattern: 'PUT /words/{word}',
+    summary: 'Reserves a word; an entity whose vanity code it is keeps it.',
+    params: ReservedNameParams,
+    handle: (app, { params }) => addReservedName(app, params.word),
+  }),
+  defineOperation({
+    command: 'words delete',
+    name: 'removeWord',
+    pattern: 'DELETE /words/{word}',
+    summary: 'Removes a reserved word: it can become a vanity code.',
+    preview: (app, { params }) =>
+      previewRowRemoval(
+        'reserved word',
+        foldVanityCode(params.word),
+        app.catalogue.operator.reservedNames
+          .listAll()
+          .then((words) => words.map((id) => ({ id, title: '' }))),
+      ),
+    params: ReservedNameParams,
+    handle: (app, { params }) => removeReservedName(app, params.word),
+  }),
+];
+
+export const reviewOperations: readonly AdminOperation[] = [
+  ...positionOperations,
+  ...reservedNameOperations,
+  defineOperation({
+    command: 'audit list',
+    name: 'listAudit',
+    pattern: 'GET /audit',
+    summary: 'Lists what operators changed or tried to change, newest first.',
+    query: AuditQuery,
+    replies: { 200: AuditList },
+    handle: (app, { query }) => showAudit(app, query),
+  }),
+];
+
+export const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
+  const outcome = await app.catalogue.operator.positions.put({
+    id,
+    ordinal: body.ordinal ?? 0,
+    name: body.name,
+    info: body.info ?? '',
+    tags: body.tags ?? [],
+    questions: body.questions.map((question) => ({
+      id: question.id,
+      question: question.question,
+      paragraph: question.paragraph ?? '',
+      placeholder: question.placeholder ?? '',
+      short: question.short ?? false,
+    })),
+    closed: body.closed ?? false,
+    hidden: body.hidden ?? false,
+    cooldown_hours: body.cooldown ?? 0,
+  });
+  if (outcome === 'done') return replyMessage(`position ${id} is written.`);
+  if (outcome === 'limit_reached') {
+    throw new DomainError('limit_reached', 'The maximum number of positions is reached. Delete one first.');
+  }
+  throw createValidationError('body', {
+    '/questions': 'must contain a short question with the id bot_id, because this position is about a bot',
+  });
+};
+
+export const showApplicationsByState = async (app: App, state: AppState, page: number): Promise<Reply> => {
+  const { count, rows } = await app.catalogue.operator.applications.page(state, page);
+  return replyListPage(OperatorApplications, { rows, total: count, totalIs: 'exact' }, page);
+};
+
+export const reviewApplication = async (app: App, id: string, body: ReviewBody): Promise<Reply> => {
+  const verdict = { state: body.state, feedback: body.feedback ?? '' };
+  const outcome = await app.catalogue.operator.applications.review(id, verdict);
+  if (outcome === 'not_found') throw createNotFoundError('application');
+  if (outcome === 'already_reviewed') {
+    throw new DomainError('already_exists', 'This application is already reviewed.');
+  }
+  return replyMessage(`application ${id} is ${body.state}.`);
+};
+
+export const addReservedName = async (app: App, name: string): Promise<Reply> => {
+  const folded = foldVanityCode(name);
+  const outcome = await app.catalogue.operator.reservedNames.add(folded);
+  if (outcome === 'full') {
+    throw new DomainError(
+      'limit_reached',
+      'The maximum number of reserved words is reached. Delete one first.',
+    );
+  }
+  return replyMessage(outcome === 'added' ? `${folded} is reserved.` : `${folded} was already reserved.`);
+};
+
+export const removeReservedName = async (app: App, name: string): Promise<Reply> => {
+  const folded = foldVanityCode(name);
+  if (!(await app.catalogue.operator.reservedNames.remove(folded)))
+    throw createNotFoundError('reserved word');
+  return replyMessage(`${folded} is no longer reserved.`);
+};
+
+export const showAudit = async (app: App, query: AuditQuery): Promise<Reply> => {
+  const { operator, operation, target, rows: rowsMax = rowsPerPage } = query;
+  const page = parsePage(query);
+  const list = await app.catalogue.operator.audit.page({ operator, operation, target, page, rowsMax });
+  const rows = list.rows.map((row) => ({
+    ...row,
+    took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
+  }));
+  return replyListPage(AuditList, { ...list, rows }, page);
+};
+
+/** Lists all positions, also hidden ones, in their order. */
+export const showPositions = async (app: App): Promise<Reply> => {
+  const rows = await app.catalogue.operator.positions.listAll();
+  return replyList(
+    PositionList,
+    rows.map((row) => ({ ...row, questions: row.questions.length })),
+  );
+};

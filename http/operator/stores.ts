@@ -1,0 +1,147 @@
+/**
+ * Operations of the private listener about whole stores, which the command line calls. A copy of the stores and
+ * the lines of an import pass through them.
+ */
+import { type Static, Type } from 'typebox';
+import type { EntityKind } from '../../engine/ids.ts';
+import { TargetId, Text } from '../api/shared/common.ts';
+import { usualBodyLimits } from '../request/body.ts';
+import { type Reply, replyMessage, replyOk } from '../response/reply.ts';
+import type { AnyRoute } from '../route.ts';
+import { type AdminOperation, defineOperation } from './operation.ts';
+import { ListingParams } from './schema.ts';
+
+export const InspectParams = ListingParams;
+export const StoresOwner = Type.Object({ owner: Text });
+export const CopyBody = Type.Object({ parts: Type.Enum(['all', 'sql']) });
+
+/** Lines of one request: few enough that checking them does not hold up other requests. */
+export const importLinesMax = 200;
+
+export const ImportBody = Type.Object({ file: Type.String({ ...TargetId, maxLength: 128 }) });
+
+/** How an import ended: `stopped` at a bad line, `interrupted` by the operator, or `failed`. */
+export const importOutcomes = ['done', 'stopped', 'interrupted', 'failed'] as const;
+
+export type ImportOutcome = (typeof importOutcomes)[number];
+
+export const EndImportBody = Type.Object({
+  import_id: Type.Integer({ minimum: 1, description: 'From the reply of the beginning.' }),
+  outcome: Type.Enum(importOutcomes),
+});
+
+export const ImportBegun = Type.Object({ import_id: Type.Integer() });
+
+export const ImportLinesBody = Type.Object({
+  lines: Type.Array(Type.String(), { minItems: 1, maxItems: importLinesMax }),
+});
+
+export const ImportedLines = Type.Object({
+  added: Type.Record(Type.String(), Type.Integer()),
+  skipped: Type.Integer(),
+  bad: Type.Array(Type.Object({ line: Type.Integer(), reason: Text })),
+});
+export type ImportedLines = Static<typeof ImportedLines>;
+
+export interface StoreAccess {
+  /** Identifies the process that owns the data folder. */
+  readonly owner: string;
+  inspect(kind: EntityKind, id: string): Promise<object>;
+  /** Streams a copy, see storage/backup/live.ts; `null` for stores that other programs can copy. */
+  readonly sendCopy: ((parts: 'all' | 'sql') => AsyncIterable<string | Uint8Array>) | null;
+  /**
+   * Imports all lines, or, when one is bad, none; ledger when it resolves. Rejects with `overloaded` while
+   * another call runs.
+   */
+  importLines(lines: readonly string[]): Promise<ImportedLines>;
+  /** After the last lines: counts lists, and expires what the node has cached. */
+  endImport(): Promise<void>;
+}
+
+/** One line of the largest size (2 MiB) with every character escaped, or many short ones. */
+export const importBytesMax = 8 * 1024 * 1024;
+
+const importLimits = {
+  ...usualBodyLimits,
+  bytesMax: importBytesMax,
+  valuesMax: importLinesMax + 10,
+};
+
+const replyCopy = ({ sendCopy }: StoreAccess, parts: 'all' | 'sql'): Reply => {
+  if (sendCopy === null) return replyMessage('The stores of this node are servers: copy them with `backup`.');
+  return { status: 200, stream: sendCopy(parts), headers: { 'Content-Type': 'application/octet-stream' } };
+};
+
+const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
+  defineOperation({
+    command: 'stores owner',
+    name: 'showStoresOwner',
+    pattern: 'GET /stores/owner',
+    summary: 'Identifies the process that owns the data folder.',
+    replies: { 200: StoresOwner },
+    handle: () => replyOk({ owner: access.owner }),
+  }),
+  defineOperation({
+    command: 'stores inspect',
+    name: 'inspectEntity',
+    pattern: 'GET /stores/inspect/{target_type}/{target_id}',
+    summary: 'Shows what the catalogue, SQL and the hot store have about one entity.',
+    params: InspectParams,
+    replies: { 200: Type.Unknown() },
+    handle: async (_app, { params }) => replyOk(await access.inspect(params.target_type, params.target_id)),
+  }),
+  defineOperation({
+    command: 'stores copy',
+    name: 'copyStores',
+    pattern: 'POST /stores/copy',
+    summary: 'Streams a copy of the embedded stores, both as of one moment, or of SQL alone.',
+    body: CopyBody,
+    replies: { 200: Type.Unknown() },
+    handle: (_app, { body }) => replyCopy(access, body.parts),
+  }),
+];
+
+const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
+  defineOperation({
+    command: 'stores import',
+    name: 'beginImport',
+    pattern: 'POST /stores/import',
+    summary: 'Records that an import begins.',
+    isAudited: false, // The end completes the record.
+    body: ImportBody,
+    replies: { 200: ImportBegun },
+    handle: async ({ catalogue }, { operator, body }) => {
+      const entry = { operator, operation: 'stores import', target: '', details: body };
+      return replyOk({ import_id: await catalogue.operator.audit.begin(entry) });
+    },
+  }),
+  defineOperation({
+    command: 'stores import-lines',
+    name: 'importLines',
+    pattern: 'POST /stores/import/lines',
+    summary: 'Imports lines: all of them, or none when one is bad.',
+    isAudited: false,
+    callsOutbound: true,
+    bodyLimits: importLimits,
+    body: ImportLinesBody,
+    replies: { 200: ImportedLines },
+    handle: async (_app, { body }) => replyOk(await access.importLines(body.lines)),
+  }),
+  defineOperation({
+    command: 'stores end-import',
+    name: 'endImport',
+    pattern: 'POST /stores/import/end',
+    summary: 'Ends an import: counts lists, expires caches, and records how it ended.',
+    isAudited: false,
+    callsOutbound: true,
+    body: EndImportBody,
+    handle: async ({ catalogue }, { body }) => {
+      await access.endImport();
+      await catalogue.operator.audit.end(body.import_id, body.outcome);
+      return replyMessage('The import has ended.');
+    },
+  }),
+];
+
+export const buildStoreRoutes = (access: StoreAccess): readonly AnyRoute[] =>
+  [...buildReads(access), ...buildImports(access)].map(({ route }) => route);

@@ -1,0 +1,57 @@
+/**
+ * Carries out what operators decide about past votes. Pending votes are flushed to the ledger first
+ * (`engine.waitForFlush`), and the hot store gets the decision before the reply
+ * (`engine.deliverAdjustments`). A crash in between loses nothing: an adjustment stays open in the ledger
+ * until the hot store has applied it.
+ */
+import type { EntityKind } from '../../engine/ids.ts';
+import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
+import type { App } from '../app.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import { type Reply, replyMessage } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import type { ResetAllBody, ResetBody } from './schema.ts';
+
+/** Voids one vote. It needs no flush: no client knows the itag of a vote that is not in the ledger yet. */
+export const voidVote = async (app: App, itag: string): Promise<Reply> => {
+  const outcome = await app.catalogue.operator.votes.voidOne(itag);
+  if (outcome.kind === 'unknown_vote') throw createNotFoundError('vote');
+  if (outcome.kind !== 'voided') return replyMessage('This vote was already void.');
+  await notifyAfterCommit(app.engine.deliverAdjustments(outcome.target.kind, outcome.target.id));
+  return replyMessage(`The vote on ${outcome.target.kind} ${outcome.target.id} is void.`);
+};
+
+export const parseResetTime = (app: App, { before }: ResetBody): number => {
+  const nowMs = app.clock.nowMs();
+  const atMs = before === undefined ? nowMs : Date.parse(before);
+  if (atMs <= nowMs) return atMs;
+  throw createValidationError('body', { '/before': 'must not be in the future' });
+};
+
+/** Voids all votes of one listing, except immutable ones. */
+export const resetListing = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+  body: ResetBody,
+): Promise<Reply> => {
+  const { votes } = app.catalogue.operator;
+  const id = target.kind === 'pack' ? target.id.toLowerCase() : target.id;
+  const atMs = parseResetTime(app, body);
+  await app.engine.waitForFlush(target.kind, id);
+  const scope = await votes.incarnationOf(target.kind, id);
+  if (scope === null) throw createNotFoundError(target.kind);
+  await votes.reset({ scope, atMs, reason: 'operator' });
+  await notifyAfterCommit(app.engine.deliverAdjustments(target.kind, id));
+  return replyMessage(`The votes of ${target.kind} ${id} are void.`, {
+    before: new Date(atMs).toISOString(),
+  });
+};
+
+/** Does the monthly reset on request. The flusher delivers the adjustments to the hot store soon after. */
+export const resetAll = async (app: App, body: ResetAllBody): Promise<Reply> => {
+  const atMs = parseResetTime(app, body);
+  const before = new Date(atMs).toISOString();
+  const changed = await app.catalogue.operator.votes.reset({ scope: 'all', atMs, reason: 'monthly_reset' });
+  if (changed < 0) return replyMessage('This reset was already made.', { before });
+  return replyMessage(`The votes of ${changed} listings become void.`, { before, listings: String(changed) });
+};

@@ -1,0 +1,42 @@
+/**
+ * Operations on past votes (docs/operating.md, "The operator's side"). A job makes the
+ * monthly reset; here an operator starts it by hand.
+ */
+import { type AdminOperation, defineOperation } from './operation.ts';
+import { previewReset, previewResetAll, previewVoid } from './previews.ts';
+import { ListingParams, ResetAllBody, ResetBody, VoteParams } from './schema.ts';
+import { resetAll, resetListing, voidVote } from './vote-edits.ts';
+
+export const voteOperations: readonly AdminOperation[] = [
+  defineOperation({
+    command: 'votes void',
+    name: 'voidVote',
+    pattern: 'DELETE /votes/{itag}',
+    summary: 'Voids one vote; its user may vote again.',
+    params: VoteParams,
+    preview: (app, { params }) => previewVoid(app, params.itag),
+    handle: (app, { params }) => voidVote(app, params.itag),
+  }),
+  defineOperation({
+    command: 'votes reset',
+    name: 'resetVotes',
+    pattern: 'POST /{target_type}/{target_id}/votes/reset',
+    summary: 'Voids the votes of one listing, except immutable ones; their users may vote again.',
+    params: ListingParams,
+    body: ResetBody,
+    preview: (app, { params, body }) =>
+      previewReset(app, { kind: params.target_type, id: params.target_id }, body),
+    handle: (app, { params, body }) =>
+      resetListing(app, { kind: params.target_type, id: params.target_id }, body),
+  }),
+  defineOperation({
+    command: 'votes reset-all',
+    name: 'resetAllVotes',
+    pattern: 'POST /votes/reset-all',
+    summary: 'Starts the monthly reset by hand: voids the votes of all listings, except immutable ones.',
+    callsOutbound: true,
+    body: ResetAllBody,
+    preview: (app, { body }) => previewResetAll(app, body),
+    handle: (app, { body }) => resetAll(app, body),
+  }),
+];
