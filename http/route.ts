@@ -11,29 +11,12 @@ import type { DomainError, ErrorCode } from '../engine/errors.ts';
 import { NoParams } from './api/shared/common.ts';
 import type { App } from './app.ts';
 import type { Auth, Caller } from './auth/auth.ts';
+import type { LimitName } from './limits/limiter.ts';
 import type { BodyLimits } from './request/body.ts';
 import type { Reply } from './response/reply.ts';
+import type { Caching } from './response/wire-reply.ts';
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
-
-/** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
-export type LimitName =
-  | 'login'
-  | 'bot_create'
-  | 'bot_meta'
-  | 'auth_test'
-  | 'stats'
-  | 'vote_log'
-  | 'bot_shards'
-  | 'badge'
-  | 'history'
-  | 'feed'
-  | 'webhook_edit'
-  | 'webhook_test'
-  | 'webhook_view';
-
-/** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
-export type Caching = 'no-store' | 'entity' | 'list';
 
 export interface Route<
   Params extends TObject = TObject,

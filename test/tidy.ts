@@ -11,6 +11,7 @@ import { cycles, directions, fenced, unused } from './tidy/imports.ts';
 import { lanes } from './tidy/lanes.ts';
 import { retiredWords, typeNames, verbs } from './tidy/names.ts';
 import { type Finding, parseProject, readFiles } from './tidy/project.ts';
+import { order, twoWay } from './tidy/rooms.ts';
 import { functions, headers, sizes } from './tidy/shape.ts';
 import { suites } from './tidy/suites.ts';
 import { banned, leftovers } from './tidy/words.ts';
@@ -20,6 +21,8 @@ const rules = [
   fenced,
   cycles,
   unused,
+  order,
+  twoWay,
   sizes,
   functions,
   headers,

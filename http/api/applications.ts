@@ -1,7 +1,7 @@
 /**
- * Applications (contract §2.18, §4.6): the positions, and a user's own applications. Banned users may use them,
- * because the appeal against a ban is an application. The rules are in engine/rules/applications.ts; the
- * transaction that writes an application applies them.
+ * Applications (contract §2.18, §4.6): the positions, and a user's own applications. Banned users may use
+ * them, because the appeal against a ban is an application. The rules are in engine/rules/applications.ts;
+ * the transaction that writes an application applies them.
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';

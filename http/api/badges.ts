@@ -1,10 +1,10 @@
 /**
- * Badges of listed entities: pictures of their numbers, and the JSON that shields.io draws (which refuses every
- * other member).
+ * Badges of listed entities: pictures of their numbers, and the JSON that shields.io draws (which refuses
+ * every other member).
  *
- * Image proxies keep errors for long, so every answer about a well-formed file name is 200 and of its type: an
- * unknown entity is a grey "unknown", and while a store is away the last known badge is shown. The same URL
- * gets the same bytes for a second without any other work. Counts no click.
+ * Image proxies keep errors for long, so every answer about a well-formed file name is 200 and of its
+ * type: an unknown entity is a grey "unknown", and while a store is away the last known badge is shown.
+ * The same URL gets the same bytes for a second without any other work. Counts no click.
  */
 import { type Static, Type } from 'typebox';
 import { DomainError, type ErrorCode } from '../../engine/errors.ts';

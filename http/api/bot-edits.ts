@@ -1,10 +1,10 @@
 /**
  * Looks up, adds, changes, transfers and deletes bots (contract §4.2).
  *
- * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a commit it drops
- * the cached profile, and the cached sessions if the change ended tokens. A deletion is delivered to the engine
- * before the reply is sent. A new bot is not announced: the engine looks up unknown entities in SQL. Lengths
- * count Unicode code points; `checkBotAddresses` checks what a schema cannot.
+ * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a commit it
+ * drops the cached profile, and the cached sessions if the change ended tokens. A deletion is delivered to
+ * the engine before the reply is sent. A new bot is not announced: the engine looks up unknown entities in
+ * SQL. Lengths count Unicode code points; `checkBotAddresses` checks what a schema cannot.
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';

@@ -1,9 +1,9 @@
 /**
- * Shows what the platform and the directory know about an application (contract §2.7), and checks a bot before
- * it is added.
+ * Shows what the platform and the directory know about an application (contract §2.7), and checks a bot
+ * before it is added.
  *
- * A failed look-up is named in the reply; it is never an error of the request. Only the look-up service's data
- * is stored as the bot's user object, because the platform's public endpoint does not know bots.
+ * A failed look-up is named in the reply; it is never an error of the request. Only the look-up service's
+ * data is stored as the bot's user object, because the platform's public endpoint does not know bots.
  */
 import { type Static, Type } from 'typebox';
 import type { BotPerson, KnownBot } from '../../storage/catalogue/bots/bot-people.ts';

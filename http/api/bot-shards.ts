@@ -1,7 +1,7 @@
 /**
- * The shards of a bot (docs/behaviour.md, "Shards of a bot"): each process of a large bot posts its own shards,
- * and the server adds them up. In code a bot's shard is a *part*: `shard` is the engine's word for something
- * else.
+ * The shards of a bot (docs/behaviour.md, "Shards of a bot"): each process of a large bot posts its own
+ * shards, and the server adds them up. In code a bot's shard is a *part*: `shard` is the engine's word for
+ * something else.
  */
 import { type Static, Type } from 'typebox';
 import { countLive } from '../../engine/entity/parts.ts';

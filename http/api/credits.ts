@@ -1,8 +1,10 @@
 /**
- * Vote credits (contract §2.13, §2.14, §4.5): tiers, what an entity can redeem, its redeems, and redeeming.
+ * Vote credits (contract §2.13, §2.14, §4.5): tiers, what an entity can redeem, its redeems, and
+ * redeeming.
  *
- * The redeemable votes are shown without a flush: the engine's totals minus the ledger's adjustments that the
- * hot store has not applied yet. Redeeming itself counts SQL rows. Money is in hundredths, exact at any size.
+ * The redeemable votes are shown without a flush: the engine's totals minus the ledger's adjustments that
+ * the hot store has not applied yet. Redeeming itself counts SQL rows. Money is in hundredths, exact at
+ * any size.
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The operation of the feed: live numbers and votes, as server-sent events or over a WebSocket (http/feed/). Its
- * request is checked as any other, so what is wrong with it is an ordinary error.
+ * The operation of the feed: live numbers and votes, as server-sent events or over a WebSocket
+ * (http/feed/). Its request is checked as any other, so what is wrong with it is an ordinary error.
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { App } from '../app.ts';

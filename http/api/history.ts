@@ -1,8 +1,8 @@
 /**
  * The history of a listing, as JSON or CSV: its numbers over time.
  *
- * Equal requests get the same bytes until the next sample, without a look at SQL but for the times that have
- * values. Counts no click.
+ * Equal requests get the same bytes until the next sample, without a look at SQL but for the times that
+ * have values. Counts no click.
  */
 import { type Static, Type } from 'typebox';
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';

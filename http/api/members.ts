@@ -1,8 +1,8 @@
 /**
  * Creates, changes and deletes teams and their members (contract §4.3).
  *
- * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a commit it drops
- * what this node cached. A deletion is delivered to the engine before the reply is sent.
+ * Passes checked bodies to the catalogue and turns its outcomes into replies or errors. After a commit it
+ * drops what this node cached. A deletion is delivered to the engine before the reply is sent.
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Push subscriptions of a user (contract §2.22, §4.11): list, create and delete them. Requests carry the keys of
- * a browser; replies never do. The jobs in ops/jobs send the messages.
+ * Push subscriptions of a user (contract §2.22, §4.11): list, create and delete them. Requests carry the
+ * keys of a browser; replies never do. The jobs in ops/jobs send the messages.
  */
 import { ECDH } from 'node:crypto';
 import bowser from 'bowser';

@@ -1,6 +1,6 @@
 /**
- * Packs (contract §2.9, §4.4): the list, one pack, and a user's own packs, whose key is their url in lower case.
- * Lists show the votes that were last flushed; the page of a pack shows the engine's votes.
+ * Packs (contract §2.9, §4.4): the list, one pack, and a user's own packs, whose key is their url in lower
+ * case. Lists show the votes that were last flushed; the page of a pack shows the engine's votes.
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Servers: a list and a page like those of bots, which the contract has for bots alone. The condensed form is
- * the contract's (§2.5).
+ * Servers: a list and a page like those of bots, which the contract has for bots alone. The condensed form
+ * is the contract's (§2.5).
  */
 import { type Static, Type } from 'typebox';
 import type { HotState } from '../../engine/entity/state.ts';

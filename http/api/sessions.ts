@@ -1,8 +1,8 @@
 /**
  * Sessions (contract §2.10, §4.1): list, create and revoke them, and test a token. login.ts has the login.
  *
- * A token exists only in the reply that returns it; the store has its SHA-256. engine/rules/sessions.ts decides
- * which permissions a caller may grant, from the permissions that they have on the entity.
+ * A token exists only in the reply that returns it; the store has its SHA-256. engine/rules/sessions.ts
+ * decides which permissions a caller may grant, from the permissions that they have on the entity.
  */
 import { hash } from 'node:crypto';
 import { type Static, Type } from 'typebox';

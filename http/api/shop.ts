@@ -1,6 +1,6 @@
 /**
- * The shop (contract §2.21, §4.10): three public lists, snapshots that are serialised once. The users who may use
- * a coupon are not shown.
+ * The shop (contract §2.21, §4.10): three public lists, snapshots that are serialised once. The users who
+ * may use a coupon are not shown.
  */
 import { type Static, Type } from 'typebox';
 import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';

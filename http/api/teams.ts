@@ -1,7 +1,7 @@
 /**
  * Teams (contract §2.8, §4.3): the catalogue's profile, the engine's votes, and the requested entities.
- * members.ts changes teams and has their members. A profile is serialised once per cached row. Bots and servers
- * use this file to show their team.
+ * members.ts changes teams and has their members. A profile is serialised once per cached row. Bots and
+ * servers use this file to show their team.
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';

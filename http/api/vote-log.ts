@@ -1,9 +1,9 @@
 /**
- * The vote log of a listing, which is beyond the contract: its accepted votes by number, from a cursor, for
- * programs that react to votes; waits for new ones on request.
+ * The vote log of a listing, which is beyond the contract: its accepted votes by number, from a cursor,
+ * for programs that react to votes; waits for new ones on request.
  *
- * A cursor is `<epoch>.<number>` and opaque to clients. A cursor of another epoch, or beyond the newest vote,
- * belongs to a log that no longer exists: the reply says so instead of leaving out votes.
+ * A cursor is `<epoch>.<number>` and opaque to clients. A cursor of another epoch, or beyond the newest
+ * vote, belongs to a log that no longer exists: the reply says so instead of leaving out votes.
  */
 import { type Static, Type } from 'typebox';
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';

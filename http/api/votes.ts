@@ -1,6 +1,6 @@
 /**
- * Votes (contract §2.11, §2.12, §4.5): cast a vote, a user's vote status and history, an entity's voters. The
- * engine decides about new votes, the catalogue has past votes.
+ * Votes (contract §2.11, §2.12, §4.5): cast a vote, a user's vote status and history, an entity's voters.
+ * The engine decides about new votes, the catalogue has past votes.
  *
  * A read of past votes first waits until the engine has flushed the entity, so that the reply has every
  * acknowledged vote. Whether a user has to wait is known to the engine alone.

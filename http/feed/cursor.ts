@@ -1,6 +1,6 @@
 /**
- * Cursors of the vote log: `<epoch>.<number>`, opaque to clients. A cursor of another epoch, or beyond the newest
- * vote, is refused, because its log no longer exists.
+ * Cursors of the vote log: `<epoch>.<number>`, opaque to clients. A cursor of another epoch, or beyond the
+ * newest vote, is refused, because its log no longer exists.
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { LogHead } from '../../storage/catalogue/votes/vote-log.ts';

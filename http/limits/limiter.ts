@@ -12,8 +12,23 @@ import {
   createTwoGenerationCache,
   type TwoGenerationCache,
 } from '../../engine/tools/two-generation-cache.ts';
-import type { LimitName } from '../route.ts';
 import { decideRate, type LimitPolicy, type RateDecision } from './gcra.ts';
+
+/** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
+export type LimitName =
+  | 'login'
+  | 'bot_create'
+  | 'bot_meta'
+  | 'auth_test'
+  | 'stats'
+  | 'vote_log'
+  | 'bot_shards'
+  | 'badge'
+  | 'history'
+  | 'feed'
+  | 'webhook_edit'
+  | 'webhook_test'
+  | 'webhook_view';
 
 /** Settings of one limit: `requests` per `seconds`, and at most `burst` at once. */
 export interface LimitSetting {

@@ -1,6 +1,6 @@
 /**
- * Operations on credit tiers, the shop and the blog (docs/operating.md, "The operator's side"). A write replaces
- * the whole object; the operator chooses its id. Public lists show a change within two seconds.
+ * Operations on credit tiers, the shop and the blog (docs/operating.md, "The operator's side"). A write
+ * replaces the whole object; the operator chooses its id. Public lists show a change within two seconds.
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { ShopOutcome } from '../../storage/catalogue/content/shop.ts';

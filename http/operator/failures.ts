@@ -1,6 +1,6 @@
 /**
- * Operations on failures (docs/operating.md, "The operator's side"): job runs, and the dead letters: rows that
- * SQL refused; tries these again.
+ * Operations on failures (docs/operating.md, "The operator's side"): job runs, and the dead letters: rows
+ * that SQL refused; tries these again.
  */
 import { parsePage } from '../api/shared/request-values.ts';
 import type { App } from '../app.ts';

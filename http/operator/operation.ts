@@ -1,10 +1,10 @@
 /**
  * Defines an operation of the private listener: its route, and the command of the command line that calls it.
  *
- * All operations require an operator's token (http/operator/operators.ts checks it). An operation that changes
- * something writes an audit record before it runs and completes the record afterwards. One that is hard to
+ * All operations require an operator's token (operators.ts checks it). An operation that changes something
+ * writes an audit record before it runs and completes the record afterwards. One that is hard to
  * undo has a preview: with `?dry_run=true` it changes nothing and says what it would do; the command line
- * shows that and asks. Used by the other files of this folder.
+ * shows that and asks.
  */
 import { type TObject, type TSchema, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';

@@ -7,8 +7,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { DomainError } from '../../engine/errors.ts';
 import { createLimit } from '../limits/limiter.ts';
+import type { GuardedCall } from '../request/dispatch-context.ts';
 import type { AnyRoute } from '../route.ts';
-import type { GuardedCall } from './guard.ts';
 
 export interface Operator {
   /** Written to the audit record with each change. */

@@ -1,7 +1,7 @@
 /**
- * Operations on users and tokens (docs/operating.md, "The operator's side"). A ban takes effect at once: this
- * file drops the sessions that this node caches, and storage/nodes/shared-catalogue.ts drops those on the other
- * nodes.
+ * Operations on users and tokens (docs/operating.md, "The operator's side"). A ban takes effect at once:
+ * this file drops the sessions that this node caches, and storage/nodes/shared-catalogue.ts drops those on
+ * the other nodes.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { isPermission } from '../../engine/rules/permissions.ts';

@@ -1,6 +1,6 @@
 /**
- * Operations of the private listener about whole stores, which the command line calls. A copy of the stores and
- * the lines of an import pass through them.
+ * Operations of the private listener about whole stores, which the command line calls. A copy of the
+ * stores and the lines of an import pass through them.
  */
 import { type Static, Type } from 'typebox';
 import type { EntityKind } from '../../engine/ids.ts';

@@ -7,7 +7,6 @@ import type { App } from '../app.ts';
 import type { PermissionSource } from '../auth/ports.ts';
 import type { SessionCache } from '../auth/sessions.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import type { GuardedCall } from '../operator/guard.ts';
 import type { Cors } from '../response/cors.ts';
 import type { AnyRoute } from '../route.ts';
 import type { AddressReader } from '../server/client-address.ts';
@@ -17,6 +16,16 @@ import type { RequestMeters } from '../telemetry/request-meters.ts';
 import type { CompiledRoute } from './check.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Matcher } from './match.ts';
+
+/** The part of a request that a guard sees. */
+export interface GuardedCall {
+  readonly exchange: Pick<Exchange, 'headers'>;
+  readonly clientAddress: string;
+  /** Monotonic time, ms. */
+  readonly startedMs: number;
+  /** The guard writes the name of the operator here. */
+  operator: string;
+}
 
 export interface DispatchContext {
   readonly app: App;

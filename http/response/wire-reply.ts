@@ -6,11 +6,13 @@
  * dispatch.ts.
  */
 
-import type { Caching } from '../route.ts';
 import type { WireReply } from '../server/exchange.ts';
 import type { Cors } from './cors.ts';
 import { computeEtag, matchesEtag } from './etag.ts';
 import type { Reply } from './reply.ts';
+
+/** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
+export type Caching = 'no-store' | 'entity' | 'list';
 
 /** The properties of the request that shape the reply. */
 export interface ReplyContext {

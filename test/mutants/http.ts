@@ -198,13 +198,13 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'an error of a store becomes a badge',
     file: 'http/api/badges.ts',
-    find: `    replaceError: showBadgeError,\n`,
+    find: `    replaceError: (app, request, error) => showBadgeError(app, request, error),\n`,
     replace: '',
     why: 'image proxies would keep the error',
   },
   {
     name: 'a cursor of another epoch of the vote log',
-    file: 'http/api/vote-log.ts',
+    file: 'http/feed/cursor.ts',
     find: `cursor.epoch === head.epoch && cursor.number`,
     replace: `cursor.number`,
     killers: ['test/http/api/vote-log.test.ts'],
@@ -212,7 +212,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'a cursor beyond the head of the vote log',
-    file: 'http/api/vote-log.ts',
+    file: 'http/feed/cursor.ts',
     find: ` && cursor.number <= head.number`,
     replace: '',
     killers: ['test/http/api/vote-log.test.ts'],

@@ -18,6 +18,8 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
 const engineDoor = /^engine\/((engine|ports|ids|errors|limits|meters)\.ts|entity\/|rules\/|tools\/)/;
 /** The rules of one entity know nothing of the parts that use them. */
 const entityMayImport = /^engine\/(entity\/|ids\.ts$|limits\.ts$)/;
+/** What browsers load of the operator's page. */
+const pageFolder = 'http/operator/page/';
 /** Pure computation only. */
 const engineModules = /^node:(assert(\/strict)?|crypto|zlib|buffer)$/;
 
@@ -79,12 +81,8 @@ export const directions: Rule = (project) =>
     if (folder === 'http' && target.startsWith('storage/') && !typeOnly) {
       return `http/ may only \`import type\` from ${target}; functions come in through App`;
     }
-    if (
-      source.path.startsWith('http/operator/page/') &&
-      !target.startsWith('http/operator/page/') &&
-      !typeOnly
-    )
-      return `http/operator/page/ may only \`import type\` from ${target}: browsers get no file outside this folder`;
+    if (source.path.startsWith(pageFolder) && !target.startsWith(pageFolder) && !typeOnly)
+      return `${pageFolder} may only \`import type\` from ${target}: browsers get only this folder`;
     if (source.path.startsWith('engine/entity/') && !entityMayImport.test(target))
       return `engine/entity/ must not import ${target}: the rules know their own data, ids and limits only`;
     const inside = ['engine', 'ops', 'bench', 'test'].includes(folder);

@@ -59,7 +59,7 @@ const bans: readonly Ban[] = [
   },
   {
     is: isNamed(/\.(innerHTML|outerHTML|insertAdjacentHTML|srcdoc)$|^document\.write(ln)?$/),
-    banned: /^http\/page\//,
+    banned: /^http\/operator\/page\//,
     allowed: never,
     advice: 'text of users must never become markup: make elements with http/operator/page/dom.ts',
   },

@@ -1,8 +1,9 @@
 /**
- * The condensed bots and servers of lists, packs and teams (contract §2.4, §2.5): schemas, and the conversion of
- * SQL rows. Their totals are those last flushed. Pure.
+ * The condensed bots and servers of lists, packs and teams (contract §2.4, §2.5): schemas, and the
+ * conversion of SQL rows. Their totals are those last flushed. Pure.
  *
- * They have a file of their own to avoid an import cycle: packs and teams embed them, and bots embed teams.
+ * They have a file of their own to avoid an import cycle: packs and teams embed them, and bots embed
+ * teams.
  */
 import { type Static, Type } from 'typebox';
 import { computePresence } from '../../../engine/rules/presence.ts';

@@ -22,7 +22,7 @@ test('the table has every route with the line that contains its name', () => {
 });
 
 for (const [args, expected] of [
-  [['GET', '/bots/123/seo'], /^http\/routes\/bots\.ts:\d+\n {2}GET \/bots\/\{id\}\/seo/],
+  [['GET', '/bots/123/seo'], /^http\/api\/bots\/routes\.ts:\d+\n {2}GET \/bots\/\{id\}\/seo/],
   [['/bots/%40all'], /GET \/bots\/@all {2}/],
   [['http://127.0.0.1:8080/bots/123?target=page'], /GET \/bots\/\{id\} .*\n.*\n {2}parameters: id=123/],
   [['head', '/bots/123'], /GET \/bots\/\{id\} /],
