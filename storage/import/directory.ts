@@ -3,9 +3,14 @@
  * of record kinds (kinds.ts).
  */
 import { createHash } from 'node:crypto';
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
-import { presenceStatuses } from '../../engine/entity/state.ts';
+import {
+  type FieldName,
+  fields,
+  presenceStatuses,
+  type totalsFields as Table,
+} from '../../engine/entity/fields.ts';
 import { entityKinds } from '../../engine/ids.ts';
 import { tokenKinds } from '../../engine/rules/token.ts';
 import { listedTypes } from '../catalogue/shared/index-rows.ts';
@@ -55,26 +60,30 @@ const personFields = {
   extra_data: makeOptional(createJson(Type.Record(Type.String(), Type.Unknown()), { empty: {} })),
   status: makeOptional(createChoice(presenceStatuses), 'offline'),
 };
-/** Opening totals. They include the votes of the same file: imported votes do not change them. */
-const voteTotals = { upvotes: makeOptional(putInTotals(count)), downvotes: makeOptional(putInTotals(count)) };
-const clickTotals = {
-  clicks: makeOptional(putInTotals(count)),
-  unique_clicks: makeOptional(putInTotals(count)),
-  invite_clicks: makeOptional(putInTotals(count)),
-};
-const statTotals = {
-  servers: makeOptional(putInTotals(stat)),
-  shards: makeOptional(putInTotals(stat)),
-  users: makeOptional(putInTotals(stat)),
-  shard_list: makeOptional(putInTotals(statList)),
+/** How a record has each kind of counted field. */
+const totalsKinds = {
+  counter: makeOptional(putInTotals(count)),
+  time: makeOptional(putInTotals(timeMs)),
+  u64: makeOptional(putInTotals(stat)),
+  list: makeOptional(putInTotals(statList)),
   status: makeOptional(putInTotals(withEmpty(createChoice(presenceStatuses)))),
-  last_stats_post: makeOptional(putInColumn('last_stats_post_ms', putInTotals(timeMs))),
-  uptime: makeOptional(putInTotals(count)),
-  total_uptime: makeOptional(putInTotals(count)),
-  uptime_last_checked: makeOptional(putInColumn('uptime_checked_ms', putInTotals(timeMs))),
 };
-/** The columns of `totals` that a record can have. */
-export const totalsFields = { ...clickTotals, ...voteTotals, ...statTotals };
+/**
+ * Opening totals: what `engine/entity/fields.ts` has in records. They include the votes of the same file:
+ * imported votes do not change them.
+ */
+export const totalsFields = Object.fromEntries(
+  fields.flatMap(({ kind, record, column }) =>
+    record === null ? [] : [[record, putInColumn<TSchema>(column, totalsKinds[kind])]],
+  ),
+) as {
+  readonly [Name in FieldName as NonNullable<
+    (typeof Table)[Name]['record']
+  >]: (typeof totalsKinds)[(typeof Table)[Name]['kind']];
+};
+const { clicks, unique_clicks, invite_clicks, upvotes, downvotes } = totalsFields;
+const clickTotals = { clicks, unique_clicks, invite_clicks };
+const voteTotals = { upvotes, downvotes };
 
 const premium = {
   start_premium_period: makeOptional(time),
@@ -145,7 +154,7 @@ const team = defineKind('team', {
     members: createNested(Type.Array(createObjectSchema(memberFields), { minItems: 1, maxItems: 200 }), {
       fromCell: (rows: AnyRecord[]) => rows.map((row) => readFields(memberFields, row)),
     }),
-    clicks: clickTotals.clicks,
+    clicks,
     ...voteTotals,
   },
   listReferences: ({ members }) => members.map(({ user_id }) => ['user', user_id]),
@@ -218,9 +227,7 @@ const bot = defineKind('bot', {
       isListed(type) ? now : null,
     ),
     ...listing,
-    ...clickTotals,
-    ...voteTotals,
-    ...statTotals,
+    ...totalsFields,
   },
   listReferences: ({ owner, team_owner }) => [
     owner === undefined ? ['team', team_owner ?? ''] : ['user', owner],
@@ -249,7 +256,7 @@ const pack = defineKind('pack', {
     server_ids: makeOptional(createList(platformId, 10)),
     vote_banned: makeOptional(flag),
     ...created,
-    clicks: clickTotals.clicks,
+    clicks,
     ...voteTotals,
   },
   listReferences: ({ owner }) => [['user', owner]],

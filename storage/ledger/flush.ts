@@ -14,6 +14,7 @@ import type { Transaction } from '../sql/client.ts';
 import { isUniqueViolation } from '../sql/errors.ts';
 import { createSerializationFailure } from '../sql/retry.ts';
 import { writeAdjustment } from './adjustments.ts';
+import { writeTotals } from './totals.ts';
 import { buildDeliveries, type DeliveryRules } from './webhook-deliveries.ts';
 
 /** How many votes of a flush each listing gets, by incarnation. */
@@ -34,57 +35,11 @@ export const updateTotals = async (
   entities: readonly DirtyEntity[],
   counts: VoteCounts,
 ): Promise<void> => {
-  const written = entities.length > 0 ? await writeTotals(transaction, entities, counts) : [];
-  await takeNumbers(transaction, counts, new Set(written));
-};
-
-/** Resolves to the incarnations of the rows written. */
-const writeTotals = async (
-  transaction: Transaction,
-  entities: readonly DirtyEntity[],
-  counts: VoteCounts,
-): Promise<readonly number[]> => {
   const rows = [...entities].sort((left, right) => left.ref.incarnation - right.ref.incarnation);
-  const numbers = (pick: (entity: DirtyEntity) => number | string) => formatNumbers(rows.map(pick));
-  const texts = (pick: (entity: DirtyEntity) => string) => formatTexts(rows.map(pick));
-  const written = await transaction<{ incarnation: number }[]>`
-    update totals set
-      generation = new.generation, version = new.version,
-      clicks = new.clicks, unique_clicks = new.unique_clicks, invite_clicks = new.invite_clicks,
-      upvotes = new.upvotes, downvotes = new.downvotes,
-      servers = new.servers, shards = new.shards, users = new.users, shard_list = new.shard_list,
-      status = new.status, last_stats_post_ms = new.last_stats_post_ms,
-      uptime = new.uptime, total_uptime = new.total_uptime, uptime_checked_ms = new.uptime_checked_ms,
-      released_before_ms = new.released_before_ms, adjustment = new.adjustment,
-      votes_logged = votes_logged + new.votes_added, flushed_at = now()
-    from unnest(
-      ${numbers(({ ref }) => ref.incarnation)}::bigint[],
-      ${numbers(({ generation }) => generation)}::bigint[],
-      ${numbers(({ state }) => state.version)}::bigint[],
-      ${numbers(({ state }) => state.clicks)}::bigint[],
-      ${numbers(({ state }) => state.uniqueClicks)}::bigint[],
-      ${numbers(({ state }) => state.inviteClicks)}::bigint[],
-      ${numbers(({ state }) => state.upvotes)}::bigint[],
-      ${numbers(({ state }) => state.downvotes)}::bigint[],
-      ${numbers(({ state }) => state.servers)}::numeric[],
-      ${numbers(({ state }) => state.shards)}::numeric[],
-      ${numbers(({ state }) => state.users)}::numeric[],
-      ${texts(({ state }) => state.shardList)}::text[],
-      ${texts(({ state }) => state.status)}::text[],
-      ${numbers(({ state }) => state.lastStatsPostMs)}::bigint[],
-      ${numbers(({ state }) => state.uptime)}::bigint[],
-      ${numbers(({ state }) => state.totalUptime)}::bigint[],
-      ${numbers(({ state }) => state.uptimeCheckedMs)}::bigint[],
-      ${numbers(({ state }) => state.releasedBeforeMs)}::bigint[],
-      ${numbers(({ state }) => state.adjustment)}::bigint[],
-      ${numbers(({ ref }) => counts.get(ref.incarnation) ?? 0)}::bigint[]
-    ) as new (incarnation, generation, version, clicks, unique_clicks, invite_clicks, upvotes, downvotes,
-      servers, shards, users, shard_list, status, last_stats_post_ms, uptime, total_uptime,
-      uptime_checked_ms, released_before_ms, adjustment, votes_added)
-    where totals.incarnation = new.incarnation
-      and (totals.generation, totals.version) < (new.generation, new.version)
-    ${counts.size > 0 ? transaction`returning totals.incarnation` : transaction``}`;
-  return written.map(({ incarnation }) => incarnation);
+  const votesAdded = rows.map(({ ref }) => counts.get(ref.incarnation) ?? 0);
+  const options = { votesAdded, returnsWritten: counts.size > 0 };
+  const written = rows.length > 0 ? await writeTotals(transaction, rows, options) : [];
+  await takeNumbers(transaction, counts, new Set(written));
 };
 
 /** Takes the numbers of listings with votes whose totals were not written: they are in SQL already. */

@@ -1,15 +1,15 @@
 /**
  * Reads listings with their facts and totals, and converts the rows to the engine's entities.
  *
- * SQL computes milliseconds; unsigned 64-bit values stay decimal strings. Called by ledger.ts.
+ * The counted columns: totals.ts.
  */
-import type { PresenceStatus } from '../../engine/entity/state.ts';
 import { createEntityRef, type EntityKind } from '../../engine/ids.ts';
 import type { LedgerEntity } from '../../engine/ports.ts';
 import { formatTexts } from '../sql/arrays.ts';
 import type { Queryable } from '../sql/client.ts';
+import { readTotals, type TotalsColumns } from './totals.ts';
 
-export interface EntityRow {
+export interface EntityRow extends TotalsColumns {
   /** Position in `targets`, from 1. */
   readonly position: number;
   readonly incarnation: number;
@@ -17,22 +17,6 @@ export interface EntityRow {
   readonly entity_id: string;
   readonly generation: number;
   readonly version: number;
-  readonly clicks: number;
-  readonly unique_clicks: number;
-  readonly invite_clicks: number;
-  readonly upvotes: number;
-  readonly downvotes: number;
-  readonly servers: string;
-  readonly shards: string;
-  readonly users: string;
-  readonly shard_list: string;
-  readonly status: PresenceStatus | '';
-  readonly last_stats_post_ms: number;
-  readonly uptime: number;
-  readonly total_uptime: number;
-  readonly uptime_checked_ms: number;
-  readonly released_before_ms: number;
-  readonly adjustment: number;
   readonly revision: number;
   readonly listed: boolean;
   readonly vote_banned: boolean;
@@ -66,24 +50,7 @@ export const toLedgerEntity = (row: EntityRow): LedgerEntity => ({
     premiumUntilMs: row.premium_until_ms,
     listedSinceMs: row.listed_since_ms,
   },
-  totals: {
-    clicks: row.clicks,
-    uniqueClicks: row.unique_clicks,
-    inviteClicks: row.invite_clicks,
-    upvotes: row.upvotes,
-    downvotes: row.downvotes,
-    servers: row.servers,
-    shards: row.shards,
-    users: row.users,
-    shardList: row.shard_list,
-    status: row.status,
-    lastStatsPostMs: row.last_stats_post_ms,
-    uptime: row.uptime,
-    totalUptime: row.total_uptime,
-    uptimeCheckedMs: row.uptime_checked_ms,
-    releasedBeforeMs: row.released_before_ms,
-    adjustment: row.adjustment,
-  },
+  totals: readTotals(row),
   generation: row.generation,
   version: row.version,
 });

@@ -14,8 +14,8 @@ const reachTest = 'test/storage/catalogue/reach.stores.test.ts';
 const ledgerMutants: readonly Mutant[] = [
   {
     name: 'an older flush overwrites a newer one',
-    file: flush,
-    find: `\n      and (totals.generation, totals.version) < (new.generation, new.version)`,
+    file: 'storage/ledger/totals.ts',
+    find: `\n    and (totals.generation, totals.version) < (new.generation, new.version)`,
     replace: '',
     killers: [ledgerTest],
     why: 'a late round of another node would take totals back (I10)',

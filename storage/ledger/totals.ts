@@ -1,0 +1,80 @@
+/**
+ * The counted columns of the table `totals`, as `engine/entity/fields.ts` lists them: the statement by which
+ * a flush writes them, and their conversion when a listing is read.
+ */
+import {
+  compile,
+  type FieldName,
+  fieldKinds,
+  fields,
+  type totalsFields,
+} from '../../engine/entity/fields.ts';
+import type { Totals } from '../../engine/entity/state.ts';
+import type { DirtyEntity } from '../../engine/ports.ts';
+import { formatNumbers, formatTexts } from '../sql/arrays.ts';
+import type { Transaction } from '../sql/client.ts';
+
+/** The counted columns of a row. SQL computes milliseconds; unsigned 64-bit values are decimal strings. */
+export type TotalsColumns = {
+  readonly [Name in FieldName as (typeof totalsFields)[Name]['column']]: Totals[Name];
+};
+
+/** Converts the columns of a row. */
+export const readTotals = compile<(row: TotalsColumns) => Totals>(
+  `(row) => ({ ${fields.map(({ name, column }) => `${name}: row.${column}`).join()} })`,
+);
+
+interface WrittenColumn {
+  readonly name: string;
+  readonly type: 'bigint' | 'numeric' | 'text';
+  readonly read: (entity: DirtyEntity) => number | string;
+}
+
+const guards: readonly WrittenColumn[] = [
+  { name: 'generation', type: 'bigint', read: ({ generation }) => generation },
+  { name: 'version', type: 'bigint', read: ({ state }) => state.version },
+];
+const columns: readonly WrittenColumn[] = [
+  { name: 'incarnation', type: 'bigint', read: ({ ref }) => ref.incarnation },
+  ...guards,
+  ...fields.map(({ name, column, kind }) => {
+    const read = ({ state }: DirtyEntity) => state[name];
+    return { name: column, type: fieldKinds[kind].column, read };
+  }),
+];
+const written = [...guards.map(({ name }) => name), ...fields.map(({ column }) => column)];
+
+/** Writes a row where (generation, version) is newer; the last array has the votes to number of each row. */
+const statement = `
+  update totals set ${written.map((name) => `${name} = new.${name}`).join()},
+    votes_logged = votes_logged + new.votes_added, flushed_at = now()
+  from unnest(${columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join()},
+    $${columns.length + 1}::bigint[]
+  ) as new (${columns.map(({ name }) => name).join()}, votes_added)
+  where totals.incarnation = new.incarnation
+    and (totals.generation, totals.version) < (new.generation, new.version)`;
+
+/**
+ * Writes absolute totals and takes `votesAdded` numbers of votes for each of the rows, which are in the order
+ * of their incarnations. Resolves to the incarnations of the rows written if `returnsWritten`.
+ */
+export const writeTotals = async (
+  transaction: Transaction,
+  rows: readonly DirtyEntity[],
+  {
+    votesAdded,
+    returnsWritten,
+  }: { readonly votesAdded: readonly number[]; readonly returnsWritten: boolean },
+): Promise<readonly number[]> => {
+  const arrays = columns.map(({ type, read }) =>
+    type === 'text'
+      ? formatTexts(rows.map((row) => String(read(row))))
+      : formatNumbers(rows.map((row) => read(row))),
+  );
+  const result = await transaction.unsafe<{ incarnation: number }[]>(
+    returnsWritten ? `${statement} returning totals.incarnation` : statement,
+    [...arrays, formatNumbers(votesAdded)],
+    { prepare: true },
+  );
+  return result.map(({ incarnation }) => incarnation);
+};
