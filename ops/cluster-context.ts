@@ -12,7 +12,7 @@ import type { Engine } from '../engine/engine.ts';
 import { createSessionCache, type SessionCache } from '../http/auth/sessions.ts';
 import type { SharedRates } from '../http/limits/limiter.ts';
 import type { NodeFigures, NodeStatus } from '../http/telemetry/node-status.ts';
-import { type Catalogue, createCatalogue } from '../storage/catalogue/catalogue.ts';
+import { type Catalogue, type CatalogueOptions, createCatalogue } from '../storage/catalogue/catalogue.ts';
 import {
   createHeartbeats,
   type Heartbeats,
@@ -63,6 +63,7 @@ export interface ClusterContext {
 
 export interface ClusterContextConfig {
   readonly redisUrl: readonly string[];
+  readonly checkRules: NonNullable<CatalogueOptions['checkRules']>;
 }
 
 const sessionsCachedMax = 100_000;
@@ -72,8 +73,8 @@ const sessionFreshMs = 60_000;
 const sessionCopyMs = 3_600_000;
 
 /** The context of a node on embedded stores: no other node, nothing shared. */
-const openLocal = (stores: Stores): ClusterContext => {
-  const catalogue = createCatalogue(stores.requestSql);
+const openLocal = (stores: Stores, { checkRules }: ClusterContextConfig): ClusterContext => {
+  const catalogue = createCatalogue(stores.requestSql, { checkRules });
   const sessions = createSessionCache({
     source: catalogue.sessions,
     clock: systemClock,
@@ -175,7 +176,7 @@ const openShared = async (
     urls: config.redisUrl,
     onError: (error) => onWarning('the pub/sub connection to Redis failed', error),
   });
-  const localCatalogue = createCatalogue(stores.requestSql);
+  const localCatalogue = createCatalogue(stores.requestSql, { checkRules: config.checkRules });
   const mirror = mirrorSessions({
     pubsub,
     sql: stores.requestSql,
@@ -228,4 +229,5 @@ export const openClusterContext = async (
   stores: Stores,
   config: ClusterContextConfig,
   onWarning: OnWarning,
-): Promise<ClusterContext> => (stores.shared ? openShared(stores, config, onWarning) : openLocal(stores));
+): Promise<ClusterContext> =>
+  stores.shared ? openShared(stores, config, onWarning) : openLocal(stores, config);

@@ -116,7 +116,8 @@ export const start = async (config: Config, input: StartInput = {}): Promise<Run
   });
   let clusterContext: ClusterContext | null = null;
   try {
-    clusterContext = await openClusterContext(stores, config, onWarning);
+    const clusterConfig = { redisUrl: config.redisUrl, checkRules: toCommitRules(config, []).uptime };
+    clusterContext = await openClusterContext(stores, clusterConfig, onWarning);
     const running = await startOn(stores, config, { hooks, logger, loss, clusterContext });
     // The first snapshot then contains the generations and, if wanted, the demo directory.
     stores.protect();

@@ -5,6 +5,7 @@
  * fold adds all checks since the last fold at once: a check counts while the bot is listed, and passes if the
  * last stats post is fresh and the status is not `offline`. Checks during a downtime of the whole fleet do
  * not count. Pure, never goes backwards, and takes as long for a month as for a minute. For bots only.
+ * storage/catalogue/boards/uptime.ts has the same rule in SQL.
  */
 
 import type { Facts, Totals } from './state.ts';

@@ -13,6 +13,7 @@ import { createHistory } from '../history/read.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { createBoards } from './boards/boards.ts';
+import type { CheckRules } from './boards/uptime.ts';
 import { createBotEdits } from './bots/bot-edits.ts';
 import { type BotIds, type BotPerson, findKnownBot, noteLookup } from './bots/bot-people.ts';
 import { type BotProfile, findBots } from './bots/bots.ts';
@@ -113,12 +114,15 @@ export interface CatalogueOptions {
   readonly profileAgeMaxMs?: number;
   /** Maximum age of a list. */
   readonly snapshotAgeMaxMs?: number;
+  /** How uptime is checked: must be the rules of the engine. */
+  readonly checkRules?: CheckRules;
 }
 
 const defaults: Required<CatalogueOptions> = {
   profileBytesMax: 64 * 1024 * 1024,
   profileAgeMaxMs: 10_000,
   snapshotAgeMaxMs: 1_000,
+  checkRules: { checkMs: 300_000, freshMs: 900_000 },
 };
 const snapshotEntriesMax = 512;
 
@@ -262,7 +266,7 @@ const createCredits = (sql: Sql) => ({
 export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
   const unknown = createUnknownNames();
   const sql = forgetOnCommit(pool, unknown);
-  const { profileBytesMax, profileAgeMaxMs, snapshotAgeMaxMs } = { ...defaults, ...options };
+  const { profileBytesMax, profileAgeMaxMs, snapshotAgeMaxMs, checkRules } = { ...defaults, ...options };
   const snapshots = createSnapshots({ entriesMax: snapshotEntriesMax, ageMaxMs: snapshotAgeMaxMs });
   const lists = createLists(sql, snapshots, { ageMaxMs: snapshotAgeMaxMs });
   const createCache = <Row extends CachedProfile>(kind: 'bot' | 'server' | 'team', find: FindProfiles<Row>) =>
@@ -278,7 +282,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     servers: createServers(createCache('server', findServers), lists),
     teams: createTeams(sql, createCache('team', findTeams)),
     packs: createPacks(sql, lists, unknown),
-    boards: createBoards(sql, snapshots),
+    boards: createBoards(sql, snapshots, checkRules),
     vanity: createVanities(sql, unknown),
     reminders: createReminders(sql),
     push: createPushOutbox(sql),

@@ -7,6 +7,7 @@ import type { Mutant } from './mutant.ts';
 
 const editions = 'storage/catalogue/boards/editions.ts';
 const boardsTest = 'test/storage/catalogue/boards.test.ts';
+const uptimeTest = 'test/storage/catalogue/boards-uptime.test.ts';
 const timelineTest = 'test/storage/catalogue/boards-timeline.test.ts';
 const routesTest = 'test/http/api/leaderboards.test.ts';
 
@@ -47,6 +48,14 @@ export const boardMutants: readonly Mutant[] = [
     replace: 'type !== state',
     killers: [boardsTest],
     why: 'a denied bot would stay on a page until the next edition',
+  },
+  {
+    name: 'downtimes on the board of uptime',
+    file: 'storage/catalogue/boards/uptime.ts',
+    find: `down.ends) + 1]`,
+    replace: `down.ends) + 2]`,
+    killers: [uptimeTest],
+    why: 'bots would lose places for our own downtimes',
   },
   {
     name: 'votes that a reset has not yet taken from the totals',

@@ -32,6 +32,7 @@ import { countBoard, makeEdition, makeVotesEdition, readEdition, readHeads } fro
 import { lookAtListings } from './memory.ts';
 import { addPastVotes } from './past-votes.ts';
 import { buildScored } from './scores.ts';
+import type { CheckRules } from './uptime.ts';
 
 /** A listing of a page, in its row of lists, and its index in the edition. */
 export interface PlacedRow<Row> {
@@ -68,6 +69,7 @@ const scoresEntriesMax = 5_000;
 
 interface BoardsState {
   readonly sql: Sql;
+  readonly checkRules: CheckRules;
   readonly snapshots: Snapshots;
   readonly editions: Map<string, KnownEdition>;
   loaded: Promise<void> | null;
@@ -146,17 +148,15 @@ const readPage = async (
 };
 
 const readScores = async (
-  sql: Queryable,
+  { sql, checkRules, editions }: BoardsState,
   { kind, incarnation }: { readonly kind: RankedKind; readonly incarnation: number },
-  editions: ReadonlyMap<string, KnownEdition>,
 ): Promise<ListingScores> => {
   const only: Fragment = sql`listed.incarnation = ${incarnation}`;
   const scored = boardsByKind[kind].flatMap((board) => {
     const atMs = editions.get(toKey(kind, board))?.edition.number;
     if (atMs === undefined) return [];
-    return [
-      sql`select ${board} as board, score from (${buildScored(sql, { board, kind, atMs }, only)}) as own`,
-    ];
+    const scored = { board, kind, atMs, checkRules };
+    return [sql`select ${board} as board, score from (${buildScored(sql, scored, only)}) as own`];
   });
   if (scored.length === 0) return new Map();
   const united = scored.reduce((all, one) => sql`${all} union all ${one}`);
@@ -164,14 +164,19 @@ const readScores = async (
   return new Map(rows.map(({ board, score }) => [board, score]));
 };
 
-const makeOthers = async (sql: Sql, atMs: number, options: StepOptions): Promise<void> => {
+const makeOthers = async (
+  { sql, checkRules }: BoardsState,
+  atMs: number,
+  options: StepOptions,
+): Promise<void> => {
   await lookAtListings(sql, atMs, options);
   const isPastComplete = await addPastVotes(sql, atMs, options);
   for (const kind of rankedKinds) {
     for (const board of boardsByKind[kind]) {
       options.signal.throwIfAborted();
-      if (board === 'votes') await countBoard(sql, { board, kind, atMs });
-      else if (board !== 'votes-ever' || isPastComplete) await makeEdition(sql, { board, kind, atMs });
+      const scored = { board, kind, atMs, checkRules };
+      if (board === 'votes') await countBoard(sql, scored);
+      else if (board !== 'votes-ever' || isPastComplete) await makeEdition(sql, scored);
     }
   }
   // Few rows, but long ones: the embedded store, which counts rows, would vacuum them after days.
@@ -179,8 +184,8 @@ const makeOthers = async (sql: Sql, atMs: number, options: StepOptions): Promise
 };
 
 /** Creates the boards of one node. */
-export const createBoards = (sql: Sql, snapshots: Snapshots): Boards => {
-  const state: BoardsState = { sql, snapshots, editions: new Map(), loaded: null };
+export const createBoards = (sql: Sql, snapshots: Snapshots, checkRules: CheckRules): Boards => {
+  const state: BoardsState = { sql, snapshots, checkRules, editions: new Map(), loaded: null };
   const find = (kind: RankedKind, board: BoardName): Edition | null =>
     state.editions.get(toKey(kind, board))?.edition ?? null;
   const loadOne = async (kind: RankedKind, board: BoardName): Promise<Edition | null> => {
@@ -195,7 +200,7 @@ export const createBoards = (sql: Sql, snapshots: Snapshots): Boards => {
     scores: async (listing) => {
       await load(state);
       return scores.get(String(listing.incarnation), () =>
-        asStorage('boards.scores', () => readScores(sql, listing, state.editions)),
+        asStorage('boards.scores', () => readScores(state, listing)),
       );
     },
     refresh: () => asStorage('boards.refresh', () => refresh(state)),
@@ -203,6 +208,6 @@ export const createBoards = (sql: Sql, snapshots: Snapshots): Boards => {
       asStorage('boards.votes', async () => {
         for (const kind of rankedKinds) await makeVotesEdition(sql, kind, atMs);
       }),
-    makeOthers: (atMs, options) => asStorage('boards.others', () => makeOthers(sql, atMs, options)),
+    makeOthers: (atMs, options) => asStorage('boards.others', () => makeOthers(state, atMs, options)),
   };
 };

@@ -8,7 +8,7 @@
 import { type Edition, type Place, placesMax, type RankedKind } from '../../../engine/rules/boards.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
-import { buildListed, buildScored, dayMs, type ScoredBoard } from './scores.ts';
+import { buildListed, buildScored, type DueBoard, dayMs, type ScoredBoard } from './scores.ts';
 
 /** Rows of the table of counts: a rank is right within one part in so many. */
 const countsMax = 1_000;
@@ -28,13 +28,13 @@ const withRoom = <Result>(sql: Sql, task: (transaction: Transaction) => Promise<
   }) as Promise<Result>;
 
 /** The places of the edition before. */
-const buildEarlier = (sql: Queryable, { board, kind }: ScoredBoard): Fragment => sql`
+const buildEarlier = (sql: Queryable, { board, kind }: DueBoard): Fragment => sql`
   select incarnation, place from board_editions
   cross join lateral unnest(incarnations) with ordinality as places (incarnation, place)
   where board = ${board} and kind = ${kind}`;
 
 /** Writes the first places of `scored`, which must be a CTE of the statement, as must `earlier`. */
-const buildPlaces = (sql: Queryable, { board, kind, atMs }: ScoredBoard): Fragment => sql`
+const buildPlaces = (sql: Queryable, { board, kind, atMs }: DueBoard): Fragment => sql`
   insert into board_editions as old (board, kind, edition, incarnations, scores, ratios, day)
   select ${board}, ${kind}, ${atMs},
     coalesce(array_agg(incarnation order by score desc, place, incarnation), '{}'),
@@ -51,7 +51,7 @@ const buildPlaces = (sql: Queryable, { board, kind, atMs }: ScoredBoard): Fragme
   where old.edition < excluded.edition`;
 
 /** Writes the counts of `scored`: each score at which the share of listings above passes another step. */
-const buildCounts = (sql: Queryable, { board, kind, atMs }: ScoredBoard): Fragment => sql`
+const buildCounts = (sql: Queryable, { board, kind, atMs }: DueBoard): Fragment => sql`
   insert into board_counts as old (board, kind, edition, listings, scores, above)
   select ${board}, ${kind}, ${atMs}, coalesce(max(total), 0),
     coalesce(array_agg(score order by score desc), '{}'),
@@ -92,7 +92,7 @@ const buildIsListed = (sql: Queryable, kind: RankedKind): Fragment => sql`
  * the first by votes and age, and those with a place before, can get one, since equal ones keep theirs.
  */
 export const makeVotesEdition = async (sql: Sql, kind: RankedKind, atMs: number): Promise<void> => {
-  const scored: ScoredBoard = { board: 'votes', kind, atMs };
+  const scored: DueBoard = { board: 'votes', kind, atMs };
   const listed = buildIsListed(sql, kind);
   await sql`
     with earlier as (${buildEarlier(sql, scored)}),
@@ -134,7 +134,7 @@ interface EditionRow {
 /** Reads one edition; `null` when there is none. */
 export const readEdition = async (
   sql: Queryable,
-  { board, kind }: Pick<ScoredBoard, 'board' | 'kind'>,
+  { board, kind }: Pick<DueBoard, 'board' | 'kind'>,
 ): Promise<Edition | null> => {
   const [row] = await sql<EditionRow[]>`
     select places.edition, places.made_at, places.incarnations, places.scores, places.ratios, places.former,

@@ -7,12 +7,16 @@
 import { type BoardName, type RankedKind, toHalfLives } from '../../../engine/rules/boards.ts';
 import type { Queryable } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
+import { buildDowntimes, buildUptime, type CheckRules } from './uptime.ts';
 
-export interface ScoredBoard {
+export interface DueBoard {
   readonly board: BoardName;
   readonly kind: RankedKind;
   /** The time of the edition. */
   readonly atMs: number;
+}
+export interface ScoredBoard extends DueBoard {
+  readonly checkRules: CheckRules;
 }
 
 export const dayMs = 86_400_000;
@@ -24,10 +28,11 @@ const growthMin = { servers: 100, ratio: 0.05 } as const;
 const weightMin = 0.01;
 const newcomerDays = 30;
 
-/** The listed entities of a kind: columns `incarnation` and `since`. Read from an index alone. */
+/** The listed entities of a kind: `incarnation`, `since`, bots `listed_since`. Read from an index alone. */
 export const buildListed = (sql: Queryable, kind: RankedKind): Fragment =>
   kind === 'bot'
-    ? sql`(select incarnation, coalesce(listed_since, created_at) as since from bots
+    ? sql`(select incarnation, listed_since, coalesce(listed_since, created_at) as since
+        from bots
         where type in ('approved', 'certified'))`
     : sql`(select incarnation, created_at as since from servers
         where type in ('approved', 'certified') and state = 'public')`;
@@ -97,13 +102,13 @@ const buildExpressions = (sql: Queryable, { board, atMs }: ScoredBoard): Express
     }
     case 'uptime':
       return {
-        score: sql`100 * totals.uptime::float8 / totals.total_uptime`,
-        qualifies: sql`totals.total_uptime >= ${checksMin}`,
+        score: sql`100 * checks.passed::float8 / checks.total`,
+        qualifies: sql`checks.total >= ${checksMin}`,
       };
   }
 };
 
-type Source = 'totals' | 'board_listings';
+type Source = 'totals' | 'board_listings' | 'checks';
 
 /** What a score is computed from. A large table that a board does not need is not read. */
 const sourcesByBoard: Readonly<Record<BoardName, readonly Source[]>> = {
@@ -114,13 +119,20 @@ const sourcesByBoard: Readonly<Record<BoardName, readonly Source[]>> = {
   'growth-week': ['totals', 'board_listings'],
   trending: ['board_listings'],
   newcomers: ['board_listings'],
-  uptime: ['totals'],
+  uptime: ['totals', 'checks'],
 };
 
-const joinSource = (sql: Queryable, source: Source, kind: RankedKind): Fragment =>
-  source === 'totals'
-    ? sql`join totals on totals.incarnation = listed.incarnation and totals.kind = ${kind}`
-    : sql`join board_listings on board_listings.incarnation = listed.incarnation`;
+const joinSource = (sql: Queryable, source: Source, { kind, atMs, checkRules }: ScoredBoard): Fragment => {
+  switch (source) {
+    case 'totals':
+      return sql`join totals on totals.incarnation = listed.incarnation and totals.kind = ${kind}`;
+    case 'board_listings':
+      return sql`join board_listings on board_listings.incarnation = listed.incarnation`;
+    case 'checks':
+      return sql`cross join ${buildDowntimes(sql, checkRules)} as down
+        cross join lateral ${buildUptime(sql, checkRules, atMs)} as checks`;
+  }
+};
 
 /**
  * Builds a query with the columns `incarnation`, `score` and `ratio` of all listings that qualify, or of
@@ -128,7 +140,7 @@ const joinSource = (sql: Queryable, source: Source, kind: RankedKind): Fragment 
  */
 export const buildScored = (sql: Queryable, scored: ScoredBoard, only: Fragment = sql`true`): Fragment => {
   const { score, ratio = sql`null`, qualifies } = buildExpressions(sql, scored);
-  const joins = sourcesByBoard[scored.board].map((source) => joinSource(sql, source, scored.kind));
+  const joins = sourcesByBoard[scored.board].map((source) => joinSource(sql, source, scored));
   return sql`
     select listed.incarnation, (${score})::float8 as score, (${ratio})::float8 as ratio
     from ${buildListed(sql, scored.kind)} as listed ${joins}

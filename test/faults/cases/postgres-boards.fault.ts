@@ -24,6 +24,7 @@ const bots = Number(process.env.ROWS ?? 1_000_000);
 const fewBots = 1_000;
 const dayMs = 86_400_000;
 const nowMs = Date.UTC(2026, 2, 10, 12);
+const checkRules = { checkMs: 300_000, freshMs: 900_000 };
 const options = { monotonicMs: () => performance.now(), signal: new AbortController().signal };
 let server: PostgresServer;
 let manyUrl: string;
@@ -41,10 +42,15 @@ const openFilled = async (name: string, count: number): Promise<Sql> => {
   await filler`insert into users (id, username, display_name) values ('robin', 'robin', 'Robin')`;
   await filler`
     insert into totals (incarnation, kind, entity_id, shard, upvotes, downvotes, unique_clicks, servers,
-      votes_logged, total_uptime, uptime)
+      votes_logged, total_uptime, uptime, uptime_checked_ms, last_stats_post_ms)
     select n, 'bot', 'bot' || n, n % 128, n * 7919 % 991, n % 13, n * 31 % 997, n * 104729 % 5003 * 10,
-      n % 1000, 2000, 2000 - n * 613 % 400
+      n % 1000, 2000, 2000 - n * 613 % 400, ${nowMs}::bigint - n % 9 * n % 7000 * 300000,
+      ${nowMs}::bigint - n % 9 * n % 7000 * 300000
     from generate_series(1, ${count}::bigint) as n`;
+  await filler`
+    insert into outages select time, time + interval '7 minutes'
+    from generate_series(to_timestamp(${nowMs - 50 * dayMs} / 1000.0), to_timestamp(${nowMs} / 1000.0),
+      interval '1 hour') as time`;
   await filler`
     with coded as (
       insert into vanity (itag, code, target_type, target_id)
@@ -99,7 +105,7 @@ const registerEditions = (open: () => Sql): void => {
     printFigures('places of votes', { bots, ...votes });
     for (const board of boardsByKind.bot) {
       const figure = await timeThree(sql, (round) => {
-        const scored = { board, kind: 'bot', atMs: nowMs + round } as const;
+        const scored = { board, kind: 'bot', atMs: nowMs + round, checkRules } as const;
         return board === 'votes' ? countBoard(sql, scored) : makeEdition(sql, scored);
       });
       printFigures(`edition of ${board}`, { bots, ...figure });
@@ -140,7 +146,12 @@ const registerDeaths = (open: () => Sql): void => {
     for (let round = 0; round < 3; round++) {
       const victim = connectSql(manyUrl, { connectionsMax: 1 });
       const [row] = await victim<{ pid: number }[]>`select pg_backend_pid() as pid`;
-      const made = makeEdition(victim, { board: 'trending', kind: 'bot', atMs: nowMs + dayMs + round }).then(
+      const made = makeEdition(victim, {
+        board: 'trending',
+        kind: 'bot',
+        atMs: nowMs + dayMs + round,
+        checkRules,
+      }).then(
         () => 'made',
         () => 'died',
       );
@@ -150,7 +161,7 @@ const registerDeaths = (open: () => Sql): void => {
       await victim.end({ timeout: 0 });
       assert.equal(await readPlaces(sql), before);
     }
-    await makeEdition(sql, { board: 'trending', kind: 'bot', atMs: nowMs + 2 * dayMs });
+    await makeEdition(sql, { board: 'trending', kind: 'bot', atMs: nowMs + 2 * dayMs, checkRules });
 
     assert.equal(await readPlaces(sql), { edition: nowMs + 2 * dayMs, places: 1_000, different: 1_000 });
   });
@@ -179,7 +190,7 @@ const compareReads = async (
 ) => {
   const worlds = await Promise.all(
     sqls.map(async (sql) => {
-      const boards = createBoards(sql, withoutSnapshots);
+      const boards = createBoards(sql, withoutSnapshots, checkRules);
       return { boards, pid: await readServerPid(sql), times: [] as number[] };
     }),
   );
@@ -228,7 +239,7 @@ test.before(async () => {
   for (const sql of [few, many]) {
     await makeVotesEdition(sql, 'bot', nowMs - 1);
     for (const board of boardsByKind.bot) {
-      const scored = { board, kind: 'bot', atMs: nowMs - 1 } as const;
+      const scored = { board, kind: 'bot', atMs: nowMs - 1, checkRules } as const;
       await (board === 'votes' ? countBoard(sql, scored) : makeEdition(sql, scored));
     }
   }

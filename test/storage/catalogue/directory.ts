@@ -49,6 +49,7 @@ export interface Counted {
   readonly last_stats_post_ms?: number;
   readonly uptime?: number;
   readonly total_uptime?: number;
+  readonly uptime_checked_ms?: number;
 }
 
 const addTotals = async (
