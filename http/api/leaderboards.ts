@@ -109,7 +109,7 @@ const BoardRank = Type.Object({
 const rankExample = { position: 12, of: 4_210, exact: true };
 
 const buildRank = (board: string) =>
-  describe(toNullable(BoardRank), `BoardRank on the board \`${board}\`; \`null\` without a position there.`);
+  describe(toNullable(BoardRank), `Rank on the board \`${board}\`; \`null\` without a position there.`);
 
 export const RankReply = describe(
   buildObject(
