@@ -8,7 +8,9 @@
  */
 import type { CommitRules } from '../../engine/entity/items.ts';
 import type { Clock } from '../../engine/ports.ts';
+import { failingFrom } from '../../engine/rules/webhooks.ts';
 import type { WebhookAccess } from '../../http/app.ts';
+import { createWebhookDispatcher, type WebhookDispatcher } from '../../http/outbound/webhooks/dispatcher.ts';
 import { createWebhookSender, type WebhookSenderOptions } from '../../http/outbound/webhooks/send.ts';
 import type { WebhookMeters } from '../../http/telemetry/webhook-meters.ts';
 import { endAllLeases } from '../../storage/catalogue/webhooks/leases.ts';
@@ -20,11 +22,9 @@ import {
   pendingPerEndpointMax,
   readWebhookFigures,
 } from '../../storage/catalogue/webhooks/upkeep.ts';
-import { failingFrom } from '../../storage/ledger/webhook-deliveries.ts';
 import { getOrCreateSecret } from '../../storage/nodes/membership.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import type { Config } from '../config/config.ts';
-import { createWebhookDispatcher, type WebhookDispatcher } from '../jobs/webhooks.ts';
 
 export interface WebhooksParts {
   readonly sql: Sql;

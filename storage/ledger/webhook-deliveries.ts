@@ -8,14 +8,13 @@
  * waits for another in a circle. Called by flush.ts, vote-log.ts, adjust.ts and the catalogue's redeems.
  */
 import { randomUUID } from 'node:crypto';
+import { failingFrom } from '../../engine/rules/webhooks.ts';
 import { formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
 
 /** The `kind` of a delivery, also in the migrations. */
 export const voteCreatedKind = 1;
 export const voteVoidedKind = 2;
-/** From this number of failures in a row an endpoint is failing: only its oldest delivery is tried. */
-export const failingFrom = 3;
 
 export interface DeliveryRules {
   /** While too many deliveries wait, none are written for endpoints that fail; the vote log has the votes. */

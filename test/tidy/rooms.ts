@@ -34,7 +34,6 @@ const arrowsUp: Readonly<Record<string, string>> = {
   'http/feed/requests.ts → http/request/check.ts': 'messages of a WebSocket are checked as bodies are',
 };
 const pairs: Readonly<Record<string, string>> = {
-  'ops/jobs ↔ ops/services': 'the deliveries of webhooks are a job that a service runs',
   'storage/catalogue/bots ↔ storage/catalogue/teams': 'a team shows its bots, a bot shows its team',
 };
 

@@ -3,10 +3,11 @@
  *
  * A sender takes a whole endpoint under a lease (leases.ts), so an endpoint has one sender in the fleet:
  * delivery is at least once. What is read and what is recorded is decided by SQL alone: a disabled, changed
- * or deleted endpoint takes effect at the next page. Times are the node's, ms. Used by ops/jobs/webhooks.ts.
+ * or deleted endpoint takes effect at the next page. Times are the node's, ms.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
-import { failingFrom, type VoidedDetails } from '../../ledger/webhook-deliveries.ts';
+import { failingFrom } from '../../../engine/rules/webhooks.ts';
+import type { VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 import { formatBooleans, formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

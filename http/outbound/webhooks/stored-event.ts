@@ -1,19 +1,17 @@
 /**
  * Builds the event of a delivery from what SQL has about it.
  *
- * Pure: the same rows give the same event. Used by webhooks.ts.
+ * Pure: the same rows give the same event. Used by dispatcher.ts.
  */
-import { emptyFacts } from '../../engine/entity/state.ts';
-import { computeWaitEndMs } from '../../engine/entity/votes.ts';
-import type { VoteWindows } from '../../engine/entity/windows.ts';
-import {
-  toEventId,
-  type VoidedEvent,
-  type VoteEvent,
-  type WebhookEvent,
-} from '../../http/outbound/webhooks/event.ts';
-import type { DeliveredVote, DueDelivery, LeasedEndpoint } from '../../storage/catalogue/webhooks/queue.ts';
-import type { VoidedDetails } from '../../storage/ledger/webhook-deliveries.ts';
+import { emptyFacts } from '../../../engine/entity/state.ts';
+import { computeWaitEndMs } from '../../../engine/entity/votes.ts';
+import type { VoteWindows } from '../../../engine/entity/windows.ts';
+import type {
+  DeliveredVote,
+  DueDelivery,
+  LeasedEndpoint,
+} from '../../../storage/catalogue/webhooks/queue.ts';
+import { toEventId, type VoidedEvent, type VoteEvent, type WebhookEvent } from './event.ts';
 
 /** Builds the event; `null` when SQL no longer has the vote that it reports. */
 export const toWebhookEvent = (
@@ -72,7 +70,7 @@ const toVoteEvent = (
 const toVoidedEvent = (
   endpoint: LeasedEndpoint,
   { number, votes, createdAt }: DueDelivery,
-  { voided, vote }: { readonly voided: VoidedDetails; readonly vote: FirstVote | null },
+  { voided, vote }: { readonly voided: NonNullable<DueDelivery['voided']>; readonly vote: FirstVote | null },
 ): VoidedEvent => {
   const { id, reason, upvotes, downvotes, beforeMs } = voided;
   return {

@@ -8,8 +8,8 @@ import {
   type AttemptOutcome,
   decideVerdict,
   triesMax,
-} from '../../../ops/jobs/webhook-health.ts';
-import type { DueDelivery, LeasedEndpoint } from '../../../storage/catalogue/webhooks/queue.ts';
+} from '../../../../http/outbound/webhooks/health.ts';
+import type { DueDelivery, LeasedEndpoint } from '../../../../storage/catalogue/webhooks/queue.ts';
 
 const test = suite('webhook health');
 const nowMs = Date.UTC(2026, 2, 1);

@@ -7,25 +7,22 @@
  * flush of this node has written deliveries, and each second for those of other nodes and for repeats. Leases
  * are renewed while they are served; a node that dies leaves one that ends, and what it had not recorded is
  * sent again: first the oldest delivery alone, recorded before it is sent. Created by the composition root;
- * webhook-events.ts builds what is sent, webhook-health.ts judges the outcomes.
+ * stored-event.ts builds what is sent, health.ts judges the outcomes.
  */
 
-import type { VoteWindows } from '../../engine/entity/windows.ts';
-import type { Clock } from '../../engine/ports.ts';
-import type { WebhookFormat } from '../../http/outbound/webhooks/event.ts';
-import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
-import type { WebhookConnection, WebhookSender } from '../../http/outbound/webhooks/send.ts';
-import { toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
-import type { WebhookMeters } from '../../http/telemetry/webhook-meters.ts';
+import type { VoteWindows } from '../../../engine/entity/windows.ts';
+import type { Clock } from '../../../engine/ports.ts';
 import type {
   DeliveryPage,
   DueDelivery,
   Lease,
   LeasedEndpoint,
   WebhookQueue,
-} from '../../storage/catalogue/webhooks/queue.ts';
-import type { SecretBox } from '../../storage/catalogue/webhooks/secrets.ts';
-import { toWebhookEvent } from './webhook-events.ts';
+} from '../../../storage/catalogue/webhooks/queue.ts';
+import type { SecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
+import type { WebhookMeters } from '../../telemetry/webhook-meters.ts';
+import type { WebhookFormat } from './event.ts';
+import { toWebhookBody } from './formats.ts';
 import {
   type Attempted,
   computePauseMs,
@@ -33,7 +30,10 @@ import {
   hasFailedTooLong,
   lapsePausesMs,
   triesMax,
-} from './webhook-health.ts';
+} from './health.ts';
+import type { WebhookConnection, WebhookSender } from './send.ts';
+import { toWebhookHeaders } from './signature.ts';
+import { toWebhookEvent } from './stored-event.ts';
 
 export interface WebhookDispatcherParts {
   readonly queue: WebhookQueue;

@@ -4,15 +4,16 @@
  *
  * A failing endpoint waits as a whole, so that a receiver that is down gets one request per pause and not one
  * per vote. A success makes it healthy at once; for a minute its backlog is then sent slowly. Pure but for
- * the jitter that is passed in. Used by webhooks.ts.
+ * the jitter that is passed in. Used by dispatcher.ts.
  */
+
+import { failingFrom } from '../../../engine/rules/webhooks.ts';
 import type {
   DeliveryResult,
   DueDelivery,
   EndpointHealth,
   LeasedEndpoint,
-} from '../../storage/catalogue/webhooks/queue.ts';
-import { failingFrom } from '../../storage/ledger/webhook-deliveries.ts';
+} from '../../../storage/catalogue/webhooks/queue.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
