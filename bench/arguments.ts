@@ -42,16 +42,17 @@ export class ArgumentError extends Error {}
 export const usage = `Usage: npm run bench -- [options]
        npm run bench -- growth [--help]
        npm run bench -- fleet [--help]
+       npm run bench -- load [--help]
        npm run bench -- webhooks [--help]
        npm run bench -- feed [--help]
        npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json
 
 Measures Rollcall next to a bare uWebSockets.js server and idiomatic peers (Fastify), in turn, on this
-machine, with a Redis and a Postgres of its own. Under nine minutes. Writes report.html, report.md and
+machine, with a Redis and a Postgres of its own. Under ten minutes. Writes report.html, report.md and
 result.json.
 
-  --quick            five shorter rounds of stats, read, page and vote: under 90 seconds
+  --quick            five shorter rounds of stats, read, page and vote, then 50 requests/s: 2.5 minutes
   --only NAMES       scenarios, separated by commas: ${scenarioNames.join(', ')}
   --stores NAME      redis (default: Redis and Postgres), or embedded
   --peers WHICH      all, stats (only there; quick's default), none

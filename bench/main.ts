@@ -11,6 +11,7 @@ import { runCompare } from './commands/compare.ts';
 import { runFeed } from './commands/feed.ts';
 import { runFleet } from './commands/fleet.ts';
 import { runGrowth } from './commands/growth.ts';
+import { runLoad } from './commands/load.ts';
 import { runTokens } from './commands/tokens.ts';
 import { runWebhooks } from './commands/webhooks.ts';
 import { createLive } from './report/live.ts';
@@ -70,6 +71,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   }
   if (command === 'growth') return runGrowth(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'fleet') return runFleet(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'load') return runLoad(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'feed') return runFeed(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'tokens') {

@@ -10,6 +10,7 @@ import { openLoad } from './load/load.ts';
 import type { Load } from './load/order.ts';
 import { describeMachine } from './machine/machine.ts';
 import { canPlace, type Placement } from './machine/places.ts';
+import { measureSyncMs } from './machine/sync.ts';
 import { measureIdle } from './measure/idle.ts';
 import { watchMoments } from './measure/moments.ts';
 import { measureRound, type Target } from './measure/round.ts';
@@ -34,8 +35,10 @@ import {
   type Races,
   type Result,
   type Sample,
+  type SteadyRow,
   toScenarioFigures,
 } from './report/result.ts';
+import { collectSteadyRatios } from './report/steady.ts';
 import { findScenario } from './scenarios/all.ts';
 import { createDirectory, type Directory } from './scenarios/directory.ts';
 import type { LoadScenarioName } from './scenarios/scenario.ts';
@@ -43,9 +46,19 @@ import { type Contestants, type ServerName, serverNames, startContestants } from
 import type { ServerProcess } from './servers/process.ts';
 import { changedSettings, createFolder } from './servers/rollcall.ts';
 import { openStores, type Stores } from './servers/stores.ts';
+import { countSteadyUsers, measureSteady, type SteadyPlan, steadyScenarios } from './steady/measure.ts';
 
 const racesAtOnce = 1_000;
 const idleConnections = 10_000;
+/** Both at once, so that a quick run stays quick; `npm run bench -- load` takes turns. */
+const planSteady = ({ scenarios }: Options): SteadyPlan => ({
+  servers: ['rollcall', 'fastify-sql'],
+  scenarios: steadyScenarios.filter((name) => scenarios.includes(name)),
+  rates: [50],
+  rounds: 1,
+  seconds: 10,
+  atOnce: true,
+});
 
 interface Run {
   readonly options: Options;
@@ -54,11 +67,16 @@ interface Run {
   readonly signal: AbortSignal;
   /** The requested placements that this machine allows; `null`: it allows none. */
   readonly placements: readonly (Placement | null)[];
+  /** What the servers hold; its last users vote only in `steadyDirectory`. */
+  readonly wholeDirectory: Directory;
   readonly directory: Directory;
+  readonly steadyDirectory: Directory;
+  readonly steadyPlan: SteadyPlan;
   readonly load: Load;
   readonly samples: Sample[];
   readonly moments: Moment[];
   readonly idle: Idle[];
+  readonly steady: SteadyRow[];
   races: Races | null;
   betweenMs: number;
 }
@@ -67,7 +85,10 @@ interface Run {
 export const runSuite = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
   const machine = describeMachine();
   const users = usersPerConnection(options) * options.connections;
-  const directory = createDirectory({ bots: options.bots, users });
+  const steadyPlan = planSteady(options);
+  const more = countSteadyUsers(steadyPlan, options.bots);
+  const wholeDirectory = createDirectory({ bots: options.bots, users: users + more });
+  const directory = { ...wholeDirectory, users: wholeDirectory.users.slice(0, users) };
   const load = openLoad(options.load, options.rate, directory);
   const run: Run = {
     options,
@@ -75,11 +96,15 @@ export const runSuite = async (options: Options, live: Live, signal: AbortSignal
     begunMs: performance.now(),
     signal,
     placements: canPlace() ? options.placements : [null],
+    wholeDirectory,
     directory,
+    steadyDirectory: { ...wholeDirectory, users: wholeDirectory.users.slice(users) },
+    steadyPlan,
     load,
     samples: [],
     moments: [],
     idle: [],
+    steady: [],
     races: null,
     betweenMs: 0,
   };
@@ -99,6 +124,7 @@ const buildResult = (run: Run, machine: Result['machine']): Result => {
   const scenarios = selectLoadScenarios(options)
     .filter((name) => samples.some(({ scenario }) => scenario === name))
     .map((name) => toScenarioFigures(name, samples, serverNames));
+  const steady = run.steady.length === 0 ? null : { rows: run.steady, syncMs: measureSyncMs() };
   return {
     version: 2,
     machine,
@@ -109,8 +135,9 @@ const buildResult = (run: Run, machine: Result['machine']): Result => {
     rate: options.rate,
     measureSeconds: options.measureSeconds,
     settings: changedSettings,
-    ratios: collectRatios(scenarios),
+    ratios: { ...collectRatios(scenarios), ...(steady !== null && collectSteadyRatios(steady)) },
     scenarios,
+    steady,
     races: run.races,
     idle: run.idle,
     moments: run.moments,
@@ -123,7 +150,7 @@ const withServers = async (
   run: Run,
   task: (servers: Contestants, stores: Stores) => Promise<void>,
 ): Promise<void> => {
-  const { options, live, directory } = run;
+  const { options, live, wholeDirectory: directory } = run;
   const folder = createFolder();
   const peers = selectPeers(options);
   const started = new Map<ServerName, ServerProcess>();
@@ -159,8 +186,17 @@ const measureInTurn = async (run: Run, servers: Contestants, stores: Stores): Pr
     await measureScenario(run, name, { servers, stores });
     if (run.signal.aborted) return;
   }
+  await measureSteadily(run, servers, stores);
   if (run.options.races) run.races = await measureRaces(run, servers);
   if (run.options.scenarios.includes('idle')) await measureIdleOnes(run, servers);
+};
+
+const measureSteadily = async (run: Run, servers: Contestants, stores: Stores): Promise<void> => {
+  const { live, signal, steadyDirectory: directory, steadyPlan, steady } = run;
+  if (!steadyPlan.servers.every((name) => servers.has(name))) return;
+  live.print('50 requests a second, evenly over all bots:');
+  const world = { servers, stores, directory, live, signal, usedSeconds: 0 };
+  await untilAborted(signal, measureSteady(world, steadyPlan, steady));
 };
 
 interface World {

@@ -114,6 +114,7 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
     scenarios: scenarios
       .filter((name) => samples.some((sample) => sample.scenario === name))
       .map((name) => toScenarioFigures(name, samples, ['rollcall'])),
+    steady: null,
     races: null,
     idle: [],
     moments: [],

@@ -8,8 +8,8 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';
-import { type FleetAnswers, lists, type Routing, routings } from '../fleet/drive.ts';
 import { type Fleet, measureIdle, measureLoad, type Used } from '../fleet/measure.ts';
+import { type FleetAnswers, lists, type Routing, routings } from '../load/schedule.ts';
 import type { Live } from '../report/live.ts';
 import { alignColumns } from '../report/text.ts';
 import { createDirectory, type Directory } from '../scenarios/directory.ts';
@@ -165,7 +165,7 @@ const buildTable = (rows: readonly LoadRow[]) => ({
     perRequest(bareUs, answers),
     perRequest(used.redisUs, answers),
     perRequest(used.postgresUs, answers),
-    (used.loads / answers.requests).toFixed(2),
+    (used.loads / answers.sent).toFixed(2),
     answers.p50Ms.toFixed(1),
     answers.p99Ms.toFixed(1),
     String(answers.failed),

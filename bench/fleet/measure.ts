@@ -8,11 +8,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { hasProc, readCpuTime } from '../machine/cpu.ts';
+import { driveFleet, type FleetAnswers, type FleetOrder } from '../load/schedule.ts';
+import { hasProc, readCpuTime, readWrittenBytes } from '../machine/cpu.ts';
 import { parseMetric, readMetrics } from '../measure/moments.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import type { Stores } from '../servers/stores.ts';
-import { driveFleet, type FleetAnswers, type FleetOrder } from './drive.ts';
 
 export interface Fleet {
   readonly servers: readonly ServerProcess[];
@@ -30,9 +30,16 @@ export interface Used {
   readonly redisCommands: number;
   /** Entities that the servers read from the hot store. */
   readonly loads: number;
+  /** Of Postgres; 0 where it does not count them. */
+  readonly statements: number;
+  /** Sent to the disk by servers and stores. */
+  readonly writtenBytes: number;
 }
 
-type Reading = Omit<Used, 'seconds'> & { readonly atMs: number };
+interface Times extends Pick<Used, 'serverUs' | 'redisUs' | 'postgresUs' | 'wakeUps' | 'writtenBytes'> {
+  readonly atMs: number;
+}
+type Counts = Pick<Used, 'redisCommands' | 'loads' | 'statements'>;
 
 /** Times that the threads of a process gave up the core, because they waited; 0 without /proc. */
 const readWakeUps = ({ child }: ServerProcess): number => {
@@ -52,55 +59,62 @@ const readRedisCommands = async ({ redis }: Stores): Promise<number> => {
 };
 
 const readLoads = async (servers: readonly ServerProcess[]): Promise<number> => {
-  const texts = await Promise.all(servers.map(readMetrics));
+  const texts = await Promise.all(servers.filter(({ adminUrl }) => adminUrl !== '').map(readMetrics));
   return texts.reduce((sum, text) => sum + parseMetric(text, 'rollcall_entity_loads_total'), 0);
 };
 
-const read = async ({ servers, stores }: Fleet): Promise<Reading> => {
-  const loads = stores === null ? 0 : await readLoads(servers);
-  const redisCommands = stores === null ? 0 : await readRedisCommands(stores);
+/** What only the servers and stores themselves know: they spend time to answer. */
+const readCounts = async ({ servers, stores }: Fleet): Promise<Counts> => ({
+  loads: stores === null ? 0 : await readLoads(servers),
+  redisCommands: stores === null ? 0 : await readRedisCommands(stores),
+  statements: (await stores?.postgres?.statements()) ?? 0,
+});
+
+const readTimes = async ({ servers, stores }: Fleet): Promise<Times> => {
   const times = await Promise.all(servers.map(({ child }) => readCpuTime(child)));
+  const written = servers.map(({ child }) => readWrittenBytes(child.pid ?? 0));
   return {
     atMs: performance.now(),
     serverUs: times.reduce((sum, { totalUs }) => sum + totalUs, 0),
     redisUs: stores?.redisUs() ?? 0,
     postgresUs: stores?.postgresUs() ?? 0,
     wakeUps: servers.reduce((sum, server) => sum + readWakeUps(server), 0),
-    redisCommands,
-    loads,
+    writtenBytes: written.reduce((sum, bytes) => sum + bytes, stores?.writtenBytes() ?? 0),
   };
 };
 
-const subtract = (to: Reading, from: Reading): Used => ({
-  seconds: (to.atMs - from.atMs) / 1_000,
-  serverUs: to.serverUs - from.serverUs,
-  redisUs: to.redisUs - from.redisUs,
-  postgresUs: to.postgresUs - from.postgresUs,
-  wakeUps: to.wakeUps - from.wakeUps,
-  redisCommands: to.redisCommands - from.redisCommands,
-  loads: to.loads - from.loads,
-});
+type Numbers = Readonly<Record<string, number>>;
+const subtract = <Reading extends object>(to: Reading, from: Reading): Reading =>
+  Object.fromEntries(
+    Object.entries(to as Numbers).map(([name, value]) => [name, value - ((from as Numbers)[name] ?? 0)]),
+  ) as Reading;
 
-/** What the fleet uses during `task`. */
+/** What the fleet uses during `task`: its times from `begun` on, its counts from the start. */
 const watch = async <Result>(
   fleet: Fleet,
-  task: () => Promise<Result>,
+  task: (begun: () => void) => Promise<Result>,
 ): Promise<{ readonly used: Used; readonly result: Result }> => {
-  const before = await read(fleet);
-  const result = await task();
-  return { used: subtract(await read(fleet), before), result };
+  const counts = await readCounts(fleet);
+  let times = readTimes(fleet);
+  const result = await task(() => {
+    times = readTimes(fleet);
+  });
+  const { atMs, ...used } = subtract(await readTimes(fleet), await times);
+  return { used: { seconds: atMs / 1_000, ...used, ...subtract(await readCounts(fleet), counts) }, result };
 };
 
 /** What the fleet uses while there are no requests. */
 export const measureIdle = async (fleet: Fleet, seconds: number): Promise<Used> =>
   (await watch(fleet, () => pause(seconds * 1_000))).used;
 
-/** What the fleet uses for the requests of the order; the flush of the last second is part of it. */
+/**
+ * What the fleet uses for the requests of the order. With a lead, its counts are those of all requests sent.
+ */
 export const measureLoad = async (
   fleet: Fleet,
   order: Omit<FleetOrder, 'urls'>,
 ): Promise<{ readonly used: Used; readonly answers: FleetAnswers }> => {
   const urls = fleet.servers.map(({ url }) => url);
-  const { used, result } = await watch(fleet, () => driveFleet({ ...order, urls }));
+  const { used, result } = await watch(fleet, (begun) => driveFleet({ ...order, urls }, begun));
   return { used, answers: result };
 };

@@ -2,9 +2,8 @@
  * CPU time of a server process: from /proc on Linux, elsewhere from the process itself.
  *
  * Times are in microseconds, user and system together, of all threads; `mainUs` is the thread that runs the
- * event loop (0 where that is unknown). Servers' times are exact where the kernel counts each thread's time
- * on a core (`schedstat`); those of stores and of other processes come in ticks of 10 ms, a twentieth of a
- * short round.
+ * event loop (0 where that is unknown). They are exact where the kernel counts the time of each thread
+ * (`schedstat`); elsewhere, and for ended children, they come in ticks of 10 ms.
  */
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -65,7 +64,26 @@ const askForCpu = (child: ChildProcess): Promise<CpuTime> =>
 /** User and system time of a process so far, all threads; 0 when it is gone or where there is no /proc. */
 export const readProcessUs = (pid: number): number => {
   try {
-    return readTicksUs(`/proc/${pid}/stat`);
+    return countsThreads ? threadsUs(pid).totalUs : readTicksUs(`/proc/${pid}/stat`);
+  } catch {
+    return 0;
+  }
+};
+
+/** A process and its living children. */
+export const listTree = (pid: number): readonly number[] => {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    return [pid, ...children.filter((word) => word !== '').map(Number)];
+  } catch {
+    return [];
+  }
+};
+
+/** Bytes that a process has sent to the disk so far; 0 where that is unknown. */
+export const readWrittenBytes = (pid: number): number => {
+  try {
+    return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
   } catch {
     return 0;
   }
@@ -77,9 +95,7 @@ export const readTreeUs = (pid: number): number => {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const gone = (Number(fields[13]) + Number(fields[14])) * tickUs;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-    const living = children.filter((word) => word !== '').map((word) => readProcessUs(Number(word)));
-    return parseTicks(text) * tickUs + gone + living.reduce((sum, one) => sum + one, 0);
+    return gone + listTree(pid).reduce((sum, one) => sum + readProcessUs(one), 0);
   } catch {
     return 0;
   }

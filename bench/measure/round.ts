@@ -11,7 +11,7 @@ import type { Sample } from '../report/result.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import type { ServerName } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import type { Stores } from '../servers/stores.ts';
+import { findStores, type Stores } from '../servers/stores.ts';
 
 export interface Target {
   readonly scenario: LoadScenarioName;
@@ -47,10 +47,11 @@ export const measureRound = async (
 ): Promise<Sample> => {
   const { scenario, round, usedSeconds, server, process, placement } = target;
   const { connections, warmupSeconds, measureSeconds, rate } = options;
+  const own = findStores(stores, server);
   const readings: Promise<Mark>[] = [];
   const takeReading = (): void => {
     const atMs = performance.now();
-    const stored = { redisUs: stores.redisUs(), postgresUs: stores.postgresUs() };
+    const stored = { redisUs: own?.redisUs() ?? 0, postgresUs: own?.postgresUs() ?? 0 };
     const marked = readCpuTime(process.child).then((cpu) => ({ atMs, cpu, ...stored }));
     marked.catch(() => {
       // Reported below, where the CPU times are read.

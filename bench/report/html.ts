@@ -10,6 +10,7 @@ import {
   drawThroughput,
 } from './charts.ts';
 import type { Result } from './result.ts';
+import { buildSteadyTable, describeSteady } from './steady.ts';
 import { buildNotes, buildRatioTable, buildServerTable, describeRun, type Table } from './tables.ts';
 
 const escapeHtml = (text: string): string =>
@@ -69,7 +70,7 @@ const grid = (charts: readonly (string | null)[]): string =>
 
 /** Renders the whole report. */
 export const renderHtml = (result: Result): string => {
-  const { scenarios, moments } = result;
+  const { scenarios, moments, steady } = result;
   const ratios = buildRatioTable(result);
   const perScenario = scenarios.flatMap((one) => [drawLatency(one), drawThroughput(result, one)]);
   const body = [
@@ -79,6 +80,7 @@ export const renderHtml = (result: Result): string => {
     ratios.rows.length === 0 ? '' : `<h2>Rollcall ÷ the others</h2>${renderTable(ratios)}`,
     '<h2>Figures</h2>',
     renderTable(buildServerTable(result)),
+    ...(steady === null ? [] : [paragraphs([describeSteady(steady)]), renderTable(buildSteadyTable(steady))]),
     '<h2>Charts</h2>',
     result.samples.some(({ cpuUs }) => cpuUs > 0) ? wide(drawCpuBars(result)) : '',
     wide(drawRateBars(result)),

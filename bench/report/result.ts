@@ -91,6 +91,34 @@ export interface Moment {
   readonly flushLagSeconds: number;
 }
 
+/** One server at one rate, once. CPU in microseconds per request. */
+export interface SteadyRow {
+  readonly scenario: LoadScenarioName;
+  readonly server: ServerName;
+  readonly rate: number;
+  readonly round: number;
+  readonly requests: number;
+  /** Without an answer, or with one other than 2xx. */
+  readonly failed: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly serverUs: number;
+  readonly redisUs: number;
+  readonly postgresUs: number;
+  readonly redisCommands: number;
+  readonly wakeUps: number;
+  /** Of Postgres, per request; 0 where it does not count them, or is embedded. */
+  readonly statements: number;
+  /** Sent to the disk by server and stores, per request. */
+  readonly diskBytes: number;
+}
+
+export interface Steady {
+  /** Milliseconds until a small write is on the disk, median; on Redis every write waits so long. */
+  readonly syncMs: number;
+  readonly rows: readonly SteadyRow[];
+}
+
 export interface Result {
   readonly version: 2;
   readonly machine: Machine;
@@ -105,6 +133,8 @@ export interface Result {
   /** `stats_cpu_vs_bare_uws` and so on. */
   readonly ratios: Readonly<Record<string, number>>;
   readonly scenarios: readonly ScenarioFigures[];
+  /** At a low, steady rate; `null` where that was not measured. */
+  readonly steady: Steady | null;
   readonly races: Races | null;
   readonly idle: readonly Idle[];
   readonly moments: readonly Moment[];

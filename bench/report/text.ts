@@ -2,6 +2,7 @@
  * Renders a report as plain text for a terminal or a ticket, and as Markdown. Pure.
  */
 import type { Result } from './result.ts';
+import { buildSteadyTable, describeSteady } from './steady.ts';
 import { buildNotes, buildRatioTable, buildServerTable, describeRun, type Table } from './tables.ts';
 
 /** Columns as wide as their widest cell; text aligned to the left, numbers to the right. */
@@ -26,6 +27,9 @@ const ratioLines = (result: Result): string[] => {
   return ['Rollcall ÷ another, median of rounds (lowest–highest)', alignColumns(table), ''];
 };
 
+const steadyLines = ({ steady }: Result): string[] =>
+  steady === null ? [] : [describeSteady(steady), alignColumns(buildSteadyTable(steady)), ''];
+
 export const renderText = (result: Result): string =>
   [
     ...describeRun(result),
@@ -33,6 +37,7 @@ export const renderText = (result: Result): string =>
     alignColumns(buildServerTable(result)),
     '',
     ...ratioLines(result),
+    ...steadyLines(result),
     ...buildNotes(result),
   ]
     .join('\n')
@@ -53,6 +58,9 @@ export const renderMarkdown = (result: Result): string =>
       : ['## Rollcall ÷ the others', renderMarkdownTable(buildRatioTable(result))]),
     '## Figures',
     renderMarkdownTable(buildServerTable(result)),
+    ...(result.steady === null
+      ? []
+      : [describeSteady(result.steady), renderMarkdownTable(buildSteadyTable(result.steady))]),
     buildNotes(result)
       .map((note) => `- ${note}`)
       .join('\n'),

@@ -19,7 +19,7 @@ export const badges: Scenario = {
       { length: requestsPerConnection },
       (): LoadRequest => ({
         method: 'GET',
-        path: `/badges/bots/${pickSkewed(chance, bots).id}/servers.svg`,
+        path: `/badges/bots/${pickSkewed(chance, bots, round).id}/servers.svg`,
         headers: {},
       }),
     );

@@ -6,9 +6,9 @@ import { drawRequests, type LoadRequest, pickSkewed, type Round, type Scenario }
 const createAddress = (chance: () => number): string =>
   `10.${[0, 0, 0].map(() => Math.floor(chance() * 256)).join('.')}`;
 
-export const createVisit = (chance: () => number, { directory }: Round): LoadRequest => ({
+export const createVisit = (chance: () => number, round: Round): LoadRequest => ({
   method: 'GET',
-  path: `/bots/${pickSkewed(chance, directory.bots).id}?target=page`,
+  path: `/bots/${pickSkewed(chance, round.directory.bots, round).id}?target=page`,
   headers: { 'X-Forwarded-For': createAddress(chance) },
 });
 

@@ -7,11 +7,11 @@ import { drawRequests, type LoadRequest, pickPoster, type Round, type Scenario }
 /** Few enough that the warm-up posts every shard of nearly every bot: then their sums are in force. */
 const shardCount = 4;
 
-const createPartPost = (chance: () => number, { directory }: Round): LoadRequest => ({
+const createPartPost = (chance: () => number, round: Round): LoadRequest => ({
   method: 'POST',
   path: '/bots/stats/shards',
   headers: {
-    'Bot-Auth': pickPoster(chance, directory.bots).token,
+    'Bot-Auth': pickPoster(chance, round.directory.bots, round).token,
     'Content-Type': 'application/json',
   },
   body: JSON.stringify({

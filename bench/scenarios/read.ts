@@ -3,9 +3,9 @@
  */
 import { drawRequests, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
 
-export const readOf = (chance: () => number, { directory }: Round): LoadRequest => ({
+export const readOf = (chance: () => number, round: Round): LoadRequest => ({
   method: 'GET',
-  path: `/bots/${pickSkewed(chance, directory.bots).id}`,
+  path: `/bots/${pickSkewed(chance, round.directory.bots, round).id}`,
   headers: {},
 });
 

@@ -24,6 +24,8 @@ export interface Round {
   readonly connections: number;
   /** Warm-up and measurement together. */
   readonly seconds: number;
+  /** Every bot gets as many requests as every other; default: few get most. */
+  readonly isUniform?: boolean;
 }
 
 export interface Scenario {
@@ -72,18 +74,18 @@ export const drawRequests =
     return Array.from({ length: requestsPerConnection }, () => draw(chance, round));
   };
 
-/** A rank from 0 to below `count`, low ones far more often: the first percent gets a third of all. */
-const skewed = (chance: () => number, count: number): number => Math.floor(count * chance() ** 4);
+type Skew = Pick<Round, 'isUniform'>;
 
-/** Picks one of `list`, skewed. */
-export const pickSkewed = <Item>(chance: () => number, list: readonly Item[]): Item =>
-  list[skewed(chance, list.length)] as Item;
+/** Picks one of `list`, the first ones far more often: the first percent gets a third of all. */
+export const pickSkewed = <Item>(chance: () => number, list: readonly Item[], { isUniform }: Skew): Item =>
+  list[Math.floor(list.length * chance() ** (isUniform ? 1 : 4))] as Item;
 
 /**
  * Picks one of `list`, skewed so little that no token reaches its limit of posts: the first tenth gets a
  * quarter of all, and of a thousand tokens none more than one post in 250.
  */
-export const pickPoster = <Item>(chance: () => number, list: readonly Item[]): Item => {
+export const pickPoster = <Item>(chance: () => number, list: readonly Item[], { isUniform }: Skew): Item => {
   const drawn = chance();
-  return list[Math.floor(list.length * (0.25 * drawn + 0.75 * drawn * drawn))] as Item;
+  const skewed = 0.25 * drawn + 0.75 * drawn * drawn;
+  return list[Math.floor(list.length * (isUniform ? drawn : skewed))] as Item;
 };

@@ -3,11 +3,11 @@
  */
 import { drawRequests, type LoadRequest, pickPoster, type Round, type Scenario } from './scenario.ts';
 
-export const createPost = (chance: () => number, { directory }: Round): LoadRequest => ({
+export const createPost = (chance: () => number, round: Round): LoadRequest => ({
   method: 'POST',
   path: '/bots/stats',
   headers: {
-    'Bot-Auth': pickPoster(chance, directory.bots).token,
+    'Bot-Auth': pickPoster(chance, round.directory.bots, round).token,
     'Content-Type': 'application/json',
   },
   body: JSON.stringify({

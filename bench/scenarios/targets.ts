@@ -27,3 +27,6 @@ const targets: Readonly<Record<string, Targets>> = {
 
 export const findTargets = (scenario: LoadScenarioName, ours: OwnName, other: ServerName): Targets =>
   targets[`${scenario} ${ours} ${other}`] ?? {};
+
+/** At 50 requests/s: total CPU ÷ that of the peer on SQL. */
+export const findSteadyTarget = (rate: number): number | null => (rate === 50 ? 0.8 : null);

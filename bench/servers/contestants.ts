@@ -50,9 +50,9 @@ export const startPeer = async (
 ): Promise<ServerProcess> => {
   const file = join(folder.path, 'directory.json');
   writeFileSync(file, JSON.stringify(directory));
-  const database = name.replaceAll('-', '_');
-  const store = name === 'fastify-redis' ? await stores.peerRedis() : await stores.peerDatabase(database);
-  const settings = { PEER_STORE: store, PEER_DIRECTORY: file, NODE_ENV: 'production' };
+  const { redis = null, postgres = null } = stores.peers ?? {};
+  const store = name === 'fastify-redis' ? redis?.url : await postgres?.database(name.replaceAll('-', '_'));
+  const settings = { PEER_STORE: store ?? '', PEER_DIRECTORY: file, NODE_ENV: 'production' };
   return startServer({ file: programs[name], settings });
 };
 

@@ -1,10 +1,10 @@
 /**
- * The stores of one run: a Redis and a Postgres for Rollcall, a Redis and databases of their own for the
- * peers, all synced to disk; or none, when Rollcall runs on its embedded ones.
+ * The stores of one run: a Redis and a Postgres for Rollcall, others for the peers, all synced to disk; or
+ * none, when Rollcall runs on its embedded ones.
  *
  * The suite starts them on free ports and ends them; no other server of the machine is touched.
  */
-import { readProcessUs, readTreeUs } from '../machine/cpu.ts';
+import { listTree, readProcessUs, readTreeUs, readWrittenBytes } from '../machine/cpu.ts';
 import { type PostgresServer, startPostgres } from '../shared/postgres-server.ts';
 import { type RedisServer, startRedis } from '../shared/redis-server.ts';
 
@@ -12,41 +12,55 @@ export interface Stores {
   readonly kind: 'redis' | 'embedded';
   /** Settings of Rollcall. */
   readonly rollcall: Readonly<Record<string, string>>;
-  /** CPU used so far, in microseconds; 0 without such a store. */
+  /** CPU used so far, in microseconds; 0 without such a store. Those of the peers are not included. */
   redisUs(): number;
   postgresUs(): number;
-  /** The address of a peer's store. */
-  peerRedis(): Promise<string>;
-  peerDatabase(name: string): Promise<string>;
+  /** Bytes that the stores have sent to the disk so far. */
+  writtenBytes(): number;
+  /** The stores of the peers. */
+  readonly peers: Stores | null;
   readonly redis: RedisServer | null;
   readonly postgres: PostgresServer | null;
   close(): Promise<void>;
 }
 
-export const openStores = async (kind: Stores['kind'], peers: boolean): Promise<Stores> => {
+/** The stores that a server works on; `null` for one that has none outside its process. */
+export const findStores = (stores: Stores, server: string): Stores | null => {
+  if (server === 'rollcall') return stores;
+  if (server === 'bare' || server === 'rollcall-embedded' || stores.peers === null) return null;
+  const none = { redis: null, redisUs: () => 0 };
+  return server === 'fastify-sql' ? { ...stores.peers, ...none } : stores.peers;
+};
+
+const postgresSettings = { max_connections: '200', shared_buffers: '256MB' };
+
+/** `peers`: with a second Redis and Postgres for them. */
+export const openStores = async (kind: Stores['kind'], withPeers: boolean): Promise<Stores> => {
   const needed = kind === 'redis';
   const redis = needed ? await startRedis() : null;
-  const peerRedis = peers ? await startRedis() : null;
-  const postgres =
-    needed || peers
-      ? await startPostgres({ ownGroup: true, settings: { max_connections: '200', shared_buffers: '256MB' } })
-      : null;
+  const postgres = needed
+    ? await startPostgres({ ownGroup: true, settings: postgresSettings, countsStatements: true })
+    : null;
+  const peers = withPeers ? await openStores('redis', false) : null;
   const addresses =
     redis !== null && postgres !== null
       ? { REDIS_URL: redis.url, DATABASE_URL: await postgres.database('rollcall') }
       : { REDIS_URL: '', DATABASE_URL: '' };
-  const redises = [redis, peerRedis].filter((one) => one !== null);
+  const listProcesses = (): readonly number[] => [
+    ...(redis === null ? [] : [redis.pid()]),
+    ...(postgres === null ? [] : listTree(postgres.pid())),
+  ];
   return {
     kind,
     rollcall: addresses,
-    redisUs: () => redises.reduce((sum, one) => sum + readProcessUs(one.pid()), 0),
+    redisUs: () => (redis === null ? 0 : readProcessUs(redis.pid())),
     postgresUs: () => (postgres === null ? 0 : readTreeUs(postgres.pid())),
-    peerRedis: async () => peerRedis?.url ?? '',
-    peerDatabase: async (name) => (await postgres?.database(name)) ?? '',
+    writtenBytes: () => listProcesses().reduce((sum, pid) => sum + readWrittenBytes(pid), 0),
+    peers,
     redis,
     postgres,
     close: async () => {
-      await Promise.all([...redises.map((one) => one.dispose()), postgres?.close()]);
+      await Promise.all([redis?.dispose(), postgres?.close(), peers?.close()]);
     },
   };
 };

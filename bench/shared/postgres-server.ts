@@ -15,6 +15,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
 } from 'node:fs';
@@ -41,6 +42,8 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** Pauses or resumes the server and all its sessions. */
   signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void;
+  /** Statements run so far in all databases of `database`; `null`: they are not counted. */
+  statements(): Promise<number | null>;
   /** Its log since the last start. */
   log(): string;
   /** Ends it and removes its folder. Idempotent. */
@@ -54,6 +57,8 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Runs outside our process group: Ctrl-C in a terminal does not reach it. Default false. */
   readonly ownGroup?: boolean;
+  /** Counts statements, where its installation has `pg_stat_statements`. Default false. */
+  readonly countsStatements?: boolean;
 }
 
 const versionMin = 15;
@@ -88,7 +93,10 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     folder,
     port: await findFreePort(),
     user,
-    settings: options.settings ?? {},
+    settings: {
+      ...options.settings,
+      ...(options.countsStatements && hasCounter(programs) && { shared_preload_libraries: counter }),
+    },
     ownGroup: options.ownGroup ?? false,
     child: null,
     text: '',
@@ -124,6 +132,7 @@ const createServer = (state: Running, onClosed: () => void): PostgresServer => {
     stop: (mode) => stop(state, stopSignals[mode]),
     start: () => start(state),
     signalAll: (signal) => signalAll(state, signal),
+    statements: () => countStatements(state, addressOf('postgres')),
     log: () => state.text,
     close: async () => {
       await stop(state, 'SIGQUIT');
@@ -131,6 +140,27 @@ const createServer = (state: Running, onClosed: () => void): PostgresServer => {
       onClosed();
     },
   };
+};
+
+const counter = 'pg_stat_statements';
+
+const hasCounter = (programs: string): boolean => {
+  const installation = join(realpathSync(join(programs, 'postgres')), '../../lib');
+  return ['.', 'postgresql'].some((path) => existsSync(join(installation, path, `${counter}.so`)));
+};
+
+const countStatements = async ({ settings }: Running, address: string): Promise<number | null> => {
+  if (settings.shared_preload_libraries !== counter) return null;
+  const sql = postgres(address, { max: 1, onnotice: () => {} });
+  try {
+    await sql`create extension if not exists pg_stat_statements`;
+    const [row] = await sql<{ calls: string }[]>`
+      select coalesce(sum(calls), 0) as calls from pg_stat_statements
+      where dbid <> (select oid from pg_database where datname = 'postgres')`;
+    return Number(row?.calls ?? 0);
+  } finally {
+    await sql.end();
+  }
 };
 
 /* ------------------------------------------------------------- programs */

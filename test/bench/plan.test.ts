@@ -5,6 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseArguments } from '../../bench/arguments.ts';
+import { buildRequests } from '../../bench/load/schedule.ts';
 import { pickLastCore, placements } from '../../bench/machine/places.ts';
 import {
   planSeconds,
@@ -16,6 +17,7 @@ import {
 } from '../../bench/plan.ts';
 import { findScenario } from '../../bench/scenarios/all.ts';
 import { createDirectory } from '../../bench/scenarios/directory.ts';
+import { computeUsedSeconds, countSteadyUsers, type SteadyPlan } from '../../bench/steady/measure.ts';
 import { pluck } from '../support/pluck.ts';
 
 const test = suite('bench plan');
@@ -103,6 +105,22 @@ for (const only of ['vote,mixed', 'mixed']) {
     assert.is(sent.size, votes);
   });
 }
+
+test('no vote at a steady rate is sent twice', () => {
+  const plan = { servers: [], scenarios: ['vote'], rates: [50, 1_000], rounds: 2, seconds: 5, atOnce: true };
+  const users = countSteadyUsers(plan as SteadyPlan, 100);
+  const order = { scenario: 'vote', routing: 'random', urls: [''], leadSeconds: 2, isUniform: true } as const;
+  const directory = createDirectory({ bots: 100, users });
+  let usedSeconds = 0;
+  const votes = [800, 50, 50, 1_000, 1_000].flatMap((rate) => {
+    const built = buildRequests({ ...order, directory, rate, seconds: 5, usedSeconds });
+    usedSeconds += computeUsedSeconds(rate, 5);
+    return built;
+  });
+
+  assert.is(votes.length, (800 + 2 * 50 + 2 * 1_000) * 7);
+  assert.is(new Set(votes.map(({ path }) => path)).size, votes.length);
+});
 
 test('the shared core is one that this process may use', () => {
   assert.is(pickLastCore('0-3'), '3');

@@ -4,7 +4,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { judgeCpuRatio, judgeRateRatio } from '../../bench/report/ratio-rules.ts';
+import type { SteadyRow } from '../../bench/report/result.ts';
 import { computeSpread } from '../../bench/report/statistics.ts';
+import { buildSteadyTable, collectSteadyRatios } from '../../bench/report/steady.ts';
 import { resultOf, sampleOf } from './samples.ts';
 
 const test = suite('bench ratios');
@@ -85,6 +87,29 @@ test('totals add Redis, and the embedded stores have ratios of their own', () =>
     stats_cpu_vs_fastify_sql: 0.25,
     embedded_stats_cpu_vs_bare_uws: 3,
   });
+});
+
+const steadyRow = (changes: Partial<SteadyRow>): SteadyRow => ({
+  ...{ scenario: 'stats', server: 'rollcall', rate: 50, round: 1, requests: 500, failed: 0 },
+  ...{ p50Ms: 2, p99Ms: 9, serverUs: 400, redisUs: 200, postgresUs: 100, statements: 0.5 },
+  ...{ redisCommands: 9, wakeUps: 2, diskBytes: 2_048 },
+  ...changes,
+});
+
+test('at a steady rate the ratio is that of the CPU of server and stores, within a round', () => {
+  const peer = { server: 'fastify-sql', redisUs: 0 } as const;
+  const rows = [
+    steadyRow({}),
+    steadyRow({ ...peer, serverUs: 600, postgresUs: 400 }),
+    steadyRow({ round: 2, failed: 1 }),
+    steadyRow({ ...peer, round: 2, serverUs: 1, postgresUs: 1 }),
+  ];
+
+  const ratios = collectSteadyRatios({ rows, syncMs: 0.2 });
+
+  assert.is(ratios.stats_total_cpu_at_50_vs_fastify_sql, 0.7);
+  assert.is(ratios.stats_cpu_with_redis_at_50_vs_fastify_sql, 1);
+  assert.equal(buildSteadyTable({ rows, syncMs: 0.2 }).rows[0]?.slice(-2), ['0.70', '≤ 0.8 ✓']);
 });
 
 test.run();

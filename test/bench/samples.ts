@@ -60,6 +60,7 @@ export const resultOf = (samples: readonly Sample[]): Result => {
     settings: { TRUSTED_PROXIES: '127.0.0.1' },
     ratios: collectRatios(scenarios),
     scenarios,
+    steady: null,
     races: { atOnce: 1_000, through: { rollcall: 1, 'fastify-sql': 7 } },
     idle: [{ server: 'rollcall', connections: 10_000, bytesPerConnection: 400 }],
     moments: [],

@@ -3,7 +3,8 @@
  *
  * Each request goes to a random server, or to the one that its entity's id selects, as a load balancer with
  * affinity does. Latency counts from the scheduled time. The requests are built before the measurement.
- * Called by measure.ts.
+ * Below some hundred requests per second each one leaves within microseconds of its time; above, within a
+ * millisecond. Called by the fleet and load commands.
  */
 import { Agent, request as send } from 'node:http';
 import { build } from 'hdr-histogram-js';
@@ -22,12 +23,18 @@ export interface FleetOrder {
   /** Requests per second to all servers together. */
   readonly rate: number;
   readonly seconds: number;
+  /** Seconds before those, with the same load, which do not count; default 0. */
+  readonly leadSeconds?: number;
+  /** Every entity as often as every other. */
+  readonly isUniform?: boolean;
   /** Seconds of all earlier orders: their votes must not be sent again. */
   readonly usedSeconds: number;
   readonly directory: Directory;
 }
 export interface FleetAnswers {
   readonly requests: number;
+  /** Those of the lead included. */
+  readonly sent: number;
   /** Requests without an answer, or with one other than 2xx. */
   readonly failed: number;
   readonly p50Ms: number;
@@ -36,12 +43,18 @@ export interface FleetAnswers {
 
 /** The lists that requests are taken from in turn; each has users of its own, so that no vote comes twice. */
 export const lists = 64;
-const tickMs = 1;
+/** Node's timers are up to a millisecond late. */
+const timerLateMs = 1.5;
+/** Above this rate, waiting for the exact time would take too much of a core. */
+const exactRateMax = 300;
 const socketsPerServer = 64;
 
-const buildRequests = (order: FleetOrder): readonly LoadRequest[] => {
-  const count = Math.ceil(order.rate * order.seconds);
-  const built = buildRequestLists({ ...order, round: order.usedSeconds + 1, connections: lists });
+/** In the order of their due times, those of the lead included. */
+export const buildRequests = (order: FleetOrder): readonly LoadRequest[] => {
+  const seconds = order.seconds + (order.leadSeconds ?? 0);
+  const round = Math.ceil(order.usedSeconds) + 1;
+  const built = buildRequestLists({ ...order, seconds, round, connections: lists });
+  const count = Math.ceil(order.rate * seconds);
   return Array.from({ length: count }, (_, index) => {
     const list = built[index % lists] as LoadRequest[];
     return list[Math.floor(index / lists) % list.length] as LoadRequest;
@@ -54,7 +67,7 @@ const findNumber = ({ path, headers }: LoadRequest): number =>
 
 const chooseServers = (order: FleetOrder, requests: readonly LoadRequest[]): readonly number[] => {
   const { routing, urls, usedSeconds } = order;
-  const random = createRandom(usedSeconds + 1);
+  const random = createRandom(Math.ceil(usedSeconds) + 1);
   return requests.map((request) =>
     routing === 'id' ? findNumber(request) % urls.length : random.below(urls.length),
   );
@@ -73,33 +86,49 @@ const sendOne = (agent: Agent, url: string, { method, path, headers, body = '' }
     request.end(body);
   });
 
-/** Resolves when the last request is answered or has failed. */
-export const driveFleet = async (order: FleetOrder): Promise<FleetAnswers> => {
+/** Calls `send` for each request when it is due. Resolves when the last one was sent. */
+const sendOnTime = ({ rate }: FleetOrder, count: number, send: (index: number, dueMs: number) => void) =>
+  new Promise<void>((resolve) => {
+    const begunMs = performance.now();
+    let next = 0;
+    const dueMs = (): number => begunMs + (next / rate) * 1_000;
+    const look = (): void => {
+      for (; next < count && dueMs() <= performance.now(); next++) send(next, dueMs());
+      const waitMs = dueMs() - performance.now();
+      if (next === count) resolve();
+      else if (rate > exactRateMax) setTimeout(look, 1);
+      else if (waitMs > timerLateMs) setTimeout(look, waitMs - timerLateMs);
+      else setImmediate(look);
+    };
+    look();
+  });
+
+/**
+ * Resolves when the last request is answered or has failed. `begun` is called when the lead is over.
+ */
+export const driveFleet = async (order: FleetOrder, begun = (): void => {}): Promise<FleetAnswers> => {
   const requests = buildRequests(order);
   const servers = chooseServers(order, requests);
   const agents = order.urls.map(() => new Agent({ keepAlive: true, maxSockets: socketsPerServer }));
   const histogram = build({ highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: 3 });
+  const lead = Math.round(order.rate * (order.leadSeconds ?? 0));
   const answers: Promise<void>[] = [];
   let failed = 0;
-  const begunMs = performance.now();
-  const sendNext = async (index: number): Promise<void> => {
+  const answer = async (index: number, dueMs: number): Promise<void> => {
     const server = servers[index] as number;
     const [agent, url] = [agents[server] as Agent, order.urls[server] as string];
-    if (!(await sendOne(agent, url, requests[index] as LoadRequest))) failed += 1;
-    const dueMs = begunMs + (index / order.rate) * 1_000;
+    const succeeded = await sendOne(agent, url, requests[index] as LoadRequest);
+    if (index < lead) return;
+    if (!succeeded) failed += 1;
     histogram.recordValue(Math.max(1, Math.round((performance.now() - dueMs) * 1_000)));
   };
-  await new Promise<void>((resolve) => {
-    const timer = setInterval(() => {
-      const due = Math.min(requests.length, ((performance.now() - begunMs) / 1_000) * order.rate);
-      while (answers.length < due) answers.push(sendNext(answers.length));
-      if (answers.length < requests.length) return;
-      clearInterval(timer);
-      resolve();
-    }, tickMs);
+  await sendOnTime(order, requests.length, (index, dueMs) => {
+    if (index === lead) begun();
+    answers.push(answer(index, dueMs));
   });
   await Promise.all(answers);
   for (const agent of agents) agent.destroy();
   const [p50Ms, p99Ms] = [50, 99].map((percentile) => histogram.getValueAtPercentile(percentile) / 1_000);
-  return { requests: requests.length, failed, p50Ms: p50Ms ?? 0, p99Ms: p99Ms ?? 0 };
+  const sent = requests.length;
+  return { requests: sent - lead, sent, failed, p50Ms: p50Ms ?? 0, p99Ms: p99Ms ?? 0 };
 };

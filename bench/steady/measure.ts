@@ -1,0 +1,150 @@
+/**
+ * Measures what a request costs at a steady rate, evenly over all bots: the load that nearly every real
+ * directory has.
+ *
+ * Before a scenario each server is warmed up and then left alone for so long that nothing which lives for
+ * seconds is left of it. Called by the load command and the suite.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { measureLoad } from '../fleet/measure.ts';
+import { driveFleet, lists } from '../load/schedule.ts';
+import type { Live } from '../report/live.ts';
+import type { SteadyRow } from '../report/result.ts';
+import type { Directory } from '../scenarios/directory.ts';
+import type { LoadScenarioName } from '../scenarios/scenario.ts';
+import { votesPerConnectionAndSecond } from '../scenarios/vote.ts';
+import type { Contestants, ServerName } from '../servers/contestants.ts';
+import { findStores, type Stores } from '../servers/stores.ts';
+
+export const steadyScenarios = ['read', 'page', 'stats', 'vote'] as const;
+export type SteadyScenario = (typeof steadyScenarios)[number];
+
+export interface SteadyWorld {
+  readonly servers: Contestants;
+  readonly stores: Stores;
+  readonly directory: Directory;
+  readonly live: Live;
+  readonly signal: AbortSignal;
+  /** Seconds used by earlier orders: votes must not be sent again. */
+  usedSeconds: number;
+}
+
+export interface SteadyPlan {
+  readonly servers: readonly ServerName[];
+  readonly scenarios: readonly LoadScenarioName[];
+  readonly rates: readonly number[];
+  readonly rounds: number;
+  readonly seconds: number;
+  /** All servers get their load at the same time: their CPU is their own, but they disturb each other. */
+  readonly atOnce: boolean;
+}
+
+const warmUp = { rate: 800, seconds: 3 };
+const settleMs = 12_000;
+/** The same load before the measured time. */
+const leadSeconds = 2;
+
+/** Users enough for all votes of a plan; `usedSeconds` begins at 0. */
+export const countSteadyUsers = (plan: SteadyPlan, bots: number): number => {
+  const orders = plan.scenarios.length * (plan.rates.length * plan.rounds + 1);
+  const seconds =
+    orders * computeUsedSeconds(Math.max(...plan.rates, warmUp.rate), plan.seconds) + plan.seconds;
+  return lists * (2 + Math.ceil(((seconds + leadSeconds) * votesPerConnectionAndSecond) / bots));
+};
+
+/** How far an order moves `usedSeconds`: a list of requests is used more slowly than the clock runs. */
+export const computeUsedSeconds = (rate: number, seconds: number): number =>
+  Math.ceil((rate * (seconds + leadSeconds)) / lists / votesPerConnectionAndSecond);
+
+interface Step {
+  readonly scenario: LoadScenarioName;
+  readonly rate: number;
+  readonly round: number;
+  readonly seconds: number;
+}
+
+const orderOf = ({ directory, usedSeconds }: SteadyWorld, { scenario, rate, seconds }: Step) => ({
+  scenario,
+  rate,
+  seconds,
+  usedSeconds,
+  directory,
+  routing: 'random' as const,
+  isUniform: true,
+});
+
+const warmUpServer = async (world: SteadyWorld, server: ServerName, step: Step): Promise<SteadyRow[]> => {
+  const process = world.servers.get(server);
+  if (process === undefined || world.signal.aborted) return [];
+  world.live.show(`${step.scenario}: warming up ${server} …`);
+  await driveFleet({ ...orderOf(world, step), urls: [process.url] });
+  return [];
+};
+
+const measureServer = async (world: SteadyWorld, server: ServerName, step: Step): Promise<SteadyRow[]> => {
+  const process = world.servers.get(server);
+  if (process === undefined || world.signal.aborted) return [];
+  world.live.show(`${step.scenario} at ${step.rate}/s: ${server} …`);
+  const fleet = { servers: [process], stores: findStores(world.stores, server) };
+  const { used, answers } = await measureLoad(fleet, { ...orderOf(world, step), leadSeconds });
+  const each = (total: number): number => total / answers.requests;
+  const { scenario, rate, round } = step;
+  return [
+    {
+      ...{ scenario, server, rate, round },
+      requests: answers.requests,
+      failed: answers.failed,
+      p50Ms: answers.p50Ms,
+      p99Ms: answers.p99Ms,
+      serverUs: each(used.serverUs),
+      redisUs: each(used.redisUs),
+      postgresUs: each(used.postgresUs),
+      wakeUps: each(used.wakeUps),
+      diskBytes: each(used.writtenBytes),
+      redisCommands: used.redisCommands / answers.sent,
+      statements: used.statements / answers.sent,
+    },
+  ];
+};
+
+type Task = (world: SteadyWorld, server: ServerName, step: Step) => Promise<SteadyRow[]>;
+interface Steps {
+  readonly plan: SteadyPlan;
+  readonly step: Step;
+}
+
+/** One server after the other, in the opposite order every second time; or all at once. */
+const inTurn = async (world: SteadyWorld, { plan, step }: Steps, task: Task): Promise<SteadyRow[]> => {
+  const order = step.round % 2 === 0 ? plan.servers.toReversed() : plan.servers;
+  const rows: SteadyRow[] = [];
+  if (plan.atOnce) rows.push(...(await Promise.all(order.map((server) => task(world, server, step)))).flat());
+  else for (const server of order) rows.push(...(await task(world, server, step)));
+  world.usedSeconds += computeUsedSeconds(step.rate, step.seconds);
+  return rows;
+};
+
+/** Adds a row per scenario, rate, round and server to `rows`, until the signal aborts. */
+export const measureSteady = async (
+  world: SteadyWorld,
+  plan: SteadyPlan,
+  rows: SteadyRow[],
+): Promise<void> => {
+  for (const scenario of plan.scenarios)
+    await inTurn(world, { plan, step: { scenario, ...warmUp, round: 0 } }, warmUpServer);
+  world.live.show('everything settles …');
+  await pause(settleMs, undefined, { signal: world.signal }).catch(() => {});
+  for (const scenario of plan.scenarios) {
+    for (const rate of plan.rates) {
+      for (let round = 1; round <= plan.rounds; round++) {
+        const step = { scenario, rate, round, seconds: plan.seconds };
+        const found = await inTurn(world, { plan, step }, measureServer);
+        rows.push(...found);
+        for (const { server, p50Ms, serverUs, redisUs, postgresUs } of found)
+          world.live.print(
+            `  ${scenario} at ${rate}/s, ${server.padEnd(17)} p50 ${p50Ms.toFixed(2)} ms, ` +
+              `CPU ${(serverUs + redisUs + postgresUs).toFixed(0)} µs`,
+          );
+      }
+    }
+  }
+};
