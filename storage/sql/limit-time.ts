@@ -1,0 +1,14 @@
+/** Bounds how long one answer of a server may take. Called by the probes of server.ts and pooler-probe.ts. */
+
+/** Resolves like `work`; rejects after so many milliseconds without stopping it. */
+export const limitTime = async <Result>(work: PromiseLike<Result>, milliseconds: number): Promise<Result> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
