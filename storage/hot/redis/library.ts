@@ -63,11 +63,31 @@ const ignoreMessage = (pattern: RegExp) => (error: Error) => {
 
 /**
  * Loads the library on one primary, unless it is loaded. *Hot* when it resolves: Redis stores libraries with
- * its data.
+ * its data. A server without functions is refused by its name.
  */
 export const loadLibrary = async (primary: Redis, library: Library): Promise<void> => {
-  await primary.function('LOAD', library.code).catch(ignoreMessage(/already exists/i));
+  try {
+    await primary.function('LOAD', library.code);
+  } catch (error) {
+    const { message } = error as Error;
+    if (/already exists/i.test(message)) return;
+    if (!/^ERR unknown (sub)?command|^ERR syntax error/i.test(message)) throw error;
+    throw new Error(
+      `${await readServerName(primary)} has no FUNCTION LOAD: use Redis 7.0 or later, or Valkey (${message})`,
+    );
+  }
 };
+
+/** What a server calls itself, such as "Dragonfly df-v1.30.1" or "Redis 6.2.14". */
+const readServerName = async (primary: Redis): Promise<string> => {
+  const info = await primary.info('server').catch(() => '');
+  const own = /^(?!redis_|gcc_|os_)([a-z]+)_version:(\S+)/m.exec(info);
+  if (own !== null) return `${capitalise(own[1] as string)} ${own[2]}`;
+  const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'of an unknown version';
+  return `${capitalise(/^server_name:(\S+)/m.exec(info)?.[1] ?? 'redis')} ${version}`;
+};
+
+const capitalise = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** Lists the versions of our library that a primary has loaded. */
 export const listVersions = async (primary: Redis): Promise<readonly string[]> => {

@@ -2,7 +2,7 @@
  * pgbouncer in front of Postgres: in transaction mode it is refused at start, in session mode each statement
  * gets its own rows. (A pooler that is worse is in early-pooler.stores.test.ts.)
  *
- * `STATEMENTS=1000000 npm test -- poolers` runs the long form of the last test. Time limit: 300 s.
+ * `STATEMENTS=1000000 npm test -- poolers` runs the long form of the last test. Time limit: 900 s.
  */
 import * as assert from 'uvu/assert';
 import { findPgbouncer, startPgbouncer } from '../../../bench/shared/pgbouncer.ts';
