@@ -125,7 +125,11 @@ const startPooler = async (port: number): Promise<Pgbouncer | null> => {
   const mode = process.env.POOLER ?? '';
   if (mode === '') return null;
   const ignored = 'statement_timeout,lock_timeout,idle_in_transaction_session_timeout,jit';
-  return startPgbouncer(port, [`pool_mode = ${mode}`, `ignore_startup_parameters = ${ignored}`]);
+  return startPgbouncer(port, [
+    `pool_mode = ${mode}`,
+    `ignore_startup_parameters = ${ignored}`,
+    'default_pool_size = 90',
+  ]);
 };
 
 const createServer = (state: Running, pooler: Pgbouncer | null, onClosed: () => void): PostgresServer => {
