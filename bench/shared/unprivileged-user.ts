@@ -1,4 +1,7 @@
-/** Finds a user for servers that refuse to run as root. Called by postgres-server.ts and pgbouncer.ts. */
+/**
+ * Finds a user for servers that refuse to run as root.
+ * Called by postgres-server.ts and pgbouncer.ts.
+ */
 import { readFileSync } from 'node:fs';
 
 export interface ProcessUser {

@@ -1,4 +1,7 @@
-/** Bounds how long one answer of a server may take. Called by the probes of server.ts and pooler-probe.ts. */
+/**
+ * Bounds how long one answer of a server may take.
+ * Called by the probes of server.ts and pooler-probe.ts.
+ */
 
 /** Resolves like `work`; rejects after so many milliseconds without stopping it. */
 export const limitTime = async <Result>(work: PromiseLike<Result>, milliseconds: number): Promise<Result> => {

@@ -1,4 +1,7 @@
-/** A pooler that gives a backend away after its first answer is refused at start, whatever its size. */
+/**
+ * A pooler that gives a backend away after its first answer is refused at start, whatever its size, and also
+ * when nothing else is connected.
+ */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startEarlyPooler } from '../../support/early-pooler.ts';

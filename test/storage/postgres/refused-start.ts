@@ -1,4 +1,7 @@
-/** What tests of poolers expect of a refused start. */
+/**
+ * What a start must answer to an address that it refuses: one sentence, in time. Called by the tests of
+ * poolers.
+ */
 import * as assert from 'uvu/assert';
 import { openServerSql } from '../../../storage/sql/server.ts';
 
