@@ -91,8 +91,7 @@ test('in session mode each statement gets its own rows', () =>
     };
     await Promise.all(Array.from({ length: 200 }, ask));
     await close();
-    console.log(`${next} statements, ${wrong} with wrong rows`);
-    assert.is(wrong, 0);
+    assert.is(`${wrong} of ${next} with wrong rows`, `0 of ${statements} with wrong rows`);
   }));
 
 test.after(() => server.close());
