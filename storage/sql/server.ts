@@ -136,8 +136,8 @@ const checkServer = async (sql: Sql, url: string): Promise<readonly string[]> =>
     );
   if (lockTimeout === '0')
     notes.push(
-      'A pooler keeps the settings of connections from Postgres (lock_timeout is 0): give them to the role, as ' +
-        'docs/operating.md tells under "Managed Postgres".',
+      'A pooler keeps the settings of connections from Postgres (lock_timeout is 0): give them to the ' +
+        'role, as docs/operating.md tells under "Managed Postgres".',
     );
   return notes;
 };
