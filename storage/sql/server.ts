@@ -2,8 +2,8 @@
  * Opens a pool on a Postgres server, guarded by the circuit breaker and the damage watch, and checks the
  * server.
  *
- * Refuses a pooler in transaction mode, a server that is too old, and a standby. Settings that weaken commits are reported and not refused,
- * because the hot store holds all counted data. Called by storage/open.ts.
+ * Refuses a pooler in transaction mode, a server that is too old, and a standby. Settings that weaken commits
+ * are reported and not refused, because the hot store holds all counted data. Called by storage/open.ts.
  */
 
 import { createCircuitBreaker } from './circuit-breaker.ts';
