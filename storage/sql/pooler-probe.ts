@@ -28,7 +28,7 @@ const refusal =
  * Rejects with a message for the operator if backends change hands between statements, or if the server
  * cannot be used.
  */
-export const refuseTransactionPooler = async (url: string): Promise<void> => {
+export const assertNoTransactionPooler = async (url: string): Promise<void> => {
   const [first, second] = [connectAlone(url), connectAlone(url)];
   try {
     if (await limitTime(sharesBackends(first, second), answerMsMax)) throw new Error(refusal);

@@ -12,7 +12,7 @@ import { watchDamage } from './damage.ts';
 import { type Guard, guardSql } from './guard.ts';
 import { limitTime } from './limit-time.ts';
 import { openFault } from './open-fault.ts';
-import { refuseTransactionPooler } from './pooler-probe.ts';
+import { assertNoTransactionPooler } from './pooler-probe.ts';
 
 export interface ServerSql extends Pool {
   /** What the operator should know about the server's settings. */
@@ -35,7 +35,7 @@ const closeSecondsMax = 5;
 
 /** Connects. Rejects with a message for the operator if there is no server or an unsuitable one. */
 export const openServerSql = async (url: string, options: SqlServerOptions = {}): Promise<ServerSql> => {
-  await refuseTransactionPooler(url);
+  await assertNoTransactionPooler(url);
   const pool = connectPool(url, options);
   try {
     const notes = await checkServer(pool.sql, url);
