@@ -51,8 +51,8 @@ const adviseOn = (code: string, server: string): string => {
       return 'this database does not exist. Create it, or correct its name';
     case '08P01':
       return (
-        'a pooler there refuses what Rollcall asks for. See "Managed Postgres" in docs/operating.md, or name ' +
-        'the direct address of Postgres'
+        'a pooler there refuses what Rollcall asks for. See "Managed Postgres" in docs/operating.md, or ' +
+        'name the direct address of Postgres'
       );
     default:
       return 'it cannot be used';
