@@ -11,7 +11,7 @@
  */
 import postgres from 'postgres';
 import { commonOptions, type Sql } from './client.ts';
-import { waitAtMost } from './wait-at-most.ts';
+import { endWithin } from './end-within.ts';
 import { openFault } from './open-fault.ts';
 
 /** With other clients at the pooler the backends of one round may be right by chance. */
@@ -31,7 +31,7 @@ const refusal =
 export const assertNoTransactionPooler = async (url: string): Promise<void> => {
   const [first, second] = [connectAlone(url), connectAlone(url)];
   try {
-    if (await waitAtMost(sharesBackends(first, second), answerMsMax)) throw new Error(refusal);
+    if (await endWithin(sharesBackends(first, second), answerMsMax)) throw new Error(refusal);
   } catch (error) {
     if (error instanceof Error && error.message === refusal) throw error;
     throw openFault('DATABASE_URL', [url], error);

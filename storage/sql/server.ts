@@ -10,7 +10,7 @@ import { createCircuitBreaker } from './circuit-breaker.ts';
 import { type ConnectOptions, connectPool, connectSql, type Pool, type Sql } from './client.ts';
 import { watchDamage } from './damage.ts';
 import { type Guard, guardSql } from './guard.ts';
-import { waitAtMost } from './wait-at-most.ts';
+import { endWithin } from './end-within.ts';
 import { openFault } from './open-fault.ts';
 import { assertNoTransactionPooler } from './pooler-probe.ts';
 
@@ -100,7 +100,7 @@ const probe = async (url: string): Promise<void> => {
   const sql = connectSql(url, { connectionsMax: 1, connectSecondsMax: probeMsMax / 1_000 });
   stopFetchingTypes(sql);
   try {
-    await waitAtMost(sql`select 1`, probeMsMax);
+    await endWithin(sql`select 1`, probeMsMax);
   } finally {
     await sql.end({ timeout: 0 });
   }

@@ -4,10 +4,7 @@
  */
 
 /** Resolves like `work`; rejects after so many milliseconds without stopping it. */
-export const waitAtMost = async <Result>(
-  work: PromiseLike<Result>,
-  milliseconds: number,
-): Promise<Result> => {
+export const endWithin = async <Result>(work: PromiseLike<Result>, milliseconds: number): Promise<Result> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
