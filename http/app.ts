@@ -16,7 +16,7 @@ import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { WebhookSender } from './outbound/webhooks/send.ts';
 import type { Reply } from './response/reply.ts';
-import type { DirectoryMeters } from './telemetry/directory-meters.ts';
+import type { DirectoryMeters } from './telemetry/counts.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
 
 /** The parts of the node that handlers use. */

@@ -18,7 +18,7 @@ import { noContent, type Reply, replyOk } from '../response/reply.ts';
 import { toTimestamp, toTimestampOrNull } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { awaitFirstChunk } from '../server/stream.ts';
-import type { VoteResult } from '../telemetry/directory-meters.ts';
+import type { VoteResult } from '../telemetry/counts.ts';
 import {
   buildCount,
   buildFlag,

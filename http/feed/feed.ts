@@ -11,7 +11,7 @@ import { DomainError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import type { PushConnection, PushOwner } from '../server/push-connection.ts';
-import type { FeedCounts } from '../telemetry/feed-meters.ts';
+import type { FeedCounts } from '../telemetry/counts.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
 import { renderEventId, sendFrame, sendText } from './delivery.ts';
 import { buildFrame } from './frames.ts';

@@ -9,7 +9,7 @@ import { computePresence } from '../../engine/rules/presence.ts';
 import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
 import { computeVotes, renderTimestamp, toTimestamp } from '../response/values.ts';
 import type { PushConnection } from '../server/push-connection.ts';
-import type { FeedEvent } from '../telemetry/feed-meters.ts';
+import type { FeedEvent } from '../telemetry/counts.ts';
 
 /** One message. `data` is JSON text. */
 export class Frame {

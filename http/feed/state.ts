@@ -10,7 +10,7 @@ import type { Watch } from '../../engine/engine.ts';
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { Clock } from '../../engine/ports.ts';
 import type { PushConnection } from '../server/push-connection.ts';
-import type { FeedCounts } from '../telemetry/feed-meters.ts';
+import type { FeedCounts } from '../telemetry/counts.ts';
 import type { Frame } from './frames.ts';
 
 export const feedLimits = {

@@ -8,7 +8,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Clock } from '../../engine/ports.ts';
-import type { OutboundMeters, OutboundService } from '../telemetry/outbound-meters.ts';
+import type { OutboundMeters, OutboundService } from '../telemetry/counts.ts';
 import { type FetchResult, fetchJson } from './fetch-json.ts';
 import { createServiceLookup, type LookupResult, type ServiceLookup } from './service-lookup.ts';
 

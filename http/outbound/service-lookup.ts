@@ -11,7 +11,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../engine/ports.ts';
 import { createSingleFlight, type SingleFlight } from '../../engine/tools/single-flight.ts';
-import type { OutboundOutcome } from '../telemetry/outbound-meters.ts';
+import type { OutboundOutcome } from '../telemetry/counts.ts';
 import type { FetchResult } from './fetch-json.ts';
 
 /** `found`: the value, and when it was read (wall clock). `unknown`: the service knows that there is none. */

@@ -1,26 +1,40 @@
 /**
- * The Prometheus metrics of the process: requests by route, and all meters of the engine.
+ * The Prometheus metrics of the process: requests by route, and every number of metrics-table.ts.
  *
- * Owns the names of all metrics (docs/operating.md lists them). Calls per request or per item cost
- * nanoseconds (timings.ts); prom-client's own metrics serve calls per batch, tick or flush. Nothing here
- * throws into its callers. Served by operator/health.ts.
+ * Calls per request or per item cost nanoseconds: plain numbers are read at a scrape, and the durations of
+ * requests have a histogram of their own (timings.ts). Nothing here throws into its callers.
  */
-import { Counter, Gauge, Registry } from 'prom-client';
-import type { PartsSwitch } from '../../engine/entity/items.ts';
-import type { StorageReason } from '../../engine/errors.ts';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { EngineMeters } from '../../engine/meters.ts';
-import { type BoardAges, registerBoardAges } from './board-meters.ts';
-import { type DirectoryMeters, registerDirectoryMeters } from './directory-meters.ts';
-import { createFeedCounts, type FeedCounts, feedEvents, registerFeedMeters } from './feed-meters.ts';
-import { type HistoryMeters, registerHistoryMeters } from './history-meters.ts';
-import { createInstruments, type Instruments } from './instruments.ts';
-import { type JobMeters, registerJobMeters } from './job-meters.ts';
+import {
+  type BoardName,
+  boardNames,
+  boardsByKind,
+  type Edition,
+  type RankedKind,
+  rankedKinds,
+} from '../../engine/rules/boards.ts';
+import {
+  createCounts,
+  createDirectoryMeters,
+  createEngineMeters,
+  createHistoryMeters,
+  createJobMeters,
+  createOutboundMeters,
+  createWebhookMeters,
+  type DirectoryMeters,
+  type FeedCounts,
+  type HistoryMeters,
+  type JobMeters,
+  type Observe,
+  type OutboundMeters,
+  type WebhookMeters,
+} from './counts.ts';
 import { registerProcessMeters } from './loop-meters.ts';
+import { countMetrics, type MetricRow, type Reading } from './metrics-table.ts';
 import type { RequestCounts } from './node-status.ts';
-import { type OutboundMeters, registerOutboundMeters } from './outbound-meters.ts';
 import type { RequestMeters } from './request-meters.ts';
 import { registerTimings } from './timings.ts';
-import { registerWebhookMeters, type WebhookMeters } from './webhook-meters.ts';
 
 export interface Metrics {
   readonly engine: EngineMeters;
@@ -52,15 +66,6 @@ export interface Version {
   readonly commit: string;
 }
 
-const registerBuild = (registry: Registry, { version, commit }: Version): void => {
-  new Gauge({
-    name: 'rollcall_build_info',
-    help: 'Always 1; the labels tell what runs here.',
-    labelNames: ['version', 'commit', 'node'],
-    registers: [registry],
-  }).set({ version, commit, node: process.version }, 1);
-};
-
 /** Whether the node accepts traffic, and whether each of its stores answers. */
 export interface NodeHealth {
   readonly ready: boolean;
@@ -70,28 +75,78 @@ export interface NodeHealth {
   readonly weakServers: number;
 }
 
+/** The editions of leaderboards that this node shows. */
+export interface BoardAges {
+  readonly find: (kind: RankedKind, board: BoardName) => Edition | null;
+  readonly nowMs: () => number;
+}
+
+const healthMetrics: readonly MetricRow<NodeHealth>[] = [
+  {
+    name: 'rollcall_ready',
+    help: '1 while /readyz answers 200, else 0.',
+    type: 'gauge',
+    read: ({ ready }) => Number(ready),
+  },
+  {
+    name: 'rollcall_store_up',
+    help: '1 while the store answers, else 0, by store: hot, or sql.',
+    type: 'gauge',
+    labels: ['store'],
+    read: ({ hot, sql }) => ({ hot: Number(hot), sql: Number(sql) }),
+  },
+  {
+    name: 'rollcall_redis_weak_servers',
+    help: 'Redis primaries that may lose confirmed writes in a crash or a failover; /readyz says why.',
+    type: 'gauge',
+    read: ({ weakServers }) => weakServers,
+  },
+];
+
+const boardMetrics: readonly MetricRow<BoardAges>[] = [
+  {
+    name: 'rollcall_boards_edition_age_seconds',
+    help: 'Age of the oldest edition of a leaderboard that this node shows.',
+    type: 'gauge',
+    labels: ['board'],
+    read: (boards) => Object.fromEntries(boardNames.flatMap((board) => readAge(boards, board))),
+  },
+];
+
+/** A board without an edition has no value; with several kinds the oldest edition counts. */
+const readAge = ({ find, nowMs }: BoardAges, board: BoardName): [BoardName, number][] => {
+  const kinds = rankedKinds.filter((kind) => (boardsByKind[kind] as readonly string[]).includes(board));
+  const made = kinds.flatMap((kind) => find(kind, board)?.madeAtMs ?? []);
+  return made.length === 0 ? [] : [[board, Math.max(0, nowMs() - Math.min(...made)) / 1_000]];
+};
+
 /** Exclusive upper bound of HTTP statuses: the stride of the flat array of counts. */
 const statusesMax = 600;
 /** Shown for each route from the start, so that an alert sees the first one as an increase. */
 const alertStatuses: ReadonlySet<number> = new Set([500, 503]);
 
-const createRequestCounts = (registry: Registry, labels: readonly string[]): Uint32Array => {
-  const counts = new Uint32Array(labels.length * statusesMax);
-  new Counter({
+interface RequestTable {
+  readonly labels: readonly string[];
+  readonly counts: Uint32Array;
+}
+const requestMetrics: readonly MetricRow<RequestTable>[] = [
+  {
     name: 'rollcall_http_requests_total',
     help: 'HTTP requests answered, by route and status; 499 means that the client disconnected.',
-    labelNames: ['route', 'status'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      counts.forEach((count, slot) => {
-        if (count === 0 && !alertStatuses.has(slot % statusesMax)) return;
-        const route = labels[Math.floor(slot / statusesMax)] as string;
-        this.inc({ route, status: String(slot % statusesMax) }, count);
-      });
-    },
-  });
-  return counts;
+    type: 'counter',
+    labels: ['route', 'status'],
+    read: ({ labels, counts }) =>
+      Object.fromEntries(labels.map((label, route) => [label, readStatuses(counts, route)])),
+  },
+];
+
+const readStatuses = (counts: Uint32Array, route: number): Record<string, number> => {
+  const statuses: Record<string, number> = {};
+  for (let status = 0; status < statusesMax; status++) {
+    const count = counts[route * statusesMax + status] as number;
+    if (count > 0 || alertStatuses.has(status)) statuses[status] = count;
+  }
+  return statuses;
 };
 
 const createRequestMeters = (
@@ -99,7 +154,8 @@ const createRequestMeters = (
   routeNames: readonly string[],
 ): { readonly requests: RequestMeters; readonly requestCounts: RequestCounts } => {
   const labels = [...routeNames, 'none'];
-  const counts = createRequestCounts(registry, labels);
+  const counts = new Uint32Array(labels.length * statusesMax);
+  registerMetrics(registry, requestMetrics, () => ({ labels, counts }));
   const timings = registerTimings(registry, {
     name: 'rollcall_http_request_duration_seconds',
     help: 'Time from reading the request line to writing the response, by route.',
@@ -114,225 +170,84 @@ const createRequestMeters = (
       timings.observe(label, milliseconds);
     },
   };
-  const countFailures = (index: number): number => {
-    let failures = 0;
-    for (let slot = index * statusesMax + 500; slot < (index + 1) * statusesMax; slot++)
-      failures += counts[slot] as number;
-    return failures;
-  };
+  const countFailures = (index: number): number =>
+    counts
+      .subarray(index * statusesMax + 500, (index + 1) * statusesMax)
+      .reduce((sum, count) => sum + count, 0);
   return { requests, requestCounts: { names: labels, getDurations: timings.getCounts, countFailures } };
 };
 
-const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-const sizeBuckets = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
-
-const continuityLosses = ['commits_lost', 'version_regressed', 'duplicate', 'gap', 'uninitialised'];
-
-const createBatchMeters = (instruments: Instruments) => {
-  const { createCounterBy, createHistogram } = instruments;
-  const items = createHistogram('rollcall_batch_items', 'Items per committed batch.', sizeBuckets);
-  const commit = createHistogram(
-    'rollcall_batch_commit_duration_seconds',
-    'Time from sealing a batch to its confirmation by the hot store.',
-    secondsBuckets,
-  );
-  const failures = createCounterBy('outcome', ['not_applied', 'unknown'], {
-    name: 'rollcall_commit_failures_total',
-    help: 'Failed commits, by outcome: not_applied, or unknown.',
-  });
-  const broken = createCounterBy('reason', continuityLosses, {
-    name: 'rollcall_continuity_losses_total',
-    help: 'Times the hot store did not continue where the last confirmed batch of a shard ended, by reason.',
-  });
-  return {
-    recordCommit: (count: number, milliseconds: number): void => {
-      items.observe(count);
-      commit.observe(milliseconds / 1_000);
-    },
-    recordCommitFailure: (outcome: string): void => failures.inc({ outcome }),
-    recordContinuityLoss: (reason: string): void => broken.inc({ reason }),
-    ...createRetransmitMeters(instruments),
-    ...createStalenessMeters(instruments),
-  };
+/** Registers metrics that show what `readFrom` returns at each scrape; gives the histograms among them. */
+const registerMetrics = <From>(
+  registry: Registry,
+  metrics: readonly MetricRow<From>[],
+  readFrom: () => From,
+): ReadonlyMap<string, Histogram> => {
+  const histograms = new Map<string, Histogram>();
+  for (const metric of metrics) {
+    const { name, help, labels: labelNames = [] } = metric;
+    const options = { name, help, labelNames, registers: [registry] };
+    if (metric.type === 'histogram') {
+      histograms.set(name, new Histogram({ ...options, buckets: [...metric.buckets] }));
+      continue;
+    }
+    const collect = function (this: Counter | Gauge): void {
+      this.reset();
+      for (const [values, count] of listValues(metric.read(readFrom())))
+        this.inc(Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? ''])), count);
+    };
+    if (metric.type === 'counter') new Counter({ ...options, collect });
+    else new Gauge({ ...options, collect });
+  }
+  return histograms;
 };
 
-const createRetransmitMeters = ({ createCounter, createCounterBy, createGauge }: Instruments) => {
-  const bytes = createGauge(
-    'rollcall_retransmit_buffer_bytes',
-    'Bytes of confirmed work kept in memory in case the hot store loses it.',
-  );
-  const resent = createCounter(
-    'rollcall_retransmitted_items_total',
-    'Confirmed items that the hot store lost and that were sent to it again.',
-  );
-  const results = createCounterBy('outcome', ['applied', 'merged', 'deleted'], {
-    name: 'rollcall_retransmit_results_total',
-    help: 'Lost items by result: applied, merged into a newer vote of the same user, or listing deleted.',
-  });
-  return {
-    recordRetransmitBytes: (size: number): void => bytes.set(size),
-    recordResends: (items: number): void => resent.inc(items),
-    recordResendOutcome: (outcome: string): void => results.inc({ outcome }),
-  };
-};
+/** Each number of a reading with the values of its labels. */
+const listValues = (reading: Reading): [readonly string[], number][] =>
+  typeof reading === 'number'
+    ? [[[], reading]]
+    : Object.entries(reading).flatMap(([value, inner]) =>
+        listValues(inner).map(([values, count]): [readonly string[], number] => [[value, ...values], count]),
+      );
 
-const createStalenessMeters = ({ createCounter }: Instruments) => {
-  const polled = createCounter(
-    'rollcall_version_poll_shards_total',
-    'Shard versions compared with the hot store.',
-  );
-  const changedShards = createCounter(
-    'rollcall_version_poll_changed_shards_total',
-    'Shards that other nodes had changed; this node loads what they changed at its next read.',
-  );
-  const loads = createCounter(
-    'rollcall_entity_loads_total',
-    'Entities read from the hot store, because this node had no current state of them.',
-  );
-  return {
-    recordVersionPoll: (shards: number, changed: number): void => {
-      polled.inc(shards);
-      changedShards.inc(changed);
-    },
-    recordLoads: (entities: number): void => loads.inc(entities),
-  };
-};
-
-const flushFailures: readonly StorageReason[] = ['unreachable', 'busy', 'full', 'row', 'damaged', 'bug'];
-
-const createFlushMeters = ({ createCounter, createCounterBy, createHistogram }: Instruments) => {
-  const time = createHistogram(
-    'rollcall_flush_duration_seconds',
-    'Time of one flush round to SQL.',
-    secondsBuckets,
-  );
-  const rows = createCounterBy('kind', ['entities', 'votes'], {
-    name: 'rollcall_flushed_rows_total',
-    help: 'Rows flushed to SQL, by kind: entities, or votes.',
-  });
-  const failures = createCounterBy('reason', flushFailures, {
-    name: 'rollcall_flush_failures_total',
-    help: 'Failed flush rounds, by reason.',
-  });
-  const deadLetters = createCounter(
-    'rollcall_dead_letters_total',
-    'Rows that SQL rejected and that were moved to the dead letters.',
-  );
-  return {
-    recordFlush: (entities: number, votes: number, milliseconds: number): void => {
-      time.observe(milliseconds / 1_000);
-      rows.inc({ kind: 'entities' }, entities);
-      rows.inc({ kind: 'votes' }, votes);
-    },
-    recordFlushFailure: (reason: string): void => failures.inc({ reason }),
-    recordDeadLetters: (count: number): void => deadLetters.inc(count),
-  };
-};
-
-const createLevelMeters = ({ createGauge }: Instruments) => {
-  const pending = createGauge('rollcall_pending_items', 'Items waiting in open batches and in flight.');
-  const actors = createGauge('rollcall_actors', 'Live actors.');
-  const dirty = createGauge('rollcall_backlog_entities', 'Entities changed since they were last flushed.');
-  const outbox = createGauge('rollcall_outbox_votes', 'Accepted votes not yet in SQL.');
-  const lag = createGauge('rollcall_flush_lag_seconds', 'Age of the oldest change that is not in SQL.');
-  return {
-    recordPending: (items: number): void => pending.set(items),
-    recordActors: (live: number): void => actors.set(live),
-    recordBacklog: (
-      size: { readonly entities: number; readonly votes: number },
-      oldestAgeMs: number,
-    ): void => {
-      dirty.set(size.entities);
-      outbox.set(size.votes);
-      lag.set(oldestAgeMs / 1_000);
-    },
-  };
-};
-
-const partsSwitches: readonly PartsSwitch[] = ['complete', 'time', 'idle'];
-
-const createPartsMeters = ({ createGauge, createCounterBy }: Instruments) => {
-  const stale = createGauge(
-    'rollcall_bot_shard_stale',
-    'Shards of bots that have not posted lately, of the bots that this node judges.',
-  );
-  const promotions = createCounterBy('reason', partsSwitches, {
-    name: 'rollcall_bot_shard_promotions_total',
-    help:
-      'Times the shards of a bot came into force for another shard count, by reason: complete, time, or ' +
-      'idle (none of the shards before was live).',
-  });
-  return {
-    recordStaleParts: (parts: number): void => stale.set(parts),
-    recordPartsSwitch: (reason: PartsSwitch): void => promotions.inc({ reason }),
-  };
-};
-
-const registerHealth = (registers: Registry[], read: () => NodeHealth): void => {
+const registerBuild = (registry: Registry, { version, commit }: Version): void => {
   new Gauge({
-    name: 'rollcall_ready',
-    help: '1 while /readyz answers 200, else 0.',
-    registers,
-    collect() {
-      this.set(Number(read().ready));
-    },
-  });
-  new Gauge({
-    name: 'rollcall_store_up',
-    help: '1 while the store answers, else 0, by store: hot, or sql.',
-    labelNames: ['store'],
-    registers,
-    collect() {
-      const { hot, sql } = read();
-      this.set({ store: 'hot' }, Number(hot));
-      this.set({ store: 'sql' }, Number(sql));
-    },
-  });
-  new Gauge({
-    name: 'rollcall_redis_weak_servers',
-    help: 'Redis primaries that may lose confirmed writes in a crash or a failover; /readyz says why.',
-    registers,
-    collect() {
-      this.set(read().weakServers);
-    },
-  });
+    name: 'rollcall_build_info',
+    help: 'Always 1; the labels tell what runs here.',
+    labelNames: ['version', 'commit', 'node'],
+    registers: [registry],
+  }).set({ version, commit, node: process.version }, 1);
 };
 
 /** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
 export const createMetrics = (routeNames: readonly string[], version: Version): Metrics => {
   const registry = new Registry();
   registerBuild(registry, version);
-  const registers = [registry];
   registerProcessMeters(registry);
-  const instruments = createInstruments(registers);
-  const feed = createFeedCounts(feedEvents);
-  registerFeedMeters(registers, feed);
-  const clockAhead = instruments.createGauge(
-    'rollcall_clock_offset_seconds',
-    "This node's clock minus the hot store's; 0 on the embedded store.",
-  );
-  const evictingServers = instruments.createGauge(
-    'rollcall_redis_evicting_servers',
-    'Redis primaries that may evict counters: set maxmemory-policy noeviction there.',
-  );
+  const counts = createCounts();
+  const histograms = registerMetrics(registry, countMetrics, () => counts);
+  const observe: Observe = (name, value, label) => {
+    const histogram = histograms.get(name);
+    if (label === undefined) histogram?.observe(value);
+    else histogram?.labels(label).observe(value);
+  };
   return {
-    engine: {
-      ...createBatchMeters(instruments),
-      ...createFlushMeters(instruments),
-      ...createLevelMeters(instruments),
-      ...createPartsMeters(instruments),
-    },
+    engine: createEngineMeters(counts, observe),
     ...createRequestMeters(registry, routeNames),
-    directory: registerDirectoryMeters(registers),
-    jobs: registerJobMeters(instruments),
-    history: registerHistoryMeters(instruments),
-    outbound: registerOutboundMeters(registers),
-    webhooks: registerWebhookMeters(registers),
-    feed,
-    recordClockAhead: (milliseconds) => clockAhead.set(milliseconds / 1_000),
-    watchHealth: (read) => registerHealth(registers, read),
-    watchBoards: (boards) => registerBoardAges(registers, boards),
-    recordEvictingServers: (servers) => evictingServers.set(servers),
+    directory: createDirectoryMeters(counts),
+    jobs: createJobMeters(counts, observe),
+    history: createHistoryMeters(counts, observe),
+    outbound: createOutboundMeters(counts, observe),
+    webhooks: createWebhookMeters(counts),
+    feed: counts.feed,
+    recordClockAhead: (milliseconds) => {
+      counts.clockAheadMs = milliseconds;
+    },
+    watchHealth: (read) => void registerMetrics(registry, healthMetrics, read),
+    watchBoards: (boards) => void registerMetrics(registry, boardMetrics, () => boards),
+    recordEvictingServers: (servers) => {
+      counts.evictingServers = servers;
+    },
     render: () => registry.metrics(),
     contentType: registry.contentType,
     version,

@@ -3,7 +3,7 @@
  * measures, live.ts makes the frames.
  */
 
-import type { WebhookLevels } from './webhook-meters.ts';
+import type { NodeCounts } from './counts.ts';
 
 /** `null`: nothing was measured since the last heartbeat. */
 export type NodeFigures = {
@@ -56,7 +56,7 @@ export interface NodeLevels {
   pendingItems: number;
   actors: number;
   /** The webhooks of the fleet. */
-  webhooks: WebhookLevels;
+  webhooks: NodeCounts['webhooks'];
 }
 
 /** One second of a node, for charts. */
@@ -93,7 +93,7 @@ export interface LiveFrame {
   readonly flush_failures: number;
   readonly dead_letters: number;
   readonly job_failures: number;
-  readonly webhooks: WebhookLevels;
+  readonly webhooks: NodeCounts['webhooks'];
   readonly feed_connections: number;
   readonly memory_mb: number;
   readonly cpu_percent: number;

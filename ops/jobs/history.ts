@@ -5,7 +5,7 @@
  * It runs once per instant on one node. What a dead node left is continued by the next; when no node ran, the
  * instants between have no values and are holes. Created by jobs.ts.
  */
-import type { HistoryMeters } from '../../http/telemetry/history-meters.ts';
+import type { HistoryMeters } from '../../http/telemetry/counts.ts';
 import { computePeriodEnd, levelMinutes, type Minute } from '../../storage/history/levels.ts';
 import {
   createHistoryPartition,

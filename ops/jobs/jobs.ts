@@ -9,8 +9,7 @@
  */
 import type { Engine } from '../../engine/engine.ts';
 import type { PushClient } from '../../http/outbound/push.ts';
-import type { HistoryMeters } from '../../http/telemetry/history-meters.ts';
-import type { JobMeters } from '../../http/telemetry/job-meters.ts';
+import type { HistoryMeters, JobMeters } from '../../http/telemetry/counts.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';

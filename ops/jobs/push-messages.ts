@@ -10,7 +10,7 @@
 import { hash } from 'node:crypto';
 import type { Engine } from '../../engine/engine.ts';
 import type { PushClient, PushOutcome } from '../../http/outbound/push.ts';
-import type { JobMeters } from '../../http/telemetry/job-meters.ts';
+import type { JobMeters } from '../../http/telemetry/counts.ts';
 import type { PushMessage, PushOutbox } from '../../storage/catalogue/votes/push.ts';
 
 export interface PushSenderParts {

@@ -6,7 +6,7 @@
  * aborts and nothing is recorded. A failure is recorded; after a pause any node may run the job again. Used
  * by schedule.ts.
  */
-import type { JobMeters } from '../../http/telemetry/job-meters.ts';
+import type { JobMeters } from '../../http/telemetry/counts.ts';
 import type { JobClaim, JobRuns } from '../../storage/nodes/job-runs.ts';
 import { startInterval } from '../timers.ts';
 import type { FleetJob } from './job.ts';

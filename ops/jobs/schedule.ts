@@ -8,7 +8,7 @@
  * aborts running jobs and waits for them. Used by jobs.ts.
  */
 import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
-import type { JobMeters } from '../../http/telemetry/job-meters.ts';
+import type { JobMeters } from '../../http/telemetry/counts.ts';
 import type { JobRuns } from '../../storage/nodes/job-runs.ts';
 import { startInterval } from '../timers.ts';
 import type { FleetJob, NodeJob } from './job.ts';

@@ -12,7 +12,7 @@ import {
   type LoginEndpoints,
   type LoginProvider,
 } from '../../http/outbound/login-provider.ts';
-import type { OutboundMeters } from '../../http/telemetry/outbound-meters.ts';
+import type { OutboundMeters } from '../../http/telemetry/counts.ts';
 import { createRateLimitedLog } from '../../http/telemetry/rate-limited-log.ts';
 import { getOrCreateSecret } from '../../storage/nodes/membership.ts';
 import type { Queryable } from '../../storage/sql/client.ts';

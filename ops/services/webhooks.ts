@@ -12,7 +12,7 @@ import { failingFrom } from '../../engine/rules/webhooks.ts';
 import type { WebhookAccess } from '../../http/app.ts';
 import { createWebhookDispatcher, type WebhookDispatcher } from '../../http/outbound/webhooks/dispatcher.ts';
 import { createWebhookSender, type WebhookSenderOptions } from '../../http/outbound/webhooks/send.ts';
-import type { WebhookMeters } from '../../http/telemetry/webhook-meters.ts';
+import type { WebhookMeters } from '../../http/telemetry/counts.ts';
 import { endAllLeases } from '../../storage/catalogue/webhooks/leases.ts';
 import { createWebhookQueue } from '../../storage/catalogue/webhooks/queue.ts';
 import { createSecretBox } from '../../storage/catalogue/webhooks/secrets.ts';

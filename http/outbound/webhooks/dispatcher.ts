@@ -20,7 +20,7 @@ import type {
   WebhookQueue,
 } from '../../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
-import type { WebhookMeters } from '../../telemetry/webhook-meters.ts';
+import type { WebhookMeters } from '../../telemetry/counts.ts';
 import type { WebhookFormat } from './event.ts';
 import { toWebhookBody } from './formats.ts';
 import {

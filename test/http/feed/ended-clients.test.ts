@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFeed } from '../../../http/feed/feed.ts';
 import type { Feed } from '../../../http/feed/interface.ts';
-import { createFeedCounts, type FeedCounts, feedEvents } from '../../../http/telemetry/feed-meters.ts';
+import { createFeedCounts, type FeedCounts } from '../../../http/telemetry/counts.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
@@ -30,7 +30,7 @@ test.before(async () => {
   for (const bot of bots) await addBot(world.sql, bot);
 });
 test.before.each(() => {
-  counts = createFeedCounts(feedEvents);
+  counts = createFeedCounts();
   const clock = {
     ...systemClock,
     monotonicMs: () => systemClock.monotonicMs() + skippedMs,

@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFeed } from '../../../http/feed/feed.ts';
-import { createFeedCounts, feedEvents } from '../../../http/telemetry/feed-meters.ts';
+import { createFeedCounts } from '../../../http/telemetry/counts.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
 import { openWorld } from '../api/world.ts';
@@ -18,7 +18,7 @@ const world = await openWorld();
 await addUser(world.sql, 'robin');
 for (const bot of ['silent', 'idle', 'busy']) await addBot(world.sql, bot);
 const { engine, clock } = world;
-const counts = createFeedCounts(feedEvents);
+const counts = createFeedCounts();
 const feed = createFeed({
   engine,
   voteLog: world.catalogue.voteLog,

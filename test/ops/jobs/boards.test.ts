@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobMeters } from '../../../http/telemetry/job-meters.ts';
+import type { JobMeters } from '../../../http/telemetry/counts.ts';
 import { computePeriodMs, createBoardsJobs } from '../../../ops/jobs/boards.ts';
 import type { NodeJob } from '../../../ops/jobs/job.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';

@@ -7,7 +7,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobMeters } from '../../../http/telemetry/job-meters.ts';
+import type { JobMeters } from '../../../http/telemetry/counts.ts';
 import { createReminderJob } from '../../../ops/jobs/jobs.ts';
 import { pushLimits } from '../../../ops/jobs/push-messages.ts';
 import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';

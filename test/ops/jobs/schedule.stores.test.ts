@@ -7,7 +7,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobMeters } from '../../../http/telemetry/job-meters.ts';
+import type { JobMeters } from '../../../http/telemetry/counts.ts';
 import { monthly } from '../../../ops/jobs/calendar.ts';
 import type { FleetJob, JobRun } from '../../../ops/jobs/job.ts';
 import { createMonthlyReset } from '../../../ops/jobs/jobs.ts';

@@ -1,0 +1,269 @@
+/**
+ * What the node counts and times, as plain numbers: recording costs an addition. metrics-table.ts says what
+ * each number means; metrics.ts shows them. They begin at the node's start; the totals are in the stores.
+ *
+ * Every known label value exists from the start with 0, so that an alert sees its first event as an increase.
+ */
+import type { VoteOutcome } from '../../engine/engine.ts';
+import type { PartsSwitch } from '../../engine/entity/items.ts';
+import type { StorageReason } from '../../engine/errors.ts';
+import { type EntityKind, entityKinds } from '../../engine/ids.ts';
+import type { EngineMeters } from '../../engine/meters.ts';
+
+/** What became of a vote; `failed`: a store did not answer, or refused it. */
+export type VoteResult =
+  | Exclude<VoteOutcome, { kind: 'voted' }>['reason']
+  | 'accepted'
+  | 'voter_banned'
+  | 'failed';
+/** Where a badge came from: the reply of the last second, the stores, the last reply however old, nowhere. */
+export type BadgeSource = 'hit' | 'miss' | 'stale' | 'unavailable';
+export type OutboundService = 'lookup' | 'platform' | 'login';
+/** `rejected`: not sent, because the circuit breaker is open or too many requests are in flight. */
+export type OutboundOutcome = 'success' | 'failure' | 'rejected';
+export type FeedEvent = (typeof feedEvents)[number];
+
+export const feedEvents = [
+  'hello',
+  'totals',
+  'vote',
+  'gap',
+  'reset',
+  'gone',
+  'subscribed',
+  'error',
+  'pong',
+  'bye',
+] as const;
+const continuityLosses = ['commits_lost', 'version_regressed', 'duplicate', 'gap', 'uninitialised'] as const;
+const flushFailures: readonly StorageReason[] = ['unreachable', 'busy', 'full', 'row', 'damaged', 'bug'];
+const voteResults: readonly VoteResult[] = [
+  'accepted',
+  'wait',
+  'not_listed',
+  'vote_banned',
+  'voter_banned',
+  'clock_ahead',
+  'clock_behind',
+  'failed',
+];
+
+/** Numbers by the value of a label, all 0 at first. */
+const countBy = <Value extends string>(values: readonly Value[]): Record<Value, number> =>
+  Object.fromEntries(values.map((value) => [value, 0])) as Record<Value, number>;
+
+/** Records a duration or a size in the histogram of this name. */
+export type Observe = (
+  name:
+    | 'rollcall_batch_items'
+    | 'rollcall_batch_commit_duration_seconds'
+    | 'rollcall_flush_duration_seconds'
+    | 'rollcall_history_sample_seconds'
+    | 'rollcall_job_duration_seconds'
+    | 'rollcall_outbound_request_duration_seconds',
+  value: number,
+  label?: string,
+) => void;
+
+/** The counts of the feed, which http/feed/ changes itself. */
+export const createFeedCounts = () => ({
+  /** Connections now. */
+  connections: { sse: 0, websocket: 0 },
+  /** Messages sent, by event. */
+  frames: countBy(feedEvents) as Record<string, number>,
+  /** Totals that a full socket skipped. */
+  conflated: 0,
+  /** Gaps sent: the client was too far behind, or SQL lacks the rows. */
+  gaps: { behind: 0, missing: 0 },
+  /** Connections and subscriptions refused, and connections closed because they sent too much. */
+  refused: { connections: 0, address: 0, subscriptions: 0, messages: 0 },
+  /** What the feed keeps in memory now, by what it is. */
+  countEntries: (): Readonly<Record<string, number>> => ({}),
+});
+export type FeedCounts = ReturnType<typeof createFeedCounts>;
+
+export const createCounts = () => ({
+  commitFailures: countBy(['not_applied', 'unknown']),
+  continuityLosses: countBy(continuityLosses) as Record<string, number>,
+  retransmitBytes: 0,
+  resends: 0,
+  resendOutcomes: countBy(['applied', 'merged', 'deleted']),
+  polledShards: 0,
+  changedShards: 0,
+  loads: 0,
+  flushedRows: { entities: 0, votes: 0 },
+  flushFailures: countBy(flushFailures) as Record<string, number>,
+  deadLetters: 0,
+  pendingItems: 0,
+  actors: 0,
+  backlog: { entities: 0, votes: 0, oldestAgeMs: 0 },
+  staleParts: 0,
+  partsSwitches: countBy<PartsSwitch>(['complete', 'time', 'idle']),
+  clockAheadMs: 0,
+  evictingServers: 0,
+  votes: Object.fromEntries(entityKinds.map((kind) => [kind, countBy(voteResults)])) as Record<
+    EntityKind,
+    Record<VoteResult, number>
+  >,
+  badges: countBy<BadgeSource>(['hit', 'miss', 'stale', 'unavailable']),
+  statsPosts: 0,
+  parts: 0,
+  clicks: 0,
+  redeemedCents: 0,
+  loggedVotes: 0,
+  jobFailures: {} as Record<string, number>,
+  /** Unix time in seconds, by job. */
+  jobSuccesses: {} as Record<string, number>,
+  unnumberedVotes: 0,
+  pushes: countBy(['delivered', 'gone', 'retry', 'rejected', 'abandoned']),
+  historyRows: countBy(['fine', 'hours', 'days']),
+  historyHoles: 0,
+  outbound: {
+    lookup: countBy<OutboundOutcome>(['success', 'failure', 'rejected']),
+    platform: countBy<OutboundOutcome>(['success', 'failure', 'rejected']),
+    login: countBy<OutboundOutcome>(['success', 'failure', 'rejected']),
+  } satisfies Record<OutboundService, unknown>,
+  webhookAttempts: { delivered: 0 } as Record<string, number>,
+  /** The queue of the fleet as this node last read it; every node shows the same. */
+  webhooks: {
+    pending: 0,
+    healthy: 0,
+    failing: 0,
+    disabled: 0,
+    /** How long the longest waiting endpoint has been due. */
+    lagMs: 0,
+  },
+  feed: createFeedCounts(),
+});
+export type NodeCounts = ReturnType<typeof createCounts>;
+
+const increase = (counts: Record<string, number>, value: string): void => {
+  counts[value] = (counts[value] ?? 0) + 1;
+};
+
+export const createEngineMeters = (counts: NodeCounts, observe: Observe): EngineMeters => ({
+  recordCommit: (items, milliseconds) => {
+    observe('rollcall_batch_items', items);
+    observe('rollcall_batch_commit_duration_seconds', milliseconds / 1_000);
+  },
+  recordCommitFailure: (outcome) => increase(counts.commitFailures, outcome),
+  recordContinuityLoss: (reason) => increase(counts.continuityLosses, reason),
+  recordRetransmitBytes: (bytes) => {
+    counts.retransmitBytes = bytes;
+  },
+  recordResends: (items) => {
+    counts.resends += items;
+  },
+  recordResendOutcome: (outcome) => increase(counts.resendOutcomes, outcome),
+  recordVersionPoll: (shards, changed) => {
+    counts.polledShards += shards;
+    counts.changedShards += changed;
+  },
+  recordLoads: (entities) => {
+    counts.loads += entities;
+  },
+  recordFlush: (entities, votes, milliseconds) => {
+    observe('rollcall_flush_duration_seconds', milliseconds / 1_000);
+    counts.flushedRows.entities += entities;
+    counts.flushedRows.votes += votes;
+  },
+  recordFlushFailure: (reason) => increase(counts.flushFailures, reason),
+  recordDeadLetters: (rows) => {
+    counts.deadLetters += rows;
+  },
+  recordPending: (items) => {
+    counts.pendingItems = items;
+  },
+  recordActors: (live) => {
+    counts.actors = live;
+  },
+  recordBacklog: (size, oldestAgeMs) => {
+    counts.backlog = { entities: size.entities, votes: size.votes, oldestAgeMs };
+  },
+  recordStaleParts: (parts) => {
+    counts.staleParts = parts;
+  },
+  recordPartsSwitch: (reason) => increase(counts.partsSwitches, reason),
+});
+
+/** What the directory counts: votes, stats posts, clicks, redeemed credits, badges. */
+export const createDirectoryMeters = (counts: NodeCounts) => ({
+  recordVote: (kind: EntityKind, result: VoteResult): void => {
+    counts.votes[kind][result] += 1;
+  },
+  /** NodeCounts one acknowledged stats post. */
+  recordStatsPost: (): void => {
+    counts.statsPosts += 1;
+  },
+  /** NodeCounts the shards of one acknowledged post of shards. */
+  recordParts: (parts: number): void => {
+    counts.parts += parts;
+  },
+  /** NodeCounts one page view handed to the engine. */
+  recordClick: (): void => {
+    counts.clicks += 1;
+  },
+  recordRedeem: (cents: bigint): void => {
+    counts.redeemedCents += Number(cents);
+  },
+  recordBadge: (source: BadgeSource): void => {
+    counts.badges[source] += 1;
+  },
+  /** NodeCounts votes that got their number in the vote log. */
+  recordLoggedVotes: (votes: number): void => {
+    counts.loggedVotes += votes;
+  },
+});
+export type DirectoryMeters = ReturnType<typeof createDirectoryMeters>;
+
+export const createJobMeters = (counts: NodeCounts, observe: Observe) => ({
+  recordSuccess: (job: string, milliseconds: number): void => {
+    observe('rollcall_job_duration_seconds', milliseconds / 1_000, job);
+    counts.jobSuccesses[job] = (performance.timeOrigin + performance.now()) / 1_000;
+  },
+  recordFailure: (job: string): void => increase(counts.jobFailures, job),
+  /** Shows these jobs with 0 failures. */
+  declareJobs: (jobs: readonly string[]): void => {
+    for (const job of jobs) counts.jobFailures[job] ??= 0;
+  },
+  /** Records how many votes have no number yet. */
+  recordUnnumberedVotes: (votes: number): void => {
+    counts.unnumberedVotes = votes;
+  },
+  /** NodeCounts one attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
+  recordPush: (outcome: keyof NodeCounts['pushes']): void => increase(counts.pushes, outcome),
+});
+export type JobMeters = ReturnType<typeof createJobMeters>;
+
+/** What the samples of the history wrote. */
+export const createHistoryMeters = (counts: NodeCounts, observe: Observe) => ({
+  recordRows: (level: keyof NodeCounts['historyRows'], rows: number): void => {
+    counts.historyRows[level] += rows;
+  },
+  recordSample: (milliseconds: number): void =>
+    observe('rollcall_history_sample_seconds', milliseconds / 1_000),
+  /** NodeCounts samples that did not run. */
+  recordHoles: (holes: number): void => {
+    counts.historyHoles += holes;
+  },
+});
+export type HistoryMeters = ReturnType<typeof createHistoryMeters>;
+
+/** Requests to other services. Cached answers are not counted. */
+export const createOutboundMeters = (counts: NodeCounts, observe: Observe) => ({
+  recordCall: (service: OutboundService, outcome: OutboundOutcome, milliseconds: number): void => {
+    counts.outbound[service][outcome] += 1;
+    if (outcome !== 'rejected')
+      observe('rollcall_outbound_request_duration_seconds', milliseconds / 1_000, service);
+  },
+});
+export type OutboundMeters = ReturnType<typeof createOutboundMeters>;
+
+export const createWebhookMeters = (counts: NodeCounts) => ({
+  /** NodeCounts one attempt by its error, `''` for a delivered one. */
+  recordAttempt: (error: string): void => increase(counts.webhookAttempts, error || 'delivered'),
+  recordLevels: (levels: NodeCounts['webhooks']): void => {
+    counts.webhooks = levels;
+  },
+});
+export type WebhookMeters = ReturnType<typeof createWebhookMeters>;
