@@ -1,6 +1,7 @@
 /**
- * Writes http/client/types.ts, the types of the client, from the OpenAPI document, so that they cannot differ
- * from what the server checks. Pure. Used by `npm run document` and a test.
+ * Writes the types of the client libraries, http/client/types.ts and _types.py of http/client-python, from
+ * the OpenAPI document, so that they cannot differ from what the server checks. Pure. Used by
+ * `npm run document` and tests.
  */
 
 interface Schema {
@@ -27,19 +28,110 @@ export interface TypedDocument {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
+interface Field {
+  readonly name: string;
+  readonly description: string;
+  readonly required: boolean;
+  readonly type: string;
+}
+/** How a language writes types. */
+interface Syntax {
+  readonly header: string;
+  /** Between two types. */
+  readonly gap: string;
+  readonly plain: Readonly<Record<string, string>>;
+  readonly texts: string;
+  readonly unknown: string;
+  literal(values: readonly unknown[]): string;
+  list(type: string): string;
+  type(name: string, description: string, fields: readonly Field[]): string;
+}
+
 const wrapAt = 100;
 
-/** A comment of one line, or of several. */
-const toComment = (description: string | undefined, indent: string): string[] => {
-  if (description === undefined) return [];
+const wrap = (description: string): string[] => {
   const lines = [''];
   for (const word of description.split(/\s+/)) {
     const last = lines.at(-1) as string;
     if (last !== '' && last.length + word.length >= wrapAt) lines.push(word);
     else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
   }
+  return lines;
+};
+
+/** A comment of one line, or of several. */
+const toComment = (description: string, indent: string): string[] => {
+  if (description === '') return [];
+  const lines = wrap(description);
   if (lines.length === 1) return [`${indent}/** ${lines[0]} */`];
   return [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`), `${indent} */`];
+};
+
+const typescript: Syntax = {
+  header: `/**
+ * The types of requests and replies. Generated from the OpenAPI document by \`npm run document\`.
+ */
+`,
+  gap: '\n',
+  plain: { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' },
+  texts: 'Readonly<Record<string, string>>',
+  unknown: 'unknown',
+  literal: (values) => values.map((value) => `'${value}'`).join(' | '),
+  list: (type) => `readonly ${type}[]`,
+  type: (name, description, fields) =>
+    [
+      ...toComment(description, ''),
+      `export interface ${name} {`,
+      ...fields.flatMap((field) => [
+        ...toComment(field.description, '  '),
+        `  readonly ${field.name}${field.required ? '' : '?'}: ${field.type};`,
+      ]),
+      '}',
+    ].join('\n'),
+};
+
+/** A text below a class or a field, which editors show. */
+const toDocstring = (description: string): string[] => {
+  if (description === '') return [];
+  const [first = '', ...others] = wrap(description);
+  if (others.length === 0) return [`    """${first}"""`];
+  return [`    """${first}`, ...others.map((line) => `    ${line}`), '    """'];
+};
+const toPythonClass = (head: string, description: string, fields: readonly Field[]): string => {
+  const lines = fields.flatMap(({ name, type, ...field }) => [
+    `    ${name}: ${type}`,
+    ...toDocstring(field.description),
+  ]);
+  const described = toDocstring(description);
+  const gap = described.length > 0 && lines.length > 0 ? [''] : [];
+  return [head, ...described, ...gap, ...lines].join('\n');
+};
+
+const python: Syntax = {
+  header: `"""The types of requests and replies. Generated from the document by \`npm run document\`."""
+
+from __future__ import annotations
+
+from typing import Literal, Mapping, Sequence, TypedDict
+
+`,
+  gap: '\n\n\n',
+  plain: { string: 'str', integer: 'int', number: 'float', boolean: 'bool', null: 'None' },
+  texts: 'Mapping[str, str]',
+  unknown: 'object',
+  literal: (values) => `Literal[${values.map((value) => `"${value}"`).join(', ')}]`,
+  list: (type) => `Sequence[${type}]`,
+  // Python 3.9 says of a whole class whether its fields may be absent.
+  type: (name, description, fields) => {
+    const required = fields.filter((field) => field.required);
+    const optional = fields.filter((field) => !field.required);
+    if (optional.length === 0) return toPythonClass(`class ${name}(TypedDict):`, description, required);
+    if (required.length === 0)
+      return toPythonClass(`class ${name}(TypedDict, total=False):`, description, optional);
+    const base = toPythonClass(`class _${name}Required(TypedDict):`, '', required);
+    const head = `class ${name}(_${name}Required, total=False):`;
+    return `${base}\n\n\n${toPythonClass(head, description, optional)}`;
+  },
 };
 
 const toPascal = (name: string): string =>
@@ -48,16 +140,8 @@ const toPascal = (name: string): string =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
 
-const plainTypes: Readonly<Record<string, string>> = {
-  string: 'string',
-  integer: 'number',
-  number: 'number',
-  boolean: 'boolean',
-  null: 'null',
-};
-
-/** Collects interfaces by name; nested objects become interfaces of their own. */
-const createWriter = (schemas: Readonly<Record<string, Schema>>) => {
+/** Collects types by name; nested objects become types of their own. */
+const createWriter = (schemas: Readonly<Record<string, Schema>>, syntax: Syntax) => {
   const written = new Map<string, string>();
 
   const toType = (schema: Schema, name: string): string => {
@@ -66,40 +150,36 @@ const createWriter = (schemas: Readonly<Record<string, Schema>>) => {
       write(referred, schemas[referred] ?? {});
       return referred;
     }
-    if (schema.const !== undefined) return `'${schema.const}'`;
-    if (schema.enum !== undefined) return schema.enum.map((value) => `'${value}'`).join(' | ');
+    if (schema.const !== undefined) return syntax.literal([schema.const]);
+    if (schema.enum !== undefined) return syntax.literal(schema.enum);
     if (schema.anyOf !== undefined) return schema.anyOf.map((each) => toType(each, name)).join(' | ');
-    if (schema.items !== undefined) return `readonly ${toType(schema.items, name.replace(/s$/, ''))}[]`;
+    if (schema.items !== undefined) return syntax.list(toType(schema.items, name.replace(/s$/, '')));
     if (schema.properties !== undefined) {
       write(name, schema);
       return name;
     }
-    if (schema.type === 'object') return 'Readonly<Record<string, string>>';
-    return plainTypes[schema.type ?? ''] ?? 'unknown';
+    if (schema.type === 'object') return syntax.texts;
+    return syntax.plain[schema.type ?? ''] ?? syntax.unknown;
   };
 
   const write = (name: string, schema: Schema): void => {
     if (written.has(name)) return;
     written.set(name, '');
     const required = new Set(schema.required);
-    const fields = Object.entries(schema.properties ?? {}).flatMap(([field, each]) => [
-      ...toComment(each.description, '  '),
-      `  readonly ${field}${required.has(field) ? '' : '?'}: ${toType(each, name + toPascal(field))};`,
-    ]);
-    const head = [...toComment(schema.description, ''), `export interface ${name} {`];
-    written.set(name, [...head, ...fields, '}'].join('\n'));
+    const fields = Object.entries(schema.properties ?? {}).map(([field, each]) => ({
+      name: field,
+      description: each.description ?? '',
+      required: required.has(field),
+      type: toType(each, name + toPascal(field)),
+    }));
+    written.set(name, syntax.type(name, schema.description ?? '', fields));
   };
   return { write, written };
 };
 
-const header = `/**
- * The types of requests and replies. Generated from the OpenAPI document by \`npm run document\`.
- */
-`;
-
-/** Returns the source text of the types that the client uses. */
-export const buildClientTypes = ({ paths, components }: TypedDocument): string => {
-  const writer = createWriter(components.schemas);
+/** Returns the source text of the types that a client uses. */
+const buildTypes = ({ paths, components }: TypedDocument, syntax: Syntax): string => {
+  const writer = createWriter(components.schemas, syntax);
   const read = (method: string, path: string): Operation => paths[path]?.[method] as Operation;
   const body = ({ requestBody }: Operation) => requestBody?.content['application/json'].schema as Schema;
   const reply = ({ responses }: Operation) => responses[200]?.content['application/json'].schema as Schema;
@@ -108,5 +188,11 @@ export const buildClientTypes = ({ paths, components }: TypedDocument): string =
   writer.write('ShardsBody', body(read('post', '/bots/stats/shards')));
   writer.write('VoteStatus', reply(read('get', '/users/{uid}/{target_type}/{target_id}/votes')));
   writer.write('VoteLog', reply(read('get', '/{target_type}/{target_id}/votes/log')));
-  return [header, ...writer.written.values()].join('\n').concat('\n');
+  return `${syntax.header}\n${[...writer.written.values()].join(syntax.gap)}\n`;
 };
+
+/** Returns the source of http/client/types.ts. */
+export const buildClientTypes = (document: TypedDocument): string => buildTypes(document, typescript);
+
+/** Returns the source of _types.py. */
+export const buildPythonTypes = (document: TypedDocument): string => buildTypes(document, python);

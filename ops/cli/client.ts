@@ -1,12 +1,24 @@
 /**
- * `npm run client -- FOLDER`: writes the package of the client into a new folder, to publish or to look at.
+ * `npm run client -- [--python] FOLDER`: writes the package of the client into a new folder, to publish or to
+ * look at.
  */
+import { parseArgs } from 'node:util';
 import { writeClientPackage } from './client-package.ts';
+import { writePythonPackage } from './client-package-python.ts';
 
-const folder = process.argv[2] ?? '';
+const { values, positionals } = parseArgs({
+  options: { python: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const [folder = ''] = positionals;
 if (folder === '') {
-  process.stderr.write('Name the folder: npm run client -- FOLDER\n');
+  process.stderr.write('Name the folder: npm run client -- [--python] FOLDER\n');
   process.exit(2);
 }
-await writeClientPackage(folder);
-process.stdout.write(`${folder}: publish it with \`npm publish ${folder}\`\n`);
+if (values.python) {
+  const names = writePythonPackage(folder);
+  process.stdout.write(`${folder}: publish ${names.join(' and ')} with \`twine upload ${folder}/*\`\n`);
+} else {
+  await writeClientPackage(folder);
+  process.stdout.write(`${folder}: publish it with \`npm publish ${folder}\`\n`);
+}

@@ -1,0 +1,194 @@
+"""Sends requests to a directory: builds them, waits and repeats where that helps, and turns every failure
+into one kind of error. Standard library only; every call blocks the thread that makes it."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from http.client import HTTPException, HTTPResponse
+from threading import Event
+from typing import Any, Mapping, cast
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from ._types import ApiResponse, ShardsBody, StatsBody, VoteStatus
+
+TIMEOUT_SECONDS = 15.0
+# A longer `Retry-After` is left to the caller.
+WAIT_SECONDS_MAX = 60.0
+
+
+class DirectoryError(Exception):
+    """A request that failed. `status` is 0 when there was no reply.
+
+    `code` is for programs: `vote_wait`, `token_invalid` …; `unreachable` when there was no reply.
+    `retry_after` is how long to wait before the next attempt, in seconds, 0 when the server named no time.
+    """
+
+    def __init__(self, status: int, message: str, context: Mapping[str, str], retry_after: float = 0.0):
+        super().__init__(message)
+        self.status = status
+        self.context = context
+        self.code = context.get("code", f"status_{status}")
+        self.retry_after = retry_after
+
+
+class Stopped(Exception):
+    """The work was stopped; nothing has failed."""
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows reads only: urllib would follow a post with a GET, whose reply says nothing about the post."""
+
+    def redirect_request(self, req: Request, *given: Any) -> Request | None:
+        return super().redirect_request(req, *given) if req.get_method() == "GET" else None
+
+
+_open = build_opener(_Redirects).open
+
+
+def _parse_retry_after(text: str | None) -> float:
+    """Proxies send dates and odd numbers, too: those name no time."""
+    return float(text) if text is not None and re.fullmatch(r"\d+(\.\d+)?", text.strip()) else 0.0
+
+
+def _to_error(error: HTTPError) -> DirectoryError:
+    """The error that a reply states."""
+    location = error.headers.get("Location")
+    if error.code // 100 == 3:
+        message = f"the directory redirects to {location or 'another address'}: name that one as `url`"
+        return DirectoryError(error.code, message, {"code": "redirected"})
+    seconds = _parse_retry_after(error.headers.get("Retry-After"))
+    try:
+        reply = json.loads(error.read())
+        return DirectoryError(error.code, reply["message"], dict(reply["context"]), seconds)
+    except (ValueError, KeyError, TypeError, OSError, HTTPException):
+        # A proxy answered: its text is not ours.
+        return DirectoryError(error.code, f"status {error.code}", {}, seconds)
+
+
+def open_request(request: Request, timeout: float) -> HTTPResponse:
+    """Sends a request once. Raises `DirectoryError` for every failure but a lost connection while reading."""
+    try:
+        return cast(HTTPResponse, _open(request, timeout=timeout))
+    except HTTPError as error:
+        with error:
+            raise _to_error(error) from None
+    except (OSError, HTTPException) as error:
+        raise to_unreachable(error) from error
+
+
+def to_unreachable(error: Exception) -> DirectoryError:
+    reason = error.reason if isinstance(error, URLError) else error
+    text = str(reason) or type(reason).__name__
+    return DirectoryError(0, f"no reply: {text}", {"code": "unreachable"})
+
+
+def is_worth_retrying(error: DirectoryError, repeatable: bool) -> bool:
+    """Whether sending it again can help: not in a wait between votes, which lasts for hours."""
+    if error.status == 429:
+        return error.code not in ("vote_wait", "application_wait")
+    if error.status == 503 and error.context.get("outcome") == "not_applied":
+        return True
+    return repeatable and error.status in (0, 502, 503, 504)
+
+
+def compute_backoff(failures: int, seconds_max: float) -> float:
+    """1 s, 2 s, 4 s … with a little chance, so that many clients do not return at once."""
+    return min(seconds_max, 2.0 ** min(failures - 1, 30)) * random.uniform(0.8, 1.2)
+
+
+def compute_pause(named: float, failures: int, seconds_max: float) -> float:
+    """The wait after an error: what the server named and up to a quarter more, else a backoff."""
+    return named * random.uniform(1.0, 1.25) if named > 0 else compute_backoff(failures, seconds_max)
+
+
+def to_address(url: str, path: str, query: Mapping[str, object] | None = None) -> str:
+    given = urlencode({name: value for name, value in (query or {}).items() if value is not None})
+    return f"{url.rstrip('/')}{path}{'?' if given else ''}{given}"
+
+
+class Client:
+    """A client of one directory, for one token. Its methods may be called from several threads at once.
+
+    >>> directory = Client(url, token)
+    >>> directory.post_stats({"servers": 1234, "status": "online"})
+    """
+
+    def __init__(self, url: str, token: str | None = None, *, attempts_max: int = 5):
+        # Without this the standard library refuses it, with a message that shows it.
+        if token is not None and not re.fullmatch(r"[!-~]*", token.strip()):
+            raise ValueError("The token has a blank, a line break or another character that no token has.")
+        self._url = url
+        self._token = token.strip() if token is not None else None
+        self._attempts_max = attempts_max
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, object] | None = None,
+        body: Mapping[str, Any] | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        stopped: Event | None = None,
+    ) -> Any:
+        """Sends a request and returns the JSON of the reply, `None` when it has none.
+
+        Raises `DirectoryError`. It waits and repeats after 429 and 503, and after a lost connection when
+        repeating does no harm; `timeout` is for each attempt, in seconds. It sends nothing once `stopped` is
+        set.
+        """
+        # Reads, posts of numbers and votes have the same effect when they are sent twice.
+        repeatable = method == "GET" or path.startswith("/bots/stats") or (
+            method == "PUT" and path.endswith("/votes")
+        )
+        stopped = stopped or Event()
+        attempt = 1
+        while not stopped.is_set():
+            try:
+                return self._send(method, path, query, body, timeout)
+            except DirectoryError as error:
+                is_last = attempt >= self._attempts_max or error.retry_after > WAIT_SECONDS_MAX
+                if is_last or not is_worth_retrying(error, repeatable):
+                    raise
+                stopped.wait(compute_pause(error.retry_after, attempt, WAIT_SECONDS_MAX))
+            attempt += 1
+        raise Stopped
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, object] | None,
+        body: Mapping[str, Any] | None,
+        timeout: float,
+    ) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(to_address(self._url, path, query), data, method=method)
+        if body is not None:
+            request.add_header("Content-Type", "application/json")
+        if self._token is not None:
+            # "Unredirected": the token must not follow to another server.
+            request.add_unredirected_header("Authorization", self._token)
+        with open_request(request, timeout) as reply:
+            try:
+                text = reply.read()
+            except (OSError, HTTPException) as error:
+                raise to_unreachable(error) from error
+        return json.loads(text) if text else None
+
+    def post_stats(self, stats: StatsBody) -> ApiResponse:
+        """Records numbers of the bot whose token this is."""
+        return cast(ApiResponse, self.request("POST", "/bots/stats", body=stats))
+
+    def post_shards(self, shards: ShardsBody) -> ApiResponse:
+        """Records numbers of some shards of the bot whose token this is."""
+        return cast(ApiResponse, self.request("POST", "/bots/stats/shards", body=shards))
+
+    def check_vote(self, user_id: int | str, bot_id: int | str) -> VoteStatus:
+        """Whether a user has voted for a bot within the wait, and how long the wait still is. Needs no token."""
+        path = f"/users/{quote(str(user_id), safe='')}/bots/{quote(str(bot_id), safe='')}/votes"
+        return cast(VoteStatus, self.request("GET", path))
