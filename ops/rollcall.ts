@@ -187,7 +187,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
     logger,
     operators: listOperators(config, operatorToken),
     commandStart: findCommandStart(),
-    stores: createStoreAccess(stores, app.catalogue, config.dataDir),
+    stores: createStoreAccess(stores, config.dataDir),
     hosts: [config.adminHost, ...config.adminHosts],
     live: { figures, waitingRoutes, node, version: formatVersion(version), listNodes: app.listNodes },
     isDraining,

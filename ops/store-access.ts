@@ -7,7 +7,6 @@
 import { DomainError } from '../engine/errors.ts';
 import type { StoreAccess } from '../http/operator/stores.ts';
 import { createCopySender } from '../storage/backup/live.ts';
-import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import { recountLists } from '../storage/catalogue/lists/list-segments.ts';
 import { describeOwner } from '../storage/embedded/lock.ts';
 import { inspectEntity } from '../storage/export/inspect.ts';
@@ -16,7 +15,6 @@ import type { Stores } from '../storage/open.ts';
 
 export const createStoreAccess = (
   stores: Pick<Stores, 'sql' | 'hot' | 'copySource'>,
-  catalogue: Catalogue,
   dataDir: string,
 ): StoreAccess => {
   const { sql, copySource } = stores;
@@ -47,9 +45,6 @@ export const createStoreAccess = (
         importing = false;
       }
     },
-    endImport: async () => {
-      await recountLists(sql);
-      for (const profiles of [catalogue.bots, catalogue.servers, catalogue.teams]) profiles.invalidateAll();
-    },
+    endImport: () => recountLists(sql),
   };
 };

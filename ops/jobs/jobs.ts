@@ -12,6 +12,7 @@ import type { PushClient } from '../../http/outbound/push.ts';
 import type { HistoryMeters, JobMeters } from '../../http/telemetry/counts.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
+import { purgeNotices } from '../../storage/catalogue/shared/notices.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
 import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
@@ -68,6 +69,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
     run: async ({ dueAtMs, signal }) => {
       await purgeLogins(parts.catalogue.sql, dueAtMs);
       await purgeVoterOrders(parts.catalogue.sql);
+      await purgeNotices(parts.catalogue.sql);
       await purgeDeliveries(parts.catalogue.sql, parts.webhookLogDays, signal);
       await runs.purge(runRetentionDays);
       await runs.purge(historyRunRetentionDays, 'history');

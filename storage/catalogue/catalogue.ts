@@ -43,6 +43,7 @@ import {
   type RowCache,
   type Snapshots,
 } from './shared/cache.ts';
+import { createNotices, noticedAgeMaxMs } from './shared/notices.ts';
 import { findAccess } from './shared/permissions.ts';
 import { createVanities } from './shared/vanity.ts';
 import { createTeamEdits } from './teams/team-edits.ts';
@@ -103,15 +104,11 @@ export interface Profiles<Row> {
   find(idOrVanity: string): MaybePromise<Row | null>;
   /** Removes the row with this id from the cache. Call after an edit or a deletion is committed. */
   drop(id: string): void;
-  /** Treats every cached row as expired: edits of other nodes may have been missed. */
-  invalidateAll(): void;
 }
 
 export interface CatalogueOptions {
   /** Memory for cached profiles of one kind, bytes. */
   readonly profileBytesMax?: number;
-  /** Cached profiles expire after this, in case a notification of an edit was lost. */
-  readonly profileAgeMaxMs?: number;
   /** Maximum age of a list. */
   readonly snapshotAgeMaxMs?: number;
   /** How uptime is checked: must be the rules of the engine. */
@@ -120,7 +117,6 @@ export interface CatalogueOptions {
 
 const defaults: Required<CatalogueOptions> = {
   profileBytesMax: 64 * 1024 * 1024,
-  profileAgeMaxMs: 10_000,
   snapshotAgeMaxMs: 1_000,
   checkRules: { checkMs: 300_000, freshMs: 900_000 },
 };
@@ -131,7 +127,6 @@ type CachedProfile = Pick<BotProfile, 'id' | 'vanity' | 'weightBytes'>;
 const createProfiles = <Row extends CachedProfile>(cache: RowCache<Row>): Profiles<Row> => ({
   find: cache.get,
   drop: (id) => cache.drop(id),
-  invalidateAll: () => cache.invalidateAll(),
 });
 
 type FindProfiles<Row> = (sql: Sql, names: readonly string[]) => Promise<readonly Row[]>;
@@ -266,18 +261,29 @@ const createCredits = (sql: Sql) => ({
 export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
   const unknown = createUnknownNames();
   const sql = forgetOnCommit(pool, unknown);
-  const { profileBytesMax, profileAgeMaxMs, snapshotAgeMaxMs, checkRules } = { ...defaults, ...options };
+  const { profileBytesMax, snapshotAgeMaxMs, checkRules } = { ...defaults, ...options };
   const snapshots = createSnapshots({ entriesMax: snapshotEntriesMax, ageMaxMs: snapshotAgeMaxMs });
   const lists = createLists(sql, snapshots, { ageMaxMs: snapshotAgeMaxMs });
-  const createCache = <Row extends CachedProfile>(kind: 'bot' | 'server' | 'team', find: FindProfiles<Row>) =>
-    createRowCache({
+  const notices = createNotices(sql);
+  const createCache = <Row extends CachedProfile>(
+    kind: 'bot' | 'server' | 'team',
+    find: FindProfiles<Row>,
+  ) => {
+    const cache = createRowCache({
       bytesMax: profileBytesMax,
-      ageMaxMs: profileAgeMaxMs,
+      ageMaxMs: noticedAgeMaxMs,
+      notices,
       unknown: createNamesOfKind(unknown, kind),
       readMany: (names) => asStorage('catalogue.find', () => find(sql, names)),
     });
+    notices.subscribe((notice) => {
+      if (notice.kind === kind) cache.drop(notice.id);
+    });
+    return cache;
+  };
   return {
     sql,
+    notices,
     bots: createBots(sql, createCache('bot', findBots), { lists, snapshots }),
     servers: createServers(createCache('server', findServers), lists),
     teams: createTeams(sql, createCache('team', findTeams)),

@@ -3,7 +3,7 @@
  * sessions.
  *
  * Wraps only operations that other nodes must learn of. A dropped profile is published without waiting: a
- * node that misses the message reads the profile again when it is too old (`profileAgeMaxMs`). Operations
+ * node that misses the message learns it from SQL within a second (catalogue/shared/notices.ts). Operations
  * that end sessions in SQL run between two rounds of holds, so that no copy outlives them. Called once, by
  * ops/cluster-context.ts.
  */
@@ -23,7 +23,6 @@ export interface CatalogueSharing {
 type ProfileKind = 'bot' | 'server' | 'team';
 interface InvalidatedProfiles {
   drop(id: string): void;
-  invalidateAll(): void;
 }
 
 const createNotifier =
@@ -81,15 +80,10 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: CatalogueSharing):
   const { bots, servers, teams } = catalogue;
   const { pubsub, sessions } = sharing;
   const profiles: Readonly<Record<string, InvalidatedProfiles>> = { bot: bots, server: servers, team: teams };
-  const invalidateAll = (): void => {
-    for (const profileCache of Object.values(profiles)) profileCache.invalidateAll();
-  };
   pubsub.subscribe({
     onMessage: (message) => {
       if (message.kind === 'profile') profiles[message.entity]?.drop(message.id);
     },
-    onReconnect: invalidateAll,
-    stalled: invalidateAll,
   });
   return {
     ...catalogue,

@@ -3,9 +3,12 @@
  *
  * Both are bounded and hold only what SQL returned, never an edit that is not committed. A snapshot is at
  * most `ageMaxMs` old, counted from before its query. While SQL is unreachable, the last snapshot is served
- * for up to `staleMaxMs`: hardly any edit can happen then. A row stays until it is dropped after an edit or
- * reaches its age limit, which covers edits that this node was not notified of. Rows in use are refreshed a
- * little before that (batch-loader.ts). If the refresh fails, the old row is served. Used by catalogue.ts.
+ * for up to `staleMaxMs`: hardly any edit can happen then.
+ *
+ * A row stays until an edit drops it. It counts as read when its statement began or, if later, when the
+ * notices were last read (notices.ts), and is used for a second from then; after that, a reading of the
+ * notices comes first. If that fails, a row is used for `unnoticedMs`, and without SQL however old it is.
+ * Rows in use are refreshed before they reach `ageMaxMs`, many in one statement. Used by catalogue.ts.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
@@ -13,6 +16,7 @@ import { StorageError, type StorageReason } from '../../../engine/errors.ts';
 import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
 import { createSingleFlight } from '../../../engine/tools/single-flight.ts';
 import type { UnknownNames } from '../unknown.ts';
+import { currentMs, type Notices } from './notices.ts';
 
 /** One page of a list and the number of all rows in the list. The same object while the snapshot lasts. */
 export interface CachedList<Rows> {
@@ -83,15 +87,14 @@ export interface RowCache<Row extends Cacheable> {
   get(idOrVanity: string): Row | null | Promise<Row | null>;
   /** Call after an edit or deletion is committed. Results of loads that began earlier are not cached. */
   drop(id: string): void;
-  /** Treats every row as expired: edits may have been missed. */
-  invalidateAll(): void;
 }
 
-interface CacheBounds {
+export interface RowCacheOptions<Row> {
   readonly bytesMax: number;
+  /** A row is read again at the latest after this time, or four fifths of it. */
   readonly ageMaxMs: number;
-}
-export interface RowCacheOptions<Row> extends CacheBounds {
+  /** Without them, rows are used until `ageMaxMs`. */
+  readonly notices?: Notices;
   /** Reads many rows by id or vanity code; leaves out unknown names. */
   readonly readMany: (names: readonly string[]) => Promise<readonly Row[]>;
   /** Remembers names that match no entity for a short time. Without it each request queries SQL. */
@@ -100,68 +103,75 @@ export interface RowCacheOptions<Row> extends CacheBounds {
   readonly monotonicMs?: () => number;
 }
 
-/** A row that is requested after this share of its maximum age is refreshed. */
+/** How long a row is used after the last reading of the notices while those cannot be read, ms. */
+const unnoticedMs = 10_000;
+const namesCachedMax = 100_000;
+const expiryShareMin = 0.8;
+/** A row that is requested after this share of its maximum age is refreshed, and with it older ones than… */
 const refreshAgeShare = 0.7;
+/** …this share, which nobody may have requested. */
+const refreshedAgeShare = 0.5;
+/** Rows that are refreshed by one statement. */
+const refreshedMax = 250;
 
 interface CachedRow<Row> {
-  row: Row;
-  epoch: number;
+  readonly row: Row;
   /** When its statement was started. */
-  readAtMs: number;
+  readonly readAtMs: number;
+  readonly expiresAtMs: number;
   /** A refresh was started. */
   refreshing: boolean;
 }
 
+type RowBounds<Row> = Pick<RowCacheOptions<Row>, 'bytesMax' | 'ageMaxMs'>;
+
 /** The cached rows by id and by vanity code. */
-const createRows = <Row extends Cacheable>(
-  bound: CacheBounds,
-  { nowMs, refresh }: { readonly nowMs: () => number; readonly refresh: (id: string) => void },
-) => {
+const createRows = <Row extends Cacheable>({ bytesMax, ageMaxMs }: RowBounds<Row>) => {
+  /** Ids in the order in which the rows were read. */
+  const ids = new Set<string>();
   const rows = new LRUCache<string, CachedRow<Row>>({
-    maxSize: bound.bytesMax,
+    maxSize: bytesMax,
     sizeCalculation: ({ row }) => row.weightBytes,
+    dispose: (_, id) => ids.delete(id),
   });
-  const idsByVanity = new LRUCache<string, string>({ max: 50_000 });
-  let epoch = 0;
-  const isFresh = (id: string, cached: CachedRow<Row>): boolean => {
-    const ageMs = nowMs() - cached.readAtMs;
-    if (cached.epoch !== epoch || ageMs >= bound.ageMaxMs) return false;
-    if (!cached.refreshing && ageMs >= bound.ageMaxMs * refreshAgeShare) {
-      cached.refreshing = true;
-      refresh(id);
-    }
-    return true;
-  };
-  const getRow = (id: string, allowExpired: boolean): Row | undefined => {
-    const cached = rows.get(id);
-    return cached !== undefined && (allowExpired || isFresh(id, cached)) ? cached.row : undefined;
-  };
-  /** Returns the cached object if the refreshed row is equal, so identity-based caches stay valid. */
-  const store = (row: Row, readAtMs: number): Row => {
-    const previous = rows.peek(row.id);
-    const isEqual = previous?.epoch === epoch && isDeepStrictEqual(previous.row, row);
-    const stored = isEqual ? previous.row : row;
-    rows.set(row.id, { row: stored, epoch, readAtMs, refreshing: false });
-    if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
-    return stored;
-  };
+  const idsByVanity = new LRUCache<string, string>({ max: namesCachedMax });
   return {
-    find: (idOrVanity: string, allowExpired = false): Row | undefined => {
-      const byId = getRow(idOrVanity, allowExpired);
+    find: (idOrVanity: string): CachedRow<Row> | undefined => {
+      const byId = rows.get(idOrVanity);
       if (byId !== undefined) return byId;
       const code = idOrVanity.toLowerCase();
       const id = idsByVanity.get(code);
-      const row = id === undefined ? undefined : getRow(id, allowExpired);
+      const cached = id === undefined ? undefined : rows.get(id);
       // The code may belong to another entity by now: only the row itself says which one has it.
-      return row?.vanity === code ? row : undefined;
+      return cached?.row.vanity === code ? cached : undefined;
     },
-    store,
+    /** Returns the cached object if the refreshed row is equal, so identity-based caches stay valid. */
+    store: (row: Row, readAtMs: number): Row => {
+      const previous = rows.peek(row.id)?.row;
+      const stored = isDeepStrictEqual(previous, row) ? (previous as Row) : row;
+      const lastsMs = ageMaxMs * (expiryShareMin + (1 - expiryShareMin) * Math.random());
+      rows.set(row.id, { row: stored, readAtMs, expiresAtMs: readAtMs + lastsMs, refreshing: false });
+      if (rows.has(row.id)) ids.add(row.id);
+      if (row.vanity !== '') idsByVanity.set(row.vanity, row.id);
+      return stored;
+    },
     delete: (id: string): void => void rows.delete(id),
-    expireAll: (): void => {
-      epoch += 1;
+    /** Takes those to refresh now: the oldest, which are not requested again until they are stored. */
+    takeOldest: (nowMs: number): readonly string[] => {
+      const taken: string[] = [];
+      for (const id of ids) {
+        const cached = rows.peek(id);
+        if (cached === undefined || nowMs - cached.readAtMs < ageMaxMs * refreshedAgeShare) break;
+        if (!cached.refreshing) taken.push(id);
+        cached.refreshing = true;
+        if (taken.length === refreshedMax) break;
+      }
+      return taken;
     },
   };
 };
+
+type Rows<Row extends Cacheable> = ReturnType<typeof createRows<Row>>;
 
 /** Wraps a search that was requested: it records a name that matches nothing. */
 const recordUnknown = <Row>(
@@ -175,12 +185,6 @@ const recordUnknown = <Row>(
     if (row === null) markUnknown?.();
     return row;
   };
-};
-
-/** After a failed read of SQL: returns the expired row if the cache still has it, else throws the error. */
-const useExpiredOrThrow = <Row>(row: Row | undefined, error: unknown): Row => {
-  if (row === undefined) throw error;
-  return row;
 };
 
 /** Rows in one statement: few enough that the statement stays short. */
@@ -205,56 +209,96 @@ const createRowLoader = <Row extends Cacheable>(
     schedule: (task) => task(),
   });
 
+/** Refreshes rows beside the requests that use them. When it fails, they expire and requests read them. */
+const createRefresher =
+  <Row extends Cacheable>(
+    rows: Rows<Row>,
+    { readMany, countDrops }: Pick<RowCacheOptions<Row>, 'readMany'> & { readonly countDrops: () => number },
+  ) =>
+  async (nowMs: number): Promise<void> => {
+    const ids = rows.takeOldest(nowMs);
+    if (ids.length === 0) return;
+    const dropsBefore = countDrops();
+    const found = await readMany(ids).catch(() => null);
+    if (found === null || countDrops() !== dropsBefore) return;
+    const missing = new Set(ids);
+    for (const row of found) {
+      rows.store(row, nowMs);
+      missing.delete(row.id);
+    }
+    for (const id of missing) rows.delete(id);
+  };
+
+/** Finds cached rows that may be used, and says which only lack a reading of the notices. */
+const createFinder = <Row extends Cacheable>(
+  rows: Rows<Row>,
+  { notices, ageMaxMs, monotonicMs = () => performance.now() }: RowCacheOptions<Row>,
+  refresh: (nowMs: number) => void,
+) => ({
+  /** The row, if all changes until `behindMs` ago are known. */
+  find: (name: string, behindMs: number): Row | undefined => {
+    const cached = rows.find(name);
+    const nowMs = monotonicMs();
+    if (cached === undefined || nowMs >= cached.expiresAtMs) return undefined;
+    const { readAtMs } = cached;
+    const noticedMs = notices?.lastReadMs(readAtMs, nowMs) ?? nowMs;
+    if (nowMs - Math.max(readAtMs, noticedMs) >= behindMs) return undefined;
+    if (!cached.refreshing && nowMs - readAtMs >= ageMaxMs * refreshAgeShare) refresh(nowMs);
+    return cached.row;
+  },
+  /** Whether a reading of the notices may make the row usable, or begins their cover. */
+  lacksNotices: (name: string): boolean => {
+    if (notices === undefined) return false;
+    if (!notices.isCovering()) return true;
+    const cached = rows.find(name);
+    return cached !== undefined && Number.isFinite(notices.lastReadMs(cached.readAtMs, monotonicMs()));
+  },
+});
+
 /** Creates a row cache. A failed load rejects only when no row of that entity is cached, however old. */
 export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
-  const { readMany, unknown, monotonicMs: nowMs = () => performance.now() } = options;
+  const { readMany, unknown, notices, monotonicMs = () => performance.now() } = options;
   const loading = createSingleFlight<Row | null>();
   const load = createRowLoader(readMany);
   let drops = 0;
-  const refresh = (id: string): void => {
-    if (loading.get(id) !== undefined) return;
-    start(id, () => load(id)).catch(() => {
-      // The row expires, and the next request reports the failure.
-    });
-  };
-  const rows = createRows<Row>(options, { nowMs, refresh });
+  const rows = createRows<Row>(options);
+  const refresh = createRefresher(rows, { readMany, countDrops: () => drops });
+  const { find, lacksNotices } = createFinder(rows, options, (nowMs) => void refresh(nowMs));
   unknown?.whenForgotten(loading.detachAll);
 
   const fill = async (name: string, load: () => Promise<Row | null>): Promise<Row | null> => {
+    if (lacksNotices(name)) {
+      const usable = find(name, (await notices?.update()) ? currentMs : unnoticedMs);
+      if (usable !== undefined) return usable;
+    }
     const dropsBefore = drops;
-    const startedMs = nowMs();
+    const startedMs = monotonicMs();
     let row: Row | null;
     try {
       row = await load();
     } catch (error) {
-      return useExpiredOrThrow(rows.find(name, true), error);
+      const expired = rows.find(name);
+      if (expired === undefined) throw error;
+      return expired.row;
     }
-    if (row === null) rows.delete(rows.find(name, true)?.id ?? '');
+    if (row === null) rows.delete(rows.find(name)?.row.id ?? '');
     return row !== null && drops === dropsBefore ? rows.store(row, startedMs) : row;
   };
-  const start = (name: string, load: () => Promise<Row | null>): Promise<Row | null> =>
-    loading.share(name, () => fill(name, load));
   return {
-    get: (idOrVanity) => {
-      const row = rows.find(idOrVanity);
+    get: (name) => {
+      const row = find(name, currentMs);
       if (row !== undefined) return row;
-      if (unknown?.has(idOrVanity)) return null;
-      const inFlight = loading.get(idOrVanity);
-      if (inFlight !== undefined) return inFlight;
-      return start(
-        idOrVanity,
-        recordUnknown(unknown, idOrVanity, () => load(idOrVanity)),
-      );
+      if (unknown?.has(name)) return null;
+      const start = () =>
+        fill(
+          name,
+          recordUnknown(unknown, name, () => load(name)),
+        );
+      return loading.get(name) ?? loading.share(name, start);
     },
     drop: (id) => {
       drops += 1;
       rows.delete(id);
-      loading.detachAll();
-      unknown?.forgetAll();
-    },
-    invalidateAll: () => {
-      drops += 1;
-      rows.expireAll();
       loading.detachAll();
       unknown?.forgetAll();
     },

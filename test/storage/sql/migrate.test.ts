@@ -41,6 +41,7 @@ const released: Readonly<Record<string, string>> = {
   '024.do.number-of-shards.sql': 'b30023afdea9f9199e3eb878daadebd4e05a8c1a70d5fdcaa0d70005edc31265',
   '025.do.log-origin.sql': 'bab0725c98433cebdf77a65c925b55163a06856e751f101fb4a44d090c5ef9c9',
   '026.do.webhook-leases-and-formats.sql': '1e7258fd683087d011913a27c258900bea9cf163320ac814c3fc15cf65b2a445',
+  '027.do.notices.sql': '9f4e85f947247b94849efa27ce3b6e963c611c43ac13672954007ef8263f5496',
 };
 
 const write = (name: string, text: string): void => writeFileSync(join(files, name), text);
