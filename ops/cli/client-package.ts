@@ -1,7 +1,7 @@
 /**
  * Writes the package of the client into a folder, ready for `npm publish`: one file of JavaScript and one of
- * types, each for `import` and for `require`. Needs the compiler, a development dependency. Used by client.ts
- * (`npm run client`) and a test.
+ * types, each for `import` and for `require`, and the program. Needs the compiler, a development dependency.
+ * Used by client.ts (`npm run client`) and a test.
  */
 import { execFile } from 'node:child_process';
 import {
@@ -13,6 +13,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -67,6 +68,12 @@ const findRepository = async (): Promise<object> => {
   return isPublic ? { repository: { type: 'git', url, directory: 'http/client' } } : {};
 };
 
+const buildProgram = (): string =>
+  stripTypeScriptTypes(readFileSync(toPath('http/client/cli.ts'), 'utf8')).replace(
+    "'./index.ts'",
+    "'./index.js'",
+  );
+
 /** Writes the package into this folder, which it creates: everything, or nothing when it rejects. */
 export const writeClientPackage = async (folder: string): Promise<void> => {
   const declarations = `${await buildDeclarations()}\n`;
@@ -78,5 +85,6 @@ export const writeClientPackage = async (folder: string): Promise<void> => {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
   writeFileSync(join(folder, 'dist/index.js'), buildClientScript());
   writeFileSync(join(folder, 'dist/index.cjs'), buildClientScript('commonjs'));
+  writeFileSync(join(folder, 'dist/cli.js'), buildProgram());
   for (const name of ['index.d.ts', 'index.d.cts']) writeFileSync(join(folder, 'dist', name), declarations);
 };

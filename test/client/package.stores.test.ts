@@ -49,12 +49,15 @@ test('packed and installed offline, it runs and has types', async () => {
   writeFileSync(join(project, 'typed.cts'), typed);
   const { stdout } = await run(process.execPath, ['program.js'], options);
   const byRequire = await run(process.execPath, required, options);
+  const installed = join(project, 'node_modules/.bin/rollcall-client');
+  const listened = await run(installed, ['listen'], options).catch((error) => error);
   const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2024,dom'];
   await run(compiler, [...flags, '--types', '', 'typed.ts', 'typed.cts'], options);
 
   assert.equal(files.map(({ path }: { path: string }) => path).sort(), [
     'LICENSE',
     'README.md',
+    'dist/cli.js',
     'dist/index.cjs',
     'dist/index.d.cts',
     'dist/index.d.ts',
@@ -62,6 +65,8 @@ test('packed and installed offline, it runs and has types', async () => {
     'package.json',
   ]);
   assert.is(byRequire.stdout, stdout);
+  assert.is(listened.code, 2);
+  assert.match(listened.stderr, /^Name --url and --forward.*\n\nUsage: rollcall-client listen/);
   assert.is(
     stdout,
     'function function function function\n{"shardCount":1,"shards":[{"id":0,"servers":1,"users":3}]}\n',

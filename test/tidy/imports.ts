@@ -70,7 +70,8 @@ const fences: readonly Fence[] = [
 export const directions: Rule = (project) =>
   eachImport(project, (source, { target, relative, typeOnly }) => {
     const folder = source.path.split('/')[0] ?? '';
-    if (source.path.startsWith('http/client/') && !target.startsWith('http/client/'))
+    const isProgram = source.path === 'http/client/cli.ts' && target.startsWith('node:');
+    if (source.path.startsWith('http/client/') && !target.startsWith('http/client/') && !isProgram)
       return 'http/client/ imports nothing: it runs in other programs, without the server';
     if (!relative) {
       const inner = folder === 'engine' && !engineModules.test(target);

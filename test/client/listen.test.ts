@@ -1,0 +1,120 @@
+/**
+ * `rollcall-client listen`, as a program, between a complete Rollcall and a receiver on this machine: what it
+ * sends, what it does when the receiver does not take it, and where it goes on. A webhook of the directory
+ * may lead to the same place when its operator allows it.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { receive } from '../../http/client/index.ts';
+import type { VoteCreated } from '../../http/client/receive.ts';
+import { openWorld, type World } from '../http/api/world.ts';
+import { addBot, addUser } from '../storage/catalogue/directory.ts';
+import { makeFolder } from '../support/folder.ts';
+import { close, listen } from '../support/loopback.ts';
+import { until } from '../support/until.ts';
+
+const test = suite('rollcall-client listen');
+const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+const state = join(makeFolder('rollcall-listen-'), 'state.json');
+const program = fileURLToPath(new URL('../../http/client/cli.ts', import.meta.url));
+let world: World;
+let receiver: Server;
+let hook: string;
+let statuses: number[] = [];
+const received: (VoteCreated & { readonly id: string })[] = [];
+
+test.before(async () => {
+  world = await openWorld();
+  for (const user of ['robin', 'ann', 'ben', 'cleo', 'dan']) await addUser(world.sql, user);
+  await addBot(world.sql, 'bot1');
+  receiver = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray());
+    // The directory of a test has another time.
+    const event = await receive({ headers: request.headers, body }, secret, { toleranceSeconds: 1e9 });
+    if (event.type === 'vote.created') received.push(event);
+    response.writeHead(statuses.shift() ?? 204).end();
+  });
+  hook = `http://127.0.0.1:${await listen(receiver)}/hook`;
+});
+test.after(async () => {
+  await world.close();
+  await close(receiver);
+});
+
+const vote = async (user: string): Promise<void> => {
+  const token = await world.token('user', user);
+  const reply = await world.ask('PUT', `/users/${user}/bots/bot1/votes?upvote=true`, { token });
+  assert.is(reply.status, 204);
+};
+
+/** Runs the program until it has printed this often what came of an event; resolves to what it printed. */
+const listenFor = async (events: number, rest: readonly string[] = [], act?: () => Promise<void>) => {
+  const places = ['--url', `http://127.0.0.1:${world.port}`, '--forward', hook, '--state', state];
+  const flags = ['--disable-warning=ExperimentalWarning', program, 'listen', '--target', 'bot/bot1'];
+  const child = spawn(process.execPath, [...flags, ...places, ...rest], {
+    env: { PATH: process.env.PATH ?? '', WEBHOOK_SECRET: secret },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const closed = once(child, 'close');
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  try {
+    await until('it listens', () => text.includes('Listening'), 30_000);
+    await act?.();
+    await until('the events', () => text.split('vote.created').length > events, 30_000);
+    const read = () => JSON.stringify(JSON.parse(readFileSync(state, 'utf8')));
+    await until('its cursor', () => read().includes(`.${received.at(-1)?.data.number}"`), 30_000);
+  } finally {
+    child.kill();
+    await closed;
+  }
+  return text;
+};
+const readAuthors = () => received.map(({ data }) => data.user.id);
+
+test('it sends signed events, repeats what is refused, and goes on at its cursor', async () => {
+  await vote('ann');
+  statuses = [500];
+  const first = await listenFor(3, ['--after', 'oldest'], () => vote('ben'));
+  const once = received.splice(0);
+  await vote('cleo');
+  const second = await listenFor(1, ['--after', 'oldest']);
+
+  assert.match(first, /Z vote\.created ann up -> 500, again in 1 s\n.*Z vote\.created ann up -> 204\n/);
+  assert.equal(
+    once.map(({ id, data }) => [id, data.user.id]),
+    [0, 0, 2].map((index) => [once[index]?.id, index === 2 ? 'ben' : 'ann']),
+  );
+  assert.match(second, /Z vote\.created cleo up -> 204\n/);
+  assert.equal(readAuthors(), ['cleo']);
+  assert.is(statSync(state).mode & 0o777, 0o600, 'the secret is for nobody else');
+});
+
+test('its event has every field of the directory’s own, which may go to the same address', async () => {
+  const token = await world.token('bot', 'bot1');
+  const made = await world.ask('POST', '/bots/bot1/webhooks', {
+    token,
+    body: { name: 'x', url: hook, secret },
+  });
+  assert.is(made.status, 201);
+  received.length = 0;
+  await listenFor(1, [], () => vote('dan'));
+  await until('the webhook', () => received.length === 2);
+  const [one, other] = received.map(({ id, data, ...rest }) => ({
+    ...rest,
+    data: { ...data, user: data.user.id },
+  }));
+
+  assert.equal(readAuthors(), ['dan', 'dan']);
+  assert.equal(one, other);
+});
+
+test.run();
