@@ -9,11 +9,14 @@ export const limits = {
   /** Items waiting in open batches and in flight, per process; above: 503 `overloaded`. */
   pendingItemsMax: 20_000,
   /**
-   * The least time between the starts of two calls of one commit queue while at least `gatherCrowdedShareMin`
-   * of its calls are crowded, over about `gatherCallsAverage` calls. A call after a longer pause is sent at
-   * the end of the tick, and so are all calls of clients that wait for each other's answers.
+   * The least time between the starts of two calls of one commit queue, in times of a call and at most in ms,
+   * while at least `gatherCrowdedShareMin` of its calls are crowded, over about `gatherCallsAverage` calls. A
+   * call is sent at the end of the tick after a longer pause, where clients wait for each other's answers, and
+   * where none is out and fewer than `gatherItemsMin` items are expected within its time.
    */
   gatherMs: 5,
+  gatherCallTimes: 2,
+  gatherItemsMin: 1,
   gatherCrowdedShareMin: 0.1,
   gatherCallsAverage: 16,
   /**

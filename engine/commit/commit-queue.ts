@@ -36,6 +36,8 @@ export interface CommitQueue {
   cancelLongWait: (() => void) | null;
   /** Items sent per millisecond, a moving average. */
   itemsPerMs: number;
+  /** The time from a call to its reply in ms, a moving average. */
+  callMs: number;
   /** The next call carries work that came while the last one was out. */
   followsCall: boolean;
   /** The share of calls that carry several items or follow another call: a moving average. */
@@ -53,6 +55,7 @@ const createCommitQueue = (): CommitQueue => ({
   sentAtMs: 0,
   cancelLongWait: null,
   itemsPerMs: 0,
+  callMs: 0,
   followsCall: false,
   crowdedShare: 0,
 });
@@ -178,16 +181,24 @@ export const recordCall = (queue: CommitQueue, items: number, nowMs: number): vo
   queue.crowdedShare += (crowded - queue.crowdedShare) / limits.gatherCallsAverage;
 };
 
+/** Records how long an answered call took. */
+export const recordAnswer = (queue: CommitQueue, elapsedMs: number): void => {
+  queue.callMs += (elapsedMs - queue.callMs) / limits.gatherCallsAverage;
+};
+
 /** How long the next call gathers, in ms; 0: until the end of the tick. `awaited`: a caller waits for it. */
 export const computeGatherMs = (queue: CommitQueue, nowMs: number, awaited: boolean): number => {
-  const { itemsPerMs, sentAtMs, crowdedShare } = queue;
+  const { itemsPerMs, sentAtMs, callMs, crowdedShare, followsCall } = queue;
   if (crowdedShare < limits.gatherCrowdedShareMin) return 0;
   if (!awaited) return limits.gatherUnawaitedMs;
   const sinceMs = nowMs - sentAtMs;
   const isRecent = sinceMs <= limits.gatherAverageMs;
   if (isRecent && itemsPerMs >= limits.gatherItemsPerMsHigh) return limits.gatherLoadMs;
+  const expected = isRecent ? itemsPerMs * callMs : 0;
+  if (!followsCall && expected < limits.gatherItemsMin) return 0;
   const leastMs = isRecent && itemsPerMs >= limits.gatherItemsPerMsMin ? limits.gatherLoadMs : 0;
-  return Math.max(leastMs, limits.gatherMs - sinceMs);
+  const apartMs = Math.min(limits.gatherMs, limits.gatherCallTimes * callMs);
+  return Math.max(leastMs, apartMs - sinceMs);
 };
 
 /** The pause before batches of unknown outcome are resent, in ms; it doubles with every failure. */

@@ -24,6 +24,7 @@ import {
   computeGatherMs,
   computeResendPauseMs,
   enqueue,
+  recordAnswer,
   recordCall,
   recordFailure,
   sealQueues,
@@ -228,7 +229,9 @@ const sendBatches = (gate: OutputGateState, queue: CommitQueue): void => {
   recordCall(queue, items, startedMs);
   gate.hot.commit(batches, gate.rules()).then(
     (replies) => {
-      gate.meters.recordCommit(items, gate.clock.monotonicMs() - startedMs);
+      const elapsedMs = gate.clock.monotonicMs() - startedMs;
+      recordAnswer(queue, elapsedMs);
+      gate.meters.recordCommit(items, elapsedMs);
       handleReplies(gate, queue, replies);
     },
     (error: unknown) => handleCallFailure(gate, queue, error),

@@ -5,12 +5,11 @@
  * while descriptors are used up, every turn of the loop ends with a pause of a few ms: connected clients are
  * served, a little later. Used by rollcall.ts.
  */
-import { countFreeDescriptors, descriptorAdvice } from '../../storage/embedded/descriptors.ts';
+import { canOpenFiles, descriptorAdvice } from '../../storage/embedded/descriptors.ts';
 
 export const descriptorCheckEveryMs = 1_000;
 const restMs = 5;
-/** With fewer, connections are about to wait; with more for this long, they do not any more. */
-const freeMin = 4;
+/** With one free for this long, connections do not wait any more. */
 const holdsMs = 10_000;
 
 export interface DescriptorWatch {
@@ -34,7 +33,7 @@ export const createDescriptorWatch = (log: {
   };
   const check = async (): Promise<void> => {
     const nowMs = performance.now();
-    if (countFreeDescriptors() < freeMin) lackedMs = nowMs;
+    if (!canOpenFiles(1)) lackedMs = nowMs;
     if (nowMs - lackedMs < holdsMs === usedUp) return;
     usedUp = !usedUp;
     if (usedUp) log.error(descriptorAdvice);

@@ -14,22 +14,22 @@ const holdsMs = 10_000;
 
 let lackedMs = Number.NEGATIVE_INFINITY;
 
-/** How many files this process can open now, up to 32; tries it. */
-export const countFreeDescriptors = (): number => {
+/** Whether this process can open so many more files now; tries it. */
+export const canOpenFiles = (count: number): boolean => {
   const open: number[] = [];
   try {
-    while (open.length < freeMin) open.push(openSync(devNull, 'r'));
+    while (open.length < count) open.push(openSync(devNull, 'r'));
   } catch {
     // EMFILE, or ENFILE for the whole machine: the number tells it.
     lackedMs = performance.now();
   }
   for (const descriptor of open) closeSync(descriptor);
-  return open.length;
+  return open.length === count;
 };
 
 /** Whether fewer than 32 are free, or were at a call within 10 s. */
 export const hasFewDescriptors = (): boolean =>
-  countFreeDescriptors() < freeMin || performance.now() - lackedMs < holdsMs;
+  !canOpenFiles(freeMin) || performance.now() - lackedMs < holdsMs;
 
 /** What to say to the operator. */
 export const descriptorAdvice =

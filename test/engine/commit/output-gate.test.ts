@@ -56,16 +56,39 @@ const crowd = async (submit: () => unknown = post): Promise<void> => {
   world.sent.length = 0;
 };
 
-test('while calls are crowded, one begins some ms after the other; after a pause, at once', async () => {
+/** Every call takes so long from now on. */
+const takeTime = (outMs: number): void => {
+  world.hot.hooks.beforeCommit = async (batches) => {
+    world.sent.push(...batches);
+    if (outMs > 0) await world.driver.pause(outMs);
+  };
+};
+
+test('a lone write leaves at the end of its tick, also while calls are crowded', async () => {
   await crowd();
+
+  for (let count = 1; count <= 3; count++) {
+    post();
+    await world.pass(1);
+    assert.is(world.sent.length, count);
+  }
+});
+
+test('work that came while a call was out leaves two call times after that one', async () => {
+  takeTime(2);
+  for (let call = 0; call < 5 * limits.gatherCallsAverage; call++) {
+    post();
+    post();
+    await world.pass(limits.gatherAverageMs * 2);
+  }
+  world.sent.length = 0;
 
   post();
   await world.pass(1);
-  assert.equal(countItems(), [1], 'after a pause');
   post();
-  await world.pass(limits.gatherMs - 2);
+  await world.pass(2);
   post();
-  assert.equal(countItems(), [1], 'still gathering');
+  assert.equal(countItems(), [1], 'gathering');
   await world.pass(2);
   assert.equal(countItems(), [1, 2]);
 });
@@ -79,11 +102,7 @@ test('clients of whom one sends at a time do not wait for others, however fast t
 });
 
 test('work that comes while a call is out makes calls crowded', async () => {
-  let outMs = 5;
-  world.hot.hooks.beforeCommit = async (batches) => {
-    world.sent.push(...batches);
-    await world.driver.pause(outMs);
-  };
+  takeTime(5);
   for (let index = 0; index < 3; index++) {
     post();
     await world.pass(1);
@@ -91,36 +110,30 @@ test('work that comes while a call is out makes calls crowded', async () => {
     await world.pass(limits.gatherAverageMs * 2);
   }
   assert.equal(countItems(), [1, 1, 1, 1, 1, 1]);
-  world.sent.length = 0;
-  outMs = 0;
 
-  post();
-  await world.pass(1);
-  post();
-  await world.pass(1);
-  assert.equal(countItems(), [1], 'gathering');
+  unawaited();
+  await world.pass(limits.gatherUnawaitedMs - 1);
+  assert.is(world.sent.length, 6, 'gathering');
 });
 
 test('under load a call gathers a millisecond at least, at a high rate at most', async () => {
-  for (const [itemsPerMs, outMs] of [
-    [limits.gatherItemsPerMsMin, limits.gatherMs * 2],
-    [limits.gatherItemsPerMsHigh, 0],
-  ] as const) {
-    const many = 2 * limits.gatherAverageMs * itemsPerMs;
+  for (const { items, outMs, calls } of [
+    { items: 20, outMs: 10, calls: 3 * limits.gatherCallsAverage },
+    { items: 2 * limits.gatherAverageMs * limits.gatherItemsPerMsHigh, outMs: 0, calls: 1 },
+  ]) {
     await crowd();
-    world.hot.hooks.beforeCommit = async (batches) => {
-      world.sent.push(...batches);
-      if (outMs > 0) await world.driver.pause(outMs);
-    };
-    for (let index = 0; index < many; index++) post();
-    await world.pass(outMs + 1);
+    takeTime(outMs);
+    for (let call = 0; call < calls; call++) {
+      for (let index = 0; index < items; index++) post();
+      await world.pass(outMs + 2);
+    }
     assert.is(world.gate.countPending(), 0);
 
     post();
     await world.pass(0);
-    assert.is(world.sent.length, 1, 'gathering');
+    assert.is(world.sent.length, calls, 'gathering');
     await world.pass(limits.gatherLoadMs + 1);
-    assert.equal(countItems(), [many, 1]);
+    assert.is(world.sent.length, calls + 1);
     await world.pass(outMs);
   }
 });
