@@ -10,9 +10,9 @@ export const limits = {
   pendingItemsMax: 20_000,
   /**
    * The least time between the starts of two calls of one commit queue, in times of a call and at most in ms,
-   * while at least `gatherCrowdedShareMin` of its calls are crowded, over about `gatherCallsAverage` calls. A
-   * call is sent at the end of the tick after a longer pause, where clients wait for each other's answers, and
-   * where none is out and fewer than `gatherItemsMin` items are expected within its time.
+   * while at least `gatherCrowdedShareMin` of its calls are crowded, over about `gatherCallsAverage` calls.
+   * A call is sent at the end of the tick after a longer pause, where clients wait for each other's answers,
+   * and where none is out and fewer than `gatherItemsMin` items are expected within its time.
    */
   gatherMs: 5,
   gatherCallTimes: 2,

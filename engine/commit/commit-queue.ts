@@ -181,9 +181,11 @@ export const recordCall = (queue: CommitQueue, items: number, nowMs: number): vo
   queue.crowdedShare += (crowded - queue.crowdedShare) / limits.gatherCallsAverage;
 };
 
-/** Records how long an answered call took. */
-export const recordAnswer = (queue: CommitQueue, elapsedMs: number): void => {
+/** Records that the last call is answered now; returns how long it took, in ms. */
+export const recordAnswer = (queue: CommitQueue, nowMs: number): number => {
+  const elapsedMs = nowMs - queue.sentAtMs;
   queue.callMs += (elapsedMs - queue.callMs) / limits.gatherCallsAverage;
+  return elapsedMs;
 };
 
 /** How long the next call gathers, in ms; 0: until the end of the tick. `awaited`: a caller waits for it. */

@@ -223,15 +223,12 @@ const becomeQuiet = (gate: OutputGateState, queue: CommitQueue): void => {
 
 const sendBatches = (gate: OutputGateState, queue: CommitQueue): void => {
   setMode(queue, 'in flight');
-  const startedMs = gate.clock.monotonicMs();
   const batches = queue.sealed.map((sealed) => sealed.batch);
   const items = batches.reduce((sum, batch) => sum + batch.items.length, 0);
-  recordCall(queue, items, startedMs);
+  recordCall(queue, items, gate.clock.monotonicMs());
   gate.hot.commit(batches, gate.rules()).then(
     (replies) => {
-      const elapsedMs = gate.clock.monotonicMs() - startedMs;
-      recordAnswer(queue, elapsedMs);
-      gate.meters.recordCommit(items, elapsedMs);
+      gate.meters.recordCommit(items, recordAnswer(queue, gate.clock.monotonicMs()));
       handleReplies(gate, queue, replies);
     },
     (error: unknown) => handleCallFailure(gate, queue, error),
