@@ -1,12 +1,12 @@
 /**
  * The table of what is counted for an entity: one row per field of `Totals`.
  *
- * The empty value, the checks, what a stats post may set, and the forms in which LMDB and this side of Redis
- * pack a state follow this table. The positions in Lua, the columns of the flush and the fields of import and
- * export are still written by hand and must agree with it. A field's place in this table is its place on
- * disk: a new one goes to the end, with a migration that adds its column; the stores read it as
- * empty from older records. `compile` makes straight code of the table once at start, because every post and
- * every load passes here. Pure.
+ * All else follows this table: the empty value, the checks, what a stats post may set, the packed forms and
+ * the positions in Lua (storage/hot), the columns of a flush (storage/ledger/totals.ts), import and export. A
+ * field's place in this table is its place on disk: a new one goes to the end, with `array: 'first'` and a
+ * migration that adds its column with an empty default; the stores read it as empty from older records.
+ * `compile` makes straight code of the table once at start, because every post and every load passes here.
+ * Pure.
  */
 
 export const presenceStatuses = ['online', 'idle', 'dnd', 'offline'] as const;
@@ -60,7 +60,7 @@ export const totalsFields = {
   uptime: { kind: 'counter', column: 'uptime', record: 'uptime', ...first },
   totalUptime: { kind: 'counter', column: 'total_uptime', record: 'total_uptime', ...first },
   uptimeCheckedMs: { kind: 'time', column: 'uptime_checked_ms', record: 'uptime_last_checked', ...first },
-  /** Votes before this time no longer make their voter wait, unless their flag is `held`. */
+  /** Votes before this time no longer make their voter wait, unless they are `pinned`. */
   releasedBeforeMs: { kind: 'time', column: 'released_before_ms', record: null, ...rest },
   /** Sequence number of the last adjustment applied. Dense per incarnation, from 1. */
   adjustment: { kind: 'counter', column: 'adjustment', record: null, ...rest },

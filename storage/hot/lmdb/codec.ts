@@ -124,10 +124,15 @@ const unpackState = compile<(array: SlotArray) => HotState>(
   { empty: emptyTotals },
 );
 
-/** Unpacks a slot. Throws on an invalid state. */
-export const unpackSlot = (array: SlotArray): StoredSlot => {
+/** Records without parts end before them; later ones have the parts and newer totals. */
+const lengthMax = partsAt + 1 + late.length;
+
+/** Unpacks a slot; `null` for one of a form that this program does not know. Throws on an invalid state. */
+export const unpackSlot = (array: SlotArray): StoredSlot | null => {
   const incarnation = array[0] as Incarnation;
   if (array.length === 1) return { slot: { incarnation, state: null }, since: 0 };
+  // Also where the value is no array.
+  if (!(array.length >= partsAt && array.length <= lengthMax)) return null;
   const counted = unpackState(array);
   const parts = array[partsAt] as PartsStateArray | undefined;
   const state =

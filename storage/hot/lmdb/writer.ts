@@ -77,7 +77,7 @@ export const readStoredSlot = (
   if (cached !== undefined) return cached;
   const packed = tables.slots.get(toSlotKey(shard, address));
   if (packed === undefined) return null;
-  return packed === null ? 'damaged' : unpackSlot(packed);
+  return (packed && unpackSlot(packed)) ?? 'damaged';
 };
 
 /** Runs `task` alone, after all earlier tasks. Settles as the task does. */

@@ -69,7 +69,7 @@ const takeEntity = (cursor: ByteCursor): DirtyEntity | null => {
   const address = takeText(cursor) as EntityAddress;
   const generation = takeNumber(cursor);
   const slot = takeSlot(cursor);
-  return slot?.state
+  return slot !== null && slot !== 'damaged' && slot.state
     ? { ref: parseEntityRef(address, slot.incarnation), generation, state: slot.state }
     : null;
 };

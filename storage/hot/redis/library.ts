@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
+import { firstPart, names } from './slot-layout.ts';
 
 const prefix = 'rollcall_';
 const verbs = [
@@ -35,12 +36,13 @@ export interface Library {
   readonly functions: Readonly<Record<Verb, string>>;
 }
 
+/** The files in their order after what the table of fields makes, with numbers for the names of positions. */
 const readSource = (folder: string): string => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.lua'));
-  return files
-    .sort()
-    .map((file) => readFileSync(join(folder, file), 'utf8'))
-    .join('\n');
+  const parts = files.sort().map((file) => readFileSync(join(folder, file), 'utf8'));
+  return [firstPart, ...parts]
+    .join('\n')
+    .replace(/(?<![.'\w])[A-Z_]+\b/g, (name) => String(names[name] ?? name));
 };
 
 /** Reads this program's library from its folder. Throws when a file cannot be read. */

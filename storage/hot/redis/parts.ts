@@ -3,7 +3,9 @@
  *
  * Owns the order of the fields, which must match `functions/3-parts.lua`. Called by store.ts.
  */
+
 import { type Part, type PresenceStatus, presenceStatuses } from '../../../engine/entity/state.ts';
+import { createDamageError } from '../../../engine/errors.ts';
 import {
   computeShard,
   type EntityAddress,
@@ -45,6 +47,7 @@ export const readParts = async (
   const tag = toTag(computeShard(address));
   const cursor = createCursor(await link.call('parts', [tag], [tag, address, fromId, limit]));
   const slot = takeSlot(cursor);
+  if (slot === 'damaged') throw createDamageError('parts', address);
   if (!slot?.state) return null;
   const parts = new Map<number, Part>();
   for (let partId = fromId; cursor.at < cursor.bytes.length; partId++)

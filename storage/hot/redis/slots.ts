@@ -2,9 +2,8 @@
  * The form of a slot in Redis: two packed arrays in one value, so that a stats post reads and writes only the
  * first.
  *
- * The order of the totals is that of `engine/entity/fields.ts`; the positions in `functions/1-slots.lua` must
- * match. Reads the slots of a reply. Unsigned 64-bit values are text and stay text. No I/O. Used by codec.ts,
- * store.ts and backlog.ts.
+ * Packs what an `init` sends and reads the slots of a reply. The order of the values is that of
+ * slot-layout.ts. Unsigned 64-bit values are text and stay text. No I/O.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
 import { compile, emptyTotals, fields, type NamedField } from '../../../engine/entity/fields.ts';
@@ -14,6 +13,7 @@ import type { HotState } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
 import type { Value } from './pack.ts';
 import { readPartsState } from './parts-state.ts';
+import { firstBefore, firstFields, firstLengthMin, restBefore, restFields } from './slot-layout.ts';
 import {
   type ByteCursor,
   createCursor,
@@ -25,14 +25,6 @@ import {
   takeText,
 } from './unpack.ts';
 
-const firstFields = fields.filter(({ array }) => array === 'first');
-const restFields = fields.filter(({ array }) => array === 'rest');
-
-/** Values before the totals in each array: incarnation, since, version, facts; flushed votes, facts. */
-const firstBefore = 5;
-const restBefore = 4;
-/** Every record has so many values in its first array; later ones have more. */
-const firstLengthMin = 14;
 /** Values of the rest that this program reads always; further ones are the SQL row, then the parts if any. */
 const restLength = restBefore + restFields.length;
 const restLengthWithParts = restLength + 3;
@@ -114,10 +106,13 @@ const addParts = (state: HotState, cursor: ByteCursor): HotState => {
   return withParts;
 };
 
-/** Reads the next slot of a reply; `null` for an empty one. Throws on an invalid state. */
-export const takeSlot = (cursor: ByteCursor): Slot | null => {
+/**
+ * Reads the next slot of a reply; `null` for an empty one, `'damaged'` for one of a form that the functions
+ * do not know. Throws on an invalid state.
+ */
+export const takeSlot = (cursor: ByteCursor): Slot | 'damaged' | null => {
   const length = takeArray(cursor);
-  if (length < 0) return null;
+  if (length <= 0) return length === 0 ? 'damaged' : null;
   const incarnation = takeNumber(cursor) as Incarnation;
   return { incarnation, state: length === 1 ? null : takeState(cursor, length) };
 };
@@ -164,7 +159,7 @@ interface Votes {
 export const takeLazyState = (cursor: ByteCursor, incarnation: Incarnation): LazyState | null => {
   const start = cursor.at;
   const length = takeArray(cursor);
-  if (length < 0) return null;
+  if (length <= 0) return null;
   const storedIncarnation = takeNumber(cursor);
   if (length === 1) return null;
   skip(cursor, 1);

@@ -169,6 +169,7 @@ const takeLoad = (cursor: ByteCursor, { request }: PendingLoad): LoadReply => {
   const votedAtMs = takeNumber(cursor);
   const slot = takeSlot(cursor);
   if (!slot) return { outcome: 'absent', generation };
+  if (slot === 'damaged') return { outcome: 'damaged', generation };
   const { incarnation, state } = slot;
   if (state === null) return { outcome: 'forgotten', incarnation, generation };
   const ref = parseEntityRef(toAddress(request.kind, request.id), incarnation);

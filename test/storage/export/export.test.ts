@@ -4,9 +4,11 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { fields } from '../../../engine/entity/fields.ts';
 import { readDemoLines } from '../../../ops/demo/demo.ts';
 import { exportSnapshot } from '../../../storage/export/export.ts';
 import { importLines } from '../../../storage/import/import.ts';
+import { fullTotals } from '../../support/field-values.ts';
 import {
   bot,
   linesOf,
@@ -92,6 +94,25 @@ const userFields = optionally({
   }),
   banned: fc.boolean(),
   created_at: time,
+});
+
+test('a bot has each counted field in its record', async () => {
+  const totals = Object.fromEntries(
+    fields.flatMap(({ name, kind, record }): [string, unknown][] => {
+      if (record === null) return [];
+      const value = fullTotals[name];
+      if (kind === 'time') return [[record, new Date(Number(value)).toISOString()]];
+      if (kind === 'list') return [[record, [Number(value)]]];
+      return [[record, kind === 'u64' ? Number(value) : value]];
+    }),
+  );
+  const counted = { ...totals, clicks: Number(totals.unique_clicks) };
+
+  const text = await roundTrip(linesOf(user(1), bot(50, counted)));
+
+  const exported = linesIn(text).map((line) => JSON.parse(line) as Record<string, unknown>);
+  const record = exported.find(({ kind }) => kind === 'bot') ?? {};
+  assert.equal(Object.fromEntries(Object.keys(counted).map((name) => [name, record[name]])), counted);
 });
 
 test('any fields of a record survive a round trip', async () => {

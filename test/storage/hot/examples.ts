@@ -6,8 +6,9 @@
  */
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { fields } from '../../../engine/entity/fields.ts';
 import type { BatchReply, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
-import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
+import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
 import {
   createEntityRef,
   type EntityRef,
@@ -18,6 +19,8 @@ import {
   toShard,
 } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
+import { fullTotals, singlePosts } from '../../support/field-values.ts';
+import { rejection } from '../../support/redis-load.ts';
 import { rules, startMs } from './generate.ts';
 
 const hourMs = 3_600_000;
@@ -26,6 +29,11 @@ export interface OpenedStore {
   store: HotStore;
   /** Closes the store and opens it again on the same data; absent if the store cannot do that. */
   reopen?: () => Promise<HotStore>;
+  /** Replaces the record of a listing by one of a form that only a later version knows. */
+  readonly newerRecords: {
+    write(ref: EntityRef): Promise<void>;
+    isUnchanged(ref: EntityRef): Promise<boolean>;
+  };
   /** Closes the store and removes its data. */
   dispose(): Promise<void>;
 }
@@ -40,10 +48,14 @@ export interface Harness {
 /** In shard 12 with either number of shards. */
 const bot = createEntityRef('bot', '123456789012345601', 1);
 const later = createEntityRef('bot', '123456789012345601', 2);
+/** In the same shard. */
+const neighbour = createEntityRef('bot', '123456789012345715', 1);
 const facts = { ...emptyFacts, revision: 1, listed: true, listedSinceMs: startMs };
 
 interface World {
   readonly store: HotStore;
+  readonly newerRecords: OpenedStore['newerRecords'];
+  reopen(): Promise<void>;
   nowMs: number;
   send(...items: Item[]): Promise<BatchReply>;
   sendAs(producer: string, sequence: number, ...items: Item[]): Promise<BatchReply>;
@@ -69,6 +81,12 @@ const vote = (world: World, itag: string, change: Partial<VoteItem> = {}): VoteI
   ...change,
 });
 const statesIn = (reply: BatchReply) => reply.states.map((state) => state?.read());
+const totalsOf = (state: HotState | undefined) =>
+  Object.fromEntries(fields.map(({ name }) => [name, state?.[name]]));
+const loadTotals = async ({ store }: World) => {
+  const [reply] = await store.load([{ kind: 'bot', id: bot.id }]);
+  return reply?.outcome === 'found' ? totalsOf(reply.state) : reply;
+};
 const kinds = (reply: BatchReply) => reply.decisions?.map((decision) => decision.kind);
 
 type Example = (world: World) => Promise<void>;
@@ -100,6 +118,50 @@ const sequenceExamples: Record<string, Example> = {
 };
 
 const entityExamples: Record<string, Example> = {
+  async 'every field is stored and read back'(world) {
+    await world.send({ ...init(), totals: fullTotals });
+    await world.reopen();
+
+    assert.equal(await loadTotals(world), fullTotals);
+  },
+  async 'a post sets the fields that it names, and no others'(world) {
+    for (const [index, post] of singlePosts.entries()) {
+      const target = createEntityRef('bot', bot.id, index + 1);
+      const reply = await world.send(init(target), { kind: 'stats', target, atMs: startMs, ...post });
+      await world.reopen();
+      const expected = { ...emptyTotals, ...post, uptimeCheckedMs: startMs, lastStatsPostMs: startMs };
+
+      assert.equal(totalsOf(statesIn(reply)[1]), expected, 'in the reply');
+      assert.equal(await loadTotals(world), expected, 'in the store');
+    }
+  },
+  async 'a record of a later version is neither shown nor changed'(world) {
+    await world.send(init());
+    await world.newerRecords.write(bot);
+    const same = await world.send(click('5'), vote(world, 'a'), init(later), { kind: 'forget', target: bot });
+    await world.store.markFlushed({
+      entities: [{ ref: bot, generation: 1, version: 1, flushedVotes: 4 }],
+      votes: [],
+    });
+
+    assert.equal(kinds(same), ['damaged', 'damaged', 'damaged', 'damaged']);
+    assert.equal(statesIn(same), [undefined, undefined, undefined, undefined]);
+    const damaged = { outcome: 'damaged', generation: 1 };
+    const { id } = bot;
+    assert.equal(await world.store.load([{ kind: 'bot', id, voter: '42' }]), [damaged]);
+    assert.is((await rejection(world.store.readParts({ id, fromId: 0, limit: 1 }))).reason, 'damaged');
+    await world.send(init(neighbour));
+    assert.equal((await world.send(click('5', neighbour), click('6'))).decisions, [
+      { kind: 'applied' },
+      { kind: 'damaged' },
+    ]);
+    const { entities } = await world.store.peek({ entities: 10, votes: 10 });
+    assert.equal(
+      entities.map(({ ref }) => ref.id),
+      [neighbour.id],
+    );
+    assert.ok(await world.newerRecords.isUnchanged(bot));
+  },
   async 'an init whose row was read in another generation is refused'(world) {
     await world.store.publish([{ shard: bot.shard, generation: 2 }]);
 
@@ -261,14 +323,19 @@ export const addExamples = (test: Test, harness: Harness): void => {
       setShardCount(count);
       const clock = () => world.nowMs;
       const opened = await harness.open(clock);
-      const { store } = opened;
       let sequence = 0;
       const world: World = {
-        store,
+        get store() {
+          return opened.store;
+        },
+        newerRecords: opened.newerRecords,
+        async reopen() {
+          opened.store = (await opened.reopen?.()) ?? opened.store;
+        },
         nowMs: startMs,
         send: (...items) => world.sendAs('example', ++sequence, ...items),
         async sendAs(producer, number, ...items) {
-          const [reply] = await store.commit(
+          const [reply] = await opened.store.commit(
             [{ shard: bot.shard, producer, sequence: number, items }],
             rules,
           );
@@ -277,7 +344,7 @@ export const addExamples = (test: Test, harness: Harness): void => {
         },
       };
       try {
-        await store.publish([{ shard: bot.shard, generation: 1 }]);
+        await opened.store.publish([{ shard: bot.shard, generation: 1 }]);
         await example(world);
       } finally {
         await opened.dispose();

@@ -6,7 +6,7 @@
  */
 
 import type { AdjustItem, Batch, CastVote, CommitRules, Item } from '../../../engine/entity/items.ts';
-import { emptyFacts, emptyTotals, type Facts, presenceStatuses } from '../../../engine/entity/state.ts';
+import { emptyFacts, type Facts, presenceStatuses } from '../../../engine/entity/state.ts';
 import type { EntityKind, EntityRef, Shard } from '../../../engine/ids.ts';
 import {
   computeShard,
@@ -20,6 +20,7 @@ import { limits } from '../../../engine/limits.ts';
 import type { FlushReceipt } from '../../../engine/ports.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
 import type { HotModel } from '../../model/hot-model.ts';
+import { pickPost, pickTotals } from '../../support/field-values.ts';
 
 const hourMs = 3_600_000;
 export const startMs = Date.parse('2026-11-19T20:00:00Z');
@@ -128,7 +129,10 @@ const anyInit = (world: World, target: EntityRef, nowMs: number): Item => {
   const generation = (shard?.generation ?? 0) + (chance(world, 0.05) ? 1 : 0);
   const version = Math.max(0, (shard?.version ?? 0) + pick(world, [-2, -1, 0, 0, 0, 1]));
   const near = chance(world, 0.1) ? limits.counterMax - 1 : upTo(world, 50);
-  const totals = { ...emptyTotals, clicks: near, inviteClicks: near, upvotes: near, uptimeCheckedMs: nowMs };
+  const totals = {
+    ...pickTotals((values) => pick(world, values)),
+    ...{ clicks: near, inviteClicks: near, upvotes: near, uptimeCheckedMs: nowMs },
+  };
   const facts = anyFacts(world, nowMs, upTo(world, 4));
   const row = { generation, version };
   if (chance(world, 0.6)) return { kind: 'init', target, facts, totals, row };
@@ -203,9 +207,7 @@ const anyStats = (world: World, target: EntityRef, nowMs: number): Item => ({
   kind: 'stats',
   target,
   atMs: aroundNow(world, nowMs),
-  ...(chance(world, 0.7) && { servers: pick(world, ['0', '12', '18446744073709552000']) }),
-  ...(chance(world, 0.3) && { shardList: pick(world, ['', '1,2', '9007199254740993']) }),
-  ...(chance(world, 0.4) && { status: pick(world, ['online', 'offline', 'dnd'] as const) }),
+  ...pickPost((values) => pick(world, values)),
 });
 
 /** Few shard counts and ids, so that tables fill, switch and are replaced. */

@@ -12,10 +12,11 @@ import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import type { StorageError } from '../../../engine/errors.ts';
-import { createEntityRef } from '../../../engine/ids.ts';
+import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
+import { toSlotKey } from '../../../storage/hot/lmdb/keys.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
-import { openTables } from '../../../storage/hot/lmdb/tables.ts';
+import { openTables, type Tables } from '../../../storage/hot/lmdb/tables.ts';
 import { isLoop } from '../../support/lane.ts';
 import { rejection } from '../../support/redis-load.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
@@ -39,13 +40,34 @@ const open = async (clock: () => number): Promise<OpenedStore> => {
       await opened.store.close();
       return openLmdbStore({ path, clock });
     },
+    newerRecords: {
+      write: (ref) =>
+        useSlots(
+          ref,
+          async (slots, key) => void (await slots.put(key, [...(slots.get(key) ?? []), ...newer])),
+        ),
+      isUnchanged: (ref) => useSlots(ref, async (slots, key) => slots.get(key)?.at(-1) === newer.at(-1)),
+    },
     async dispose() {
       await opened.store.close();
       await rm(path, { recursive: true });
     },
   };
+  const useSlots = async <Result>(
+    ref: EntityRef,
+    task: (slots: Tables['slots'], key: string) => Promise<Result>,
+  ): Promise<Result> => {
+    await opened.store.close();
+    const tables = await openTables(path, 2 ** 20);
+    const result = await task(tables.slots, toSlotKey(ref.shard, ref.address));
+    await tables.root.close();
+    opened.store = await openLmdbStore({ path, clock });
+    return result;
+  };
   return opened;
 };
+/** More values than a record of this version has. */
+const newer = Array(20).fill('later');
 
 const test = conformance('lmdb', { open, sequences: isLoop ? 8 : 40, operationsPerSequence: 120 });
 

@@ -4,7 +4,7 @@
  * Time limit: 240 s.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
 import type { Batch, CommitRules } from '../../../engine/entity/items.ts';
 import { type Shard, shardCount } from '../../../engine/ids.ts';
@@ -14,6 +14,7 @@ import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
 import { botsIn, clicksOf, createLoad, publishAll } from '../../support/redis-load.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
+import { createNewerRecords } from './newer-records.ts';
 
 let cluster: RedisCluster | undefined;
 let worlds = 0;
@@ -36,6 +37,7 @@ const open = async (clock: () => number): Promise<OpenedStore> => {
       await opened.store.close();
       return overLanes(await openRedisStore(options));
     },
+    newerRecords: createNewerRecords(() => new Cluster([...(cluster?.urls ?? [])]), options.prefix),
     dispose: () => opened.store.close(),
   };
   return opened;

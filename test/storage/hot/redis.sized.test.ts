@@ -25,6 +25,7 @@ import type { RedisServer } from '../../support/redis-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
 import { rules, startMs } from './generate.ts';
+import { createNewerRecords } from './newer-records.ts';
 
 let server: RedisServer | undefined;
 let worlds = 0;
@@ -45,6 +46,7 @@ const open = async (clock: () => number): Promise<OpenedStore> => {
       await opened.store.close();
       return openTrusted();
     },
+    newerRecords: createNewerRecords(() => new Redis(server?.url ?? ''), options.prefix),
     dispose: () => opened.store.close(),
   };
   return opened;

@@ -13,38 +13,44 @@ local clockAheadMaxMs = 2000
 local clockBehindMaxMs = 5000
 local bucketMs = 12 * 3600000
 
--- A slot is stored as two packed arrays, one after the other: the fields that a stats post changes, and the
--- rest, which a stats post copies unread. A tombstone is an array that holds the incarnation alone. While a
--- call runs, an open slot is one Lua array: its address and what changed, then the values of the first packed
--- array. The rest is a table of its own, unpacked at first use.
-local ADDRESS, PACKED, CHANGED, EXISTS, STORED_SINCE, REST, LISTING, VISITORS = 1, 2, 3, 4, 5, 6, 7, 8
-local INCARNATION, SINCE, VERSION, LISTED, LISTED_SINCE = 9, 10, 11, 12, 13
-local SERVERS, SHARDS, USERS, SHARD_LIST, STATUS = 14, 15, 16, 17, 18
-local LAST_POST, UPTIME, TOTAL_UPTIME, CHECKED = 19, 20, 21, 22
--- The index of the first byte of the rest in the packed slot.
-local REST_AT = 23
+-- The stored form of a slot, in MessagePack:
+--
+--   a listing      two arrays, one after the other: the *first*, which has what a stats post changes, and the
+--                  *rest*, which a stats post copies unread
+--   a deleted one  an array that holds the incarnation alone
+--
+-- slot-layout.ts has the values of both arrays in their order; here a name in capitals that it defines stands
+-- for the value's position. In a record of an earlier library the first array may lack the newest fields; the
+-- rest may end before BASE_GENERATION and BASE_VERSION (the SQL row that the listing was initialised from),
+-- and before PARTS (the head of 3-parts.lua). Any other form is of a later library, which may run beside this
+-- one during an update: such a listing is neither shown nor changed here, and its items are answered DAMAGED.
+--
+-- The first array is written in a *fixed form*, in which `struct` reads and writes it in half the time of
+-- `cmsgpack`. It is valid MessagePack with these heads alone:
+--
+--   the array    1 byte, or 3 from 16 values on (HEAD_BYTES)
+--   a number     0xcb, then a double of 8 bytes
+--   a flag       0xc2 or 0xc3
+--   a text       0xd9, its length in 1 byte, its bytes
+--
+-- So INCARNATION, SINCE and VERSION are at the same bytes in each. Arrays of earlier libraries, and arrays
+-- with texts of more than 255 bytes, have heads of any width: `slot.isWide`. In these the incarnation does not
+-- begin with 0xcb, because it is a whole number, which `cmsgpack` writes as such.
+--
+-- While a call runs, an open slot is one Lua array: its address and what changed, then the values of the first
+-- array, then the index of the first byte of the rest (REST_AT). The rest is a table of its own (REST),
+-- unpacked at first use.
+
 -- A value of CHANGED: of the first array only SINCE and VERSION changed.
 local COUNTERS = 1
-local firstLength = 14
--- Positions in the rest.
-local FLUSHED, REVISION, BANNED, PREMIUM_UNTIL, CLICKS, UNIQUE = 1, 2, 3, 4, 5, 6
-local INVITES, UPVOTES, DOWNVOTES, RELEASED, ADJUSTMENT = 7, 8, 9, 10, 11
--- The generation and version of the SQL row that the listing was initialised from; earlier libraries did not
--- store them. A head of parts may follow (3-parts.lua).
-local BASE_GENERATION, BASE_VERSION = 12, 13
-
--- The first array in the form that `struct` reads and writes: valid MessagePack in which every number is a
--- double and every text's length is one byte. This takes half the time of `cmsgpack`. Arrays of earlier
--- libraries and arrays with longer texts have numbers of any width; their second byte differs.
-local FIRST_ARRAY_HEAD, DOUBLE, SHORT_TEXT, TRUE, FALSE = 0x9e, 0xcb, 0xd900, 0xc3, 0xc2
-local FIRST_READ = '>xxdxdxdBxdxBc0xBc0xBc0xBc0xBc0xdxdxdxd'
-local FIRST_WRITE = '>HdBdBdHdHc0Hc0Hc0Hc0Hc0BdBdBdBdc0'
-local shortMax = 255
+local TRUE = 0xc3
+-- The incarnation of an open slot whose stored form is unknown, and what replies contain in its place.
+local UNKNOWN, unknownForm = 1e300, '\144'
 
 -- Short names for functions of Lua and Redis. They do not exist yet while a library loads, so the first call
 -- sets them.
 local floor, max, min, concat, format, byte, char, find, sub
-local pack, unpackValue, unpackOne, unpackSome, packFixed, unpackFixed, call, none
+local unpackValue, unpackOne, unpackSome, unpackFixed, call, none
 
 local function prepare()
   floor, max, min = math.floor, math.max, math.min
@@ -85,30 +91,63 @@ local function toArray(_, ...)
   return { ... }
 end
 
-local function openSlotOfAnyWidth(address, packed, offset, ...)
+-- The number of values of a packed array and the bytes of its head; -1 if it is none.
+local function readLength(packed)
+  local first, high, low = byte(packed, 1, 3)
+  if first == 0xdc then
+    return high * 256 + low, 3
+  end
+  return first >= 0x90 and first < 0xa0 and first - 0x90 or -1, 1
+end
+
+local function fillWideSlot(address, packed, length, offset, ...)
   local slot = { address, packed, false, true, 0, false, false, false, ... }
-  slot[REST_AT] = offset + 1
+  fillNewerFields(slot, length)
+  slot[REST_AT], slot.isWide = offset + 1, true
   return slot
+end
+
+-- Opens what is not of the fixed form; `packed` is false when the store has no slot.
+local function openOtherForm(address, packed)
+  local incarnation = -1
+  if packed then
+    local length, headBytes = readLength(packed)
+    if length >= FIRST_LENGTH_MIN and length <= FIRST_LENGTH then
+      return fillWideSlot(address, packed, length, unpackSome(packed, length, headBytes))
+    elseif length == 1 then
+      incarnation = unpackValue(packed)[1]
+    else
+      incarnation, packed = UNKNOWN, unknownForm
+    end
+  end
+  return { address, packed, false, false, 0, false, false, false, incarnation, 0 }
 end
 
 -- Opens a packed slot; `packed` is false when the store has none.
 local function openSlot(address, packed)
-  local first, second
+  local head, mark
   if packed then
-    first, second = byte(packed, 1, 2)
-  end
-  if first ~= FIRST_ARRAY_HEAD then
-    return { address, packed, false, false, 0, false, false, false, packed and unpackValue(packed)[1] or -1, 0 }
+    head, mark = byte(packed, HEAD_BYTES, HEAD_BYTES + 1)
   end
   local slot
-  if second == DOUBLE then
+  if head == HEAD_END and mark == DOUBLE and (HEAD_BYTES == 1 or byte(packed) == 0xdc) then
     slot = { address, packed, false, true, 0, false, false, false, unpackFixed(FIRST_READ, packed) }
     slot[LISTED] = slot[LISTED] == TRUE
   else
-    slot = openSlotOfAnyWidth(address, packed, unpackSome(packed, firstLength, 1))
+    slot = openOtherForm(address, packed)
   end
   slot[STORED_SINCE] = slot[SINCE]
   return slot
+end
+
+-- A stored slot as replies contain it.
+local function showSlot(packed)
+  if not packed then
+    return none
+  end
+  local length = readLength(packed)
+  local isKnown = length == 1 or length >= FIRST_LENGTH_MIN and length <= FIRST_LENGTH
+  return isKnown and packed or unknownForm
 end
 
 -- The rest of a listed slot as a table to read and change. Unpacks it at first use.
@@ -122,57 +161,22 @@ local function openRest(slot)
   return rest
 end
 
--- What 3-parts.lua fills. `position`: of the parts in the rest. (One table, because a library may have 200
--- local names.)
-local parts = { position = 14 }
+-- What 3-parts.lua fills. (One table, because a library may have 200 local names.)
+local parts = {}
 
--- Packs a slot. The rest is packed again only if it was unpacked, and of a first array in the form above only
--- what changed: SINCE and VERSION are the bytes 12 to 28, with one between them.
+-- Packs a slot. The rest is packed again only if it was unpacked, and of a first array in the fixed form only
+-- what changed: the bytes before SINCE and those after VERSION are copied.
 local function packSlot(slot)
   if not slot[EXISTS] then
     return pack({ slot[INCARNATION] })
   end
   local stored = slot[PACKED]
   local rest = slot.head and parts.packRest(slot) or slot[REST] and pack(slot[REST]) or sub(stored, slot[REST_AT])
-  if slot[CHANGED] == COUNTERS and byte(stored, 2) == DOUBLE then
-    local unchanged = sub(stored, 29, slot[REST_AT] - 1)
-    return packFixed('>c11dBdc0c0', stored, slot[SINCE], DOUBLE, slot[VERSION], unchanged, rest)
+  if slot[CHANGED] == COUNTERS and not slot.isWide then
+    local unchanged = sub(stored, HEAD_BYTES + 28, slot[REST_AT] - 1)
+    return packFixed(COUNTERS_WRITE, stored, slot[SINCE], DOUBLE, slot[VERSION], unchanged, rest)
   end
-  local servers, shards, users, shardList, status =
-    slot[SERVERS], slot[SHARDS], slot[USERS], slot[SHARD_LIST], slot[STATUS]
-  if #servers > shortMax or #shards > shortMax or #users > shortMax or #shardList > shortMax then
-    return pack({ unpack(slot, INCARNATION, CHECKED) }) .. rest
-  end
-  return packFixed(
-    FIRST_WRITE,
-    FIRST_ARRAY_HEAD * 256 + DOUBLE,
-    slot[INCARNATION],
-    DOUBLE,
-    slot[SINCE],
-    DOUBLE,
-    slot[VERSION],
-    (slot[LISTED] and TRUE or FALSE) * 256 + DOUBLE,
-    slot[LISTED_SINCE],
-    SHORT_TEXT + #servers,
-    servers,
-    SHORT_TEXT + #shards,
-    shards,
-    SHORT_TEXT + #users,
-    users,
-    SHORT_TEXT + #shardList,
-    shardList,
-    SHORT_TEXT + #status,
-    status,
-    DOUBLE,
-    slot[LAST_POST],
-    DOUBLE,
-    slot[UPTIME],
-    DOUBLE,
-    slot[TOTAL_UPTIME],
-    DOUBLE,
-    slot[CHECKED],
-    rest
-  )
+  return packFirst(slot, rest)
 end
 
 -- The digits of a whole number. Caches them: the same few numbers (incarnations, buckets, the current time)

@@ -58,20 +58,20 @@ end
 local function foldUptime(slot, nowMs, rules)
   local checkMs = rules.checkMs
   local lastCheckMs = nowMs - nowMs % checkMs
-  if not slot[LISTED] or lastCheckMs <= slot[CHECKED] then
+  if not slot[LISTED] or lastCheckMs <= slot[UPTIME_CHECKED_MS] then
     return
   end
-  local sinceMs = max(slot[CHECKED], slot[LISTED_SINCE])
+  local sinceMs = max(slot[UPTIME_CHECKED_MS], slot[LISTED_SINCE])
   if lastCheckMs <= sinceMs then
     return
   end
-  slot[CHECKED] = lastCheckMs
+  slot[UPTIME_CHECKED_MS] = lastCheckMs
   if sinceMs == 0 then
     return
   end
   slot[TOTAL_UPTIME] = slot[TOTAL_UPTIME] + countChecksOutsideDowntimes(sinceMs, lastCheckMs, rules)
-  if slot[LAST_POST] > 0 and slot[STATUS] ~= 'offline' then
-    local freshUntilMs = slot[LAST_POST] + rules.freshMs
+  if slot[LAST_STATS_POST_MS] > 0 and slot[STATUS] ~= 'offline' then
+    local freshUntilMs = slot[LAST_STATS_POST_MS] + rules.freshMs
     slot[UPTIME] = slot[UPTIME] + countChecksOutsideDowntimes(sinceMs, min(lastCheckMs, freshUntilMs), rules)
   end
 end

@@ -6,7 +6,7 @@
 -- a decision: a number, or for a vote a packed array. It changes `slot` and calls `touch` only after the last
 -- check that may refuse the item.
 
-local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW = 0, 1, 2, 3, 4, 5
+local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW, DAMAGED = 0, 1, 2, 3, 4, 5, 10
 
 -- What 3-votes.lua fills. (One table, because a library may have 200 local names.)
 local voting = {}
@@ -55,7 +55,7 @@ local function countVisitor(work, slot, rest, visitor)
   if not new[visitor] and call('SISMEMBER', key, visitor) == 0 then
     new[visitor] = true
     work.visitors[key] = new
-    rest[UNIQUE] = rest[UNIQUE] + 1
+    rest[UNIQUE_CLICKS] = rest[UNIQUE_CLICKS] + 1
   end
 end
 
@@ -64,7 +64,7 @@ end
 local function addVisitor(work, slot, rest, visitor)
   local waiting = slot[VISITORS] or {}
   slot[VISITORS] = waiting
-  if rest[UNIQUE] + #waiting < rules.visitorsMax then
+  if rest[UNIQUE_CLICKS] + #waiting < rules.visitorsMax then
     waiting[#waiting + 1] = visitor
     return
   end
@@ -72,7 +72,7 @@ local function addVisitor(work, slot, rest, visitor)
   for _, earlier in ipairs(waiting) do
     countVisitor(work, slot, rest, earlier)
   end
-  if rest[UNIQUE] < rules.visitorsMax then
+  if rest[UNIQUE_CLICKS] < rules.visitorsMax then
     countVisitor(work, slot, rest, visitor)
   end
 end
@@ -80,7 +80,7 @@ end
 -- Stores the visitor of a lost click that is contained in the row: counted there, and maybe lost here.
 local function rememberVisitor(work, slot, visitor)
   local rest = openRest(slot)
-  if rest[UNIQUE] < rules.visitorsMax and rest[UNIQUE] <= rest[CLICKS] then
+  if rest[UNIQUE_CLICKS] < rules.visitorsMax and rest[UNIQUE_CLICKS] <= rest[CLICKS] then
     local key = work.stem .. 'u:' .. getListing(slot)
     work.visitors = work.visitors or {}
     work.visitors[key] = work.visitors[key] or {}
@@ -91,7 +91,7 @@ end
 -- visitor
 local function applyClick(work, slot, at)
   local rest = openRest(slot)
-  local clicks, unique = rest[CLICKS], rest[UNIQUE]
+  local clicks, unique = rest[CLICKS], rest[UNIQUE_CLICKS]
   if clicks >= counterMax then
     return OVERFLOW
   end
@@ -105,10 +105,10 @@ end
 
 local function applyInvite(work, slot)
   local rest = openRest(slot)
-  if rest[INVITES] >= counterMax then
+  if rest[INVITE_CLICKS] >= counterMax then
     return OVERFLOW
   end
-  rest[INVITES] = rest[INVITES] + 1
+  rest[INVITE_CLICKS] = rest[INVITE_CLICKS] + 1
   touch(work, slot, slot[CHANGED] or COUNTERS)
   return APPLIED
 end
@@ -123,26 +123,21 @@ end
 function parts.has(slot)
   local rest = slot[REST]
   if rest then
-    return rest[parts.position]
+    return rest[PARTS]
   end
-  return byte(slot[PACKED], slot[REST_AT]) >= 0x90 + parts.position
+  return byte(slot[PACKED], slot[REST_AT]) >= 0x90 + PARTS
 end
 
--- atMs, servers, shards, users, shardList, status; false where not posted
+-- atMs, then what is posted: see `mergePost`
 local function applyStats(work, slot, at)
   local items = work.items
   local atMs = items[at]
   foldIfBot(slot, atMs)
-  slot[SERVERS] = items[at + 1] or slot[SERVERS]
-  slot[SHARDS] = items[at + 2] or slot[SHARDS]
-  slot[USERS] = items[at + 3] or slot[USERS]
-  slot[SHARD_LIST] = items[at + 4] or slot[SHARD_LIST]
-  slot[STATUS] = items[at + 5] or slot[STATUS]
-  local ends = parts.has(slot) and (items[at + 1] or items[at + 2] or items[at + 3] or items[at + 4])
+  local ends = mergePost(slot, items, at) and parts.has(slot)
   local decision = ends and parts.drop(work, slot) and parts.ENDED or APPLIED
   local postedMs = atMs < nowMs and atMs or nowMs
-  if postedMs > slot[LAST_POST] then
-    slot[LAST_POST] = postedMs
+  if postedMs > slot[LAST_STATS_POST_MS] then
+    slot[LAST_STATS_POST_MS] = postedMs
   end
   touch(work, slot)
   return decision
@@ -177,7 +172,7 @@ local function applyAdjust(work, slot, at)
     return OVERFLOW
   end
   rest[UPVOTES], rest[DOWNVOTES], rest[ADJUSTMENT] = upvotes, downvotes, sequence
-  rest[RELEASED] = max(rest[RELEASED], items[at + 3])
+  rest[RELEASED_BEFORE_MS] = max(rest[RELEASED_BEFORE_MS], items[at + 3])
   touch(work, slot, slot[CHANGED] or COUNTERS)
   for offset = 4, 5 do
     local castVotes = items[at + offset]
@@ -210,8 +205,8 @@ end
 local function replaceListing(work, slot, incarnation, first, rest)
   removeVisitors(work, slot)
   slot[EXISTS], slot[REST], slot[LISTING], slot[VISITORS] = first ~= nil, rest or false, false, false
-  slot.head = nil
-  for index = 2, first and firstLength or 0 do
+  slot.head, slot.isWide = nil, nil
+  for index = 2, first and FIRST_LENGTH or 0 do
     slot[INCARNATION - 1 + index] = first[index]
   end
   slot[INCARNATION], slot[SINCE], slot[VERSION] = incarnation, 0, work.version
@@ -256,13 +251,13 @@ end
 local INIT, STATS, CLICK, INVITE, VOTE, FORGET, REMEMBER = 1, 2, 3, 4, 5, 8, 10
 local appliers = { nil, applyStats, applyClick, applyInvite, nil, applyAdjust, applyFacts, nil }
 -- Arguments of each kind, beside kind, address and incarnation, and beside a vote's itags.
-local argumentCounts = { 5, 6, 1, 0, 4, 6, 6, 0, 0, 3 }
+local argumentCounts = { 5, STATS_ARGUMENTS, 1, 0, 4, 6, 6, 0, 0, 3 }
 
 -- Whether a lost item that was sent again is contained already, or older than the newest post. Other kinds
 -- cannot count twice.
 local function isContained(slot, kind, atMs)
   if kind == STATS then
-    return atMs < slot[LAST_POST]
+    return atMs < slot[LAST_STATS_POST_MS]
   end
   return (kind == CLICK or kind == INVITE) and isInBaseRow(slot)
 end
@@ -273,6 +268,9 @@ local function applyItem(work, slot, at)
   local kind, incarnation = items[at - 3], items[at - 1]
   local current, exists = slot[INCARNATION], slot[EXISTS]
   if current > incarnation or (current == incarnation and not exists) then
+    if current == UNKNOWN then
+      return DAMAGED
+    end
     return kind == FORGET and APPLIED or FORGOTTEN
   end
   if kind == FORGET then

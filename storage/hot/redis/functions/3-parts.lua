@@ -61,18 +61,18 @@ function parts.unpackHead(slot)
     local packed, restAt = slot[PACKED], slot[REST_AT]
     local textAt = #packed - parts.headBytes - 1
     local head, length = byte(packed, textAt, textAt + 1)
-    if byte(packed, restAt) == 0x90 + parts.position and head == 0xd9 and length == parts.headBytes then
+    if byte(packed, restAt) == 0x90 + PARTS and head == 0xd9 and length == parts.headBytes then
       return { unpackFixed(parts.headFormat, packed, textAt + 2) }
     end
   end
-  return { unpackFixed(parts.headFormat, openRest(slot)[parts.position]) }
+  return { unpackFixed(parts.headFormat, openRest(slot)[PARTS]) }
 end
 
 -- The packed rest of a slot with an open head.
 function parts.packRest(slot)
   local rest, packed = slot[REST], packFixed(parts.headFormat, unpack(slot.head, 1, parts.headLength))
   if rest then
-    rest[parts.position] = packed
+    rest[PARTS] = packed
     return pack(rest)
   end
   return sub(slot[PACKED], slot[REST_AT], -parts.headBytes - 1) .. packed
@@ -89,7 +89,7 @@ function parts.closeHead(work, slot, head, storedMs)
     local rest = openRest(slot)
     rest[BASE_GENERATION], rest[BASE_VERSION] = rest[BASE_GENERATION] or 0, rest[BASE_VERSION] or 0
     -- Until the head is packed.
-    rest[parts.position] = true
+    rest[PARTS] = true
   end
   slot.head = head
   if head[parts.DUE] ~= storedMs then
@@ -126,7 +126,7 @@ function parts.drop(work, slot)
       parts.dropTable(work, slot, head[base])
     end
   end
-  openRest(slot)[parts.position], slot.head = nil, nil
+  openRest(slot)[PARTS], slot.head = nil, nil
   slot[SHARD_LIST] = string.gsub(slot[SHARD_LIST], ' ', '')
   parts.recordDue(work, slot, 0)
   return true
@@ -433,7 +433,7 @@ end
 
 -- Whether processes of the current table seem to run: else the bot may go back to its former shard count.
 function parts.isInUse(slot, head)
-  return head[parts.CURRENT] > 0 and parts.countRunning(head) > 0 and nowMs - slot[LAST_POST] < parts.quietMs
+  return head[parts.CURRENT] > 0 and parts.countRunning(head) > 0 and nowMs - slot[LAST_STATS_POST_MS] < parts.quietMs
 end
 
 -- atMs, shard count, parts (id, servers, users, status; false where not posted), cluster or false
@@ -449,7 +449,7 @@ function parts.applyParts(work, slot, at)
   if not base then
     if count == head[parts.REPLACED] and parts.isInUse(slot, head) then
       return parts.INCONSISTENT
-    elseif lostGeneration and atMs < slot[LAST_POST] then
+    elseif lostGeneration and atMs < slot[LAST_STATS_POST_MS] then
       return reason or APPLIED
     end
     base = parts.beginTable(work, slot, head, count, atMs)
@@ -465,7 +465,7 @@ function parts.applyParts(work, slot, at)
   if switched or inForce then
     parts.writeTotals(work, slot, head, not switched and changes or nil, inForce and servers, inForce and users)
   end
-  slot[LAST_POST] = max(slot[LAST_POST], atMs)
+  slot[LAST_STATS_POST_MS] = max(slot[LAST_STATS_POST_MS], atMs)
   parts.closeHead(work, slot, head, storedMs)
   return switched or reason or APPLIED
 end
@@ -507,7 +507,7 @@ end
 function parts.read(keys, arguments)
   local stem, address = getStem(arguments[1], tonumber(arguments[2])), arguments[3]
   local packed = call('HGET', stem .. 'e', address)
-  local slot, replies = openSlot(address, packed), { packed or none }
+  local slot, replies = openSlot(address, packed), { showSlot(packed) }
   local count = slot[EXISTS] and parts.has(slot) and parts.openHead(slot)[parts.CURRENT] or 0
   local ids, first = {}, tonumber(arguments[4])
   for id = first, min(count, first + tonumber(arguments[5])) - 1 do
@@ -533,7 +533,7 @@ function parts.listDue(keys, arguments)
       local slot = openSlot(address, call('HGET', stem .. 'e', address))
       if slot[EXISTS] and parts.has(slot) then
         due[#due + 1], due[#due + 2] = address, slot[INCARNATION]
-      else
+      elseif slot[INCARNATION] ~= UNKNOWN then
         call('ZREM', stem .. 't', address)
       end
     end

@@ -65,7 +65,7 @@ end
 -- The time of the vote that makes a voter wait (0: none). Then the key and the voter's votes of the bucket of
 -- `atMs`, if that bucket was read.
 function voting.findHoldingVote(work, slot, user, atMs)
-  local sinceMs, listing, releasedMs = 0, getListing(slot), openRest(slot)[RELEASED]
+  local sinceMs, listing, releasedMs = 0, getListing(slot), openRest(slot)[RELEASED_BEFORE_MS]
   local castBucket, castKey, castVotes = toBucket(atMs), nil, nil
   local fromMs = max(atMs, nowMs - bucketMs) - rules.longestWaitMs
   local toMs = max(nowMs, atMs) + clockAheadMaxMs

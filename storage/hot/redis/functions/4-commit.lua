@@ -134,7 +134,7 @@ end
 -- Writes the collected visitors of a slot and counts the new ones.
 local function writeCollectedVisitors(work, slot)
   local rest = openRest(slot)
-  rest[UNIQUE] = rest[UNIQUE] + callChunked('SADD', work.stem .. 'u:' .. getListing(slot), slot[VISITORS])
+  rest[UNIQUE_CLICKS] = rest[UNIQUE_CLICKS] + callChunked('SADD', work.stem .. 'u:' .. getListing(slot), slot[VISITORS])
 end
 
 -- Updates the dirty index for slots that became dirty or clean.
@@ -244,12 +244,8 @@ local function packReply(works)
     count = count + 1
     parts[count] = packReplyHead(work, done and work.version or work.before)
     for place = slotsAt + 1, slotsAt + work.items[addressesAt] do
-      local slot = values[place]
-      if done then
-        slot = slot[PACKED]
-      end
       count = count + 1
-      parts[count] = slot or none
+      parts[count] = done and (values[place][PACKED] or none) or showSlot(values[place])
     end
   end
   return concat(parts)

@@ -13,7 +13,7 @@ local function load(keys, arguments)
     local votedAtMs = 0
     local slot = openSlot(address, user ~= '' and packed)
     if slot[EXISTS] then
-      local releasedMs = openRest(slot)[RELEASED]
+      local releasedMs = openRest(slot)[RELEASED_BEFORE_MS]
       for bucket = toBucket(fromMs), toBucket(toMs) do
         local stored = call('HGET', toVotesKey(stem, toListing(address, slot[INCARNATION]), bucket), user)
         if stored then
@@ -23,7 +23,7 @@ local function load(keys, arguments)
     end
     parts[#parts + 1] = pack(tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0))
     parts[#parts + 1] = pack(votedAtMs)
-    parts[#parts + 1] = packed or none
+    parts[#parts + 1] = showSlot(packed)
   end
   return concat(parts)
 end
@@ -54,7 +54,7 @@ local function peekEntities(parts, stem, room)
   local generation = pack(tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0))
   local count = #parts
   for index, address in ipairs(addresses) do
-    parts[count + 1], parts[count + 2], parts[count + 3] = pack(address), generation, slots[index] or none
+    parts[count + 1], parts[count + 2], parts[count + 3] = pack(address), generation, showSlot(slots[index])
     count = count + 3
   end
   return #addresses

@@ -80,11 +80,12 @@ local function settled(keys, arguments)
 end
 
 -- Marks the clean slots among `fields` (address, packed slot, address, packed slot …) as dirty. Field names
--- that begin with `!` belong to the shard.
+-- that begin with `!` belong to the shard. Fails on a listing of an unknown form: a node that knows it must publish.
 local function markDirty(stem, fields)
   local changed, dirty = {}, {}
   for index = 1, #fields, 2 do
     local slot = openSlot(fields[index], byte(fields[index]) ~= 33 and fields[index + 1])
+    assert(slot[INCARNATION] ~= UNKNOWN, 'a listing has the form of a later version')
     if slot[EXISTS] and slot[SINCE] == 0 then
       slot[SINCE] = slot[VERSION]
       changed[#changed + 1] = fields[index]
