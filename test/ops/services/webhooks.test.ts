@@ -61,7 +61,7 @@ const readLeaseMs = async (): Promise<number> => {
   return (row?.ms ?? 0) - Date.now();
 };
 
-test('a node that shares its stores leaves the leases of others; the only node ends them and sends', async () => {
+test('a node that shares its stores leaves others their leases; the only node ends them', async () => {
   await leave();
   const shared = await openNode(true);
   await shared.look();
