@@ -19,7 +19,7 @@ export const buildLiveRoute = (live: Pick<Live, 'hasRoom' | 'stream'>): AnyRoute
       if (!live.hasRoom()) {
         throw new DomainError(
           'overloaded',
-          `${streamsMax} live streams of this node are open already: close a page or an \`ops top\`.`,
+          `${streamsMax} live streams of this node are open already: close a page.`,
           { outcome: 'not_applied' },
           5,
         );

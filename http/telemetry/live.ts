@@ -1,6 +1,6 @@
 /**
- * The live frames of a node: once a second, what it does now, as server-sent events for `ops top` and the
- * operator's page.
+ * The live frames of a node: once a second, what it does now, as server-sent events for the operator's
+ * page.
  *
  * Each second it copies the counters and computes a frame from the copies; a stream that opens also gets the
  * main figures of the last 15 minutes. A frame becomes text once for all streams, and only while one is

@@ -34,7 +34,6 @@ import { formatOperationHelp, isOperatorGroup, runOperation } from './operator/r
 import { createProgress } from './progress.ts';
 import { runReflush, runRestore } from './restore.ts';
 import { type RunningNode, runOnCopy, runUnlessLocked } from './running-node.ts';
-import { runTop } from './top.ts';
 import { commandHelps, formatCommandHelp, formatUsage } from './usage.ts';
 
 interface ParsedArgs {
@@ -112,7 +111,6 @@ const maintenanceCommands: Readonly<
     runBackup(config, terminal, { directory, json: options.has('json') }),
   restore: (config, terminal, { operands: [directory = ''] }) => runRestore(config, terminal, directory),
   reflush: runReflush,
-  top: (config, terminal, { options }) => runTop(config, terminal, { json: options.has('json') }),
 };
 
 /** Runs one command line. Resolves to the exit code; writes errors to `terminal.err` and never rejects. */

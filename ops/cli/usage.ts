@@ -91,18 +91,6 @@ export const commandHelps: readonly CommandHelp[] = [
     details: ['Stop all nodes first. Not needed after `restore`, only after a restore by other tools.'],
   },
   {
-    name: 'top',
-    usage: 'top [--json]',
-    summary: 'watch a running node and its fleet in one screen, live',
-    details: [
-      'Needs a running node, as the commands of the second list of `help`. The figures are those of that',
-      'node, once a second; routes and percentiles are those of the last ten seconds; other nodes are shown',
-      'as of their last heartbeats. q ends it. Without a terminal it prints one screen and ends.',
-      '',
-      '  --json   print the figures of one second as JSON and end',
-    ],
-  },
-  {
     name: 'help',
     usage: 'help [COMMAND]',
     summary: 'show this text, or the help of one command',

@@ -1,6 +1,5 @@
 /**
- * What a live frame says, in words: groups of figures, and the tables of nodes and routes. `ops top` and the
- * screen *Now* both show exactly this, so they use the same words. Pure.
+ * What a live frame says, in words: groups of figures, and the tables of nodes and routes. Pure.
  */
 import type { LiveFrame, LiveRoute, NodeStatus } from '../../telemetry/node-status.ts';
 import { formatCount, formatDuration, formatNumber } from './format.ts';

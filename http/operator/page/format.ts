@@ -1,5 +1,5 @@
 /**
- * Formats numbers and times for people. Pure: also used by `ops top` and the other commands.
+ * Formats numbers and times for people. Pure: also used by the command line.
  */
 
 /** `1 234 567`: readable in any language. */

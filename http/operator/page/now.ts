@@ -1,6 +1,5 @@
 /**
- * The screen *Now*: what the node and its fleet do, once a second, and the last 15 minutes as charts. Shows
- * the same frames as `ops top`.
+ * The screen *Now*: what the node and its fleet do, once a second, and the last 15 minutes as charts.
  */
 import type { LiveFrame, LivePoint } from '../../telemetry/node-status.ts';
 import { watchLive } from './api.ts';
