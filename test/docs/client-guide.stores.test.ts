@@ -1,6 +1,6 @@
 /**
  * Runs every example of docs/client-guide.md, in order and unchanged, on a new server with the demo
- * directory. The output must equal the text below the example, where `…` matches anything and `$USER_ID` the
+ * directory, from a folder that is empty but for the package that one of them installs. The output must equal the text below the example, where `…` matches anything and `$USER_ID` the
  * value of that variable.
  *
  * An example in a language that the machine lacks is skipped, and the test says so.
@@ -10,8 +10,9 @@
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -46,13 +47,18 @@ const examples: Example[] = [...guide.matchAll(pattern)].map((match) => ({
 }));
 
 const test = suite('client guide');
+/** Where a reader begins: the folder of the server, whose data is in `data`. */
 const folder = makeFolder('rollcall-guide-');
+const empty = makeFolder('rollcall-reader-');
 let node: StartedNode;
 let variables: Record<string, string>;
 
 test.before(async () => {
-  node = await startNode({ dataDir: folder, settings: { DEMO: 'on' } });
-  const demo = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
+  node = await startNode({ dataDir: join(folder, 'data'), settings: { DEMO: 'on' } });
+  const demo = JSON.parse(readFileSync(join(folder, 'data/demo.json'), 'utf8'));
+  mkdirSync(join(empty, 'node_modules'));
+  const installed = fileURLToPath(new URL('../../node_modules/standardwebhooks', import.meta.url));
+  symlinkSync(installed, join(empty, 'node_modules/standardwebhooks'));
   variables = {
     URL: demo.url,
     BOT_ID: demo.bot.id,
@@ -80,7 +86,7 @@ const toEnvironment = () => ({ PATH: process.env.PATH ?? '', ...variables });
 
 const run = async ({ language, code }: Example): Promise<string> => {
   const [program, ...args] = commands[language];
-  const options = { env: toEnvironment(), timeout: 30_000 };
+  const options = { env: toEnvironment(), cwd: empty, timeout: 30_000 };
   const { stdout } = await promisify(execFile)(program, [...args, code], options);
   return stdout.trimEnd();
 };
@@ -90,6 +96,7 @@ const runUntilPrinted = async ({ language, code, printed }: Example): Promise<vo
   const [program, ...args] = commands[language];
   const child = spawn(program, [...args, code], {
     env: toEnvironment(),
+    cwd: empty,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const closed = once(child, 'close');
@@ -141,8 +148,8 @@ test('there are examples in each language, each with its output', () => {
   const count = (wanted: Language) => examples.filter(({ language }) => language === wanted).length;
   assert.ok(count('sh') >= 5);
   assert.ok(count('js') >= 4);
-  // A post, a check of a vote, and a reaction to a vote.
-  assert.equal([count('ts'), count('py')], [3, 3]);
+  // A post, a check of a vote, and a reaction to a vote; in Python, a receiver of webhooks, too.
+  assert.equal([count('ts'), count('py')], [3, 4]);
   assert.equal(
     pluck(
       examples.filter(({ printed }) => printed === ''),
@@ -150,6 +157,16 @@ test('there are examples in each language, each with its output', () => {
     ),
     [],
   );
+});
+
+test('the first block sets the variables in a shell', async () => {
+  const [, block = ''] = /^```bash\n([\s\S]*?)^```\n/m.exec(guide) ?? [];
+  const shown = 'echo "$URL $BOT_ID $BOT_TOKEN $USER_ID $USER_TOKEN"';
+  const env = { PATH: process.env.PATH ?? '' };
+  const { stdout } = await promisify(execFile)('bash', ['-c', `${block}\n${shown}`], { cwd: folder, env });
+  const { URL, BOT_ID, BOT_TOKEN, USER_ID, USER_TOKEN } = variables;
+
+  assert.is(stdout, `${[URL, BOT_ID, BOT_TOKEN, USER_ID, USER_TOKEN].join(' ')}\n`);
 });
 
 for (const example of examples) {
