@@ -1,7 +1,7 @@
 /**
  * Runs every example of docs/client-guide.md, in order and unchanged, on a new server with the demo
- * directory, from a folder that is empty but for the package that one of them installs. The output must equal the text below the example, where `…` matches anything and `$USER_ID` the
- * value of that variable.
+ * directory, from a folder that is empty but for the package that one of them installs. The output must equal
+ * the text below the example, where `…` matches anything and `$USER_ID` the value of that variable.
  *
  * An example in a language that the machine lacks is skipped, and the test says so.
  *

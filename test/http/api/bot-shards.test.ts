@@ -136,23 +136,21 @@ test('a page has the shards of a thousand ids', async () => {
 });
 
 test('totals that no shard has named stay as they were; 0 is a value', async () => {
-  for (const [named, then] of [
-    [{}, { servers: 9, users: 8 }],
-    [{ servers: 20 }, { servers: 40, users: 8 }],
-    [{ users: 3 }, { servers: 9, users: 6 }],
-    [
-      { servers: 0, users: 0 },
-      { servers: 0, users: 0 },
-    ],
-  ]) {
+  const cases: readonly (readonly [named: object, servers: number, users: number])[] = [
+    [{}, 9, 8],
+    [{ servers: 20 }, 40, 8],
+    [{ users: 3 }, 9, 6],
+    [{ servers: 0, users: 0 }, 0, 0],
+  ];
+  for (const [named, servers, users] of cases) {
     const poster = await createPoster();
     await poster.postTotals({ servers: 9, users: 8 });
     await poster.post({ shard_count: 2, shards: [0, 1].map((id) => ({ id, ...named })) });
     const { json } = await world.ask('GET', `/bots/${poster.id}`);
     const again = await poster.post({ shard_count: 2, shards: [{ id: 0, status: 'idle' }, { id: 1 }] });
 
-    assert.equal({ servers: json.servers, users: json.users }, then);
-    assert.equal([again.json.context.servers, again.json.context.users], Object.values(then).map(String));
+    assert.equal([json.servers, json.users], [servers, users]);
+    assert.equal([again.json.context.servers, again.json.context.users], [String(servers), String(users)]);
   }
 });
 
