@@ -6,8 +6,8 @@
  * and a deleted listing stays deleted. A flush of an outdated generation is refused. Every rejection is a
  * `StorageError`. Called by the engine; adjust.ts changes past votes.
  */
-import type { EntityKind } from '../../engine/ids.ts';
-import type { FlushRound, Ledger, LedgerEntity } from '../../engine/ports.ts';
+import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import type { Adjustment, Edit, FlushRound, Ledger, LedgerEntity } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { retrySerializable } from '../sql/retry.ts';
@@ -59,17 +59,31 @@ interface LedgerState extends LedgerOptions {
   readonly partitions: Partitions;
   /** `null` until it is read. A timeline begins only with a new generation, or while no node runs. */
   timeline: number | null;
+  /** The look of this moment, for both kinds of deliveries; see `lookForDeliveries`. */
+  look: Promise<Deliveries> | null;
+}
+
+/** Which deliveries are open. */
+interface Deliveries {
+  readonly edits: boolean;
+  readonly adjustments: boolean;
 }
 
 /** Creates the ledger on an open, migrated database. It has no connection of its own and needs no closing. */
 export const createLedger = (sql: Sql, options: LedgerOptions = {}): Ledger => {
-  const state: LedgerState = { ...options, sql, partitions: createPartitions(sql), timeline: null };
+  const state: LedgerState = {
+    ...options,
+    sql,
+    partitions: createPartitions(sql),
+    timeline: null,
+    look: null,
+  };
   return {
     find: (targets) => asStorage('ledger.find', () => find(state, targets)),
     flush: (round) => asStorage('ledger.flush', () => flush(state, round)),
     writeDeadLetter: (row) => asStorage('ledger.bury', () => insertDeadLetter(sql, row)),
     listVoters: (target, page) => asStorage('ledger.voters', () => selectVoters(sql, target, page)),
-    listEdits: (limit) => asStorage('ledger.edits', () => selectEdits(sql, limit)),
+    listEdits: (limit) => asStorage('ledger.edits', () => listEdits(state, limit)),
     markEditsSent: (edits) => asStorage('ledger.editsTold', () => deleteEdits(sql, edits)),
     readGenerations: () => asStorage('ledger.generations', () => readGenerations(sql)),
     readFlushedPositions: () => asStorage('ledger.flushedPlaces', () => readFlushedPositions(sql)),
@@ -78,10 +92,44 @@ export const createLedger = (sql: Sql, options: LedgerOptions = {}): Ledger => {
       return asStorage('ledger.nextGeneration', () => issueGeneration(sql, shards, atLeast));
     },
     listAdjustments: (limit, target) =>
-      asStorage('ledger.adjustments', () => selectOpenAdjustments(sql, limit, target)),
+      asStorage('ledger.adjustments', () => listAdjustments(state, limit, target)),
     markAdjustmentsDelivered: (ids) =>
       asStorage('ledger.adjustmentsSettled', () => markAdjustmentsDelivered(sql, ids)),
   };
+};
+
+/**
+ * Looks whether any delivery is open. Callers of one moment share the statement: the flusher, which lists
+ * both kinds at once every second, then costs an idle SQL one statement. A later caller never gets an
+ * earlier look, because its own change may be committed since.
+ */
+const lookForDeliveries = (state: LedgerState): Promise<Deliveries> => {
+  if (state.look === null) {
+    state.look = readDeliveries(state.sql);
+    queueMicrotask(() => {
+      state.look = null;
+    });
+  }
+  return state.look;
+};
+
+const readDeliveries = async (sql: Sql): Promise<Deliveries> => {
+  const [row] = await sql<Deliveries[]>`
+    select exists (select from edited) as edits,
+      exists (select from adjustments where settled_at is null) as adjustments`;
+  return row ?? { edits: true, adjustments: true };
+};
+
+const listEdits = async (state: LedgerState, limit: number): Promise<readonly Edit[]> =>
+  (await lookForDeliveries(state)).edits ? selectEdits(state.sql, limit) : [];
+
+const listAdjustments = async (
+  state: LedgerState,
+  limit: number,
+  target?: EntityRef,
+): Promise<readonly Adjustment[]> => {
+  if (target === undefined && !(await lookForDeliveries(state)).adjustments) return [];
+  return selectOpenAdjustments(state.sql, limit, target);
 };
 
 const find = async (

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { splitChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
+import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { pluck } from '../../support/pluck.ts';
 import { claimLedger } from './contract.ts';
 import { claimLetters, claimRetries } from './letters.ts';
@@ -54,6 +55,28 @@ test('votes are in the partition of their month, which is created in advance', a
   assert.equal(await tablesOf([701, 702]), ['votes_2031_01', 'votes_2031_02']);
   const [next] = await world.sql`select to_regclass('votes_2031_03') is not null as made`;
   assert.is(next?.made, true);
+});
+
+test('edits and adjustments that are looked for at once cost one statement while there are none', async () => {
+  await world.sql`delete from edited`;
+  await world.sql`update adjustments set settled_at = now() where settled_at is null`;
+  let statements = 0;
+  const counting = new Proxy(world.sql, {
+    apply: (target, self, args) => {
+      statements += 1;
+      return Reflect.apply(target, self, args);
+    },
+  });
+  const ledger = createLedger(counting);
+
+  assert.equal(await Promise.all([ledger.listEdits(9), ledger.listAdjustments(9)]), [[], []]);
+  assert.is(statements, 1);
+
+  const ref = await world.list('looked-for');
+  await world.sql.begin((transaction) => writeAdjustment(transaction, ref.incarnation, { upvotes: 1 }));
+  await world.sql`insert into edited (incarnation, revision) values (${ref.incarnation}, 1)`;
+  const [edits, adjustments] = await Promise.all([ledger.listEdits(9), ledger.listAdjustments(9)]);
+  assert.equal([edits.length, adjustments.length], [1, 1]);
 });
 
 test('a partition takes over the votes that fell into the default one', async () => {
