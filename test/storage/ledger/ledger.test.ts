@@ -57,7 +57,7 @@ test('votes are in the partition of their month, which is created in advance', a
   assert.is(next?.made, true);
 });
 
-test('edits and adjustments that are looked for at once cost one statement while there are none', async () => {
+test('edits and adjustments looked for at once cost one statement while there are none', async () => {
   await world.sql`delete from edited`;
   await world.sql`update adjustments set settled_at = now() where settled_at is null`;
   let statements = 0;
