@@ -67,7 +67,7 @@ export interface ClusterContextConfig {
 }
 
 const sessionsCachedMax = 100_000;
-/** A cached session is read from SQL again after this time, even if no message invalidated it. */
+/** A cached session is read from SQL again after this time while notices of changes do not cover it. */
 const sessionFreshMs = 60_000;
 /** While SQL is away, a token that was in use keeps working this long, by its copy in Redis. */
 const sessionCopyMs = 3_600_000;
@@ -80,6 +80,7 @@ const openLocal = (stores: Stores, { checkRules }: ClusterContextConfig): Cluste
     clock: systemClock,
     entriesMax: sessionsCachedMax,
     freshMs: sessionFreshMs,
+    notices: catalogue.notices,
   });
   let nodes: () => readonly NodeStatus[] = () => [];
   return {
@@ -177,8 +178,9 @@ const openShared = async (
     onError: (error) => onWarning('the pub/sub connection to Redis failed', error),
   });
   const localCatalogue = createCatalogue(stores.requestSql, { checkRules: config.checkRules });
+  const { notices } = localCatalogue;
   const mirror = mirrorSessions({
-    pubsub,
+    ...{ pubsub, notices },
     sql: stores.requestSql,
     sessions: localCatalogue.sessions,
     entriesMax: sessionsCachedMax,
@@ -192,7 +194,7 @@ const openShared = async (
     entriesMax: sessionsCachedMax,
     freshMs: sessionFreshMs,
     isTrusted: pubsub.isConnected,
-    isCacheable: mirror.isCacheable,
+    ...{ isCacheable: mirror.isCacheable, getReadMs: mirror.getReadMs, notices },
   });
   mirror.invalidateCache(sessions);
   const catalogue = shareCatalogue(localCatalogue, { pubsub, sessions: mirror, onWarning });

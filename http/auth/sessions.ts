@@ -1,7 +1,10 @@
 /**
  * Finds the session of a token, with a bounded cache in front of the catalogue (SQL).
  *
- * Entries end with `forget`, with the session's expiry, and after `freshMs`. A look-up during which something
+ * Entries end with `forget`, with the session's expiry, and with a notice that the session has changed in SQL
+ * (storage/catalogue/shared/notices.ts). Notices are read before a use unless that was done within a second.
+ * An entry that they cover is used for ten minutes; any other, and while they cannot be read, for `freshMs`
+ * after its look-up. The time of expiry is compared at each use. A look-up during which something
  * was forgotten is answered but not cached, so a slow read cannot undo a revocation. With several nodes,
  * `isTrusted` and `isCacheable` say whether this node still receives all revocations; if not, cached entries
  * are not used. Unknown tokens are cached briefly, so that repeating one costs no SQL. While SQL is
@@ -16,6 +19,7 @@ import type { Clock } from '../../engine/ports.ts';
 import { parseToken } from '../../engine/rules/token.ts';
 import { createSingleFlight, type SingleFlight } from '../../engine/tools/single-flight.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
+import type { Notices } from '../../storage/catalogue/shared/notices.ts';
 import type { SessionSource } from './ports.ts';
 
 export interface SessionCache {
@@ -41,6 +45,10 @@ export interface SessionCacheOptions {
   readonly isTrusted?: () => boolean;
   /** Whether the session just read under this hash (hexadecimal) may be cached. */
   readonly isCacheable?: (hash: string) => boolean;
+  /** Changes of sessions in SQL. */
+  readonly notices?: Notices;
+  /** When this node began to read that session in SQL, monotonic ms; by default when the look-up began. */
+  readonly getReadMs?: (hash: string) => number;
 }
 
 interface CachedSession {
@@ -50,6 +58,9 @@ interface CachedSession {
   usedMs: number;
   /** Monotonic ms, so that a clock that is set back does not extend it. */
   freshUntilMs: number;
+  /** When its statement began in SQL, and how long notices may keep it, monotonic ms. */
+  readonly readMs: number;
+  noticedUntilMs: number;
 }
 interface SessionCacheState extends SessionCacheOptions {
   readonly cached: LRUCache<string, CachedSession>;
@@ -108,7 +119,9 @@ const cacheLookup = (
   }
   if (state.isCacheable?.(key) === false) return record;
   const freshUntilMs = steadyMs + state.freshMs;
-  state.cached.set(token, { hash: key, record, usedMs: steadyMs, freshUntilMs });
+  const readMs = state.getReadMs?.(key) ?? startedMs;
+  const noticedUntilMs = readMs + (state.notices?.ageMaxMs ?? 0) * (0.8 + 0.2 * Math.random());
+  state.cached.set(token, { hash: key, record, usedMs: steadyMs, freshUntilMs, readMs, noticedUntilMs });
   state.tokens.set(key, token);
   return record;
 };
@@ -142,14 +155,43 @@ const findCached = (
   return entry;
 };
 
+/** Until when the entry may be used. Notices cover it if they were read since before its statement began. */
+const computeEndMs = ({ notices }: SessionCacheState, cached: CachedSession, steadyMs: number): number => {
+  const isCovered = Number.isFinite(notices?.lastReadMs(cached.readMs, steadyMs));
+  return isCovered ? cached.noticedUntilMs : cached.freshUntilMs;
+};
+
+/** Whether all changes of the session until a second ago are known, as far as notices tell. */
+const isNoticed = ({ notices }: SessionCacheState, { readMs }: CachedSession, steadyMs: number): boolean => {
+  if (notices === undefined) return true;
+  const noticedMs = notices.lastReadMs(Number.POSITIVE_INFINITY, steadyMs);
+  return steadyMs - Math.max(noticedMs, readMs) < notices.currentMs;
+};
+
+/** Reads the notices, then uses the cached session if it is still there, else looks it up. */
+const findAfterNotices = async (state: SessionCacheState, token: string): Promise<SessionOfToken | null> => {
+  const isRead = await state.notices?.update();
+  const steadyMs = state.clock.monotonicMs();
+  const cached = state.cached.peek(token);
+  if (cached === undefined || state.isTrusted?.() === false || isExpired(state, cached.record)) {
+    return lookUpSession(state, token);
+  }
+  const endMs = isRead ? computeEndMs(state, cached, steadyMs) : cached.freshUntilMs;
+  return steadyMs < endMs ? cached.record : lookUpSession(state, token);
+};
+
 const findSession = (
   state: SessionCacheState,
   token: string,
 ): SessionOfToken | null | Promise<SessionOfToken | null> => {
   const steadyMs = state.clock.monotonicMs();
   const cached = findCached(state, token, steadyMs);
-  const isFresh = cached !== undefined && cached.freshUntilMs > steadyMs && state.isTrusted?.() !== false;
-  if (isFresh && !isExpired(state, cached.record)) return cached.record;
+  if (cached !== undefined && state.isTrusted?.() !== false && !isExpired(state, cached.record)) {
+    if (steadyMs < computeEndMs(state, cached, steadyMs)) {
+      if (isNoticed(state, cached, steadyMs)) return cached.record;
+      return state.inFlight.share(token, () => findAfterNotices(state, token));
+    }
+  }
   if (token.length > tokenLengthMax || parseToken(token) === null) return null;
   if ((state.rejected.get(token) ?? 0) > steadyMs) return null;
   return state.inFlight.share(token, () => lookUpSession(state, token));
@@ -168,7 +210,9 @@ const dropHash = (state: SessionCacheState, key: string): void => {
 
 const markHashStale = (state: SessionCacheState, key: string): void => {
   const cached = state.cached.peek(state.tokens.get(key) ?? '');
-  if (cached !== undefined) cached.freshUntilMs = Number.NEGATIVE_INFINITY;
+  if (cached === undefined) return;
+  cached.freshUntilMs = Number.NEGATIVE_INFINITY;
+  cached.noticedUntilMs = Number.NEGATIVE_INFINITY;
 };
 
 /** Creates the cache; one per process. */
@@ -182,6 +226,11 @@ export const createSessionCache = (options: SessionCacheOptions): SessionCache =
     inFlight: createSingleFlight(),
     epoch: 0,
   };
+  options.notices?.subscribe(({ kind, id }) => {
+    if (kind !== 'session') return;
+    state.epoch++;
+    dropHash(state, id);
+  });
   return {
     find: (token) => findSession(state, token),
     forget: (...sessionIds) => {

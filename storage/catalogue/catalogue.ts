@@ -43,7 +43,7 @@ import {
   type RowCache,
   type Snapshots,
 } from './shared/cache.ts';
-import { createNotices, noticedAgeMaxMs } from './shared/notices.ts';
+import { createNotices } from './shared/notices.ts';
 import { findAccess } from './shared/permissions.ts';
 import { createVanities } from './shared/vanity.ts';
 import { createTeamEdits } from './teams/team-edits.ts';
@@ -271,7 +271,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
   ) => {
     const cache = createRowCache({
       bytesMax: profileBytesMax,
-      ageMaxMs: noticedAgeMaxMs,
+      ageMaxMs: notices.ageMaxMs,
       notices,
       unknown: createNamesOfKind(unknown, kind),
       readMany: (names) => asStorage('catalogue.find', () => find(sql, names)),

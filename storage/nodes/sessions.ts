@@ -10,20 +10,18 @@
  *   filled first and then held if the mark is there, so the change reaches all of them;
  * - a copy older than `confirmMs` is used only if SQL confirms it or does not answer. If this node was
  *   notified of its end, it is not used without SQL;
+ * - a change without tombstone (plain SQL, a node that died) makes the hash stale at each node by its notice;
+ *   only what the node itself read in SQL may be cached for longer than `confirmMs`, since only from then on
+ *   its notices cover it;
  * - a node caches only what it read while connected, as long as `isCacheable` allows. Without Redis, SQL
  *   answers and nothing is cached; without both, a `StorageError` (503, never 401).
  */
 import { LRUCache } from 'lru-cache';
 import { StorageError } from '../../engine/errors.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import {
-  buildAffectedByBan,
-  type NewSession,
-  type SessionOfToken,
-  type SessionTarget,
-} from '../catalogue/people/sessions.ts';
+import type { NewSession, SessionOfToken, SessionTarget } from '../catalogue/people/sessions.ts';
+import type { Notices } from '../catalogue/shared/notices.ts';
 import type { Queryable } from '../sql/client.ts';
-import { asStorage } from '../sql/errors.ts';
 import type { Pubsub } from './pubsub.ts';
 import {
   type AffectedSessions,
@@ -42,6 +40,7 @@ import {
   unmarkChanging,
   writeEnding,
 } from './session-copies.ts';
+import { findHash, listHashes } from './session-hashes.ts';
 
 type SqlSessions = Catalogue['sessions'];
 
@@ -56,6 +55,11 @@ export interface InvalidatedCache {
 export interface MirroredSessions extends SqlSessions {
   /** Whether the last reading of this hash (hexadecimal) may be cached until a notice invalidates it. */
   isCacheable(hash: string): boolean;
+  /**
+   * When this node began to read the session of this hash in SQL, monotonic ms: notices of changes cover it
+   * from then on. Minus infinity if it comes from a copy that was not confirmed by this node.
+   */
+  getReadMs(hash: string): number;
   /** Invalidates a node's own cache with every notice. Returns a function that stops this. */
   invalidateCache(cache: InvalidatedCache): () => void;
   /** Runs a change in SQL that ends or alters sessions, so that none of their copies outlives it. */
@@ -73,11 +77,13 @@ export interface MirrorOptions {
   /** Age after which a copy must be confirmed in SQL while SQL answers, ms. */
   readonly confirmMs: number;
   readonly nowMs: () => number;
+  /** Changes of sessions in SQL, also those of which no message came. */
+  readonly notices: Notices;
 }
 
 interface MirrorState extends MirrorOptions {
   /** Hashes that were read while connected, and have not changed since. */
-  readonly watched: LRUCache<string, object>;
+  readonly watched: LRUCache<string, { readMs: number }>;
   /** Hashes that ended or changed recently: a Redis that lost writes may return an old copy. */
   readonly stale: LRUCache<string, object>;
   /** What this node has ended or changed in SQL recently. */
@@ -118,7 +124,7 @@ const read = async (state: MirrorState, hash: string): Promise<CopyLookup> => {
   // Redis would probably not answer, and its answer could not be cached: read SQL without a delay.
   if (!(await pubsub.waitUntilConnected())) return { kind: 'unsure' };
   // Before the reading, so that a change that overtakes the answer removes the entry.
-  state.watched.set(hash, {});
+  state.watched.set(hash, { readMs: Number.NEGATIVE_INFINITY });
   try {
     const { listener, commands } = pubsub;
     return parseCopy(
@@ -193,24 +199,29 @@ const fillNew = async (
   await fill(state, tokenHash.toString('hex'), row?.minter);
 };
 
-/** Reads the copy just written, with tracking; falls back to the session from SQL. */
+/** Reads the copy just written, with tracking; falls back to the session from SQL, read from `readMs` on. */
 const readBack = async (
   state: MirrorState,
   hash: string,
-  fromSql: SessionOfToken,
+  { session, readMs }: { readonly session: SessionOfToken; readonly readMs: number },
 ): Promise<SessionOfToken | null> => {
   const copy = await read(state, hash);
-  if (copy.kind === 'session') return copy.session;
+  if (copy.kind === 'session') {
+    const watched = state.watched.get(hash);
+    if (watched !== undefined) watched.readMs = readMs;
+    return copy.session;
+  }
   state.watched.delete(hash);
-  return copy.kind === 'revoked' ? null : fromSql;
+  return copy.kind === 'revoked' ? null : session;
 };
 
 /** Looks up in SQL a token that Redis does not know; writes the copy. Unknown tokens write nothing. */
 const lookUpAndFill = async (state: MirrorState, hash: string): Promise<SessionOfToken | null> => {
+  const readMs = performance.now();
   const session = await readFromSql(state, hash);
   if (session === null || !state.pubsub.isConnected()) return session;
   const filled = await fill(state, hash).catch(() => false);
-  return filled ? readBack(state, hash, session) : session;
+  return filled ? readBack(state, hash, { session, readMs }) : session;
 };
 
 /** Confirms an old copy in SQL. While SQL does not answer, the copy is used unless a notice made it stale. */
@@ -219,6 +230,7 @@ const confirmCopy = async (
   hash: string,
   copy: SessionCopy,
 ): Promise<SessionOfToken | null> => {
+  const readMs = performance.now();
   let session: SessionOfToken | null;
   try {
     session = await readSql(state, hash);
@@ -232,8 +244,9 @@ const confirmCopy = async (
     await writeEnding(send, hash, 'revoked').catch(() => undefined);
     return null;
   }
-  await write(state, hash, { text: copy.text, session }).catch(() => false);
-  return readBack(state, hash, session);
+  const isWritten = await write(state, hash, { text: copy.text, session }).catch(() => false);
+  // A copy that another node has written meanwhile may come from an earlier statement.
+  return readBack(state, hash, { session, readMs: isWritten ? readMs : Number.NEGATIVE_INFINITY });
 };
 
 /** Uses the absolute age: a Redis whose clock was set back must not make a copy look young. */
@@ -285,18 +298,8 @@ const toOutcomeUnknown = (failure: unknown): unknown =>
       })
     : failure;
 
-const findHash = async (state: MirrorState, target: SessionTarget, id: string): Promise<string | null> => {
-  const rows = await asStorage(
-    'sessions.hash',
-    () => state.sql<{ hash: string }[]>`
-      select encode(token_hash, 'hex') as hash from sessions
-      where id = ${id} and target_type = ${target.kind} and target_id = ${target.id}`,
-  );
-  return rows[0]?.hash ?? null;
-};
-
 const remove = async (state: MirrorState, target: SessionTarget, id: string): Promise<boolean> => {
-  const hash = await findHash(state, target, id);
+  const hash = await findHash(state.sql, target, id);
   if (hash === null) return false;
   await writeNotice(state, hash, 'revoked');
   try {
@@ -310,24 +313,6 @@ const remove = async (state: MirrorState, target: SessionTarget, id: string): Pr
   } catch (failure) {
     throw toOutcomeUnknown(failure);
   }
-};
-
-const buildAffectedCondition = (sql: Queryable, affected: AffectedSessions) => {
-  if ('mintedBy' in affected) return sql`minted_by = ${affected.mintedBy}`;
-  if ('bannable' in affected) return buildAffectedByBan(sql, affected.bannable);
-  return sql`target_type = ${affected.target.kind} and target_id = ${affected.target.id}`;
-};
-
-const listHashes = async (state: MirrorState, affected: AffectedSessions): Promise<readonly string[]> => {
-  const { sql } = state;
-  const which = buildAffectedCondition(sql, affected);
-  const rows = await asStorage(
-    'sessions.hashes',
-    () =>
-      sql<{ hash: string }[]>`
-        select encode(token_hash, 'hex') as hash from sessions where ${which} and expiry > now()`,
-  );
-  return rows.map(({ hash }) => hash);
 };
 
 const putHolds = async (
@@ -348,12 +333,12 @@ const changeSessions = async <Result>(
 ): Promise<Result> => {
   const { send } = state.pubsub.commands;
   await markChanging(send, affected);
-  const before = await listHashes(state, affected);
+  const before = await listHashes(state.sql, affected);
   await putHolds(state, before, writeNotice);
   const result = await change();
   try {
     // Repeat, against fills that read SQL before the change.
-    const after = await listHashes(state, affected);
+    const after = await listHashes(state.sql, affected);
     await putHolds(state, [...new Set([...before, ...after])], writeCommittedNotice);
     await unmarkChanging(send, affected).catch(() => undefined);
     return result;
@@ -380,8 +365,12 @@ export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
       if (message.kind === 'sessions') for (const hash of message.hashes) recordNotice(state, hash);
     },
   });
+  options.notices.subscribe(({ kind, id }) => {
+    if (kind === 'session') recordNotice(state, id);
+  });
   return {
     ...sessions,
+    getReadMs: (hash) => state.watched.get(hash)?.readMs ?? Number.NEGATIVE_INFINITY,
     byTokenHash: (hash) => lookUp(state, hash.toString('hex')),
     insert: async (session, apiSessionsMax) => {
       const outcome = await sessions.insert(session, apiSessionsMax);

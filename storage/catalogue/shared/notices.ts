@@ -23,6 +23,10 @@ export interface Notice {
 }
 
 export interface Notices {
+  /** An entry is used without waiting if all changes until this long ago are known, ms. */
+  readonly currentMs: number;
+  /** Covered entries are used at most this long, in case that a trigger was disabled, ms. */
+  readonly ageMaxMs: number;
   /**
    * Monotonic time, ms: all changes committed before it are known, for an entry whose statement began at
    * `sinceMs`. Minus infinity if the notices do not cover it. Starts a reading when one is due.
@@ -38,10 +42,8 @@ export interface Notices {
 
 /** The age of the last reading from which a use starts the next one, ms. */
 const readEveryMs = 750;
-/** An entry is used without waiting if all changes until this long ago are known, ms. */
 export const currentMs = 1_000;
-/** Cached entries are used at most this long, in case that a trigger was disabled. */
-export const noticedAgeMaxMs = 600_000;
+const ageMaxMs = 600_000;
 /** Pause after a reading that failed, ms. */
 const retryPauseMs = 250;
 /** How long a user of a cache waits for a reading before it does without, ms. */
@@ -157,6 +159,8 @@ export const createNotices = (sql: Queryable, monotonicMs = () => performance.no
     reading: null,
   };
   return {
+    currentMs,
+    ageMaxMs,
     lastReadMs: (sinceMs, nowMs) => {
       if (nowMs - state.readMs >= readEveryMs) void startReading(state);
       return sinceMs >= state.coveredFromMs ? state.readMs : Number.NEGATIVE_INFINITY;

@@ -1,11 +1,16 @@
 /**
  * Notices of changes: which changes write them, and how a node without any message learns of them.
  */
+import { createHash, randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { formatToken } from '../../../engine/rules/token.ts';
+import { createSessionCache } from '../../../http/auth/sessions.ts';
+import { systemClock } from '../../../ops/clock.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { createNotices, purgeNotices } from '../../../storage/catalogue/shared/notices.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { until } from '../../support/until.ts';
 import { addBot, addServer, addTeam, addUser, newSession, openDirectory } from './directory.ts';
 
 const test = suite('notices');
@@ -131,6 +136,31 @@ test('a cached profile is read again only after it has changed', async () => {
   }
   assert.is(counting.count(), 2);
   assert.ok(readMs - changedMs < 1_000, 'the last reading of the old one');
+});
+
+test('a cached session is read again only after it has changed', async () => {
+  const token = formatToken({ kind: 'bot', id: 'bot2' }, randomBytes(32));
+  const tokenHash = createHash('sha256').update(token).digest();
+  const { notices, sessions } = createCatalogue(sql);
+  const session = newSession({ target: { kind: 'bot', id: 'bot2' }, tokenHash, mintedBy: 'wren' });
+  assert.is(await sessions.insert(session, 10_000), 'created');
+  let reads = 0;
+  const byTokenHash = (hash: Buffer) => {
+    reads += 1;
+    return sessions.byTokenHash(hash);
+  };
+  // Without notices it would be read again each time.
+  const options = { source: { byTokenHash }, clock: systemClock, entriesMax: 10, freshMs: 0, notices };
+  await notices.update();
+  const cache = createSessionCache(options);
+  for (let look = 0; look < 60; look++) {
+    assert.ok(await cache.find(token));
+    await new Promise((resolve) => setTimeout(resolve, 40));
+  }
+  assert.is(reads, 1);
+
+  await sql`delete from sessions where id = ${session.id}`;
+  await until('it is dead', async () => (await cache.find(token)) === null, 1_100);
 });
 
 test('old notices are deleted', async () => {

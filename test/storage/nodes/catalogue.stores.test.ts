@@ -76,6 +76,18 @@ const known = async (target: SessionTarget, fields: Partial<NewSession> = {}) =>
   return () => cache.find(token);
 };
 
+test('a session that is deleted or banned in SQL without a message ends within a second', async () => {
+  const deleted = await known({ kind: 'bot', id: 'bot1' }, { mintedBy: 'robin' });
+  await sql`delete from sessions where target_type = 'bot' and target_id = 'bot1'`;
+  await until('it is dead', async () => (await deleted()) === null, 1_000);
+
+  const banned = await known({ kind: 'user', id: 'wren' });
+  await sql`update users set banned = true where id = 'wren'`;
+  await until('it is banned', async () => (await banned())?.banned === true, 1_000);
+  await sql`update users set banned = false where id = 'wren'`;
+  await until('it is not any more', async () => (await banned())?.banned === false, 1_000);
+});
+
 test('tokens that a member minted for the team end on every node when the member is removed', async () => {
   const ofTeam = await known({ kind: 'team', id: 'team1' }, { permLimits: ['edit_bots'] });
 

@@ -40,6 +40,8 @@ test('a session minted on one node is found on the other without SQL, then cache
   const found = await other.find(minted);
 
   assert.is(found?.sessionId, minted.id);
+  // The node's first use of a cache waits for its first reading of the notices.
+  assert.is(await other.find(minted), found);
   assert.is(other.asked(), before);
   assert.not(other.cache.find(minted.token) instanceof Promise);
 });

@@ -125,10 +125,12 @@ export const openNode = async (
   const urls = ports.map((port) => `redis://127.0.0.1:${port}`);
   const pubsub = openPubsub({ urls, onError: () => {} });
   let asked = 0;
-  const sql = watchedSql(createCatalogue(directory.sql), hooks, () => {
+  const catalogue = createCatalogue(directory.sql);
+  const { notices } = catalogue;
+  const sql = watchedSql(catalogue, hooks, () => {
     asked += 1;
   });
-  const parts = { pubsub, sql: directory.sql, sessions: sql, nowMs: clock.nowMs };
+  const parts = { pubsub, sql: directory.sql, sessions: sql, nowMs: clock.nowMs, notices };
   const times = { copyMs: 3_600_000, confirmMs: hooks.confirmMs ?? 60_000 };
   const sessions = mirrorSessions({ ...parts, ...times, entriesMax: 1_000 });
   const cache = createSessionCache({
@@ -138,6 +140,8 @@ export const openNode = async (
     freshMs: hooks.keepMs ?? 60_000,
     isTrusted: pubsub.isConnected,
     isCacheable: sessions.isCacheable,
+    getReadMs: sessions.getReadMs,
+    notices,
   });
   const stopForgetting = sessions.invalidateCache(cache);
   await until('the node hears itself', () => pubsub.isConnected());

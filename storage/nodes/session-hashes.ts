@@ -1,0 +1,37 @@
+/**
+ * Finds in SQL the sessions that a revoke or another change affects, by the hashes of their tokens: the keys
+ * of their copies in Redis. Used by sessions.ts only.
+ */
+import { buildAffectedByBan, type SessionTarget } from '../catalogue/people/sessions.ts';
+import type { Queryable } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+import type { AffectedSessions } from './session-copies.ts';
+
+/** The hash of the token of this session; `null` if the entity has no such session. */
+export const findHash = async (sql: Queryable, target: SessionTarget, id: string): Promise<string | null> => {
+  const rows = await asStorage(
+    'sessions.hash',
+    () => sql<{ hash: string }[]>`
+      select encode(token_hash, 'hex') as hash from sessions
+      where id = ${id} and target_type = ${target.kind} and target_id = ${target.id}`,
+  );
+  return rows[0]?.hash ?? null;
+};
+
+const buildAffectedCondition = (sql: Queryable, affected: AffectedSessions) => {
+  if ('mintedBy' in affected) return sql`minted_by = ${affected.mintedBy}`;
+  if ('bannable' in affected) return buildAffectedByBan(sql, affected.bannable);
+  return sql`target_type = ${affected.target.kind} and target_id = ${affected.target.id}`;
+};
+
+/** Lists the hashes of the tokens of these sessions, unless they have expired. */
+export const listHashes = async (sql: Queryable, affected: AffectedSessions): Promise<readonly string[]> => {
+  const which = buildAffectedCondition(sql, affected);
+  const rows = await asStorage(
+    'sessions.hashes',
+    () =>
+      sql<{ hash: string }[]>`
+        select encode(token_hash, 'hex') as hash from sessions where ${which} and expiry > now()`,
+  );
+  return rows.map(({ hash }) => hash);
+};
