@@ -100,7 +100,7 @@ const sendRecentVoters = async (
       target: ref,
       readUnder,
       cast: selectVotes(false),
-      hold: selectVotes(true),
+      pinned: selectVotes(true),
     });
     if (decision.kind !== 'applied' || next === null) return;
     page = next;

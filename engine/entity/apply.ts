@@ -5,6 +5,8 @@
  * the decision, the new slot and the other effects to write. It mutates nothing, and returns an unchanged
  * slot as the same object, so that the caller can tell. The caller must show each item the effects of the
  * batch's earlier ones. Used by every adapter that decides in TypeScript, and by the test model.
+ *
+ * In Lua, too: 3-items.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 import assert from 'node:assert/strict';
 import type { Incarnation } from '../ids.ts';
@@ -127,7 +129,7 @@ const applyRemember = (slot: Slot | null, item: RememberItem, { generation }: Ap
   if (item.readUnder !== generation) return keepSlot(slot, absent);
   const effects = [
     ...item.cast.map(({ user, atMs }): Effect => ({ kind: 'mark', user, atMs, flag: 'cast' })),
-    ...item.hold.map(({ user, atMs }): Effect => ({ kind: 'mark', user, atMs, flag: 'held' })),
+    ...item.pinned.map(({ user, atMs }): Effect => ({ kind: 'mark', user, atMs, flag: 'pinned' })),
   ];
   return { decision: applied, slot, effects };
 };
@@ -173,8 +175,8 @@ const applyVote = (slot: CurrentSlot, item: Item & VoteItem, context: ApplyConte
 /** Flags only votes that the store still has: older ones make no voter wait. */
 const buildVoteEffects = (item: AdjustItem, lookups: Lookups): readonly Effect[] => {
   const effects: Effect[] = [];
-  for (const flag of ['released', 'held'] as const) {
-    for (const { user, atMs } of flag === 'released' ? item.release : item.hold) {
+  for (const flag of ['released', 'pinned'] as const) {
+    for (const { user, atMs } of flag === 'released' ? item.release : item.pinned) {
       const known = lookups.votes(user, atMs, atMs).length > 0;
       if (known) effects.push({ kind: 'mark', user, atMs, flag });
     }

@@ -5,6 +5,8 @@
  * file has only the rule. At `visitorsMax` unique views stop growing while clicks go on, so the set is
  * bounded. If a counter is at its maximum, the functions return `null` and nothing changes. Called by
  * `apply.ts`.
+ *
+ * In Lua, too: 3-items.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 import { limits } from '../limits.ts';
 import type { Totals } from './state.ts';

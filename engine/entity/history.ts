@@ -5,6 +5,8 @@
  * that changes something extends the chain hash by its producer and sequence number, so a node that knows the
  * hash before its own batch can compute the hash after it. `storage/hot/redis/functions/1-slots.lua` has the
  * same arithmetic, and the conformance suite compares the two. Pure.
+ *
+ * In Lua, too: 1-slots.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 
 import type { Batch, BatchReply, ShardPosition, ShardVersion } from './items.ts';

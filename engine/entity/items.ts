@@ -63,7 +63,7 @@ export interface RememberItem {
   readonly readUnder: number;
   readonly cast: readonly CastVote[];
   /** These make their voters wait whatever was or will be released. */
-  readonly hold: readonly CastVote[];
+  readonly pinned: readonly CastVote[];
 }
 /** A stats post: only posted fields are present, and the store merges them. */
 export interface StatsItem extends PostedFields {
@@ -125,10 +125,10 @@ export interface AdjustItem {
   readonly downvotes: number;
   /** Votes before this time no longer make their voter wait; 0 changes nothing. It only grows. */
   readonly releaseBeforeMs: number;
-  /** These votes no longer make their voter wait. The store skips votes it has swept, here and in `hold`. */
+  /** These votes no longer make their voter wait. The store skips votes it has swept, here and in `pinned`. */
   readonly release: readonly CastVote[];
   /** These votes make their voter wait whatever `releaseBeforeMs` is (void by redemption, or immutable). */
-  readonly hold: readonly CastVote[];
+  readonly pinned: readonly CastVote[];
 }
 export interface FactsItem {
   readonly kind: 'facts';

@@ -8,6 +8,8 @@
  * `staleMs`, which the status shows, and gone after `goneMs`, which the sums show. A post changes the sums by
  * the difference of its parts, so its cost does not grow with the table. Pure. The same rules in Lua:
  * `storage/hot/redis/functions/3-parts.lua`. Called by `apply.ts`.
+ *
+ * In Lua, too: 3-parts.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 import { limits } from '../limits.ts';
 import type { PartsItem, PartsSwitch, PostedPart } from './items.ts';

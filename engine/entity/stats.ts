@@ -4,6 +4,8 @@
  * Pure. Absent fields keep their value; 0 is a value. All fields of one post become visible together. Uptime
  * must be folded before a post is merged, because the fold uses the status and the last post that were valid
  * until then. Called by `apply.ts`.
+ *
+ * In Lua, too: slot-layout.ts (`mergePost`) (ARCHITECTURE.md, *Rules in two languages*).
  */
 import { compile, type PostedFields, postedNames } from './fields.ts';
 import type { Totals } from './state.ts';

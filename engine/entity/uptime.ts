@@ -6,6 +6,8 @@
  * last stats post is fresh and the status is not `offline`. Checks during a downtime of the whole fleet do
  * not count. Pure, never goes backwards, and takes as long for a month as for a minute. For bots only.
  * storage/catalogue/boards/uptime.ts has the same rule in SQL.
+ *
+ * In Lua, too: 2-rules.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 
 import type { Facts, Totals } from './state.ts';

@@ -5,6 +5,8 @@
  * exactly at the end of the wait is accepted. The caller passes the voter's votes of at least the longest
  * window; how they are stored does not matter here. Called by `apply.ts`, and for a user's vote status by
  * `commands.ts`.
+ *
+ * In Lua, too: 3-votes.lua and 2-rules.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 import { limits } from '../limits.ts';
 import type { VoteRefusal } from './items.ts';
@@ -13,9 +15,9 @@ import type { VoteWindow, VoteWindows } from './windows.ts';
 
 /**
  * What the ledger decided about a vote after it was cast: `cast`, nothing; `released`, it no longer makes its
- * voter wait; `held`, it makes its voter wait, whatever the entity's `releasedBeforeMs` is.
+ * voter wait; `pinned`, it makes its voter wait, whatever the entity's `releasedBeforeMs` is.
  */
-export const lastVoteFlags = ['cast', 'released', 'held'] as const;
+export const lastVoteFlags = ['cast', 'released', 'pinned'] as const;
 export type LastVoteFlag = (typeof lastVoteFlags)[number];
 
 /** A user's last accepted request to vote on an entity. One request may count as several votes. */
@@ -81,7 +83,7 @@ export const computeLongestWaitMs = (windows: VoteWindows): number =>
 export const findHoldingSinceMs = (votes: readonly LastVote[], releasedBeforeMs: number): number => {
   let sinceMs = 0;
   for (const vote of votes) {
-    const holds = vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs);
+    const holds = vote.flag === 'pinned' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs);
     if (holds && vote.atMs > sinceMs) sinceMs = vote.atMs;
   }
   return sinceMs;

@@ -3,6 +3,8 @@
  * the shards of a bot count. Types only.
  *
  * They are the same on all nodes of a fleet. Used by the rules beside this file and by both hot stores.
+ *
+ * In Lua, too: 2-rules.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 
 /** How long a voter waits, in ms, and how many votes a request grants. */

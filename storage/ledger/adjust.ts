@@ -75,7 +75,7 @@ export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<Vo
       await writeAdjustment(transaction, incarnation, {
         upvotes: -upvotes,
         downvotes: -downvotes,
-        ...(reason === 'redeemed' ? { hold: [castVote] } : {}),
+        ...(reason === 'redeemed' ? { pinned: [castVote] } : {}),
         ...(isHeld ? {} : { release: [castVote] }),
       });
       const decision = { incarnation, number, reason, upvotes, downvotes, beforeMs: null, single: true };
@@ -163,7 +163,7 @@ export const resetVotes = (sql: Sql, reset: VoteReset): Promise<number> =>
           upvotes: -upvotes,
           downvotes: -downvotes,
           releaseBeforeMs: reset.atMs,
-          hold: castVotes.map(({ author, at_ms }) => ({ user: author, atMs: at_ms })),
+          pinned: castVotes.map(({ author, at_ms }) => ({ user: author, atMs: at_ms })),
         });
       }
       const { atMs: beforeMs, reason } = reset;

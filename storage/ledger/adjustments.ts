@@ -13,10 +13,12 @@ import type { Adjustment } from '../../engine/ports.ts';
 import type { Queryable, Transaction } from '../sql/client.ts';
 import { markDueByReleases } from './due-reminders.ts';
 
-/** What an adjustment changes; see `AdjustItem`. Stored as JSON in the row. */
+/** What an adjustment changes; see `AdjustItem`. */
 export type AdjustmentChange = Partial<
-  Pick<AdjustItem, 'upvotes' | 'downvotes' | 'releaseBeforeMs' | 'release' | 'hold'>
+  Pick<AdjustItem, 'upvotes' | 'downvotes' | 'releaseBeforeMs' | 'release' | 'pinned'>
 >;
+/** A change as JSON in its row, where the pinned votes are `hold`: nodes of earlier versions read it, too. */
+type StoredChange = Omit<AdjustmentChange, 'pinned'> & { readonly hold?: readonly CastVote[] };
 
 interface AdjustmentRow {
   readonly id: number;
@@ -25,14 +27,14 @@ interface AdjustmentRow {
   readonly entity_id: string;
   readonly action: 'adjust' | 'forget';
   readonly sequence: number;
-  readonly payload: AdjustmentChange;
+  readonly payload: StoredChange;
 }
 
 const toAdjustment = (row: AdjustmentRow): Adjustment => {
   const target = createEntityRef(row.kind, row.entity_id, row.incarnation);
   if (row.action === 'forget') return { id: row.id, item: { kind: 'forget', target } };
   const { upvotes = 0, downvotes = 0, releaseBeforeMs = 0, release = [], hold = [] } = row.payload;
-  const change = { upvotes, downvotes, releaseBeforeMs, release, hold };
+  const change = { upvotes, downvotes, releaseBeforeMs, release, pinned: hold };
   return { id: row.id, item: { kind: 'adjust', target, sequence: row.sequence, ...change } };
 };
 
@@ -67,17 +69,17 @@ export const markAdjustmentsDelivered = async (sql: Queryable, ids: readonly num
  * Splits a change into rows of at most `castVotesMax` cast votes. Pinned votes come first, counts and
  * `releaseBeforeMs` last, so that no voter who must wait is released in between.
  */
-export const splitChange = (change: AdjustmentChange, castVotesMax: number): readonly AdjustmentChange[] => {
-  const { hold = [], release = [], ...counts } = change;
+export const splitChange = (change: AdjustmentChange, castVotesMax: number): readonly StoredChange[] => {
+  const { pinned = [], release = [], ...counts } = change;
   const entries = [
-    ...hold.map((castVote) => ({ castVote, pinned: true })),
+    ...pinned.map((castVote) => ({ castVote, pinned: true })),
     ...release.map((castVote) => ({ castVote, pinned: false })),
   ];
-  const rows: AdjustmentChange[] = [];
+  const rows: StoredChange[] = [];
   for (let from = 0; from === 0 || from < entries.length; from += castVotesMax) {
     const part = entries.slice(from, from + castVotesMax);
-    const pick = (pinned: boolean): CastVote[] =>
-      part.filter((entry) => entry.pinned === pinned).map(({ castVote }) => castVote);
+    const pick = (isPinned: boolean): CastVote[] =>
+      part.filter((entry) => entry.pinned === isPinned).map(({ castVote }) => castVote);
     rows.push({ hold: pick(true), release: pick(false) });
   }
   rows[rows.length - 1] = { ...rows[rows.length - 1], ...counts };

@@ -187,7 +187,7 @@ const adjust = (state: State, ref: EntityRef, change: Partial<AdjustItem>): void
     downvotes: 0,
     releaseBeforeMs: 0,
     release: [],
-    hold: [],
+    pinned: [],
     ...change,
   };
   state.adjustments.push({ id: state.adjustments.length + 1, item, settled: false });
@@ -215,7 +215,7 @@ const voidVote = (state: State, itag: string, reason: 'operator' | 'redeemed'): 
       (one.voidReason === '' || one.voidReason === 'redeemed'),
   );
   const votes = {
-    hold: reason === 'redeemed' ? [toCastVote(vote)] : [],
+    pinned: reason === 'redeemed' ? [toCastVote(vote)] : [],
     release: holding ? [] : [toCastVote(vote)],
   };
   adjust(state, row.ref, { ...negate([vote]), ...votes });
@@ -232,7 +232,7 @@ const reset = (state: State, one: ModelReset): void => {
     if (hit.length === 0) continue;
     for (const vote of hit) vote.voidReason = one.reason;
     const holding = older.filter(({ voidReason }) => voidReason === '' || voidReason === 'redeemed');
-    adjust(state, ref, { ...negate(hit), releaseBeforeMs: one.atMs, hold: holding.map(toCastVote) });
+    adjust(state, ref, { ...negate(hit), releaseBeforeMs: one.atMs, pinned: holding.map(toCastVote) });
   }
 };
 

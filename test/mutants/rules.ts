@@ -92,7 +92,7 @@ export const ruleMutants: readonly Mutant[] = [
   {
     name: 'pinned and released vote records',
     file: 'engine/entity/votes.ts',
-    find: `vote.flag === 'held' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs)`,
+    find: `vote.flag === 'pinned' || (vote.flag === 'cast' && vote.atMs >= releasedBeforeMs)`,
     replace: 'vote.atMs > 0',
     why: 'voters of void votes would still wait, and those who redeemed would wait too briefly (I5)',
   },

@@ -143,14 +143,14 @@ const packArguments = (packer: Packer, item: Item): void => {
     packer.number(item.downvotes);
     packer.number(item.releaseBeforeMs);
     packer.value(flattenCastVotes(item.release));
-    packer.value(flattenCastVotes(item.hold));
+    packer.value(flattenCastVotes(item.pinned));
   } else if (item.kind === 'init') packInit(packer, item);
   else if (item.kind === 'parts') packParts(packer, item);
   else if (item.kind === 'facts') packFacts(packer, item);
   else if (item.kind === 'remember') {
     packer.number(item.readUnder);
     packer.value(flattenCastVotes(item.cast));
-    packer.value(flattenCastVotes(item.hold));
+    packer.value(flattenCastVotes(item.pinned));
   }
 };
 

@@ -52,7 +52,7 @@ const adjust = (change: Partial<AdjustItem>): AdjustItem => ({
   downvotes: 0,
   releaseBeforeMs: 0,
   release: [],
-  hold: [],
+  pinned: [],
   ...change,
 });
 const others: readonly Item[] = [
@@ -242,7 +242,7 @@ test('the time before which votes are released never decreases', () => {
 
 test('release and hold change the vote records that the store still has', () => {
   const lookups = known([{ atMs: nowMs, flag: 'cast' }]);
-  const item = adjust({ release: [{ user: 'u', atMs: nowMs }], hold: [{ user: 'u', atMs: nowMs - 1 }] });
+  const item = adjust({ release: [{ user: 'u', atMs: nowMs }], pinned: [{ user: 'u', atMs: nowMs - 1 }] });
 
   assert.equal(run(item, living(), lookups).effects, [
     { kind: 'mark', user: 'u', atMs: nowMs, flag: 'released' },

@@ -161,7 +161,7 @@ test('a released vote causes no wait; a pinned one does, whatever was released b
     [[{ atMs: 50, flag: 'cast' }], 50, 50],
     [[{ atMs: 50, flag: 'cast' }], 51, 0],
     [[{ atMs: 50, flag: 'released' }], 0, 0],
-    [[{ atMs: 50, flag: 'held' }], 51, 50],
+    [[{ atMs: 50, flag: 'pinned' }], 51, 50],
     [
       [
         { atMs: 40, flag: 'cast' },
@@ -173,7 +173,7 @@ test('a released vote causes no wait; a pinned one does, whatever was released b
     [
       [
         { atMs: 60, flag: 'cast' },
-        { atMs: 50, flag: 'held' },
+        { atMs: 50, flag: 'pinned' },
       ],
       0,
       60,
@@ -188,13 +188,13 @@ test('a released vote causes no wait; a pinned one does, whatever was released b
 test('for any history, a vote is accepted exactly when the newest counting one is a whole wait away', () => {
   const vote = fc.record({
     atMs: fc.integer({ min: wednesdayMs - 30 * hourMs, max: wednesdayMs }),
-    flag: fc.constantFrom<LastVote['flag']>('cast', 'released', 'held'),
+    flag: fc.constantFrom<LastVote['flag']>('cast', 'released', 'pinned'),
   });
   fc.assert(
     fc.property(fc.array(vote, { maxLength: 8 }), fc.integer({ min: 0, max: 30 }), (votes, agoHours) => {
       const releasedBeforeMs = wednesdayMs - agoHours * hourMs;
       const holding = votes.filter(
-        (one) => one.flag === 'held' || (one.flag === 'cast' && one.atMs >= releasedBeforeMs),
+        (one) => one.flag === 'pinned' || (one.flag === 'cast' && one.atMs >= releasedBeforeMs),
       );
       const free = holding.every((one) => wednesdayMs - one.atMs >= 12 * hourMs);
       assert.is(ask({ votes, releasedBeforeMs }).kind, free ? 'accepted' : 'refused');

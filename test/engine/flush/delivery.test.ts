@@ -23,7 +23,7 @@ const adjust = (id: number, target: EntityRef, sequence: number): Adjustment => 
     downvotes: 0,
     releaseBeforeMs: 0,
     release: [],
-    hold: [],
+    pinned: [],
   },
 });
 

@@ -259,11 +259,11 @@ const lossExamples: Record<string, Example> = {
   async 'remembered voters wait before their listing is initialised, and a release skips some'(world) {
     const remember = (readUnder: number): Item => ({
       ...{ kind: 'remember', target: bot, readUnder },
-      ...{ cast: [{ user: '42', atMs: startMs - hourMs }], hold: [{ user: '43', atMs: startMs - hourMs }] },
+      ...{ cast: [{ user: '42', atMs: startMs - hourMs }], pinned: [{ user: '43', atMs: startMs - hourMs }] },
     });
     const remembered = await world.send(remember(9), remember(1), vote(world, 'a'), init());
     const release: Item = {
-      ...{ kind: 'adjust', target: bot, sequence: 1, upvotes: 0, downvotes: 0, release: [], hold: [] },
+      ...{ kind: 'adjust', target: bot, sequence: 1, upvotes: 0, downvotes: 0, release: [], pinned: [] },
       releaseBeforeMs: startMs,
     };
     const waiting = await world.send(vote(world, 'b'), vote(world, 'c', { user: '43' }), release);

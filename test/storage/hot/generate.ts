@@ -149,7 +149,7 @@ const anyInit = (world: World, target: EntityRef, nowMs: number): Item => {
 const anyRemember = (world: World, target: EntityRef): Item => {
   const readUnder = (world.model.shards[target.shard]?.generation ?? 0) + pick(world, [-1, 0, 0, 0]);
   const marks = () => world.cast.filter(() => chance(world, 0.3));
-  return { kind: 'remember', target, readUnder, cast: marks(), hold: marks() };
+  return { kind: 'remember', target, readUnder, cast: marks(), pinned: marks() };
 };
 
 const aroundNow = (world: World, nowMs: number): number =>
@@ -177,7 +177,7 @@ const anyAdjust = (world: World, target: EntityRef, nowMs: number): AdjustItem =
     downvotes: upTo(world, 4) - 2,
     releaseBeforeMs: chance(world, 0.2) ? nowMs - upTo(world, 3) * hourMs : 0,
     release: marks(),
-    hold: marks(),
+    pinned: marks(),
   };
 };
 

@@ -167,9 +167,9 @@ const claimVoids = (claims: Claims, open: () => World): void => {
         upvotes: -1,
         downvotes: 0,
         release: [{ user: 'user301', atMs }],
-        hold: [],
+        pinned: [],
       },
-      { ...adjust, sequence: 2, upvotes: 0, downvotes: -1, release: [], hold: [{ user: 'user302', atMs }] },
+      { ...adjust, sequence: 2, upvotes: 0, downvotes: -1, release: [], pinned: [{ user: 'user302', atMs }] },
     ]);
   });
 
@@ -204,7 +204,7 @@ const claimResets = (claims: Claims, open: () => World): void => {
     const reasons = [401, 402, 403, 404, 405].map((number) => states[itagOf(number)]);
     assert.equal(reasons, ['operator', 'operator', '', 'operator', '']);
     const items = (await world.ledger.listAdjustments(10, ref)).map(({ item }) => item);
-    const adjust = { kind: 'adjust', target: ref, hold: [] };
+    const adjust = { kind: 'adjust', target: ref, pinned: [] };
     assert.equal(items, [
       { ...adjust, sequence: 1, upvotes: -1, downvotes: -1, releaseBeforeMs: atMs, release: [] },
       {

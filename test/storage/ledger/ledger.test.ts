@@ -185,7 +185,7 @@ test('an adjustment with many vote records is split: pins first, counts last', a
     Array.from({ length: count }, (_, index) => ({ user: `${name}${index}`, atMs: index }));
   const max = limits.adjustmentVotersMax;
   const rows = splitChange(
-    { upvotes: -3, releaseBeforeMs: 9, hold: marks('h', max + 1), release: marks('r', max) },
+    { upvotes: -3, releaseBeforeMs: 9, pinned: marks('h', max + 1), release: marks('r', max) },
     max,
   );
 
@@ -218,7 +218,7 @@ test('a full reset spares immutable votes, and their voters still wait', async (
   const items = (await world.ledger.listAdjustments(10, ref)).map(({ item }) => item);
   const last = items[1];
   assert.is(last?.kind === 'adjust' && last.upvotes, -1);
-  assert.equal(last?.kind === 'adjust' && last.hold.map(({ user }) => user).sort(), ['user752', 'user753']);
+  assert.equal(last?.kind === 'adjust' && last.pinned.map(({ user }) => user).sort(), ['user752', 'user753']);
   assert.equal(await world.ledger.listAdjustments(10, other), []);
 });
 

@@ -1,4 +1,5 @@
--- Votes: decides a vote, and keeps last votes in buckets of `bucketMs`, a key each. The items of other kinds
+-- Votes: decides a vote by the rules of `engine/entity/votes.ts`, and keeps last votes in buckets of `bucketMs`,
+-- a key each. The items of other kinds
 -- that write last votes are in 3-items.lua.
 
 -- The decision of an accepted vote by the number of votes it counts, packed; the decisions of one batch, a
