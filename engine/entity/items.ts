@@ -125,7 +125,7 @@ export interface AdjustItem {
   readonly downvotes: number;
   /** Votes before this time no longer make their voter wait; 0 changes nothing. It only grows. */
   readonly releaseBeforeMs: number;
-  /** These votes no longer make their voter wait. The store skips votes it has swept, here and in `pinned`. */
+  /** These votes do not make their voter wait. The store skips those it has swept, here and in `pinned`. */
   readonly release: readonly CastVote[];
   /** These votes make their voter wait whatever `releaseBeforeMs` is (void by redemption, or immutable). */
   readonly pinned: readonly CastVote[];
