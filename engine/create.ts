@@ -43,8 +43,6 @@ export interface EngineParts {
   readonly flushShards?: () => readonly Shard[] | null;
   /** Called at each interval of the staleness poller: this process runs. */
   readonly onPoll?: () => void;
-  /** The ledger was restored from an older copy: sends it all totals again. */
-  readonly reflush: boolean;
 }
 
 type Phase = 'new' | 'started' | 'draining';
@@ -155,7 +153,7 @@ const setPhase = (wired: WiredEngine, phase: Phase): void => {
 
 const start = async (wired: WiredEngine): Promise<void> => {
   const { parts, flusher, stalenessPoller } = wired;
-  await reconcileGenerations(parts.hot, parts.ledger, parts.reflush);
+  await reconcileGenerations(parts.hot, parts.ledger);
   await observeVersions(wired);
   setPhase(wired, 'started');
   flusher.start();

@@ -4,8 +4,7 @@
  * Start order: folder lock → stores → schema and number of shards → shared secrets → engine → demo → private
  * listener → public listener. No request is answered before the engine has compared the two stores. Stop
  * order: `/readyz` answers 503 (on shared stores for a while before the rest), the public listener refuses
- * new work and finishes requests in flight, the engine flushes, the stores close (the embedded SQL takes its
- * snapshot), the private listener closes last. Called by main.ts, tests and benches; `hooks` are for faults.
+ * new work and finishes requests in flight, the engine flushes, the stores close, the private listener closes last. Called by main.ts, tests and benches; `hooks` are for faults.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -78,7 +77,7 @@ export interface Running {
   readonly adminUrl: string;
   readonly demo: DemoFile | null;
   readonly engine: Engine;
-  /** Notes for the operator from the start, such as weaker durability or a restored snapshot. */
+  /** Notes for the operator from the start, such as weaker durability . */
   readonly notes: readonly string[];
   /** The names of the other live nodes on the same stores, when this one started. */
   readonly otherNodes: readonly string[];
@@ -118,10 +117,7 @@ export const start = async (config: Config, input: StartInput = {}): Promise<Run
   try {
     const clusterConfig = { redisUrl: config.redisUrl, checkRules: toCommitRules(config, []).uptime };
     clusterContext = await openClusterContext(stores, clusterConfig, onWarning);
-    const running = await startOn(stores, config, { hooks, logger, loss, clusterContext });
-    // The first snapshot then contains the generations and, if wanted, the demo directory.
-    stores.protect();
-    return running;
+    return await startOn(stores, config, { hooks, logger, loss, clusterContext });
   } catch (error) {
     const warnings = stores.listWarnings();
     await clusterContext?.close();
@@ -353,7 +349,6 @@ const startEngine = async (
     newId: createVoteIds(),
     flushIntervalMs: config.flushIntervalMs,
     actorsMax: config.actorsMax,
-    reflush: stores.reflush,
     shared: stores.shared,
     flushShards: () => assignment.shards,
     onPoll: () => clusterContext.runs?.(systemClock.monotonicMs()),
@@ -369,7 +364,6 @@ const startEngine = async (
   const { heads: readHeads } = clusterContext.catalogue.voteLog;
   const voteLogWaiters = createVoteLogWaiters({ engine, clock: systemClock, readHeads });
   await engine.start();
-  stores.markReflushed();
   return { engine, feed, voteLogWaiters };
 };
 

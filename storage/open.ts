@@ -6,6 +6,7 @@
  * released last, so two processes never open the folder at once. Only the chosen adapter is loaded, for a
  * fast start. Called by the composition root and the command line.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../engine/errors.ts';
 import type { HotStore } from '../engine/ports.ts';
@@ -25,13 +26,12 @@ export interface StoresConfig {
   readonly dataDir: string;
   readonly redisUrl: readonly string[];
   readonly databaseUrl: string;
-  readonly snapshotIntervalMinutes: number;
 }
 
 export interface StoresOptions {
   /** Wall time in ms, the hot store's clock. */
   readonly clock: () => number;
-  /** Receives failures of background work (snapshots, upkeep), for the log. */
+  /** Receives failures of background work (checkpoints, upkeep), for the log. */
   readonly onWarning: (message: string, error: unknown) => void;
   /** Receives a message when a server of a shared store stops answering, and when it answers again. */
   readonly onStoreChange?: (message: string, isUp: boolean) => void;
@@ -51,15 +51,6 @@ export interface Stores extends Pool {
   readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
   /** How many servers of a shared hot store may lose confirmed writes now, in a crash or a failover. */
   countWeakServers(): number;
-  /** SQL may be an older copy: the engine must send it all totals again. */
-  readonly reflush: boolean;
-  /** Records that all totals are certain to be sent again: the next opening does not request it. */
-  markReflushed(): void;
-  /**
-   * Takes a snapshot of the embedded SQL in the background, unless one exists that the hot store can continue
-   * from. Called at the end of a start.
-   */
-  protect(): void;
   /** How to copy embedded stores that are in use, `null` for servers. */
   readonly copySource: CopySource | null;
   /** What the operator should know about this opening. */
@@ -68,7 +59,7 @@ export interface Stores extends Pool {
   listWarnings(): readonly string[];
   /** Whether SQL answers and is whole. */
   isSqlUp(): boolean;
-  /** Closes both stores; takes a last snapshot of embedded SQL and unlocks the folder. Idempotent. */
+  /** Closes both stores and unlocks the folder. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -108,9 +99,6 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       storeClocks: hot.readClocks,
       memorySettings: hot.memorySettings,
       countWeakServers: countWeak,
-      reflush: false,
-      markReflushed: () => {},
-      protect: () => {},
       copySource: null,
       notes: [...server.notes, ...listWeak()],
       listWarnings: () => [...server.notes, ...listWeak(), server.getLastError() ?? []].flat(),
@@ -126,68 +114,64 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
   }
 };
 
-/** Throws if the hot store has counters, because a new database would not match them. Closes the store. */
-const assertNothingCounted = async (hot: LmdbStore, lossDescription: string): Promise<void> => {
+/** Throws if the hot store has counters but SQL is missing: a new database would not match them. */
+const assertNoneLost = async (hot: LmdbStore, database: string, loss: string): Promise<void> => {
+  if (existsSync(database)) return;
   const counts = await hot.listShardCounts();
-  await hot.close();
   if (counts.length === 0) return;
   throw new StorageError('open', {
     outcome: 'not_applied',
     reason: 'unreachable',
-    detail: `There is neither a database nor a snapshot of one in DATA_DIR. ${lossDescription}`,
+    detail: `There is no database in DATA_DIR. ${loss}`,
   });
 };
 
-const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const { describeLoss, hasOnlyCounters, openLedgerStore } = await import('./embedded/open.ts');
+/** Opens both stores of a locked folder, the hot store first: an older version then meets its format first. */
+const openFolder = async ({ dataDir }: StoresConfig, options: StoresOptions) => {
+  const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
-  const lock = await lockDataDirectory(config.dataDir);
-  const openHot = () =>
-    openLmdbStore({
-      path: join(config.dataDir, 'hot'),
-      clock: options.clock,
-      onDamage: (description) => options.onWarning(description, null),
-    });
+  const { finishAdoption, isOldFolder, repairOldFolder } = await import('./embedded/adopt.ts');
+  const { onWarning, onLost } = options;
+  const notes = isOldFolder(dataDir) ? await repairOldFolder(dataDir) : [];
+  const hot = await openLmdbStore({
+    path: join(dataDir, 'hot'),
+    clock: options.clock,
+    onDamage: (description) => onWarning(description, null),
+  });
   try {
-    if (hasOnlyCounters(config.dataDir)) {
-      await assertNothingCounted(await openHot(), describeLoss(config.dataDir));
-    }
-    const ledger = await openLedgerStore({
-      dataDirectory: config.dataDir,
-      snapshotEveryMs: config.snapshotIntervalMinutes * 60_000,
-      onWarning: options.onWarning,
-      onLost: options.onLost,
-    });
-    try {
-      const hot = await openHot();
-      const { sql, requestSql, restored, holdsDirectory, notes } = ledger;
-      return {
-        hot,
-        sql,
-        requestSql,
-        shared: false,
-        libraries: null,
-        storeClocks: null,
-        memorySettings: null,
-        countWeakServers: () => 0,
-        reflush: restored && holdsDirectory,
-        markReflushed: ledger.markCaughtUp,
-        protect: ledger.protect,
-        copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
-        notes,
-        listWarnings: () =>
-          [ledger.getLastError(), hot.describeDamage()].filter((warning) => warning !== null),
-        isSqlUp: () => ledger.getLastError() === null,
-        close: async () => {
-          await hot.close();
-          await ledger.close();
-          lock.release();
-        },
-      };
-    } catch (error) {
-      await ledger.close();
-      throw error;
-    }
+    await finishAdoption(dataDir);
+    await assertNoneLost(hot, toDatabaseFolder(dataDir), describeLoss(dataDir));
+    return { hot, ledger: await openLedgerStore({ dataDirectory: dataDir, onWarning, onLost }), notes };
+  } catch (error) {
+    await hot.close();
+    throw error;
+  }
+};
+
+const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
+  const lock = await lockDataDirectory(config.dataDir);
+  try {
+    const { hot, ledger, notes } = await openFolder(config, options);
+    return {
+      hot,
+      sql: ledger.sql,
+      requestSql: ledger.requestSql,
+      shared: false,
+      libraries: null,
+      storeClocks: null,
+      memorySettings: null,
+      countWeakServers: () => 0,
+      copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
+      notes,
+      listWarnings: () =>
+        [ledger.getLastError(), hot.describeDamage()].filter((warning) => warning !== null),
+      isSqlUp: () => ledger.getLastError() === null,
+      close: async () => {
+        await hot.close();
+        await ledger.close();
+        lock.release();
+      },
+    };
   } catch (error) {
     lock.release();
     throw error;

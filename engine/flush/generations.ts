@@ -66,26 +66,24 @@ export const renewUnpublished = async (hot: GenerationStore, ledger: GenerationL
 
 /**
  * Compares both stores at start and renews the shards that need it: never published, behind the ledger (an
- * emptied or older hot store), ahead of it (an older ledger), or all if `reflush` is set. Empties shards that
- * are older than their rows first. Resolves to the renewed shards; throws `StoresDisagree`.
+ * emptied or older hot store), ahead of it (an older ledger). Empties shards that are older than their rows
+ * first. Resolves to the renewed shards; throws `StoresDisagree`.
  */
 export const reconcileGenerations = async (
   hot: PositionedStore,
   ledger: GenerationLedger,
-  reflush: boolean,
 ): Promise<readonly Shard[]> => {
   // The hot store must be read first. A node that starts at the same time writes a generation to the ledger
   // and then publishes it. So whatever generation is read here, the ledger, which is read later, has it too.
   const hotGenerations = await hot.readGenerations();
   const ledgerGenerations = await ledger.readGenerations();
   const ledgerEmpty = ledgerGenerations.every((generation) => generation === 0);
-  // With `reflush` an empty ledger is fine: it may be a copy of this directory from before the first start.
-  if (ledgerEmpty && !reflush && hotGenerations.some((generation) => generation > 0))
+  if (ledgerEmpty && hotGenerations.some((generation) => generation > 0))
     throw new StoresDisagree(ledgerLost);
   const emptied = new Set(ledgerEmpty ? [] : await emptyOlder(hot, ledger));
   const isStale = (shard: Shard): boolean =>
     hotGenerations[shard] === 0 || hotGenerations[shard] !== ledgerGenerations[shard];
-  const stale = allShards.filter((shard) => reflush || emptied.has(shard) || isStale(shard));
+  const stale = allShards.filter((shard) => emptied.has(shard) || isStale(shard));
   if (stale.length > 0) await renewGenerations(hot, ledger, stale);
   return stale;
 };

@@ -52,8 +52,7 @@ export const assertDirectory = async (stores: Stores): Promise<void> => {
 export const flushToSql = async (stores: Stores): Promise<void> => {
   const { hot, sql, shared } = stores;
   const ledger = createLedger(sql);
-  await reconcileGenerations(hot, ledger, stores.reflush);
-  stores.markReflushed();
+  await reconcileGenerations(hot, ledger);
   const flusher = createFlusher({
     hot,
     ledger,

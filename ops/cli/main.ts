@@ -6,11 +6,11 @@
  * standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 invalid arguments, 130
  * interrupted (finished steps stay done, and the command can be repeated).
  */
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
 import type { EntityKind } from '../../engine/ids.ts';
+import { hasDirectory } from '../../storage/backup/embedded.ts';
 import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
@@ -214,17 +214,8 @@ const exportFrom = (workplace: Workplace, terminal: Terminal, args: ExportArgs):
 
 /** Only an import may create a directory; for other commands a missing one means that DATA_DIR is wrong. */
 const assertDirectoryExists = ({ dataDir, databaseUrl }: Config, command: string): void => {
-  if (command === 'import' || databaseUrl !== '' || existsSync(join(dataDir, 'sql'))) return;
+  if (command === 'import' || databaseUrl !== '' || hasDirectory(dataDir)) return;
   throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
-};
-
-/**
- * Gives out generations before an import, so that the snapshot at its end contains them. Rejects when the hot
- * store and SQL do not belong together.
- */
-const beginGenerations = async (stores: Stores): Promise<void> => {
-  await reconcileGenerations(stores.hot, createLedger(stores.sql), stores.reflush);
-  stores.markReflushed();
 };
 
 const runOnConfiguredStores = (
@@ -234,7 +225,9 @@ const runOnConfiguredStores = (
 ): Promise<number> =>
   runWithStores(config, terminal, async (stores) => {
     await prepareStores(stores);
-    if (command === 'import' && !stores.shared) await beginGenerations(stores);
+    // Rejects when the hot store has the counters of another directory.
+    if (command === 'import' && !stores.shared)
+      await reconcileGenerations(stores.hot, createLedger(stores.sql));
     return task(stores);
   });
 

@@ -106,7 +106,6 @@ const settingsSchema = Type.Object({
   }),
   demo: buildChoice('auto', ['auto', 'on', 'off'], 'off'),
   flushIntervalMs: buildInteger(1_000, [50, 60_000]),
-  snapshotIntervalMinutes: buildInteger(10, [1, 1_440]),
   actorsMax: buildInteger(limits.actorsMax, [1_000, 10_000_000]),
 
   voteWaitHours: buildVoteWait(12),

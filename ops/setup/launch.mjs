@@ -18,10 +18,18 @@ export const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url)
  * `--disable-warning`: Node 22 warns that type stripping is experimental; we rely on it.
  *
  * `--max-semi-space-size` (MiB): the default of 16 is too small for the objects of some thousand requests in
- * flight. They would be copied about every 2,500 requests, and many would move to the old generation. The
- * files in ops/deploy repeat these options.
+ * flight. They would be copied about every 2,500 requests, and many would move to the old generation.
+ *
+ * `--wasm-…`: V8 compiles the embedded Postgres a second time, function by function, as they are used. By
+ * default several threads do that within the first second, and each retains some 20 MB. `ops/bin/rollcall`
+ * repeats these options.
  */
-export const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=64'];
+export const nodeFlags = [
+  '--disable-warning=ExperimentalWarning',
+  '--max-semi-space-size=64',
+  '--wasm-num-compilation-tasks=1',
+  '--wasm-tiering-budget=60000000',
+];
 
 /** `args` is a script and its arguments, or `--bin`, a tool and its arguments. Resolves to the exit code. */
 export const launch = (root, args) => {

@@ -11,14 +11,18 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkPack, packFolder, syncFolder, syncPath, unpack } from '../embedded/copy.ts';
 import { lockDataDirectory } from '../embedded/lock.ts';
-import { markClosed } from '../embedded/open.ts';
+import { isOldFolder } from '../embedded/adopt.ts';
+import { toDatabaseFolder } from '../embedded/open.ts';
 import { BackupError, type EmbeddedBackup, readManifest, writeBackup } from './manifest.ts';
 
 const parts = ['hot', 'sql'] as const;
 const draftName = 'restore.unfinished';
 
+const folders = { hot: (dataDir: string) => join(dataDir, 'hot'), sql: toDatabaseFolder };
+
 /** Whether the data folder has a database. */
-export const hasDirectory = (dataDir: string): boolean => existsSync(join(dataDir, 'sql'));
+export const hasDirectory = (dataDir: string): boolean =>
+  existsSync(toDatabaseFolder(dataDir)) || isOldFolder(dataDir);
 
 /**
  * Packs both stores of a data folder that no process has open, and reads the packs again to check them. On
@@ -34,7 +38,7 @@ export const backupFolder = async (
     return (await writeBackup(directory, async (draft) => {
       const pack = async (part: (typeof parts)[number]) => {
         const file = join(draft, `${part}.pack`);
-        const contents = packFolder(join(dataDir, part), file);
+        const contents = packFolder(folders[part](dataDir), file);
         await syncPath(file, false);
         await checkPack(file, contents);
         return contents;
@@ -59,8 +63,7 @@ export const restoreFolder = async (directory: string, dataDir: string): Promise
     await clearUnfinished(dataDir, draft);
     assertUnused(dataDir);
     await fillDraft(directory, manifest, draft);
-    markClosed(dataDir);
-    for (const part of parts) await rename(join(draft, part), join(dataDir, part));
+    for (const part of parts) await rename(join(draft, part), folders[part](dataDir));
     await rm(draft, { recursive: true });
     await syncPath(dataDir, true);
     return manifest;
@@ -77,8 +80,7 @@ const describeOtherKind = (directory: string): string =>
 const clearUnfinished = async (dataDir: string, draft: string): Promise<void> => {
   if (!existsSync(draft)) return;
   const isComplete = hasDirectory(dataDir);
-  const leftovers = isComplete ? [] : ['hot', 'sql.state.json'];
-  for (const name of leftovers) await rm(join(dataDir, name), { recursive: true, force: true });
+  if (!isComplete) await rm(join(dataDir, 'hot'), { recursive: true, force: true });
   await rm(draft, { recursive: true });
   await syncPath(dataDir, true);
   if (isComplete)

@@ -6,12 +6,13 @@
  * and would block the socket server's queue for ever, so the thread ends and clients see the connection
  * close. Messages in: `WorkerRequest`; messages out: `WorkerReply`.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { type PackContents, packFolder } from './copy.ts';
+import { createSyncedFiles } from './synced-files.ts';
 
 export interface WorkerSettings {
   readonly directory: string;
@@ -23,7 +24,8 @@ export interface WorkerSettings {
  */
 export type WorkerRequest = { readonly kind: 'copy'; readonly into: string } | { readonly kind: 'close' };
 export type WorkerReply =
-  | { readonly kind: 'ready'; readonly port: number; readonly initialised: boolean }
+  | { readonly kind: 'ready'; readonly port: number }
+  | { readonly kind: 'checkpoint_due' }
   | { readonly kind: 'copied'; readonly contents: PackContents }
   | { readonly kind: 'failed'; readonly operation: string; readonly message: string };
 
@@ -40,33 +42,48 @@ const toMessage = (error: unknown): string =>
 const fail = (operation: string, error: unknown): void =>
   sendReply({ kind: 'failed', operation, message: toMessage(error) });
 
-/** Creates the database under a draft name and renames it: a kill in between leaves no half database. */
-const initialise = async (): Promise<boolean> => {
-  if (existsSync(directory)) return false;
-  const draft = `${directory}.new`;
-  rmSync(draft, { recursive: true, force: true });
-  const database = await PGlite.create(draft);
-  await database.exec('checkpoint');
-  await database.close();
-  renameSync(draft, directory);
-  return true;
+const endThread = (operation: string, error: unknown): never => {
+  fail(operation, error);
+  process.exit(1);
 };
 
-/** Keeps the write-ahead log short: it is part of every snapshot. */
-const settings = ['-c', 'min_wal_size=32MB'];
+/**
+ * `-F` would turn syncs off, and `fdatasync` never reaches the files. The default of `shared_buffers`, 128 MB,
+ * would be filled in the course of time.
+ */
+const startParams = [
+  ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
+  ...['-c', 'wal_sync_method=fsync'],
+  ...['-c', 'shared_buffers=16MB'],
+  ...['-c', 'min_wal_size=32MB'],
+  ...['-c', 'max_wal_size=48MB'],
+  // Otherwise each checkpoint writes and renames files for them.
+  ...['-c', 'max_active_replication_origins=0'],
+  ...['-c', 'max_replication_slots=0'],
+];
+
+const files = createSyncedFiles(directory, {
+  onFailure: (error) => endThread('sync', error),
+  onCheckpointDue: () => sendReply({ kind: 'checkpoint_due' }),
+});
+
+/** Throws if a commit is answered before its log is on disk: another version of PGlite may do so. */
+const assertSynced = async (database: PGlite): Promise<void> => {
+  const before = files.countSyncs();
+  await database.exec(`select pg_logical_emit_message(true, 'rollcall', 'a commit at the start')`);
+  if (files.countSyncs() === before) throw new Error('this version of PGlite does not sync its commits');
+};
 
 const openDatabase = async (): Promise<PGlite> => {
   // Without this file PGlite would create a new database in the folder.
   if (!existsSync(join(directory, 'PG_VERSION'))) throw new Error(`${directory} holds no database`);
-  const database = await PGlite.create(directory, {
-    startParams: [...PGlite.defaultStartParams, ...settings],
-  });
+  const database = await PGlite.create({ fs: files.fileSystem, startParams });
+  await files.settle();
+  await assertSynced(database);
+  files.markOpened();
   const run = database.execProtocolRawStream.bind(database);
   database.execProtocolRawStream = (message, options) =>
-    run(message, options).catch((error: unknown) => {
-      fail('run', error);
-      process.exit(1);
-    });
+    run(message, options).catch((error: unknown) => endThread('run', error));
   return database;
 };
 
@@ -83,8 +100,13 @@ const copy = async (database: PGlite, into: string): Promise<void> => {
   sendReply({ kind: 'copied', contents });
 };
 
+const close = async (server: PGLiteSocketServer, database: PGlite): Promise<void> => {
+  await server.stop();
+  await database.close();
+  await files.settle();
+};
+
 const main = async (): Promise<void> => {
-  const initialised = await initialise();
   const database = await openDatabase();
   const server = await listen(database);
   port.on('message', (request: WorkerRequest) => {
@@ -92,16 +114,11 @@ const main = async (): Promise<void> => {
       copy(database, request.into).catch((error: unknown) => fail('copy', error));
       return;
     }
-    server
-      .stop()
-      .then(() => database.close())
+    close(server, database)
       .catch((error: unknown) => fail('close', error))
       .finally(() => process.exit(0));
   });
-  sendReply({ kind: 'ready', port: Number(server.getServerConn().split(':').at(-1)) || 0, initialised });
+  sendReply({ kind: 'ready', port: Number(server.getServerConn().split(':').at(-1)) || 0 });
 };
 
-main().catch((error: unknown) => {
-  fail('open', error);
-  process.exit(1);
-});
+main().catch((error: unknown) => endThread('open', error));

@@ -4,18 +4,21 @@
  * One connection at most: PGlite is a single session, and its socket server interleaves the protocol messages
  * of several clients, so an error of one client would make PGlite skip messages of another.
  * Statements queue in the client instead. A transaction occupies the connection until it ends: in `begin`,
- * use only the transaction, and never wait for work that needs another statement. The folder survives kill -9
- * but not a power cut, see open.ts.
+ * use only the transaction, and never wait for work that needs another statement. A commit is on disk when it
+ * is answered (synced-files.ts).
  */
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
 import { commonOptions, createAdmittedPool, type Pool, type Sql } from '../sql/client.ts';
-import type { PackContents } from './copy.ts';
+import { type PackContents, syncPath } from './copy.ts';
 import type { WorkerReply, WorkerRequest, WorkerSettings } from './pglite-worker.ts';
 
 export interface EmbeddedOptions {
@@ -25,10 +28,10 @@ export interface EmbeddedOptions {
   readonly openTimeoutMs?: number;
   /** Called once if the thread ends without `close`: every later statement fails. */
   readonly onCrash?: (error: StorageError) => void;
+  /** Called when a checkpoint fails; the next one is tried after as much log again. */
+  readonly onWarning?: (message: string, error: unknown) => void;
 }
 export interface EmbeddedSql extends Pool {
-  /** Whether this call created the folder. */
-  readonly initialised: boolean;
   /** Packs the folder into a new file while no statement runs. Not durable: the caller syncs the file. */
   packInto(file: string): Promise<PackContents>;
   /** Ends the connection, then the database, which writes its last checkpoint. Idempotent. */
@@ -125,12 +128,30 @@ const connect = (address: SocketAddress, port: number): Sql =>
 const startWorker = (settings: WorkerSettings): Worker =>
   new Worker(new URL('./pglite-worker.ts', import.meta.url), { workerData: settings, name: 'pglite' });
 
+/** Creates the database under a draft name and renames it: a kill in between leaves no half database. */
+const createDatabase = async (directory: string): Promise<void> => {
+  const draft = `${directory}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  const program = fileURLToPath(new URL('./pglite-create.ts', import.meta.url));
+  const stdio = ['ignore', 'ignore', 'pipe'] as const;
+  const child = spawn(process.execPath, [...process.execArgv, program, draft], { stdio: [...stdio] });
+  let output = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw createUnreachableError('create', output.trim() || 'its process was ended');
+  renameSync(draft, directory);
+  await syncPath(dirname(directory), true);
+};
+
 /**
  * Opens the database, and creates it if missing (seconds; later starts take about 0.3 s).
  * Rejects with a `StorageError` if it does not open, and leaves the folder as it is.
  */
 export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<EmbeddedSql> => {
   mkdirSync(dirname(options.directory), { recursive: true, mode: 0o700 });
+  if (!existsSync(options.directory)) await createDatabase(options.directory);
   const address = chooseAddress(options.directory);
   const worker = startWorker({ directory: options.directory, socketPath: address.socketPath });
   const cleanUp = (): void => {
@@ -158,6 +179,10 @@ interface RunningWorker {
   readonly cleanUp: () => void;
 }
 
+const takeCheckpoint = ({ sql }: Pool, { onWarning }: EmbeddedOptions): void => {
+  sql`checkpoint`.catch((error: unknown) => onWarning?.('a checkpoint failed', error));
+};
+
 const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): EmbeddedSql => {
   const { worker, pool } = running;
   const ended = new Promise<void>((fulfil) => worker.once('exit', () => fulfil()));
@@ -170,6 +195,7 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
   });
   worker.on('message', (message: WorkerReply) => {
     if (message.kind === 'failed') reason = message.message;
+    if (message.kind === 'checkpoint_due') takeCheckpoint(pool, options);
   });
   void ended.then(() => {
     alive = false;
@@ -186,7 +212,6 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
   };
   return {
     ...pool,
-    initialised: running.ready.initialised,
     async packInto(file) {
       if (!alive) throw createUnreachableError('copy', reason || 'the database thread ended');
       const copied = readReply(worker, { kind: 'copied', operation: 'copy', timeoutMs: 600_000 });

@@ -15,10 +15,8 @@ const rememberMs = 600_000;
 export interface DamageParts {
   /** Called at the first damage, then at most once a minute while more is met. */
   readonly report: (description: string, error: unknown) => void;
-  /** Called at the first lasting damage, to record it for the next start. */
-  readonly onLasting?: (description: string) => void;
-  /** Damage met by an earlier process. Default: none. */
-  readonly known?: string;
+  /** Damage of files stays reported: nothing repairs them while this process runs. Default: no. */
+  readonly lasts?: boolean;
   /** A cause outside of SQL that looks like damage, as advice for the operator; `''` for none. */
   readonly findOtherCause?: () => string;
 }
@@ -28,8 +26,6 @@ export interface DamageWatch {
   run<Result>(work: () => PromiseLike<Result>): Promise<Result>;
   /** Describes the damage met; `''` for none. */
   met(): string;
-  /** Whether the damage met is lasting. */
-  isLasting(): boolean;
 }
 
 interface DamageRecord {
@@ -54,15 +50,12 @@ const recordDamage = (met: DamageRecord, error: unknown, parts: DamageParts): un
     });
   }
   const nowMs = performance.now();
-  const lasting = parts.onLasting !== undefined && isLastingDamage(failure);
+  const lasting = parts.lasts === true && isLastingDamage(failure);
   met.atMs = nowMs;
   // A passing fault does not hide lasting damage.
   if (lasting || !met.lasting)
     met.description = failure.cause instanceof Error ? describeError(failure.cause) : '';
-  if (lasting && !met.lasting) {
-    met.lasting = true;
-    parts.onLasting?.(met.description);
-  }
+  met.lasting ||= lasting;
   if (nowMs - met.reportedMs >= reportEveryMs) {
     met.reportedMs = nowMs;
     parts.report(met.description, error);
@@ -74,13 +67,7 @@ const describeError = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? `${error.code}: ${error.message}` : error.message;
 
 export const watchDamage = (parts: DamageParts): DamageWatch => {
-  const known = parts.known ?? '';
-  const met: DamageRecord = {
-    description: known,
-    lasting: known !== '',
-    atMs: 0,
-    reportedMs: -reportEveryMs,
-  };
+  const met: DamageRecord = { description: '', lasting: false, atMs: 0, reportedMs: -reportEveryMs };
   return {
     run: async (work) => {
       try {
@@ -90,6 +77,5 @@ export const watchDamage = (parts: DamageParts): DamageWatch => {
       }
     },
     met: () => (met.lasting || performance.now() - met.atMs < rememberMs ? met.description : ''),
-    isLasting: () => met.lasting,
   };
 };

@@ -131,7 +131,6 @@ export const createEngineOn = (kit: Kit, parts: Partial<Parameters<typeof create
     newId: () => `${producer}-${++ids}`,
     flushIntervalMs: 1_000,
     actorsMax: 100,
-    reflush: false,
     ...parts,
   });
 };

@@ -1,74 +1,79 @@
 /**
- * A SQL folder that is torn soon after a first start or an import is replaced by the snapshot of that time.
- * Without a snapshot the start reports what is lost, what is left and what to do, and changes nothing.
+ * An embedded SQL folder that does not open or is gone: the start reports what is lost, what is left and what to
+ * do, and changes nothing; with a backup these steps lose nothing that was counted.
  */
-import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { damage } from '../faults/cases/embedded-sql-damaged.ts';
+import { importFileOf } from '../support/directory.ts';
 import { makeFolder } from '../support/folder.ts';
-import { postServers, readServers, spawnNode, startNode } from '../support/node-process.ts';
-import { makeBareFolder } from '../support/sql-template.ts';
+import { type StartedNode, spawnNode, startNode } from '../support/node-process.ts';
+import { runOps } from '../support/ops-process.ts';
+import { count, directory, shown } from './cli/counting.ts';
 
-const test = suite('a torn folder');
+const test = suite('a damaged SQL folder');
 const root = makeFolder('rollcall-torn-');
 const dataDir = join(root, 'data');
-test.before(() => makeBareFolder(dataDir));
+const database = join(dataDir, 'postgres');
+const backup = join(root, 'backup');
+const nodes: StartedNode[] = [];
+const begin = async (folder: string): Promise<StartedNode> => {
+  const node = await startNode({ dataDir: folder });
+  nodes.push(node);
+  return node;
+};
+test.after(async () => {
+  for (const node of nodes) await node.kill();
+});
 
-const startDemoNode = () => startNode({ dataDir, settings: { DEMO: 'on' } });
-/** Has no deadline of its own: the limit of the test runner applies. */
-const waitForSnapshot = async (): Promise<void> => {
-  const isThere = () => globSync('*/manifest.json', { cwd: join(dataDir, 'snapshots') }).length > 0;
-  while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 20));
+/** Cuts the control file and the largest tables short. */
+const damage = (): void => {
+  const tables = globSync('base/5/*', { cwd: database }).slice(0, 10);
+  for (const path of ['global/pg_control', ...tables]) truncateSync(join(database, path), 100);
 };
 /** Starts a node, expects it to fail, and resolves to its output. */
 const startRefused = async (): Promise<string> => {
-  const node = spawnNode({ dataDir, settings: { DEMO: 'on' } });
+  const node = spawnNode({ dataDir });
   assert.is((await node.exited).code, 1);
   return node.output();
 };
+let before = '';
 
-test('a node torn minutes after its first start is repaired from the snapshot of that start', async () => {
-  const first = await startDemoNode();
-  await waitForSnapshot();
-  assert.is(await postServers(first.url, dataDir, 4_242), 200);
-  await first.kill();
-  damage(dataDir);
+test('the start reports what is lost, what is left, and what to do', async () => {
+  const file = join(root, 'directory.jsonl');
+  writeFileSync(file, importFileOf(directory));
+  assert.is((await runOps(dataDir, ['import', file])).code, 0);
+  assert.is((await runOps(dataDir, ['backup', backup])).code, 0);
+  const node = await begin(dataDir);
+  await count(node.url, 0, '12345678901234567890');
+  before = await shown(node.url);
+  await node.kill();
+  damage();
 
-  const next = await startDemoNode();
-  const servers = await readServers(next.url, dataDir);
-  await next.stop();
-
-  assert.match(next.output(), /could not be used .* The snapshot .* was put in its place/);
-  assert.is(servers, 4_242);
-});
-
-test('without a snapshot the start reports what is lost, what is left, and what to do', async () => {
-  rmSync(join(dataDir, 'snapshots'), { recursive: true });
-  damage(dataDir);
-
-  for (const sqlThere of [true, false]) {
-    if (!sqlThere) rmSync(join(dataDir, 'sql'), { recursive: true });
+  for (const isThere of [true, false]) {
+    if (!isThere) rmSync(database, { recursive: true });
     const output = await startRefused();
 
     assert.match(output, /Lost, unless a backup has them, are listings, users, edits/);
     assert.match(output, `counters (totals of stats, clicks and votes) are still in ${join(dataDir, 'hot')}`);
     assert.match(output, /With a backup: restore it .*reflush.* Without one: import the directory/);
     assert.not.match(output, 'never seen');
-    assert.is(existsSync(join(dataDir, 'sql')), sqlThere, 'no new database beside counters it does not fit');
-    assert.not(existsSync(join(dataDir, 'snapshots')));
+    assert.is(existsSync(database), isThere, 'no new database beside counters it does not fit');
   }
 });
 
-test('a copy from before the directory existed is not used in its place', async () => {
-  await makeBareFolder(dataDir);
-  writeFileSync(join(dataDir, 'sql.state.json'), JSON.stringify({ open: true, boot: '', older: true }));
+test('with a backup, the counters of the lost folder go on', async () => {
+  const restored = join(root, 'restored');
+  assert.is((await runOps(restored, ['restore', backup])).code, 0);
+  renameSync(join(restored, 'hot'), join(root, 'older'));
+  cpSync(join(dataDir, 'hot'), join(restored, 'hot'), { recursive: true });
+  assert.is((await runOps(restored, ['reflush'])).code, 0);
+  const next = await begin(restored);
+  const after = await shown(next.url);
+  await next.stop();
 
-  const output = await startRefused();
-
-  assert.match(output, 'a copy from before the directory was there');
-  assert.match(output, 'the counters (totals of stats, clicks and votes) are still in the hot store');
+  assert.is(after, before);
 });
 
 test.run();

@@ -29,7 +29,7 @@ let supervisor: StartedNode;
 
 const databaseUrl = await postgres.database('workers');
 const stores = await openStores(
-  { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
+  { dataDir: folder, redisUrl: [redis.url], databaseUrl },
   { clock: Date.now, onWarning: () => {} },
 );
 const sizes = { users: 2, bots: 8, servers: 0, teams: 1, packs: 0 };

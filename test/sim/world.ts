@@ -214,7 +214,6 @@ const assemble = (world: World, node: SimNode): Engine => {
     flushIntervalMs: 300,
     actorsMax: plan.actorsMax,
     shared: true,
-    reflush: false,
   });
   node.engine = engine;
   return engine;

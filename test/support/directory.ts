@@ -122,7 +122,7 @@ export const importFileOf = (directory: Directory): string => `${linesOf(directo
 /** Opens the stores of a folder that no node has open, for looking at them at rest. */
 export const openAtRest = (dataDir: string): Promise<Stores> =>
   openStores(
-    { dataDir, redisUrl: [], databaseUrl: '', snapshotIntervalMinutes: 1_000 },
+    { dataDir, redisUrl: [], databaseUrl: '' },
     {
       clock: Date.now,
       onWarning: (trouble, error) => {

@@ -10,7 +10,7 @@ import { constants, cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getSharedFolder, makeOnce } from '../../bench/shared/shared-folder.ts';
-import { markClosed } from '../../storage/embedded/open.ts';
+import { toDatabaseFolder } from '../../storage/embedded/open.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../../storage/embedded/pglite.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 
@@ -49,15 +49,12 @@ export const openMigratedSql = async (directory: string): Promise<EmbeddedSql> =
   return openEmbeddedSql({ directory });
 };
 
-/** A data folder as a node without a directory leaves it when it ends well, but for the hot store. */
-export const makeBareFolder = async (dataDir: string): Promise<void> => {
-  await makeSqlFolder(join(dataDir, 'sql'));
-  markClosed(dataDir);
-};
-
 /** Leaves such a database in `directory`, closed. */
 export const makeSqlFolder = async (directory: string): Promise<void> => {
   const shared = getSharedFolder();
   if (shared === null) await makeFresh(directory);
   else await copyTemplate(shared, directory);
 };
+
+/** A data folder as a node without a directory leaves it when it ends well, but for the hot store. */
+export const makeBareFolder = (dataDir: string): Promise<void> => makeSqlFolder(toDatabaseFolder(dataDir));

@@ -27,7 +27,7 @@ const generationsOf = (kit: Kit): number[] => [...new Set(kit.hot.shards.map((sh
 test('two empty stores begin with generation 1', async () => {
   const kit = await world(0, 0);
 
-  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql));
 
   assert.is(stale.length, shardCount);
   assert.equal(generationsOf(kit), [1]);
@@ -37,7 +37,7 @@ test('two empty stores begin with generation 1', async () => {
 test('an emptied hot store gets a generation above what SQL has seen', async () => {
   const kit = await world(0, 4);
 
-  await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+  await kit.until(reconcileGenerations(kit.hot, kit.sql));
 
   assert.equal(generationsOf(kit), [5]);
 });
@@ -45,7 +45,7 @@ test('an emptied hot store gets a generation above what SQL has seen', async () 
 test('two stores that agree are left alone', async () => {
   const kit = await world(3, 3);
 
-  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql));
 
   assert.equal(stale, []);
   assert.equal(generationsOf(kit), [3]);
@@ -54,7 +54,7 @@ test('two stores that agree are left alone', async () => {
 test('a full hot store and a ledger that has never seen one refuse to start, and say why', async () => {
   const kit = await world(3, 0);
 
-  const start = kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+  const start = kit.until(reconcileGenerations(kit.hot, kit.sql));
 
   const error = await start.then(
     () => null,
@@ -66,14 +66,6 @@ test('a full hot store and a ledger that has never seen one refuse to start, and
   assert.equal(generationsOf(kit), [3]);
 });
 
-test('an older ledger from before the first start is continued, under a newer generation', async () => {
-  const kit = await world(3, 0);
-
-  await kit.until(reconcileGenerations(kit.hot, kit.sql, true));
-
-  assert.equal(generationsOf(kit), [4]);
-});
-
 test('a hot store behind the ledger, and one ahead of it, both get a newer generation', async () => {
   for (const [hot, sql] of [
     [2, 6],
@@ -81,7 +73,7 @@ test('a hot store behind the ledger, and one ahead of it, both get a newer gener
   ] as const) {
     const kit = await world(hot, sql);
 
-    await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+    await kit.until(reconcileGenerations(kit.hot, kit.sql));
 
     assert.equal(generationsOf(kit), [7]);
   }
@@ -100,7 +92,7 @@ test('a shard that is behind its flushed position is emptied, and its rows win',
     kit.ledger.places[5] = flushed;
     kit.ledger.places[6] = { generation: 3, version: 8 };
 
-    await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+    await kit.until(reconcileGenerations(kit.hot, kit.sql));
 
     assert.equal([older.generation, older.version, older.producers.size], [5, 0, 0]);
     assert.equal([other.generation, other.version], [5, 8]);
@@ -120,20 +112,11 @@ test('only the shards that need it are renewed', async () => {
   const kit = await world(3, 3);
   kit.ledger.generations[5] = 4;
 
-  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql, false));
+  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql));
 
   assert.equal(stale, [toShard(5)]);
   assert.is(kit.hot.shards[5]?.generation, 5);
   assert.is(kit.hot.shards[6]?.generation, 3);
-});
-
-test('a reflush renews every shard, so that all totals are sent again', async () => {
-  const kit = await world(3, 3);
-
-  const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql, true));
-
-  assert.is(stale.length, shardCount);
-  assert.equal(generationsOf(kit), [4]);
 });
 
 test('the ledger knows a generation before the hot store does', async () => {
@@ -152,8 +135,8 @@ test('two nodes that start at once for the first time both start', async () => {
   const kit = await world(0, 0);
 
   const both = Promise.all([
-    reconcileGenerations(kit.hot, kit.sql, false),
-    reconcileGenerations({ ...kit.hot, readGenerations: () => readSlowly(kit) }, kit.sql, false),
+    reconcileGenerations(kit.hot, kit.sql),
+    reconcileGenerations({ ...kit.hot, readGenerations: () => readSlowly(kit) }, kit.sql),
   ]);
 
   await kit.until(both);

@@ -37,8 +37,8 @@ type Swap = 'older hot' | 'no hot' | 'older sql' | 'older sql, reflush';
 const partsOf: Readonly<Record<Swap, readonly string[]>> = {
   'older hot': ['hot'],
   'no hot': ['hot'],
-  'older sql': ['sql', 'sql.state.json'],
-  'older sql, reflush': ['sql', 'sql.state.json'],
+  'older sql': ['postgres'],
+  'older sql, reflush': ['postgres'],
 };
 
 /** Lives, is copied, lives on, gets a part of the copy, and lives once more. */
@@ -98,7 +98,7 @@ const judge = async (
   span: Span,
 ): Promise<void> => {
   const { rows, differences, deadLetters } = await readAtRest(dataDir, directory.targets);
-  const rowless = partsOf[swap].includes('sql');
+  const rowless = partsOf[swap].includes('postgres');
   judgeVotes(rowless ? asRowsMayKnow(log, span) : log, { rows, waitMs }, verdict);
   wrong.push(...(rowless ? withoutMissingRows(differences, log, span) : differences));
   if (deadLetters > 0) wrong.push(`${deadLetters} dead letters`);

@@ -75,7 +75,7 @@ const rollOver = async (plan: RollingPlan): Promise<RollingFigures> => {
   try {
     const databaseUrl = await postgres.database('rolling');
     const stores = await openStores(
-      { dataDir: folder, redisUrl: [redis.url], databaseUrl, snapshotIntervalMinutes: 1 },
+      { dataDir: folder, redisUrl: [redis.url], databaseUrl },
       { clock: Date.now, onWarning: () => {} },
     );
     const directory = await fillDirectory(stores.sql, { users: 2, bots: 24, servers: 0, teams: 1, packs: 0 });

@@ -110,7 +110,7 @@ export const openStack = async (options: StackOptions): Promise<Stack> => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-stack-'));
   const { redisUrls, databaseUrl } = options;
   const stores = await openStores(
-    { dataDir: folder, redisUrl: redisUrls, databaseUrl, snapshotIntervalMinutes: 1 },
+    { dataDir: folder, redisUrl: redisUrls, databaseUrl },
     { clock: Date.now, onWarning: () => {} },
   );
   await fillDirectory(stores.sql, { ...sizes, bots: sizes.bots + 1 });

@@ -264,7 +264,6 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     newId: () => randomUUID(),
     flushIntervalMs: options.flushIntervalMs ?? 1_000,
     actorsMax: 1_000,
-    reflush: false,
   });
   const feed = createFeedOn({ engine, catalogue, clock }, options);
   const waitersParts = { engine, clock, readHeads: catalogue.voteLog.heads, lookEveryMs: 20 };

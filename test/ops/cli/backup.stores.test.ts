@@ -35,7 +35,7 @@ let originalChecksums: unknown;
 
 /** Names and checksums of all files of both stores of a data folder. */
 const listChecksums = (dataDir: string) =>
-  ['hot', 'sql'].map((part) =>
+  ['hot', 'postgres'].map((part) =>
     listFolder(join(dataDir, part)).files.map((file) => [
       file,
       crc32(readFileSync(join(dataDir, part, file))),
@@ -182,7 +182,7 @@ test('a restore that is killed leaves nothing incomplete, and the next one succe
   while (child.exitCode === null && !existsSync(join(dataDir, 'restore.unfinished', 'hot'))) await sleep(1);
   child.kill('SIGKILL');
   await ended;
-  if (!existsSync(join(dataDir, 'sql'))) {
+  if (!existsSync(join(dataDir, 'postgres'))) {
     const { code, err } = await run(runRestore, { DATA_DIR: dataDir }, backup);
     assert.equal([code, err], [0, '']);
   }
@@ -194,7 +194,7 @@ test('a restore that ended between its two moves begins again, after both it is 
   await run(runRestore, { DATA_DIR: dataDir }, backup);
   const draft = join(dataDir, 'restore.unfinished');
   mkdirSync(draft);
-  renameSync(join(dataDir, 'sql'), join(draft, 'sql'));
+  renameSync(join(dataDir, 'postgres'), join(draft, 'sql'));
 
   const { code, err } = await run(runRestore, { DATA_DIR: dataDir }, backup);
 

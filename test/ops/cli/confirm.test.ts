@@ -30,7 +30,7 @@ const spare = '815553000470478851';
 let node: Running;
 let config: Config;
 test.before(async () => {
-  await makeSqlFolder(join(settings.DATA_DIR, 'sql'));
+  await makeSqlFolder(join(settings.DATA_DIR, 'postgres'));
   const stores = await openStores(readConfig(settings), { clock: Date.now, onWarning: () => {} });
   for (const user of ['5', 'robin']) await addUser(stores.sql, user);
   await addTeam(stores.sql, 'keepers');

@@ -35,7 +35,7 @@ const run = async (line: string, signal = new AbortController().signal) => {
 };
 
 const config = { ...readConfig({}), dataDir: join(folder, 'lent') };
-await makeSqlFolder(join(config.dataDir, 'sql'));
+await makeSqlFolder(join(config.dataDir, 'postgres'));
 const stores = await openStores(config, {
   clock: Date.now,
   onWarning: (message) => assert.unreachable(message),

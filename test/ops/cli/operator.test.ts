@@ -30,7 +30,7 @@ const settings = {
   DEMO: 'off',
   LOG_LEVEL: 'silent',
 };
-await makeSqlFolder(join(settings.DATA_DIR, 'sql'));
+await makeSqlFolder(join(settings.DATA_DIR, 'postgres'));
 const node = await start(readConfig(settings));
 const config = { ...readConfig(settings), adminPort: Number(new URL(node.adminUrl).port) };
 test.after(() => node.stop());

@@ -145,7 +145,7 @@ test('without a node at the address nothing is done, and the message names both'
 
 test('a node of another folder is not mistaken for this one', async () => {
   const otherDir = join(folder, 'other');
-  await makeSqlFolder(join(otherDir, 'sql'));
+  await makeSqlFolder(join(otherDir, 'postgres'));
   const settings = { ADMIN_TOKEN: readFileSync(join(dataDir, 'operator-token'), 'utf8').trim() };
   const other = await startNode({ dataDir: otherDir, settings });
   const { code, err } = await ops(['import', '-'], linesOf(user(9_999)).join(), new URL(other.adminUrl).port);

@@ -15,7 +15,7 @@ import { until } from '../../support/until.ts';
 const test = suite('jobs of a node');
 
 const folder = makeFolder('rollcall-jobs-');
-await makeSqlFolder(join(folder, 'sql'));
+await makeSqlFolder(join(folder, 'postgres'));
 
 const startNode = (): Promise<Running> =>
   start(readConfig({ DATA_DIR: folder, PORT: '0', ADMIN_PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent' }));
@@ -32,7 +32,7 @@ const waitForSuccess = ({ adminUrl }: Running, job: string): Promise<void> =>
   );
 
 const withSql = async <Result>(task: (sql: Awaited<ReturnType<typeof openEmbeddedSql>>['sql']) => Result) => {
-  const { sql, close } = await openEmbeddedSql({ directory: join(folder, 'sql') });
+  const { sql, close } = await openEmbeddedSql({ directory: join(folder, 'postgres') });
   try {
     return await task(sql);
   } finally {

@@ -85,7 +85,6 @@ const startNode = async (world: Pick<World, 'front' | 'ledger'>, name: string): 
     flushIntervalMs: 200,
     actorsMax: 1_000,
     shared: true,
-    reflush: false,
   });
   await engine.start();
   return { store, engine, told };

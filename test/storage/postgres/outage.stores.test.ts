@@ -73,7 +73,6 @@ test('a missing Redis stops the start with a message, and Postgres is disconnect
     dataDir: '',
     redisUrl: ['redis://:secret@127.0.0.1:1'],
     databaseUrl: database,
-    snapshotIntervalMinutes: 1,
   };
   const options = { clock: Date.now, onWarning: () => undefined, onLost: () => undefined };
   const message = await openStores(stores, options).catch((error) => error.message);

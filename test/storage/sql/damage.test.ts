@@ -12,26 +12,26 @@ const fail = (code: string, message: string) => async (): Promise<never> => {
   throw Object.assign(new Error(message), { code });
 };
 
-test('damage is reported and remembered, lasting damage is recorded', async () => {
+test('damage is reported and remembered', async () => {
   const reported: string[] = [];
   const watch = watchDamage({
     report: (description) => reported.push(description),
-    onLasting: (description) => reported.push(`lasting ${description}`),
+    lasts: true,
     findOtherCause: () => '',
   });
 
   const error = await watch.run(fail('XX001', 'invalid page')).catch((reason: unknown) => reason);
 
   assert.not.instance(error, StorageError);
-  assert.equal(reported, ['lasting XX001: invalid page', 'XX001: invalid page']);
-  assert.is(watch.isLasting(), true);
+  assert.equal(reported, ['XX001: invalid page']);
+  assert.is(watch.met(), 'XX001: invalid page');
 });
 
 test('a lack of file descriptors is no damage, whatever code SQL gives it', async () => {
   const reported: string[] = [];
   const watch = watchDamage({
     report: (description) => reported.push(description),
-    onLasting: (description) => reported.push(description),
+    lasts: true,
     findOtherCause: () => 'no descriptors: raise the limit',
   });
 
@@ -45,7 +45,7 @@ test('a lack of file descriptors is no damage, whatever code SQL gives it', asyn
     assert.is((error as StorageError).reason, 'busy');
     assert.match((error as StorageError).message, 'no descriptors: raise the limit');
   }
-  assert.equal([reported, watch.met(), watch.isLasting()], [[], '', false]);
+  assert.equal([reported, watch.met()], [[], '']);
 });
 
 test.run();

@@ -1,0 +1,177 @@
+/**
+ * Takes over a data folder of a version whose embedded database did not sync.
+ *
+ * Such a folder has `sql/`, verified copies of it in `snapshots/`, and `sql.state.json` with how the last
+ * process left it. First this does what that version would: it reads everything if the machine stopped while
+ * the database was open, and restores a snapshot if it is torn. Then every file is synced once. Only after the
+ * hot store has its new format, which that version refuses, does the folder become `postgres/`, and only then
+ * are the snapshots deleted. Each step may be repeated. Called by storage/open.ts, which has the lock.
+ */
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StorageError } from '../../engine/errors.ts';
+import { beginTimeline } from '../ledger/generations.ts';
+import type { Sql } from '../sql/client.ts';
+import { type PackContents, syncFolder, syncPath, unpack } from './copy.ts';
+import { readBootId } from './lock.ts';
+import { describeLoss, toDatabaseFolder } from './open.ts';
+import { openEmbeddedSql } from './pglite.ts';
+import { readAll } from './read-all.ts';
+
+interface OldFolder {
+  readonly dataDirectory: string;
+  readonly database: string;
+  readonly snapshots: string;
+  readonly state: string;
+}
+
+const toOldFolder = (dataDirectory: string): OldFolder => ({
+  dataDirectory,
+  database: join(dataDirectory, 'sql'),
+  snapshots: join(dataDirectory, 'snapshots'),
+  state: join(dataDirectory, 'sql.state.json'),
+});
+
+/** Names of finished snapshots, newest first. */
+const listSnapshots = ({ snapshots }: OldFolder): readonly string[] =>
+  existsSync(snapshots)
+    ? readdirSync(snapshots)
+        .filter((name) => existsSync(join(snapshots, name, 'manifest.json')) && !name.endsWith('.new'))
+        .sort()
+        .reverse()
+    : [];
+
+/** Whether the folder has a database that another version wrote. */
+export const isOldFolder = (dataDirectory: string): boolean => {
+  if (existsSync(toDatabaseFolder(dataDirectory))) return false;
+  const folder = toOldFolder(dataDirectory);
+  return existsSync(folder.database) || listSnapshots(folder).length > 0;
+};
+
+interface LastEnd {
+  /** The files may be torn or lack their newest changes: the machine stopped while the database was open. */
+  readonly mayBeTorn: boolean;
+  /** The database may be older than the hot store. */
+  readonly older: boolean;
+}
+
+const readLastEnd = ({ state }: OldFolder): LastEnd => {
+  try {
+    const { open, older = false, boot } = JSON.parse(readFileSync(state, 'utf8'));
+    return { mayBeTorn: open && (older || boot === '' || boot !== readBootId()), older };
+  } catch {
+    return { mayBeTorn: true, older: false };
+  }
+};
+
+/** If this process dies before the end, the next one must know that the database is older. */
+const noteOlder = ({ state }: OldFolder): void =>
+  writeFileSync(state, JSON.stringify({ open: true, older: true, boot: readBootId() }), { flush: true });
+
+/** The hot store may know generations that the database has lost, but not as many. */
+const generationsSkipped = 1_000;
+
+/**
+ * Begins a timeline, and a generation that no hot store has: the next start writes all totals again. Does
+ * nothing in a database without a directory.
+ */
+const noteLostTail = async (sql: Sql): Promise<void> => {
+  const [table] = await sql<{ exists: boolean }[]>`select to_regclass('generations') is not null as exists`;
+  if (!table?.exists) return;
+  await beginTimeline(sql);
+  await sql`
+    insert into generations as known (shard, generation) select 0, 1 where exists (select from totals)
+    on conflict do nothing`;
+  await sql`update generations set generation = generation + ${generationsSkipped}::bigint`;
+};
+
+const openAndCheck = async ({ database }: OldFolder, end: LastEnd): Promise<void> => {
+  const embedded = await openEmbeddedSql({ directory: database });
+  try {
+    await embedded.sql`select count(*) from pg_class`;
+    if (end.mayBeTorn) await readAll(embedded.sql);
+    if (end.mayBeTorn || end.older) await noteLostTail(embedded.sql);
+  } finally {
+    await embedded.close();
+  }
+};
+
+/** Puts the snapshot in the place of the database. Resolves to where the broken one is, `''` for none. */
+const restoreSnapshot = async (folder: OldFolder, name: string): Promise<string> => {
+  const snapshot = join(folder.snapshots, name);
+  const manifest = JSON.parse(readFileSync(join(snapshot, 'manifest.json'), 'utf8'));
+  const draft = `${folder.database}.new`;
+  await rm(draft, { recursive: true, force: true });
+  await unpack(join(snapshot, 'files.pack'), manifest.contents as PackContents, draft);
+  await syncFolder(draft);
+  const aside = existsSync(folder.database) ? `${folder.database}.broken-${Date.now()}` : '';
+  if (aside) renameSync(folder.database, aside);
+  renameSync(draft, folder.database);
+  await syncPath(folder.dataDirectory, true);
+  return aside;
+};
+
+const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Tries the snapshots, newest first. Throws a message for the operator when none can be used. */
+const restore = async (folder: OldFolder, why: string): Promise<string> => {
+  const tried: string[] = [];
+  noteOlder(folder);
+  for (const name of listSnapshots(folder)) {
+    try {
+      const aside = await restoreSnapshot(folder, name);
+      await openAndCheck(folder, { mayBeTorn: true, older: true });
+      return (
+        `The database in ${folder.database} could not be used (${why}). The snapshot ${name} was put in ` +
+        'its place: edits and vote rows written since then are missing; counters are written again from ' +
+        `the hot store.${aside ? ` The broken folder is now ${aside}.` : ''}`
+      );
+    } catch (error) {
+      tried.push(`snapshot ${name}: ${toMessage(error)}`);
+    }
+  }
+  throw new StorageError('open', {
+    outcome: 'not_applied',
+    reason: 'unreachable',
+    detail:
+      `The database in ${folder.database} could not be used (${why}) and no sound snapshot was found in ` +
+      `${folder.snapshots}${tried.length > 0 ? ` (${tried.join('; ')})` : ''}. ` +
+      describeLoss(folder.dataDirectory),
+  });
+};
+
+/**
+ * Makes the old database whole and durable under its old name. Resolves to notes for the operator. Rejects
+ * with a `StorageError` for the operator when neither the database nor a snapshot can be used.
+ */
+export const repairOldFolder = async (dataDirectory: string): Promise<readonly string[]> => {
+  const folder = toOldFolder(dataDirectory);
+  const notes: string[] = [];
+  if (!existsSync(folder.database)) {
+    notes.push(await restore(folder, 'the folder is missing'));
+  } else {
+    const end = readLastEnd(folder);
+    if (end.mayBeTorn || end.older) notes.push(lostTailNote);
+    await openAndCheck(folder, end).catch(async (error: unknown) => {
+      notes.splice(0, notes.length, await restore(folder, toMessage(error)));
+    });
+  }
+  await syncFolder(folder.database);
+  return notes;
+};
+
+const lostTailNote =
+  'The machine stopped while a version that did not sync had the database open; every row was read and none ' +
+  'is damaged. Counters are written again from the hot store.';
+
+/** Gives the database its new name, then deletes the snapshots. Does nothing in any other folder. */
+export const finishAdoption = async (dataDirectory: string): Promise<void> => {
+  const folder = toOldFolder(dataDirectory);
+  if (isOldFolder(dataDirectory)) renameSync(folder.database, toDatabaseFolder(dataDirectory));
+  else if (!existsSync(folder.state)) return;
+  await syncPath(dataDirectory, true);
+  await rm(folder.snapshots, { recursive: true, force: true });
+  await rm(folder.state, { force: true });
+  await syncPath(dataDirectory, true);
+};

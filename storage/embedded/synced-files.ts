@@ -1,0 +1,288 @@
+/**
+ * Makes the embedded Postgres durable: gives its files the sync that PGlite's file system lacks.
+ *
+ * Postgres syncs its log before it answers a commit; here that sync reaches the disk, and so do all names that
+ * were created, renamed or removed before it. It also syncs some dozen files before a checkpoint counts. Each
+ * would hold up all statements, so these syncs are *owed*: they run in the background, and only then is the
+ * control file written, which makes the checkpoint count. Until then a crash is recovered from the checkpoint
+ * before, whose log stays. A failed sync ends the thread, because nobody knows what is on disk after it.
+ * Used by pglite-worker.ts.
+ */
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { NodeFS } from '@electric-sql/pglite/nodefs';
+
+interface FileNode {
+  readonly name: string;
+  readonly mode: number;
+  readonly parent: FileNode;
+}
+interface Stream {
+  readonly nfd: number;
+  readonly node: FileNode;
+}
+/** The parts of emscripten's NODEFS that are wrapped here. */
+interface Nodefs {
+  realPath(node: FileNode): string;
+  readonly node_ops: {
+    mknod(parent: FileNode, name: string, mode: number, device: number): FileNode;
+    rename(node: FileNode, parent: FileNode, name: string): void;
+    unlink(parent: FileNode, name: string): void;
+    rmdir(parent: FileNode, name: string): void;
+  };
+  readonly stream_ops: {
+    write(stream: Stream, bytes: Uint8Array, offset: number, length: number, position: number): number;
+    fsync?: (stream: Stream) => number;
+  };
+}
+interface Module {
+  readonly FS: {
+    readonly filesystems: { readonly NODEFS: Nodefs };
+    readonly ErrnoError: new (code: number) => Error;
+  };
+}
+
+export interface SyncedFilesOptions {
+  /** A file could not be synced: ends the thread. */
+  readonly onFailure: (error: unknown) => never;
+  /** Called when so much log was written that a checkpoint is due. */
+  readonly onCheckpointDue: () => void;
+}
+
+export interface SyncedFiles {
+  /** For `PGlite.create`. */
+  readonly fileSystem: NodeFS;
+  /** How many syncs of the log have reached the disk. */
+  countSyncs(): number;
+  /** Resolves when the newest checkpoint is durable. */
+  settle(): Promise<void>;
+  /** Records that all files are synced. Call when the database is open and settled. */
+  markOpened(): void;
+}
+
+/** The more log between checkpoints, the longer a start after a crash; the less, the more is written. */
+const checkpointBytes = 16 * 1024 * 1024;
+/** Its time is when an opening began that was completed: files not changed since are on disk. */
+const markerName = 'rollcall.opened';
+/** The times of files are coarser than the clock. */
+const slackMs = 1_000;
+/** EBUSY in emscripten. */
+const busyCode = 10;
+
+interface HeldControl {
+  readonly bytes: Buffer;
+  /** Segments that Postgres would remove now. The checkpoint on disk may need them until this one is there. */
+  readonly refused: Set<string>;
+}
+
+interface SyncState extends SyncedFilesOptions {
+  readonly directory: string;
+  readonly openedMs: number;
+  /** Files that are older were synced by an earlier process. */
+  cleanBeforeMs: number;
+  opened: boolean;
+  syncs: number;
+  logBytes: number;
+  /** Files of the log that were written since their last sync. */
+  readonly unsyncedLog: Set<FileNode>;
+  /** Folders with names that are not on disk yet. */
+  readonly changedFolders: Set<string>;
+  /** Descriptors of what must be synced before the control file is written, by path. */
+  readonly owed: Map<string, number>;
+  /** The control file of a checkpoint that does not count yet. */
+  held: HeldControl | null;
+  /** Segments of the log that the checkpoint on disk does not need. */
+  unneededLog: ReadonlySet<string>;
+  settled: Promise<void>;
+}
+
+const isLogSegment = (parent: FileNode, name: string): boolean =>
+  parent.name === 'pg_wal' && /^[0-9A-F]{24}$/.test(name);
+const isControl = ({ name, parent }: FileNode): boolean => name === 'pg_control' && parent.name === 'global';
+const isFolder = ({ mode }: FileNode): boolean => (mode & 0o170000) === 0o040000;
+
+const useDescriptor = <Result>(path: string, flags: string, use: (descriptor: number) => Result): Result => {
+  const descriptor = openSync(path, flags);
+  try {
+    return use(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+};
+
+/** Windows cannot sync folders and need not. */
+const syncChangedFolders = (state: SyncState): void => {
+  if (process.platform !== 'win32') {
+    for (const folder of state.changedFolders) useDescriptor(folder, 'r', fsyncSync);
+  }
+  state.changedFolders.clear();
+};
+
+const noteChangedFolder = (state: SyncState, folder: string): void => {
+  // Temporary files never outlive a crash.
+  if (basename(folder) !== 'pgsql_tmp') state.changedFolders.add(folder);
+};
+
+const fdatasyncSoon = promisify(fdatasync);
+
+/** Syncs what is owed, one file at a time since nobody waits, then writes the held control file. */
+const settleOwed = async (state: SyncState, control: HeldControl): Promise<void> => {
+  for (const [path, descriptor] of state.owed) {
+    state.owed.delete(path);
+    await fdatasyncSoon(descriptor);
+    closeSync(descriptor);
+  }
+  if (state.held !== control) return;
+  syncChangedFolders(state);
+  useDescriptor(join(state.directory, 'global', 'pg_control'), 'r+', (descriptor) => {
+    writeSync(descriptor, control.bytes, 0, control.bytes.length, 0);
+    fdatasyncSync(descriptor);
+  });
+  state.unneededLog = control.refused;
+  state.held = null;
+};
+
+/** Holds the control file back until all files that it counts on are synced. */
+const holdControl = (state: SyncState, bytes: Buffer): void => {
+  const control = { bytes, refused: new Set<string>() };
+  state.held = control;
+  state.settled = state.settled.then(() => settleOwed(state, control)).catch(state.onFailure);
+};
+
+const syncLog = (state: SyncState, { nfd, node }: Stream): void => {
+  // Postgres syncs a file of the log before it uses it again: that was synced long ago.
+  if (state.opened && !state.unsyncedLog.delete(node)) return;
+  fdatasyncSync(nfd);
+  syncChangedFolders(state);
+  state.syncs += 1;
+};
+
+const owe = (state: SyncState, stream: Stream, path: string): void => {
+  // After a crash Postgres syncs every file there is.
+  if (!state.opened && fstatSync(stream.nfd).mtimeMs < state.cleanBeforeMs) return;
+  if (!state.owed.has(path)) state.owed.set(path, openSync(path, 'r+'));
+};
+
+const sync = (state: SyncState, nodefs: Nodefs, stream: Stream): void => {
+  const { node } = stream;
+  if (isFolder(node)) noteChangedFolder(state, nodefs.realPath(node));
+  else if (node.parent.name === 'pg_wal') syncLog(state, stream);
+  else if (!isControl(node)) owe(state, stream, nodefs.realPath(node));
+};
+
+const countLogBytes = (state: SyncState, bytes: number): void => {
+  state.logBytes += bytes;
+  if (state.logBytes < checkpointBytes) return;
+  state.logBytes = 0;
+  state.onCheckpointDue();
+};
+
+const wrapStreams = (state: SyncState, nodefs: Nodefs): void => {
+  const { write } = nodefs.stream_ops;
+  nodefs.stream_ops.write = (stream, bytes, offset, length, position) => {
+    const { node } = stream;
+    if (isControl(node)) {
+      holdControl(state, Buffer.from(bytes.slice(offset, offset + length)));
+      return length;
+    }
+    if (node.parent.name === 'pg_wal') state.unsyncedLog.add(node);
+    if (isLogSegment(node.parent, node.name)) countLogBytes(state, length);
+    return write(stream, bytes, offset, length, position);
+  };
+  nodefs.stream_ops.fsync = (stream) => {
+    try {
+      sync(state, nodefs, stream);
+      return 0;
+    } catch (error) {
+      return state.onFailure(error);
+    }
+  };
+};
+
+const wrapNames = (state: SyncState, { FS }: Module): void => {
+  const nodefs = FS.filesystems.NODEFS;
+  const { mknod, rename, unlink, rmdir } = nodefs.node_ops;
+  const noteFolder = (folder: FileNode): void => noteChangedFolder(state, nodefs.realPath(folder));
+  /** Postgres logs that it could not remove a file of the log, and tries again at the next checkpoint. */
+  const assertUnneeded = (parent: FileNode, name: string): void => {
+    if (state.held === null || !isLogSegment(parent, name) || state.unneededLog.has(name)) return;
+    state.held.refused.add(name);
+    throw new FS.ErrnoError(busyCode);
+  };
+  Object.assign(nodefs.node_ops, {
+    mknod: (parent, name, mode, device) => {
+      noteFolder(parent);
+      return mknod(parent, name, mode, device);
+    },
+    rename: (node, parent, name) => {
+      assertUnneeded(node.parent, node.name);
+      noteFolder(node.parent);
+      noteFolder(parent);
+      rename(node, parent, name);
+    },
+    unlink: (parent, name) => {
+      assertUnneeded(parent, name);
+      noteFolder(parent);
+      unlink(parent, name);
+    },
+    rmdir: (parent, name) => {
+      noteFolder(parent);
+      rmdir(parent, name);
+      state.changedFolders.delete(join(nodefs.realPath(parent), name));
+    },
+  } satisfies Nodefs['node_ops']);
+};
+
+/** The files of the database in `directory`, which exists. */
+export const createSyncedFiles = (directory: string, options: SyncedFilesOptions): SyncedFiles => {
+  const marker = join(directory, markerName);
+  const markedMs = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+  const state: SyncState = {
+    ...options,
+    directory,
+    openedMs: Date.now(),
+    cleanBeforeMs: markedMs - slackMs,
+    opened: false,
+    syncs: 0,
+    logBytes: 0,
+    unsyncedLog: new Set(),
+    changedFolders: new Set(),
+    owed: new Map(),
+    held: null,
+    unneededLog: new Set(),
+    settled: Promise.resolve(),
+  };
+  const fileSystem = new NodeFS(directory);
+  const init = fileSystem.init.bind(fileSystem);
+  fileSystem.init = async (database, given) => {
+    const { emscriptenOpts } = await init(database, given);
+    const wrap = (module: unknown): void => {
+      wrapStreams(state, (module as Module).FS.filesystems.NODEFS);
+      wrapNames(state, module as Module);
+    };
+    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), wrap] } };
+  };
+  return {
+    fileSystem,
+    countSyncs: () => state.syncs,
+    settle: () => state.settled,
+    markOpened: () => {
+      const seconds = state.openedMs / 1_000;
+      writeFileSync(marker, '');
+      utimesSync(marker, seconds, seconds);
+      state.opened = true;
+    },
+  };
+};
