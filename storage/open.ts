@@ -163,8 +163,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
       countWeakServers: () => 0,
       copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
       notes,
-      listWarnings: () =>
-        [ledger.getLastError(), hot.describeDamage()].filter((warning) => warning !== null),
+      listWarnings: () => [ledger.getLastError(), hot.describeDamage()].filter((warning) => warning !== null),
       isSqlUp: () => ledger.getLastError() === null,
       close: async () => {
         await hot.close();
