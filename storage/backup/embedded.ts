@@ -9,9 +9,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isOldFolder } from '../embedded/adopt.ts';
 import { checkPack, packFolder, syncFolder, syncPath, unpack } from '../embedded/copy.ts';
 import { lockDataDirectory } from '../embedded/lock.ts';
-import { isOldFolder } from '../embedded/adopt.ts';
 import { toDatabaseFolder } from '../embedded/open.ts';
 import { BackupError, type EmbeddedBackup, readManifest, writeBackup } from './manifest.ts';
 

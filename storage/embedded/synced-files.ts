@@ -135,13 +135,13 @@ const noteChangedFolder = (state: SyncState, folder: string): void => {
   if (basename(folder) !== 'pgsql_tmp') state.changedFolders.add(folder);
 };
 
-const fdatasyncSoon = promisify(fdatasync);
+const syncSoon = (descriptor: number): Promise<void> => promisify(fdatasync)(descriptor);
 
 /** Syncs what is owed, one file at a time since nobody waits, then writes the held control file. */
 const settleOwed = async (state: SyncState, control: HeldControl): Promise<void> => {
   for (const [path, descriptor] of state.owed) {
     state.owed.delete(path);
-    await fdatasyncSoon(descriptor);
+    await syncSoon(descriptor);
     closeSync(descriptor);
   }
   if (state.held !== control) return;
