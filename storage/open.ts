@@ -126,20 +126,20 @@ const assertNoneLost = async (hot: LmdbStore, database: string, loss: string): P
   });
 };
 
-/** Opens both stores of a locked folder, the hot store first: an older version then meets its format first. */
+/** Opens both stores of a locked folder; the hot store first, whose format an older version refuses. */
 const openFolder = async ({ dataDir }: StoresConfig, options: StoresOptions) => {
   const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
-  const { finishAdoption, isOldFolder, repairOldFolder } = await import('./embedded/adopt.ts');
+  const { markAdopted, isOldFolder, restoreOldFolder } = await import('./embedded/adopt.ts');
   const { onWarning, onLost } = options;
-  const notes = isOldFolder(dataDir) ? await repairOldFolder(dataDir) : [];
+  const notes = isOldFolder(dataDir) ? await restoreOldFolder(dataDir) : [];
   const hot = await openLmdbStore({
     path: join(dataDir, 'hot'),
     clock: options.clock,
     onDamage: (description) => onWarning(description, null),
   });
   try {
-    await finishAdoption(dataDir);
+    await markAdopted(dataDir);
     await assertNoneLost(hot, toDatabaseFolder(dataDir), describeLoss(dataDir));
     return { hot, ledger: await openLedgerStore({ dataDirectory: dataDir, onWarning, onLost }), notes };
   } catch (error) {

@@ -3,9 +3,9 @@
  *
  * Such a folder has `sql/`, verified copies of it in `snapshots/`, and `sql.state.json` with how the last
  * process left it. First this does what that version would: it reads everything if the machine stopped while
- * the database was open, and restores a snapshot if it is torn. Then every file is synced once. Only after the
- * hot store has its new format, which that version refuses, does the folder become `postgres/`, and only then
- * are the snapshots deleted. Each step may be repeated. Called by storage/open.ts, which has the lock.
+ * the database was open, and restores a snapshot if it is torn. Then every file is synced once. Only after
+ * the hot store has its new format, which that version refuses, does the folder become `postgres/`, and only
+ * then are the snapshots deleted. Each step may be repeated. Called by storage/open.ts, which has the lock.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -145,7 +145,7 @@ const restore = async (folder: OldFolder, why: string): Promise<string> => {
  * Makes the old database whole and durable under its old name. Resolves to notes for the operator. Rejects
  * with a `StorageError` for the operator when neither the database nor a snapshot can be used.
  */
-export const repairOldFolder = async (dataDirectory: string): Promise<readonly string[]> => {
+export const restoreOldFolder = async (dataDirectory: string): Promise<readonly string[]> => {
   const folder = toOldFolder(dataDirectory);
   const notes: string[] = [];
   if (!existsSync(folder.database)) {
@@ -162,11 +162,11 @@ export const repairOldFolder = async (dataDirectory: string): Promise<readonly s
 };
 
 const lostTailNote =
-  'The machine stopped while a version that did not sync had the database open; every row was read and none ' +
-  'is damaged. Counters are written again from the hot store.';
+  'The machine stopped while a version that did not sync had the database open; every row was read and ' +
+  'none is damaged. Counters are written again from the hot store.';
 
 /** Gives the database its new name, then deletes the snapshots. Does nothing in any other folder. */
-export const finishAdoption = async (dataDirectory: string): Promise<void> => {
+export const markAdopted = async (dataDirectory: string): Promise<void> => {
   const folder = toOldFolder(dataDirectory);
   if (isOldFolder(dataDirectory)) renameSync(folder.database, toDatabaseFolder(dataDirectory));
   else if (!existsSync(folder.state)) return;

@@ -15,7 +15,7 @@ import { guardSql } from '../sql/guard.ts';
 import type { PackContents } from './copy.ts';
 import { descriptorAdvice, hasFewDescriptors } from './descriptors.ts';
 import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';
-import { vacuumNeediest } from './upkeep.ts';
+import { runVacuum } from './upkeep.ts';
 
 export interface LedgerStoreOptions {
   /** The data folder, locked by this process. */
@@ -76,7 +76,8 @@ const open = async (folder: string, options: LedgerStoreOptions): Promise<Embedd
     return embedded;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const detail = `The database in ${folder} cannot be opened (${why}). ${describeLoss(options.dataDirectory)}`;
+    const loss = describeLoss(options.dataDirectory);
+    const detail = `The database in ${folder} cannot be opened (${why}). ${loss}`;
     throw new StorageError('open', { outcome: 'not_applied', reason: 'unreachable', detail, cause });
   }
 };
@@ -101,7 +102,7 @@ const startUpkeep = ({ sql }: Pool, onWarning: LedgerStoreOptions['onWarning']):
   const timer = setInterval(() => {
     if (running) return;
     running = true;
-    vacuumNeediest(sql)
+    runVacuum(sql)
       .catch((error: unknown) => {
         // The damage watch reports damage, at most once a minute.
         if (toStorageError(message, error).reason !== 'damaged') onWarning(message, error);

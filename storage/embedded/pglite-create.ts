@@ -1,5 +1,6 @@
 /**
- * Program: creates the database in the new folder in its argument. Everything is on disk when it exits with 0.
+ * Program: creates the database in the new folder in its argument. Everything is on disk when it exits with
+ * 0.
  *
  * A process of its own, because creating takes memory that only the end of the process gives back. Started by
  * pglite.ts, which gives the folder its final name.

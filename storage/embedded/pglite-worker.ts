@@ -48,8 +48,8 @@ const endThread = (operation: string, error: unknown): never => {
 };
 
 /**
- * `-F` would turn syncs off, and `fdatasync` never reaches the files. The default of `shared_buffers`, 128 MB,
- * would be filled in the course of time.
+ * `-F` would turn syncs off, and `fdatasync` never reaches the files. The default of `shared_buffers`, 128
+ * MB, would be filled in the course of time.
  */
 const startParams = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
@@ -78,7 +78,7 @@ const openDatabase = async (): Promise<PGlite> => {
   // Without this file PGlite would create a new database in the folder.
   if (!existsSync(join(directory, 'PG_VERSION'))) throw new Error(`${directory} holds no database`);
   const database = await PGlite.create({ fs: files.fileSystem, startParams });
-  await files.settle();
+  await files.awaitCheckpoint();
   await assertSynced(database);
   files.markOpened();
   const run = database.execProtocolRawStream.bind(database);
@@ -103,7 +103,7 @@ const copy = async (database: PGlite, into: string): Promise<void> => {
 const close = async (server: PGLiteSocketServer, database: PGlite): Promise<void> => {
   await server.stop();
   await database.close();
-  await files.settle();
+  await files.awaitCheckpoint();
 };
 
 const main = async (): Promise<void> => {

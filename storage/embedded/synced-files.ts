@@ -1,12 +1,12 @@
 /**
  * Makes the embedded Postgres durable: gives its files the sync that PGlite's file system lacks.
  *
- * Postgres syncs its log before it answers a commit; here that sync reaches the disk, and so do all names that
- * were created, renamed or removed before it. It also syncs some dozen files before a checkpoint counts. Each
- * would hold up all statements, so these syncs are *owed*: they run in the background, and only then is the
- * control file written, which makes the checkpoint count. Until then a crash is recovered from the checkpoint
- * before, whose log stays. A failed sync ends the thread, because nobody knows what is on disk after it.
- * Used by pglite-worker.ts.
+ * Postgres syncs its log before it answers a commit; here that sync reaches the disk, and so do all names
+ * that were created, renamed or removed before it. It also syncs some dozen files before a checkpoint counts.
+ * Each would hold up all statements, so these syncs are *owed*: they run in the background, and only then is
+ * the control file written, which makes the checkpoint count. Until then a crash is recovered from the
+ * checkpoint before, whose log stays. A failed sync ends the thread, because nobody knows what is on disk
+ * after it. Used by pglite-worker.ts.
  */
 import {
   closeSync,
@@ -67,12 +67,12 @@ export interface SyncedFiles {
   /** How many syncs of the log have reached the disk. */
   countSyncs(): number;
   /** Resolves when the newest checkpoint is durable. */
-  settle(): Promise<void>;
-  /** Records that all files are synced. Call when the database is open and settled. */
+  awaitCheckpoint(): Promise<void>;
+  /** Records that all files are synced. Call when the database is open and completed. */
   markOpened(): void;
 }
 
-/** The more log between checkpoints, the longer a start after a crash; the less, the more is written. */
+/** More log between checkpoints makes a start after a crash longer; less makes more writes. */
 const checkpointBytes = 16 * 1024 * 1024;
 /** Its time is when an opening began that was completed: files not changed since are on disk. */
 const markerName = 'rollcall.opened';
@@ -83,7 +83,7 @@ const busyCode = 10;
 
 interface HeldControl {
   readonly bytes: Buffer;
-  /** Segments that Postgres would remove now. The checkpoint on disk may need them until this one is there. */
+  /** Segments that Postgres would remove now; the checkpoint on disk may still need them. */
   readonly refused: Set<string>;
 }
 
@@ -105,7 +105,7 @@ interface SyncState extends SyncedFilesOptions {
   held: HeldControl | null;
   /** Segments of the log that the checkpoint on disk does not need. */
   unneededLog: ReadonlySet<string>;
-  settled: Promise<void>;
+  completed: Promise<void>;
 }
 
 const isLogSegment = (parent: FileNode, name: string): boolean =>
@@ -135,13 +135,13 @@ const noteChangedFolder = (state: SyncState, folder: string): void => {
   if (basename(folder) !== 'pgsql_tmp') state.changedFolders.add(folder);
 };
 
-const syncSoon = (descriptor: number): Promise<void> => promisify(fdatasync)(descriptor);
+const syncInBackground = (descriptor: number): Promise<void> => promisify(fdatasync)(descriptor);
 
 /** Syncs what is owed, one file at a time since nobody waits, then writes the held control file. */
-const settleOwed = async (state: SyncState, control: HeldControl): Promise<void> => {
+const completeCheckpoint = async (state: SyncState, control: HeldControl): Promise<void> => {
   for (const [path, descriptor] of state.owed) {
     state.owed.delete(path);
-    await syncSoon(descriptor);
+    await syncInBackground(descriptor);
     closeSync(descriptor);
   }
   if (state.held !== control) return;
@@ -158,7 +158,7 @@ const settleOwed = async (state: SyncState, control: HeldControl): Promise<void>
 const holdControl = (state: SyncState, bytes: Buffer): void => {
   const control = { bytes, refused: new Set<string>() };
   state.held = control;
-  state.settled = state.settled.then(() => settleOwed(state, control)).catch(state.onFailure);
+  state.completed = state.completed.then(() => completeCheckpoint(state, control)).catch(state.onFailure);
 };
 
 const syncLog = (state: SyncState, { nfd, node }: Stream): void => {
@@ -191,15 +191,16 @@ const countLogBytes = (state: SyncState, bytes: number): void => {
 
 const wrapStreams = (state: SyncState, nodefs: Nodefs): void => {
   const { write } = nodefs.stream_ops;
-  nodefs.stream_ops.write = (stream, bytes, offset, length, position) => {
+  nodefs.stream_ops.write = (stream, bytes, ...place) => {
     const { node } = stream;
+    const [offset, length] = place;
     if (isControl(node)) {
       holdControl(state, Buffer.from(bytes.slice(offset, offset + length)));
       return length;
     }
     if (node.parent.name === 'pg_wal') state.unsyncedLog.add(node);
     if (isLogSegment(node.parent, node.name)) countLogBytes(state, length);
-    return write(stream, bytes, offset, length, position);
+    return write(stream, bytes, ...place);
   };
   nodefs.stream_ops.fsync = (stream) => {
     try {
@@ -222,9 +223,9 @@ const wrapNames = (state: SyncState, { FS }: Module): void => {
     throw new FS.ErrnoError(busyCode);
   };
   Object.assign(nodefs.node_ops, {
-    mknod: (parent, name, mode, device) => {
+    mknod: (parent, ...rest) => {
       noteFolder(parent);
-      return mknod(parent, name, mode, device);
+      return mknod(parent, ...rest);
     },
     rename: (node, parent, name) => {
       assertUnneeded(node.parent, node.name);
@@ -262,7 +263,7 @@ export const createSyncedFiles = (directory: string, options: SyncedFilesOptions
     owed: new Map(),
     held: null,
     unneededLog: new Set(),
-    settled: Promise.resolve(),
+    completed: Promise.resolve(),
   };
   const fileSystem = new NodeFS(directory);
   const init = fileSystem.init.bind(fileSystem);
@@ -277,7 +278,7 @@ export const createSyncedFiles = (directory: string, options: SyncedFilesOptions
   return {
     fileSystem,
     countSyncs: () => state.syncs,
-    settle: () => state.settled,
+    awaitCheckpoint: () => state.completed,
     markOpened: () => {
       const seconds = state.openedMs / 1_000;
       writeFileSync(marker, '');

@@ -1,6 +1,6 @@
 /**
- * An embedded SQL folder that does not open or is gone: the start reports what is lost, what is left and what to
- * do, and changes nothing; with a backup these steps lose nothing that was counted.
+ * An embedded SQL folder that does not open or is gone: the start reports what is lost, what is left and what
+ * to do, and changes nothing; with a backup these steps lose nothing that was counted.
  */
 import { cpSync, existsSync, globSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

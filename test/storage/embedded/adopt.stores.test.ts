@@ -1,6 +1,6 @@
 /**
- * A data folder of a version whose database did not sync: it is repaired as that version would have done, goes
- * on in `postgres/`, and is left alone if neither the database nor a snapshot can be used.
+ * A data folder of a version whose database did not sync: it is repaired as that version would have done,
+ * goes on in `postgres/`, and is left alone if neither the database nor a snapshot can be used.
  */
 import {
   closeSync,
@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { finishAdoption, isOldFolder, repairOldFolder } from '../../../storage/embedded/adopt.ts';
+import { markAdopted, isOldFolder, restoreOldFolder } from '../../../storage/embedded/adopt.ts';
 import { packFolder } from '../../../storage/embedded/copy.ts';
 import { readBootId } from '../../../storage/embedded/lock.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
@@ -85,8 +85,8 @@ const findLargestFile = (folder: string): string => {
 };
 /** Adopts the folder, and reads it as the next start does. */
 const adopt = async (dataDir: string) => {
-  const notes = await repairOldFolder(dataDir);
-  await finishAdoption(dataDir);
+  const notes = await restoreOldFolder(dataDir);
+  await markAdopted(dataDir);
   const read = await withDatabase(join(dataDir, 'postgres'), async (sql) => {
     const [row] = await sql<{ count: number; least: number }[]>`
       select count(*) as count, min(number) as least from numbers`;
@@ -169,11 +169,11 @@ test('a repair that ended early is made again, whatever was done', async () => {
   const folder = copyOf('repeated');
   writeState(folder, { open: true, boot: 'an earlier one' });
   writeFileSync(join(folder, 'sql', 'global', 'pg_control'), Buffer.alloc(8_192));
-  await repairOldFolder(folder);
+  await restoreOldFolder(folder);
   assert.is(existsSync(join(folder, 'snapshots')), true, 'until the hot store has its new format');
 
   const { notes, ...adopted } = await adopt(folder);
-  await finishAdoption(folder);
+  await markAdopted(folder);
 
   assert.equal(adopted, { ...snapshot, ...newTimeline });
 });
@@ -184,7 +184,7 @@ test('an end between the new name and the removal of the snapshots is completed'
   cpSync(join(template, 'snapshots'), join(folder, 'snapshots'), { recursive: true });
   writeState(folder, { open: true });
 
-  await finishAdoption(folder);
+  await markAdopted(folder);
 
   assert.equal(readdirSync(folder), ['postgres']);
 });
@@ -195,7 +195,7 @@ test('without a snapshot a broken folder is refused clearly, and nothing is dele
   writeFileSync(join(folder, 'sql', 'global', 'pg_control'), Buffer.alloc(8_192));
   const before = readdirSync(join(folder, 'sql'), { recursive: true }).length;
 
-  const refused = await repairOldFolder(folder).catch((error: Error) => error.message);
+  const refused = await restoreOldFolder(folder).catch((error: Error) => error.message);
 
   assert.match(String(refused), /no sound snapshot was found.*Nothing was deleted/);
   assert.is(readdirSync(join(folder, 'sql'), { recursive: true }).length, before);

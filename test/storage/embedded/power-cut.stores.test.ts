@@ -1,6 +1,6 @@
 /**
- * Power cuts under the embedded database: of a simulated disk only what was synced is certain to be there. Cut
- * around each sync, the folder opens and has every commit that was answered.
+ * Power cuts under the embedded database: of a simulated disk only what was synced is certain to be there.
+ * Cut around each sync, the folder opens and has every commit that was answered.
  *
  * Own process: it replaces functions of `node:fs`.
  */
@@ -123,8 +123,9 @@ const aroundSync = (path: string | undefined): void => {
   if (isCut && random() < 0.5) cut(0);
 };
 
-const replaceFunctions = (): void => {
-  const replaced = fs as unknown as Record<string, unknown>;
+const replaced = fs as unknown as Record<string, unknown>;
+
+const replaceFileFunctions = (): void => {
   replaced.openSync = (path: string, flags: never, mode: never) => {
     const descriptor = original.openSync(path, flags, mode);
     if (isInside(path)) disk.descriptors.set(descriptor, path);
@@ -157,6 +158,9 @@ const replaceFunctions = (): void => {
     if (disk.tracing && isInside(path)) changeNames(dirname(path), (names) => names.set(path, fresh));
     original.writeFileSync(path, data, options);
   };
+};
+
+const replaceNameFunctions = (): void => {
   replaced.mkdirSync = (path: string, options: never) => {
     if (disk.tracing && isInside(path)) changeNames(dirname(path), (names) => names.set(path, 'folder'));
     return original.mkdirSync(path, options);
@@ -176,6 +180,11 @@ const replaceFunctions = (): void => {
     if (disk.tracing && isInside(path)) changeNames(dirname(path), (names) => names.delete(path));
     original.unlinkSync(path);
   };
+};
+
+const replaceFunctions = (): void => {
+  replaceFileFunctions();
+  replaceNameFunctions();
   replaced.fdatasyncSync = replaced.fsyncSync = (descriptor: number) =>
     aroundSync(disk.descriptors.get(descriptor));
   replaced.fdatasync = (descriptor: number, done: (error: null) => void) => {
@@ -226,7 +235,7 @@ const work = async (): Promise<void> => {
       'max_active_replication_origins=0',
     ],
   });
-  await files.settle();
+  await files.awaitCheckpoint();
   files.markOpened();
   for (let number = 1; number <= 160; number++) {
     const rows = number % 10 === 0 ? 3_000 : 1;
@@ -240,7 +249,7 @@ const work = async (): Promise<void> => {
     if (number % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   await database.close();
-  await files.settle();
+  await files.awaitCheckpoint();
 };
 
 const readNumbers = async (folder: string): Promise<{ count: number; latest: number; texts: number }> => {
