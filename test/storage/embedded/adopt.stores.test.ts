@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { markAdopted, isOldFolder, restoreOldFolder } from '../../../storage/embedded/adopt.ts';
+import { isOldFolder, markAdopted, restoreOldFolder } from '../../../storage/embedded/adopt.ts';
 import { packFolder } from '../../../storage/embedded/copy.ts';
 import { readBootId } from '../../../storage/embedded/lock.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
