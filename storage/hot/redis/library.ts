@@ -42,7 +42,7 @@ const readSource = (folder: string): string => {
   const parts = files.sort().map((file) => readFileSync(join(folder, file), 'utf8'));
   return [firstPart, ...parts]
     .join('\n')
-    .replace(/(?<![.'\w])[A-Z_]+\b/g, (name) => String(names[name] ?? name));
+    .replace(/(?<![.'\w])[A-Z][A-Z0-9_]*\b/g, (name) => String(names[name] ?? name));
 };
 
 /** Reads this program's library from its folder. Throws when a file cannot be read. */
