@@ -55,7 +55,7 @@ const openAll = async (): Promise<FeedClient[]> => {
 };
 
 /** Longer than the time-outs of both proxies. */
-const silenceMs = 40_000;
+const silenceMs = 100_000;
 
 test('each gets the change, also after a silence that is longer than the time-outs', async () => {
   const clients = await openAll();

@@ -5,12 +5,15 @@
  * The nodes are small servers that answer with their name and the X-Forwarded-For they got.
  */
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request as plainRequest, type Server } from 'node:http';
 import { request as tlsRequest } from 'node:https';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
@@ -40,6 +43,7 @@ let port = 0;
 let tlsPort = 0;
 let env: Record<string, string> = {};
 
+const key = Buffer.alloc(16, 1).toString('base64');
 const screen = createHostScreen([]);
 /** Whether the private listener of a node accepts this `Host`. */
 const isAccepted = (host: string): boolean => {
@@ -55,6 +59,15 @@ const openBackend = async (name: string): Promise<Record<string, string>> => {
   const server = createServer((request, response) => {
     const forwardedFor = String(request.headers['x-forwarded-for'] ?? '');
     response.end(JSON.stringify({ node: name, forwardedFor }));
+  });
+  // A WebSocket without messages, as far as a proxy can tell: it returns what it gets.
+  server.on('upgrade', (_request, socket) => {
+    const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+    const upgraded = 'connection: upgrade\r\nupgrade: websocket';
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\n${upgraded}\r\nsec-websocket-accept: ${accept}\r\n\r\n`,
+    );
+    socket.on('data', (data) => socket.write(data)).on('error', () => socket.destroy());
   });
   const admin = createServer(({ headers }, response) => {
     response.statusCode = isAccepted(headers.host ?? '') ? (backend.ready ? 200 : 503) : 421;
@@ -215,6 +228,33 @@ test('over TLS the same node answers, with HSTS', async () => {
   assert.match(String(answer.security), /max-age/);
 });
 
+test('a WebSocket of the feed that is quiet for 100 s stays open, also over TLS', async () => {
+  const ca = readFileSync(join(folder, 'certificate.pem'));
+  const echoes = [
+    connect(port, '127.0.0.1'),
+    connectTls({
+      port: tlsPort,
+      host: '127.0.0.1',
+      ca,
+      servername: 'localhost',
+      ALPNProtocols: ['http/1.1'],
+    }),
+  ].map(async (socket) => {
+    const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13';
+    socket.write(`GET /feed HTTP/1.1\r\nhost: localhost\r\n${upgrade}\r\nsec-websocket-key: ${key}\r\n\r\n`);
+    const [head] = await once(socket, 'data');
+    assert.match(String(head), /^HTTP\/1\.1 101 /);
+    await pause(100_000);
+    const [echo] = await Promise.all([
+      once(socket, 'data', { signal: AbortSignal.timeout(10_000) }),
+      socket.write('still here'),
+    ]);
+    socket.destroy();
+    return String(echo);
+  });
+  assert.equal(await Promise.all(echoes), ['still here', 'still here']);
+});
+
 test('a node that is not ready gets no requests, the others keep theirs, and it returns', async () => {
   const ids = Array.from({ length: 40 }, (_, index) => `${5_000 + index * 13}`);
   const before = new Map<string, string>();
@@ -244,6 +284,23 @@ test('no request fails when a node dies, not even a post', async () => {
   for (let id = 0; id < 60; id++) {
     assert.is.not(await findNode(`/bots/${7_000 + id}`, {}, id % 2 === 0 ? 'GET' : 'POST'), dying.name);
   }
+});
+
+test('with no node ready, nodes still answer; without any, a JSON error with CORS', async () => {
+  for (const backend of backends) backend.ready = false;
+  const url = `http://127.0.0.1:${port}/bots/@all`;
+  await pause(1_500);
+  assert.is((await fetch(url)).status, 200);
+  for (const { server } of backends) {
+    server.closeAllConnections();
+    server.close();
+  }
+  const reply = await fetch(url);
+  const { message, context } = (await reply.json()) as { message: string; context: { code: string } };
+  assert.equal([reply.status, context.code], [503, 'store_unavailable']);
+  assert.ok(message);
+  assert.is(reply.headers.get('access-control-allow-origin'), '*');
+  assert.match(reply.headers.get('content-type') ?? '', /^application\/json/);
 });
 
 const waitUntil = async (holds: () => Promise<boolean>): Promise<void> => {

@@ -57,7 +57,7 @@ const rendered = (folder: string, { port, nodePort, change = (text) => text }: N
   for (const [placed, put] of [
     ['listen 8000;', `listen 127.0.0.1:${port};`],
     ['server 127.0.0.1:8080 ', `server 127.0.0.1:${nodePort} `],
-    ['proxy_cache_path /var/cache/nginx/rollcall ', `proxy_cache_path ${folder}/cache `],
+    ['proxy_cache_path /var/cache/rollcall-nginx ', `proxy_cache_path ${folder}/cache `],
   ] as const) {
     if (text.split(placed).length !== 2) throw new Error(`${sample} has "${placed}" not once`);
     text = text.replace(placed, put);
@@ -65,15 +65,26 @@ const rendered = (folder: string, { port, nodePort, change = (text) => text }: N
   return around(folder, change(text));
 };
 
+/** Runs `nginx -t` as an installed nginx does. */
+const check = (folder: string, text: string): { readonly words: string[]; readonly complaints: string } => {
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(file, text);
+  const words = ['-p', folder, '-e', 'stderr', '-c', file];
+  const { status, stderr } = spawnSync(findNginx(), [...words, '-t'], { encoding: 'utf8' });
+  return { words, complaints: status === 0 && !/\[(warn|error|emerg)\]/.test(stderr) ? '' : stderr };
+};
+
+/** What `nginx -t` says of the sample as it is; `''` when it finds nothing. Makes its folder of the cache. */
+export const checkSample = (): string => {
+  const folder = makeFolder('rollcall-nginx-');
+  return check(folder, around(folder, readFileSync(sample, 'utf8'))).complaints;
+};
+
 /** Starts it with the sample; resolves when its port is open. */
 export const startNginx = async (options: NginxOptions): Promise<Nginx> => {
   const folder = makeFolder('rollcall-nginx-');
   mkdirSync(join(folder, 'cache'));
-  const file = join(folder, 'nginx.conf');
-  writeFileSync(file, rendered(folder, options));
-  const words = ['-p', folder, '-e', 'stderr', '-c', file];
-  const { status, stderr } = spawnSync(findNginx(), [...words, '-t'], { encoding: 'utf8' });
-  const complaints = status === 0 && !/\[(warn|error|emerg)\]/.test(stderr) ? '' : stderr;
+  const { words, complaints } = check(folder, rendered(folder, options));
   const running = await startProxy([findNginx(), ...words], {}, options.port);
   return { complaints, dispose: running.dispose };
 };
