@@ -132,7 +132,7 @@ const startWorker = (settings: WorkerSettings): Worker =>
 const createDatabase = async (directory: string): Promise<void> => {
   const draft = `${directory}.new`;
   rmSync(draft, { recursive: true, force: true });
-  const program = fileURLToPath(new URL('./pglite-create.ts', import.meta.url));
+  const program = fileURLToPath(new URL('./pglite-create-main.ts', import.meta.url));
   const stdio = ['ignore', 'ignore', 'pipe'] as const;
   const child = spawn(process.execPath, [...process.execArgv, program, draft], { stdio: [...stdio] });
   let output = '';
