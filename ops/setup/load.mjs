@@ -10,11 +10,14 @@ import { readStripped } from './stripped.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** These begin their work when they are loaded, or run in a browser, so they are only compiled. */
-const programs =
-  /^http\/(operator\/page\/|client\/cli\.ts$)|^ops\/(main|cli\/(check|client|document|version))\.ts$|-(main|worker)\.ts$/;
+const programs = [
+  /-(main|worker)\.ts$/,
+  /^http\/(operator\/page\/|client\/cli\.ts$)/,
+  /^ops\/(main|cli\/(check|client|document|version))\.ts$/,
+];
 
 for (const path of globSync('{engine,http,storage,ops}/**/*.ts', { cwd: root }).sort()) {
   const { href } = pathToFileURL(join(root, path));
-  if (programs.test(path)) readStripped(href);
+  if (programs.some((program) => program.test(path))) readStripped(href);
   else await import(href);
 }
