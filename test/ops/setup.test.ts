@@ -344,7 +344,10 @@ test('a tool of node_modules/.bin runs with --bin', async () => {
 });
 
 test('the program gives Node the same options as npm start', () => {
-  const text = readFileSync(new URL('../../ops/bin/rollcall', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../ops/bin/rollcall', import.meta.url), 'utf8').replaceAll(
+    / \\\n +/g,
+    ' ',
+  );
 
   assert.ok(text.includes(`/node" ${nodeFlags.join(' ')} `), nodeFlags.join(' '));
 });
