@@ -15,6 +15,7 @@ import { lockDataDirectory } from './embedded/lock.ts';
 import type { LmdbStore } from './hot/lmdb/store.ts';
 import type { MemorySettings } from './hot/redis/eviction.ts';
 import type { RedisLibraries } from './hot/redis/store.ts';
+import type { HotTransfer } from './move/records.ts';
 import type { ShardCounts } from './shards.ts';
 import type { Pool } from './sql/client.ts';
 import { openFault } from './sql/open-fault.ts';
@@ -40,7 +41,7 @@ export interface StoresOptions {
 }
 
 export interface Stores extends Pool {
-  readonly hot: HotStore & ShardCounts;
+  readonly hot: HotStore & ShardCounts & { readonly transfer: HotTransfer };
   /** Other nodes may use the same stores. */
   readonly shared: boolean;
   /** The function libraries that run in a shared hot store, `null` when it is embedded. */

@@ -29,6 +29,7 @@ import {
 import { runWithStores } from './flush.ts';
 import { type ImportArgs, type ImportTarget, runDryImport, runImport } from './import.ts';
 import { parseKind, runInspect } from './inspect.ts';
+import { runMove } from './move.ts';
 import { groups } from './operator/arguments.ts';
 import { formatOperationHelp, isOperatorGroup, runOperation } from './operator/run.ts';
 import { createProgress } from './progress.ts';
@@ -40,6 +41,8 @@ interface ParsedArgs {
   readonly command: string;
   readonly operands: readonly string[];
   readonly options: ReadonlySet<string>;
+  /** Values of the options that have one; `''` for those that were not given. */
+  readonly value: (option: string) => string;
   readonly help: boolean;
 }
 
@@ -54,12 +57,17 @@ const parse = (argv: readonly string[]): ParsedArgs => {
         yes: { type: 'boolean' },
         json: { type: 'boolean' },
         csv: { type: 'boolean' },
+        'to-redis': { type: 'string' },
+        'to-database': { type: 'string' },
+        'to-data': { type: 'string' },
+        undo: { type: 'boolean' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
     const { help, ...options } = values;
     const [command, operands] = splitCommand(positionals);
-    return { command, operands, options: new Set(Object.keys(options)), help };
+    const value = (option: string) => String(options[option as keyof typeof options] ?? '');
+    return { command, operands, options: new Set(Object.keys(options)), value, help };
   } catch (error) {
     const reason = (error as Error).message.split('. ')[0] ?? 'unknown option';
     throw new CommandError(`${reason}. See: rollcall ops help`, 2);
@@ -85,8 +93,8 @@ const assertArgs = ({ command, operands, options }: ParsedArgs): void => {
     throw new CommandError(`There is no command "${command}". ${hint}`, 2);
   }
   // What a command takes is in its usage: operands in capitals, options in brackets.
-  const operandCount = help.usage.match(/ [A-Z]+/g)?.length ?? 0;
-  const misplaced = [...options].some((option) => !help.usage.includes(`[--${option}]`));
+  const operandCount = help.usage.replaceAll(/\[.*?\]/g, '').match(/ [A-Z]+/g)?.length ?? 0;
+  const misplaced = [...options].some((option) => !new RegExp(`\\[--${option}[ \\]]`).test(help.usage));
   if (operands.length !== operandCount || misplaced) {
     throw new CommandError(`Usage: rollcall ops ${help.usage}`, 2);
   }
@@ -111,6 +119,13 @@ const maintenanceCommands: Readonly<
     runBackup(config, terminal, { directory, json: options.has('json') }),
   restore: (config, terminal, { operands: [directory = ''] }) => runRestore(config, terminal, directory),
   reflush: runReflush,
+  move: (config, terminal, { value, options }) =>
+    runMove(config, terminal, {
+      redis: value('to-redis'),
+      database: value('to-database'),
+      data: value('to-data'),
+      undo: options.has('undo'),
+    }),
 };
 
 /** Runs one command line. Resolves to the exit code; writes errors to `terminal.err` and never rejects. */
@@ -163,7 +178,7 @@ const showHelp = ({ command, operands }: ParsedArgs, terminal: Terminal): number
   const topic = command === 'help' ? operands.join(' ') : command;
   const help = commandHelps.find(({ name }) => name === topic && name !== 'help');
   if (topic !== '' && help === undefined && topic !== 'help') {
-    assertArgs({ command: topic, operands: [], options: new Set(), help: false });
+    assertArgs({ command: topic, operands: [], options: new Set(), value: () => '', help: false });
   }
   terminal.out.write(help ? formatCommandHelp(help) : formatUsage());
   return 0;

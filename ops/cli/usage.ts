@@ -91,6 +91,22 @@ export const commandHelps: readonly CommandHelp[] = [
     details: ['Stop all nodes first. Not needed after `restore`, only after a restore by other tools.'],
   },
   {
+    name: 'move',
+    usage: 'move [--to-redis URL] [--to-database URL] [--to-data DIR] [--undo]',
+    summary: 'move the directory to other stores, without loss: to grow, or to go back',
+    details: [
+      'Stop all nodes first. Copies everything, also what an export leaves out. The new stores must be empty;',
+      'without the addresses they are embedded ones in DIR. The present stores do not start afterwards, with',
+      'any version. After an interruption give the same command again (docs/operating.md, "Moving to other',
+      'stores").',
+      '',
+      '  --to-redis URL      the new REDIS_URL',
+      '  --to-database URL   the new DATABASE_URL',
+      '  --to-data DIR       the new DATA_DIR of embedded stores',
+      '  --undo              after an interruption: open the present stores again instead',
+    ],
+  },
+  {
     name: 'help',
     usage: 'help [COMMAND]',
     summary: 'show this text, or the help of one command',

@@ -60,7 +60,8 @@ export const listFlushers = (nodes: readonly LiveNode[]): readonly string[] => {
 export const heartbeatLifeMs = 7_000;
 export const heartbeatEveryMs = 3_000;
 
-const seenKey = '{rollcall:nodes}:seen';
+/** Exists while a node is alive. */
+export const nodesSeenKey = '{rollcall:nodes}:seen';
 const factsKey = '{rollcall:nodes}:facts';
 
 const heartbeatScript = `
@@ -97,7 +98,7 @@ export const createHeartbeats = ({ commands, name, readFacts }: HeartbeatOptions
       const args = [
         heartbeatScript,
         2,
-        seenKey,
+        nodesSeenKey,
         factsKey,
         name,
         JSON.stringify(readFacts()),
@@ -109,7 +110,7 @@ export const createHeartbeats = ({ commands, name, readFacts }: HeartbeatOptions
     listNodes: () => liveNodes,
     listVersions: () => new Set(liveNodes.map(({ library }) => library).filter(Boolean)),
     leave: async () => {
-      await commands.send('EVAL', [leaveScript, 2, seenKey, factsKey, name]);
+      await commands.send('EVAL', [leaveScript, 2, nodesSeenKey, factsKey, name]);
     },
   };
 };

@@ -58,10 +58,22 @@ interface AppliedFile {
 const refuseContracted = (applied: readonly AppliedFile[], known: number): void => {
   const contracted = applied.find(({ version, name }) => version > known && name?.startsWith(contractPrefix));
   if (contracted === undefined) return;
+  const move = /^contract-(\w+)-\w+ (.*)$/.exec(contracted.name ?? '');
+  if (move !== null) throw new SchemaError(describeMove(move[1] as string, move[2] as string));
   throw new SchemaError(
     `The database has schema version ${applied.at(-1)?.version}, this program knows ${known}, and version ` +
       `${contracted.version} (${contracted.name}) took away what this program needs: the database was used ` +
       'by a newer version of Rollcall. Start that version, or restore a backup made before the upgrade.',
+  );
+};
+
+/** Marks of storage/move/marks.ts. */
+const describeMove = (state: string, place: string): string => {
+  if (state === 'moved') return `This directory was moved ${place}: start with the settings of those stores.`;
+  const half = state === 'moving' ? 'is being moved' : 'is receiving a directory';
+  return (
+    `This directory ${half} ${place}. If "rollcall ops move" was interrupted, give the same command again, ` +
+    'or open the former stores with "rollcall ops move --undo".'
   );
 };
 

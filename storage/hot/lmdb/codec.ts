@@ -223,3 +223,6 @@ export const packVisitor = (visitor: string): Buffer => {
   bytes.writeBigInt64BE(BigInt(visitor));
   return bytes;
 };
+
+/** The inverse of `packVisitor`. */
+export const unpackVisitor = (bytes: Buffer): string => bytes.readBigInt64BE(0).toString();

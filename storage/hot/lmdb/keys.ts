@@ -89,3 +89,13 @@ export const toVoterKey = (visitors: string, user: string): string => {
   const key = `${visitors} ${encodePart(user)}`;
   return key.length <= keyCharactersMax ? key : checkKey(`${visitors} #${hash('sha256', user, 'hex')}`);
 };
+
+/**
+ * The voter in what follows the listing in such a key. Throws on a digest: only votes of the last day have
+ * one, and only where both ids are very long.
+ */
+export const parseVoterKey = (part: string): string => {
+  if (part.startsWith('#'))
+    throw new Error('A last vote names its voter by a digest: wait a day, then move.');
+  return decodePart(part);
+};

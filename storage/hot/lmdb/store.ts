@@ -13,6 +13,7 @@ import { StorageError } from '../../../engine/errors.ts';
 import { allShards, computeShard, parseEntityRef, shardCount, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
+import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
 import { adoptPlan, DamagedVotes, decide, putPlan, readVotes } from './commit.ts';
@@ -20,6 +21,7 @@ import { createDamageLog } from './damage.ts';
 import { toVisitorsKey, toVoterKey } from './keys.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { openTables, readShardCount } from './tables.ts';
+import { createTransfer } from './transfer.ts';
 import type { Writer } from './writer.ts';
 import { assertRoom, createWriter, readStoredSlot, runQueued, write } from './writer.ts';
 
@@ -39,6 +41,7 @@ export interface LmdbOptions {
 }
 
 export interface LmdbStore extends HotStore, ShardCounts {
+  readonly transfer: HotTransfer;
   /** Copies the store, as of one moment within the call, into an empty folder. Writers go on meanwhile. */
   copyInto(folder: string): Promise<void>;
   /** Says which records were damaged when they were read, and what to do; `null` for none. */
@@ -242,6 +245,7 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
       const count = readShardCount(tables);
       return count === null ? [] : [count];
     },
+    transfer: createTransfer(writer),
     copyInto: (folder) => tables.root.backup(folder, false),
     close: () => close(store),
   };

@@ -46,6 +46,8 @@ export interface Link {
   groupShards(shards: readonly Shard[]): readonly (readonly Shard[])[];
   /** Calls a function for the tags of one such group. Rejects with the client's error. */
   call(verb: Verb, tags: readonly Tag[], args: readonly Argument[]): Promise<Buffer>;
+  /** Sends a command whose first argument is its key, to the key's owner. */
+  send(command: string, args: readonly Argument[]): Promise<unknown>;
   listPrimaries(): readonly Redis[];
   /** Every primary that owns hash slots, connected or not. */
   listSlotOwners(): readonly Primary[];
@@ -151,6 +153,7 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
     toCommitQueue: () => 0,
     groupShards: (shards) => [shards],
     call: (verb, _tags, args) => runWithLibrary(() => callOnce(verb, args), load),
+    send: (command, args) => redis.callBuffer(command, ...args),
     listPrimaries: () => [redis],
     listSlotOwners: () => owners,
     findPrimaries: () => {},
@@ -259,6 +262,7 @@ const createClusterLink = async (options: LinkOptions): Promise<Link> => {
       const callOnce = () => cluster.callBuffer('FCALL', name, callKeys.length, ...callKeys, prefix, ...args);
       return runWithLibrary(() => retryWhileRedirected(callOnce, refresh) as Promise<Buffer>, load);
     },
+    send: (command, args) => cluster.callBuffer(command, ...args),
     listPrimaries,
     listSlotOwners: () => listClusterSlotOwners(cluster),
     findPrimaries: refresh,

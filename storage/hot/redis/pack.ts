@@ -131,3 +131,12 @@ export const packValue = (value: Value): Buffer => {
   return single.finish();
 };
 const single = new Packer();
+
+/** Packs an array, with a head of one byte below 16 values; `text` is a last value of bytes. */
+export const packShortArray = (values: readonly Value[], text: Buffer | null = null): Buffer => {
+  const count = values.length + (text === null ? 0 : 1);
+  const head = count < 16 ? [0x90 + count] : [0xdc, count >> 8, count & 0xff];
+  const packed = [Buffer.from(head), ...values.map(packValue)];
+  if (text !== null) packed.push(Buffer.of(0xd9, text.length), text);
+  return Buffer.concat(packed);
+};

@@ -22,7 +22,8 @@ import { toTag, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, skip, takeArray, takeBytes, takeNumber, takeText } from './unpack.ts';
 
 const doubleBytes = 8;
-const readPart = (bytes: Buffer): Part => ({
+/** Reads one packed part. */
+export const readPart = (bytes: Buffer): Part => ({
   atMs: bytes.readDoubleLE(0),
   servers: bytes.readDoubleLE(doubleBytes),
   users: bytes.readDoubleLE(2 * doubleBytes),

@@ -20,6 +20,7 @@ import {
   toAddress,
 } from '../../../engine/ids.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
+import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { markFlushed, peek } from './backlog.ts';
 import { type PackedCall, packCall, packRules, takeReplies } from './codec.ts';
@@ -33,6 +34,7 @@ import { listDueParts, readParts } from './parts.ts';
 import { startPulse } from './pulse.ts';
 import { takeSlot } from './slots.ts';
 import { toTag } from './tags.ts';
+import { createTransfer } from './transfer.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
 import { clearShard, listShardCounts, publishShard, sweep } from './upkeep.ts';
 
@@ -257,6 +259,7 @@ const createReaders = (
 };
 
 export interface RedisHotStore extends HotStore, ShardCounts {
+  readonly transfer: HotTransfer;
   readonly libraries: RedisLibraries;
   readonly pulse: Pulse;
   /** What a confirmed commit survives, as the last look found. */
@@ -308,6 +311,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     durability,
     mayLoseTail: true,
     pulse,
+    transfer: createTransfer(link, store.voteWaitMaxMs),
     libraries: { version, dropOthers },
     memorySettings: () => runOperation(store, 'memory settings', () => readMemorySettings(link)),
     readClocks: () => runOperation(store, 'clocks', () => readClocks(link)),

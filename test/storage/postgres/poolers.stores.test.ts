@@ -76,7 +76,8 @@ test('a pooler that refuses our settings is named with the remedy', () =>
 test('in session mode each statement gets its own rows', () =>
   withPgbouncer(['pool_mode = session', ignored], async (url) => {
     const { sql, notes, close } = await openServerSql(url);
-    assert.match(notes.join(), /lock_timeout is 0/);
+    // Not where the server's roles have the settings already, for a run of all tests through a pooler.
+    if (process.env.POOLER === undefined) assert.match(notes.join(), /lock_timeout is 0/);
     let wrong = 0;
     let next = 0;
     const ask = async (): Promise<void> => {

@@ -1,0 +1,132 @@
+/**
+ * Reads all records of an embedded hot store for a move, and writes those of another store.
+ *
+ * Reads the tables as they are, so the store's own number of shards does not matter. A record that cannot be
+ * read ends the move. Called by store.ts.
+ */
+import { lastVoteFlags } from '../../../engine/entity/votes.ts';
+import { computeShard, type EntityAddress, type Incarnation } from '../../../engine/ids.ts';
+import type { HotRecord, HotTransfer } from '../../move/records.ts';
+import { packPart, packSlot, packVisitor, unpackPart, unpackSlot, unpackVisitor } from './codec.ts';
+import {
+  parsePartKey,
+  parseVoterKey,
+  toBucket,
+  toBucketKey,
+  toDuePartsKey,
+  toPartKey,
+  toSlotKey,
+  toVisitorsKey,
+  toVoterKey,
+} from './keys.ts';
+import { putFormat, putMeta, type Tables } from './tables.ts';
+import { runQueued, type Writer, write } from './writer.ts';
+
+const chunkMax = 1_000;
+
+export const createTransfer = (writer: Writer): HotTransfer => {
+  const { tables } = writer;
+  const put = (puts: () => void): Promise<void> =>
+    runQueued(writer, () => write(writer, 'move', puts)) as Promise<void>;
+  return {
+    isEmpty: async () =>
+      tables.slots.getKeysCount({ limit: 1 }) === 0 && tables.meta.getKeysCount({ limit: 1 }) === 0,
+    hasNodes: async () => false,
+    removeAll: async () => {
+      const { meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts } = tables;
+      for (const table of [meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts])
+        await table.clearAsync();
+    },
+    readRecords: async function* () {
+      let chunk: HotRecord[] = [];
+      for (const record of listRecords(tables)) {
+        chunk.push(record);
+        if (chunk.length < chunkMax) continue;
+        yield chunk;
+        chunk = [];
+      }
+      yield chunk;
+    },
+    writeRecords: (records) =>
+      put(() => {
+        for (const record of records) putRecord(tables, record);
+      }),
+    writeHeads: (heads) =>
+      put(() => {
+        putFormat(tables);
+        for (const { shard, ...head } of heads) putMeta(tables, shard, head);
+      }),
+  };
+};
+
+const assertReadable = <Value>(value: Value | null, key: string): Value => {
+  if (value === null) throw new Error(`The record ${key} of the hot store is damaged: nothing was moved.`);
+  return value;
+};
+
+/** `s7 b:12 345`, the name of a listing in a key, with what follows it. */
+const parseListing = (key: string): { address: EntityAddress; incarnation: Incarnation; rest: string } => {
+  const [, address = '', incarnation = '', ...rest] = key.split(' ');
+  return {
+    address: address as EntityAddress,
+    incarnation: Number(incarnation) as Incarnation,
+    rest: rest.join(' '),
+  };
+};
+
+function* listRecords(tables: Tables): Generator<HotRecord> {
+  for (const { key, value } of tables.slots.getRange({})) {
+    const { incarnation, state } = assertReadable(unpackSlot(assertReadable(value, key)), key).slot;
+    yield { kind: 'state', address: parseListing(key).address, incarnation, state };
+  }
+  for (const { key, value } of tables.votes.getRange({})) yield readVotes(key, assertReadable(value, key));
+  yield* listVisitors(tables);
+  for (const { key, value } of tables.parts.getRange({})) {
+    const { address, incarnation, rest } = parseListing(key);
+    const part = unpackPart(assertReadable(value, key));
+    const shardCount = Number(rest.split(' ')[0]);
+    yield { kind: 'part', address, incarnation, shardCount, id: parsePartKey(key), part };
+  }
+}
+
+const readVotes = (key: string, array: readonly number[]): HotRecord => {
+  const listed = parseListing(key.slice(key.indexOf(' ') + 1));
+  const votes = [];
+  for (let index = 0; index < array.length; index += 2)
+    votes.push({ atMs: array[index] ?? 0, flag: lastVoteFlags[array[index + 1] ?? 0] ?? 'cast' });
+  const { address, incarnation, rest } = listed;
+  return { kind: 'votes', address, incarnation, user: parseVoterKey(rest), votes };
+};
+
+/** The table's own encoding keeps bytes as they are when it writes, and takes them for values when it reads. */
+function* listVisitors({ root }: Tables): Generator<HotRecord> {
+  const visitors = root.openDB<Buffer, string>({ name: 'visitors', dupSort: true, encoding: 'binary' });
+  for (const key of visitors.getKeys({})) {
+    const { address, incarnation } = parseListing(key);
+    let some: string[] = [];
+    for (const value of visitors.getValues(key)) {
+      some.push(unpackVisitor(value));
+      if (some.length < chunkMax) continue;
+      yield { kind: 'visitors', address, incarnation, visitors: some };
+      some = [];
+    }
+    if (some.length > 0) yield { kind: 'visitors', address, incarnation, visitors: some };
+  }
+}
+
+const putRecord = (tables: Tables, record: HotRecord): void => {
+  const { address, incarnation } = record;
+  const shard = computeShard(address);
+  const listing = toVisitorsKey(shard, address, incarnation);
+  if (record.kind === 'state') {
+    const { state } = record;
+    tables.slots.put(toSlotKey(shard, address), packSlot({ slot: { incarnation, state }, since: 0 }));
+    if (state?.parts !== undefined) tables.dueParts.put(toDuePartsKey(shard, state.parts.dueMs, address), 0);
+  } else if (record.kind === 'votes') {
+    const bucket = toBucketKey(toBucket(record.votes[0]?.atMs ?? 0));
+    const array = record.votes.flatMap(({ atMs, flag }) => [atMs, lastVoteFlags.indexOf(flag)]);
+    tables.votes.put(`${bucket} ${toVoterKey(listing, record.user)}`, array);
+  } else if (record.kind === 'visitors') {
+    for (const visitor of record.visitors) tables.visitors.put(listing, packVisitor(visitor));
+  } else tables.parts.put(toPartKey(listing, record.shardCount, record.id), packPart(record.part));
+};

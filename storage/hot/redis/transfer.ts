@@ -1,0 +1,200 @@
+/**
+ * Reads all records of a Redis store for a move, and writes those of another store.
+ *
+ * Finds keys by SCAN on each primary: the database is Rollcall's alone. The forms of slots, votes and parts
+ * are those of `functions/`, where arrays of any width are valid. Called by store.ts.
+ */
+import type { Redis } from 'ioredis';
+import { type PartsState, type PartsTable, presenceStatuses } from '../../../engine/entity/state.ts';
+import { lastVoteFlags } from '../../../engine/entity/votes.ts';
+import { computeShard, type EntityAddress, type Incarnation } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
+import type { HotRecord, HotTransfer } from '../../move/records.ts';
+import { nodesSeenKey } from '../../nodes/heartbeats.ts';
+import type { Link } from './link.ts';
+import { packShortArray, packValue } from './pack.ts';
+import { readPart } from './parts.ts';
+import { packState, takeSlot } from './slots.ts';
+import { toTag } from './tags.ts';
+import { createCursor, takeArray, takeNumber } from './unpack.ts';
+
+const scanCount = 1_000;
+
+/** `voteWaitMaxMs`: how long last votes are stored. */
+export const createTransfer = (link: Link, voteWaitMaxMs: number): HotTransfer => ({
+  isEmpty: async () => {
+    const sizes = await Promise.all(link.listPrimaries().map((primary) => primary.dbsize()));
+    return sizes.every((size) => size === 0);
+  },
+  hasNodes: async () => Number(await link.send('EXISTS', [nodesSeenKey])) > 0,
+  removeAll: async () => {
+    for (const primary of link.listPrimaries()) await primary.flushdb();
+  },
+  readRecords: async function* () {
+    for (const primary of link.listPrimaries()) yield* readPrimary(primary, link.prefix);
+  },
+  writeRecords: async (records) => {
+    const commands = records.flatMap((record) => listCommands(link.prefix, record, voteWaitMaxMs));
+    await Promise.all(commands.map(([name, ...args]) => link.send(name, args)));
+  },
+  writeHeads: async (heads) => {
+    for (const { shard, generation, version, chainHash } of heads) {
+      const position = packDoubles([version, chainHash]);
+      const key = `${link.prefix}{s${toTag(shard)}}:e`;
+      await link.send('HSET', [key, '!g', String(generation), '!v', position]);
+    }
+  },
+});
+
+const packDoubles = (values: readonly number[]): Buffer => {
+  const bytes = Buffer.alloc(values.length * 8);
+  for (const [index, value] of values.entries()) bytes.writeDoubleLE(value, index * 8);
+  return bytes;
+};
+
+/* ---------------------------------------------------------------- reading */
+
+async function* readPrimary(primary: Redis, prefix: string): AsyncGenerator<readonly HotRecord[]> {
+  let cursor = '0';
+  do {
+    const [next, keys] = await primary.scan(cursor, 'MATCH', `${prefix}{s*}:*`, 'COUNT', scanCount);
+    const chunks = await Promise.all(keys.map((key) => readKey(primary, key.slice(prefix.length), key)));
+    yield chunks.flat();
+    cursor = next;
+  } while (cursor !== '0');
+}
+
+/** The address, the incarnation and what follows, of `b:12:345:6`. */
+const parseListing = (text: string, parts: number): [EntityAddress, Incarnation, number] => {
+  const words = text.split(':');
+  const numbers = words.splice(-parts).map(Number);
+  return [words.join(':') as EntityAddress, numbers[0] as Incarnation, numbers[1] ?? 0];
+};
+
+const readKey = async (primary: Redis, name: string, key: string): Promise<readonly HotRecord[]> => {
+  const at = name.indexOf('}:') + 2;
+  const rest = name.slice(at + 2);
+  switch (name[at]) {
+    case 'e':
+      return readStates(await readHash(primary, key));
+    case 'u': {
+      const [address, incarnation] = parseListing(rest, 1);
+      const visitors = await readSet(primary, key);
+      return visitors.map((some) => ({ kind: 'visitors', address, incarnation, visitors: some }));
+    }
+    case 'v': {
+      const [address, incarnation] = parseListing(rest, 2);
+      return (await readHash(primary, key)).map(([user, packed]) => {
+        const votes = unpackVotes(packed);
+        return { kind: 'votes', address, incarnation, user: user.toString(), votes };
+      });
+    }
+    case 'b': {
+      const [address, incarnation, shardCount] = parseListing(rest, 2);
+      return (await readHash(primary, key)).map(([id, packed]) => {
+        const part = readPart(packed);
+        return { kind: 'part', address, incarnation, shardCount, id: Number(id.toString()), part };
+      });
+    }
+    default:
+      return [];
+  }
+};
+
+type Field = [name: Buffer, value: Buffer];
+
+const readHash = async (primary: Redis, key: string): Promise<Field[]> => {
+  const fields: Field[] = [];
+  let cursor = '0';
+  do {
+    const [next, flat] = await primary.hscanBuffer(key, cursor, 'COUNT', scanCount);
+    for (let index = 0; index < flat.length; index += 2)
+      fields.push([flat[index] as Buffer, flat[index + 1] as Buffer]);
+    cursor = next.toString();
+  } while (cursor !== '0');
+  return fields;
+};
+
+const readSet = async (primary: Redis, key: string): Promise<string[][]> => {
+  const chunks: string[][] = [];
+  let cursor = '0';
+  do {
+    const [next, members] = await primary.sscan(key, cursor, 'COUNT', scanCount);
+    if (members.length > 0) chunks.push(members);
+    cursor = next;
+  } while (cursor !== '0');
+  return chunks;
+};
+
+/** Fields that begin with `!` belong to the shard. */
+const readStates = (fields: readonly Field[]): readonly HotRecord[] =>
+  fields.flatMap(([name, packed]) => {
+    const address = name.toString() as EntityAddress;
+    if (address.startsWith('!')) return [];
+    const slot = takeSlot(createCursor(packed));
+    if (slot === 'damaged') throw new Error(`The state of ${address} is damaged: nothing was moved.`);
+    return slot === null ? [] : [{ kind: 'state', address, ...slot }];
+  });
+
+const unpackVotes = (packed: Buffer) => {
+  const cursor = createCursor(packed);
+  const votes = [];
+  for (let left = takeArray(cursor); left > 0; left -= 2)
+    votes.push({ atMs: takeNumber(cursor), flag: lastVoteFlags[takeNumber(cursor)] ?? 'cast' });
+  return votes;
+};
+
+/* ---------------------------------------------------------------- writing */
+
+type Command = readonly [name: string, ...args: (string | number | Buffer)[]];
+
+const listCommands = (prefix: string, record: HotRecord, voteWaitMaxMs: number): readonly Command[] => {
+  const { address, incarnation } = record;
+  const stem = `${prefix}{s${toTag(computeShard(address))}}:`;
+  const listing = `${address}:${incarnation}`;
+  if (record.kind === 'state') return listStateCommands(stem, record);
+  if (record.kind === 'visitors') return [['SADD', `${stem}u:${listing}`, ...record.visitors]];
+  if (record.kind === 'part') {
+    const { atMs, servers, users, status, live, cluster } = record.part;
+    const flags = Buffer.of(presenceStatuses.indexOf(status), live ? 1 : 0);
+    const packed = [packDoubles([atMs, servers, users]), flags, Buffer.from(cluster, 'latin1')];
+    return [['HSET', `${stem}b:${listing}:${record.shardCount}`, record.id, Buffer.concat(packed)]];
+  }
+  const bucket = Math.max(0, Math.floor((record.votes[0]?.atMs ?? 0) / limits.voteBucketMs));
+  const key = `${stem}v:${listing}:${bucket}`;
+  const flat = record.votes.flatMap(({ atMs, flag }) => [atMs, lastVoteFlags.indexOf(flag)]);
+  // As `voting.writeVotes` in functions/4-commit.lua.
+  const endMs = (bucket + 2) * limits.voteBucketMs + voteWaitMaxMs;
+  const lifeMs = Math.max(limits.voteBucketMs, endMs - Date.now());
+  return [
+    ['HSET', key, record.user, packValue(flat)],
+    ['PEXPIRE', key, Math.round(lifeMs)],
+  ];
+};
+
+const listStateCommands = (
+  stem: string,
+  { address, incarnation, state }: HotRecord & { readonly kind: 'state' },
+): readonly Command[] => {
+  if (state === null) return [['HSET', `${stem}e`, address, packShortArray([incarnation])]];
+  const [first, rest] = packState(incarnation, state);
+  const { parts } = state;
+  if (parts === undefined) {
+    return [['HSET', `${stem}e`, address, Buffer.concat([packShortArray(first), packShortArray(rest)])]];
+  }
+  // The SQL row that it was initialised from comes between: no node can still resend work from before.
+  const packed = [packShortArray(first), packShortArray([...rest, 0, 0], packHead(parts))];
+  return [
+    ['HSET', `${stem}e`, address, Buffer.concat(packed)],
+    ['ZADD', `${stem}t`, parts.dueMs, address],
+  ];
+};
+
+const packTable = (table: PartsTable | null): readonly number[] =>
+  table === null
+    ? [0, 0, 0, 0, 0, 0, 0, 0, 0]
+    : [table.shardCount, table.sinceMs, table.seen, table.servers, table.users, ...table.live];
+
+/** The head of a bot's parts (`functions/3-parts.lua`). */
+const packHead = ({ dueMs, replaced, current, building }: PartsState): Buffer =>
+  packDoubles([dueMs, replaced, ...packTable(current), ...packTable(building)]);

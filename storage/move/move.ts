@@ -1,0 +1,129 @@
+/**
+ * Moves a directory from one pair of stores to another, without loss: everything in both is the same
+ * afterwards, except what belongs to a kind of store.
+ *
+ * Order: the source is closed (`moving`), the target is closed (`receiving`) and filled, complete
+ * (`received`), the source is marked as `moved` for good, the target is opened. So at each moment at most one
+ * of the two starts, and the same command continues after any interruption; before the source is `moved` it
+ * fills the target again. SQL is filled in one transaction. Called by the command line.
+ */
+import type { ShardVersion } from '../../engine/entity/items.ts';
+import { allShards, shardCount } from '../../engine/ids.ts';
+import type { Stores } from '../open.ts';
+import { readShardCount, takeShardCount } from '../shards.ts';
+import { migrate } from '../sql/migrate.ts';
+import { type Mark, readMark, readMoveId, removeMark, writeMark } from './marks.ts';
+import { assignShards, countRows, endTimeLimits, writeCopy } from './sql-copy.ts';
+
+/** The two cannot be moved; the message is for the operator. */
+export class MoveError extends Error {}
+
+export interface MovePlan {
+  readonly source: Stores;
+  readonly target: Stores;
+  /** Name the stores to people, without passwords. */
+  readonly from: string;
+  readonly to: string;
+  /** Flushes the source; its number of shards is set. */
+  readonly flush: () => Promise<void>;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/** Moves or continues a move. Resolves to the rows of SQL and records of the hot store that it copied. */
+export const applyMove = async (plan: MovePlan): Promise<number> => {
+  const { source, target } = plan;
+  const sourceMark = await readMark(source.sql);
+  if (sourceMark?.state === 'moved') return openMoved(plan, sourceMark);
+  if (sourceMark === null) await migrate(source.sql);
+  const id = await readMoveId(source.sql);
+  await prepareTarget(plan, id);
+  await assertNoNodes(plan);
+  await writeMark(source.sql, { state: 'moving', id }, `to ${plan.to}`);
+  try {
+    await assertNoNodes(plan);
+    await plan.flush();
+    const copied = await fillTarget(plan, id);
+    await assertNoNodes(plan);
+    await writeMark(source.sql, { state: 'moved', id }, `to ${plan.to}`);
+    await removeMark(target.sql);
+    return copied;
+  } catch (error) {
+    const mark = await readMark(source.sql).catch(() => null);
+    if (mark?.state === 'moving') await removeMark(source.sql);
+    throw error;
+  }
+};
+
+/** Opens a source that an interrupted move has closed, and leaves its unfinished target closed. */
+export const endMove = async (source: Stores): Promise<void> => {
+  const mark = await readMark(source.sql);
+  if (mark?.state !== 'moving') {
+    const why = mark === null ? 'it is not moving' : 'its other stores have it now';
+    throw new MoveError(`Nothing was changed in this directory: ${why}.`);
+  }
+  await removeMark(source.sql);
+};
+
+const openMoved = async ({ target, to }: MovePlan, { id }: Mark): Promise<number> => {
+  const mark = await readMark(target.sql);
+  if (mark === null) throw new MoveError('This directory was moved before; its new stores are open.');
+  if (mark.id !== id || mark.state !== 'received')
+    throw new MoveError(`This directory was moved, but not to ${to}: name the stores that it was moved to.`);
+  await removeMark(target.sql);
+  return 0;
+};
+
+const assertNoNodes = async ({ source, from }: MovePlan): Promise<void> => {
+  if (await source.hot.transfer.hasNodes())
+    throw new MoveError(`A node is running on ${from}: stop all nodes and repeat the command.`);
+};
+
+/** Closes an empty target, or recognises the one of this move. */
+const prepareTarget = async ({ target, from, to }: MovePlan, id: string): Promise<void> => {
+  const mark = await readMark(target.sql);
+  if (mark !== null && mark.id === id && mark.state !== 'moved') return;
+  if (mark !== null) throw new MoveError(`The stores ${to} are part of another move: name empty ones.`);
+  await migrate(target.sql);
+  const [used] = await target.sql<{ used: boolean }[]>`
+    select exists (select from totals) or exists (select from generations)
+      or exists (select from users) as used`;
+  if (used?.used !== false || !(await target.hot.transfer.isEmpty()))
+    throw new MoveError(`The stores ${to} are not empty. A move never overwrites data: name empty ones.`);
+  await writeMark(target.sql, { state: 'receiving', id }, `from ${from}`);
+};
+
+const fillTarget = async (plan: MovePlan, id: string): Promise<number> => {
+  const { source, target } = plan;
+  const versions = await source.hot.readVersions(allShards);
+  const total = await countRows(source.sql);
+  let done = 0;
+  const onCopied = (count: number): void => {
+    done += count;
+    plan.onProgress(done, Math.max(total, done));
+  };
+  const sameShards = shardCount === (await readShardCount(target.sql));
+  await target.hot.transfer.removeAll();
+  await takeShardCount(target.hot, await readShardCount(target.sql));
+  const heads = sameShards ? versions : mergeHeads(versions);
+  await target.hot.transfer.writeHeads(
+    heads.map((head, index) => ({ ...head, shard: allShards[index] as (typeof allShards)[number] })),
+  );
+  for await (const records of source.hot.transfer.readRecords()) {
+    await target.hot.transfer.writeRecords(records);
+    onCopied(records.length);
+  }
+  await target.sql.begin(async (transaction) => {
+    await endTimeLimits(transaction);
+    await writeCopy([source.sql, transaction], sameShards, onCopied);
+    if (!sameShards) await assignShards(transaction, heads[0]?.generation ?? 1);
+    await writeMark(transaction, { state: 'received', id }, `from ${plan.from}`);
+  });
+  return done;
+};
+
+/** Versions of different shards do not compare: all begin a generation, after the last version. */
+const mergeHeads = (versions: readonly ShardVersion[]): readonly ShardVersion[] => {
+  const generation = Math.max(...versions.map((head) => head.generation)) + 1;
+  const version = Math.max(...versions.map((head) => head.version));
+  return allShards.map(() => ({ generation, version, chainHash: 0 }));
+};

@@ -1,0 +1,158 @@
+/**
+ * Copies all rows, partitions and sequences of one database into another of the same schema.
+ *
+ * Rows travel as Postgres prints them, so nothing is converted, and triggers do not run: what they would
+ * derive is copied, too. The caller runs it in one transaction of the target. Called by move.ts.
+ */
+import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
+import { formatNumbers, formatTexts } from '../sql/arrays.ts';
+import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+
+/** Belongs to the stores, not to the directory. */
+const ownTables = ['schema_versions', 'store_shards'];
+const rowsPerStep = 2_000;
+
+interface Table {
+  readonly name: string;
+  /** Without generated ones. */
+  readonly columns: readonly string[];
+  /** All, in order: they must be the same on both sides. */
+  readonly layout: string;
+}
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** Tables in an order in which each comes after those it refers to. */
+const listTables = async (sql: Queryable): Promise<readonly Table[]> => {
+  const tables = await sql<(Table & { refers: string[] })[]>`
+    select c.relname as name,
+      (select json_agg(attname order by attnum) from pg_attribute
+        where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '') as columns,
+      (select string_agg(attname || ' ' || format_type(atttypid, atttypmod), ',' order by attnum)
+        from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped) as layout,
+      (select coalesce(json_agg(distinct f.relname), '[]') from pg_constraint k join pg_class f
+        on f.oid = k.confrelid where k.conrelid = c.oid and k.contype = 'f') as refers
+    from pg_class c
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+      and not c.relispartition and c.relname <> all(${ownTables}) order by c.relname`;
+  const ordered: Table[] = [];
+  while (ordered.length < tables.length) {
+    const before = ordered.length;
+    for (const table of tables) {
+      const isFree = table.refers.every(
+        (name) => name === table.name || ordered.some((t) => t.name === name),
+      );
+      if (isFree && !ordered.includes(table)) ordered.push(table);
+    }
+    if (ordered.length === before) throw new Error('The tables refer to each other in a circle.');
+  }
+  return ordered;
+};
+
+/** Counts the rows that a copy has. */
+export const countRows = async (sql: Sql): Promise<number> => {
+  let rows = 0;
+  for (const { name } of await listTables(sql)) {
+    const [count] = await sql.unsafe<{ rows: number }[]>(`select count(*) as rows from ${quote(name)}`);
+    rows += count?.rows ?? 0;
+  }
+  return rows;
+};
+
+/**
+ * Replaces everything in the target by what the source has; of the generations only where both have as many
+ * shards. `onRows` gets the number of rows of each step.
+ * Rejects when the schemas differ.
+ */
+export const writeCopy = async (
+  [source, target]: readonly [Sql, Transaction],
+  sameShards: boolean,
+  onRows: (rows: number) => void,
+): Promise<void> => {
+  const tables = await listTables(source);
+  const known = new Map((await listTables(target)).map(({ name, layout }) => [name, layout]));
+  const other = tables.find(({ name, layout }) => known.get(name) !== layout);
+  if (other !== undefined || known.size !== tables.length)
+    throw new Error(`The tables of the two databases differ (${other?.name ?? 'one has more'}).`);
+  for (const { name } of tables) await target.unsafe(`alter table ${quote(name)} disable trigger user`);
+  await target.unsafe(`truncate ${tables.map(({ name }) => quote(name)).join()}`);
+  await createPartitions(source, target);
+  await source.begin('isolation level repeatable read read only', async (reader) => {
+    await endTimeLimits(reader);
+    for (const table of tables)
+      if (table.name !== 'generations' || sameShards) await copyTable([reader, target], table, onRows);
+    await copySequences(reader, target);
+  });
+  for (const { name } of tables) await target.unsafe(`alter table ${quote(name)} enable trigger user`);
+};
+
+/** A copy takes as long as it takes. */
+export const endTimeLimits = async (transaction: Transaction): Promise<void> => {
+  await transaction`set local statement_timeout = 0`;
+  await transaction`set local idle_in_transaction_session_timeout = 0`;
+};
+
+const createPartitions = async (source: Queryable, target: Queryable): Promise<void> => {
+  const partitions = await source<{ name: string; parent: string; bound: string }[]>`
+    select c.relname as name, p.relname as parent, pg_get_expr(c.relpartbound, c.oid) as bound
+    from pg_class c join pg_inherits i on i.inhrelid = c.oid join pg_class p on p.oid = i.inhparent
+    where c.relispartition and c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`;
+  for (const { name, parent, bound } of partitions) {
+    const [present] = await target<
+      { found: boolean }[]
+    >`select to_regclass(${quote(name)}) is not null as found`;
+    if (present?.found) continue;
+    await target.unsafe(`create table ${quote(name)} (like ${quote(parent)} including all)`);
+    await target.unsafe(`alter table ${quote(parent)} attach partition ${quote(name)} ${bound}`);
+  }
+};
+
+const copyTable = async (
+  [reader, target]: readonly [Transaction, Transaction],
+  { name, columns }: Table,
+  onRows: (rows: number) => void,
+): Promise<void> => {
+  const table = quote(name);
+  const insert =
+    `insert into ${table} (${columns.map(quote).join()}) overriding system value ` +
+    `select ${columns.map((column) => `(r).${quote(column)}`).join()} ` +
+    `from (select row::${table} as r from unnest($1::text[]) as row offset 0) as read`;
+  const read = reader.unsafe<{ row: string }[]>(`select t::text as row from ${table} as t`);
+  for await (const rows of read.cursor(rowsPerStep)) {
+    if (rows.length === 0) continue;
+    await target.unsafe(insert, [formatTexts(rows.map(({ row }) => row))]);
+    onRows(rows.length);
+  }
+};
+
+const copySequences = async (reader: Transaction, target: Transaction): Promise<void> => {
+  const sequences = await reader<{ name: string }[]>`
+    select sequencename as name from pg_sequences where schemaname = current_schema()`;
+  for (const { name } of sequences) {
+    const [state] = await reader.unsafe<{ last: string; called: boolean }[]>(
+      `select last_value::text as last, is_called as called from ${quote(name)}`,
+    );
+    await target`select setval(${quote(name)}, ${state?.last ?? '1'}::bigint, ${state?.called ?? false})`;
+  }
+};
+
+/**
+ * Gives the rows another number of shards (this process's), under a generation that no shard had. The hot
+ * store must get it, too.
+ */
+export const assignShards = async (target: Transaction, generation: number): Promise<void> => {
+  await target`delete from generations`;
+  await target.unsafe(`insert into generations (shard, generation)
+    select shard, ${generation} from generate_series(0, (select number - 1 from store_shards)) as shard`);
+  const rows = await target<{ incarnation: number; kind: EntityKind; id: string }[]>`
+    select incarnation, kind, entity_id as id from totals`;
+  for (let first = 0; first < rows.length; first += rowsPerStep) {
+    const some = rows.slice(first, first + rowsPerStep);
+    const shards = some.map(({ kind, id }) => computeShard(toAddress(kind, id)));
+    await target`
+      update totals set shard = new.shard
+      from unnest(${formatNumbers(some.map(({ incarnation }) => incarnation))}::bigint[],
+        ${formatNumbers(shards)}::smallint[]) as new (incarnation, shard)
+      where totals.incarnation = new.incarnation`;
+  }
+};
