@@ -98,7 +98,7 @@ const readVotes = (key: string, array: readonly number[]): HotRecord => {
   return { kind: 'votes', address, incarnation, user: parseVoterKey(rest), votes };
 };
 
-/** The table's own encoding keeps bytes as they are when it writes, and takes them for values when it reads. */
+/** The table's own encoding writes bytes as they are, and reads them as if they were values. */
 function* listVisitors({ root }: Tables): Generator<HotRecord> {
   const visitors = root.openDB<Buffer, string>({ name: 'visitors', dupSort: true, encoding: 'binary' });
   for (const key of visitors.getKeys({})) {
