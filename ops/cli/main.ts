@@ -93,7 +93,7 @@ const assertArgs = ({ command, operands, options }: ParsedArgs): void => {
     throw new CommandError(`There is no command "${command}". ${hint}`, 2);
   }
   // What a command takes is in its usage: operands in capitals, options in brackets.
-  const operandCount = help.usage.replaceAll(/\[.*?\]/g, '').match(/ [A-Z]+/g)?.length ?? 0;
+  const operandCount = help.usage.replaceAll(/\[[^[\]]*\]/g, '').match(/ [A-Z]+/g)?.length ?? 0;
   const misplaced = [...options].some((option) => !new RegExp(`\\[--${option}[ \\]]`).test(help.usage));
   if (operands.length !== operandCount || misplaced) {
     throw new CommandError(`Usage: rollcall ops ${help.usage}`, 2);
