@@ -29,9 +29,9 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'a session outlives its expiry in the cache',
     file: 'http/auth/sessions.ts',
-    find: `if (isFresh && !isExpired(state, cached.record)) return cached.record;`,
-    replace: `if (isFresh) return cached.record;`,
-    why: 'an expired session would work for a minute',
+    find: `state.isTrusted?.() !== false && !isExpired(state, cached.record)`,
+    replace: `state.isTrusted?.() !== false`,
+    why: 'an expired session would work for ten minutes',
   },
   {
     name: 'the kind that a header claims',
