@@ -3,13 +3,14 @@
  * terminal closes, and it still drains on SIGTERM when its output is closed.
  */
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeFolder } from '../support/folder.ts';
 import { quiet, spawnNode } from '../support/node-process.ts';
+import { isSqlShutDown } from '../support/sql-shut-down.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('parents');
@@ -23,9 +24,7 @@ const copyTemplate = (name: string): string => {
   cpSync(template, dataDir, { recursive: true });
   return dataDir;
 };
-const isDrained = (dataDir: string): boolean =>
-  !existsSync(join(dataDir, 'lock')) &&
-  JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8')).open === false;
+const isDrained = (dataDir: string): boolean => !existsSync(join(dataDir, 'lock')) && isSqlShutDown(dataDir);
 
 test('SIGTERM to npm start drains the server', async () => {
   const dataDir = copyTemplate('npm');

@@ -3,7 +3,7 @@
  * process exits with 1, so that the next node finds all data.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeFolder } from '../support/folder.ts';
 import { postServers, readServers, startNode } from '../support/node-process.ts';
+import { isSqlShutDown } from '../support/sql-shut-down.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
 const test = suite('an uncaught error');
@@ -41,8 +42,7 @@ test('the node logs it, drains, exits with 1, and loses nothing acknowledged', a
   assert.is(code, 1);
   assert.match(node.output(), /fatal uncaught error: this process ends/);
   assert.match(node.output(), /a fault of the test, thrown/);
-  const state = JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8'));
-  assert.is(state.open, false, 'the stores were closed');
+  assert.ok(isSqlShutDown(dataDir), 'the stores were closed');
 
   const next = await startDemoNode();
   assert.is(await readServers(next.url, dataDir), 31_337);
@@ -56,7 +56,7 @@ test('more errors and a signal during the drain neither stop it nor change the e
 
   assert.is(code, 1);
   assert.match(node.output(), /a fault of the test, thrown/);
-  assert.is(JSON.parse(readFileSync(join(dataDir, 'sql.state.json'), 'utf8')).open, false);
+  assert.ok(isSqlShutDown(dataDir));
 });
 
 /** A malformed first message ends a backend of the database; the embedded one has only one backend. */
