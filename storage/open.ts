@@ -147,6 +147,8 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
       path: join(config.dataDir, 'hot'),
       clock: options.clock,
       onDamage: (description) => options.onWarning(description, null),
+      onWarning: options.onWarning,
+      onLost: options.onLost,
     });
   try {
     if (hasOnlyCounters(config.dataDir)) {

@@ -187,7 +187,7 @@ test('a folder without checksums opens, and programs that know none refuse it fr
   await after.root.close();
 
   assert.is(reply?.outcome === 'found' && reply.state.upvotes, 1);
-  assert.is(format, 4);
+  assert.is(format, 6);
 });
 
 test.run();

@@ -32,13 +32,16 @@ const inFolder = async (use: (path: string) => Promise<void>): Promise<void> => 
   }
 };
 
+let opens = 0;
+/** Every second store moves each commit into its tables at once, while the next ones run. */
 const open = async (clock: () => number): Promise<OpenedStore> => {
   const path = await mkdtemp(join(tmpdir(), 'rollcall-lmdb-'));
+  const options = { path, clock, checkpointBytes: opens++ % 2 === 0 ? 2 ** 24 : 1 };
   const opened: OpenedStore = {
-    store: await openLmdbStore({ path, clock }),
+    store: await openLmdbStore(options),
     async reopen() {
       await opened.store.close();
-      return openLmdbStore({ path, clock });
+      return openLmdbStore(options);
     },
     newerRecords: {
       write: (ref) =>
