@@ -5,7 +5,7 @@
  * that were created, renamed or removed before it. It also syncs some dozen files before a checkpoint counts.
  * Each would hold up all statements, so these syncs are *owed*: they run in the background, and only then is
  * the control file written, which makes the checkpoint count. Until then a crash is recovered from the
- * checkpoint before, whose log stays. A failed sync ends the thread, because nobody knows what is on disk
+ * checkpoint before, whose log stays. A failed sync ends the thread, because what is on disk is unknown
  * after it. Used by pglite-worker.ts.
  */
 import {
@@ -137,7 +137,7 @@ const noteChangedFolder = (state: SyncState, folder: string): void => {
 
 const syncInBackground = (descriptor: number): Promise<void> => promisify(fdatasync)(descriptor);
 
-/** Syncs what is owed, one file at a time since nobody waits, then writes the held control file. */
+/** Syncs the files that wait, one at a time because no request does, then writes the delayed control file. */
 const completeCheckpoint = async (state: SyncState, control: HeldControl): Promise<void> => {
   for (const [path, descriptor] of state.owed) {
     state.owed.delete(path);

@@ -29,7 +29,7 @@ export const readMark = async (sql: Queryable): Promise<Mark | null> => {
   return state === undefined ? null : { state: state as MarkState, id };
 };
 
-/** Closes the directory, or changes its mark; `place` is shown to whoever starts a program on it. Ledger. */
+/** Closes the directory, or changes its mark; a program that starts on it shows `place`. Ledger. */
 export const writeMark = async (sql: Queryable, { state, id }: Mark, place: string): Promise<void> => {
   await sql`
     insert into schema_versions (version, name) values (${markVersion}, ${`contract-${state}-${id} ${place}`})

@@ -77,7 +77,7 @@ export interface MirrorOptions {
   /** Age after which a copy must be confirmed in SQL while SQL answers, ms. */
   readonly confirmMs: number;
   readonly nowMs: () => number;
-  /** Changes of sessions in SQL, also those of which no message came. */
+  /** Changes of sessions in SQL, also those without a message. */
   readonly notices: Notices;
 }
 

@@ -109,7 +109,7 @@ const namesCachedMax = 100_000;
 const expiryShareMin = 0.8;
 /** A row that is requested after this share of its maximum age is refreshed, and with it older ones than… */
 const refreshAgeShare = 0.7;
-/** …this share, which nobody may have requested. */
+/** …this share, requested or not. */
 const refreshedAgeShare = 0.5;
 /** Rows that are refreshed by one statement. */
 const refreshedMax = 250;

@@ -3,7 +3,7 @@
  * the part of the function library that follows from it.
  *
  * A name in capitals of functions/*.lua that `names` has stands for its number or format. library.ts puts
- * that in its place, which costs Lua less than a local variable, of which a library may have 200. What
+ * that in its place, which costs Lua less than one of the 200 local variables of a library. What
  * differs from field to field is written here, in Lua. Pure; made once at start.
  */
 import assert from 'node:assert/strict';
@@ -57,7 +57,7 @@ export const names: Readonly<Record<string, number | string>> = {
   FIRST_READ: `'${isShort ? '>x' : '>xxx'}xdxdxdBxd${listFirst('xBc0', 'xd')}'`,
   // The head of each value is written together with the one before it, where that is one byte.
   FIRST_WRITE: `'${isShort ? '>H' : '>I4'}dBdBdHd${listFirst('Hc0', 'Bd')}c0'`,
-  // For a record of which only SINCE and VERSION changed, up to the head of SINCE as it is.
+  // For a record in which only SINCE and VERSION changed, up to the head of SINCE as it is.
   COUNTERS_WRITE: `'>c${isShort ? 11 : 13}dBdc0c0'`,
   WRITTEN_HEAD: isShort
     ? (shortArray + firstLength) * 0x100 + double
