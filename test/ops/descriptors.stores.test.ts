@@ -61,12 +61,14 @@ test('it says so, calls nothing damaged, rests, and recovers', async () => {
     await pause(6_000);
     const share = (cpuMs(node.pid) - before) / 6_000;
     assert.ok(share < 0.2, `${share} of a core`);
-    assert.match(node.output(), / error This process has hardly any file descriptors left/);
+    await until('the line about it', () =>
+      / error This process has hardly any file descriptors left/.test(node.output()),
+    );
     assert.is(/^.*SQL is damaged.*$/m.exec(node.output())?.[0], undefined);
 
     setLimit(node.pid, 4_096);
     await until('the end of it', async () => !/descriptors/.test(await ask('/readyz')));
-    assert.match(node.output(), /there are file descriptors again/);
+    await until('the line about it', () => /there are file descriptors again/.test(node.output()));
     for (const socket of sockets) socket.destroy();
     assert.is((await fetch(`${node.url}/bots/@all`)).status, 200);
     assert.not.match(await ask('/readyz'), /SQL is damaged/);
