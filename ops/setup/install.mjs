@@ -81,15 +81,17 @@ const runNpm = (root, set, log) => {
   const output = openSync(log, 'w');
   const args = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=warn'];
   if (set === 'production') args.push('--omit=dev');
-  // In a process group of its own: npm starts scripts, and a stop has to end all of them.
-  const child = spawn('npm', args, { cwd: root, stdio: ['ignore', output, output], detached: true });
   let interrupted = false;
+  let child;
   const interrupt = () => {
     interrupted = true;
     // SIGKILL, because npm's own clean-up takes long. The next start removes everything.
     process.kill(-child.pid, 'SIGKILL');
   };
+  // Before npm starts: a signal that came first would end this process and leave npm running.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
+  // In a process group of its own: npm starts scripts, and a stop has to end all of them.
+  child = spawn('npm', args, { cwd: root, stdio: ['ignore', output, output], detached: true });
   return new Promise((resolve) => {
     const finish = (result) => {
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(signal, interrupt);
