@@ -249,12 +249,14 @@ const wrapNames = (state: SyncState, { FS }: Module): void => {
 /** The files of the database in `directory`, which exists. */
 export const createSyncedFiles = (directory: string, options: SyncedFilesOptions): SyncedFiles => {
   const marker = join(directory, markerName);
-  const markedMs = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+  const markedMs = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+  const openedMs = Date.now();
   const state: SyncState = {
     ...options,
     directory,
-    openedMs: Date.now(),
-    cleanBeforeMs: markedMs - slackMs,
+    openedMs,
+    // A mark of the future: the clock was set back, so times tell nothing about what is on disk.
+    cleanBeforeMs: markedMs <= openedMs ? markedMs - slackMs : Number.NEGATIVE_INFINITY,
     opened: false,
     syncs: 0,
     logBytes: 0,
