@@ -243,7 +243,7 @@ const replaceOlderListing = async (
 export const adoptReply = (
   registry: Registry,
   batch: Batch,
-  { reply, foreign }: { readonly reply: BatchReply; readonly foreign: boolean },
+  { reply, foreign }: { reply: BatchReply; foreign: boolean },
 ): void => {
   const { items } = batch;
   for (let index = 0; index < items.length; index++) {

@@ -75,10 +75,10 @@ export const createPublic = (
     clusterContext,
     findDemo,
   }: {
-    readonly metrics: Metrics;
-    readonly logger: Logger;
-    readonly clusterContext: ClusterContext;
-    readonly findDemo: () => DemoAccounts | null;
+    metrics: Metrics;
+    logger: Logger;
+    clusterContext: ClusterContext;
+    findDemo: () => DemoAccounts | null;
   },
 ): Facade =>
   createFacade({

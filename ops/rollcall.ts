@@ -280,7 +280,7 @@ interface Watches {
 /** Rejects when Redis may evict counters. */
 const openWatches = async (
   { storeClocks, memorySettings }: Stores,
-  { metrics, logger: log }: { readonly metrics: Metrics; readonly logger: Logger },
+  { metrics, logger: log }: { metrics: Metrics; logger: Logger },
 ): Promise<Watches> => {
   const { recordClockAhead, recordEvictingServers } = metrics;
   const clock = createClockWatch({ storeClocks, clock: systemClock, onMeasured: recordClockAhead, log });

@@ -288,7 +288,7 @@ const observeVersion = (
 const adoptBatchReply = (
   gate: OutputGateState,
   sealed: SealedBatch,
-  { reply, outcomeUnknown }: { readonly reply: BatchReply; readonly outcomeUnknown: boolean },
+  { reply, outcomeUnknown }: { reply: BatchReply; outcomeUnknown: boolean },
 ): void => {
   const { shardQueue } = sealed;
   // Before its first reply the queue knows no version, so `foreign` is true: others may have written.

@@ -103,7 +103,7 @@ const toPosition = (shardQueue: ShardQueue, { outcome, generation, version }: Ba
 const keep = (
   buffer: BufferState,
   shardQueue: ShardQueue,
-  { batch, reply }: { readonly batch: Batch; readonly reply: BatchReply },
+  { batch, reply }: { batch: Batch; reply: BatchReply },
 ): void => {
   const { decisions } = reply;
   const items = batch.items.filter((item, index) => {

@@ -205,7 +205,7 @@ const applyAdjust = (slot: CurrentSlot, item: AdjustItem, context: ApplyContext)
  * ahead must not add checks.
  */
 const foldItemUptime = (
-  { target, atMs }: { readonly target: Item['target']; readonly atMs: number },
+  { target, atMs }: { target: Item['target']; atMs: number },
   state: HotState,
   context: ApplyContext,
 ): HotState =>

@@ -30,7 +30,7 @@ const hashNameEnd = (producer: string): number => {
 /** The chain hash after a batch that changed something. */
 export const extendChainHash = (
   chainHash: number,
-  { producer, sequence }: { readonly producer: string; readonly sequence: number },
+  { producer, sequence }: { producer: string; sequence: number },
 ): number => (chainHash * 257 + hashNameEnd(producer) + (sequence % 65_536) * 4_294_967_296) % modulus;
 
 /** Whether the store lost its tail: the version is below a known one, or equal with another chain hash. */

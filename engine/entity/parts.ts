@@ -308,7 +308,7 @@ const mergePart = (
 /** Merges a post. `atMs`: see `computePostedMs`; `lost`: the store applied the post before and lost it. */
 export const mergeParts = (
   state: PartsHolder,
-  { item, atMs, lost }: { readonly item: PartsItem; readonly atMs: number; readonly lost: boolean },
+  { item, atMs, lost }: { item: PartsItem; atMs: number; lost: boolean },
   context: PartsContext,
 ): PartsOutcome => {
   const work = openWork(state, context);

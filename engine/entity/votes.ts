@@ -60,7 +60,7 @@ const computeNextChangeMs = (facts: Facts, atMs: number): number => {
  * do not change. It may be earlier than the end of the window in force at `atMs`, if a shorter window begins.
  */
 export const computeWaitEndMs = (
-  { facts, votedAtMs }: { readonly facts: Facts; readonly votedAtMs: number },
+  { facts, votedAtMs }: { facts: Facts; votedAtMs: number },
   atMs: number,
   windows: VoteWindows,
 ): number => {

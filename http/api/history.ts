@@ -275,7 +275,7 @@ const computeAge = (app: App, newest: number): number => {
 export const showHistory = async (
   app: App,
   target: { readonly kind: EntityKind; readonly id: string },
-  { query, prefersCsv }: { readonly query: HistoryQuery; readonly prefersCsv: boolean },
+  { query, prefersCsv }: { query: HistoryQuery; prefersCsv: boolean },
 ): Promise<Reply> => {
   const metrics = parseMetrics(target.kind, query.metrics);
   const { ref } = await app.engine.read(target.kind, target.id);
@@ -303,7 +303,7 @@ const monthsDefault = 12;
 export const showVoteMonths = async (
   app: App,
   target: { readonly kind: EntityKind; readonly id: string },
-  { limit = monthsDefault }: { readonly limit?: number },
+  { limit = monthsDefault }: { limit?: number },
 ): Promise<Reply> => {
   const { ref } = await app.engine.read(target.kind, target.id);
   const reply: VoteMonthsReply = { results: [...(await app.catalogue.history.months(ref, limit))] };

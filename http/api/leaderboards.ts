@@ -245,7 +245,7 @@ const toField = (board: BoardName): string => board.replaceAll('-', '_');
 /** `GET /{target_type}/{target_id}/rank`. Throws `not_found` for what is not listed, as badges do. */
 export const showRank = async (
   app: App,
-  { target_type: kind, target_id }: { readonly target_type: RankedKind; readonly target_id: string },
+  { target_type: kind, target_id }: { target_type: RankedKind; target_id: string },
 ): Promise<Reply> => {
   const { ref, state } = await app.engine.read(kind, target_id);
   if (!state.facts.listed) throw createNotFoundError(kind);

@@ -21,7 +21,7 @@ export const sendFrame = ({ clock, counts }: FeedState, client: Client, frame: F
 export const sendText = (
   { clock, counts }: Pick<FeedState, 'clock' | 'counts'>,
   client: Client,
-  { frame, prefix }: { readonly frame: Frame; readonly prefix: string },
+  { frame, prefix }: { frame: Frame; prefix: string },
 ): void => {
   const { connection } = client;
   counts.frames[frame.event] = (counts.frames[frame.event] ?? 0) + 1;

@@ -150,7 +150,7 @@ const admit = ({ isLeaving, clients, addresses, counts, settings }: OpenFeed, ad
 const connect = (
   open: OpenFeed,
   connection: PushConnection,
-  { address, resolved }: { readonly address: string; readonly resolved: ResolvedRequest },
+  { address, resolved }: { address: string; resolved: ResolvedRequest },
 ): PushOwner => {
   const client: Client = {
     connection,

@@ -230,7 +230,7 @@ const compare = ({ ref, generation, version }: FeedTarget, view: WatchedView): n
 const show = (
   { feed, frameMs }: TargetsState,
   target: FeedTarget,
-  { view, isRestarted }: { readonly view: WatchedView; readonly isRestarted: boolean },
+  { view, isRestarted }: { view: WatchedView; isRestarted: boolean },
 ): void => {
   const totals = renderTotals(view, feed.clock.nowMs());
   if (totals === target.totals && !isRestarted) return;

@@ -117,7 +117,7 @@ const shopWrites = [
   }),
 ];
 
-const toTitledRow = ({ id, name }: { readonly id: string; readonly name: string }) => ({ id, title: name });
+const toTitledRow = ({ id, name }: { id: string; name: string }) => ({ id, title: name });
 
 const shopNouns = [
   {

@@ -30,7 +30,7 @@ const refreshListing = async (app: App, kind: EntityKind, id: string): Promise<v
 
 const replyChanged = async (
   app: App,
-  { kind, id, exists }: { readonly kind: EntityKind; readonly id: string; readonly exists: boolean },
+  { kind, id, exists }: { kind: EntityKind; id: string; exists: boolean },
   change: string,
 ): Promise<Reply> => {
   if (!exists) throw createNotFoundError(kind);

@@ -152,7 +152,7 @@ const banPhrases: Readonly<Record<BanKind, readonly [string, string]>> = {
 export const setBan = async (
   app: App,
   id: string,
-  { ban, value }: { readonly ban: BanKind; readonly value: boolean },
+  { ban, value }: { ban: BanKind; value: boolean },
 ): Promise<Reply> => {
   const { stranger, sessions } = await app.catalogue.operator.people.setBan(id, ban, value);
   app.sessions.forgetTarget('user', id);

@@ -227,9 +227,9 @@ const readClaims = async (
     tokens,
     limits,
   }: {
-    readonly server: oauth.AuthorizationServer;
-    readonly tokens: oauth.TokenEndpointResponse;
-    readonly limits: TimeBudget;
+    server: oauth.AuthorizationServer;
+    tokens: oauth.TokenEndpointResponse;
+    limits: TimeBudget;
   },
 ): Promise<Readonly<Record<string, unknown>>> => {
   if ('issuer' in endpoints) {

@@ -100,10 +100,7 @@ const decideCaching = (
   return { lines: `${cacheLines[context.caching]}\r\nETag: ${etag}`, etag };
 };
 
-const chooseCorsLines = (
-  { cors, origin }: { readonly cors: Cors; readonly origin: string },
-  noStore: boolean,
-): string => {
+const chooseCorsLines = ({ cors, origin }: { cors: Cors; origin: string }, noStore: boolean): string => {
   if (origin !== '') return cors.lines;
   return noStore ? cors.briefLines : cors.cacheLines;
 };

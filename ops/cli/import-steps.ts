@@ -103,7 +103,7 @@ const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise
 export const importThroughNode = async (
   node: RunningNode,
   source: { readonly path: string; readonly title: string; readonly skipBad: boolean },
-  { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<ImportReport> => {
   const startedMs = performance.now();
   const { lines } = await measureFile(source.path);

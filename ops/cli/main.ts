@@ -236,7 +236,7 @@ const assertDirectoryExists = ({ dataDir, databaseUrl }: Config, command: string
 const runOnConfiguredStores = (
   config: Config,
   terminal: Terminal,
-  { command, task }: { readonly command: string; readonly task: (stores: Stores) => Promise<number> },
+  { command, task }: { command: string; task: (stores: Stores) => Promise<number> },
 ): Promise<number> =>
   runWithStores(config, terminal, async (stores) => {
     await prepareStores(stores);

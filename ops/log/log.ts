@@ -20,7 +20,7 @@ export const selectLogForm = (settings: {
 
 /** Creates the logger. `write` receives whole lines; by default they go to standard output. */
 export const createLogger = (
-  { level, form }: { readonly level: string; readonly form: LogForm },
+  { level, form }: { level: string; form: LogForm },
   write: (line: string) => void = (line) => void process.stdout.write(line),
 ): Logger => {
   const options: LoggerOptions = {

@@ -134,7 +134,7 @@ type FindProfiles<Row> = (sql: Sql, names: readonly string[]) => Promise<readonl
 const createBots = (
   sql: Sql,
   cache: RowCache<BotProfile>,
-  { lists, snapshots }: { readonly lists: Lists; readonly snapshots: Snapshots },
+  { lists, snapshots }: { lists: Lists; snapshots: Snapshots },
 ) => ({
   ...createProfiles(cache),
   page: lists.readBots,

@@ -75,7 +75,7 @@ const listPartitions = async (sql: Queryable, level: Level): Promise<readonly st
 const dropPartition = async (
   sql: Sql,
   level: Level,
-  { name, end }: { readonly name: string; readonly end: Minute },
+  { name, end }: { name: string; end: Minute },
 ): Promise<boolean> => {
   try {
     await sql.begin(async (transaction) => {

@@ -35,7 +35,7 @@ export const writePeriod = async (sql: Sql, period: Period, options: StepOptions
 const rollStep = async (
   sql: Queryable,
   { level, end }: Period,
-  { after, limit }: { readonly after: number | string; readonly limit: number },
+  { after, limit }: { after: number | string; limit: number },
 ): Promise<StepResult & { readonly rows: number }> => {
   const [row] = await sql<{ upto: number | null; heads: number; rows: number }[]>`
     with bound as materialized (

@@ -160,7 +160,7 @@ interface Ranked {
 const rankStep = async (
   sql: Queryable,
   { start, kind }: Month & { readonly kind: string },
-  { last, limit }: { readonly last: Ranked; readonly limit: number },
+  { last, limit }: { last: Ranked; limit: number },
 ): Promise<{ readonly last: Ranked | null; readonly rows: number }> => {
   const [row] = await sql<{ last: Ranked | null; rows: number }[]>`
     with page as (

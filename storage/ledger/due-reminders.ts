@@ -60,7 +60,7 @@ export const markDueByReleases = async (sql: Queryable, adjustmentIds: readonly 
  */
 export const markDueByEdit = async (
   sql: Queryable,
-  { kind, id }: { readonly kind: EntityKind; readonly id: string },
+  { kind, id }: { kind: EntityKind; id: string },
 ): Promise<void> => {
   await sql`
     with locked as (

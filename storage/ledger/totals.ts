@@ -61,10 +61,7 @@ const statement = `
 export const writeTotals = async (
   transaction: Transaction,
   rows: readonly DirtyEntity[],
-  {
-    votesAdded,
-    returnsWritten,
-  }: { readonly votesAdded: readonly number[]; readonly returnsWritten: boolean },
+  { votesAdded, returnsWritten }: { votesAdded: readonly number[]; returnsWritten: boolean },
 ): Promise<readonly number[]> => {
   const arrays = columns.map(({ type, read }) =>
     type === 'text'

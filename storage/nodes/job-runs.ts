@@ -105,7 +105,7 @@ const finish = async (parts: JobRunsParts, run: JobClaim): Promise<void> => {
 const fail = async (
   parts: JobRunsParts,
   run: JobClaim,
-  { error, pauseMs }: { readonly error: string; readonly pauseMs: number },
+  { error, pauseMs }: { error: string; pauseMs: number },
 ): Promise<void> => {
   await parts.sql`
     update job_runs set error = ${error.slice(0, errorLengthMax)},

@@ -165,7 +165,7 @@ const readFromSql = async (state: MirrorState, hash: string): Promise<SessionOfT
 const write = (
   state: MirrorState,
   hash: string,
-  { text, session }: { readonly text: string; readonly session: SessionOfToken },
+  { text, session }: { text: string; session: SessionOfToken },
 ): Promise<boolean> => {
   const lastsMs = Math.floor(Math.min(state.copyMs, session.expiresAtMs - state.nowMs()));
   if (lastsMs < 1) return Promise.resolve(false);
@@ -203,7 +203,7 @@ const fillNew = async (
 const readBack = async (
   state: MirrorState,
   hash: string,
-  { session, readMs }: { readonly session: SessionOfToken; readonly readMs: number },
+  { session, readMs }: { session: SessionOfToken; readMs: number },
 ): Promise<SessionOfToken | null> => {
   const copy = await read(state, hash);
   if (copy.kind === 'session') {

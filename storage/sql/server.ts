@@ -63,11 +63,7 @@ const describeDamage = (met: string): string =>
 
 const createServerSql = (
   pool: Pool,
-  {
-    url,
-    notes,
-    options,
-  }: { readonly url: string; readonly notes: readonly string[]; options: SqlServerOptions },
+  { url, notes, options }: { url: string; notes: readonly string[]; options: SqlServerOptions },
 ): ServerSql => {
   const circuitBreaker = createCircuitBreaker({
     probe: () => probe(url),

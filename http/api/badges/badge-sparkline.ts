@@ -88,7 +88,7 @@ const renderSvg = (values: readonly (number | null)[], metric: string): string =
 export const renderSparkline = async (
   app: App,
   ref: EntityRef,
-  { metric, color = 'blue' }: { readonly metric: Metric; readonly color?: string | undefined },
+  { metric, color = 'blue' }: { metric: Metric; color?: string | undefined },
 ): Promise<string> => {
   const [step] = listSteps(app.settings).filter(({ keptMinutes, level }) => {
     return level !== 'fine' && keptMinutes >= weekMinutes;

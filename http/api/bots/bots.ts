@@ -138,7 +138,7 @@ interface ShowBotOptions {
 
 const showCountedBot = (
   app: App,
-  { count, profile }: { readonly count: VisitCount; readonly profile: BotProfile },
+  { count, profile }: { count: VisitCount; profile: BotProfile },
   extras: BotExtras,
 ): MaybePromise<Reply> =>
   thenMaybe(app.engine.read('bot', profile.id), (view) => {

@@ -78,7 +78,7 @@ const countPoints = ({ from, to }: Range, { minutes }: Pick<Step, 'minutes'>): n
 export const selectStep = (
   steps: readonly Step[],
   name: string,
-  { range, nowMinute }: { readonly range: Range; readonly nowMinute: number },
+  { range, nowMinute }: { range: Range; nowMinute: number },
 ): Step => {
   const fits = (pointsLimit: number) => (step: Step) => countPoints(range, step) <= pointsLimit;
   const last = steps.at(-1) as Step;
@@ -124,7 +124,7 @@ const toLiteral = (row: HistoryRow, metric: ShownMetric): Literal =>
 /** The row of each time: the last one up to it, `null` where there is none or no sample ran. */
 const alignRows = (
   times: readonly number[],
-  { rows, known }: { readonly rows: readonly HistoryRow[]; readonly known: ReadonlySet<number> },
+  { rows, known }: { rows: readonly HistoryRow[]; known: ReadonlySet<number> },
 ): readonly (HistoryRow | null)[] => {
   let next = 0;
   let last: HistoryRow | null = null;

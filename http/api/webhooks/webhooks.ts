@@ -112,7 +112,7 @@ const checkAddress = ({ settings }: App, { kind }: WebhookTarget, { url, format 
 const sealAuthorization = (
   app: App,
   id: string,
-  { authorization, format }: { readonly authorization: string | null; readonly format: WebhookFormat },
+  { authorization, format }: { authorization: string | null; format: WebhookFormat },
 ): Buffer | null => {
   if (authorization === null) return null;
   if (format === 'topgg') return app.webhooks.secrets.seal(authorization, id);
@@ -133,7 +133,7 @@ const sealSecret = (app: App, secret: string, endpointId: string): SealedSecret 
 /** `POST …/webhooks`. Only this reply has the secret. */
 export const createWebhook = async (
   app: App,
-  { caller, body }: { readonly caller: Caller; readonly body: WebhookBody },
+  { caller, body }: { caller: Caller; body: WebhookBody },
   target: WebhookTarget,
 ): Promise<Reply> => {
   requireWebhooks(app);

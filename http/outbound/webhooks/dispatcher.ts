@@ -242,7 +242,7 @@ const beginCarefully = async (
 const disable = async (
   state: DispatcherState,
   lease: Lease,
-  { endpoint, reason }: { readonly endpoint: LeasedEndpoint; readonly reason: string },
+  { endpoint, reason }: { endpoint: LeasedEndpoint; reason: string },
 ): Promise<void> => {
   if (await state.queue.disable(endpoint, reason)) state.onDisabled(endpoint, reason);
   else await state.queue.hand(lease, state.clock.nowMs());

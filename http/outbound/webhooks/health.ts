@@ -126,7 +126,7 @@ const computeHealth = (
 const findDisabledReason = (
   endpoint: LeasedEndpoint,
   attempts: readonly Attempted[],
-  { health, context }: { readonly health: EndpointHealth; readonly context: JudgeContext },
+  { health, context }: { health: EndpointHealth; context: JudgeContext },
 ): string => {
   const counted = attempts.filter(({ delivery }) => !delivery.replay);
   const gone = endpoint.format === 'discord' ? [404, 410] : [410];

@@ -40,7 +40,7 @@ const toTarget = ({ kind, targetId, targetName }: LeasedEndpoint) => ({
 const toVoteEvent = (
   endpoint: LeasedEndpoint,
   { number, votes }: DueDelivery,
-  { vote, windows }: { readonly vote: FirstVote; readonly windows: VoteWindows },
+  { vote, windows }: { vote: FirstVote; windows: VoteWindows },
 ): VoteEvent => {
   const { itag, itags, upvote, atMs, user } = vote;
   const facts = { ...emptyFacts, premiumUntilMs: endpoint.premiumUntilMs };
@@ -70,7 +70,7 @@ const toVoteEvent = (
 const toVoidedEvent = (
   endpoint: LeasedEndpoint,
   { number, votes, createdAt }: DueDelivery,
-  { voided, vote }: { readonly voided: NonNullable<DueDelivery['voided']>; readonly vote: FirstVote | null },
+  { voided, vote }: { voided: NonNullable<DueDelivery['voided']>; vote: FirstVote | null },
 ): VoidedEvent => {
   const { id, reason, upvotes, downvotes, beforeMs } = voided;
   return {

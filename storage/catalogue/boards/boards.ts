@@ -102,14 +102,14 @@ const load = (state: BoardsState): Promise<void> => {
   return state.loaded;
 };
 
-const isListed = ({ type, state = 'public' }: { readonly type: string; readonly state?: string }): boolean =>
+const isListed = ({ type, state = 'public' }: { type: string; state?: string }): boolean =>
   listedTypes.includes(type) && state === 'public';
 
 /** The rows of a page in their order, each with its index in the edition. */
 const readRows = async (
   sql: Queryable,
   kind: RankedKind,
-  { edition, offset }: { readonly edition: Edition; readonly offset: number },
+  { edition, offset }: { edition: Edition; offset: number },
 ): Promise<Omit<BoardPage, 'edition'>> => {
   const places = edition.places.slice(offset, offset + perPage.boards);
   if (places.length === 0) return { bots: [], servers: [] };
@@ -149,7 +149,7 @@ const readPage = async (
 
 const readScores = async (
   { sql, checkRules, editions }: BoardsState,
-  { kind, incarnation }: { readonly kind: RankedKind; readonly incarnation: number },
+  { kind, incarnation }: { kind: RankedKind; incarnation: number },
 ): Promise<ListingScores> => {
   const only: Fragment = sql`listed.incarnation = ${incarnation}`;
   const scored = boardsByKind[kind].flatMap((board) => {

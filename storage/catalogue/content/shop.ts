@@ -133,7 +133,7 @@ const findMissingIds = async (
 const upsert = async (
   sql: Queryable,
   table: ShopTable,
-  { row, by }: { readonly row: Readonly<Record<string, unknown>>; readonly by: string | null },
+  { row, by }: { row: Readonly<Record<string, unknown>>; by: string | null },
 ): Promise<ShopOutcome> => {
   const { id, ...change }: Record<string, unknown> = { ...row, updated_by: by };
   const [others] = await sql<{ count: number }[]>`

@@ -197,7 +197,7 @@ const sampleNumbers = (count: number, sampleSize: number): readonly number[] => 
 const readIdsAt = async (
   sql: Queryable,
   list: ListName,
-  { segments, positions }: { readonly segments: readonly Segment[]; readonly positions: readonly number[] },
+  { segments, positions }: { segments: readonly Segment[]; positions: readonly number[] },
 ): Promise<readonly string[]> => {
   if (positions.length === 0) return [];
   const starts = computeStarts(segments);

@@ -100,10 +100,8 @@ export const findSessionsOfTokens = async (
  * Builds the condition that these permissions (a `text[]`) include all those of a session with these limits.
  * A session without limits has all permissions; `owner` includes all.
  */
-const buildLimitsCovered = (
-  sql: Queryable,
-  { granted, limits }: { readonly granted: Fragment; readonly limits: Fragment },
-) => sql`('owner' = any(${granted}) or (cardinality(${limits}) > 0 and ${limits} <@ ${granted}))`;
+const buildLimitsCovered = (sql: Queryable, { granted, limits }: { granted: Fragment; limits: Fragment }) =>
+  sql`('owner' = any(${granted}) or (cardinality(${limits}) > 0 and ${limits} <@ ${granted}))`;
 
 /** Builds the condition for sessions that this user minted for the team, its bots and its servers. */
 const buildMintedInTeam = (sql: Queryable, teamId: string, userId: string) => sql`

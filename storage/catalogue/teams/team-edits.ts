@@ -67,7 +67,7 @@ export const lockTeam = async (
 
 const createTeam = async (
   transaction: Transaction,
-  { userId, ownedMax }: { readonly userId: string; readonly ownedMax: number },
+  { userId, ownedMax }: { userId: string; ownedMax: number },
   fields: TeamFields,
 ): Promise<TeamCreation> => {
   await lockOwner(transaction, 'teams', userId);
@@ -90,7 +90,7 @@ const createTeam = async (
 
 const editTeam = async (
   transaction: Transaction,
-  { teamId, actor }: { readonly teamId: string; readonly actor: TeamActor },
+  { teamId, actor }: { teamId: string; actor: TeamActor },
   change: TeamChange,
 ): Promise<TeamOutcome> => {
   const members = await lockTeam(transaction, teamId);

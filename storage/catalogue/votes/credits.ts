@@ -101,7 +101,7 @@ export const buildCycleStart = (sql: Queryable, incarnation: number) => sql`(
 /** Reads a listing's balance. `appliedSequence` is the last adjustment that the caller's totals contain. */
 export const readRedeemBalance = async (
   sql: Queryable,
-  { ref, kind }: { readonly ref: EntityRef; readonly kind: CreditKind },
+  { ref, kind }: { ref: EntityRef; kind: CreditKind },
   appliedSequence: number,
 ): Promise<RedeemBalance> => {
   const tiers = await listTiers(sql, kind);

@@ -42,7 +42,7 @@ export const formatEpoch = ({ origin, timeline }: LogTimeline, incarnation: numb
 export const readLog = (
   sql: Queryable,
   ref: EntityRef,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  { after, limit }: { after: number; limit: number },
 ): Promise<readonly LogRow[]> =>
   sql<LogRow[]>`
     select log_number as number, itag, author, upvote, created_at, void, void_reason

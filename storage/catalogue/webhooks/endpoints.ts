@@ -157,7 +157,7 @@ const countEnabled = async (transaction: Transaction, incarnation: number): Prom
 export const insertEndpoint = (
   sql: Sql,
   target: WebhookTarget,
-  { endpoint, max }: { readonly endpoint: NewEndpoint; readonly max: number },
+  { endpoint, max }: { endpoint: NewEndpoint; max: number },
 ): Promise<'created' | 'limit_reached' | 'not_found'> =>
   sql.begin(async (transaction) => {
     const incarnation = await lockListing(transaction, target);
@@ -183,7 +183,7 @@ export const insertEndpoint = (
 export const updateEndpoint = (
   sql: Sql,
   target: WebhookTarget,
-  { id, changes, nowMs }: { readonly id: string; readonly changes: EndpointChanges; readonly nowMs: number },
+  { id, changes, nowMs }: { id: string; changes: EndpointChanges; nowMs: number },
 ): Promise<boolean> =>
   sql.begin(async (transaction) => {
     const incarnation = await lockListing(transaction, target);
@@ -219,7 +219,7 @@ export const updateEndpoint = (
 
 const endDelays = async (
   transaction: Transaction,
-  { id, incarnation }: { readonly id: string; readonly incarnation: number },
+  { id, incarnation }: { id: string; incarnation: number },
 ): Promise<void> => {
   await transaction`
     update webhook_deliveries set next_at_ms = 0
@@ -281,7 +281,7 @@ export const deleteEndpoint = (sql: Sql, target: WebhookTarget, id: string): Pro
 export const replaceSecret = async (
   sql: Queryable,
   { kind, id }: WebhookTarget,
-  { endpointId, secret }: { readonly endpointId: string; readonly secret: NewSecret },
+  { endpointId, secret }: { endpointId: string; secret: NewSecret },
 ): Promise<boolean> => {
   const rows = await sql`
     update webhook_endpoints as endpoint set
@@ -299,11 +299,7 @@ export const replaceSecret = async (
  */
 export const disableEndpoint = (
   sql: Sql,
-  {
-    id,
-    incarnation,
-    revision,
-  }: { readonly id: string; readonly incarnation: number; readonly revision: number },
+  { id, incarnation, revision }: { id: string; incarnation: number; revision: number },
   reason: string,
 ): Promise<boolean> =>
   sql.begin(async (transaction) => {

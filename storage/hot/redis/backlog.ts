@@ -78,7 +78,7 @@ const takeEntity = (cursor: ByteCursor): DirtyEntity | null => {
 const readShard = (
   cursor: ByteCursor,
   request: ShardRequest,
-  { limit, readVote }: { readonly limit: PeekLimit; readonly readVote: (text: string) => OutboxVote },
+  { limit, readVote }: { limit: PeekLimit; readVote: (text: string) => OutboxVote },
 ): Backlog => {
   const entities: DirtyEntity[] = [];
   const votes: OutboxVote[] = [];
@@ -131,7 +131,7 @@ const addOneMore = (count: number, limit: number): number => (limit === 0 ? 0 : 
 
 /** Reads the backlog: oldest first within each shard, shards in the order given. */
 export const peek = async (
-  { link, heads }: { readonly link: Link; readonly heads: HeadsReader },
+  { link, heads }: { link: Link; heads: HeadsReader },
   limit: PeekLimit & { readonly shards: readonly Shard[] },
 ): Promise<Backlog> => {
   const requests = divideLimit(limit.shards, await heads.read(limit.shards), limit);

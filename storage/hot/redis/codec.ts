@@ -311,7 +311,7 @@ const newestStates: (LazyState | null)[] = [];
 const takeStates = (
   cursor: ByteCursor,
   { items }: Batch,
-  { addressNumbers, first }: { readonly addressNumbers: readonly number[]; readonly first: number },
+  { addressNumbers, first }: { addressNumbers: readonly number[]; first: number },
 ): readonly (LazyState | null)[] => {
   let count = 0;
   for (let index = 0; index < items.length; index++) {

@@ -59,7 +59,7 @@ export const readParts = async (
 /** Lists bots whose parts are due; on a Cluster up to `limit` of each shard. */
 export const listDueParts = async (
   link: Link,
-  { shards, limit, now }: { readonly shards: readonly Shard[]; readonly limit: number; readonly now: string },
+  { shards, limit, now }: { shards: readonly Shard[]; limit: number; now: string },
 ): Promise<readonly EntityRef[]> => {
   const groups = await Promise.all(
     link.groupShards(shards).map(async (group) => {
