@@ -225,11 +225,7 @@ export const reactivate = async (core: Core, { target }: Item): Promise<boolean>
 };
 
 /** The store fell back to an earlier listing of the address: replaces it by the ledger's listing. */
-const replaceOlderListing = async (
-  core: Core,
-  { generation }: Actor,
-  target: EntityRef,
-): Promise<boolean> => {
+const replaceOlderListing = async (core: Core, { generation }: Actor, target: EntityRef) => {
   const [row] = await core.ledger.find([target]);
   if (row === null || row === undefined || row.ref.incarnation < target.incarnation) return false;
   await sendItem(core, toInitItem(row, generation));

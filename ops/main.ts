@@ -42,11 +42,7 @@ interface Output {
 }
 
 /** Worker `index` (from 0) listens for the operator on ADMIN_PORT + index. */
-const runNode = async (
-  settings: Config,
-  index: number | null,
-  { logger, reporter }: Output,
-): Promise<void> => {
+const runNode = async (settings: Config, index: number | null, { logger, reporter }: Output) => {
   const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
   const starting = start(config, { logger });
   // Installed before the start ends: a signal may arrive before the welcome is printed.

@@ -142,11 +142,7 @@ const run = (state: SupervisorState, worker: Worker): Promise<{ code: number; is
   });
 };
 
-const end = async (
-  state: SupervisorState,
-  limitMs: number,
-  exits: readonly Promise<number>[],
-): Promise<number> => {
+const end = async (state: SupervisorState, limitMs: number, exits: readonly Promise<number>[]) => {
   state.ending.abort();
   for (const { child } of state.workers) if (child?.connected) child.send(drainMessage);
   const killTimer = setTimeout(() => kill(state), limitMs);

@@ -138,11 +138,7 @@ const poll = (state: PollerState): void => {
   );
 };
 
-const pollShards = async (
-  state: PollerState,
-  shards: readonly Shard[],
-  isOver: () => boolean,
-): Promise<void> => {
+const pollShards = async (state: PollerState, shards: readonly Shard[], isOver: () => boolean) => {
   if (shards.length === 0) return;
   const known = shards.map((shard) => state.outputGate.getVersion(shard));
   const versions = await state.hot.readVersions(shards);

@@ -285,11 +285,7 @@ interface ShardsPage {
   readonly state: (typeof shardStates)[number] | undefined;
 }
 
-const showShardsOf = async (
-  app: App,
-  profile: BotProfile | null,
-  { page, state: wanted }: ShardsPage,
-): Promise<Reply> => {
+const showShardsOf = async (app: App, profile: BotProfile | null, { page, state: wanted }: ShardsPage) => {
   if (profile === null) throw createNotFoundError('bot');
   const limit = limits.partsPerPostMax;
   const fromId = (page - 1) * limit;

@@ -257,10 +257,7 @@ export const showCredits = async (app: App, target: CreditTarget): Promise<Reply
   });
 };
 
-const toRedeemError = (
-  outcome: Exclude<RedeemOutcome, { kind: 'redeemed' }>,
-  target: CreditTarget,
-): DomainError => {
+const toRedeemError = (outcome: Exclude<RedeemOutcome, { kind: 'redeemed' }>, target: CreditTarget) => {
   switch (outcome.kind) {
     case 'too_few':
       return new DomainError('votes_insufficient', `Only ${outcome.redeemable} votes can be redeemed.`, {

@@ -251,10 +251,7 @@ const renderBody = (
 };
 
 /** Equal keys mean equal bytes: what expired is no longer in `times`, and what is rolled up is. */
-const toKey = (
-  { ref, metrics, range, step, change, format }: HistoryRequest,
-  times: HistoryTimes,
-): string => {
+const toKey = ({ ref, metrics, range, step, change, format }: HistoryRequest, times: HistoryTimes) => {
   const values = times[step.level];
   const { from, to } = range;
   return [ref.incarnation, step.name, from, to, change, format, values.length, values.at(-1), metrics].join(

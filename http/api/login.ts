@@ -173,11 +173,7 @@ export const checkLoginBody = (body: LoginBody): void => {
 /** What this login claimed, to be released if the exchange fails. */
 type ClaimedUses = [LoginUse, Buffer][];
 
-const claimUse = async (
-  app: App,
-  claimed: ClaimedUses,
-  use: { kind: LoginUse; secret: string },
-): Promise<boolean> => {
+const claimUse = async (app: App, claimed: ClaimedUses, use: { kind: LoginUse; secret: string }) => {
   const digest = hash('sha256', use.secret, 'buffer');
   if (!(await app.catalogue.logins.claim(use.kind, digest))) return false;
   claimed.push([use.kind, digest]);

@@ -232,11 +232,7 @@ export const showSessions = async (app: App, target: SessionTarget): Promise<Rep
 };
 
 /** The caller's permissions on the target: `owner` if the caller is the target, or the team that owns it. */
-const listGrantedPermissions = async (
-  app: App,
-  caller: Caller,
-  target: SessionTarget,
-): Promise<readonly string[]> => {
+const listGrantedPermissions = async (app: App, caller: Caller, target: SessionTarget) => {
   if (caller.kind === target.kind && caller.id === target.id) return ['owner'];
   if (!isEntityKind(target.kind)) return [];
   const user = caller.kind === 'user' ? caller.id : '';

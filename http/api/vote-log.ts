@@ -6,8 +6,8 @@
  * vote, belongs to a log that no longer exists: the reply says so instead of leaving out votes.
  */
 import { type Static, Type } from 'typebox';
-import type { EntityKind, EntityRef } from '../../engine/ids.ts';
-import type { LogHead, LogRow } from '../../storage/catalogue/votes/vote-log.ts';
+import type { EntityKind } from '../../engine/ids.ts';
+import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { checkCursor, formatCursor } from '../feed/cursor.ts';
@@ -146,10 +146,7 @@ export interface VoteLogRequest {
 const limitDefault = 100;
 
 /** Everything acknowledged so far is in the log when this resolves. Throws `not_found`. */
-const readFlushedHead = async (
-  app: App,
-  target: { readonly kind: EntityKind; readonly id: string },
-): Promise<{ readonly ref: EntityRef; readonly votesCast: number; readonly head: LogHead }> => {
+const readFlushedHead = async (app: App, target: { readonly kind: EntityKind; readonly id: string }) => {
   const { ref, state } = await app.engine.read(target.kind, target.id);
   const votesCast = state.upvotes + state.downvotes;
   await app.engine.waitForFlush(target.kind, target.id);

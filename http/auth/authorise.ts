@@ -167,11 +167,7 @@ const authoriseTeam = async (
   if (!includesPermission(access.permissions, permission)) throw createPermissionError(permission);
 };
 
-const authoriseOwner = (
-  source: PermissionSource,
-  auth: OwnerAuth,
-  request: AccessRequest,
-): Promise<void> | null => {
+const authoriseOwner = (source: PermissionSource, auth: OwnerAuth, request: AccessRequest) => {
   const { caller, body } = request;
   const teamId = findTeamId(body, auth.field);
   if (caller.kind === 'team') {
@@ -183,11 +179,7 @@ const authoriseOwner = (
   return null;
 };
 
-const authoriseEntity = async (
-  source: PermissionSource,
-  auth: EntityAuth,
-  request: AccessRequest,
-): Promise<void> => {
+const authoriseEntity = async (source: PermissionSource, auth: EntityAuth, request: AccessRequest) => {
   const { caller, params } = request;
   const kind = findEntityKind(auth, params);
   const id = params[auth.id] ?? '';

@@ -142,11 +142,7 @@ const lookUpSession = async (state: SessionCacheState, token: string): Promise<S
 };
 
 /** Moves an entry to the front at most once a second, because moving costs more than peeking. */
-const findCached = (
-  { cached }: SessionCacheState,
-  token: string,
-  steadyMs: number,
-): CachedSession | undefined => {
+const findCached = ({ cached }: SessionCacheState, token: string, steadyMs: number) => {
   const entry = cached.peek(token);
   if (entry !== undefined && steadyMs - entry.usedMs >= touchIntervalMs) {
     entry.usedMs = steadyMs;
@@ -180,10 +176,7 @@ const findAfterNotices = async (state: SessionCacheState, token: string): Promis
   return steadyMs < endMs ? cached.record : lookUpSession(state, token);
 };
 
-const findSession = (
-  state: SessionCacheState,
-  token: string,
-): SessionOfToken | null | Promise<SessionOfToken | null> => {
+const findSession = (state: SessionCacheState, token: string) => {
   const steadyMs = state.clock.monotonicMs();
   const cached = findCached(state, token, steadyMs);
   if (cached !== undefined && state.isTrusted?.() !== false && !isExpired(state, cached.record)) {

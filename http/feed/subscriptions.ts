@@ -104,11 +104,7 @@ const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequ
 
 const isNotFound = (error: unknown): boolean => error instanceof DomainError && error.code === 'not_found';
 
-const findTarget = async (
-  { targets }: State,
-  { kind, id }: TargetName,
-  isResumed: boolean,
-): Promise<FeedTarget | null> => {
+const findTarget = async ({ targets }: State, { kind, id }: TargetName, isResumed: boolean) => {
   try {
     return await targets.acquire(kind, id);
   } catch (error) {
@@ -118,11 +114,7 @@ const findTarget = async (
 };
 
 /** Logs are read together. A listing without one was deleted meanwhile. */
-const lookAtVotes = async (
-  { votes }: State,
-  found: readonly (FeedTarget | null)[],
-  isResumed: boolean,
-): Promise<(FeedTarget | null)[]> => {
+const lookAtVotes = async ({ votes }: State, found: readonly (FeedTarget | null)[], isResumed: boolean) => {
   await Promise.all(found.map((target) => target && votes.look(target)));
   return found.map((target) => {
     if (target?.votes !== null) return target;
@@ -131,11 +123,7 @@ const lookAtVotes = async (
   });
 };
 
-const add = (
-  state: State,
-  client: Client,
-  { targets, found, channels, after }: ResolvedRequest,
-): readonly string[] => {
+const add = (state: State, client: Client, { targets, found, channels, after }: ResolvedRequest) => {
   const gone: string[] = [];
   const isStream = client.connection.kind === 'sse';
   for (const [index, target] of found.entries()) {
@@ -180,10 +168,7 @@ const sendGone = (state: State, client: Client, keys: readonly string[]): void =
 };
 
 /** `restarts` -1: the cursor belongs to a log that no longer exists, so the client gets a `reset`. */
-const findStart = (
-  { votes }: FeedTarget,
-  cursor: string | null,
-): { readonly number: number; readonly restarts: number } => {
+const findStart = ({ votes }: FeedTarget, cursor: string | null) => {
   if (votes === null) return { number: 0, restarts: 0 };
   const { head, epoch, restarts } = votes;
   if (cursor === null) return { number: head, restarts };

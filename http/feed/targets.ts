@@ -170,11 +170,7 @@ const readAgain = (state: TargetsState, target: FeedTarget): Promise<void> | nul
   return target.reading;
 };
 
-const takeLater = async (
-  state: TargetsState,
-  target: FeedTarget,
-  view: Promise<WatchedView>,
-): Promise<void> => {
+const takeLater = async (state: TargetsState, target: FeedTarget, view: Promise<WatchedView>) => {
   try {
     take(state, target, await view);
   } catch (error) {

@@ -69,10 +69,7 @@ export const createServiceLookup = <Value>(options: ServiceLookupOptions<Value>)
 
 const toFailure = (message: string): LookupResult<never> => ({ kind: 'failed', message });
 
-const rejectQuery = <Value>(
-  { recordCall }: CircuitState<Value>,
-  message: string,
-): Promise<LookupResult<Value>> => {
+const rejectQuery = <Value>({ recordCall }: CircuitState<Value>, message: string) => {
   recordCall?.('rejected', 0);
   return Promise.resolve(toFailure(message));
 };

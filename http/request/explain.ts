@@ -179,10 +179,7 @@ export const describeFaults = (errors: readonly ErrorObject[]): Record<string, s
   return messages;
 };
 
-const createRejectionError = (
-  where: 'body' | 'query' | 'path',
-  errors: readonly ErrorObject[],
-): DomainError => {
+const createRejectionError = (where: 'body' | 'query' | 'path', errors: readonly ErrorObject[]) => {
   const messages = describeFaults(errors);
   if (where === 'query' && '/page' in messages)
     return new DomainError('page_invalid', 'The page must be a whole number from 1.', messages);

@@ -157,10 +157,7 @@ const toRouteMatch = <T>(node: TrieNode<T>, method: string, values: string[]): R
 });
 
 /** Indexes paths without parameters by their whole text. Fixed segments win, so one look-up is enough. */
-const indexPlainPaths = <T>(
-  root: TrieNode<T>,
-  entries: readonly MatcherEntry<T>[],
-): ReadonlyMap<string, TrieNode<T>> => {
+const indexPlainPaths = <T>(root: TrieNode<T>, entries: readonly MatcherEntry<T>[]) => {
   const plain = new Map<string, TrieNode<T>>();
   for (const { path } of entries) {
     const node = path.includes('{')

@@ -80,11 +80,7 @@ const getEtag = (reply: Reply, body: string | Uint8Array): string => {
 };
 
 /** Returns the cache header lines, and the tag of a reply that may be revalidated. */
-const decideCaching = (
-  context: ReplyContext,
-  reply: Reply,
-  body: string | Uint8Array | null,
-): { readonly lines: string; readonly etag: string } => {
+const decideCaching = (context: ReplyContext, reply: Reply, body: string | Uint8Array | null) => {
   if (reply.headers !== undefined && 'Cache-Control' in reply.headers) {
     if (reply.tag === undefined || body === null) return { lines: '', etag: '' };
     const etag = getEtag(reply, body);

@@ -57,11 +57,7 @@ export interface UpgradeOffer {
 }
 
 /** Must be called in the request's handler. */
-const readUpgradeOffer = (
-  request: HttpRequest,
-  context: us_socket_context_t,
-  protocol: string,
-): UpgradeOffer => {
+const readUpgradeOffer = (request: HttpRequest, context: us_socket_context_t, protocol: string) => {
   const offered = request.getHeader('sec-websocket-protocol').split(',');
   return {
     key: request.getHeader('sec-websocket-key'),

@@ -149,10 +149,7 @@ const readStatuses = (counts: Uint32Array, route: number): Record<string, number
   return statuses;
 };
 
-const createRequestMeters = (
-  registry: Registry,
-  routeNames: readonly string[],
-): { readonly requests: RequestMeters; readonly requestCounts: RequestCounts } => {
+const createRequestMeters = (registry: Registry, routeNames: readonly string[]) => {
   const labels = [...routeNames, 'none'];
   const counts = new Uint32Array(labels.length * statusesMax);
   registerMetrics(registry, requestMetrics, () => ({ labels, counts }));

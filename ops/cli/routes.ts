@@ -63,10 +63,7 @@ const parseRequest = (args: readonly string[]): RouteRequest | null => {
   return path.startsWith('/') ? { method, path } : null;
 };
 
-const findServingRoute = (
-  located: readonly LocatedRoute[],
-  { method, path }: RouteRequest,
-): { text: string; found: boolean } => {
+const findServingRoute = (located: readonly LocatedRoute[], { method, path }: RouteRequest) => {
   const entries = located.map((entry) => ({
     method: entry.route.method,
     path: entry.route.path,

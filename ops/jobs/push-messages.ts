@@ -113,11 +113,7 @@ const toDelivery = (message: PushMessage, signal: AbortSignal) => ({
   signal,
 });
 
-const recordOutcome = async (
-  parts: PushSenderParts,
-  message: PushMessage,
-  outcome: PushOutcome,
-): Promise<void> => {
+const recordOutcome = async (parts: PushSenderParts, message: PushMessage, outcome: PushOutcome) => {
   const { outbox, clock, meters } = parts;
   const exhausted = outcome.kind === 'retry' && message.attempts >= pushLimits.attemptsMax;
   meters.recordPush(exhausted ? 'abandoned' : outcome.kind);

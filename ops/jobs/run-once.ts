@@ -56,11 +56,7 @@ export const runOnce = async (
   }
 };
 
-const extendLease = async (
-  { runs, leaseMs }: RunParts,
-  claim: JobClaim,
-  abort: (error: Error) => void,
-): Promise<void> => {
+const extendLease = async ({ runs, leaseMs }: RunParts, claim: JobClaim, abort: (error: Error) => void) => {
   if (!(await runs.extend(claim, leaseMs))) abort(new Error('another node has taken over this run'));
 };
 

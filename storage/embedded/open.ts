@@ -83,11 +83,7 @@ const open = async (folder: string, options: LedgerStoreOptions): Promise<Embedd
 };
 
 /** A transaction occupies the only connection, so no other statement runs until it ends. */
-const packQuiesced = async (
-  { sql, packInto }: EmbeddedSql,
-  file: string,
-  meanwhile: () => Promise<void>,
-): Promise<PackContents> => {
+const packQuiesced = async ({ sql, packInto }: EmbeddedSql, file: string, meanwhile: () => Promise<void>) => {
   await sql`checkpoint`;
   return sql.begin('read only', async () => {
     const [contents] = await Promise.all([packInto(file), meanwhile()]);

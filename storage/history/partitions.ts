@@ -72,11 +72,7 @@ const listPartitions = async (sql: Queryable, level: Level): Promise<readonly st
 };
 
 /** False if a reader held it for too long. */
-const dropPartition = async (
-  sql: Sql,
-  level: Level,
-  { name, end }: { name: string; end: Minute },
-): Promise<boolean> => {
+const dropPartition = async (sql: Sql, level: Level, { name, end }: { name: string; end: Minute }) => {
   try {
     await sql.begin(async (transaction) => {
       await transaction.unsafe(`set local lock_timeout = ${lockMs}`);

@@ -33,11 +33,7 @@ export type HistoryTimes = Readonly<Record<Level, readonly Minute[]>> & {
  * Reads the rows within the range and the last one before it, in ascending order. At most one row per time of
  * the level, so the caller bounds the range.
  */
-const readRows = (
-  sql: Queryable,
-  { incarnation }: EntityRef,
-  { level, from, to }: HistoryRange,
-): Promise<readonly HistoryRow[]> => {
+const readRows = (sql: Queryable, { incarnation }: EntityRef, { level, from, to }: HistoryRange) => {
   const coarser = levels.slice(levels.indexOf(level));
   const before = coarser.map(
     (name) => sql`union all

@@ -98,11 +98,7 @@ interface Range {
 }
 
 /** Counts the votes of some listings. Of deleted listings nothing is stored. */
-const archiveStep = async (
-  transaction: Transaction,
-  { start, end }: Month,
-  { after, limit }: Range,
-): Promise<StepResult> => {
+const archiveStep = async (transaction: Transaction, { start, end }: Month, { after, limit }: Range) => {
   const [row] = await transaction<{ upto: number | null; listings: number }[]>`
     with operator as (
       select scope, max(at) as at from vote_resets

@@ -103,10 +103,7 @@ const retryLetter = async (sql: Queryable, ledger: FlushSink, letter: LetterRow)
 };
 
 /** Why SQL refuses the row; `null` once it is there, or SQL is past it. */
-const findFault = async (
-  ledger: FlushSink,
-  round: Parameters<FlushSink['flush']>[0],
-): Promise<string | null> => {
+const findFault = async (ledger: FlushSink, round: Parameters<FlushSink['flush']>[0]) => {
   try {
     await ledger.flush(round);
     return null;

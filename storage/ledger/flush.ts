@@ -43,11 +43,7 @@ export const updateTotals = async (
 };
 
 /** Takes the numbers of listings with votes whose totals were not written: they are in SQL already. */
-const takeNumbers = async (
-  transaction: Transaction,
-  counts: VoteCounts,
-  written: ReadonlySet<number>,
-): Promise<void> => {
+const takeNumbers = async (transaction: Transaction, counts: VoteCounts, written: ReadonlySet<number>) => {
   const others = [...counts].filter(([incarnation]) => !written.has(incarnation));
   if (others.length === 0) return;
   await transaction`

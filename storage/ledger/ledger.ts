@@ -7,21 +7,14 @@
  * `StorageError`. Called by the engine; adjust.ts changes past votes.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
-import type { Adjustment, Edit, FlushRound, Ledger, LedgerEntity } from '../../engine/ports.ts';
+import type { Edit, FlushRound, Ledger, LedgerEntity } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { retrySerializable } from '../sql/retry.ts';
 import { markAdjustmentsDelivered, selectOpenAdjustments } from './adjustments.ts';
 import { insertDeadLetter } from './dead-letters.ts';
 import { markDueByVotes } from './due-reminders.ts';
-import {
-  adjustLateVotes,
-  countVotes,
-  type InsertedVotes,
-  insertVotes,
-  updateTotals,
-  type VoteRules,
-} from './flush.ts';
+import { adjustLateVotes, countVotes, insertVotes, updateTotals, type VoteRules } from './flush.ts';
 import {
   issueGeneration,
   noteOlderFacts,
@@ -123,11 +116,7 @@ const readDeliveries = async (sql: Sql): Promise<Deliveries> => {
 const listEdits = async (state: LedgerState, limit: number): Promise<readonly Edit[]> =>
   (await lookForDeliveries(state)).edits ? selectEdits(state.sql, limit) : [];
 
-const listAdjustments = async (
-  state: LedgerState,
-  limit: number,
-  target?: EntityRef,
-): Promise<readonly Adjustment[]> => {
+const listAdjustments = async (state: LedgerState, limit: number, target?: EntityRef) => {
   if (target === undefined && !(await lookForDeliveries(state)).adjustments) return [];
   return selectOpenAdjustments(state.sql, limit, target);
 };
@@ -166,11 +155,7 @@ interface FlushContext {
 }
 
 /** Resolves to what was written of votes; `null` for a round without votes. */
-const writeFlush = async (
-  transaction: Transaction,
-  round: FlushRound,
-  { timeline, rules }: FlushContext,
-): Promise<InsertedVotes | null> => {
+const writeFlush = async (transaction: Transaction, round: FlushRound, { timeline, rules }: FlushContext) => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);
   const watched = await lockTotals(

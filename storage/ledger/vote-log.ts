@@ -49,11 +49,7 @@ export const assignNumbers = async (
   }
 };
 
-const numberStep = async (
-  transaction: Transaction,
-  incarnation: number,
-  writesDeliveries: boolean,
-): Promise<number> => {
+const numberStep = async (transaction: Transaction, incarnation: number, writesDeliveries: boolean) => {
   const watched = (await lockTotals(transaction, [incarnation])) && writesDeliveries;
   const [row] = await transaction<{ numbered: number }[]>`
     with unnumbered as (

@@ -67,11 +67,7 @@ const begin = async (sql: Sql, node: string, instant: JobInstant): Promise<void>
     on conflict do nothing`;
 };
 
-const claim = async (
-  { sql, node }: JobRunsParts,
-  instant: JobInstant,
-  leaseMs: number,
-): Promise<JobClaim | null> => {
+const claim = async ({ sql, node }: JobRunsParts, instant: JobInstant, leaseMs: number) => {
   const { name } = instant;
   const [row] = await sql<{ attempts: number }[]>`
     insert into job_runs (name, due_at, node, lease_until)

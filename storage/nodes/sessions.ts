@@ -141,11 +141,7 @@ const readSql = (state: MirrorState, hash: string): Promise<SessionOfToken | nul
   state.sessions.byTokenHash(Buffer.from(hash, 'hex'));
 
 /** Answers from Redis while SQL does not, without caching. Rejects with the failure if Redis cannot. */
-const decideWithoutSql = async (
-  state: MirrorState,
-  hash: string,
-  failure: unknown,
-): Promise<SessionOfToken | null> => {
+const decideWithoutSql = async (state: MirrorState, hash: string, failure: unknown) => {
   const copy = await readPlainly(state.pubsub.commands.send, hash).then(parseCopy, () => null);
   if (copy?.kind === 'revoked') return null;
   if (copy?.kind !== 'session' || state.stale.has(hash)) throw failure;
@@ -187,10 +183,7 @@ const fill = async (state: MirrorState, hash: string, minter = ''): Promise<bool
   return false;
 };
 
-const fillNew = async (
-  state: MirrorState,
-  { id, tokenHash, mintedBy, mintedWith }: NewSession,
-): Promise<void> => {
+const fillNew = async (state: MirrorState, { id, tokenHash, mintedBy, mintedWith }: NewSession) => {
   const { sql } = state;
   const [row] =
     mintedWith === null
@@ -225,11 +218,7 @@ const lookUpAndFill = async (state: MirrorState, hash: string): Promise<SessionO
 };
 
 /** Confirms an old copy in SQL. While SQL does not answer, the copy is used unless a notice made it stale. */
-const confirmCopy = async (
-  state: MirrorState,
-  hash: string,
-  copy: SessionCopy,
-): Promise<SessionOfToken | null> => {
+const confirmCopy = async (state: MirrorState, hash: string, copy: SessionCopy) => {
   const readMs = performance.now();
   let session: SessionOfToken | null;
   try {
@@ -315,11 +304,7 @@ const remove = async (state: MirrorState, target: SessionTarget, id: string): Pr
   }
 };
 
-const putHolds = async (
-  state: MirrorState,
-  hashes: readonly string[],
-  how: typeof writeNotice,
-): Promise<void> => {
+const putHolds = async (state: MirrorState, hashes: readonly string[], how: typeof writeNotice) => {
   await Promise.all(hashes.map((hash) => how(state, hash, 'hold')));
   for (let from = 0; from < hashes.length; from += messageHashesMax) {
     await state.pubsub.publish({ kind: 'sessions', hashes: hashes.slice(from, from + messageHashesMax) });

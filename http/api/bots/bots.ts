@@ -56,11 +56,7 @@ interface TimedView {
   readonly movesCounter: boolean;
 }
 
-const getCurrentTemplate = (
-  cached: CachedBot,
-  { view, nowMs }: TimedView,
-  extras: BotExtras,
-): BotTemplate => {
+const getCurrentTemplate = (cached: CachedBot, { view, nowMs }: TimedView, extras: BotExtras) => {
   const { template } = cached;
   const timedState = { state: view.state, nowMs };
   if (template !== null && isCurrent(template, timedState, extras)) return template;
@@ -149,11 +145,7 @@ const showCountedBot = (
 
 const noExtras: BotExtras = { long: '', teamOwner: '' };
 
-const showBotProfile = (
-  app: App,
-  options: ShowBotOptions,
-  profile: BotProfile | null,
-): MaybePromise<Reply> => {
+const showBotProfile = (app: App, options: ShowBotOptions, profile: BotProfile | null) => {
   if (profile === null) throw createNotFoundError('bot');
   const counted = { count: options.count, profile };
   if (profile.team_id === null && !options.long) return showCountedBot(app, counted, noExtras);

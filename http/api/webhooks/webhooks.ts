@@ -163,10 +163,7 @@ export const createWebhook = async (
  * moment must not be undone by it. Throws `validation_failed` when the secret, which nobody may read, would
  * go to another address, or in another format (`topgg` sends it as it is).
  */
-const dropUnchanged = (
-  existing: SealedEndpoint,
-  { url, format, ...rest }: WebhookEditBody,
-): WebhookEditBody => {
+const dropUnchanged = (existing: SealedEndpoint, { url, format, ...rest }: WebhookEditBody) => {
   const changed = {
     ...(url === undefined || url === existing.url ? {} : { url }),
     ...(format === undefined || format === existing.format ? {} : { format }),

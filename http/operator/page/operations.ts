@@ -63,10 +63,7 @@ const describeField = ({ description, maxLength, items, ...schema }: FieldSchema
 
 let idsGiven = 0;
 
-const buildFields = (
-  operation: PageOperation,
-  given: Readonly<Record<string, string>>,
-): readonly FormField[] =>
+const buildFields = (operation: PageOperation, given: Readonly<Record<string, string>>) =>
   (['params', 'query', 'body'] as const).flatMap((place) => {
     const { properties = {}, required = [] } = operation[place] ?? {};
     return Object.entries(properties)
@@ -135,11 +132,7 @@ const formatCommand = (
 };
 
 /** Asks, unless the operation only reads. Resolves to whether to go on. */
-const confirmChange = async (
-  session: PageSession,
-  operation: PageOperation,
-  request: Request,
-): Promise<boolean> => {
+const confirmChange = async (session: PageSession, operation: PageOperation, request: Request) => {
   if (operation.method === 'GET') return true;
   const target = decodeURIComponent(request.path).split('/').slice(1, 3).join(' ');
   if (!operation.isPreviewed) return confirm(operation.command, `${operation.summary} (${target})`, 'Go on');

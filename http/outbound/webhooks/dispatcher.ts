@@ -280,11 +280,7 @@ interface PageToSend {
 }
 
 /** Resolves to whether the lease has ended, and else whether a request has failed. */
-const sendPage = async (
-  state: DispatcherState,
-  lease: Lease,
-  { page, limit, connection }: PageToSend,
-): Promise<'ended' | 'delivered' | 'failed'> => {
+const sendPage = async (state: DispatcherState, lease: Lease, { page, limit, connection }: PageToSend) => {
   const { endpoint, deliveries } = page;
   const sent = await sendInOrder(state, page, connection);
   // What this node has cut off says nothing about the receiver: it stays due.
@@ -336,10 +332,7 @@ interface AttemptParts {
   readonly connection: WebhookConnection;
 }
 
-const attempt = async (
-  state: DispatcherState,
-  { endpoint, delivery, secrets, connection }: AttemptParts,
-): Promise<Attempted> => {
+const attempt = async (state: DispatcherState, { endpoint, delivery, secrets, connection }: AttemptParts) => {
   const event = toWebhookEvent(endpoint, delivery, state.windows);
   if (event === null) return { delivery, body: '', outcome: null };
   const { id } = event;

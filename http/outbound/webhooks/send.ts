@@ -192,11 +192,7 @@ const toTimeout = ({ timeoutMs }: ConnectionState): WebhookFailure => ({
   detail: `There was no answer within ${timeoutMs} ms.`,
 });
 
-const runAttempt = async (
-  state: ConnectionState,
-  message: Message,
-  attempt: WebhookAttempt,
-): Promise<WebhookAnswer> => {
+const runAttempt = async (state: ConnectionState, message: Message, attempt: WebhookAttempt) => {
   if (state.closed) return toUnanswered(closedFailure);
   const { pool, target: url } = state;
   if (typeof url === 'string') return toUnanswered({ error: 'address_refused', detail: `The URL ${url}.` });

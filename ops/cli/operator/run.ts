@@ -41,11 +41,7 @@ const readBody = ({ body, bodyFile }: ParsedCommand): string | undefined => {
   }
 };
 
-const sendCommand = async (
-  command: ParsedCommand,
-  config: Config,
-  key: OperatorKey,
-): Promise<OperatorReply> => {
+const sendCommand = async (command: ParsedCommand, config: Config, key: OperatorKey) => {
   const { method } = command.operation.route;
   const response = await sendRequest(config, key, { method, path: command.path, body: readBody(command) });
   return readReply(response, getNodeUrl(config));

@@ -164,11 +164,7 @@ const readScores = async (
   return new Map(rows.map(({ board, score }) => [board, score]));
 };
 
-const makeOthers = async (
-  { sql, checkRules }: BoardsState,
-  atMs: number,
-  options: StepOptions,
-): Promise<void> => {
+const makeOthers = async ({ sql, checkRules }: BoardsState, atMs: number, options: StepOptions) => {
   await lookAtListings(sql, atMs, options);
   const isPastComplete = await addPastVotes(sql, atMs, options);
   for (const kind of rankedKinds) {

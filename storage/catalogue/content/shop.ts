@@ -118,11 +118,7 @@ export const listCoupons = async (sql: Queryable): Promise<readonly CouponRow[]>
 
 const done: ShopOutcome = { kind: 'done' };
 
-const findMissingIds = async (
-  sql: Queryable,
-  table: ShopTable,
-  ids: readonly string[],
-): Promise<readonly string[]> => {
+const findMissingIds = async (sql: Queryable, table: ShopTable, ids: readonly string[]) => {
   const rows = await sql<{ id: string }[]>`
     select id from unnest(${ids as string[]}::text[]) as named(id)
     where not exists (select from ${sql(table)} as rows where rows.id = named.id)`;

@@ -94,11 +94,7 @@ const getCurrentOrder = (state: ListOrdersState, list: ListName): Promise<Cached
 };
 
 /** Returns the last order if the list is unchanged since, else a new one. */
-const readOrder = async (
-  state: ListOrdersState,
-  list: ListName,
-  last: CachedOrder | undefined,
-): Promise<CachedOrder> => {
+const readOrder = async (state: ListOrdersState, list: ListName, last: CachedOrder | undefined) => {
   const { sql } = state;
   const [head] = await sql<{ version: number; changed: boolean }[]>`
     select version, exists (select from list_changes where list = ${list}) as changed
@@ -158,11 +154,7 @@ interface LoadedSegments {
   readonly load: (index: number) => Promise<readonly string[]>;
 }
 
-const collectIds = async (
-  loaded: LoadedSegments,
-  offset: number,
-  rowsMax: number,
-): Promise<readonly string[]> => {
+const collectIds = async (loaded: LoadedSegments, offset: number, rowsMax: number) => {
   const { segments, starts, load } = loaded;
   const ids: string[] = [];
   let index = findLastAtMost(starts, offset);

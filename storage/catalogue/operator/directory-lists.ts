@@ -81,11 +81,7 @@ export const namesSearchedMax = 1_000;
 const lastCharacter = '\u{10ffff}';
 
 /** Ids and names that match, the exact id first. */
-const buildCandidates = (
-  sql: Queryable,
-  { table, key, names }: Searchable,
-  search: string,
-): StatementPart => {
+const buildCandidates = (sql: Queryable, { table, key, names }: Searchable, search: string) => {
   const name = sql`lower(${sql(names.column)}) collate "C"`;
   return sql`
     select ${sql(key)} as key, 0 as rank, '' as name from ${sql(table)} where ${sql(key)} = ${search}

@@ -59,11 +59,7 @@ export const createVoterOrders = (sql: Sql, options: VoterOrderOptions = {}): Vo
   return { page: (ref, page) => readPage(state, ref, page) };
 };
 
-const readPage = async (
-  state: VoterOrdersState,
-  ref: EntityRef,
-  page: number,
-): Promise<readonly string[]> => {
+const readPage = async (state: VoterOrdersState, ref: EntityRef, page: number) => {
   const offset = computeOffset(page, perPage.voters);
   const cached = page === 1 ? undefined : state.shortLists.get(ref.incarnation);
   const shortList = cached ?? (await updateOrder(state, ref, page));
@@ -72,11 +68,7 @@ const readPage = async (
 };
 
 /** Brings the order up to date for this page. Resolves to the whole list if it is short and has no order. */
-const updateOrder = async (
-  state: VoterOrdersState,
-  ref: EntityRef,
-  page: number,
-): Promise<readonly string[] | null> => {
+const updateOrder = async (state: VoterOrdersState, ref: EntityRef, page: number) => {
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
     const order = await readOrderStatus(state.sql, ref, page);
     if (order?.built && !order.due) {
@@ -121,10 +113,7 @@ const markOrderUsed = async (sql: Sql, ref: EntityRef): Promise<void> => {
 };
 
 /** Reads the whole list if there are few votes since the last reset, void ones included; else `null`. */
-const readShortList = async (
-  { sql, fewVotesMax }: VoterOrdersState,
-  ref: EntityRef,
-): Promise<readonly string[] | null> => {
+const readShortList = async ({ sql, fewVotesMax }: VoterOrdersState, ref: EntityRef) => {
   const [row] = await sql<{ votes: number; voters: string[] }[]>`
     with recent as materialized (${buildLiveVotes(sql, ref)} limit ${fewVotesMax + 1}),
     newest as (

@@ -87,11 +87,7 @@ export const recount = async ({ sql, segmentVoters }: VoterRecounter, ref: Entit
 };
 
 /** Builds the order from all votes. The next recount handles changes recorded after the first statement. */
-const rebuildOrder = async (
-  transaction: Transaction,
-  ref: EntityRef,
-  segmentVoters: number,
-): Promise<void> => {
+const rebuildOrder = async (transaction: Transaction, ref: EntityRef, segmentVoters: number) => {
   const { incarnation } = ref;
   await transaction`delete from voter_changes where incarnation = ${incarnation}`;
   await transaction`delete from voters where incarnation = ${incarnation}`;
@@ -161,11 +157,7 @@ const moveChanged = async (transaction: Transaction, ref: EntityRef): Promise<vo
 };
 
 /** Cuts segments that are too long, and joins small ones when there are many. */
-const balanceSegments = async (
-  transaction: Transaction,
-  ref: EntityRef,
-  segmentVoters: number,
-): Promise<void> => {
+const balanceSegments = async (transaction: Transaction, ref: EntityRef, segmentVoters: number) => {
   const [sizes] = await transaction<{ long: number; segments: number; voters: string }[]>`
     select count(*) filter (where entries >= ${2 * segmentVoters}::bigint) as long, count(*) as segments,
       coalesce(sum(entries), 0)::text as voters
@@ -176,11 +168,7 @@ const balanceSegments = async (
   if (hasManySmall) await joinPairs(transaction, ref, segmentVoters);
 };
 
-const cutLong = async (
-  transaction: Transaction,
-  { incarnation }: EntityRef,
-  segmentVoters: number,
-): Promise<void> => {
+const cutLong = async (transaction: Transaction, { incarnation }: EntityRef, segmentVoters: number) => {
   await transaction`
     with bounded as (
       select low_at, low_itag, entries,
@@ -207,11 +195,7 @@ const cutLong = async (
 };
 
 /** Joins neighbours in pairs; a pair stays apart if it has more voters than one segment. */
-const joinPairs = async (
-  transaction: Transaction,
-  { incarnation }: EntityRef,
-  segmentVoters: number,
-): Promise<void> => {
+const joinPairs = async (transaction: Transaction, { incarnation }: EntityRef, segmentVoters: number) => {
   await transaction`
     with numbered as (
       select low_at, low_itag, entries, row_number() over (order by low_at, low_itag) as number

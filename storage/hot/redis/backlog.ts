@@ -42,11 +42,7 @@ const addLateEntries = (count = 0): number => count + lateEntries;
  * Divides the limit among the shards in order, until it is used up. Allowance for late entries may exceed the
  * limit a little.
  */
-const divideLimit = (
-  shards: readonly Shard[],
-  heads: readonly ShardHead[],
-  limit: PeekLimit,
-): readonly ShardRequest[] => {
+const divideLimit = (shards: readonly Shard[], heads: readonly ShardHead[], limit: PeekLimit) => {
   let { entities, votes } = limit;
   const requests: ShardRequest[] = [];
   for (const [index, shard] of shards.entries()) {
@@ -103,10 +99,7 @@ const readPart = (buffer: Buffer, requests: readonly ShardRequest[], limit: Peek
 };
 
 /** Splits the requests into calls: each for shards of one group, and none much larger than a step. */
-const groupIntoCalls = (
-  link: Link,
-  requests: readonly ShardRequest[],
-): readonly (readonly ShardRequest[])[] => {
+const groupIntoCalls = (link: Link, requests: readonly ShardRequest[]) => {
   const byShard = new Map(requests.map((part) => [part.shard, part]));
   const calls: ShardRequest[][] = [];
   for (const group of link.groupShards(requests.map(({ shard }) => shard))) {
@@ -173,10 +166,7 @@ const groupByShard = (receipt: FlushReceipt): Map<Shard, FlushedShard> => {
 };
 
 /** Packs a shard's receipt for the function `settled` of the library, in parts of at most `stepEntries`. */
-const packFlushed = (
-  shard: Shard,
-  { entities, itags }: FlushedShard,
-): { packed: Buffer; entries: number }[] => {
+const packFlushed = (shard: Shard, { entities, itags }: FlushedShard) => {
   const parts: { packed: Buffer; entries: number }[] = [];
   for (let first = 0; first < Math.max(entities.length, itags.length); first += stepEntries) {
     const someEntities = entities.slice(first, first + stepEntries);

@@ -112,10 +112,7 @@ const runWithLibrary = async (call: () => Promise<Buffer>, load: () => Promise<u
  * Retries a call that was redirected in a circle: no node has run it. Rejects when the time for retries is
  * over.
  */
-const retryWhileRedirected = async (
-  call: () => Promise<unknown>,
-  onFailure: () => void,
-): Promise<unknown> => {
+const retryWhileRedirected = async (call: () => Promise<unknown>, onFailure: () => void) => {
   const endMs = performance.now() + redirectedMaxMs;
   for (let pauseMs = redirectedPauseMinMs; ; pauseMs = Math.min(pauseMs * 2, redirectedPauseMaxMs)) {
     try {

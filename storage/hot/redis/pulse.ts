@@ -139,10 +139,7 @@ const recordAnswer = (state: PrimaryState, atMs: number): void => {
   state.refusal = '';
 };
 
-const describeSilent = (
-  states: ReadonlyMap<string, PrimaryState>,
-  lastAnswerMs: number | null,
-): readonly string[] => {
+const describeSilent = (states: ReadonlyMap<string, PrimaryState>, lastAnswerMs: number | null) => {
   const nowMs = performance.now();
   const descriptions: string[] = [];
   for (const [name, state] of states) {
