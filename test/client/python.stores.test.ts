@@ -5,7 +5,7 @@
  *
  * Needs Python and the packages `discord.py`, `mypy` and `flit_core` of PyPI; skipped without them.
  */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,7 @@ import { upvote } from '../http/outbound/webhooks/sample-events.ts';
 import { addBot, addUser } from '../storage/catalogue/directory.ts';
 import { makeFolder } from '../support/folder.ts';
 import { reportSkipped } from '../support/needing-suite.ts';
+import { createPythonEnvironment, listPythons, readOutput } from '../support/python-environment.ts';
 
 const test = suite('Python client');
 const run = promisify(execFile);
@@ -29,27 +30,7 @@ const tests = toPath('test/client/python');
 const packages = makeFolder('rollcall-python-');
 const [wheel = '', source = ''] = writePythonPackage(packages);
 
-/** Runs a program for its output; `''` when it is missing or fails. */
-const ask = (command: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): string => {
-  try {
-    const env = { ...process.env, ...environment };
-    return execFileSync(command, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
-      .toString()
-      .trim();
-  } catch {
-    return '';
-  }
-};
-/** Paths of the interpreters from 3.9 on, oldest first. pyenv hides those that are not chosen. */
-const findPythons = (): string[] => {
-  const installed = ask('pyenv', ['versions', '--bare']).split('\n').join(':');
-  const chosen = installed === '' ? {} : { PYENV_VERSION: installed };
-  const versions = Array.from({ length: 12 }, (_, index) => `python3.${9 + index}`);
-  return versions
-    .map((name) => ask(name, ['-c', 'import sys; print(sys.executable)'], chosen))
-    .filter((path) => path !== '');
-};
-const pythons = findPythons();
+const pythons = listPythons();
 const chosenPythons = [...new Set([pythons[0], pythons.at(-1)])].filter((path) => path !== undefined);
 
 /** Opens a Rollcall with some bots and users. Resolves to it, and to what the tests need to know of it. */
@@ -82,17 +63,6 @@ const runPython = async (python: string, args: readonly string[], described = ''
   return result.stdout;
 };
 
-const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-warn-script-location'];
-
-/** Creates an empty environment with these packages. Returns its Python. */
-const createEnvironment = async (python: string, wanted: readonly string[]): Promise<string> => {
-  const folder = makeFolder('rollcall-venv-');
-  await runPython(python, ['-m', 'venv', folder]);
-  const inside = join(folder, 'bin/python');
-  await runPython(inside, [...pip, ...wanted]);
-  return inside;
-};
-
 test('its types are those of docs/openapi.json (npm run document writes them)', () => {
   const document = JSON.parse(readFileSync(toPath('docs/openapi.json'), 'utf8'));
 
@@ -120,7 +90,7 @@ const readmeOutput = new RegExp(
 );
 
 const useWheel = async (python: string): Promise<void> => {
-  const inside = await createEnvironment(python, [join(packages, wheel), 'discord.py', 'mypy']);
+  const inside = createPythonEnvironment(python, [join(packages, wheel), 'discord.py', 'mypy']);
   const { world, described } = await openDescribedWorld();
   try {
     await runPython(inside, ['-m', 'unittest', '--failfast'], described);
@@ -134,7 +104,7 @@ const useWheel = async (python: string): Promise<void> => {
 };
 
 const useSource = async (python: string): Promise<void> => {
-  const inside = await createEnvironment(python, [join(packages, source)]);
+  const inside = createPythonEnvironment(python, [join(packages, source)]);
   const facts = 'version("rollcall-client"), requires("rollcall-client")';
   const program = `import rollcall_client; from importlib.metadata import *; print(${facts})`;
 
@@ -144,7 +114,7 @@ const useSource = async (python: string): Promise<void> => {
 /** Whether packages can be had: asked with the smallest one of those that are needed. */
 const hasPackages = (): boolean => {
   const args = ['-m', 'pip', 'download', '--no-deps', '-d', packages, 'flit_core'];
-  return chosenPythons.length > 0 && ask(chosenPythons[0] as string, args) !== '';
+  return chosenPythons.length > 0 && readOutput(chosenPythons[0] as string, args) !== '';
 };
 
 if (!hasPackages())
