@@ -2,7 +2,7 @@
  * Python for tests: interpreters, and empty environments with packages of PyPI. Called by tests that skip
  * what needs them where they are absent.
  */
-import { execFileSync } from 'node:child_process';
+import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { makeFolder } from './folder.ts';
 
@@ -37,7 +37,7 @@ const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '
 /** Creates an empty environment with these packages. Returns its Python. Throws with what failed. */
 export const createPythonEnvironment = (python: string, wanted: readonly string[]): string => {
   const folder = makeFolder('rollcall-venv-');
-  const options = { stdio: ['ignore', 'pipe', 'pipe'], timeout: 180_000 } as const;
+  const options: ExecFileSyncOptions = { stdio: ['ignore', 'pipe', 'pipe'], timeout: 180_000 };
   execFileSync(python, ['-m', 'venv', folder], options);
   const inside = join(folder, 'bin/python');
   execFileSync(inside, [...pip, ...wanted], options);
