@@ -312,6 +312,18 @@ test('dependencies are pinned, explained and declared', () => {
   expectOne(check({ 'ops/a.ts': `import 'right';\n` }), /right is not in package\.json/);
 });
 
+test('a lock file without the packages of a platform is found', () => {
+  const needing = { version: '1.0.0', optionalDependencies: { 'one-darwin': '1.0.0' } };
+  const lock = (packages: object) => ({ 'package-lock.json': JSON.stringify({ packages }) });
+
+  assert.equal(check({}, lock({ 'node_modules/one': needing, 'node_modules/one-darwin': {} })), []);
+  assert.equal(check({}, lock({ a: needing, 'a/node_modules/one-darwin': {} })), []);
+  expectOne(
+    check({}, lock({ 'node_modules/one': needing })),
+    /^package-lock\.json:1 lock file: add .*one-darwin/,
+  );
+});
+
 test('only a contracting migration takes something away', () => {
   const folder = 'storage/sql/migrations';
   const sample = (name: string, text: string) => check({}, { [`${folder}/${name}`]: text });

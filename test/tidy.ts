@@ -6,7 +6,7 @@
  * sample it must refuse.
  */
 import { fileURLToPath } from 'node:url';
-import { dependencies, errorCodes, migrations } from './tidy/documents.ts';
+import { dependencies, errorCodes, lockFile, migrations } from './tidy/documents.ts';
 import { cycles, directions, fenced, unused } from './tidy/imports.ts';
 import { lanes } from './tidy/lanes.ts';
 import { retiredWords, typeNames, verbs } from './tidy/names.ts';
@@ -35,6 +35,7 @@ const rules = [
   lanes,
   errorCodes,
   dependencies,
+  lockFile,
   migrations,
 ];
 

@@ -52,13 +52,13 @@ const runAsRoot = (command: string, args: readonly string[]): string => {
   return stdout;
 };
 
-/** Installs this Node and the npm that came with it into a folder of their own. */
-export const installNode = (major: string): string => {
+/** Installs this Node and an npm, by default the one that came with it, into a folder of their own. */
+export const installNode = (major: string, npm = npmVersions[major]): string => {
   // The runner's folder is open to root alone, and the user needs to pass through it.
   chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011);
   const folder = mkdtempSync(join(tmpdir(), `rollcall-node${major}-`));
   chmodSync(folder, 0o755);
-  const packages = [`node@${major}`, `npm@${npmVersions[major]}`];
+  const packages = [`node@${major}`, `npm@${npm}`];
   runAsRoot('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', ...packages]);
   return folder;
 };

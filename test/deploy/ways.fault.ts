@@ -1,6 +1,7 @@
 /**
  * The two ways from a clone to a running server, as the documents describe them, under each Node that may
  * run npm: the newcomer's `npm start`, and the operator's `npm install --omit=dev` with `ops/bin/rollcall`.
+ * And the `npm ci` of build servers, under two releases of npm.
  *
  * Each begins with a fresh clone of the last commit, an empty home folder and a user without rights. Needs
  * the registry of npm.
@@ -114,6 +115,25 @@ for (const major of ['18', '20', '22']) {
   });
 
   test.after(() => rmSync(nodeFolder, { recursive: true, force: true }));
+}
+
+for (const npm of ['10.9.9', '11.19.1']) {
+  test(`npm ci installs everything, npm ${npm}`, async () => {
+    const nodeFolder = installNode('22', npm);
+    const clone = cloneProject(nodeFolder);
+    try {
+      const version = await clone.execute('npm', ['--version']);
+      const { code, output, seconds } = await clone.execute('npm', ['ci']);
+      assert.is(version.output.trim(), npm);
+      assert.is(code, 0, output);
+      assert.match(output, /is installed, and all its parts load/);
+      assert.is(clone.listChanges(), '', 'the clone is as git left it');
+      console.log(`figures: npm ci, npm ${npm}: ${seconds} s`);
+    } finally {
+      clone.dispose();
+      rmSync(nodeFolder, { recursive: true, force: true });
+    }
+  });
 }
 
 test.run();

@@ -1,6 +1,7 @@
 /**
  * Documents that must stay equal to the code: the table of error codes in docs/behaviour.md, a reason in
- * ARCHITECTURE.md for every dependency of package.json, and migrations named by what they do.
+ * ARCHITECTURE.md for every dependency of package.json, a lock file with the packages of every platform, and
+ * migrations named by what they do.
  */
 import { isNumericLiteral, isPropertyAssignment, isVariableDeclaration } from 'typescript/unstable/ast';
 import { type Finding, lineAt, lineOf, type Project, type Rule, walk } from './project.ts';
@@ -8,6 +9,7 @@ import { type Finding, lineAt, lineOf, type Project, type Rule, walk } from './p
 const errorsPath = 'engine/errors.ts';
 const behaviourPath = 'docs/behaviour.md';
 const architecturePath = 'ARCHITECTURE.md';
+const lockPath = 'package-lock.json';
 
 /** Rows `| `code` | status |` of the document against `errorStatuses`, both ways. */
 export const errorCodes: Rule = (project) => {
@@ -87,6 +89,30 @@ const undeclared = (project: Project, declared: readonly string[]): Finding[] =>
         advice: `${target} is not in package.json`,
       })),
   );
+
+interface LockedPackage {
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The lock file has the optional packages of every platform. npm leaves out those that its registry lacks,
+ * and `npm ci` of npm 11 then refuses the lock file.
+ */
+export const lockFile: Rule = ({ documents }) => {
+  const text = documents.get(lockPath);
+  if (text === undefined) return [];
+  const { packages } = JSON.parse(text) as { readonly packages: Readonly<Record<string, LockedPackage>> };
+  return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.entries(optionalDependencies)
+      .filter(([name]) => !['', `${path}/`].some((parent) => `${parent}node_modules/${name}` in packages))
+      .map(([name, version]) => ({
+        file: lockPath,
+        line: lineAt(text, text.indexOf(`"${name}"`)),
+        rule: 'lock file',
+        advice: `add "node_modules/${name}" ${version} with its os and cpu, "optional": true`,
+      })),
+  );
+};
 
 /** What a program from before it would miss. */
 const takesAway = new RegExp(

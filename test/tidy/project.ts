@@ -51,6 +51,7 @@ export interface Project {
 const sourceFolders = ['engine', 'http', 'storage', 'ops', 'bench', 'test'];
 const documentPaths = [
   'package.json',
+  'package-lock.json',
   'ARCHITECTURE.md',
   'docs/behaviour.md',
   'config.example',

@@ -3,7 +3,8 @@
  * connections: none may fail. Node's agent, its `fetch` (undici), Python's urllib3, and Node's agent behind
  * nginx with the shipped configuration, fifty connections each. `IDLE_SECONDS` is the length.
  *
- * Node's agent has a `timeout`, as the global one has: without it, it ignores what the server says.
+ * Node's agent has a `timeout`, as the global one has: without it, it ignores what the server says. So does
+ * urllib3, which instead sends a request again that a closing connection lost: `again` in the figures.
  */
 import { execFile } from 'node:child_process';
 import { Agent, request } from 'node:http';
@@ -23,6 +24,8 @@ const seconds = Number(process.env.IDLE_SECONDS ?? 1_800);
 
 interface Tally {
   sent: number;
+  /** How many of them the client sent twice by itself. */
+  readonly again: number;
   readonly failures: string[];
 }
 type Send = (url: string) => Promise<number>;
@@ -30,7 +33,7 @@ type Send = (url: string) => Promise<number>;
 const computePauseMs = (): number => 9_000 + 2_000 * Math.random();
 
 const drive = async (url: string, createSend: () => Send): Promise<Tally> => {
-  const tally: Tally = { sent: 0, failures: [] };
+  const tally: Tally = { sent: 0, again: 0, failures: [] };
   const endMs = performance.now() + seconds * 1_000;
   const work = async (): Promise<void> => {
     const send = createSend();
@@ -68,22 +71,23 @@ const createFetchSend = (): Send => async (url) => {
 const python = `
 import random, sys, threading, time, urllib3
 url, connections, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-end, sent, failures = time.monotonic() + seconds, [], []
+end, sent, again, failures = time.monotonic() + seconds, [], [], []
 def work():
-    pool = urllib3.PoolManager(maxsize=1, retries=False)
+    pool = urllib3.PoolManager(maxsize=1)
     time.sleep(9 * random.random())
     while time.monotonic() < end:
         sent.append(1)
         try:
-            status = pool.request("GET", url).status
-            if status != 200: failures.append(str(status))
+            reply = pool.request("GET", url)
+            again.extend(reply.retries.history)
+            if reply.status != 200: failures.append(str(reply.status))
         except Exception as error: failures.append(repr(error))
         time.sleep(9 + 2 * random.random())
 threads = [threading.Thread(target=work) for _ in range(connections)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 import json
-print(json.dumps({"sent": len(sent), "failures": failures}))
+print(json.dumps({"sent": len(sent), "again": len(again), "failures": failures}))
 `;
 
 const runPython = async (url: string): Promise<Tally> => {
@@ -92,7 +96,7 @@ const runPython = async (url: string): Promise<Tally> => {
     await run('python3', ['-c', 'import urllib3']);
   } catch {
     reportSkipped('idle connections of Python', 'Install python3 with urllib3 (Debian: python3-urllib3).');
-    return { sent: 0, failures: [] };
+    return { sent: 0, again: 0, failures: [] };
   }
   const { stdout } = await run('python3', ['-c', python, url, String(connections), String(seconds)]);
   return JSON.parse(stdout);
@@ -103,7 +107,7 @@ const runNginx = async (url: string): Promise<Tally> => {
     findNginx();
   } catch (error) {
     reportSkipped('idle connections of nginx', (error as Error).message.replaceAll('\n', ' '));
-    return { sent: 0, failures: [] };
+    return { sent: 0, again: 0, failures: [] };
   }
   const { port: nodePort, pathname } = new URL(url);
   const port = await findFreePort();
@@ -132,7 +136,8 @@ faultCase(test, {
       const tallies = Object.entries({ node, undici, urllib3, nginx });
       const failed = tallies.filter(([, { failures }]) => failures.length > 0);
       assert.equal(failed, []);
-      return { node: node.sent, undici: undici.sent, urllib3: urllib3.sent, nginx: nginx.sent, failed: 0 };
+      const sent = Object.fromEntries(tallies.map(([client, tally]) => [client, tally.sent]));
+      return { ...sent, again: urllib3.again, failed: 0 };
     } finally {
       await world.close();
     }
