@@ -118,24 +118,25 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
 
 type Optional<Whole, Name extends keyof Whole> = Omit<Whole, Name> & Partial<Pick<Whole, Name>>;
 
-/** A route as a route file writes it; what it leaves out is as in `usualFields`. */
+/** The fields of a route as a route file writes them; what it leaves out is as in `usualFields`. */
 export type RouteDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Optional<
-  Omit<Route<P, Q, B>, 'method' | 'path'>,
+  Omit<Route<P, Q, B>, 'name' | 'method' | 'path'>,
   keyof typeof usualFields
-> & {
-  /** The method and the path of the route. */
-  readonly pattern: `${Method} /${string}`;
-};
+>;
+
+/** The method and the path of a route, such as `GET /bots/{id}`. */
+export type RoutePattern = `${Method} /${string}`;
 
 const usualFields = { section: '', params: NoParams, caching: 'no-store', errors: [] } as const;
 
 /** Types a route by its schemas, then erases the types so that all routes fit one table. */
-export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>({
-  pattern,
-  ...route
-}: RouteDefinition<Params, Query, Body>): AnyRoute => {
+export const defineRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>(
+  name: string,
+  pattern: RoutePattern,
+  route: RouteDefinition<Params, Query, Body>,
+): AnyRoute => {
   const [method, path] = pattern.split(' ');
-  return { ...usualFields, ...route, method, path } as unknown as AnyRoute;
+  return { ...usualFields, ...route, name, method, path } as unknown as AnyRoute;
 };
 
 /** The routes of one section of the API. */

@@ -116,9 +116,7 @@ export type ApplicationBody = Static<typeof ApplicationBody>;
 const ownAuth: Auth = { kind: 'self', user: 'user_id' };
 
 export const applicationRoutes = defineRoutes('Applications', [
-  defineRoute({
-    name: 'getPositions',
-    pattern: 'GET /apps/meta',
+  defineRoute('getPositions', 'GET /apps/meta', {
     summary: 'List positions',
     description: 'All positions that users can apply for, with their questions; hidden and closed ones too.',
     auth: { kind: 'public' },
@@ -126,9 +124,7 @@ export const applicationRoutes = defineRoutes('Applications', [
     replies: { 200: ApplicationMeta },
     handle: (app) => showPositions(app),
   }),
-  defineRoute({
-    name: 'listApplications',
-    pattern: 'GET /users/{user_id}/apps',
+  defineRoute('listApplications', 'GET /users/{user_id}/apps', {
     summary: "List a user's applications",
     description:
       'The 200 newest applications of the user, newest first, each with the questions as they were.',
@@ -138,9 +134,7 @@ export const applicationRoutes = defineRoutes('Applications', [
     replies: { 200: Applications },
     handle: (app, { params }) => showApplications(app, params.user_id),
   }),
-  defineRoute({
-    name: 'createApplication',
-    pattern: 'POST /users/{user_id}/apps',
+  defineRoute('createApplication', 'POST /users/{user_id}/apps', {
     summary: 'Apply for a position',
     description:
       'A user can have one pending application per position; `cooldown` hours must pass between two. ' +

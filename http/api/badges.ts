@@ -93,9 +93,7 @@ export const BadgeReply = Type.Object(
 export type BadgeReply = Static<typeof BadgeReply>;
 
 export const badgeRoutes: readonly AnyRoute[] = [
-  defineRoute({
-    name: 'getBadge',
-    pattern: 'GET /badges/{target_type}/{target_id}/{file}',
+  defineRoute('getBadge', 'GET /badges/{target_type}/{target_id}/{file}', {
     section: 'Beyond the contract',
     summary: 'Get a badge',
     description:

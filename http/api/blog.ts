@@ -55,9 +55,7 @@ export const Post = buildObject({
 export type Post = Static<typeof Post>;
 
 export const blogRoutes = defineRoutes('Blog', [
-  defineRoute({
-    name: 'listPosts',
-    pattern: 'GET /blogs/@all',
+  defineRoute('listPosts', 'GET /blogs/@all', {
     summary: 'List posts',
     description: 'The 500 newest published posts without their content, newest first.',
     auth: { kind: 'public' },
@@ -65,9 +63,7 @@ export const blogRoutes = defineRoutes('Blog', [
     replies: { 200: Posts },
     handle: (app) => showPosts(app),
   }),
-  defineRoute({
-    name: 'getPost',
-    pattern: 'GET /blogs/{slug}',
+  defineRoute('getPost', 'GET /blogs/{slug}', {
     summary: 'Get a post',
     description: 'One published post with its content. A draft is 404.',
     auth: { kind: 'public' },
@@ -77,9 +73,7 @@ export const blogRoutes = defineRoutes('Blog', [
     errors: ['not_found'],
     handle: (app, { params }) => showPost(app, params.slug),
   }),
-  defineRoute({
-    name: 'getPostSeo',
-    pattern: 'GET /blogs/{slug}/seo',
+  defineRoute('getPostSeo', 'GET /blogs/{slug}/seo', {
     summary: 'Get the preview of a post',
     description: 'What search engines and link previews show of a published post.',
     auth: { kind: 'public' },

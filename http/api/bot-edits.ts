@@ -131,9 +131,7 @@ const buildBotAuth = (permission: Permission, kinds: readonly TokenKind[]): Auth
 });
 
 export const botEditRoutes = defineRoutes('Bots', [
-  defineRoute({
-    name: 'createBot',
-    pattern: 'PUT /bots',
+  defineRoute('createBot', 'PUT /bots', {
     summary: 'Add a bot',
     description:
       'The bot is pending until the operator has reviewed it. The caller adds it for themselves, with ' +
@@ -147,9 +145,7 @@ export const botEditRoutes = defineRoutes('Bots', [
     check: ({ body }) => checkBotAddresses(body),
     handle: (app, request) => createBot(app, requireCaller(request), request.body),
   }),
-  defineRoute({
-    name: 'getBotMeta',
-    pattern: 'GET /bots/{client_id}/meta',
+  defineRoute('getBotMeta', 'GET /bots/{client_id}/meta', {
     summary: 'Look up a bot',
     description:
       'What the platform and this directory know about an application, to fill in a form. If a ' +
@@ -162,9 +158,7 @@ export const botEditRoutes = defineRoutes('Bots', [
     replies: { 200: BotMeta },
     handle: (app, { params, query }) => showBotMeta(app, params.client_id, query.fallback_bot_id),
   }),
-  defineRoute({
-    name: 'editBot',
-    pattern: 'PATCH /bots/{id}/settings',
+  defineRoute('editBot', 'PATCH /bots/{id}/settings', {
     summary: 'Change a bot',
     description:
       'Absent fields keep their value; a given list replaces the old list. An edit never changes ' +
@@ -177,9 +171,7 @@ export const botEditRoutes = defineRoutes('Bots', [
     handle: (app, request) =>
       editBot(app, { botId: request.params.id, caller: requireCaller(request) }, request.body),
   }),
-  defineRoute({
-    name: 'deleteBot',
-    pattern: 'DELETE /bots/{id}',
+  defineRoute('deleteBot', 'DELETE /bots/{id}', {
     summary: 'Delete a bot',
     description:
       'Deletes it for good: its votes become void, its numbers, reminders and vanity code are gone, ' +
@@ -189,9 +181,7 @@ export const botEditRoutes = defineRoutes('Bots', [
     replies: { 204: null },
     handle: (app, request) => deleteBot(app, request.params.id, requireCaller(request)),
   }),
-  defineRoute({
-    name: 'transferBot',
-    pattern: 'PATCH /users/{uid}/bots/{bid}/teams',
+  defineRoute('transferBot', 'PATCH /users/{uid}/bots/{bid}/teams', {
     summary: 'Give a bot to a team',
     description:
       'Its sessions end; id, numbers, votes and vanity code stay. To the team that owns it already, ' +

@@ -176,9 +176,7 @@ const shardsBodyLimits: BodyLimits = {
 };
 
 export const botShardRoutes = defineRoutes('Beyond the contract', [
-  defineRoute({
-    name: 'postShards',
-    pattern: 'POST /bots/stats/shards',
+  defineRoute('postShards', 'POST /bots/stats/shards', {
     summary: 'Post some shards',
     description:
       'Records the statistics of some shards of the calling bot: for bots that run as several ' +
@@ -196,9 +194,7 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
     check: ({ body }) => checkShardIds(body),
     handle: (app, request) => recordShards(app, request),
   }),
-  defineRoute({
-    name: 'getShards',
-    pattern: 'GET /bots/{id}/shards',
+  defineRoute('getShards', 'GET /bots/{id}/shards', {
     summary: 'List shards',
     description:
       'Which shards of a bot are live, stale or missing, and what each posted last; 1,000 shards per ' +

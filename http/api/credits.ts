@@ -118,9 +118,7 @@ export const Credits = buildObject({
 export type Credits = Static<typeof Credits>;
 
 export const creditRoutes = defineRoutes('Votes', [
-  defineRoute({
-    name: 'listCreditTiers',
-    pattern: 'GET /votes/credit-tiers',
+  defineRoute('listCreditTiers', 'GET /votes/credit-tiers', {
     summary: 'List credit tiers',
     description:
       'What votes are worth: each tier pays its `cents` for up to its `votes`, the last one for all ' +
@@ -130,9 +128,7 @@ export const creditRoutes = defineRoutes('Votes', [
     replies: { 200: VoteCreditTiers },
     handle: (app, { query }) => showTiers(app, query.target_type ?? null),
   }),
-  defineRoute({
-    name: 'getCreditOverview',
-    pattern: 'GET /{target_type}/{target_id}/votes/credit-tiers',
+  defineRoute('getCreditOverview', 'GET /{target_type}/{target_id}/votes/credit-tiers', {
     summary: 'Get what votes are worth',
     description:
       'How the votes of a bot or server that can be redeemed fall into the credit tiers, and their ' +
@@ -143,9 +139,7 @@ export const creditRoutes = defineRoutes('Votes', [
     errors: ['not_found'],
     handle: (app, { params }) => showCreditOverview(app, toTarget(params)),
   }),
-  defineRoute({
-    name: 'getCredits',
-    pattern: 'GET /{target_type}/{target_id}/votes/credits',
+  defineRoute('getCredits', 'GET /{target_type}/{target_id}/votes/credits', {
     summary: 'Get credits',
     description:
       'The credits of a bot or server: how many were redeemed, how many of them were spent, and the ' +
@@ -156,9 +150,7 @@ export const creditRoutes = defineRoutes('Votes', [
     errors: ['not_found'],
     handle: (app, { params }) => showCredits(app, toTarget(params)),
   }),
-  defineRoute({
-    name: 'redeemCredits',
-    pattern: 'POST /{target_type}/{target_id}/votes/credits',
+  defineRoute('redeemCredits', 'POST /{target_type}/{target_id}/votes/credits', {
     summary: 'Redeem votes',
     description:
       'Turns votes of a bot or server into credits for the shop, oldest upvotes first. The redeemed ' +

@@ -11,9 +11,7 @@ import { createValidationError } from '../response/validation-error.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 
 export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
-  defineRoute({
-    name: 'openFeed',
-    pattern: 'GET /feed',
+  defineRoute('openFeed', 'GET /feed', {
     summary: 'Follow entities live',
     description:
       'Sends totals as they change, and votes one by one. A plain request gets server-sent events. With ' +

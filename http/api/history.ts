@@ -151,9 +151,7 @@ export const VoteMonthsReply = buildObject({
 export type VoteMonthsReply = Static<typeof VoteMonthsReply>;
 
 export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
-  defineRoute({
-    name: 'getHistory',
-    pattern: 'GET /{target_type}/{target_id}/history',
+  defineRoute('getHistory', 'GET /{target_type}/{target_id}/history', {
     summary: 'Show numbers over time',
     description:
       'Each point has the value at its time. Where no sample ran, it is `null`. A range of more than 1,000 ' +
@@ -168,9 +166,7 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     errors: ['not_found', 'range_too_long'],
     handle: (app, request) => showHistory(app, toTarget(request.params), request),
   }),
-  defineRoute({
-    name: 'getVoteMonths',
-    pattern: 'GET /{target_type}/{target_id}/votes/months',
+  defineRoute('getVoteMonths', 'GET /{target_type}/{target_id}/votes/months', {
     summary: 'List votes by month',
     description:
       'All votes that were cast in the month count, whatever became of them later. A month appears some ' +

@@ -141,9 +141,7 @@ export const RankReply = describe(
 export type RankReply = Static<typeof RankReply>;
 
 export const leaderboardRoutes = defineRoutes('Beyond the contract', [
-  defineRoute({
-    name: 'readLeaderboard',
-    pattern: 'GET /leaderboards/{kind}/{board}',
+  defineRoute('readLeaderboard', 'GET /leaderboards/{kind}/{board}', {
     summary: 'Get a leaderboard',
     description:
       'Lists the first 1,000 bots or servers of a board, 25 on a page. A board is made every 10 minutes, ' +
@@ -156,9 +154,7 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     errors: ['page_invalid', 'not_found'],
     handle: (app, { params, query }) => showLeaderboard(app, params, parsePage(query)),
   }),
-  defineRoute({
-    name: 'readRank',
-    pattern: 'GET /{target_type}/{target_id}/rank',
+  defineRoute('readRank', 'GET /{target_type}/{target_id}/rank', {
     summary: 'Get the ranks of a bot or server',
     description:
       'Returns the positions of a bot or server on all boards; `null` where it has none. A field is the ' +

@@ -87,9 +87,7 @@ export type LoginBody = Static<typeof LoginBody>;
 const path = '/auth/login/chat-oauth2';
 
 export const loginRoutes = defineRoutes('Sessions and login', [
-  defineRoute({
-    name: 'getLoginUrl',
-    pattern: `GET ${path}`,
+  defineRoute('getLoginUrl', `GET ${path}`, {
     auth: { kind: 'public' },
     summary: 'Get the login page',
     description:
@@ -101,9 +99,7 @@ export const loginRoutes = defineRoutes('Sessions and login', [
     errors: ['login_not_configured', 'login_unavailable'],
     handle: (app, { query }) => showLoginUrl(app, query),
   }),
-  defineRoute({
-    name: 'logIn',
-    pattern: `POST ${path}`,
+  defineRoute('logIn', `POST ${path}`, {
     auth: { kind: 'public' },
     summary: 'Log in',
     description:

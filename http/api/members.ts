@@ -155,9 +155,7 @@ const buildMemberAuth = (permission: Permission): Auth => ({
 });
 
 export const memberRoutes = defineRoutes('Teams', [
-  defineRoute({
-    name: 'addTeamMember',
-    pattern: 'PUT /teams/{tid}/members',
+  defineRoute('addTeamMember', 'PUT /teams/{tid}/members', {
     summary: 'Add a member',
     description: 'Adds a user to a team. Callers can grant only permissions that they have themselves.',
     auth: buildMemberAuth('add_team_members'),
@@ -169,9 +167,7 @@ export const memberRoutes = defineRoutes('Teams', [
     handle: (app, request) =>
       addMember(app, { teamId: request.params.tid, caller: requireCaller(request) }, request.body),
   }),
-  defineRoute({
-    name: 'editTeamMember',
-    pattern: 'PATCH /teams/{tid}/members/{mid}',
+  defineRoute('editTeamMember', 'PATCH /teams/{tid}/members/{mid}', {
     summary: 'Change a member',
     description:
       "Changes a member's permissions, or whether they are a data holder or can be mentioned. Callers " +
@@ -185,9 +181,7 @@ export const memberRoutes = defineRoutes('Teams', [
     handle: (app, request) =>
       editMember(app, { params: request.params, caller: requireCaller(request) }, request.body),
   }),
-  defineRoute({
-    name: 'removeTeamMember',
-    pattern: 'DELETE /teams/{tid}/members/{mid}',
+  defineRoute('removeTeamMember', 'DELETE /teams/{tid}/members/{mid}', {
     summary: 'Remove a member',
     description:
       'Removes a member from a team; the sessions that the member created for it end. Members can ' +
@@ -198,9 +192,7 @@ export const memberRoutes = defineRoutes('Teams', [
     errors: ['last_owner', 'last_data_holder', 'last_member'],
     handle: (app, request) => removeMember(app, { params: request.params, caller: requireCaller(request) }),
   }),
-  defineRoute({
-    name: 'getPermissions',
-    pattern: 'GET /users/{id}/{target_type}/{target_id}/perms',
+  defineRoute('getPermissions', 'GET /users/{id}/{target_type}/{target_id}/perms', {
     summary: "List a user's permissions",
     description:
       'The permissions of a user on a bot, server or team. Owners have all; users without any, also ' +

@@ -77,9 +77,7 @@ export type SubscriptionBody = Static<typeof SubscriptionBody>;
 const ownAuth: Auth = { kind: 'self', user: 'id' };
 
 export const notificationRoutes = defineRoutes('Notifications', [
-  defineRoute({
-    name: 'getPushInfo',
-    pattern: 'GET /users/notifications/info',
+  defineRoute('getPushInfo', 'GET /users/notifications/info', {
     summary: 'Get the push key',
     description: 'The public key that a browser needs to subscribe to push messages. It never changes.',
     auth: { kind: 'public' },
@@ -87,9 +85,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
     replies: { 200: PushInfo },
     handle: (app) => showPushInfo(app),
   }),
-  defineRoute({
-    name: 'listNotifications',
-    pattern: 'GET /users/{id}/notifications',
+  defineRoute('listNotifications', 'GET /users/{id}/notifications', {
     summary: 'List push subscriptions',
     description: "The user's push subscriptions, oldest first.",
     auth: ownAuth,
@@ -97,9 +93,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
     replies: { 200: SubscriptionList },
     handle: (app, { params }) => showSubscriptions(app, params.id),
   }),
-  defineRoute({
-    name: 'createNotification',
-    pattern: 'POST /users/{id}/notifications',
+  defineRoute('createNotification', 'POST /users/{id}/notifications', {
     summary: 'Subscribe a browser',
     description:
       'Subscribes a browser to push messages. If another user has subscribed the same endpoint, it ' +
@@ -112,9 +106,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
     check: ({ body }) => checkSubscription(body),
     handle: (app, { params, userAgent, body }) => subscribe(app, { userId: params.id, userAgent }, body),
   }),
-  defineRoute({
-    name: 'deleteNotification',
-    pattern: 'DELETE /users/{id}/notification',
+  defineRoute('deleteNotification', 'DELETE /users/{id}/notification', {
     summary: 'End a push subscription',
     description: 'The browser gets no more messages.',
     auth: ownAuth,

@@ -116,9 +116,7 @@ export type Pack = Static<typeof Pack>;
 const ownAuth: Auth = { kind: 'self', user: 'uid' };
 
 export const packRoutes = defineRoutes('Packs', [
-  defineRoute({
-    name: 'listPacks',
-    pattern: 'GET /packs/@all',
+  defineRoute('listPacks', 'GET /packs/@all', {
     summary: 'List packs',
     description: 'All packs, newest first, 12 per page.',
     auth: { kind: 'public' },
@@ -128,9 +126,7 @@ export const packRoutes = defineRoutes('Packs', [
     errors: ['page_invalid'],
     handle: (app, { query }) => showPackPage(app, parsePage(query)),
   }),
-  defineRoute({
-    name: 'getPack',
-    pattern: 'GET /packs/{id}',
+  defineRoute('getPack', 'GET /packs/{id}', {
     summary: 'Get a pack',
     description: 'One pack by its url, with its bots and servers.',
     auth: { kind: 'public' },
@@ -140,9 +136,7 @@ export const packRoutes = defineRoutes('Packs', [
     errors: ['not_found'],
     handle: (app, { params }) => showPack(app, params.id),
   }),
-  defineRoute({
-    name: 'getPackSeo',
-    pattern: 'GET /packs/{id}/seo',
+  defineRoute('getPackSeo', 'GET /packs/{id}/seo', {
     summary: 'Get the preview of a pack',
     description: 'What search engines and link previews show of a pack, by url or name.',
     auth: { kind: 'public' },
@@ -152,9 +146,7 @@ export const packRoutes = defineRoutes('Packs', [
     errors: ['not_found'],
     handle: (app, { params }) => showPackSeo(app, params.id),
   }),
-  defineRoute({
-    name: 'createPack',
-    pattern: 'PUT /users/{id}/packs',
+  defineRoute('createPack', 'PUT /users/{id}/packs', {
     summary: 'Create a pack',
     description:
       'Creates a pack of up to 10 bots and 10 servers, at least one of them. Its `url` is its id and ' +
@@ -167,9 +159,7 @@ export const packRoutes = defineRoutes('Packs', [
     check: ({ body }) => checkPackBody(body),
     handle: (app, { params, body }) => createPack(app, params.id, body),
   }),
-  defineRoute({
-    name: 'editPack',
-    pattern: 'PATCH /users/{uid}/packs/{id}',
+  defineRoute('editPack', 'PATCH /users/{uid}/packs/{id}', {
     summary: 'Change a pack',
     description:
       "Changes one of the user's packs. Absent fields keep their value; a given list replaces the old " +
@@ -181,9 +171,7 @@ export const packRoutes = defineRoutes('Packs', [
     errors: ['not_found'],
     handle: (app, { params, body }) => editPack(app, params, body),
   }),
-  defineRoute({
-    name: 'deletePack',
-    pattern: 'DELETE /users/{uid}/packs/{id}',
+  defineRoute('deletePack', 'DELETE /users/{uid}/packs/{id}', {
     summary: 'Delete a pack',
     description: "Deletes one of the user's packs for good. Its votes become void.",
     auth: ownAuth,

@@ -51,9 +51,7 @@ export type ReminderList = Static<typeof ReminderList>;
 const ownAuth: Auth = { kind: 'self', user: 'uid' };
 
 export const reminderRoutes = defineRoutes('Reminders', [
-  defineRoute({
-    name: 'listReminders',
-    pattern: 'GET /users/{id}/reminders',
+  defineRoute('listReminders', 'GET /users/{id}/reminders', {
     summary: 'List reminders',
     description: "The user's reminders, oldest first.",
     auth: { kind: 'self', user: 'id' },
@@ -61,9 +59,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
     replies: { 200: ReminderList },
     handle: (app, { params }) => showReminders(app, params.id),
   }),
-  defineRoute({
-    name: 'setReminder',
-    pattern: 'PUT /users/{uid}/{target_type}/{target_id}/reminders',
+  defineRoute('setReminder', 'PUT /users/{uid}/{target_type}/{target_id}/reminders', {
     summary: 'Set a reminder',
     description:
       'Reminds the user when they can vote for the entity again: each push subscription of the user ' +
@@ -74,9 +70,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
     errors: ['not_found', 'limit_reached'],
     handle: (app, { params }) => setReminder(app, params),
   }),
-  defineRoute({
-    name: 'deleteReminder',
-    pattern: 'DELETE /users/{uid}/{target_type}/{target_id}/reminders',
+  defineRoute('deleteReminder', 'DELETE /users/{uid}/{target_type}/{target_id}/reminders', {
     summary: 'Delete a reminder',
     description: 'The user gets no more messages about this entity.',
     auth: ownAuth,

@@ -59,9 +59,7 @@ export const Server = describe(
 export type Server = Static<typeof Server>;
 
 export const serverRoutes = defineRoutes('Beyond the contract', [
-  defineRoute({
-    name: 'listServers',
-    pattern: 'GET /servers/@all',
+  defineRoute('listServers', 'GET /servers/@all', {
     summary: 'List servers',
     description: 'All approved and certified public servers, newest first, 12 per page.',
     auth: { kind: 'public' },
@@ -71,9 +69,7 @@ export const serverRoutes = defineRoutes('Beyond the contract', [
     errors: ['page_invalid'],
     handle: (app, { query }) => showServerPage(app, parsePage(query)),
   }),
-  defineRoute({
-    name: 'getServer',
-    pattern: 'GET /servers/{id}',
+  defineRoute('getServer', 'GET /servers/{id}', {
     summary: 'Get a server',
     description:
       'One server of any type, with live numbers. `target=page` and `target=invite` count the visit; ' +

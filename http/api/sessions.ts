@@ -146,9 +146,7 @@ const buildEntityAuth = (permission: 'view_sessions' | 'manage_sessions'): Auth 
 });
 
 export const sessionRoutes = defineRoutes('Sessions and login', [
-  defineRoute({
-    name: 'listSessions',
-    pattern: 'GET /{target_type}/{target_id}/sessions',
+  defineRoute('listSessions', 'GET /{target_type}/{target_id}/sessions', {
     summary: 'List tokens',
     description: 'The sessions of an entity, without their tokens.',
     auth: buildEntityAuth('view_sessions'),
@@ -157,9 +155,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     errors: ['not_found'],
     handle: (app, { params }) => showSessions(app, toTarget(params)),
   }),
-  defineRoute({
-    name: 'createSession',
-    pattern: 'POST /{target_type}/{target_id}/sessions',
+  defineRoute('createSession', 'POST /{target_type}/{target_id}/sessions', {
     summary: 'Create a token',
     description:
       'Creates an API session that acts for the entity. Only this reply shows the token. At most 100 ' +
@@ -173,9 +169,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     handle: (app, request) =>
       mintSession(app, { caller: requireCaller(request), body: request.body }, toTarget(request.params)),
   }),
-  defineRoute({
-    name: 'revokeSession',
-    pattern: 'DELETE /{target_type}/{target_id}/sessions/{session_id}',
+  defineRoute('revokeSession', 'DELETE /{target_type}/{target_id}/sessions/{session_id}', {
     summary: 'Revoke a token',
     description:
       'The token is refused at once, at other nodes within a second. Repeat it after a 503 until it ' +
@@ -186,9 +180,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     errors: ['not_found'],
     handle: (app, { params }) => revokeSession(app, toTarget(params), params.session_id),
   }),
-  defineRoute({
-    name: 'testToken',
-    pattern: 'POST /auth/test',
+  defineRoute('testToken', 'POST /auth/test', {
     summary: 'Test a token',
     description:
       'Whether a token is valid for an entity, and whether its user is banned. 200 for bad tokens ' +

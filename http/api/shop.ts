@@ -109,9 +109,7 @@ export const ItemBenefits = buildObject({
 export type ItemBenefits = Static<typeof ItemBenefits>;
 
 export const shopRoutes = defineRoutes('Shop', [
-  defineRoute({
-    name: 'listPublicCoupons',
-    pattern: 'GET /shop/public-coupons',
+  defineRoute('listPublicCoupons', 'GET /shop/public-coupons', {
     summary: 'List coupons',
     description: 'The public coupons that can be used now, in the order of their creation.',
     auth: { kind: 'public' },
@@ -119,9 +117,7 @@ export const shopRoutes = defineRoutes('Shop', [
     replies: { 200: Coupons },
     handle: (app) => showCoupons(app),
   }),
-  defineRoute({
-    name: 'listShopItems',
-    pattern: 'GET /shop/items',
+  defineRoute('listShopItems', 'GET /shop/items', {
     summary: 'List items',
     description: 'What the shop sells, in the order of creation.',
     auth: { kind: 'public' },
@@ -129,9 +125,7 @@ export const shopRoutes = defineRoutes('Shop', [
     replies: { 200: Items },
     handle: (app) => showItems(app),
   }),
-  defineRoute({
-    name: 'listItemBenefits',
-    pattern: 'GET /shop/item-benefits',
+  defineRoute('listItemBenefits', 'GET /shop/item-benefits', {
     summary: 'List benefits',
     description: 'What the items of the shop give, in the order of creation.',
     auth: { kind: 'public' },

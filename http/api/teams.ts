@@ -126,9 +126,7 @@ export const TeamPermissions = buildObject({
 });
 
 export const teamRoutes = defineRoutes('Teams', [
-  defineRoute({
-    name: 'listTeamPermissions',
-    pattern: 'GET /teams/meta/permissions',
+  defineRoute('listTeamPermissions', 'GET /teams/meta/permissions', {
     summary: 'List permissions',
     description: 'All 24 permissions that a team member can have. `owner` implies the others.',
     auth: { kind: 'public' },
@@ -136,9 +134,7 @@ export const teamRoutes = defineRoutes('Teams', [
     replies: { 200: TeamPermissions },
     handle: () => replyOk({ perms: permissionCatalogue }),
   }),
-  defineRoute({
-    name: 'getTeam',
-    pattern: 'GET /teams/{id}',
+  defineRoute('getTeam', 'GET /teams/{id}', {
     summary: 'Get a team',
     description:
       'One team by id or vanity code, with those of its members, bots and servers that `targets` ' + 'names.',
@@ -150,9 +146,7 @@ export const teamRoutes = defineRoutes('Teams', [
     errors: ['not_found'],
     handle: (app, { params, query }) => showTeam(app, params.id, parseRequiredTargets(query)),
   }),
-  defineRoute({
-    name: 'getTeamSeo',
-    pattern: 'GET /teams/{id}/seo',
+  defineRoute('getTeamSeo', 'GET /teams/{id}/seo', {
     summary: 'Get the preview of a team',
     description: 'What search engines and link previews show of a team, by id, vanity code or name.',
     auth: { kind: 'public' },
@@ -162,9 +156,7 @@ export const teamRoutes = defineRoutes('Teams', [
     errors: ['not_found'],
     handle: (app, { params }) => showTeamSeo(app, params.id),
   }),
-  defineRoute({
-    name: 'createTeam',
-    pattern: 'POST /teams',
+  defineRoute('createTeam', 'POST /teams', {
     summary: 'Create a team',
     description: 'The caller becomes its owner and data holder. At most 50 teams per user.',
     auth: { kind: 'user' },
@@ -174,9 +166,7 @@ export const teamRoutes = defineRoutes('Teams', [
     check: ({ body }) => checkLinks(body.extra_links),
     handle: (app, request) => createTeam(app, requireCaller(request), request.body),
   }),
-  defineRoute({
-    name: 'editTeam',
-    pattern: 'PATCH /teams/{tid}',
+  defineRoute('editTeam', 'PATCH /teams/{tid}', {
     summary: 'Change a team',
     description: 'Absent and `null` fields keep their value; a given list replaces the old list.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'edit_team', type: '=team', id: 'tid' },
@@ -187,9 +177,7 @@ export const teamRoutes = defineRoutes('Teams', [
     handle: (app, request) =>
       editTeam(app, { teamId: request.params.tid, caller: requireCaller(request) }, request.body),
   }),
-  defineRoute({
-    name: 'deleteTeam',
-    pattern: 'DELETE /teams/{tid}',
+  defineRoute('deleteTeam', 'DELETE /teams/{tid}', {
     summary: 'Delete a team',
     description: 'Deletes it for good; it must not own bots or servers. Its votes become void.',
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'owner', type: '=team', id: 'tid' },

@@ -63,9 +63,7 @@ export const VanityBody = buildObject({
 });
 
 export const vanityRoutes = defineRoutes('Vanity', [
-  defineRoute({
-    name: 'getVanity',
-    pattern: 'GET /vanity/{code}',
+  defineRoute('getVanity', 'GET /vanity/{code}', {
     summary: 'Look up a vanity code',
     description: 'The entity that has a vanity code, a target id or an itag.',
     auth: { kind: 'public' },
@@ -77,9 +75,7 @@ export const vanityRoutes = defineRoutes('Vanity', [
     check: (request) => checkItag(request),
     handle: (app, request) => showVanity(app, request),
   }),
-  defineRoute({
-    name: 'followVanity',
-    pattern: 'GET /@{code}',
+  defineRoute('followVanity', 'GET /@{code}', {
     summary: 'Follow a vanity code',
     description: 'Redirects to the entity that has the code: `Location` is a path of this API.',
     auth: { kind: 'public' },
@@ -90,9 +86,7 @@ export const vanityRoutes = defineRoutes('Vanity', [
     check: (request) => checkItag(request),
     handle: (app, request) => redirectVanity(app, request),
   }),
-  defineRoute({
-    name: 'changeVanity',
-    pattern: 'PATCH /{target_type}/{target_id}/vanity',
+  defineRoute('changeVanity', 'PATCH /{target_type}/{target_id}/vanity', {
     summary: 'Change a vanity code',
     description:
       'Gives the entity another short address. The old code is free at once; a code that another ' +

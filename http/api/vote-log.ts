@@ -110,9 +110,7 @@ export const applyVoteLogSetting = (
     : routes.map((route) => (voteLogRoutes.includes(route) ? { ...route, auth: ownersOnly } : route));
 
 export const voteLogRoutes: readonly AnyRoute[] = [
-  defineRoute({
-    name: 'readVoteLog',
-    pattern: 'GET /{target_type}/{target_id}/votes/log',
+  defineRoute('readVoteLog', 'GET /{target_type}/{target_id}/votes/log', {
     section: 'Beyond the contract',
     summary: 'Read the vote log',
     description:

@@ -131,9 +131,7 @@ export const VoterList = Type.Array(Type.String(), {
 const toUserTarget = (params: Static<typeof UserVotesParams>) => ({ ...toTarget(params), user: params.uid });
 
 export const voteRoutes = defineRoutes('Votes', [
-  defineRoute({
-    name: 'castVote',
-    pattern: 'PUT /users/{uid}/{target_type}/{target_id}/votes',
+  defineRoute('castVote', 'PUT /users/{uid}/{target_type}/{target_id}/votes', {
     summary: 'Vote',
     description:
       'Casts an upvote or a downvote. The reply is sent when the vote is on disk. One request per ' +
@@ -149,9 +147,7 @@ export const voteRoutes = defineRoutes('Votes', [
       return castVote(app, vote, requireCaller(request).voteBanned);
     },
   }),
-  defineRoute({
-    name: 'getStanding',
-    pattern: 'GET /users/{uid}/{target_type}/{target_id}/votes',
+  defineRoute('getStanding', 'GET /users/{uid}/{target_type}/{target_id}/votes', {
     summary: 'Check a vote',
     description:
       "A user's valid votes on an entity, and how long they must wait before the next one. Reward " +
@@ -162,9 +158,7 @@ export const voteRoutes = defineRoutes('Votes', [
     errors: ['not_found'],
     handle: (app, { params }) => showVoteStatus(app, toUserTarget(params)),
   }),
-  defineRoute({
-    name: 'listUserVotes',
-    pattern: 'GET /users/{uid}/{target_type}/{target_id}/votes/@all',
+  defineRoute('listUserVotes', 'GET /users/{uid}/{target_type}/{target_id}/votes/@all', {
     summary: "List a user's votes",
     description: 'All votes of a user on an entity, void ones too, newest first, 10 per page.',
     auth: { kind: 'public' },
@@ -174,9 +168,7 @@ export const voteRoutes = defineRoutes('Votes', [
     errors: ['page_invalid', 'not_found'],
     handle: (app, { params, query }) => showVotes(app, toUserTarget(params), parsePage(query)),
   }),
-  defineRoute({
-    name: 'listVoters',
-    pattern: 'GET /{target_type}/{target_id}/votes/user-list',
+  defineRoute('listVoters', 'GET /{target_type}/{target_id}/votes/user-list', {
     summary: 'List voters',
     description: 'The ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
     auth: { kind: 'public' },

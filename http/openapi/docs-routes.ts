@@ -51,24 +51,18 @@ const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] =
     text: JSON.stringify(buildOpenApiDocument(routes)),
   }));
   return [
-    defineRoute({
+    defineRoute('root', 'GET /', {
       ...base,
-      name: 'root',
-      pattern: 'GET /',
       summary: 'Where to begin.',
       handle: (_, { prefersHtml }) => (prefersHtml ? frontPage() : rootReply),
     }),
-    defineRoute({
+    defineRoute('openApi', 'GET /openapi.json', {
       ...base,
-      name: 'openApi',
-      pattern: 'GET /openapi.json',
       summary: 'The OpenAPI document.',
       handle: serveOpenApi,
     }),
-    defineRoute({
+    defineRoute('openApiBesideDocs', 'GET /docs/openapi.json', {
       ...base,
-      name: 'openApiBesideDocs',
-      pattern: 'GET /docs/openapi.json',
       summary: 'The OpenAPI document, where links of the guide lead.',
       handle: serveOpenApi,
     }),
@@ -86,31 +80,23 @@ const readMarkdown = async (path: string): Promise<Reply> => ({
 });
 
 const buildTextRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
-  defineRoute({
+  defineRoute('llmsText', 'GET /llms.txt', {
     ...base,
-    name: 'llmsText',
-    pattern: 'GET /llms.txt',
     summary: 'A short guide with all operations, for language models.',
     handle: readOnce(async () => ({ status: 200, text: buildLlmsText(routes), headers: markdownHeaders })),
   }),
-  defineRoute({
+  defineRoute('clientGuide', 'GET /docs/client-guide.md', {
     ...base,
-    name: 'clientGuide',
-    pattern: 'GET /docs/client-guide.md',
     summary: 'The guide for authors of clients.',
     handle: readOnce(() => readMarkdown('docs/client-guide.md')),
   }),
-  defineRoute({
+  defineRoute('behaviour', 'GET /docs/behaviour.md', {
     ...base,
-    name: 'behaviour',
-    pattern: 'GET /docs/behaviour.md',
     summary: 'All rules.',
     handle: readOnce(() => readMarkdown('docs/behaviour.md')),
   }),
-  defineRoute({
+  defineRoute('clientReadme', 'GET /docs/client.md', {
     ...base,
-    name: 'clientReadme',
-    pattern: 'GET /docs/client.md',
     summary: 'How to use the client for JavaScript.',
     handle: readOnce(() => readMarkdown('http/client/README.md')),
   }),
@@ -140,24 +126,18 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
   const page: Reply = { status: 200, text: pageHtml, headers: buildPageHeaders(pagePolicy) };
   const start: Reply = { status: 200, text: startScript, headers: scriptHeaders };
   return [
-    defineRoute({
+    defineRoute('docsPage', 'GET /docs', {
       ...base,
-      name: 'docsPage',
-      pattern: 'GET /docs',
       summary: 'The interactive documentation.',
       handle: () => page,
     }),
-    defineRoute({
+    defineRoute('docsStart', 'GET /docs/start.js', {
       ...base,
-      name: 'docsStart',
-      pattern: 'GET /docs/start.js',
       summary: 'Starts the documentation page.',
       handle: () => start,
     }),
-    defineRoute({
+    defineRoute('docsDemo', 'GET /docs/demo.json', {
       ...base,
-      name: 'docsDemo',
-      pattern: 'GET /docs/demo.json',
       summary: 'The accounts of the demo, for a page on this machine.',
       caching: 'no-store',
       handle: (_, { fromLocalPage }) => {
@@ -165,17 +145,13 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
         return replyOk(demo && showDemo(demo));
       },
     }),
-    defineRoute({
+    defineRoute('clientScript', 'GET /docs/client.js', {
       ...base,
-      name: 'clientScript',
-      pattern: 'GET /docs/client.js',
       summary: 'The client for JavaScript, as one module.',
       handle: readOnce(readClient),
     }),
-    defineRoute({
+    defineRoute('docsReference', 'GET /docs/reference.js', {
       ...base,
-      name: 'docsReference',
-      pattern: 'GET /docs/reference.js',
       summary: 'The script of the documentation page.',
       handle: readOnce(readReference),
     }),

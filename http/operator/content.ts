@@ -26,27 +26,21 @@ import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewRowRemoval } from './previews.ts';
 
 const tierOperations = [
-  defineOperation({
-    command: 'tiers list',
+  defineOperation('tiers list', 'GET /tiers', {
     name: 'listTiers',
-    pattern: 'GET /tiers',
     summary: 'Lists all credit tiers.',
     replies: { 200: TierList },
     handle: (app) => listTiers(app),
   }),
-  defineOperation({
-    command: 'tiers put',
+  defineOperation('tiers put', 'PUT /tiers/{id}', {
     name: 'putTier',
-    pattern: 'PUT /tiers/{id}',
     summary: 'Adds or replaces a credit tier.',
     params: SlugParams,
     body: TierBody,
     handle: (app, { params, body }) => putTier(app, params.id, body),
   }),
-  defineOperation({
-    command: 'tiers delete',
+  defineOperation('tiers delete', 'DELETE /tiers/{id}', {
     name: 'deleteTier',
-    pattern: 'DELETE /tiers/{id}',
     summary: 'Deletes a credit tier.',
     params: SlugParams,
     preview: (app, { params }) =>
@@ -61,18 +55,14 @@ const tierOperations = [
 ];
 
 const shopLists = [
-  defineOperation({
-    command: 'benefits list',
+  defineOperation('benefits list', 'GET /shop-benefits', {
     name: 'listAllBenefits',
-    pattern: 'GET /shop-benefits',
     summary: 'Lists all benefits.',
     replies: { 200: BenefitList },
     handle: (app) => listBenefits(app),
   }),
-  defineOperation({
-    command: 'items list',
+  defineOperation('items list', 'GET /shop-items', {
     name: 'listAllItems',
-    pattern: 'GET /shop-items',
     summary: 'Lists all items of the shop.',
     replies: { 200: ItemList },
     handle: (app) => listItems(app),
@@ -80,37 +70,29 @@ const shopLists = [
 ];
 
 const shopWrites = [
-  defineOperation({
-    command: 'benefits put',
+  defineOperation('benefits put', 'PUT /shop/benefits/{id}', {
     name: 'putBenefit',
-    pattern: 'PUT /shop/benefits/{id}',
     summary: 'Adds or replaces a benefit that items can give.',
     params: SlugParams,
     body: BenefitBody,
     handle: (app, { params, body }) => putBenefit(app, params.id, body),
   }),
-  defineOperation({
-    command: 'items put',
+  defineOperation('items put', 'PUT /shop/items/{id}', {
     name: 'putItem',
-    pattern: 'PUT /shop/items/{id}',
     summary: 'Adds or replaces an item of the shop.',
     params: SlugParams,
     body: ItemBody,
     handle: (app, { params, body }) => putItem(app, params.id, body),
   }),
-  defineOperation({
-    command: 'coupons put',
+  defineOperation('coupons put', 'PUT /shop/coupons/{id}', {
     name: 'putCoupon',
-    pattern: 'PUT /shop/coupons/{id}',
     summary: 'Adds or replaces a coupon.',
     params: SlugParams,
     body: CouponBody,
     handle: (app, { params, body }) => putCoupon(app, params.id, body),
   }),
-  defineOperation({
-    command: 'coupons list',
+  defineOperation('coupons list', 'GET /shop/coupons', {
     name: 'listCoupons',
-    pattern: 'GET /shop/coupons',
     summary: 'Lists all coupons, including those that are not public.',
     replies: { 200: CouponList },
     handle: (app) => listCoupons(app),
@@ -142,10 +124,8 @@ const shopNouns = [
 ] as const;
 
 const shopDeletions = shopNouns.map(({ noun, remove, summary, listRows }) =>
-  defineOperation({
-    command: `${noun}s delete`,
+  defineOperation(`${noun}s delete`, `DELETE /shop/${noun}s/{id}`, {
     name: `delete_${noun}`,
-    pattern: `DELETE /shop/${noun}s/{id}`,
     summary,
     params: SlugParams,
     preview: (app, { params }) => previewRowRemoval(noun, params.id, listRows(app)),
@@ -155,27 +135,21 @@ const shopDeletions = shopNouns.map(({ noun, remove, summary, listRows }) =>
 );
 
 const blogOperations = [
-  defineOperation({
-    command: 'blog list',
+  defineOperation('blog list', 'GET /blog', {
     name: 'listAllPosts',
-    pattern: 'GET /blog',
     summary: 'Lists all posts, including drafts.',
     replies: { 200: BlogPostList },
     handle: (app) => listPosts(app),
   }),
-  defineOperation({
-    command: 'blog put',
+  defineOperation('blog put', 'PUT /blog/{id}', {
     name: 'putPost',
-    pattern: 'PUT /blog/{id}',
     summary: 'Adds or replaces a post; a draft is not published. Give long text in a file.',
     params: SlugParams,
     body: BlogPostBody,
     handle: (app, { params, body }) => putPost(app, params.id, body),
   }),
-  defineOperation({
-    command: 'blog delete',
+  defineOperation('blog delete', 'DELETE /blog/{id}', {
     name: 'deletePost',
-    pattern: 'DELETE /blog/{id}',
     summary: 'Deletes a post or draft.',
     params: SlugParams,
     preview: (app, { params }) =>

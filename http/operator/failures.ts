@@ -11,28 +11,22 @@ import { type AdminOperation, defineOperation } from './operation.ts';
 import { DeadLetterList, JobRunList } from './schema.ts';
 
 export const failureOperations: readonly AdminOperation[] = [
-  defineOperation({
-    command: 'jobs list',
+  defineOperation('jobs list', 'GET /jobs', {
     name: 'listJobRuns',
-    pattern: 'GET /jobs',
     summary: 'Lists job runs with due time, node and last error, newest first, 50 per page.',
     query: PageOnlyQuery,
     replies: { 200: JobRunList },
     handle: (app, { query }) => showRuns(app, parsePage(query)),
   }),
-  defineOperation({
-    command: 'dead-letters list',
+  defineOperation('dead-letters list', 'GET /dead-letters', {
     name: 'listDeadLetters',
-    pattern: 'GET /dead-letters',
     summary: 'Lists dead letters: listings and votes that SQL refuses, newest first, 50 per page.',
     query: PageOnlyQuery,
     replies: { 200: DeadLetterList },
     handle: (app, { query }) => showDeadLetters(app, parsePage(query)),
   }),
-  defineOperation({
-    command: 'dead-letters retry',
+  defineOperation('dead-letters retry', 'POST /dead-letters/retry', {
     name: 'retryDeadLetters',
-    pattern: 'POST /dead-letters/retry',
     summary:
       'Stores the rows of dead letters again, up to 200, after the cause is gone; deletes what SQL takes.',
     handle: (app) => retryDeadLetters(app),

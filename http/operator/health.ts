@@ -41,18 +41,14 @@ export const judgeHealth = (
 export const buildHealthRoutes = (
   parts: HealthParts & { readonly metrics: Pick<Metrics, 'render' | 'contentType' | 'version'> },
 ): readonly AnyRoute[] => [
-  defineRoute({
+  defineRoute('livez', 'GET /livez', {
     ...base,
-    name: 'livez',
-    pattern: 'GET /livez',
     summary: 'Tells that the process runs, and its version.',
     replies: { 200: Alive },
     handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...parts.metrics.version } }),
   }),
-  defineRoute({
+  defineRoute('readyz', 'GET /readyz', {
     ...base,
-    name: 'readyz',
-    pattern: 'GET /readyz',
     summary: 'Tells whether the node accepts traffic.',
     replies: { 200: Health, 503: Health },
     handle: (app) => {
@@ -60,10 +56,8 @@ export const buildHealthRoutes = (
       return { status: json.status === 'ready' ? 200 : 503, json };
     },
   }),
-  defineRoute({
+  defineRoute('metrics', 'GET /metrics', {
     ...base,
-    name: 'metrics',
-    pattern: 'GET /metrics',
     summary: 'Returns the metrics in the Prometheus text format.',
     replies: { 200: Type.String() },
     handle: async () => ({

@@ -67,10 +67,8 @@ const verdicts = [
 
 const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
   ...verdicts.map(({ verb, type, summary }) =>
-    defineOperation({
-      command: `${kind}s ${verb}`,
+    defineOperation(`${kind}s ${verb}`, `POST /${kind}s/{id}/${verb}`, {
       name: `${verb}_${kind}`,
-      pattern: `POST /${kind}s/{id}/${verb}`,
       summary,
       params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
       body: NoteBody,
@@ -78,29 +76,23 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
         reviewListing(app, { kind, id: params.id }, { type, note: body.note ?? '' }),
     }),
   ),
-  defineOperation({
-    command: `${kind}s certify`,
+  defineOperation(`${kind}s certify`, `POST /${kind}s/{id}/certify`, {
     name: `certify_${kind}`,
-    pattern: `POST /${kind}s/{id}/certify`,
     summary: 'Certifies the listing.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: ReasonBody,
     handle: (app, { params, body }) =>
       reviewListing(app, { kind, id: params.id }, { type: 'certified', note: body.reason ?? '' }),
   }),
-  defineOperation({
-    command: `${kind}s premium`,
+  defineOperation(`${kind}s premium`, `PUT /${kind}s/{id}/premium`, {
     name: `premium_${kind}`,
-    pattern: `PUT /${kind}s/{id}/premium`,
     summary: 'Makes the listing premium for some hours, from now or from a given time; 0 hours ends premium.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: PremiumBody,
     handle: (app, { params, body }) => setPremium(app, { kind, id: params.id }, body),
   }),
-  defineOperation({
-    command: `${kind}s delete`,
+  defineOperation(`${kind}s delete`, `DELETE /${kind}s/{id}`, {
     name: `delete_${kind}`,
-    pattern: `DELETE /${kind}s/{id}`,
     summary: 'Deletes the listing for good: its votes become void, and its tokens are revoked.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     preview: (app, { params }) => previewRemoval(app, { kind, id: params.id }),
@@ -109,28 +101,22 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
 ]);
 
 const voteBanOperations = [
-  defineOperation({
-    command: 'listings vote-ban',
+  defineOperation('listings vote-ban', 'PUT /{target_type}/{target_id}/vote-ban', {
     name: 'banListingVotes',
-    pattern: 'PUT /{target_type}/{target_id}/vote-ban',
     summary: 'Bans votes: users can no longer vote for the listing.',
     params: ListingParams,
     preview: (app, { params }) => previewVoteBan(app, { kind: params.target_type, id: params.target_id }),
     handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, true),
   }),
-  defineOperation({
-    command: 'listings find',
+  defineOperation('listings find', 'GET /found/{uuid}', {
     name: 'findByUuid',
-    pattern: 'GET /found/{uuid}',
     summary: 'Finds the listing, vote, webhook or token that has a UUID.',
     params: FindParams,
     replies: { 200: FoundList },
     handle: (app, { params }) => showFound(app, params.uuid),
   }),
-  defineOperation({
-    command: 'listings unvote-ban',
+  defineOperation('listings unvote-ban', 'DELETE /{target_type}/{target_id}/vote-ban', {
     name: 'liftListingVotes',
-    pattern: 'DELETE /{target_type}/{target_id}/vote-ban',
     summary: 'Lifts a vote ban: users can vote for the listing again.',
     params: ListingParams,
     handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, false),
@@ -138,28 +124,22 @@ const voteBanOperations = [
 ];
 
 const teamOperations = [
-  defineOperation({
-    command: 'teams list',
+  defineOperation('teams list', 'GET /teams', {
     name: 'listTeams',
-    pattern: 'GET /teams',
     summary: 'Lists teams by id, 50 per page; a search also finds names.',
     query: SearchQuery,
     replies: { 200: TeamList },
     handle: (app, { query }) => showTeams(app, query),
   }),
-  defineOperation({
-    command: 'teams show',
+  defineOperation('teams show', 'GET /teams/{id}', {
     name: 'showTeam',
-    pattern: 'GET /teams/{id}',
     summary: 'Shows a team: its members with their permissions, its bots and its servers.',
     params: OperatorTeamLookupParams,
     replies: { 200: OperatorTeam },
     handle: (app, { params }) => showTeamDetails(app, params.id),
   }),
-  defineOperation({
-    command: 'teams delete',
+  defineOperation('teams delete', 'DELETE /teams/{id}', {
     name: 'removeTeam',
-    pattern: 'DELETE /teams/{id}',
     summary:
       'Deletes a team; refused while it owns bots or servers. Its votes become void; its tokens are revoked.',
     params: OperatorTeamParams,
@@ -169,28 +149,22 @@ const teamOperations = [
 ];
 
 const packOperations = [
-  defineOperation({
-    command: 'packs list',
+  defineOperation('packs list', 'GET /packs', {
     name: 'listPacks',
-    pattern: 'GET /packs',
     summary: 'Lists packs by url, 50 per page; a search also finds names.',
     query: SearchQuery,
     replies: { 200: PackList },
     handle: (app, { query }) => showPacks(app, query),
   }),
-  defineOperation({
-    command: 'packs show',
+  defineOperation('packs show', 'GET /packs/{url}', {
     name: 'showPack',
-    pattern: 'GET /packs/{url}',
     summary: 'Shows a pack: its owner, and the bots and servers in it.',
     params: OperatorPackParams,
     replies: { 200: OperatorPack },
     handle: (app, { params }) => showPackDetails(app, params.url),
   }),
-  defineOperation({
-    command: 'packs delete',
+  defineOperation('packs delete', 'DELETE /packs/{url}', {
     name: 'removePack',
-    pattern: 'DELETE /packs/{url}',
     summary: 'Deletes a pack, but not the bots and servers in it. Its votes become void.',
     params: OperatorPackParams,
     preview: (app, { params }) => previewRemoval(app, { kind: 'pack', id: params.url }),
@@ -199,28 +173,22 @@ const packOperations = [
 ];
 
 export const listingOperations: readonly AdminOperation[] = [
-  defineOperation({
-    command: 'bots list',
+  defineOperation('bots list', 'GET /bots', {
     name: 'listBotsOfType',
-    pattern: 'GET /bots',
     summary: 'Lists the bots of one type, oldest first, or searches; else those that wait for a review.',
     query: ListBotsQuery,
     replies: { 200: BotList },
     handle: (app, { query }) => showBots(app, query),
   }),
-  defineOperation({
-    command: 'bots show',
+  defineOperation('bots show', 'GET /bots/{id}', {
     name: 'showBot',
-    pattern: 'GET /bots/{id}',
     summary: 'Shows a bot: its owner, its review, its totals and its active tokens.',
     params: OperatorBotParams,
     replies: { 200: OperatorBot },
     handle: (app, { params }) => showBotDetails(app, params.id),
   }),
-  defineOperation({
-    command: 'bots add',
+  defineOperation('bots add', 'PUT /bots/{id}', {
     name: 'addBot',
-    pattern: 'PUT /bots/{id}',
     summary: 'Adds a pending bot for a user or a team. Give long text in a file.',
     callsOutbound: true,
     params: NewBotParams,
@@ -229,36 +197,28 @@ export const listingOperations: readonly AdminOperation[] = [
     handle: (app, { params, body }) => addBot(app, params.id, body),
   }),
   ...reviewOperations,
-  defineOperation({
-    command: 'bots claim',
+  defineOperation('bots claim', 'PUT /bots/{id}/claim', {
     name: 'claimBot',
-    pattern: 'PUT /bots/{id}/claim',
     summary: 'Records which user reviews the bot; the claim expires after an hour.',
     params: OperatorBotParams,
     body: ClaimBody,
     handle: (app, { params, body }) => claimBot(app, params.id, body.user_id),
   }),
-  defineOperation({
-    command: 'bots unclaim',
+  defineOperation('bots unclaim', 'DELETE /bots/{id}/claim', {
     name: 'unclaimBot',
-    pattern: 'DELETE /bots/{id}/claim',
     summary: 'Removes the claim on a bot.',
     params: OperatorBotParams,
     handle: (app, { params }) => claimBot(app, params.id, ''),
   }),
-  defineOperation({
-    command: 'servers list',
+  defineOperation('servers list', 'GET /servers', {
     name: 'listServers',
-    pattern: 'GET /servers',
     summary: 'Lists servers by id, 50 per page; a search also finds names.',
     query: ListServersQuery,
     replies: { 200: ServerList },
     handle: (app, { query }) => showServers(app, query),
   }),
-  defineOperation({
-    command: 'servers put',
+  defineOperation('servers put', 'PUT /servers/{id}', {
     name: 'putServer',
-    pattern: 'PUT /servers/{id}',
     summary: 'Adds a pending server, or replaces all its fields; absent fields get their defaults.',
     params: OperatorServerParams,
     body: ServerBody,

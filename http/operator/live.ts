@@ -8,9 +8,7 @@ import { type AnyRoute, defineRoute } from '../route.ts';
 import { type Live, streamsMax } from '../telemetry/live.ts';
 
 export const buildLiveRoute = (live: Pick<Live, 'hasRoom' | 'stream'>): AnyRoute =>
-  defineRoute({
-    name: 'live',
-    pattern: 'GET /live',
+  defineRoute('live', 'GET /live', {
     section: 'Operator',
     summary: 'Streams what the node does: a frame a second.',
     auth: { kind: 'public' },

@@ -33,18 +33,14 @@ const FleetStatus = Type.Object({
 });
 
 export const nodeOperations: readonly AdminOperation[] = [
-  defineOperation({
-    command: 'nodes list',
+  defineOperation('nodes list', 'GET /nodes', {
     name: 'listNodes',
-    pattern: 'GET /nodes',
     summary: 'Lists the live nodes with their version, load, backlog and latencies, a few seconds old.',
     replies: { 200: buildList('nodes', NodeRow) },
     handle: (app) => showNodes(app),
   }),
-  defineOperation({
-    command: 'status show',
+  defineOperation('status show', 'GET /status', {
     name: 'showStatus',
-    pattern: 'GET /status',
     summary: 'Shows whether the node is ready, what the fleet does, and each of its nodes.',
     replies: { 200: FleetStatus },
     handle: (app) => showStatus(app),

@@ -10,7 +10,14 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import type { App } from '../app.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, type Route, type RouteDefinition, type RouteRequest } from '../route.ts';
+import {
+  type AnyRoute,
+  defineRoute,
+  type Route,
+  type RouteDefinition,
+  type RoutePattern,
+  type RouteRequest,
+} from '../route.ts';
 import { Done } from './schema.ts';
 
 export interface AdminOperation {
@@ -28,7 +35,8 @@ type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema
   RouteDefinition<P, Q, B>,
   'auth' | 'section' | 'replies'
 > & {
-  readonly command: string;
+  /** As in `Route`. */
+  readonly name: string;
   /** Default: a message. */
   readonly replies?: Route['replies'];
   /** False for the steps of an operation that is recorded as a whole. Default: all but GET. */
@@ -88,9 +96,11 @@ const isDryRun = (query: unknown): boolean => (query as { readonly dry_run?: boo
 
 /** Builds the route of an operation. Reads (GET) and dry runs are not audited. */
 export const defineOperation = <P extends TObject, Q extends TObject, B extends TSchema>(
+  command: string,
+  pattern: RoutePattern,
   definition: OperationDefinition<P, Q, B>,
 ): AdminOperation => {
-  const { command, preview, isAudited = !definition.pattern.startsWith('GET '), ...routeFields } = definition;
+  const { name, preview, isAudited = !pattern.startsWith('GET '), ...routeFields } = definition;
   const run = (app: App, request: RouteRequest<P, Q, B>): Reply | Promise<Reply> =>
     !isAudited
       ? definition.handle(app, request)
@@ -98,7 +108,7 @@ export const defineOperation = <P extends TObject, Q extends TObject, B extends 
           request: request as unknown as AnyRequest,
           task: () => definition.handle(app, request),
         });
-  const route: RouteDefinition<P, Q, B> = {
+  const route = defineRoute<P, Q, B>(name, pattern, {
     replies: { 200: Done },
     ...routeFields,
     ...(preview && { query: DryRunQuery as unknown as Q }),
@@ -108,6 +118,6 @@ export const defineOperation = <P extends TObject, Q extends TObject, B extends 
       preview !== undefined && isDryRun(request.query)
         ? replyMessage(await preview(app, request))
         : run(app, request),
-  };
-  return { command, route: defineRoute(route), isPreviewed: preview !== undefined };
+  });
+  return { command, route, isPreviewed: preview !== undefined };
 };

@@ -88,17 +88,13 @@ export const buildPageRoutes = (
   );
   const published = operations.map(toPageOperation);
   return [
-    defineRoute({
+    defineRoute('page', 'GET /', {
       ...base,
-      name: 'page',
-      pattern: 'GET /',
       summary: "The operator's page.",
       handle: readPage,
     }),
-    defineRoute({
+    defineRoute('pageFile', 'GET /page/{file}', {
       ...base,
-      name: 'pageFile',
-      pattern: 'GET /page/{file}',
       summary: "A file of the operator's page.",
       params: FileParams,
       handle: (_app, { params }) => {
@@ -107,10 +103,8 @@ export const buildPageRoutes = (
         return read();
       },
     }),
-    defineRoute({
+    defineRoute('pageOperations', 'GET /page/operations', {
       ...base,
-      name: 'pageOperations',
-      pattern: 'GET /page/operations',
       summary: 'Who the token belongs to, and the operations with their schemas.',
       caching: 'no-store',
       handle: (_app, { operator }) =>

@@ -43,19 +43,15 @@ const bans = [
 ] as const;
 
 const banOperations = bans.flatMap(({ verb, ban, summary }) => [
-  defineOperation({
-    command: `users ${verb}`,
+  defineOperation(`users ${verb}`, `PUT /users/{id}/${verb}`, {
     name: `set_${ban}`,
-    pattern: `PUT /users/{id}/${verb}`,
     summary,
     params: UserParams,
     preview: (app, { params }) => previewBan(app, params.id, ban),
     handle: (app, { params }) => setBan(app, params.id, { ban, value: true }),
   }),
-  defineOperation({
-    command: `users un${verb}`,
+  defineOperation(`users un${verb}`, `DELETE /users/{id}/${verb}`, {
     name: `lift_${ban}`,
-    pattern: `DELETE /users/{id}/${verb}`,
     summary: `Lifts a ${verb}.`,
     params: UserParams,
     handle: (app, { params }) => setBan(app, params.id, { ban, value: false }),
@@ -63,38 +59,30 @@ const banOperations = bans.flatMap(({ verb, ban, summary }) => [
 ]);
 
 export const peopleOperations: readonly AdminOperation[] = [
-  defineOperation({
-    command: 'users list',
+  defineOperation('users list', 'GET /users', {
     name: 'listUsers',
-    pattern: 'GET /users',
     summary: 'Lists users by id, 50 per page; a search also finds names.',
     query: UsersQuery,
     replies: { 200: Users },
     handle: (app, { query }) => showUsers(app, query),
   }),
-  defineOperation({
-    command: 'users show',
+  defineOperation('users show', 'GET /users/{id}', {
     name: 'showUser',
-    pattern: 'GET /users/{id}',
     summary: 'Shows a user and their bans.',
     params: UserParams,
     replies: { 200: OperatorUser },
     handle: (app, { params }) => showUser(app, params.id),
   }),
-  defineOperation({
-    command: 'users put',
+  defineOperation('users put', 'PUT /users/{id}', {
     name: 'putUser',
-    pattern: 'PUT /users/{id}',
     summary: 'Creates a user, or changes the given fields.',
     params: UserParams,
     body: UserBody,
     handle: (app, { params, body }) => putUser(app, params.id, body),
   }),
   ...banOperations,
-  defineOperation({
-    command: 'tokens issue',
+  defineOperation('tokens issue', 'POST /{target_type}/{target_id}/tokens', {
     name: 'issueToken',
-    pattern: 'POST /{target_type}/{target_id}/tokens',
     summary:
       'Issues a token and shows it only once. It has all permissions of its target, or only the named ones.',
     params: TokenParams,
@@ -103,19 +91,15 @@ export const peopleOperations: readonly AdminOperation[] = [
     handle: (app, { params, body }) =>
       issueToken(app, { kind: params.target_type, id: params.target_id }, body),
   }),
-  defineOperation({
-    command: 'tokens list',
+  defineOperation('tokens list', 'GET /{target_type}/{target_id}/tokens', {
     name: 'listTokens',
-    pattern: 'GET /{target_type}/{target_id}/tokens',
     summary: 'Lists the active sessions without their tokens: only the hashes of tokens are stored.',
     params: TokenParams,
     replies: { 200: Sessions },
     handle: (app, { params }) => showTokens(app, { kind: params.target_type, id: params.target_id }),
   }),
-  defineOperation({
-    command: 'tokens revoke',
+  defineOperation('tokens revoke', 'DELETE /{target_type}/{target_id}/tokens/{session_id}', {
     name: 'revokeToken',
-    pattern: 'DELETE /{target_type}/{target_id}/tokens/{session_id}',
     summary: 'Revokes a session: its token is refused, on every node within a second.',
     params: OperatorSessionParams,
     preview: (app, { params }) =>

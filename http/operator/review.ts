@@ -27,27 +27,21 @@ import { previewRowRemoval } from './previews.ts';
 import { AuditList, ReservedNameList, ReservedNameParams } from './schema.ts';
 
 const positionOperations = [
-  defineOperation({
-    command: 'positions list',
+  defineOperation('positions list', 'GET /positions', {
     name: 'listAllPositions',
-    pattern: 'GET /positions',
     summary: 'Lists all positions, also hidden ones.',
     replies: { 200: PositionList },
     handle: (app) => showPositions(app),
   }),
-  defineOperation({
-    command: 'positions put',
+  defineOperation('positions put', 'PUT /positions/{id}', {
     name: 'putPosition',
-    pattern: 'PUT /positions/{id}',
     summary: 'Adds or replaces a position for which users can apply.',
     params: SlugParams,
     body: PositionBody,
     handle: (app, { params, body }) => putPosition(app, params.id, body),
   }),
-  defineOperation({
-    command: 'positions delete',
+  defineOperation('positions delete', 'DELETE /positions/{id}', {
     name: 'deletePosition',
-    pattern: 'DELETE /positions/{id}',
     summary: 'Deletes a position; its applications remain.',
     preview: (app, { params }) =>
       previewRowRemoval(
@@ -61,19 +55,15 @@ const positionOperations = [
     handle: async (app, { params }) =>
       replyRemoved(await app.catalogue.operator.positions.remove(params.id), 'position', params.id),
   }),
-  defineOperation({
-    command: 'applications list',
+  defineOperation('applications list', 'GET /applications', {
     name: 'listApplicationsOf',
-    pattern: 'GET /applications',
     summary: 'Lists the applications of one state, oldest first, 50 per page.',
     query: ApplicationsQuery,
     replies: { 200: OperatorApplications },
     handle: (app, { query }) => showApplicationsByState(app, query.state ?? 'pending', parsePage(query)),
   }),
-  defineOperation({
-    command: 'applications review',
+  defineOperation('applications review', 'POST /applications/{app_id}/review', {
     name: 'reviewApplication',
-    pattern: 'POST /applications/{app_id}/review',
     summary: 'Approves or denies an application; the decision is final.',
     params: ApplicationParams,
     body: ReviewBody,
@@ -82,27 +72,21 @@ const positionOperations = [
 ];
 
 const reservedNameOperations = [
-  defineOperation({
-    command: 'words list',
+  defineOperation('words list', 'GET /words', {
     name: 'listWords',
-    pattern: 'GET /words',
     summary:
       'Lists words that cannot become vanity codes, without those that Rollcall itself always reserves.',
     replies: { 200: ReservedNameList },
     handle: async (app) => replyWhole('words', await app.catalogue.operator.reservedNames.listAll()),
   }),
-  defineOperation({
-    command: 'words add',
+  defineOperation('words add', 'PUT /words/{word}', {
     name: 'addWord',
-    pattern: 'PUT /words/{word}',
     summary: 'Reserves a word; an entity whose vanity code it is keeps it.',
     params: ReservedNameParams,
     handle: (app, { params }) => addReservedName(app, params.word),
   }),
-  defineOperation({
-    command: 'words delete',
+  defineOperation('words delete', 'DELETE /words/{word}', {
     name: 'removeWord',
-    pattern: 'DELETE /words/{word}',
     summary: 'Removes a reserved word: it can become a vanity code.',
     preview: (app, { params }) =>
       previewRowRemoval(
@@ -120,10 +104,8 @@ const reservedNameOperations = [
 export const reviewOperations: readonly AdminOperation[] = [
   ...positionOperations,
   ...reservedNameOperations,
-  defineOperation({
-    command: 'audit list',
+  defineOperation('audit list', 'GET /audit', {
     name: 'listAudit',
-    pattern: 'GET /audit',
     summary: 'Lists what operators changed or tried to change, newest first.',
     query: AuditQuery,
     replies: { 200: AuditList },

@@ -73,27 +73,21 @@ const replyCopy = ({ sendCopy }: StoreAccess, parts: 'all' | 'sql'): Reply => {
 };
 
 const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
-  defineOperation({
-    command: 'stores owner',
+  defineOperation('stores owner', 'GET /stores/owner', {
     name: 'showStoresOwner',
-    pattern: 'GET /stores/owner',
     summary: 'Identifies the process that owns the data folder.',
     replies: { 200: StoresOwner },
     handle: () => replyOk({ owner: access.owner }),
   }),
-  defineOperation({
-    command: 'stores inspect',
+  defineOperation('stores inspect', 'GET /stores/inspect/{target_type}/{target_id}', {
     name: 'inspectEntity',
-    pattern: 'GET /stores/inspect/{target_type}/{target_id}',
     summary: 'Shows what the catalogue, SQL and the hot store have about one entity.',
     params: InspectParams,
     replies: { 200: Type.Unknown() },
     handle: async (_app, { params }) => replyOk(await access.inspect(params.target_type, params.target_id)),
   }),
-  defineOperation({
-    command: 'stores copy',
+  defineOperation('stores copy', 'POST /stores/copy', {
     name: 'copyStores',
-    pattern: 'POST /stores/copy',
     summary: 'Streams a copy of the embedded stores, both as of one moment, or of SQL alone.',
     body: CopyBody,
     replies: { 200: Type.Unknown() },
@@ -102,10 +96,8 @@ const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
 ];
 
 const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
-  defineOperation({
-    command: 'stores import',
+  defineOperation('stores import', 'POST /stores/import', {
     name: 'beginImport',
-    pattern: 'POST /stores/import',
     summary: 'Records that an import begins.',
     isAudited: false, // The end completes the record.
     body: ImportBody,
@@ -115,10 +107,8 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
       return replyOk({ import_id: await catalogue.operator.audit.begin(entry) });
     },
   }),
-  defineOperation({
-    command: 'stores import-lines',
+  defineOperation('stores import-lines', 'POST /stores/import/lines', {
     name: 'importLines',
-    pattern: 'POST /stores/import/lines',
     summary: 'Imports lines: all of them, or none when one is bad.',
     isAudited: false,
     callsOutbound: true,
@@ -127,10 +117,8 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     replies: { 200: ImportedLines },
     handle: async (_app, { body }) => replyOk(await access.importLines(body.lines)),
   }),
-  defineOperation({
-    command: 'stores end-import',
+  defineOperation('stores end-import', 'POST /stores/import/end', {
     name: 'endImport',
-    pattern: 'POST /stores/import/end',
     summary: 'Ends an import: counts lists, expires caches, and records how it ended.',
     isAudited: false,
     callsOutbound: true,

@@ -8,19 +8,15 @@ import { ListingParams, ResetAllBody, ResetBody, VoteParams } from './schema.ts'
 import { resetAll, resetListing, voidVote } from './vote-edits.ts';
 
 export const voteOperations: readonly AdminOperation[] = [
-  defineOperation({
-    command: 'votes void',
+  defineOperation('votes void', 'DELETE /votes/{itag}', {
     name: 'voidVote',
-    pattern: 'DELETE /votes/{itag}',
     summary: 'Voids one vote; its user may vote again.',
     params: VoteParams,
     preview: (app, { params }) => previewVoid(app, params.itag),
     handle: (app, { params }) => voidVote(app, params.itag),
   }),
-  defineOperation({
-    command: 'votes reset',
+  defineOperation('votes reset', 'POST /{target_type}/{target_id}/votes/reset', {
     name: 'resetVotes',
-    pattern: 'POST /{target_type}/{target_id}/votes/reset',
     summary: 'Voids the votes of one listing, except immutable ones; their users may vote again.',
     params: ListingParams,
     body: ResetBody,
@@ -29,10 +25,8 @@ export const voteOperations: readonly AdminOperation[] = [
     handle: (app, { params, body }) =>
       resetListing(app, { kind: params.target_type, id: params.target_id }, body),
   }),
-  defineOperation({
-    command: 'votes reset-all',
+  defineOperation('votes reset-all', 'POST /votes/reset-all', {
     name: 'resetAllVotes',
-    pattern: 'POST /votes/reset-all',
     summary: 'Starts the monthly reset by hand: voids the votes of all listings, except immutable ones.',
     callsOutbound: true,
     body: ResetAllBody,

@@ -39,7 +39,7 @@ const locateRoutes = (): LocatedRoute[] =>
   routeFiles.flatMap(({ file, routes }) => {
     const lines = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split('\n');
     return routes.map((route) => {
-      const index = lines.findIndex((line) => new RegExp(`\\bname: '${route.name}'`).test(line));
+      const index = lines.findIndex((line) => line.includes(`defineRoute('${route.name}', `));
       return { route, location: `${file}:${index + 1}` };
     });
   });

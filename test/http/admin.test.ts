@@ -26,9 +26,7 @@ const app = {
   listWarnings: () => [],
   settings: { sessionsPerEntityMax: 1, bodyBytesMax: 1_000 },
 } as unknown as App; // The health routes use nothing else.
-const secretRoute = defineRoute({
-  name: 'inspect',
-  pattern: 'GET /inspect',
+const secretRoute = defineRoute('inspect', 'GET /inspect', {
   section: 'Operations',
   summary: 'A sample.',
   auth: { kind: 'public' },

@@ -35,10 +35,8 @@ async function* pieces(seen: Seen[], count: number, breaks: boolean): AsyncGener
 }
 
 const readingRows = (seen: Seen[]): readonly AnyRoute[] => [
-  defineRoute({
+  defineRoute('getThing', 'GET /things/{id}', {
     ...base,
-    name: 'getThing',
-    pattern: 'GET /things/{id}',
     auth: { kind: 'public' },
     caching: 'entity',
     params: IdParams,
@@ -56,20 +54,16 @@ const readingRows = (seen: Seen[]): readonly AnyRoute[] => [
       return replyOk({ id: params.id, query });
     },
   }),
-  defineRoute({
+  defineRoute('listThings', 'GET /things/@all', {
     ...base,
-    name: 'listThings',
-    pattern: 'GET /things/@all',
     auth: { kind: 'public' },
     caching: 'list',
     params: Empty,
     replies: { 200: Empty },
     handle: () => replyOk({ results: [] }),
   }),
-  defineRoute({
+  defineRoute('streamThings', 'GET /things/@stream', {
     ...base,
-    name: 'streamThings',
-    pattern: 'GET /things/@stream',
     auth: { kind: 'public' },
     params: Empty,
     query: Type.Object({ pieces: Type.Integer({ minimum: 0 }), break: Type.Optional(Type.Boolean()) }),
@@ -79,10 +73,8 @@ const readingRows = (seen: Seen[]): readonly AnyRoute[] => [
 ];
 
 const writingRows = (seen: Seen[]): readonly AnyRoute[] => [
-  defineRoute({
+  defineRoute('postStats', 'POST /things/stats', {
     ...base,
-    name: 'postStats',
-    pattern: 'POST /things/stats',
     auth: { kind: 'bot' },
     limit: 'stats',
     params: Empty,
@@ -93,20 +85,16 @@ const writingRows = (seen: Seen[]): readonly AnyRoute[] => [
       return replyMessage('Recorded.');
     },
   }),
-  defineRoute({
+  defineRoute('echo', 'POST /echo', {
     ...base,
-    name: 'echo',
-    pattern: 'POST /echo',
     auth: { kind: 'public' },
     params: Empty,
     body: Type.Unknown(),
     replies: { 200: Empty },
     handle: (_app, { body }) => replyOk({ body }),
   }),
-  defineRoute({
+  defineRoute('limited', 'POST /limited', {
     ...base,
-    name: 'limited',
-    pattern: 'POST /limited',
     auth: { kind: 'public' },
     limit: 'login',
     params: Empty,
@@ -117,10 +105,8 @@ const writingRows = (seen: Seen[]): readonly AnyRoute[] => [
 
 const guardedRows = (barrier: () => Promise<void>): readonly AnyRoute[] => [
   ...(['slow', 'asking'] as const).map((name) =>
-    defineRoute({
+    defineRoute(name, `PUT /users/{uid}/${name}`, {
       ...base,
-      name,
-      pattern: `PUT /users/{uid}/${name}`,
       auth: { kind: 'self', user: 'uid' },
       callsOutbound: name === 'asking',
       params: Type.Object({ uid: Type.String() }),
@@ -131,10 +117,8 @@ const guardedRows = (barrier: () => Promise<void>): readonly AnyRoute[] => [
       },
     }),
   ),
-  defineRoute({
+  defineRoute('guarded', 'GET /{target_type}/{target_id}/guarded', {
     ...base,
-    name: 'guarded',
-    pattern: 'GET /{target_type}/{target_id}/guarded',
     auth: {
       kind: 'entity',
       kinds: ['user', 'bot', 'server', 'team'],

@@ -21,9 +21,7 @@ const statsBodyLimits: BodyLimits = {
 };
 
 export const botRoutes = defineRoutes('Bots', [
-  defineRoute({
-    name: 'listBots',
-    pattern: 'GET /bots/@all',
+  defineRoute('listBots', 'GET /bots/@all', {
     summary: 'List bots',
     description: 'All approved and certified bots, newest first, 12 per page.',
     auth: { kind: 'public' },
@@ -33,18 +31,14 @@ export const botRoutes = defineRoutes('Bots', [
     errors: ['page_invalid'],
     handle: (app, { query }) => showBotPage(app, parsePage(query)),
   }),
-  defineRoute({
-    name: 'randomBots',
-    pattern: 'GET /bots/@random',
+  defineRoute('randomBots', 'GET /bots/@random', {
     summary: 'Get random bots',
     description: 'Up to six listed bots, each equally likely, chosen again for every request.',
     auth: { kind: 'public' },
     replies: { 200: BotsRandom },
     handle: (app) => showRandomBots(app),
   }),
-  defineRoute({
-    name: 'indexBots',
-    pattern: 'GET /bots/@index',
+  defineRoute('indexBots', 'GET /bots/@index', {
     summary: 'Get the front page',
     description:
       'The lists of the front page: certified, premium, most voted, most viewed and new bots, and new ' +
@@ -54,9 +48,7 @@ export const botRoutes = defineRoutes('Bots', [
     replies: { 200: BotsIndex },
     handle: (app) => showFrontPage(app),
   }),
-  defineRoute({
-    name: 'getBot',
-    pattern: 'GET /bots/{id}',
+  defineRoute('getBot', 'GET /bots/{id}', {
     summary: 'Get a bot',
     description:
       'One bot of any type, with live numbers. `target=page` and `target=invite` count the visit; the ' +
@@ -69,9 +61,7 @@ export const botRoutes = defineRoutes('Bots', [
     errors: ['not_found'],
     handle: (app, request) => showBot(app, request),
   }),
-  defineRoute({
-    name: 'getBotSeo',
-    pattern: 'GET /bots/{id}/seo',
+  defineRoute('getBotSeo', 'GET /bots/{id}/seo', {
     summary: 'Get the preview of a bot',
     description: 'What search engines and link previews show of a bot.',
     auth: { kind: 'public' },
@@ -81,9 +71,7 @@ export const botRoutes = defineRoutes('Bots', [
     errors: ['not_found'],
     handle: (app, { params }) => showBotSeo(app, params.id),
   }),
-  defineRoute({
-    name: 'postStats',
-    pattern: 'POST /bots/stats',
+  defineRoute('postStats', 'POST /bots/stats', {
     summary: 'Post stats',
     description:
       "Records the calling bot's statistics. The reply is sent when they are on disk. Absent fields " +

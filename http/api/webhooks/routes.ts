@@ -50,9 +50,7 @@ const parsePath = (params: Static<typeof WebhookParams>) => ({
 });
 
 const endpointRoutes: readonly AnyRoute[] = [
-  defineRoute({
-    name: 'listWebhooks',
-    pattern: `GET ${collection}`,
+  defineRoute('listWebhooks', `GET ${collection}`, {
     summary: 'List webhooks',
     description: 'The webhooks of a bot, server or team, without their secrets.',
     auth: buildEntityAuth('view_webhooks'),
@@ -62,9 +60,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     errors,
     handle: (app, { params }) => showWebhooks(app, toTarget(params)),
   }),
-  defineRoute({
-    name: 'createWebhook',
-    pattern: `POST ${collection}`,
+  defineRoute('createWebhook', `POST ${collection}`, {
     summary: 'Create a webhook',
     description:
       'Each accepted vote is sent to its address from now on, signed. Only this reply shows the secret.',
@@ -78,9 +74,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     handle: (app, request) =>
       createWebhook(app, { caller: requireCaller(request), body: request.body }, toTarget(request.params)),
   }),
-  defineRoute({
-    name: 'editWebhook',
-    pattern: `PATCH ${item}`,
+  defineRoute('editWebhook', `PATCH ${item}`, {
     summary: 'Change a webhook',
     description: 'Changes it, disables it, or enables it again; absent fields keep their value.',
     auth: buildEntityAuth('manage_webhooks'),
@@ -92,9 +86,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     check: ({ body }) => checkSecret(body),
     handle: (app, { params, body }) => editWebhook(app, parsePath(params), body),
   }),
-  defineRoute({
-    name: 'deleteWebhook',
-    pattern: `DELETE ${item}`,
+  defineRoute('deleteWebhook', `DELETE ${item}`, {
     summary: 'Delete a webhook',
     description: 'Nothing more is sent, and what waits is dropped.',
     auth: buildEntityAuth('manage_webhooks'),
@@ -104,9 +96,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     errors,
     handle: (app, { params }) => deleteWebhook(app, parsePath(params)),
   }),
-  defineRoute({
-    name: 'replaceWebhookSecret',
-    pattern: `POST ${item}/secret`,
+  defineRoute('replaceWebhookSecret', `POST ${item}/secret`, {
     summary: 'Replace the secret',
     description: 'The former secret signs, too, for 24 hours, so that receivers can switch.',
     auth: buildEntityAuth('manage_webhooks'),
@@ -116,9 +106,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     errors,
     handle: (app, { params }) => replaceWebhookSecret(app, parsePath(params)),
   }),
-  defineRoute({
-    name: 'testWebhook',
-    pattern: `POST ${item}/test`,
+  defineRoute('testWebhook', `POST ${item}/test`, {
     summary: 'Test a webhook',
     description: 'Sends a `webhook.test` event now, waits up to 10 seconds, and shows what came of it.',
     auth: buildEntityAuth('manage_webhooks'),
@@ -132,9 +120,7 @@ const endpointRoutes: readonly AnyRoute[] = [
 ];
 
 const deliveryRoutes: readonly AnyRoute[] = [
-  defineRoute({
-    name: 'listWebhookDeliveries',
-    pattern: `GET ${item}/deliveries`,
+  defineRoute('listWebhookDeliveries', `GET ${item}/deliveries`, {
     summary: 'List deliveries',
     description:
       'What was sent to a webhook and what waits, newest first, with the attempts. Kept for 30 days.',
@@ -146,9 +132,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     errors,
     handle: (app, { params, query }) => showDeliveries(app, parsePath(params), query),
   }),
-  defineRoute({
-    name: 'clearWebhookDeliveries',
-    pattern: `DELETE ${item}/deliveries`,
+  defineRoute('clearWebhookDeliveries', `DELETE ${item}/deliveries`, {
     summary: 'Clear deliveries',
     description: 'Deletes the log of what was sent. What waits stays.',
     auth: buildEntityAuth('delete_webhook_logs'),
@@ -158,9 +142,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     errors,
     handle: (app, { params }) => clearDeliveries(app, parsePath(params)),
   }),
-  defineRoute({
-    name: 'replayWebhook',
-    pattern: `POST ${item}/replay`,
+  defineRoute('replayWebhook', `POST ${item}/replay`, {
     summary: 'Send votes again',
     description:
       'Sends events of the vote log once more, up to 10,000, also to a disabled webhook. Receivers ' +
