@@ -106,7 +106,7 @@ export const createMonthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>):
 });
 
 /**
- * Gives numbers to votes that have none: imported ones, and those that a node of an earlier version wrote.
+ * Gives numbers to votes that have none: those that a node or an import of an earlier version wrote.
  * Any number of nodes may do it at once.
  */
 export const createNumberingJob = ({

@@ -289,7 +289,6 @@ const vote = defineKind('vote', {
     former: makeOptional({ ...flag, table: null }),
     itag: makeOptional(uuid, voteItag),
   },
-  ignoreConflicts: true,
   isBlind: true,
   listReferences: ({ target_type, target_id, former }) => (former ? [] : [[target_type, target_id]]),
   findContradiction: (record) => {

@@ -3,10 +3,13 @@
  *
  * Writes the tables in the order of their references: one statement per table, with one array per column,
  * which `unnest` expands. SQL may refuse a row for a reason that the plan could not see (an itag in use, a
- * concurrent writer): then the batch is halved until the line is found, and the line gets the reason. Writes
- * SQL only; the engine reads an entity on first use. Called by import.ts.
+ * concurrent writer): then the batch is halved until the line is found, and the line gets the reason. Votes
+ * get their numbers in the statement that inserts them, after those that the listing has: a client that waits
+ * for new votes sees no old one later. They are no events: webhooks are not told. Writes SQL only; the engine
+ * reads an entity on first use. Called by import.ts.
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
+import { formatTexts } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { memberFields, totalsFields } from './directory.ts';
@@ -48,6 +51,7 @@ export const writeBatch = async (
   now: string,
 ): Promise<Written> => {
   const written: Written = { added: createZeroCounts(), skipped: 0, faults: [] };
+  await lockVoteTargets(sql, records);
   const open: (readonly NumberedRecord[])[] = records.length > 0 ? [records] : [];
   for (let part = open.pop(); part; part = open.pop()) {
     const refusal = await tryPart(sql, { part, now, written });
@@ -58,6 +62,21 @@ export const writeBatch = async (
   }
   written.faults.sort((a, b) => a.line - b.line);
   return written;
+};
+
+/**
+ * Locks the listings whose votes are imported, in the order of every writer of votes (ledger/vote-log.ts).
+ * All at once and before the first savepoint: parts of a batch would lock them in another order.
+ */
+const lockVoteTargets = async (sql: Transaction, records: readonly NumberedRecord[]): Promise<void> => {
+  const votes = records.flatMap(({ record }) => (record.kind === 'vote' ? [record] : []));
+  if (votes.length === 0) return;
+  await sql`
+    select from totals where (kind, entity_id) in (
+      select * from unnest(
+        ${formatTexts(votes.map(({ target_type }) => target_type))}::text[],
+        ${formatTexts(votes.map(({ target_id }) => target_id))}::text[])
+    ) order by incarnation for no key update`;
 };
 
 interface Part {
@@ -126,16 +145,40 @@ interface Table {
   readonly statement: string;
 }
 
+interface Rows {
+  readonly names: string;
+  /** Selects them as the table has them. */
+  readonly select: string;
+}
+const insertAll = ({ names, select }: Rows, name: string) => `insert into ${name} (${names}) ${select}`;
+const insertMissing = (rows: Rows, name: string) => `${insertAll(rows, name)} on conflict do nothing`;
+
 /** Builds the statement that inserts many rows; its text never changes, so it is prepared once. */
-const createTable = (name: string, columns: readonly Column[], ignoreConflicts = false): Table => {
+const createTable = (name: string, columns: readonly Column[], buildInsert = insertAll): Table => {
   const names = columns.map((column) => column.name).join(', ');
   const unfolded = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
   const selected = columns.map(({ name, cast }) => (cast ? `${name}::${cast}` : name)).join(', ');
-  const statement =
-    `insert into ${name} (${names}) select ${selected} from unnest(${unfolded}) as n (${names})` +
-    (ignoreConflicts ? ' on conflict do nothing' : '');
-  return { columns, statement };
+  const select = `select ${selected} from unnest(${unfolded}) as n (${names})`;
+  return { columns, statement: buildInsert({ names, select }, name) };
 };
+
+/**
+ * Votes that SQL has are skipped. Numbers are taken for exactly those that are inserted, so none is left out;
+ * votes of former listings get none. The caller has locked the listings.
+ */
+const insertNumbered = ({ names, select }: Rows): string => `
+  with sent as (${select}), fresh as (
+    select distinct on (itag, created_at) * from sent where not exists (
+      select from votes where votes.itag = sent.itag and votes.created_at = sent.created_at)
+  ), counted as (
+    update totals set votes_logged = votes_logged + added
+    from (select incarnation, count(*) as added from fresh group by incarnation) as sums
+    where totals.incarnation = sums.incarnation
+    returning totals.incarnation, votes_logged - added as before
+  )
+  insert into votes (${names}, log_number)
+  select ${names}, before + row_number() over (partition by incarnation order by created_at, itag)
+  from fresh left join counted using (incarnation)`;
 
 const toColumn = (named: [string, RecordField]): Column => {
   const [name, { column, type, cast, toCell }] = named;
@@ -158,11 +201,9 @@ const toColumns = (fields: RecordFields, table?: RecordField['table']): Column[]
 const incarnation: Column = { name: 'incarnation', type: 'bigint', value: (row) => row.incarnation };
 const createKindTable = ({ name, table, fields, listing, ignoreConflicts }: RecordKind): Table => {
   const columns = toColumns(fields);
-  return createTable(
-    table,
-    listing || name === 'vote' ? [incarnation, ...columns] : columns,
-    ignoreConflicts,
-  );
+  if (name === 'vote') return createTable(table, [incarnation, ...columns], insertNumbered);
+  const buildInsert = ignoreConflicts ? insertMissing : insertAll;
+  return createTable(table, listing ? [incarnation, ...columns] : columns, buildInsert);
 };
 const kindTables = Object.fromEntries(
   Object.values(recordKinds).map((kind) => [kind.name, createKindTable(kind)]),

@@ -3,9 +3,9 @@
  *
  * A transaction that writes votes of a listing first locks its row in `totals` and takes the numbers from
  * there, so the order of the commits is the order of the numbers, and no number is left out. A number never
- * changes. Rows without a number (imported, or written by a node of an earlier version) are numbered later,
- * under the same lock; votes of a deleted listing keep none. Flushes assign numbers in flush.ts. Called by
- * ops/jobs and ledger.ts.
+ * changes. Rows without a number (written by an earlier version) are numbered later, under the same lock;
+ * votes of a deleted listing keep none. Flushes number them in flush.ts, imports in import/write.ts. Called
+ * by ops/jobs and ledger.ts.
  */
 
 import { formatNumbers } from '../sql/arrays.ts';

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { createEntityRef } from '../../../engine/ids.ts';
 import { createVoteLogWaiters, type LogWait } from '../../../http/api/shared/vote-log-waiters.ts';
 import { systemClock } from '../../../ops/clock.ts';
+import { importLines } from '../../../storage/import/import.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
 import { openWorld, type World } from './world.ts';
@@ -71,6 +72,25 @@ test('a client that continues from `next` meets every vote once', async () => {
   }
 
   assert.equal(met, users);
+});
+
+test('an import wakes a client that waits, and a repeated one does not', async () => {
+  await addUser(world.sql, 'importer');
+  const { head } = (await read('bots/bot4')).json;
+  const lines = [
+    JSON.stringify({
+      ...{ kind: 'vote', target_type: 'bot', target_id: 'bot4', author: 'importer', upvote: true },
+      created_at: '2026-01-01T00:00:00.000Z',
+    }),
+  ];
+  const waiting = read('bots/bot4', `?after=${head}&wait=20`);
+  await importLines(world.sql, lines);
+  const { json } = await waiting;
+  await importLines(world.sql, lines);
+  const after = await read('bots/bot4', `?after=${json.next}&wait=1`);
+
+  assert.equal(authorsOf({ json }), ['importer']);
+  assert.equal(authorsOf(after), []);
 });
 
 test('with `wait` the reply comes with the next vote', async () => {

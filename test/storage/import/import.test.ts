@@ -90,6 +90,35 @@ test('running it again changes nothing', async () => {
   assert.is(await store.dump(), before);
 });
 
+test('votes get dense numbers with their rows, and a later file goes on after them', async () => {
+  const readLog = async () => {
+    const rows = await store.sql<{ entity_id: string; votes_logged: number; numbers: number[] }[]>`
+      select entity_id, votes_logged,
+        array(select log_number::int from votes v where v.incarnation = n.incarnation
+          order by log_number) as numbers
+      from totals n where kind = 'bot' order by entity_id`;
+    return rows.map(({ entity_id, votes_logged, numbers }) => [entity_id, votes_logged, numbers]);
+  };
+  const former = vote(99, 2, { former: true, void: true, void_reason: 'deleted' });
+  const repeated = vote(5, 2, { created_at: '2026-01-04T10:00:00.000Z' });
+  await load(...directory, repeated, repeated, former);
+  const first = await readLog();
+  await load(...directory, vote(6, 2), repeated, vote(5, 1), former);
+
+  assert.equal(first, [
+    [platformId(5), 2, [1, 2]],
+    [platformId(6), 0, []],
+  ]);
+  assert.equal(await readLog(), [
+    [platformId(5), 3, [1, 2, 3]],
+    [platformId(6), 1, [1]],
+  ]);
+  const [newest] = await store.sql`select author from votes where log_number = 3`;
+  assert.is(newest?.author, platformId(1));
+  const unnumbered = await store.sql`select target_id from votes where log_number is null`;
+  assert.equal(pluck(unnumbered, 'target_id'), [platformId(99)]);
+});
+
 test('a record that the store already has changes nothing', async () => {
   await load(...directory);
 

@@ -63,6 +63,9 @@ test('SIGKILL loses no batch and repeats none', async () => {
 
   const { sql, close } = await openEmbeddedSql({ directory });
   const killed = await dump(sql);
+  const [numbers] = await sql`
+    select count(*) as votes, count(distinct (incarnation, log_number)) as different,
+      (select sum(votes_logged) from totals) as logged from votes`;
   const rejected = readFileSync(`${file}.rejected`, 'utf8');
   await sql`truncate users, totals, vanity, votes, imports cascade`;
   await importFile(sql, file, { skipBad: true, now });
@@ -73,6 +76,9 @@ test('SIGKILL loses no batch and repeats none', async () => {
   const imported = killed.split('\n').filter((line) => !line.startsWith('{"kind":"position"'));
   assert.is(imported.length - 1, records.length - 12 - 6);
   assert.is(killed, undisturbed);
+  const votes = numbers?.votes;
+  assert.ok(votes > 250);
+  assert.equal({ ...numbers, logged: Number(numbers?.logged) }, { votes, different: votes, logged: votes });
   assert.is(rejected, readFileSync(`${file}.rejected`, 'utf8'));
   assert.is(rejected.match(/^# line/gm)?.length, 12 + 6);
 });

@@ -4,6 +4,7 @@
  */
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
+import { importLines } from '../../../storage/import/import.ts';
 import { assignNumbers, countUnnumbered, listUnnumbered } from '../../../storage/ledger/vote-log.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { dirty, itagOf, type RealWorld, vote } from './world.ts';
@@ -80,7 +81,42 @@ export const registerVoteLogTests = (test: Claims, open: () => RealWorld): void 
     assert.is(await readHead(sql, ref), 60);
   });
   registerLateNumberTests(test, open);
+  registerImportTests(test, open);
 };
+
+const registerImportTests = (test: Claims, open: () => RealWorld): void => {
+  test('vote log: imports and flushes that race leave no hole', async () => {
+    const { ledger, list, sql } = open();
+    const refs = [await list('log-import-one'), await list('log-import-two')];
+    const lines = Array.from({ length: 400 }, (_, index) => importedVote(refs[index % 2], index));
+    await Promise.all([
+      importLines(sql, lines, { batchLines: 40 }),
+      importLines(sql, lines.slice(0, 200).reverse(), { batchLines: 60 }),
+      ...Array.from({ length: 10 }, (_, index) =>
+        ledger.flush({ entities: [], votes: refs.map((ref, of) => vote(ref, 69_000 + 2 * index + of)) }),
+      ),
+    ]);
+
+    for (const ref of refs) {
+      const numbers = (await readNumbers(sql, ref)).map(([, number]) => number);
+      assert.equal(
+        numbers,
+        Array.from({ length: 210 }, (_, index) => index + 1),
+      );
+      assert.is(await readHead(sql, ref), 210);
+    }
+  });
+};
+
+const importedVote = (ref: EntityRef | undefined, index: number): string =>
+  JSON.stringify({
+    kind: 'vote',
+    target_type: ref?.kind,
+    target_id: ref?.id,
+    author: `${100_000_000_000_000_000n + BigInt(index)}`,
+    upvote: true,
+    created_at: new Date(at - index * 60_000).toISOString(),
+  });
 
 const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
   test('vote log: votes beside totals older than those in SQL get numbers, too', async () => {
