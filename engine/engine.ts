@@ -46,6 +46,8 @@ export interface PartsPost {
   readonly shardCount: number;
   readonly parts: readonly PostedPart[];
   readonly cluster?: string | undefined;
+  /** The one part, 0, came without its id: without stored parts of this shard count it is the totals. */
+  readonly orTotals?: boolean | undefined;
 }
 /** A bot and a page of its current parts by id, as of one moment. */
 export interface PartsView {

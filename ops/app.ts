@@ -6,6 +6,7 @@
  */
 import type { Logger } from 'pino';
 import { createBadgeCache } from '../http/api/badges/badge-cache.ts';
+import { compatRoutes } from '../http/api/compat.ts';
 import { createHistoryCache } from '../http/api/history/history-cache.ts';
 import { routes } from '../http/api/table.ts';
 import { applyVoteLogSetting } from '../http/api/vote-log.ts';
@@ -15,6 +16,7 @@ import { createFacade, type Facade } from '../http/facade.ts';
 import type { DemoAccounts } from '../http/openapi/docs-page.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import type { Reply } from '../http/response/reply.ts';
+import type { AnyRoute } from '../http/route.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
 import { systemClock } from './clock.ts';
@@ -65,6 +67,14 @@ export const createApp = (
   };
 };
 
+/** The public routes: with COMPAT those for libraries of other directories, too. */
+const listRoutes = ({ compat }: Pick<Config, 'compat'>): readonly AnyRoute[] =>
+  compat === 'on' ? [...routes, ...compatRoutes] : routes;
+
+/** In the order of the routes: the labels of their metrics. */
+export const listRouteNames = (config: Pick<Config, 'compat'>): readonly string[] =>
+  listRoutes(config).map(({ name }) => name);
+
 /** Creates the public listener. It does not listen yet. */
 export const createPublic = (
   app: PublicApp,
@@ -83,7 +93,7 @@ export const createPublic = (
 ): Facade =>
   createFacade({
     app,
-    routes: applyVoteLogSetting(routes, config.voteLog),
+    routes: applyVoteLogSetting(listRoutes(config), config.voteLog),
     sessions: app.sessions,
     permissions: app.catalogue,
     meters: metrics.requests,

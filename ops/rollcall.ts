@@ -32,7 +32,7 @@ import { getOrCreateSecret, type Membership, openMembership } from '../storage/n
 import { openStores, type Stores } from '../storage/open.ts';
 import { prepareStores } from '../storage/shards.ts';
 import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
-import { createApp, createPublic } from './app.ts';
+import { createApp, createPublic, listRouteNames } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
 import { assertPortsFree, type ServerAddresses, toAddresses } from './config/addresses.ts';
@@ -91,7 +91,6 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-const routeNames = routes.map(({ name }) => name);
 const waitingRoutes = new Set(routes.filter(({ longPoll }) => longPoll).map(({ name }) => name));
 const heartbeatMs = 30_000;
 /** A node that has sent a heartbeat within this time is named at the start of another one. */
@@ -158,7 +157,7 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { loss, clusterContext, logger } = options;
   await assertPortsFree(config);
   const version = readVersion();
-  const figures = watchFigures(createMetrics(routeNames, version), systemClock);
+  const figures = watchFigures(createMetrics(listRouteNames(config), version), systemClock);
   const { metrics } = figures;
   const watches = await openWatches(stores, { metrics, logger });
   await prepareStores(stores);

@@ -28,6 +28,7 @@ import type {
 import {
   computePostedMs,
   dropAllParts,
+  hasPartsOf,
   judgeParts,
   mergeParts,
   type PartsEffect,
@@ -235,7 +236,21 @@ const adoptParts = (
   return { decision, slot: stampState(slot, { ...folded, ...changes }, context), effects };
 };
 
+/** The post of totals that a part without its id is while the store has no parts of that shard count. */
+const toStatsItem = ({ parts: [part], shardCount, ...item }: PartsItem & Item): StatsItem & Item => ({
+  ...item,
+  kind: 'stats',
+  servers: part?.servers?.toString(),
+  users: part?.users?.toString(),
+  shards: String(shardCount),
+  status: part?.status,
+});
+
 const applyParts = (slot: CurrentSlot, item: PartsItem & Item, context: ApplyContext): ItemOutcome => {
+  if (item.orTotals === true && !hasPartsOf(slot.state, item.shardCount)) {
+    const stats = toStatsItem(item);
+    return isAlreadyApplied(slot, stats) ? skipLost(slot, stats, context) : applyStats(slot, stats, context);
+  }
   const lost = item.lostAt !== undefined;
   const atMs = computePostedMs(item.atMs, { nowMs: context.nowMs, lost });
   const outcome = mergeParts(slot.state, { item, atMs, lost }, toPartsContext(context));

@@ -87,6 +87,11 @@ export interface PartsItem {
   readonly shardCount: number;
   readonly parts: readonly PostedPart[];
   readonly cluster?: string | undefined;
+  /**
+   * The only part, 0, was posted without its id: it is that part if the store has parts of this shard count,
+   * else the post is one of totals.
+   */
+  readonly orTotals?: boolean | undefined;
 }
 /** Marks parts of a bot that are stale or gone now. Repeating it changes nothing. */
 export interface LivenessItem {

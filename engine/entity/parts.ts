@@ -263,6 +263,10 @@ export const computePostedMs = (atMs: number, { nowMs, lost }: { nowMs: number; 
 const findTable = ({ current, building }: PartsWork, shardCount: number): OpenTable | null =>
   [current, building].find((table) => table?.shardCount === shardCount) ?? null;
 
+/** Whether the store has parts of this shard count. */
+export const hasPartsOf = ({ parts }: PartsHolder, shardCount: number): boolean =>
+  [parts?.current, parts?.building].some((table) => table?.shardCount === shardCount && table.seen > 0);
+
 /** Whether processes of the current table seem to run: else the bot may go back to its former shard count. */
 const isInUse = ({ current, context }: PartsWork, lastPostMs: number): boolean =>
   current !== null && countRunning(current) > 0 && context.nowMs - lastPostMs < limits.formerCountQuietMs;

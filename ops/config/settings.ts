@@ -171,6 +171,7 @@ const settingsSchema = Type.Object({
     default: 'public',
     example: 'owner',
   }),
+  compat: buildChoice('off', ['off', 'on'], 'on'),
   feedConnectionsMax: buildInteger(20_000, [0, 1_000_000]),
   feedConnectionsPerAddressMax: count(20, 10_000),
   feedFrameMs: buildInteger(250, [50, 10_000]),

@@ -44,6 +44,7 @@ import {
   type Snapshots,
 } from './shared/cache.ts';
 import { createNotices } from './shared/notices.ts';
+import { findPeople } from './shared/people.ts';
 import { findAccess } from './shared/permissions.ts';
 import { createVanities } from './shared/vanity.ts';
 import { createTeamEdits } from './teams/team-edits.ts';
@@ -304,6 +305,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     shop: createShop(sql, snapshots),
     /** For the operator's handlers only. */
     operator: createOperatorCatalogue(sql),
+    findPeople: (ids: readonly string[]) => asStorage('people.find', () => findPeople(sql, ids)),
     /** A user's access to an entity; `null` when there is no such entity. Never cached. */
     findAccess: (kind: EntityKind, id: string, userId: string) =>
       asStorage('catalogue.permissionsOn', () => findAccess(sql, { kind, id }, userId)),

@@ -23,6 +23,17 @@ export const buildPersonColumn = (sql: Queryable, idColumn: string) => sql`(
     'avatar', users.avatar, 'bot', users.bot, 'flags', to_jsonb(users.flags),
     'extra_data', users.extra_data, 'status', users.status) from users where users.id = ${sql(idColumn)})`;
 
+/** Finds people by their ids. Unknown ones are missing. */
+export const findPeople = async (
+  sql: Queryable,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, PersonRow>> => {
+  const rows = await sql<PersonRow[]>`
+    select id, username, display_name, avatar, bot, flags, extra_data, status from users
+    where id = any(${ids as string[]}::text[])`;
+  return new Map(rows.map((row) => [row.id, row]));
+};
+
 /**
  * Makes sure that a user has a row in `users`: a placeholder whose name is the id. Resolves to whether the
  * row is new.

@@ -75,7 +75,7 @@ const packStats = compile<(packer: Packer, item: StatsItem) => void>(
 );
 
 /** Checks what Lua relies on: distinct ids in ascending order, below the shard count. */
-const packParts = (packer: Packer, { atMs, shardCount, parts, cluster }: PartsItem): void => {
+const packParts = (packer: Packer, { atMs, shardCount, parts, cluster, orTotals }: PartsItem): void => {
   packer.number(atMs);
   packer.number(shardCount);
   const opened = packer.open();
@@ -83,7 +83,7 @@ const packParts = (packer: Packer, { atMs, shardCount, parts, cluster }: PartsIt
   for (const { id, servers, users, status } of parts) {
     if (id <= below || id >= shardCount) assert.fail(`part ${id} of ${shardCount} follows part ${below}`);
     below = id;
-    packer.number(id);
+    packer.number(orTotals ? -1 : id);
     packer.value(servers ?? false);
     packer.value(users ?? false);
     packer.value(status === undefined ? false : presenceStatuses.indexOf(status));

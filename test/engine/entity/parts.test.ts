@@ -290,6 +290,31 @@ test('a post of totals ends the mode, a post of the status alone does not', () =
   assert.is(bot.tables.size, 0);
 });
 
+test('a part without its id is part 0 beside others of its shard count, else the totals', () => {
+  const bot = createBot();
+  const post = (shardCount: number, servers: number, lostAt?: { generation: number; version: number }) =>
+    bot.send({
+      ...{ kind: 'parts', target, atMs: bot.nowMs, shardCount, parts: [{ id: 0, servers }], orTotals: true },
+      ...(lostAt && { lostAt }),
+    });
+  assert.equal(post(3, 30), { kind: 'applied' });
+  assert.equal([showTotals(bot).slice(0, 3), bot.tables.size], [['30', '9', '3'], 0]);
+  bot.post(3, [{ id: 1, servers: 20 }]);
+  assert.equal(post(3, 31), { kind: 'applied' });
+  assert.is(bot.state.servers, '30', 'the table is still building');
+  bot.post(3, [{ id: 2, servers: 4 }]);
+  bot.nowMs += parts.staleMs + 1;
+  bot.judge();
+  post(3, 32);
+
+  assert.equal(showTotals(bot).slice(0, 4), ['56', '9', '3', '32,20,4'], 'stale parts are others, too');
+  assert.equal(post(2, 7), { kind: 'applied', switched: 'totals' });
+  assert.equal([showTotals(bot).slice(0, 3), bot.tables.size], [['7', '9', '2'], 0]);
+  bot.nowMs -= 1;
+  post(2, 8, { generation: 1, version: 1 });
+  assert.is(bot.state.servers, '7', 'a lost one does not undo a newer post');
+});
+
 test('a lost post counts again once, and does not begin a table after a newer post of totals', () => {
   const bot = createBot();
   bot.post(1, ofAll(1, 4));

@@ -19,6 +19,18 @@ const expected: readonly (readonly [path: string, successor: string])[] = [
   ['/votes/123/456', 'GET /users/456/bots/123/votes'],
   ['/bots/123/check', 'GET /users/{user}/bots/123/votes'],
   ['/bots/123/votes', 'GET /bots/123/votes/user-list, and GET /bots/123/votes/log with times'],
+  ['/api/bots/stats', 'POST /bots/stats'],
+  ['/api/bots/123/stats', 'POST /bots/stats, where the token names the bot'],
+  ['/api/v1/bots/123/stats', 'POST /bots/stats, where the token names the bot'],
+  ['/api/bots/check', 'GET /users/{user}/bots/{bot}/votes'],
+  ['/api/bots/votes', 'GET /bots/{bot}/votes/user-list, and GET /bots/{bot}/votes/log with times'],
+  ['/api/v1/bots/123/upvotes', 'GET /bots/123/votes/log'],
+  ['/api/v1/bots/123/commands', 'PATCH /bots/123/settings with the commands in `long`'],
+  ['/api/bots', 'GET /bots/@all'],
+  ['/api/bots/123', 'GET /bots/123'],
+  ['/api/users/456', 'GET /users/456/bots/{bot}/votes for votes, or read `user` of a bot'],
+  ['/api/weekend', 'GET /users/{user}/bots/{bot}/votes and read `vote_info`'],
+  ['/api/widget/owner/123.svg', 'GET /badges/bots/123/card.svg'],
   ['/user/456', 'GET /users/456/bots/{bot}/votes for votes, or read `user` of a bot'],
 ];
 

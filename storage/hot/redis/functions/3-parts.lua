@@ -436,10 +436,35 @@ function parts.isInUse(slot, head)
   return head[parts.CURRENT] > 0 and parts.countRunning(head) > 0 and nowMs - slot[LAST_STATS_POST_MS] < parts.quietMs
 end
 
--- atMs, shard count, parts (id, servers, users, status; false where not posted), cluster or false
+-- A part without its id while the store has none of that shard count: a post of totals, as in `applyStats`.
+function parts.applyTotals(work, slot, at)
+  local atMs, count, posted = work.items[at], work.items[at + 1], work.items[at + 2]
+  if lostGeneration and atMs < slot[LAST_STATS_POST_MS] then
+    return APPLIED
+  end
+  foldIfBot(slot, atMs)
+  slot[SERVERS] = posted[2] and format('%.0f', posted[2]) or slot[SERVERS]
+  slot[USERS] = posted[3] and format('%.0f', posted[3]) or slot[USERS]
+  slot[SHARDS] = digits(count)
+  slot[STATUS] = posted[4] and parts.statuses[posted[4]] or slot[STATUS]
+  local decision = parts.has(slot) and parts.drop(work, slot) and parts.ENDED or APPLIED
+  slot[LAST_STATS_POST_MS] = max(slot[LAST_STATS_POST_MS], min(atMs, nowMs))
+  touch(work, slot)
+  return decision
+end
+
+-- atMs, shard count, parts (id, servers, users, status; false where not posted), cluster or false. An id of -1
+-- is part 0, or the totals if the store has no parts of this shard count.
 function parts.applyParts(work, slot, at)
   local items, head, reason = work.items, parts.openHead(slot), nil
   local count, posted, cluster = items[at + 1], items[at + 2], items[at + 3]
+  if posted[1] < 0 then
+    local known = parts.findTable(head, count)
+    if not known or head[known + parts.SEEN] == 0 then
+      return parts.applyTotals(work, slot, at)
+    end
+    posted[1] = 0
+  end
   local atMs = min(nowMs, lostGeneration and items[at] or max(items[at], nowMs - clockBehindMaxMs))
   if head[parts.DUE] <= nowMs then
     foldIfBot(slot, atMs)

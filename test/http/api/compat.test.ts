@@ -1,0 +1,155 @@
+/**
+ * Routes for libraries of other directories, by the requests that those send. The libraries themselves:
+ * test/clients.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { DomainError } from '../../../engine/errors.ts';
+import { compatRoutes } from '../../../http/api/compat.ts';
+import { routes } from '../../../http/api/table.ts';
+import { listRouteNames } from '../../../ops/app.ts';
+import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { openWorld } from './world.ts';
+
+const test = suite('routes for libraries of other directories');
+const world = await openWorld({ routes: [...routes, ...compatRoutes] });
+test.after(() => world.close());
+
+await addUser(world.sql, 'robin');
+let bots = 0;
+/** A listed bot with a token, and how to post as it. */
+const createBot = async () => {
+  bots += 1;
+  const id = `10000000000000000${bots}`;
+  await addBot(world.sql, id);
+  const token = await world.token('bot', id);
+  const post = (body: unknown, path = '/api/bots/stats') => world.ask('POST', path, { token, body });
+  const show = async () => {
+    const { json } = await world.ask('GET', `/bots/${id}`);
+    return [json.servers, json.users, json.shards, json.shard_list];
+  };
+  return { id, token, post, show };
+};
+
+for (const [body, shown] of [
+  [{ server_count: 7, shard_id: null, shard_count: 1 }, [7, 0, 1, []]],
+  [{ server_count: [3, 4], users: 9 }, [7, 9, 2, [3, 4]]],
+  [{ server_count: 1, shard_id: 1, shard_count: 2, shards: [3, 4] }, [7, 0, 2, [3, 4]]],
+  [{ guilds: 7, users: 5, voice_connections: 2 }, [7, 5, 0, []]],
+  [{ guildCount: 7, shardCount: 3 }, [7, 0, 3, []]],
+  [{ serverCount: 7, server_count: null }, [7, 0, 0, []]],
+  [{ servers: 7, shards: 4 }, [7, 0, 4, []]],
+  [{ count: 0, shard_count: 0 }, [0, 0, 0, []]],
+  [{ server_count: 2, shard_id: 0, shard_count: 1 }, [2, 0, 1, [2]]],
+] as const) {
+  test(`${JSON.stringify(body)} posts servers, users, shards ${JSON.stringify(shown)}`, async () => {
+    const bot = await createBot();
+
+    const answer = await bot.post(body);
+    assert.equal([answer.status, answer.json], [200, { message: 'Stats recorded.', context: {} }]);
+    assert.is(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(await bot.show(), shown);
+  });
+}
+
+test('shards of which one never names its id add up, in any order, until a post of totals', async () => {
+  const bot = await createBot();
+  await bot.post({ server_count: 1_600 });
+  await bot.post({ server_count: 30, shard_count: 3, shard_id: 2 });
+  await bot.post({ server_count: 10, shard_count: 3 });
+  assert.is((await bot.show())[0], 1_600, 'shard 1 is missing');
+  await bot.post({ server_count: 20, shard_count: 3, shard_id: 1 });
+  assert.equal(await bot.show(), [60, 0, 3, [10, 20, 30]]);
+  await bot.post({ server_count: 11, shard_count: 3 });
+  assert.equal(await bot.show(), [61, 0, 3, [11, 20, 30]]);
+  await bot.post({ server_count: 70 });
+  assert.is((await bot.show())[0], 70);
+});
+
+test('a shard without the number of shards belongs to the number that is known', async () => {
+  const bot = await createBot();
+  const path = `/api/v1/bots/${bot.id}/stats`;
+  const refused = await bot.post({ guilds: 5, shard_id: 1 }, path);
+  await bot.post({ server_count: 9, shard_count: 2 });
+  await bot.post({ guilds: 5, shard_id: 1 }, path);
+  await bot.post({ guilds: 6, shard_id: 0 }, path);
+
+  assert.equal([refused.status, refused.json.context.code], [400, 'validation_failed']);
+  assert.match(refused.json.context['/shard_count'], 'must be sent once');
+  assert.is((await bot.show())[0], 11);
+});
+
+test('GET …/stats shows what was posted', async () => {
+  const bot = await createBot();
+  await bot.post({ server_count: [3, 4] });
+  const answer = await world.ask('GET', `/api/bots/${bot.id}/stats`);
+  const unknown = await world.ask('GET', '/api/bots/1/stats');
+
+  assert.equal(answer.json, { server_count: 7, shard_count: 2, shards: [3, 4] });
+  assert.equal([unknown.status, unknown.json.error], [404, 'There is no such bot.']);
+});
+
+test('votes are checked and listed, downvotes are not listed', async () => {
+  const bot = await createBot();
+  const ask = async (path: string) => (await world.ask('GET', path, { token: bot.token })).json;
+  for (const [user, upvote] of [
+    ['ann', true],
+    ['ben', false],
+    ['cleo', true],
+  ] as const) {
+    await addUser(world.sql, user);
+    const path = `/users/${user}/bots/${bot.id}/votes?upvote=${upvote}`;
+    await world.ask('PUT', path, { token: await world.token('user', user) });
+  }
+
+  assert.equal(await ask('/api/bots/check?userId=ann'), { voted: 1 });
+  assert.equal(await ask(`/api/bots/${bot.id}/check?userId=nobody`), { voted: 0 });
+  const voters = await ask('/api/bots/votes');
+  assert.equal(
+    voters.map(({ id }: { id: string }) => id),
+    ['cleo', 'ann'],
+  );
+  assert.equal(Object.keys(voters[0]), ['id', 'username', 'avatar']);
+  assert.equal(await ask(`/api/bots/${bot.id}/votes`), voters);
+  const { total, upvotes } = await ask(`/api/v1/bots/${bot.id}/upvotes`);
+  assert.equal([total, upvotes.length, upvotes[1].user_id], [2, 2, 'ann']);
+  assert.ok(Math.abs(world.clock.nowMs() - Date.parse(upvotes[0].timestamp)) < 60_000);
+  world.clock.skip(13 * 3_600_000);
+  assert.equal(await ask(`/api/v1/bots/${bot.id}/upvotes`), { total: 0, upvotes: [] });
+  world.clock.skip(-13 * 3_600_000);
+  assert.equal(await ask('/api/weekend'), { is_weekend: false });
+});
+
+test('without the setting the routes are those of the product alone', () => {
+  const names = routes.map(({ name }) => name);
+  assert.equal(listRouteNames({ compat: 'off' }), names);
+  assert.equal(listRouteNames({ compat: 'on' }).slice(0, names.length), names);
+});
+
+test('errors have the names that the libraries read, and their usual status', async () => {
+  const bot = await createBot();
+  const other = await createBot();
+  const bad = await bot.post({ server_count: 'many' });
+  const empty = await bot.post({ members: 5 });
+  const beyond = await bot.post({ server_count: 5, shard_id: 3, shard_count: 3 });
+  const foreign = await bot.post({ server_count: 5 }, `/api/bots/${other.id}/stats`);
+  const nameless = await world.ask('POST', '/api/bots/stats', { body: { server_count: 5 } });
+
+  assert.equal(
+    [bad, empty, beyond, foreign, nameless].map(({ status }) => status),
+    [400, 400, 400, 403, 401],
+  );
+  assert.is(nameless.json.error, nameless.json.message);
+  assert.is(nameless.json.context.code, 'token_missing');
+  assert.is(nameless.headers.get('content-type'), 'application/json; charset=utf-8');
+});
+
+test('a limited request says how long to wait, in the header and in the body', () => {
+  const error = new DomainError('rate_limited', 'Too many requests.', {}, 3);
+  const reply = compatRoutes[0]?.replaceError?.(world.app, {} as never, error);
+
+  assert.equal([reply?.status, reply?.headers?.['Retry-After']], [429, '3']);
+  assert.is((reply?.json as { 'retry-after': number })['retry-after'], 3);
+});
+
+test.run();
