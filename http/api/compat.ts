@@ -209,82 +209,62 @@ const posting = { ...base, bannedAllowed: true, limit: 'stats', body: OldStats }
 const listing = { ...base, limit: 'vote_log' } as const;
 
 const oldRoutes = defineRoutes('Old clients', [
-  defineRoute({
+  defineRoute('oldPostStats', 'POST /api/bots/stats', {
     ...posting,
-    name: 'oldPostStats',
-    pattern: 'POST /api/bots/stats',
     summary: 'Post stats as at top.gg',
     handle: recordOldStats,
   }),
-  defineRoute({
+  defineRoute('oldPostBotStats', 'POST /api/bots/{id}/stats', {
     ...posting,
-    name: 'oldPostBotStats',
-    pattern: 'POST /api/bots/{id}/stats',
     summary: 'Post stats as BotBlock does',
     params: BotParams,
     handle: recordOldStats,
   }),
-  defineRoute({
+  defineRoute('oldPostBotStatsV1', 'POST /api/v1/bots/{id}/stats', {
     ...posting,
-    name: 'oldPostBotStatsV1',
-    pattern: 'POST /api/v1/bots/{id}/stats',
     summary: 'Post stats as at discordbotlist.com',
     params: BotParams,
     handle: recordOldStats,
   }),
-  defineRoute({
+  defineRoute('oldGetStats', 'GET /api/bots/{id}/stats', {
     ...base,
-    name: 'oldGetStats',
-    pattern: 'GET /api/bots/{id}/stats',
     summary: 'Show stats',
     auth: { kind: 'public' },
     params: BotParams,
     handle: (app, { params }) => showOldStats(app, params.id),
   }),
-  defineRoute({
+  defineRoute('oldCheckVote', 'GET /api/bots/check', {
     ...base,
-    name: 'oldCheckVote',
-    pattern: 'GET /api/bots/check',
     summary: 'Check a vote for the calling bot',
     query: VoterQuery,
     handle: (app, request) => checkOldVote(app, requireCaller(request).id, request.query.userId),
   }),
-  defineRoute({
+  defineRoute('oldCheckBotVote', 'GET /api/bots/{id}/check', {
     ...base,
-    name: 'oldCheckBotVote',
-    pattern: 'GET /api/bots/{id}/check',
     summary: 'Check a vote',
     params: BotParams,
     query: VoterQuery,
     handle: (app, { params, query }) => checkOldVote(app, params.id, query.userId),
   }),
-  defineRoute({
+  defineRoute('oldListVotes', 'GET /api/bots/votes', {
     ...listing,
-    name: 'oldListVotes',
-    pattern: 'GET /api/bots/votes',
     summary: 'List the voters of the newest 1,000 votes for the calling bot',
     handle: (app, request) => showVoters(app, requireCaller(request).id),
   }),
-  defineRoute({
+  defineRoute('oldListBotVotes', 'GET /api/bots/{id}/votes', {
     ...listing,
-    name: 'oldListBotVotes',
-    pattern: 'GET /api/bots/{id}/votes',
     summary: 'List the voters of the newest 1,000 votes',
     params: BotParams,
     handle: (app, { params }) => showVoters(app, params.id),
   }),
-  defineRoute({
+  defineRoute('oldListUpvotes', 'GET /api/v1/bots/{id}/upvotes', {
     ...listing,
-    name: 'oldListUpvotes',
-    pattern: 'GET /api/v1/bots/{id}/upvotes',
     summary: 'List up to 500 upvotes of the last 12 hours',
     params: BotParams,
     handle: (app, { params }) => showUpvotes(app, params.id),
   }),
-  defineRoute({
+  defineRoute('oldWeekend', 'GET /api/weekend', {
     ...base,
-    name: 'oldWeekend',
-    pattern: 'GET /api/weekend',
     summary: 'Tell whether it is weekend',
     auth: { kind: 'public' },
     errors: [],
