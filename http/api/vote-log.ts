@@ -144,7 +144,10 @@ export interface VoteLogRequest {
 const limitDefault = 100;
 
 /** Everything acknowledged so far is in the log when this resolves. Throws `not_found`. */
-export const readFlushedHead = async (app: App, target: { readonly kind: EntityKind; readonly id: string }) => {
+export const readFlushedHead = async (
+  app: App,
+  target: { readonly kind: EntityKind; readonly id: string },
+) => {
   const { ref, state } = await app.engine.read(target.kind, target.id);
   const votesCast = state.upvotes + state.downvotes;
   await app.engine.waitForFlush(target.kind, target.id);

@@ -149,7 +149,7 @@ test('a limited request says how long to wait, in the header and in the body', (
   const reply = compatRoutes[0]?.replaceError?.(world.app, {} as never, error);
 
   assert.equal([reply?.status, reply?.headers?.['Retry-After']], [429, '3']);
-  assert.is((reply?.json as { 'retry-after': number })['retry-after'], 3);
+  assert.match(JSON.stringify(reply?.json), '"retry-after":3');
 });
 
 test.run();
