@@ -6,7 +6,7 @@
  * Each would hold up all statements, so these syncs are *owed*: they run in the background, and only then is
  * the control file written, which makes the checkpoint count. Until then a crash is recovered from the
  * checkpoint before, whose log stays. A failed sync ends the thread, because what is on disk is unknown
- * after it. Used by pglite-worker.ts.
+ * after it. A lack of file descriptors is no such failure: folders stay open, and what is owed waits.
  */
 import {
   closeSync,
@@ -15,12 +15,14 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
+  readdirSync,
   statSync,
   utimesSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 
@@ -78,6 +80,9 @@ const checkpointBytes = 16 * 1024 * 1024;
 const markerName = 'rollcall.opened';
 /** The times of files are coarser than the clock. */
 const slackMs = 1_000;
+const descriptorWaitMs = 100;
+/** Its files never outlive a crash. */
+const temporaryFolder = 'pgsql_tmp';
 /** EBUSY in emscripten. */
 const busyCode = 10;
 
@@ -99,8 +104,10 @@ interface SyncState extends SyncedFilesOptions {
   readonly unsyncedLog: Set<FileNode>;
   /** Folders with names that are not on disk yet. */
   readonly changedFolders: Set<string>;
-  /** Descriptors of what must be synced before the control file is written, by path. */
-  readonly owed: Map<string, number>;
+  /** Descriptors of folders by path, because a commit cannot wait for one. */
+  readonly folders: Map<string, number>;
+  /** Paths of what must be synced before the control file is written. */
+  readonly owed: Set<string>;
   /** The control file of a checkpoint that does not count yet. */
   held: HeldControl | null;
   /** Segments of the log that the checkpoint on disk does not need. */
@@ -113,45 +120,74 @@ const isLogSegment = (parent: FileNode, name: string): boolean =>
 const isControl = ({ name, parent }: FileNode): boolean => name === 'pg_control' && parent.name === 'global';
 const isFolder = ({ mode }: FileNode): boolean => (mode & 0o170000) === 0o040000;
 
-const useDescriptor = <Result>(path: string, flags: string, use: (descriptor: number) => Result): Result => {
-  const descriptor = openSync(path, flags);
-  try {
-    return use(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+/** Windows cannot sync folders and need not. */
+const openFolders = (directory: string): Map<string, number> => {
+  if (process.platform === 'win32') return new Map();
+  const inside = readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== temporaryFolder)
+    .map(({ parentPath, name }) => join(parentPath, name));
+  return new Map([directory, ...inside].map((folder) => [folder, openSync(folder, 'r')]));
 };
 
-/** Windows cannot sync folders and need not. */
+const syncFolder = (state: SyncState, folder: string): void => {
+  const descriptor = state.folders.get(folder) ?? openSync(folder, 'r');
+  state.folders.set(folder, descriptor);
+  fsyncSync(descriptor);
+};
+
 const syncChangedFolders = (state: SyncState): void => {
-  if (process.platform !== 'win32') {
-    for (const folder of state.changedFolders) useDescriptor(folder, 'r', fsyncSync);
-  }
+  if (process.platform !== 'win32') for (const folder of state.changedFolders) syncFolder(state, folder);
   state.changedFolders.clear();
 };
 
+const forgetFolder = (state: SyncState, folder: string): void => {
+  state.changedFolders.delete(folder);
+  const descriptor = state.folders.get(folder);
+  if (descriptor !== undefined) closeSync(descriptor);
+  state.folders.delete(folder);
+};
+
 const noteChangedFolder = (state: SyncState, folder: string): void => {
-  // Temporary files never outlive a crash.
-  if (basename(folder) !== 'pgsql_tmp') state.changedFolders.add(folder);
+  if (basename(folder) !== temporaryFolder) state.changedFolders.add(folder);
 };
 
 const syncInBackground = (descriptor: number): Promise<void> => promisify(fdatasync)(descriptor);
 
+const lacksDescriptors = ({ code }: NodeJS.ErrnoException): boolean => code === 'EMFILE' || code === 'ENFILE';
+
+/** Waits while descriptors lack. Resolves with null for a file that was removed, or renamed. */
+const openWhenPossible = async (path: string): Promise<number | null> => {
+  for (;;) {
+    try {
+      return openSync(path, 'r+');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      if (!lacksDescriptors(error as NodeJS.ErrnoException)) throw error;
+      await pause(descriptorWaitMs);
+    }
+  }
+};
+
 /** Syncs the files that wait, one at a time because no request does, then writes the delayed control file. */
 const completeCheckpoint = async (state: SyncState, control: HeldControl): Promise<void> => {
-  for (const [path, descriptor] of state.owed) {
+  for (const path of state.owed) {
     state.owed.delete(path);
-    await syncInBackground(descriptor);
-    closeSync(descriptor);
+    // Postgres syncs a file under its new name, too, after it renamed it.
+    const owed = await openWhenPossible(path);
+    if (owed === null) continue;
+    await syncInBackground(owed);
+    closeSync(owed);
   }
-  if (state.held !== control) return;
-  syncChangedFolders(state);
-  useDescriptor(join(state.directory, 'global', 'pg_control'), 'r+', (descriptor) => {
+  const descriptor = await openWhenPossible(join(state.directory, 'global', 'pg_control'));
+  if (descriptor === null) throw new Error('the control file is missing');
+  if (state.held === control) {
+    syncChangedFolders(state);
     writeSync(descriptor, control.bytes, 0, control.bytes.length, 0);
     fdatasyncSync(descriptor);
-  });
-  state.unneededLog = control.refused;
-  state.held = null;
+    state.unneededLog = control.refused;
+    state.held = null;
+  }
+  closeSync(descriptor);
 };
 
 /** Holds the control file back until all files that it counts on are synced. */
@@ -172,7 +208,7 @@ const syncLog = (state: SyncState, { nfd, node }: Stream): void => {
 const owe = (state: SyncState, stream: Stream, path: string): void => {
   // After a crash Postgres syncs every file there is.
   if (!state.opened && fstatSync(stream.nfd).mtimeMs < state.cleanBeforeMs) return;
-  if (!state.owed.has(path)) state.owed.set(path, openSync(path, 'r+'));
+  state.owed.add(path);
 };
 
 const sync = (state: SyncState, nodefs: Nodefs, stream: Stream): void => {
@@ -241,7 +277,7 @@ const wrapNames = (state: SyncState, { FS }: Module): void => {
     rmdir: (parent, name) => {
       noteFolder(parent);
       rmdir(parent, name);
-      state.changedFolders.delete(join(nodefs.realPath(parent), name));
+      forgetFolder(state, join(nodefs.realPath(parent), name));
     },
   } satisfies Nodefs['node_ops']);
 };
@@ -262,7 +298,8 @@ export const createSyncedFiles = (directory: string, options: SyncedFilesOptions
     logBytes: 0,
     unsyncedLog: new Set(),
     changedFolders: new Set(),
-    owed: new Map(),
+    folders: openFolders(directory),
+    owed: new Set(),
     held: null,
     unneededLog: new Set(),
     completed: Promise.resolve(),
