@@ -2,7 +2,7 @@
  * `npm run bench`: measures, prints the report, writes it as JSON, Markdown and HTML.
  *
  * The first Ctrl-C ends the current round, drains the servers and reports what was measured; a second one
- * ends everything at once. Exit codes: 0 done, 1 failed (`compare`: something is worse), 2 not understood,
+ * ends everything at once. Exit codes: 0 done, 1 something failed (`compare`: is worse), 2 not understood,
  * 130 interrupted.
  */
 import { writeFileSync } from 'node:fs';
@@ -59,7 +59,8 @@ const run = async (options: Options): Promise<number> => {
     console.log(`Nothing was measured${result.interrupted ? ' before the interruption' : ''}: no report.`);
   if (options.profileDir !== null) console.log(`\n${describeProfile(options.profileDir, 25)}`);
   if (options.jsonFile !== null) writeFileSync(options.jsonFile, `${JSON.stringify(result, null, 2)}\n`);
-  return result.interrupted ? interruptedCode : 0;
+  if (result.interrupted) return interruptedCode;
+  return result.problems.length > 0 ? 1 : 0;
 };
 
 const dispatch = async (args: readonly string[]): Promise<number> => {

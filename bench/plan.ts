@@ -95,6 +95,18 @@ export const usersPerConnection = (options: Times & Pick<Options, 'scenarios' | 
   return 1 + Math.ceil((voting * secondsMax(options) * votesPerConnectionAndSecond) / options.bots);
 };
 
+/**
+ * The users that a load on a server that already runs needs: as `usersPerConnection`, without warm-up rounds.
+ */
+export const countTargetUsers = (
+  options: Times & Pick<Options, 'scenarios' | 'bots' | 'connections'>,
+): number => {
+  const { scenarios, connections, rounds, warmupSeconds, measureSeconds, bots } = options;
+  const voting = scenarios.includes('mixed') ? 2 : Number(scenarios.includes('vote'));
+  const votes = voting * rounds * (warmupSeconds + measureSeconds) * votesPerConnectionAndSecond;
+  return voting === 0 ? 0 : connections * (1 + Math.ceil(votes / bots));
+};
+
 const usedBefore = (times: Times, name: LoadScenarioName): number =>
   name === 'mixed' ? secondsMax(times) : 0;
 

@@ -77,11 +77,12 @@ interface Run {
   readonly moments: Moment[];
   readonly idle: Idle[];
   readonly steady: SteadyRow[];
+  readonly problems: string[];
   races: Races | null;
   betweenMs: number;
 }
 
-/** Measures everything, or what it can before `signal` aborts. Rejects when a server cannot start. */
+/** Measures what it can before `signal` aborts or something fails. Rejects when nothing was measured. */
 export const runSuite = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
   const machine = describeMachine();
   const users = usersPerConnection(options) * options.connections;
@@ -105,6 +106,7 @@ export const runSuite = async (options: Options, live: Live, signal: AbortSignal
     moments: [],
     idle: [],
     steady: [],
+    problems: [],
     races: null,
     betweenMs: 0,
   };
@@ -112,7 +114,8 @@ export const runSuite = async (options: Options, live: Live, signal: AbortSignal
     // The load ends before its servers, also when it is interrupted.
     await withServers(run, (servers, stores) => measureAll(run, servers, stores).finally(load.close));
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted && run.samples.length === 0) throw error;
+    if (!signal.aborted) run.problems.push(`the rest: ${(error as Error).message}`);
   } finally {
     await load.close();
   }
@@ -143,6 +146,7 @@ const buildResult = (run: Run, machine: Result['machine']): Result => {
     moments: run.moments,
     samples,
     interrupted: run.signal.aborted,
+    problems: run.problems,
   };
 };
 

@@ -10,6 +10,7 @@ import { ArgumentError, type Options, type TargetOptions } from './arguments.ts'
 import { openAutocannon } from './load/autocannon.ts';
 import type { Load } from './load/order.ts';
 import { describeMachine } from './machine/machine.ts';
+import { countTargetUsers } from './plan.ts';
 import type { Live } from './report/live.ts';
 import { type Result, type Sample, toScenarioFigures } from './report/result.ts';
 import type { Directory, Holder } from './scenarios/directory.ts';
@@ -71,6 +72,57 @@ interface Turn {
   readonly round: number;
 }
 
+interface TargetRun {
+  readonly options: Options;
+  readonly target: TargetOptions;
+  readonly directory: Directory;
+  readonly load: Load;
+  readonly live: Live;
+  readonly signal: AbortSignal;
+  readonly samples: Sample[];
+}
+
+/** Throws a message when the votes of this scenario would come to an end. */
+const requireUsers = ({ options, directory }: TargetRun, scenario: LoadScenarioName): void => {
+  const { connections } = options;
+  const bots = directory.bots.length;
+  const needed = countTargetUsers({ ...options, bots, scenarios: [scenario] });
+  if (directory.users.length >= needed) return;
+  throw new Error(
+    `${connections} connections need ${needed} users for their votes, and the tokens file has ` +
+      `${directory.users.length}: write more (tokens FOLDER --users ${needed}), or have fewer --connections.`,
+  );
+};
+
+const measureScenario = async (run: TargetRun, scenario: LoadScenarioName): Promise<void> => {
+  const { options, target, live, load } = run;
+  requireUsers(run, scenario);
+  for (let round = 1; round <= options.rounds && !run.signal.aborted; round++) {
+    live.show(`${scenario}, round ${round} of ${options.rounds} …`);
+    const sample = await measure(load, { options, target, scenario, round });
+    run.samples.push(sample);
+    const { requestsPerSecond, latencyMs } = sample.load;
+    const p99 = (latencyMs[4] ?? 0).toFixed(1);
+    live.print(`  ${scenario} ${round}: ${Math.round(requestsPerSecond)} requests/s, p99 ${p99} ms`);
+  }
+};
+
+/** Returns what failed. A scenario that fails does not end the run. */
+const measureScenarios = async (run: TargetRun, names: readonly LoadScenarioName[]): Promise<string[]> => {
+  const problems: string[] = [];
+  for (const name of names) {
+    if (run.signal.aborted) break;
+    try {
+      await measureScenario(run, name);
+    } catch (error) {
+      if (run.signal.aborted) break;
+      problems.push(`${name}: ${(error as Error).message}`);
+      run.live.print(`  ${problems.at(-1)}`);
+    }
+  }
+  return problems;
+};
+
 /** Like runSuite, against `options.target`. */
 export const runTarget = async (options: Options, live: Live, signal: AbortSignal): Promise<Result> => {
   const { target } = options;
@@ -84,22 +136,8 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
   const machine = describeMachine();
   const pace = options.rate === 0 ? 'as fast as it answers' : `${options.rate} requests/s`;
   live.print(`${target.url}: ${options.connections} connections, ${pace}`);
-  try {
-    for (const scenario of scenarios) {
-      for (let round = 1; round <= options.rounds && !signal.aborted; round++) {
-        live.show(`${scenario}, round ${round} of ${options.rounds} …`);
-        const sample = await measure(load, { options, target, scenario, round });
-        samples.push(sample);
-        const { requestsPerSecond, latencyMs } = sample.load;
-        const p99 = (latencyMs[4] ?? 0).toFixed(1);
-        live.print(`  ${scenario} ${round}: ${Math.round(requestsPerSecond)} requests/s, p99 ${p99} ms`);
-      }
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  } finally {
-    await load.close();
-  }
+  const run: TargetRun = { options, target, directory, load, live, signal, samples };
+  const problems = await measureScenarios(run, scenarios).finally(load.close);
   return {
     version: 2,
     machine,
@@ -120,5 +158,6 @@ export const runTarget = async (options: Options, live: Live, signal: AbortSigna
     moments: [],
     samples,
     interrupted: signal.aborted,
+    problems,
   };
 };

@@ -10,7 +10,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';
 import { type Fleet, measureIdle, measureLoad, type Used } from '../fleet/measure.ts';
 import { type FleetAnswers, lists, type Routing, routings } from '../load/schedule.ts';
+import { describeMachine } from '../machine/machine.ts';
 import type { Live } from '../report/live.ts';
+import { describeBusyMachine, formatFailures } from '../report/tables.ts';
 import { alignColumns } from '../report/text.ts';
 import { createDirectory, type Directory } from '../scenarios/directory.ts';
 import { votesPerConnectionAndSecond } from '../scenarios/vote.ts';
@@ -27,7 +29,16 @@ const usage = `Usage: npm run bench -- fleet [options]
   --idle-seconds S      seconds without any request, at one node and at the largest size (60); 0: none
   --routing NAME        random, id (the id of the bot selects the node); default both
   --json FILE           also writes the figures to FILE
+
+A node beside a bare server, both with the same mixed requests: see bench/README.md, Several nodes.
 `;
+
+const columns = `
+node µs, bare µs   CPU of all nodes for one request, and of as many servers that do nothing but answer
+Redis µs, SQL µs   CPU of Redis and of Postgres with all its processes for one request
+loads              entities that the nodes read from Redis, per request; random routing needs more
+p50, p99           milliseconds from the moment when a request was due to the end of its reply
+failed             requests without an answer, or with one other than 2xx`;
 
 interface FleetOptions {
   readonly nodes: readonly number[];
@@ -194,7 +205,20 @@ const countUsers = ({ nodes, routings, seconds }: FleetOptions): number => {
   return lists * (1 + Math.ceil(votes / bots));
 };
 
-/** Prints what was measured. Resolves to the exit code. Throws `ArgumentError`. */
+const describeRows = ({ idle, rows }: World): string[] => [
+  ...idle.map(describeIdle),
+  ...(rows.length === 0 ? [] : ['', alignColumns(buildTable(rows)), columns]),
+  ...rows
+    .filter(({ answers }) => answers.failed > 0)
+    .map(
+      ({ nodes, routing, rate, answers }) =>
+        `Failed, ${nodes} nodes, ${routing}, ${rate}/s: ${formatFailures(answers.failures)}.`,
+    ),
+];
+
+/**
+ * Prints what was measured, also when something failed. Resolves to the exit code. Throws `ArgumentError`.
+ */
 export const runFleet = async (args: readonly string[], live: Live, signal: AbortSignal): Promise<number> => {
   const options = parseOptions(args);
   if (options === null) {
@@ -207,19 +231,23 @@ export const runFleet = async (args: readonly string[], live: Live, signal: Abor
   const folder = createFolder();
   const world: World = { options, live, stores, directory, folder, ...empty, usedSeconds: 0 };
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-  try {
+  const machine = describeMachine();
+  const measured = async (): Promise<void> => {
     await importDirectory(folder, { directory, stores: stores.rollcall });
     await Promise.race([measureAll(world), stopped]);
-  } finally {
-    live.clear();
-    await Promise.all([...world.nodes, ...world.bare].map((server) => server.stop()));
-    await stores.close();
-    folder.remove();
-  }
-  for (const row of world.idle) console.log(describeIdle(row));
-  if (world.rows.length > 0) console.log(`\n${alignColumns(buildTable(world.rows))}`);
-  const figures = { idle: world.idle, rows: world.rows };
+  };
+  const failure = await measured().then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
+  live.clear();
+  await Promise.all([...world.nodes, ...world.bare].map((server) => server.stop()));
+  await stores.close();
+  folder.remove();
+  console.log([...describeRows(world), ...describeBusyMachine(machine)].join('\n'));
+  const figures = { machine, idle: world.idle, rows: world.rows };
   if (options.jsonFile !== undefined)
     writeFileSync(options.jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
+  if (failure !== null && !signal.aborted) throw failure.error;
   return signal.aborted ? 130 : 0;
 };

@@ -7,15 +7,17 @@
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';
+import { ArgumentError, flag, parseArguments, parseCount, parseWords, text } from '../arguments.ts';
+import { countTargetUsers } from '../plan.ts';
 import { createDirectory, toImportLines } from '../scenarios/directory.ts';
 
 const usage = `Usage: npm run bench -- tokens FOLDER [--bots N] [--users N]
 
-Writes FOLDER/directory.jsonl and FOLDER/tokens.json: made-up bots (1000) and users (512), with a token each.
-Votes and mixed need as many users as connections.
+Writes FOLDER/directory.jsonl and FOLDER/tokens.json: made-up bots (1000) and users, with a token each. By
+default there are as many users as the votes of the printed command need.
 `;
 
+const serverUrl = 'http://127.0.0.1:8080';
 const ownerOnly = { mode: 0o600, flag: 'wx' } as const;
 
 /** Returns text for the terminal. Throws `ArgumentError`; never overwrites a file. */
@@ -25,11 +27,14 @@ export const runTokens = (args: readonly string[]): string => {
   const [folder, more] = positionals;
   if (folder === undefined || more !== undefined)
     throw new ArgumentError(`tokens needs one folder.\n\n${usage}`);
-  const directory = createDirectory({
-    bots: parseCount('bots', values.bots ?? '1000', [1, 100_000]),
-    users: parseCount('users', values.users ?? '512', [1, 100_000]),
-  });
   const [imported, tokens] = [join(folder, 'directory.jsonl'), join(folder, 'tokens.json')];
+  const bots = parseCount('bots', values.bots ?? '1000', [1, 100_000]);
+  const printed = parseArguments(['--url', serverUrl, '--tokens', tokens]);
+  const needed = String(countTargetUsers({ ...printed, bots }));
+  const directory = createDirectory({
+    bots,
+    users: parseCount('users', values.users ?? needed, [1, 1_000_000]),
+  });
   for (const file of [imported, tokens]) {
     if (existsSync(file)) throw new ArgumentError(`${file} exists: name another folder, or remove it.`);
   }
@@ -39,5 +44,5 @@ export const runTokens = (args: readonly string[]): string => {
   return `Import it with the settings of the server:
   npm run ops -- import ${imported}
 Then, with the server running:
-  npm run bench -- --url http://127.0.0.1:8080 --tokens ${tokens}`;
+  npm run bench -- --url ${serverUrl} --tokens ${tokens}`;
 };

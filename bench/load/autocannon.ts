@@ -25,7 +25,7 @@ export const openAutocannon = (directory: Directory): Load => {
       return perform(child, order, watch);
     },
     close: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
+      if (hasEnded(child)) return;
       const left = once(child, 'exit');
       child.kill('SIGKILL');
       await left;
@@ -33,14 +33,19 @@ export const openAutocannon = (directory: Directory): Load => {
   };
 };
 
+const endedMessage = 'the load generator has ended';
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null;
+
 const perform = (child: ChildProcess, order: Order, watch: Watch): Promise<LoadResult> =>
   new Promise((resolve, reject) => {
+    if (hasEnded(child)) throw new Error(endedMessage);
     const settle = (finish: () => void): void => {
       child.off('message', take);
       child.off('exit', left);
       finish();
     };
-    const left = (): void => settle(() => reject(new Error('the load generator has ended')));
+    const left = (): void => settle(() => reject(new Error(endedMessage)));
     const take = (report: Report): void => {
       if (report.kind === 'begun') watch.begun();
       else if (report.kind === 'ended') watch.ended();

@@ -37,6 +37,8 @@ export interface FleetAnswers {
   readonly sent: number;
   /** Requests without an answer, or with one other than 2xx. */
   readonly failed: number;
+  /** Those by status; `no answer` counts the requests without one. */
+  readonly failures: Readonly<Record<string, number>>;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
@@ -73,16 +75,17 @@ const chooseServers = (order: FleetOrder, requests: readonly LoadRequest[]): rea
   );
 };
 
+/** Resolves to the status; 0: no answer. */
 const sendOne = (agent: Agent, url: string, { method, path, headers, body = '' }: LoadRequest) =>
-  new Promise<boolean>((resolve) => {
+  new Promise<number>((resolve) => {
     const sized = method === 'GET' ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) };
     const request = send(`${url}${path}`, { agent, method, headers: sized });
     request.on('response', (response) => {
       const { statusCode = 0 } = response;
       response.resume();
-      response.on('close', () => resolve(statusCode >= 200 && statusCode < 300));
+      response.on('close', () => resolve(statusCode));
     });
-    request.on('error', () => resolve(false));
+    request.on('error', () => resolve(0));
     request.end(body);
   });
 
@@ -113,13 +116,18 @@ export const driveFleet = async (order: FleetOrder, begun = (): void => {}): Pro
   const histogram = build({ highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: 3 });
   const lead = Math.round(order.rate * (order.leadSeconds ?? 0));
   const answers: Promise<void>[] = [];
+  const failures: Record<string, number> = {};
   let failed = 0;
   const answer = async (index: number, dueMs: number): Promise<void> => {
     const server = servers[index] as number;
     const [agent, url] = [agents[server] as Agent, order.urls[server] as string];
-    const succeeded = await sendOne(agent, url, requests[index] as LoadRequest);
+    const status = await sendOne(agent, url, requests[index] as LoadRequest);
     if (index < lead) return;
-    if (!succeeded) failed += 1;
+    if (status < 200 || status >= 300) {
+      const name = status === 0 ? 'no answer' : String(status);
+      failures[name] = (failures[name] ?? 0) + 1;
+      failed += 1;
+    }
     histogram.recordValue(Math.max(1, Math.round((performance.now() - dueMs) * 1_000)));
   };
   await sendOnTime(order, requests.length, (index, dueMs) => {
@@ -130,5 +138,5 @@ export const driveFleet = async (order: FleetOrder, begun = (): void => {}): Pro
   for (const agent of agents) agent.destroy();
   const [p50Ms, p99Ms] = [50, 99].map((percentile) => histogram.getValueAtPercentile(percentile) / 1_000);
   const sent = requests.length;
-  return { requests: sent - lead, sent, failed, p50Ms: p50Ms ?? 0, p99Ms: p99Ms ?? 0 };
+  return { requests: sent - lead, sent, failed, failures, p50Ms: p50Ms ?? 0, p99Ms: p99Ms ?? 0 };
 };

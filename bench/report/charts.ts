@@ -4,15 +4,16 @@
  * Every server has one colour in all charts. Called by html.ts.
  */
 
-import { BarChart, LineChart } from 'echarts/charts';
+import { BarChart, CustomChart, LineChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, TitleComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import { percentiles, sliceSeconds } from '../load/order.ts';
 import { type ServerName, serverNames } from '../servers/contestants.ts';
 import type { Moment, Result, Sample, ScenarioFigures } from './result.ts';
+import type { Spread } from './statistics.ts';
 
-use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
+use([BarChart, CustomChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
 const colours: Readonly<Record<ServerName, string>> = {
   bare: '#8a94a6',
@@ -23,6 +24,8 @@ const colours: Readonly<Record<ServerName, string>> = {
 };
 const ink = '#343a40';
 const faint = '#e9ecef';
+
+const legend = { top: 30, left: 4, itemWidth: 14, itemHeight: 9, itemGap: 26, textStyle: { fontSize: 11 } };
 
 interface Chart {
   readonly title: string;
@@ -37,7 +40,7 @@ const drawChart = ({ title, width = 560, height = 320, option }: Chart): string 
     animation: false,
     textStyle: { fontFamily: 'system-ui, sans-serif', color: ink },
     title: { text: title, left: 8, top: 6, textStyle: { fontSize: 14, fontWeight: 600, color: ink } },
-    legend: { top: 30, left: 4, itemWidth: 14, itemHeight: 9, itemGap: 26, textStyle: { fontSize: 11 } },
+    legend,
     grid: { left: 56, right: 24, top: 64, bottom: 44 },
     ...option,
   });
@@ -61,56 +64,106 @@ const below = { nameGap: 26 };
 const presentServers = (scenarios: readonly ScenarioFigures[]): readonly ServerName[] =>
   serverNames.filter((name) => scenarios.some(({ servers }) => servers[name] !== undefined));
 
+const barMaxWidth = 44;
+const capWidth = 8;
+
+/** What ECharts gives to the drawing of a custom item. */
+interface Drawing {
+  value(dimension: number): number;
+  coord(point: readonly [number, number]): readonly [number, number];
+  barLayout(bars: { readonly count: number; readonly barMaxWidth: number }): readonly {
+    readonly offsetCenter: number;
+  }[];
+}
+
+/** Draws a line from the lowest to the highest round, and the median as a number above it. */
+const drawWhisker =
+  (bar: { readonly index: number; readonly count: number }, format: (value: number) => string) =>
+  (_: unknown, drawing: Drawing) => {
+    const { offsetCenter = 0 } = drawing.barLayout({ count: bar.count, barMaxWidth })[bar.index] ?? {};
+    const [category, median, min, max] = [0, 1, 2, 3].map((dimension) => drawing.value(dimension));
+    const [centre, lowY] = drawing.coord([category ?? 0, min ?? 0]);
+    const [, highY] = drawing.coord([category ?? 0, max ?? 0]);
+    const x = centre + offsetCenter;
+    const line = (shape: Readonly<Record<'x1' | 'y1' | 'x2' | 'y2', number>>) => ({
+      type: 'line',
+      shape,
+      style: { stroke: ink, lineWidth: 1 },
+    });
+    const cap = (y: number) => line({ x1: x - capWidth / 2, y1: y, x2: x + capWidth / 2, y2: y });
+    const style = { text: format(median ?? 0), x, y: highY - 3, fill: ink, fontSize: 10, align: 'center' };
+    return {
+      type: 'group',
+      children: [
+        line({ x1: x, y1: lowY, x2: x, y2: highY }),
+        cap(lowY),
+        cap(highY),
+        { type: 'text', style: { ...style, verticalAlign: 'bottom' } },
+      ],
+    };
+  };
+
 const bars = (
   title: string,
   scenarios: readonly ScenarioFigures[],
   { unit, digits, value }: BarValue,
-): string =>
-  drawChart({
+): string => {
+  const names = presentServers(scenarios);
+  const format = (shown: number): string => shown.toLocaleString('en-US', { maximumFractionDigits: digits });
+  const spreadsOf = (name: ServerName): (Spread | null)[] =>
+    scenarios.map(({ servers: { [name]: figures } }) => (figures === undefined ? null : value(figures)));
+  return drawChart({
     title,
     width: 1_140,
     height: 340,
     option: {
       xAxis: { type: 'category', data: scenarios.map(({ scenario }) => scenario), axisTick: { show: false } },
       yAxis: axis(unit),
-      series: presentServers(scenarios).map((name) => ({
-        name,
-        type: 'bar',
-        barMaxWidth: 44,
-        itemStyle: { color: colours[name] },
-        label: {
-          show: true,
-          position: 'top',
-          fontSize: 10,
-          formatter: ({ value: shown }: { readonly value: number | null }) =>
-            shown === null ? '' : shown.toLocaleString('en-US', { maximumFractionDigits: digits }),
+      legend: { ...legend, data: names },
+      series: names.flatMap((name, index) => [
+        {
+          name,
+          type: 'bar',
+          barMaxWidth,
+          itemStyle: { color: colours[name] },
+          data: spreadsOf(name).map((spread) => spread?.median ?? null),
         },
-        data: scenarios.map(({ servers }) => {
-          const figures = servers[name];
-          return figures === undefined ? null : value(figures);
-        }),
-      })),
+        {
+          type: 'custom',
+          z: 3,
+          renderItem: drawWhisker({ index, count: names.length }, format),
+          encode: { x: 0, y: [1, 2, 3] },
+          data: spreadsOf(name).flatMap((spread, category) =>
+            spread === null ? [] : [[category, spread.median, spread.min, spread.max]],
+          ),
+        },
+      ]),
     },
   });
+};
 type Figures = NonNullable<ScenarioFigures['servers'][ServerName]>;
 interface BarValue {
   readonly unit: string;
   readonly digits: number;
-  readonly value: (figures: Figures) => number;
+  readonly value: (figures: Figures) => Spread;
 }
 
 export const drawCpuBars = ({ scenarios }: Result): string =>
-  bars('Server CPU per request: the limit, Rollcall, peers (shorter is better)', scenarios, {
-    unit: 'µs',
-    digits: 1,
-    value: ({ cpuUs }) => cpuUs.median,
-  });
+  bars(
+    'Server CPU per request: the limit, Rollcall, peers (shorter is better; lines: lowest to highest round)',
+    scenarios,
+    {
+      unit: 'µs',
+      digits: 1,
+      value: ({ cpuUs }) => cpuUs,
+    },
+  );
 
 export const drawRateBars = ({ scenarios }: Result): string =>
-  bars('Requests per second (taller is better)', scenarios, {
+  bars('Requests per second (taller is better; lines: lowest to highest round)', scenarios, {
     unit: 'requests/s',
     digits: 0,
-    value: ({ requestsPerSecond }) => Math.round(requestsPerSecond.median),
+    value: ({ requestsPerSecond }) => requestsPerSecond,
   });
 
 /** Latency by percentile of one scenario. */

@@ -46,6 +46,8 @@ export interface ServerFigures {
   readonly generatorBusy: Spread;
   /** Answers that were not 2xx, and requests without one, over all rounds. */
   readonly failed: number;
+  /** Those by status; `no answer` counts the requests without one. */
+  readonly failures: Readonly<Record<string, number>>;
   /** CPU was measured on one core, shared with the generator. */
   readonly samePressure: boolean;
   readonly bottleneck: Bottleneck;
@@ -140,13 +142,18 @@ export interface Result {
   readonly moments: readonly Moment[];
   readonly samples: readonly Sample[];
   readonly interrupted: boolean;
+  /** What could not be measured, and why. */
+  readonly problems: readonly string[];
 }
 
-const countFailed = ({ statuses, errors }: LoadResult): number =>
-  Object.entries(statuses).reduce(
-    (sum, [status, count]) => sum + (status.startsWith('2') ? 0 : count),
-    errors,
-  );
+const countFailures = (loads: readonly LoadResult[]): Record<string, number> => {
+  const failures: Record<string, number> = {};
+  for (const { statuses, errors } of loads) {
+    for (const [status, count] of [...Object.entries(statuses), ['no answer', errors] as const])
+      if (count > 0 && !status.startsWith('2')) failures[status] = (failures[status] ?? 0) + count;
+  }
+  return failures;
+};
 
 /** The samples of one placement; all samples when it was not measured. */
 const placed = (samples: readonly Sample[], placement: Placement): readonly Sample[] => {
@@ -166,6 +173,7 @@ const toServerFigures = (samples: readonly Sample[]): ServerFigures => {
   const generatorBusy = spread(({ load }) => load.generatorBusy);
   const cores = spread((sample) => sample.cores);
   const requests = samples.reduce((sum, { load }) => sum + load.requests, 0);
+  const failures = countFailures(samples.map(({ load }) => load));
   return {
     requestsPerSecond: spread(({ load }) => load.requestsPerSecond),
     latencyMs: percentiles.map((_, index) => spread(({ load }) => load.latencyMs[index] ?? 0).median),
@@ -177,7 +185,8 @@ const toServerFigures = (samples: readonly Sample[]): ServerFigures => {
     residentBytes: spread((sample) => sample.residentBytes).max,
     cores,
     generatorBusy,
-    failed: samples.reduce((sum, { load }) => sum + countFailed(load), 0),
+    failed: Object.values(failures).reduce((sum, count) => sum + count, 0),
+    failures,
     samePressure: forCpu.every(({ placement }) => placement === 'one-core'),
     bottleneck: findBottleneck({ generatorBusy: generatorBusy.median, serverCores: cores.median }),
   };

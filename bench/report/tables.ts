@@ -3,6 +3,7 @@
  * ticket, `html.ts` for a browser. Pure.
  */
 import { percentiles } from '../load/order.ts';
+import type { Machine } from '../machine/machine.ts';
 import { findTargets } from '../scenarios/targets.ts';
 import { serverNames } from '../servers/contestants.ts';
 import type { RatioFigures, Result, ScenarioFigures, ServerFigures } from './result.ts';
@@ -145,10 +146,30 @@ const lagNotes = ({ moments }: Result): string[] => {
   return [`Flush lag: p99 ${p99.toFixed(2)} s over ${lags.length} samples, one a second (target ≤ 2 s).`];
 };
 
+/** `409: 1,200, no answer: 3`. */
+export const formatFailures = (failures: Readonly<Record<string, number>>): string =>
+  Object.entries(failures)
+    .map(([status, count]) => `${status}: ${formatGrouped(count)}`)
+    .join(', ');
+
+const failureNotes = ({ scenarios }: Result): string[] =>
+  scenarios.flatMap(({ scenario, servers }) =>
+    Object.entries(servers)
+      .filter(([, { failed }]) => failed > 0)
+      .map(([server, { failures }]) => `Failed, ${scenario}, ${server}: ${formatFailures(failures)}.`),
+  );
+
+export const describeBusyMachine = ({ cores, loadBefore }: Machine): string[] =>
+  loadBefore > cores / 2
+    ? [
+        `The machine was busy before the run began (load ${loadBefore} on ${cores} cores): ` +
+          'requests/s and latency are lower than on an idle machine, and spreads are wide.',
+      ]
+    : [];
+
 /** Notes for readers of the figures. */
 export const buildNotes = (result: Result): string[] => {
   const servers = result.scenarios.flatMap((one) => Object.values(one.servers));
-  const { cores, loadBefore } = result.machine;
   const missing = result.scenarios.flatMap(({ scenario, ratios }) =>
     ratios.flatMap(({ ours, to, reasons }) =>
       reasons.map((reason) => `${scenario}, ${ours} ÷ ${to}: ${reason}.`),
@@ -166,12 +187,9 @@ export const buildNotes = (result: Result): string[] => {
       ? ['* The load generator had no time left: these requests/s are its own.']
       : []),
     ...missing,
-    ...(loadBefore > cores / 2
-      ? [
-          `The machine was busy before the run began (load ${loadBefore} on ${cores} cores): ` +
-            'requests/s and latency are lower than on an idle machine, and spreads are wide.',
-        ]
-      : []),
+    ...failureNotes(result),
+    ...result.problems.map((problem) => `Not measured: ${problem}`),
+    ...describeBusyMachine(result.machine),
     ...(result.interrupted ? ['Interrupted: medians are over fewer rounds.'] : []),
   ];
 };

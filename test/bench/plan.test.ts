@@ -8,6 +8,7 @@ import { parseArguments } from '../../bench/arguments.ts';
 import { buildRequests } from '../../bench/load/schedule.ts';
 import { pickLastCore, placements } from '../../bench/machine/places.ts';
 import {
+  countTargetUsers,
   planSeconds,
   planTurns,
   sumUsedSeconds,
@@ -105,6 +106,23 @@ for (const only of ['vote,mixed', 'mixed']) {
     assert.is(sent.size, votes);
   });
 }
+
+test('the users of a tokens file suffice for the printed command', () => {
+  const options = parseArguments(['--url', 'http://127.0.0.1:1', '--tokens', 'file', '--connections', '8']);
+  const users = countTargetUsers(options);
+  const directory = createDirectory({ bots: options.bots, users });
+  const seconds = options.warmupSeconds + options.measureSeconds;
+  const lastRound = { directory, round: 1, connection: 7, connections: 8, seconds };
+  const build = (bots: number) =>
+    findScenario('mixed').requestsOf({
+      ...lastRound,
+      directory: { ...directory, bots: directory.bots.slice(0, bots) },
+      usedSeconds: (2 * options.rounds - 1) * seconds,
+    });
+
+  assert.ok(build(options.bots).length > 0);
+  assert.throws(() => build(options.bots / 4), /would have voted for every bot/);
+});
 
 test('no vote at a steady rate is sent twice', () => {
   const plan = { servers: [], scenarios: ['vote'], rates: [50, 1_000], rounds: 2, seconds: 5, atOnce: true };

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runCompare } from '../../bench/commands/compare.ts';
+import { drawCpuBars } from '../../bench/report/charts.ts';
 import { judgeChange } from '../../bench/report/compare.ts';
 import { renderHtml } from '../../bench/report/html.ts';
 import { computeCosts } from '../../bench/report/profile.ts';
@@ -66,6 +67,20 @@ test('markup in a name stays text', () => {
   const page = renderHtml({ ...result, machine: { ...result.machine, processor: '<b>fast</b>' } });
 
   assert.match(page, /&lt;b&gt;fast/);
+});
+
+test('a bar shows its lowest and highest round', () => {
+  const heights = (cpuUs: readonly number[]): number[] =>
+    [...drawCpuBars(rounds(cpuUs)).matchAll(/<path d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"[^>]*#343a40/g)]
+      .filter(([, x1, , x2]) => x1 === x2)
+      .map(([, , y1, , y2]) => Math.abs(Number(y1) - Number(y2)));
+
+  assert.ok(Math.max(...heights([20, 30, 50])) > 50);
+  assert.ok(Math.max(0, ...heights([30, 30, 30])) < 1);
+});
+
+test('failures are told by status', () => {
+  assert.match(renderText(resultOf([sampleOf({ failed: 5 })])), /Failed, stats, rollcall: 503: 5\./);
 });
 
 test('an interrupted run says so', () => {

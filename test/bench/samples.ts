@@ -66,5 +66,6 @@ export const resultOf = (samples: readonly Sample[]): Result => {
     moments: [],
     samples,
     interrupted: false,
+    problems: [],
   };
 };

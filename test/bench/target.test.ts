@@ -40,6 +40,17 @@ test('a server that runs gets the load, and the report speaks of no CPU and no r
   assert.not.match(renderHtml(result), /Server CPU per request|Rollcall ÷/);
 });
 
+test('a scenario that cannot be measured leaves the figures of the others', async () => {
+  const words = ['--only', 'stats,vote', '--rounds', '1', '--connections', '4', '--seconds', '0.5'];
+
+  const result = await run(server.url, words);
+
+  const text = renderText(result);
+  assert.equal(pluck(result.scenarios, 'scenario'), ['stats']);
+  assert.match(text, /stats +rollcall/);
+  assert.match(text, /Not measured: vote: 4 connections need 8 users/);
+});
+
 test('a server that is not there is told at once', async () => {
   assert.match(await run('http://127.0.0.1:1').then(() => '', String), /does not answer/);
 });
