@@ -1,14 +1,14 @@
 /**
  * What the private listener may do with the whole stores of its node: inspect, copy, import.
  *
- * Joins storage to the routes of http/operator/stores.ts. An import adds rows beside the node's own work,
- * one small batch at a time. Called by the composition root.
+ * Joins storage to the routes of http/operator/stores.ts. An import adds rows beside the node's own work, one
+ * small batch at a time.
  */
 import { DomainError } from '../engine/errors.ts';
 import type { StoreAccess } from '../http/operator/stores.ts';
 import { createCopySender } from '../storage/backup/live.ts';
 import { recountLists } from '../storage/catalogue/lists/list-segments.ts';
-import { describeOwner } from '../storage/embedded/lock.ts';
+import { describeOwner } from '../storage/embedded/lock-file.mjs';
 import { inspectEntity } from '../storage/export/inspect.ts';
 import { ImportStopped, importLines } from '../storage/import/import.ts';
 import type { Stores } from '../storage/open.ts';

@@ -5,7 +5,7 @@
  * process left it. First this does what that version would: it reads everything if the machine stopped while
  * the database was open, and restores a snapshot if it is torn. Then every file is synced once. Only after
  * the hot store has its new format, which that version refuses, does the folder become `postgres/`, and only
- * then are the snapshots deleted. Each step may be repeated. Called by storage/open.ts, which has the lock.
+ * then are the snapshots deleted. Each step may be repeated.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { StorageError } from '../../engine/errors.ts';
 import { beginTimeline } from '../ledger/generations.ts';
 import type { Sql } from '../sql/client.ts';
 import { type PackContents, syncFolder, syncPath, unpack } from './copy.ts';
-import { readBootId } from './lock.ts';
+import { readBootId } from './lock-file.mjs';
 import { describeLoss, toDatabaseFolder } from './open.ts';
 import { openEmbeddedSql } from './pglite.ts';
 import { readAll } from './read-all.ts';

@@ -35,6 +35,8 @@ test.before.each(() => {
   settings = {};
   root = makeFolder('setup-');
   cpSync(setup, join(root, 'ops/setup'), { recursive: true });
+  const lockFile = 'storage/embedded/lock-file.mjs';
+  cpSync(join(setup, '../..', lockFile), join(root, lockFile));
   mkdirSync(join(root, 'bin'));
   writeFileSync(
     join(root, 'package.json'),

@@ -21,7 +21,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isOldFolder, markAdopted, restoreOldFolder } from '../../../storage/embedded/adopt.ts';
 import { packFolder } from '../../../storage/embedded/copy.ts';
-import { readBootId } from '../../../storage/embedded/lock.ts';
+import { readBootId } from '../../../storage/embedded/lock-file.mjs';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { makeFolder } from '../../support/folder.ts';

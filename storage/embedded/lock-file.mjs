@@ -1,0 +1,142 @@
+/**
+ * A lock file that names its owner. Plain JavaScript, because the installer needs it before anything is there.
+ *
+ * The file holds the owner's pid, start time, boot and pid namespace; the owner touches it every 2 s. An
+ * owner of this boot and namespace is alive exactly if its pid runs with that start time, so the lock of a
+ * killed process does not block the next one. Any other owner (another container, another machine on a shared
+ * disk) counts as alive while the file is fresh.
+ */
+import {
+  linkSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const touchEveryMs = 2_000;
+const freshMs = 10_000;
+const pollEveryMs = 250;
+const attemptsMax = 3;
+
+const readOr = (fallback, read) => {
+  try {
+    return read();
+  } catch {
+    return fallback;
+  }
+};
+
+/** The content of the file, `''` if there is none. */
+export const readText = (path) => readOr('', () => readFileSync(path, 'utf8').trim());
+
+/** Field 22 of Linux' `/proc/<pid>/stat`: ticks since boot. The name in field 2 may contain spaces. */
+const readStartTime = (pid) => {
+  const stat = readOr('', () => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+};
+
+export const readBootId = () => readText('/proc/sys/kernel/random/boot_id');
+
+const describeSelf = () => ({
+  pid: process.pid,
+  startedAt: readStartTime(process.pid),
+  boot: readBootId(),
+  namespace: readOr('', () => readlinkSync('/proc/self/ns/pid')),
+  host: hostname(),
+});
+
+export const describeOwner = () => JSON.stringify(describeSelf());
+
+export const readOwner = (path) => readOr(null, () => JSON.parse(readFileSync(path, 'utf8')));
+
+const isRunning = (pid) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+};
+
+/** Whether the owner runs; `null` if unknown, because its pid belongs to another host or namespace. */
+const isAlive = (owner) => {
+  const me = describeSelf();
+  if (owner.host === me.host && owner.boot !== me.boot) return false;
+  if (owner.host !== me.host || owner.namespace !== me.namespace) return null;
+  return isRunning(owner.pid) && readStartTime(owner.pid) === owner.startedAt;
+};
+
+const findModifiedMs = (path) => readOr(null, () => statSync(path).mtimeMs);
+
+/** Whether the lock may be taken over. For an unknown owner it waits to see if the file is touched. */
+const isStale = async (path, owner) => {
+  const alive = owner === null ? null : isAlive(owner);
+  if (alive !== null) return !alive;
+  const modifiedMs = findModifiedMs(path);
+  while (Date.now() - (findModifiedMs(path) ?? 0) <= freshMs) {
+    await sleep(pollEveryMs);
+    if (findModifiedMs(path) !== modifiedMs) return false;
+  }
+  return true;
+};
+
+/** Removes a stale lock. Returns false, and puts the lock back, if another process took it over first. */
+const moveAway = (path, stale, aside) => {
+  try {
+    renameSync(path, aside);
+  } catch {
+    return true;
+  }
+  const isSame = JSON.stringify(readOwner(aside)) === JSON.stringify(stale);
+  if (!isSame) linkSync(aside, path);
+  rmSync(aside, { force: true });
+  return isSame;
+};
+
+/** Touches the lock file on a timer while its content is `ownText`. */
+const maintainLock = (path, ownText) => {
+  const timer = setInterval(() => {
+    const now = new Date();
+    if (readText(path) === ownText) utimesSync(path, now, now);
+  }, touchEveryMs);
+  timer.unref();
+  return {
+    release() {
+      clearInterval(timer);
+      if (readText(path) === ownText) rmSync(path, { force: true });
+    },
+  };
+};
+
+export const takeLock = async (path) => {
+  const draft = `${path}.${process.pid}.${process.hrtime.bigint()}`;
+  const ownText = describeOwner();
+  writeFileSync(draft, ownText, { mode: 0o600 });
+  try {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      if (tryLink(draft, path)) return maintainLock(path, ownText);
+      const owner = readOwner(path);
+      if (!(await isStale(path, owner)) || !moveAway(path, owner, `${draft}.stale`)) return null;
+    }
+    return null;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+};
+
+/** Links the finished draft as the lock, which is atomic. False if a lock exists. */
+const tryLink = (draft, path) => {
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  }
+};
