@@ -3,7 +3,7 @@
  *
  * Each function rejects with `not_found` where the operation itself would.
  */
-import type { EntityKind } from '../../engine/ids.ts';
+import { type EntityKind, normaliseId } from '../../engine/ids.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
 import type { App } from '../app.ts';
@@ -19,10 +19,8 @@ interface Target<Kind> {
 const formatCount = (count: number, noun: string): string =>
   `${count.toLocaleString('en').replaceAll(',', ' ')} ${noun}${count === 1 ? '' : 's'}`;
 
-const toKey = ({ kind, id }: Target<EntityKind>): string => (kind === 'pack' ? id.toLowerCase() : id);
-
 const describeListing = async (app: App, target: Target<EntityKind>) => {
-  const id = toKey(target);
+  const id = normaliseId(target.kind, target.id);
   const listing = await app.catalogue.operator.previews.findListing(target.kind, id);
   if (listing === null) throw createNotFoundError(target.kind);
   return { ...listing, title: `${target.kind} ${id} "${listing.name}"` };
