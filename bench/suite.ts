@@ -3,7 +3,7 @@
  * ends them.
  *
  * Servers, load and suite are processes of their own. Invariant: however the run ends, it ends everything it
- * started, removes the folder, and returns what was measured until then. Called by main.ts.
+ * started, removes the folder, and returns what was measured until then.
  */
 import type { Options } from './arguments.ts';
 import { openLoad } from './load/load.ts';

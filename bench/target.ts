@@ -3,7 +3,7 @@
  * reads no CPU, because the server is not ours.
  *
  * Changes data there: posts, clicks and votes count for the bots and users of the tokens file. arguments.ts
- * (`targetOf`) has the safeguards. Called by main.ts.
+ * (`targetOf`) has the safeguards.
  */
 import { readFileSync } from 'node:fs';
 import { ArgumentError, type Options, type TargetOptions } from './arguments.ts';

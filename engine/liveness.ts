@@ -3,7 +3,7 @@
  *
  * The store keeps the due times and judges by its own clock; this file only sends it the bots that are due,
  * one at a time, so that no call blocks the store for long. Every node takes the shards that it flushes; when
- * two nodes take the same shard, the second judgement changes nothing. Called by `commands.ts`.
+ * two nodes take the same shard, the second judgement changes nothing.
  */
 import type { ItemReply } from './commit/shard-queue.ts';
 import type { Item } from './entity/items.ts';

@@ -5,7 +5,7 @@
  * → the store decides → the actors adopt the reply → the command returns its result. If the store does not
  * know the entity, nothing was counted and the attempt starts again. This file decides nothing about counted
  * facts. Invariant: an actor adopts a reply's state before any answer to that reply is sent, so a client that
- * has its answer can read its change (I9). Used by `commands.ts` and `create.ts`.
+ * has its answer can read its change (I9).
  */
 import assert from 'node:assert/strict';
 import { toInitItem } from './actors/activation.ts';

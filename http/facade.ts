@@ -1,8 +1,7 @@
 /**
  * Wires the public HTTP facade from a table of routes.
  *
- * Owns only the parts it creates and the order in which they close. Called by the composition root (ops), by
- * tests and by benchmarks.
+ * Owns only the parts it creates and the order in which they close.
  */
 import { randomBytes } from 'node:crypto';
 import { limits } from '../engine/limits.ts';

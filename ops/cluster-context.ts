@@ -5,8 +5,7 @@
  * plain catalogue and sessions; with shared stores the same parts are connected through Redis. It contains
  * only wiring: storage/nodes/heartbeats.ts lists the nodes known in Redis, membership.ts those known in SQL,
  * and commands.ts is the connection for Redis commands. Opening never waits for Redis: until the first
- * heartbeat message arrives, the node uses no cached session. Called by rollcall.ts, which closes it before
- * the stores.
+ * heartbeat message arrives, the node uses no cached session.
  */
 import type { Engine } from '../engine/engine.ts';
 import { createSessionCache, type SessionCache } from '../http/auth/sessions.ts';

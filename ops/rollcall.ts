@@ -5,7 +5,7 @@
  * listener → public listener. No request is answered before the engine has compared the two stores. Stop
  * order: `/readyz` answers 503 (on shared stores for a while before the rest), the public listener refuses
  * new work and finishes requests in flight, the engine flushes, the stores close, the private listener closes
- * last. Called by main.ts, tests and benches; `hooks` are for faults.
+ * last.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';

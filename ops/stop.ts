@@ -1,7 +1,5 @@
 /**
  * Stops one node in order: the clients leave, the jobs end, the engine flushes, the stores close.
- *
- * Called by rollcall.ts, whose header has the whole order.
  */
 import type { Engine } from '../engine/engine.ts';
 import type { VoteLogWaiters } from '../http/api/shared/vote-log-waiters.ts';

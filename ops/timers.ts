@@ -2,7 +2,6 @@
  * Repeats a task at an interval: one run at a time, the next run only after the last one has ended.
  *
  * A failed run is reported, and the next run follows as usual. The timer does not keep the process alive.
- * Used by the composition root and the jobs.
  */
 import { alignPause } from '../engine/tools/align-pause.ts';
 

@@ -1,8 +1,7 @@
 /**
  * The version of this program: from package.json, and the commit of the checkout or image it runs from.
  *
- * An image has no repository: its build writes the commit to the file COMMIT. Used by the composition root
- * and `rollcall version`.
+ * An image has no repository: its build writes the commit to the file COMMIT.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

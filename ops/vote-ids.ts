@@ -1,8 +1,8 @@
 /**
  * Creates the ids of votes: UUID version 7, so that their index in SQL stays dense.
  *
- * Random bytes are drawn for many ids at once, since a system call for 16 bytes costs more than the rest of
- * a vote. Used by the composition root.
+ * Random bytes are drawn for many ids at once, since a system call for 16 bytes costs more than the rest of a
+ * vote.
  */
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';

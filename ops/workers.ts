@@ -3,7 +3,7 @@
  *
  * It restarts a worker that ends, with back-off, and stops all workers together. It listens on nothing and
  * opens no store, so that little can fail in it. A worker drains by itself when the supervisor is gone. If a
- * worker cannot start the first time, all workers end, since the settings must be wrong. Used by main.ts.
+ * worker cannot start the first time, all workers end, since the settings must be wrong.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -3,7 +3,6 @@
  *
  * The migration that stores it chooses it: 16 for a new directory, 128 for one that was used before. The hot
  * store must have been written with the same number, because the number decides under which key an entity is.
- * Called by the composition root and the command line, right after the stores are opened.
  */
 import { setShardCount } from '../engine/ids.ts';
 import type { Sql } from './sql/client.ts';

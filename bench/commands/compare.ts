@@ -2,7 +2,7 @@
  * `npm run bench -- compare A.json B.json`: says for every figure whether B is better, worse, or within
  * noise.
  *
- * Exit codes: 0 nothing is worse, 1 something is, 2 the two cannot be compared. Called by main.ts.
+ * Exit codes: 0 nothing is worse, 1 something is, 2 the two cannot be compared.
  */
 import { readFileSync } from 'node:fs';
 import { ArgumentError } from '../arguments.ts';

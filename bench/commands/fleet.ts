@@ -3,7 +3,7 @@
  * or 8 nodes share it, next to bare servers in the same arrangement.
  *
  * Every size has the same stores and the same directory; nodes are added one after the other. Ctrl-C ends the
- * servers and reports what was measured. Called by main.ts.
+ * servers and reports what was measured.
  */
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -3,7 +3,7 @@
  * bots.
  *
  * Every size gets stores of its own; those of the smallest stay open, to compare the others with. Ctrl-C ends
- * the current size and reports the sizes before it. Called by main.ts.
+ * the current size and reports the sizes before it.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

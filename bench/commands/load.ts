@@ -2,7 +2,7 @@
  * `npm run bench -- load`: what a request costs at the load that people have, 10 to 1,000 requests a second
  * spread evenly over 1,000 bots, next to the peers in turn.
  *
- * Ctrl-C ends the servers and reports what was measured. Called by main.ts.
+ * Ctrl-C ends the servers and reports what was measured.
  */
 import { writeFileSync } from 'node:fs';
 import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';

@@ -3,7 +3,6 @@
  * to import there and a file of their tokens.
  *
  * The import file contains hashes only; only the owner may read the file of tokens. Connects to no server.
- * Called by main.ts.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

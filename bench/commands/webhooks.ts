@@ -4,7 +4,7 @@
  *
  * A receiver over TLS on loopback is a process of its own, and so are the node and each loop. The node sends
  * a backlog of replays, so that no votes compete with it, and is timed once all of them are queued. Ctrl-C
- * ends all of them. Called by main.ts.
+ * ends all of them.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

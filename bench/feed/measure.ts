@@ -3,7 +3,7 @@
  *
  * In a round the same followers are connected all the time. While they get messages, posts go to bots that
  * they follow; in the windows before and after, as many go to bots that nobody follows. So what differs is
- * the feed's, not what a busy machine or a growing store does to all posts. Called by the feed command.
+ * the feed's, not what a busy machine or a growing store does to all posts.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { readCpuTime, readResidentBytes } from '../machine/cpu.ts';

@@ -1,6 +1,6 @@
 /**
  * Posts of stats at a fixed rate, whether or not answers come, and a follower that times them: from the
- * acknowledgement of a post to the message with its number. Used by the other files of this folder.
+ * acknowledgement of a post to the message with its number.
  */
 import { Agent, request } from 'node:http';
 import type { Holder } from '../scenarios/directory.ts';

@@ -1,6 +1,5 @@
 /**
- * How soon a change made on one node reaches a client of another one, on a Redis and a Postgres. Called by
- * the feed command.
+ * How soon a change made on one node reaches a client of another one, on a Redis and a Postgres.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { createDirectory } from '../scenarios/directory.ts';

@@ -2,8 +2,7 @@
  * Measures servers on the same stores: what they use while nothing happens, and for one request.
  *
  * Figures are CPU time of all servers together and of the stores, the voluntary context switches of the
- * servers' threads (wake-ups), and the commands that Redis ran, those inside functions included. Called by
- * the fleet command.
+ * servers' threads (wake-ups), and the commands that Redis ran, those inside functions included.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -3,7 +3,7 @@
  * of them, each time after garbage collection.
  *
  * Uses the engine's own registry in this process, filled with states as the store's replies bring them: new
- * text for every entity. Called by the growth command.
+ * text for every entity.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

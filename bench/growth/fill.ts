@@ -2,7 +2,7 @@
  * Fills a database with bots by copying one imported bot, in batches: importing a million would take an hour.
  *
  * Writes what an import writes: totals, a vanity code, the bot. Nothing goes to the hot store: the first
- * request for an entity activates it. Called by the growth command.
+ * request for an entity activates it.
  */
 import postgres from 'postgres';
 import { computeShard, toAddress } from '../../engine/ids.ts';

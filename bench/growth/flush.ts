@@ -3,7 +3,6 @@
  * one merging UPDATE, on the same server.
  *
  * Flushes the same entities again and again with growing versions, so that every row is written each time.
- * Called by the growth command.
  */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';

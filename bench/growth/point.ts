@@ -2,7 +2,7 @@
  * Measures one size of the directory: start-up, throughput, activation, an outage of Postgres, the flush.
  *
  * Each size has stores of its own. The smallest stays open, and every other size is measured in turn with it:
- * figures taken at different times would compare the machine with itself. Called by the growth command.
+ * figures taken at different times would compare the machine with itself.
  */
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
 import { openServerSql } from '../../storage/sql/server.ts';

@@ -2,8 +2,7 @@
  * Chooses the load generator: wrk where it is installed, else autocannon.
  *
  * A generator in C needs a fraction of the CPU, so that the server is the bottleneck. Our own generators do
- * what wrk cannot: a rate (`--rate`) and a new connection for each request (`churn`). Called by the suite,
- * the growth command and tests.
+ * what wrk cannot: a rate (`--rate`) and a new connection for each request (`churn`).
  */
 import { findScenario } from '../scenarios/all.ts';
 import type { Directory } from '../scenarios/directory.ts';

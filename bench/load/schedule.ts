@@ -2,9 +2,9 @@
  * Sends mixed requests to several servers at a fixed rate, whether or not answers come (open loop).
  *
  * Each request goes to a random server, or to the one that its entity's id selects, as a load balancer with
- * affinity does. Latency counts from the scheduled time. The requests are built before the measurement.
- * Below some hundred requests per second each one leaves within microseconds of its time; above, within a
- * millisecond. Called by the fleet and load commands.
+ * affinity does. Latency counts from the scheduled time. The requests are built before the measurement. Below
+ * some hundred requests per second each one leaves within microseconds of its time; above, within a
+ * millisecond.
  */
 import { Agent, request as send } from 'node:http';
 import { build } from 'hdr-histogram-js';

@@ -1,5 +1,5 @@
 /**
- * The load generator: a process that carries out one order after the other. Started by load/autocannon.ts.
+ * The load generator: a process that carries out one order after the other.
  *
  * Warm-up is part of the same run, so connections are warm too; only answers between `begun` and `ended`
  * count. Requests are built before the round.

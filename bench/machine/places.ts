@@ -9,7 +9,7 @@
  *   wake-up for each, and look expensive.
  * - `free`, for requests/s and latency: the system places all processes.
  *
- * Needs `taskset` and `chrt` (util-linux); without them only `free` is measured. Called by round.ts.
+ * Needs `taskset` and `chrt` (util-linux); without them only `free` is measured.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -2,7 +2,7 @@
  * Measures the memory of a silent open connection: how a server's memory grows over many of them.
  *
  * Opens connections in waves; each sends one request, so that the server has handled it, and stays open.
- * Reads resident memory from /proc, where there is one. Called by the suite.
+ * Reads resident memory from /proc, where there is one.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';

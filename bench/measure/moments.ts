@@ -3,7 +3,7 @@
  * page.
  *
  * A sample costs the server about a millisecond. One request at a time: the next one waits for the answer to
- * the last. Called by the suite.
+ * the last.
  */
 
 import { readResidentBytes } from '../machine/cpu.ts';

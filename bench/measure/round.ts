@@ -1,8 +1,6 @@
 /**
  * Runs one round against one server: the load, and the CPU time of server and stores at both ends of the
  * measured time.
- *
- * Called by the suite, one round at a time.
  */
 import type { Load } from '../load/order.ts';
 import { type CpuTime, readCpuTime, readResidentBytes } from '../machine/cpu.ts';

@@ -2,7 +2,7 @@
  * The same short check for every measured server: only a server that does the work is measured. Operations
  * that a server does not offer are skipped.
  *
- * Sends public HTTP requests only; leaves one post and one vote behind. Called by the suite and by tests.
+ * Sends public HTTP requests only; leaves one post and one vote behind.
  */
 import type { Directory, Holder } from '../scenarios/directory.ts';
 

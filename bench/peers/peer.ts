@@ -3,7 +3,7 @@
  * line that prints its address.
  *
  * Peers are what a careful team would write with well-known parts in a week. They cache sessions in the
- * process, as Rollcall does, so that they differ in how they count. Called by the programs in this folder.
+ * process, as Rollcall does, so that they differ in how they count.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The tables of the peer on SQL, and how they are filled: the schema of a directory that writes every
- * request to SQL. Called by fastify-sql.ts.
+ * The tables of the peer on SQL, and how they are filled: the schema of a directory that writes every request
+ * to SQL.
  */
 import postgres from 'postgres';
 import type { Directory } from '../scenarios/directory.ts';

@@ -1,7 +1,7 @@
 /**
  * Draws charts of a result as SVG text, with ECharts and without a browser. Pure but for the library.
  *
- * Every server has one colour in all charts. Called by html.ts.
+ * Every server has one colour in all charts.
  */
 
 import { BarChart, CustomChart, LineChart } from 'echarts/charts';

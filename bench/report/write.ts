@@ -1,5 +1,5 @@
 /**
- * Writes a result to a folder: JSON for tools, Markdown for a ticket, HTML for people. Called by main.ts.
+ * Writes a result to a folder: JSON for tools, Markdown for a ticket, HTML for people.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,7 +2,7 @@
  * The directory that a bench run loads: bots that post, users that vote, and a token for each.
  *
  * Made before the server starts and imported like any operator's file. Connects to no server. Ids and texts
- * are the same in every run, tokens are not. Called by the suite.
+ * are the same in every run, tokens are not.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';

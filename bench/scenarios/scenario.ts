@@ -2,7 +2,7 @@
  * What a scenario is: a name, and the requests that each connection sends in turn.
  *
  * Requests are built before a round starts, so that the load generator only copies bytes while it measures.
- * Deterministic in its seed. Opens no socket. Used by the suite and the load generators.
+ * Deterministic in its seed. Opens no socket.
  */
 import { createRandom } from '../../ops/demo/random.ts';
 import type { Directory } from './directory.ts';

@@ -2,7 +2,7 @@
  * The measured servers of a run: Rollcall, the bare server, the peers. Starts them, checks that they do their
  * work, ends them.
  *
- * When a server fails the check, the run stops and says what is wrong. Called by the suite.
+ * When a server fails the check, the run stops and says what is wrong.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

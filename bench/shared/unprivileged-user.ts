@@ -1,6 +1,5 @@
 /**
  * Finds a user for servers that refuse to run as root.
- * Called by postgres-server.ts and pgbouncer.ts.
  */
 import { readFileSync } from 'node:fs';
 

@@ -3,7 +3,7 @@
  * directory has.
  *
  * Before a scenario each server is warmed up and then left alone for so long that nothing which lives for
- * seconds is left of it. Called by the load command and the suite.
+ * seconds is left of it.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { measureLoad } from '../fleet/measure.ts';

@@ -5,7 +5,7 @@
  * Loads of one tick share a call, so a thousand first readers cost one call. *Absent is not zero*: an entity
  * that the hot store does not know is never shown with small numbers; it is initialised from its row (I14).
  * If the hot store knew the entity before, its recent votes are sent first, so that no user votes again
- * within their window (I5). Called by `create.ts` for the registry.
+ * within their window (I5).
  */
 
 import type { ItemReply } from '../commit/shard-queue.ts';

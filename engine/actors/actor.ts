@@ -5,7 +5,7 @@
  * A class, because there are hundreds of thousands of actors with one object shape. It never decides
  * anything: the hot store does. Only a reply of the store replaces its committed state, which is never
  * modified in place, so a reader never sees a change that a crash can undo. Invariant (I8): within one
- * generation the version never falls. Created by the registry.
+ * generation the version never falls.
  */
 import assert from 'node:assert/strict';
 import type { EntityView } from '../engine.ts';

@@ -5,7 +5,7 @@
  * The later votes need not be sent, because the first one's outcome decides them. Accepted: its window is in
  * force, so they are refused with the wait it leaves. Refused: they are refused for the same reason. Failed:
  * they were never sent, so they fail with `not_applied`. Bound: `limits.voteWaitersMax` per user and entity.
- * Pure except for the callbacks of the waiters. Used by `commands.ts`.
+ * Pure except for the callbacks of the waiters.
  */
 
 import type { TurnFailure } from '../commit/shard-queue.ts';

@@ -4,7 +4,7 @@
  * HMAC-SHA-256 over the canonical address (contract §4.2 asks for a SHA-256 of the client address; a bare one
  * over IPv4 could be reversed by trying all addresses), cut to 8 bytes: at a million visitors of one entity
  * the chance of a collision is under 10⁻⁷ per visitor. Nothing is cached: a hash takes a microsecond, and so
- * does looking for a new address among thousands. Pure except for the secret. Used by `create.ts`.
+ * does looking for a new address among thousands. Pure except for the secret.
  */
 import { createHmac, hash } from 'node:crypto';
 

@@ -2,7 +2,7 @@
  * Commit queues: the shards whose batches go to the store in one call, one call at a time.
  *
  * Plain data and small functions, no timers and no I/O (the output gate has those). Invariant: a queue has
- * sealed batches exactly while a call is in flight or waits to be resent. Used by `output-gate.ts` only.
+ * sealed batches exactly while a call is in flight or waits to be resent.
  */
 import assert from 'node:assert/strict';
 import { type Shard, shardCount } from '../ids.ts';

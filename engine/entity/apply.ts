@@ -4,7 +4,7 @@
  * Pure: takes the entity's slot (its newest listing, current or a tombstone) and two look-ups, and returns
  * the decision, the new slot and the other effects to write. It mutates nothing, and returns an unchanged
  * slot as the same object, so that the caller can tell. The caller must show each item the effects of the
- * batch's earlier ones. Used by every adapter that decides in TypeScript, and by the test model.
+ * batch's earlier ones.
  *
  * In Lua, too: 3-items.lua (ARCHITECTURE.md, *Rules in two languages*).
  */

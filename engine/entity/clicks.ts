@@ -3,8 +3,7 @@
  *
  * Pure. A visitor counts once per entity for the life of the hot store, which keeps the set of visitors; this
  * file has only the rule. At `visitorsMax` unique views stop growing while clicks go on, so the set is
- * bounded. If a counter is at its maximum, the functions return `null` and nothing changes. Called by
- * `apply.ts`.
+ * bounded. If a counter is at its maximum, the functions return `null` and nothing changes.
  *
  * In Lua, too: 3-items.lua (ARCHITECTURE.md, *Rules in two languages*).
  */

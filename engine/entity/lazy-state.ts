@@ -2,7 +2,6 @@
  * A state in a store's reply: the fields that every reply needs at once, and the rest unpacked on demand.
  *
  * The next post replaces most states before any reader needs them, so a store may return them packed. Pure.
- * Created by the stores, kept by the actors.
  */
 import type { HotState } from './state.ts';
 

@@ -7,7 +7,7 @@
  * restart, the shard count changes or the store lost its data. A part that stops posting is stale after
  * `staleMs`, which the status shows, and gone after `goneMs`, which the sums show. A post changes the sums by
  * the difference of its parts, so its cost does not grow with the table. Pure. The same rules in Lua:
- * `storage/hot/redis/functions/3-parts.lua`. Called by `apply.ts`.
+ * `storage/hot/redis/functions/3-parts.lua`.
  *
  * In Lua, too: 3-parts.lua (ARCHITECTURE.md, *Rules in two languages*).
  */

@@ -3,7 +3,7 @@
  *
  * Pure. Absent fields keep their value; 0 is a value. All fields of one post become visible together. Uptime
  * must be folded before a post is merged, because the fold uses the status and the last post that were valid
- * until then. Called by `apply.ts`.
+ * until then.
  *
  * In Lua, too: slot-layout.ts (`mergePost`) (ARCHITECTURE.md, *Rules in two languages*).
  */

@@ -3,8 +3,7 @@
  *
  * Pure. The window in force at the time of the request counts, also for votes cast under another one. A vote
  * exactly at the end of the wait is accepted. The caller passes the voter's votes of at least the longest
- * window; how they are stored does not matter here. Called by `apply.ts`, and for a user's vote status by
- * `commands.ts`.
+ * window; how they are stored does not matter here.
  *
  * In Lua, too: 3-votes.lua and 2-rules.lua (ARCHITECTURE.md, *Rules in two languages*).
  */

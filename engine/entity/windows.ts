@@ -2,7 +2,7 @@
  * The operator's settings for votes, uptime and parts: how long voters wait, how uptime is checked, how long
  * the shards of a bot count. Types only.
  *
- * They are the same on all nodes of a fleet. Used by the rules beside this file and by both hot stores.
+ * They are the same on all nodes of a fleet.
  *
  * In Lua, too: 2-rules.lua (ARCHITECTURE.md, *Rules in two languages*).
  */

@@ -3,8 +3,7 @@
  * of facts whose node died before it delivered them.
  *
  * Adjustments are delivered in ledger order until the store acknowledges them; each is idempotent by its
- * dense sequence number, so repeating a delivery after a crash changes nothing (I6, I12). Called by the
- * flusher after its rounds, and at once by `engine.deliverAdjustments`.
+ * dense sequence number, so repeating a delivery after a crash changes nothing (I6, I12).
  */
 
 import type { Decision, FactsItem, Item } from '../entity/items.ts';

@@ -1,5 +1,5 @@
 /**
- * Why a flush failed, in words for operators. Pure. Used by flusher.ts.
+ * Why a flush failed, in words for operators. Pure.
  */
 import { StorageError, type StorageReason } from '../errors.ts';
 

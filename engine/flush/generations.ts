@@ -4,7 +4,6 @@
  * SQL guards totals by (generation, version). The hot store counts versions and starts again when it loses
  * data. So whenever versions may have gone backwards, a new generation is first taken in SQL and then
  * published in the hot store; SQL refuses flushes of older generations from the first step on (I10, I14).
- * Called by `create.ts` and operator commands.
  */
 import assert from 'node:assert/strict';
 import { isBefore } from '../entity/history.ts';

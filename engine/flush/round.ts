@@ -1,5 +1,5 @@
 /**
- * What of the backlog goes to SQL in one transaction. Pure. Called by flusher.ts.
+ * What of the backlog goes to SQL in one transaction. Pure.
  *
  * The votes of one request are one webhook event, so they must reach SQL together. A full read may end
  * between them; their ids begin with the same time, and the store lists votes by id.

@@ -3,7 +3,7 @@
  *
  * Every node computes its own shards from the same list. If a node joins or leaves, only its own shards move.
  * While the nodes' lists differ, a shard may have two flushers (harmless, rounds are guarded) or none (until
- * the lists agree). Called by the composition root.
+ * the lists agree).
  */
 import { type Shard, shardCount, toShard } from '../ids.ts';
 

@@ -3,8 +3,7 @@
  * are valid, which bots are eligible. Pure.
  *
  * The operator defines positions and their questions; three position ids have a meaning here. Two of those
- * are about a bot, which the answer to the question `bot_id` names. Called by
- * `storage/catalogue/content/applications.ts`.
+ * are about a bot, which the answer to the question `bot_id` names.
  */
 import type { Permission } from './permissions.ts';
 import { countCodePoints, measureVisibleLength } from './text.ts';

@@ -2,7 +2,7 @@
  * Leaderboards: their names, what a listing's position is, and how a score is shown. Pure.
  *
  * An edition has the first places of a board, and for the rest a table of scores with the number of listings
- * above each. So a position costs the same in any directory. Used by storage/catalogue/boards and by http.
+ * above each. So a position costs the same in any directory.
  */
 
 /** Boards by kind of listing. */

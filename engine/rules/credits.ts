@@ -3,7 +3,7 @@
  *
  * Pure. Each tier pays its price for up to its number of votes, in order; remaining votes join the last tier.
  * A redeem is worth what it adds to the earlier ones of the same month, so splitting one gains nothing (I6).
- * Uses bigint, because votes times cents may exceed 2^53. Called by storage and http handlers.
+ * Uses bigint, because votes times cents may exceed 2^53.
  */
 
 /** One tier; a list of tiers is in the order of their positions. */

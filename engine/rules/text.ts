@@ -1,6 +1,5 @@
 /**
- * Measures the visible length of a text. Pure. Used by the schemas' validators (http) and by the rules beside
- * this file.
+ * Measures the visible length of a text. Pure.
  */
 
 /** White space and invisible characters: the Unicode categories Z and C. */

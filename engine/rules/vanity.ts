@@ -3,7 +3,7 @@
  *
  * Pure. A code must not look like an id: look-ups try the code first and the id second, so a code of 15 or
  * more digits, or with the shape of a UUID, could hide another entity. The catalogue knows whether a code is
- * taken. Used by the catalogue and the import.
+ * taken.
  */
 
 /** Kinds of entities with a vanity code. */

@@ -1,6 +1,6 @@
 /**
  * Pauses of work that repeats, chosen so that it falls together: a process with nothing to do then wakes less
- * often. Pure. Used by whatever repeats a second or more apart.
+ * often. Pure.
  */
 const alignedFromMs = 1_000;
 const gridMs = 500;

@@ -4,8 +4,7 @@
  * Two uses, one mechanism: the engine gathers the reads of one tick and sends all batches at once; the
  * catalogue sends one statement at a time, and requests that arrive meanwhile share the next one. A key that
  * the store cannot take fails its own request only: a failed batch is loaded again in halves, unless the
- * store as a whole is the reason. Does not cache and does not remove duplicates. Used by
- * actors/activation.ts and storage/catalogue.
+ * store as a whole is the reason. Does not cache and does not remove duplicates.
  */
 import { isStoreAway } from '../errors.ts';
 

@@ -2,7 +2,7 @@
  * Shares one call per key among all that need its result at the same time.
  *
  * A call that failed is shared by those that waited for it, and by no later one. Keeps no results: a cache in
- * front of it does. Pure. Used by the session cache and the look-ups of http, and by the catalogue's caches.
+ * front of it does. Pure.
  */
 export interface SingleFlight<Value> {
   /** The call under way for `key`; without one, the call that `start` begins. */

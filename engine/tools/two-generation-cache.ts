@@ -3,8 +3,7 @@
  *
  * It has two maps: new and used entries go into the young one; when that is full it becomes the old one, and
  * the previous old one is dropped. So an entry stays until at least `entriesMax` others were used. This
- * approximates LRU without an order of use, which would cost as much as computing many of the values. Used by
- * the engine, the hot stores and http.
+ * approximates LRU without an order of use, which would cost as much as computing many of the values.
  */
 export interface TwoGenerationCache<Value> {
   get(key: string): Value | undefined;

@@ -4,7 +4,7 @@
  * Three steps, in the order of checks (docs/behaviour.md): `authenticate` turns the token into a session;
  * `admitCaller` needs only the session and the path (kind, ban, path user, limits); `authorise` needs the
  * body or the catalogue, so it runs after validation, and answers 404 before 403. Anything that is not
- * explicitly allowed is rejected. Called by dispatch.ts for every route that is not public.
+ * explicitly allowed is rejected.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { isEntityKind } from '../../engine/ids.ts';

@@ -4,7 +4,6 @@
  * A state consists of its expiry, random bytes, and an HMAC with a secret of the fleet; its verifier is
  * derived from it with the same secret. So creating a login address writes nothing, and every node accepts
  * the states of all nodes. SQL makes sure that a state is used only once.
- * Called by api/login.ts; the secret comes from the composition root.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { LoginProvider } from '../outbound/login-provider.ts';

@@ -4,13 +4,12 @@
  * Entries end with `forget`, with the session's expiry, and with a notice that the session has changed in SQL
  * (storage/catalogue/shared/notices.ts). Notices are read before a use unless that was done within a second.
  * An entry that they cover is used for ten minutes; any other, and while they cannot be read, for `freshMs`
- * after its look-up. The time of expiry is compared at each use. A look-up during which something
- * was forgotten is answered but not cached, so a slow read cannot undo a revocation. With several nodes,
+ * after its look-up. The time of expiry is compared at each use. A look-up during which something was
+ * forgotten is answered but not cached, so a slow read cannot undo a revocation. With several nodes,
  * `isTrusted` and `isCacheable` say whether this node still receives all revocations; if not, cached entries
  * are not used. Unknown tokens are cached briefly, so that repeating one costs no SQL. While SQL is
  * unreachable, cached sessions stay valid: revocations need SQL too, and counting must not wait for it. A
- * token that is not cached is then a 503, never a 401. Used by authorise.ts; the `forget` functions are
- * called by handlers that revoke and by messages from other nodes.
+ * token that is not cached is then a 503, never a 401.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';

@@ -1,7 +1,7 @@
 /**
  * Reads the token from a request's headers, in every form clients use: `Authorization: <Kind> <token>`, a
- * bare `Authorization: <token>`, and `User-Auth`, `Bot-Auth`, `Server-Auth`, `Team-Auth` with or without
- * the kind word. All headers present must agree. Pure. Used by authorise.ts.
+ * bare `Authorization: <token>`, and `User-Auth`, `Bot-Auth`, `Server-Auth`, `Team-Auth` with or without the
+ * kind word. All headers present must agree. Pure.
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';

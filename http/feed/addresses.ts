@@ -3,7 +3,7 @@
  *
  * One message of an address is handled at a time, in the order in which they came, so who sends more waits
  * longer and nobody else does. All limits grow with the connections that an address may have. Bounded by
- * connections, messages that wait, and the tables of the limits. Used by feed.ts.
+ * connections, messages that wait, and the tables of the limits.
  */
 import type { Clock } from '../../engine/ports.ts';
 import { createLimit } from '../limits/limiter.ts';

@@ -3,8 +3,7 @@
  *
  * Invariants: the totals of a target never go back within a connection, except after a `reset`; the numbers
  * of the votes and gaps that were sent are dense; nothing is sent to a socket that is full. Votes come from
- * the messages that the target keeps while it sends them to all, and from the log otherwise. Used by the
- * other files of this folder.
+ * the messages that the target keeps while it sends them to all, and from the log otherwise.
  */
 import { buildFrame, type Frame } from './frames.ts';
 import { noCursor } from './requests.ts';

@@ -4,7 +4,7 @@
  * Owns who may connect, the heartbeat, and the farewell when the node stops; targets.ts has the numbers,
  * votes.ts the votes, delivery.ts what goes out, subscriptions.ts who gets it. Bounded by connections (of the
  * node, of an address) and subscriptions; what a client does not read waits nowhere. Without connections it
- * costs nothing. Created by the composition root; used by api/feed.ts.
+ * costs nothing.
  */
 import type { Engine } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';

@@ -2,7 +2,7 @@
  * The messages of the feed, each rendered at most once per encoding however many clients get it.
  *
  * A client of server-sent events gets `event:` and `data:` lines, a WebSocket the same as one JSON object.
- * Pure. Used by the other files of this folder.
+ * Pure.
  */
 import type { WatchedView } from '../../engine/engine.ts';
 import { computePresence } from '../../engine/rules/presence.ts';

@@ -2,7 +2,7 @@
  * Runs long work in short slices between other events, so that ten thousand messages delay no request by more
  * than a slice.
  *
- * Jobs run one after the other. The number of jobs is bounded by their owners. Used by feed.ts.
+ * Jobs run one after the other. The number of jobs is bounded by their owners.
  */
 import type { Clock } from '../../engine/ports.ts';
 

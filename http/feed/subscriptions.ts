@@ -1,7 +1,5 @@
 /**
  * Who follows what: adds and ends subscriptions, and sends a target's news to all its clients in slices.
- *
- * Used by feed.ts.
  */
 import { DomainError } from '../../engine/errors.ts';
 import { createLimitError, createNotFoundError, toDomainError } from '../response/errors.ts';

@@ -3,7 +3,7 @@
  *
  * A change only marks a target; a timer then reads its committed state and makes a message, at most one per
  * `frameMs`. So the cost depends on time, not on the number of changes. A state that is older than the one
- * shown is not used, unless its generation is newer. Used by feed.ts.
+ * shown is not used, unless its generation is newer.
  */
 import type { Engine, WatchedView } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';

@@ -5,7 +5,7 @@
  * by accident: one that does belongs to a log that began again. A look begins when a flush of this node wrote
  * votes, while votes that other nodes flush are due, and every few seconds. New votes are read once for all
  * clients of a target; a client that is behind gets pages of its own, and clients at the same place share
- * them. When SQL is away, votes come late and totals go on. Used by feed.ts.
+ * them. When SQL is away, votes come late and totals go on.
  */
 import type { Engine } from '../../engine/engine.ts';
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';

@@ -5,7 +5,7 @@
  * Keys are client addresses, or session ids (stats). A full table evicts the least recently used keys. Where
  * several nodes share a store, all limits but stats and badge are counted there (`takeShared`), and here only
  * while it is unreachable. On the hot limit (stats) a reply carries only `RateLimit` while more than a fifth
- * of the burst is left. Called by dispatch.ts.
+ * of the burst is left.
  */
 import { DomainError } from '../../engine/errors.ts';
 import {

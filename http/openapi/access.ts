@@ -1,6 +1,6 @@
 /**
  * Says in words who may call an operation, from the same `auth` that auth/authorise.ts checks, so that the
- * document cannot differ from the check. Pure. Used by document.ts.
+ * document cannot differ from the check. Pure.
  */
 
 import type { Auth } from '../auth/auth.ts';

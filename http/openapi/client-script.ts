@@ -2,7 +2,7 @@
  * Builds the client as one file without types: what `/docs/client.js` serves and the package contains.
  *
  * The files of http/client are erasable TypeScript, import only each other and share no names, so they can be
- * joined in the order of their imports. Used by docs-routes.ts, `npm run client` and tests.
+ * joined in the order of their imports.
  */
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';

@@ -1,7 +1,6 @@
 /**
  * Writes the types of the client libraries, http/client/types.ts and _types.py of http/client-python, from
- * the OpenAPI document, so that they cannot differ from what the server checks. Pure. Used by
- * `npm run document` and tests.
+ * the OpenAPI document, so that they cannot differ from what the server checks. Pure.
  */
 
 interface Schema {

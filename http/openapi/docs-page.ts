@@ -1,7 +1,6 @@
 /**
  * The interactive documentation page. It loads everything from this server: its content security policy
- * forbids all other addresses, so no font, script, proxy or telemetry request goes elsewhere. Pure. Served by
- * docs-routes.ts.
+ * forbids all other addresses, so no font, script, proxy or telemetry request goes elsewhere. Pure.
  */
 
 export const pageHtml = `<!doctype html>

@@ -3,7 +3,7 @@
  *
  * TypeBox schemas already are JSON Schema 2020-12, so nothing is translated; named schemas are referenced.
  * Every status that a route can answer is documented: successes with the example of their schema, errors with
- * one example per code. Pure. Served by docs-routes.ts; tests check real replies against this document.
+ * one example per code. Pure.
  */
 import type { TObject, TSchema } from 'typebox';
 import { type ErrorCode, errorStatuses } from '../../engine/errors.ts';

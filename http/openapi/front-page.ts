@@ -3,7 +3,7 @@
  * numbers, where the documents are, and with the demo three requests to try.
  *
  * One file that loads nothing from elsewhere. Its policy allows exactly its own script and style, by their
- * hashes, so a name that contains markup cannot run. Read once. Served by docs-routes.ts.
+ * hashes, so a name that contains markup cannot run. Read once.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

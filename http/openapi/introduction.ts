@@ -1,7 +1,6 @@
 /**
  * The text with which the documentation page opens: from nothing to a first call in two minutes. In Markdown;
- * the page renders it, and /llms.txt begins with it. Constant text, no logic. Used by document.ts and
- * docs-routes.ts.
+ * the page renders it, and /llms.txt begins with it. Constant text, no logic.
  *
  * Everything it says is in docs/behaviour.md and docs/client-guide.md in full.
  */

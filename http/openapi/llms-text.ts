@@ -1,6 +1,6 @@
 /**
  * Builds /llms.txt: what a language model needs to write a client, as one short Markdown text with links to
- * the rest (llmstxt.org). Pure. Used by docs-routes.ts.
+ * the rest (llmstxt.org). Pure.
  */
 import type { AnyRoute } from '../route.ts';
 import { introduction, summary } from './introduction.ts';

@@ -3,7 +3,6 @@
  * readers and generated clients see one `User` instead of sixty copies.
  *
  * A schema is recognised by object identity of its TypeBox object, so nothing here repeats a field. Pure.
- * Used by document.ts.
  */
 import type { TSchema } from 'typebox';
 import { Bot } from '../api/bots/schema.ts';

@@ -2,7 +2,7 @@
  * The sections of the shown document: their order, their descriptions, and which operations are in them.
  *
  * What newcomers need comes first. A route is shown in the section of its contract chapter, unless a rule
- * here finds it a better place. Pure. Used by document.ts and llms-text.ts.
+ * here finds it a better place. Pure.
  */
 import type { AnyRoute } from '../route.ts';
 

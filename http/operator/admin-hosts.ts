@@ -2,7 +2,7 @@
  * Decides which `Host` headers the private listener accepts. This stops DNS rebinding: an attacker's page
  * points its own host name at the listener's address, and the browser then treats the two as one origin.
  *
- * An IP address in `Host` cannot be rebound, so it is always accepted. Pure. Used by admin.ts.
+ * An IP address in `Host` cannot be rebound, so it is always accepted. Pure.
  */
 import { isIP } from 'node:net';
 import { DomainError } from '../../engine/errors.ts';

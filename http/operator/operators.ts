@@ -2,7 +2,7 @@
  * Finds out which operator sends a request to the private listener, by the operator's token.
  *
  * The settings name the operators. Each request compares the digest of its token with all of them, in the
- * same time whichever is right. Called by admin.ts.
+ * same time whichever is right.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { DomainError } from '../../engine/errors.ts';

@@ -3,8 +3,7 @@
  * endpoint, which knows less.
  *
  * Both are optional, and neither is trusted: texts are shortened and cleaned, URLs must be https, and an
- * answer about another application is a failure. Called by the handlers that add bots and show their
- * metadata, which decide what a failure means.
+ * answer about another application is a failure.
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Clock } from '../../engine/ports.ts';

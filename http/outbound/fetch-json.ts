@@ -5,7 +5,7 @@
  * Such a service is not trusted: one time limit covers connecting, waiting and reading; reading stops at a
  * size cap (counted after decompression); redirects are never followed; the answer must match a TypeBox
  * schema. Never throws and never retries: every outcome is a value, which the caller translates for clients.
- * URLs come from settings only, never from a request. Called by the clients of this folder.
+ * URLs come from settings only, never from a request.
  */
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';

@@ -5,7 +5,7 @@
  * when it is checked and when it is used. So it is checked twice: its text when it is stored
  * (`findAddressFault`), and the resolved addresses whenever it is used (`vetHost`). The connection then goes
  * to exactly the checked addresses (`createPinnedLookup`). One address that is not public rejects the whole
- * name. Called by the clients of this folder.
+ * name.
  */
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';

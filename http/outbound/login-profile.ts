@@ -2,7 +2,7 @@
  * Converts a login provider's claims about a user to the profile that the directory stores. Pure.
  *
  * The operator configures which field means what. Names are shortened and stripped of control characters,
- * because they are displayed and stored. Called by login-provider.ts.
+ * because they are displayed and stored.
  */
 import type { LoginProfile } from '../../storage/catalogue/people/logins.ts';
 

@@ -6,7 +6,7 @@
  * OAuth 2.0 provider is configured by three addresses, and its profile is used unverified. oauth4webapi
  * implements the protocol; every request goes through fetch-json.ts, and all requests of one exchange share
  * one time limit. An exchange never throws: it ends in a profile, `bad_code`, or `unavailable`, which is
- * reported to the operator. Created by the composition root, called by api/login.ts.
+ * reported to the operator.
  */
 import * as oauth from 'oauth4webapi';
 import { Type } from 'typebox';

@@ -5,7 +5,7 @@
  * web-push encrypts and signs. We open the connection ourselves, because clients choose the address: it goes
  * only to addresses that guarded-address.ts has vetted, follows no redirect, and reads only the status line
  * and headers. One time limit covers everything. Never throws and never retries: every outcome is a value,
- * and the outbox decides what follows. Called by ops/jobs and by the handlers that store subscriptions.
+ * and the outbox decides what follows.
  */
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';

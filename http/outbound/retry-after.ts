@@ -1,5 +1,5 @@
 /**
- * Reads how long another service wants us to wait. Called by the clients of this folder.
+ * Reads how long another service wants us to wait.
  */
 import type { IncomingMessage } from 'node:http';
 

@@ -6,7 +6,7 @@
  * - *closed*: requests are sent. Opens after some consecutive failures, or at once on status 429;
  * - *open*: no request is sent, every look-up fails at once. Ends when the pause is over;
  * - *half-open*: one request is sent and decides; all other look-ups fail at once.
- * Never throws and never retries. Messages are for clients: they name no address. Used by bot-lookup.ts.
+ * Never throws and never retries. Messages are for clients: they name no address.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../engine/ports.ts';

@@ -2,7 +2,7 @@
  * Accepts or rejects a request's parameters, query and body, with checks compiled from the route's schemas.
  * TypeBox checks in nanoseconds but gives no reasons; explain.ts (Ajv) finds them when a check fails.
  *
- * `compileRoute` prepares a route once, at start. Called by dispatch.ts.
+ * `compileRoute` prepares a route once, at start.
  */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -41,7 +41,6 @@ export interface CompiledRoute {
   readonly checkBody: SchemaCheck | null;
 }
 
-/** Compiles the check of one schema. */
 export const compileCheck = (schema: TSchema): SchemaCheck => {
   const validator = Compile(withVisibleMinimums(schema));
   return (value) => validator.Check(value);

@@ -5,7 +5,6 @@
  * There are four queues in order of entry, each with one constant time limit, so the sweep checks only their
  * heads: `reading` (the body is still arriving), `working` (waiting for a store), `outbound` (waiting for an
  * external service) and `listening` (waiting for something to happen). A waiter is in at most one of them.
- * Used by dispatch.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
 

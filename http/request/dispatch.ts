@@ -5,7 +5,7 @@
  *
  * Each stage is a module-level function that takes the call and continues synchronously unless it has to
  * wait, so a hot request creates no promise here. Every path ends in `finish` or `fail`, and a call is
- * answered once. Called by uws-server.ts through facade.ts; calls the route's handler and nothing below it.
+ * answered once.
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';

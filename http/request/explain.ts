@@ -4,7 +4,7 @@
  *
  * Query values are strings: this file converts those of numbers and flags. An explanation has at most 16
  * entries, keyed by JSON Pointer. Ajv is loaded and schemas are compiled on first use: that takes
- * milliseconds, an explanation takes microseconds. Used by check.ts.
+ * milliseconds, an explanation takes microseconds.
  */
 import { createRequire } from 'node:module';
 import type { SchemaValidateFunction } from 'ajv';

@@ -4,7 +4,7 @@
  * Owns the grammar of paths: segments are decoded once; an encoded slash, an empty segment (so also a
  * trailing slash), `.`, `..` and control characters match nothing. A fixed segment beats `@{name}`, which
  * beats `{name}`. The matcher finds the path first and the method second, to distinguish an unknown method
- * from an unknown path. Pure. Used by dispatch.ts and by `npm run routes`.
+ * from an unknown path. Pure.
  */
 import type { Method } from '../route.ts';
 

@@ -3,8 +3,7 @@
  * without any visible character is refused wherever there is a minimum. A maximum counts every character that
  * is sent, because every character is stored.
  *
- * It applies to every `minLength` of every schema, so no field can be forgotten. Used by request/check.ts;
- * request/explain.ts gives Ajv a `minLength` with the same meaning.
+ * It applies to every `minLength` of every schema, so no field can be forgotten.
  */
 import type { TSchema } from 'typebox';
 import { isVisiblyLong } from '../../engine/rules/text.ts';

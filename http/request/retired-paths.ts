@@ -1,6 +1,6 @@
 /**
  * Paths that clients of other directories request, and what serves the same here. Only the message of a 404
- * names it: a path is never redirected, because the reply has another shape. Pure. Used by dispatch.ts.
+ * names it: a path is never redirected, because the reply has another shape. Pure.
  */
 import { DomainError } from '../../engine/errors.ts';
 

@@ -3,7 +3,7 @@
  * travel in headers and there are no cookies, so a list of origins would add no security. No page of another
  * origin may read the private listener.
  *
- * Constant text, built once. Used by dispatch.ts and wire-reply.ts.
+ * Constant text, built once.
  */
 
 const requestHeaders = [

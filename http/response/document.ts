@@ -1,6 +1,5 @@
 /**
- * What replies that are documents share: the headers of pages, and reading a file once. Used by
- * openapi/docs-routes.ts, openapi/front-page.ts and operator/page.ts.
+ * What replies that are documents share: the headers of pages, and reading a file once.
  */
 import type { Reply } from './reply.ts';
 

@@ -3,7 +3,7 @@
  *
  * A `DomainError` already has a message for the client; a `StorageError` becomes a 503 that says whether
  * anything was changed; every other error becomes a 500 that reveals only the request id, and is logged with
- * its stack. Stacks, SQL and addresses are never sent to clients. Used by dispatch.ts.
+ * its stack. Stacks, SQL and addresses are never sent to clients.
  */
 import {
   DomainError,

@@ -1,6 +1,6 @@
 /**
  * Computes and compares entity tags. A tag is the first 120 bits of the SHA-1 of the body: it identifies
- * content and has no security purpose. Pure. Used by wire-reply.ts.
+ * content and has no security purpose. Pure.
  */
 import { hash } from 'node:crypto';
 

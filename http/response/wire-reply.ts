@@ -2,8 +2,7 @@
  * Renders a handler's reply as a body and header lines: content type, caching, ETag, CORS, rate limits.
  *
  * All header lines of a reply form one text, because writing each header separately costs time on the hot
- * path. Therefore every header value that a handler sets is checked for line breaks here. Pure. Used by
- * dispatch.ts.
+ * path. Therefore every header value that a handler sets is checked for line breaks here. Pure.
  */
 
 import type { WireReply } from '../server/exchange.ts';

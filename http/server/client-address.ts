@@ -8,7 +8,7 @@
  *
  * Reading the peer's address costs about a tenth of a page view, and uWebSockets.js has no place to keep it
  * beside a connection. So while every connection so far came from a trusted proxy, it is not read where the
- * header alone decides. Used by facade.ts and admin.ts.
+ * header alone decides.
  */
 import ipaddr from 'ipaddr.js';
 import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';

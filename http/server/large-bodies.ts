@@ -3,7 +3,7 @@
  *
  * Checking a stats post with 16,384 shards takes some 15 ms. Clients whose bodies are complete in the same
  * iteration would together keep all others waiting; this way others are served between two of them. The
- * bodies that wait count as open bodies, which bounds the queue. Used by uws-server.ts.
+ * bodies that wait count as open bodies, which bounds the queue.
  */
 
 /** A body above this is large, bytes. */

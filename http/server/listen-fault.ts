@@ -1,7 +1,6 @@
 /**
  * Explains to the operator why a port could not be bound. uWebSockets.js reports no reason, so the same bind
- * is repeated with Node's own server, which does. Called by uws-server.ts, and by ops/rollcall.ts before
- * anything else is started.
+ * is repeated with Node's own server, which does.
  */
 import { createServer } from 'node:net';
 

@@ -4,7 +4,7 @@
  * Each new buffer is as large as all earlier ones of that body together. So neither many small chunks nor a
  * large Content-Length hold more than about twice the bytes received. The bound counts the size of the
  * buffers. They are released as soon as the body is complete or dropped, without waiting for the garbage
- * collector, which may run much later. Used by uws-server.ts.
+ * collector, which may run much later.
  */
 
 /** Bytes that the open bodies of one server may take together; above that: 503 `overloaded`. */

@@ -9,7 +9,7 @@
  * between two delayed responses, and the second of these. Above 256 responses per iteration all are delayed;
  * only pipelining clients, or hundreds that are ready together, get that far.
  *
- * All other clients pay for a counter and one callback per iteration. Used by uws-server.ts.
+ * All other clients pay for a counter and one callback per iteration.
  */
 
 /** Most requests of one connection that are worked on per read. */

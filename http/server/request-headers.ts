@@ -3,7 +3,7 @@
  *
  * Owns which headers matter and which framing is suspect (request smuggling). It does not answer:
  * `framingFault` is the message of a 400, after which the server closes the connection. Duplicates are
- * detected here, because the parser's getters return only one of them. Called by uws-server.ts per request.
+ * detected here, because the parser's getters return only one of them.
  */
 
 const digits = /^[0-9]{1,15}$/;

@@ -1,6 +1,5 @@
 /**
- * Generates the ids of requests that bring none: a prefix of this process and a counter. Used by
- * uws-server.ts.
+ * Generates the ids of requests that bring none: a prefix of this process and a counter.
  */
 
 /** The last two characters of request ids, base 36: only every 1,296th id formats a number. */

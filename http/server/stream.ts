@@ -2,7 +2,7 @@
  * Streams a response of unbounded length with back-pressure: the next chunk is pulled only when the socket
  * has room. An error in the middle closes the connection, so that a client never takes half a response for a
  * whole one; a client disconnect ends the iteration. Handlers use `awaitFirstChunk`: an error before the
- * first chunk still becomes an ordinary error reply. Called by uws-server.ts and by handlers.
+ * first chunk still becomes an ordinary error reply.
  */
 
 /** Where the chunks go. None of these is called after `abort`. */

@@ -4,7 +4,7 @@
  *
  * The last two hold back nothing themselves: `send` says when the socket is full, and at most one message is
  * then buffered beyond what the kernel takes. uWebSockets.js drains a WebSocket by itself, but a response
- * only with its next write, so an owner that has nothing to send gets a comment sent. Used by uws-server.ts.
+ * only with its next write, so an owner that has nothing to send gets a comment sent.
  */
 import type {
   HttpRequest,

@@ -1,5 +1,5 @@
 /**
- * Texts on the wire: UTF-8 of bodies, and the lines of statuses. Used by uws-server.ts.
+ * Texts on the wire: UTF-8 of bodies, and the lines of statuses.
  */
 import { STATUS_CODES } from 'node:http';
 

@@ -3,7 +3,7 @@
  * the live frames (live.ts).
  *
  * Listens beside the metrics; per request it costs one addition. Readers compare the totals with those of
- * their last look, so they do not disturb each other. Created by the composition root.
+ * their last look, so they do not disturb each other.
  */
 import type { Clock } from '../../engine/ports.ts';
 import type { Metrics } from './metrics.ts';

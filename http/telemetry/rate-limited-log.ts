@@ -2,7 +2,7 @@
  * A logger for failed and slow requests with a rate limit, so that an outage cannot flood the log.
  *
  * While a store is unreachable, every request that needs it fails the same way, thousands of times a second.
- * The next line that is written reports the number of suppressed ones. Created by the composition root.
+ * The next line that is written reports the number of suppressed ones.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../../engine/ports.ts';

@@ -2,7 +2,7 @@
  * Histograms that cost nanoseconds per observation: fixed buckets in plain arrays, rendered only on a scrape.
  *
  * prom-client's own histogram hashes its labels on every observation, which is too slow for the hot path.
- * This one is registered in prom-client's registry like any other metric. Used by metrics.ts.
+ * This one is registered in prom-client's registry like any other metric.
  */
 import type { MetricObjectWithValues, MetricValueWithName, Registry } from 'prom-client';
 

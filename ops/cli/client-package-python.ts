@@ -1,7 +1,7 @@
 /**
  * Writes the Python package of the client, a wheel and a source distribution, ready for `twine upload`. A
  * wheel is a zip archive and a source distribution a tar archive, so no Python is needed. Equal sources give
- * equal bytes. Used by client.ts (`npm run client -- --python`) and a test.
+ * equal bytes.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,6 @@
 /**
  * Writes the package of the client into a folder, ready for `npm publish`: one file of JavaScript and one of
  * types, each for `import` and for `require`, and the program. Needs the compiler, a development dependency.
- * Used by client.ts (`npm run client`) and a test.
  */
 import { execFile } from 'node:child_process';
 import {

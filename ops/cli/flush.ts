@@ -1,7 +1,7 @@
 /**
  * Opens the stores for maintenance commands, and flushes the hot store to SQL.
  *
- * A flush is idempotent, so nodes may run and flush at the same time. Used by backup.ts and restore.ts.
+ * A flush is idempotent, so nodes may run and flush at the same time.
  */
 import { createFlusher } from '../../engine/flush/flusher.ts';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';

@@ -2,7 +2,7 @@
  * Makes what `import` names a file of lines: standard input and compressed files are unpacked first.
  *
  * An import reads its file twice (for the digest that lets it continue, then for the lines), so both need a
- * file of their own for a while, readable by its owner alone. Used by import.ts.
+ * file of their own for a while, readable by its owner alone.
  */
 import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';

@@ -1,6 +1,5 @@
 /**
  * The two ways of an import that do not open the stores: a dry run, and an import through a running node.
- * Used by import.ts.
  */
 import { type ImportOutcome, importLinesMax } from '../../http/operator/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';

@@ -2,7 +2,7 @@
  * Lets commands work on embedded stores that a running node uses: through its private listener.
  *
  * The lock of the data folder says that a process owns it; the node proves that it is that process before
- * anything is read or written. Used by main.ts and backup.ts.
+ * anything is read or written.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

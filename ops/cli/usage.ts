@@ -1,5 +1,5 @@
 /**
- * The help texts of the operator's command line. Used by main.ts.
+ * The help texts of the operator's command line.
  */
 import { groups, listOperations } from './operator/arguments.ts';
 

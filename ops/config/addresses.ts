@@ -1,8 +1,6 @@
 /**
  * The addresses of a node: URLs of its listeners that work from the same machine, whether its ports are free,
  * and the addresses of its stores as text without secrets.
- *
- * Used by the composition root, by the operator's commands and by main.ts.
  */
 import { findPortFault } from '../../http/server/listen-fault.ts';
 import type { Config } from './config.ts';

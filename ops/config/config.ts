@@ -2,8 +2,7 @@
  * Reads the settings from the environment, once, at start. No other file reads the environment.
  *
  * All mistakes are collected and reported together. Each message names the variable, its value, what is
- * allowed, and an example. The result is frozen and passed down as an argument. Used by the composition root
- * and the command line.
+ * allowed, and an example. The result is frozen and passed down as an argument.
  */
 import { fileURLToPath } from 'node:url';
 import { Value } from 'typebox/value';

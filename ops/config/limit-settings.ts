@@ -1,6 +1,6 @@
 /**
  * Turns the operator's settings into the rate limits of the public listener (docs/behaviour.md, "Rate
- * limits"). Pure. Used by app.ts.
+ * limits"). Pure.
  */
 import { defaultLimits, type LimitSettings } from '../../http/limits/limiter.ts';
 import type { Config } from './config.ts';

@@ -1,6 +1,5 @@
 /**
- * Checks that the login settings are complete: all settings of one provider, or none. Pure. Used by
- * config.ts.
+ * Checks that the login settings are complete: all settings of one provider, or none. Pure.
  */
 import { type SettingName, type Settings, toVariable } from './settings.ts';
 

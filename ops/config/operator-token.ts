@@ -2,7 +2,7 @@
  * The operator's token: a file in the data folder, created on the first start, readable only by its owner.
  *
  * A user who can read the data folder is already trusted as the operator; the token proves it over a socket.
- * Delete the file and start again to get a new token. Used by the composition root and the command line.
+ * Delete the file and start again to get a new token.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

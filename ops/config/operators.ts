@@ -1,6 +1,6 @@
 /**
  * The operators that the settings name: ADMIN_TOKEN, or the token in the data folder, belongs to the operator
- * `admin`; ADMIN_TOKENS names others. Pure. Used by config.ts and by the composition root.
+ * `admin`; ADMIN_TOKENS names others. Pure.
  */
 import type { Operator } from '../../http/operator/operators.ts';
 import type { Settings } from './settings.ts';

@@ -3,7 +3,7 @@
  *
  * The environment variable of `flushIntervalMs` is FLUSH_INTERVAL_MS, and so on. `config.example` explains
  * what each setting does and costs; a test compares names and defaults. Limits that operators cannot change
- * are in `engine/limits.ts`. Used by `ops/config/config.ts`.
+ * are in `engine/limits.ts`.
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { limits } from '../../engine/limits.ts';

@@ -2,7 +2,7 @@
  * The demo tokens and their file, DATA_DIR/demo.json, which only its owner can read.
  *
  * The file is the only place of the tokens; SQL has their SHA-256. The file is replaced in one step, so a
- * reader never sees a part of it. It stays as long as all of its tokens are valid. Used by demo.ts.
+ * reader never sees a part of it. It stays as long as all of its tokens are valid.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';

@@ -3,7 +3,6 @@
  *
  * Only an empty store gets the demo. The row `demo` of the SQL table settings records whether the load is
  * unfinished or finished; an unfinished load is repeated with the same time, which adds what is missing.
- * Called by the composition root at start, before a listener opens.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';

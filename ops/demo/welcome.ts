@@ -1,8 +1,7 @@
 /**
  * Builds the text that a start prints: the addresses, and commands that work when pasted.
  *
- * Pure: prints nothing. Bold and dim text only if the caller says that the output is a terminal. Used by
- * main.ts.
+ * Pure: prints nothing. Bold and dim text only if the caller says that the output is a terminal.
  */
 import type { DemoFile } from './access.ts';
 

@@ -3,8 +3,8 @@
  *
  * Every few seconds each node claims the runs that are due (run-once.ts), and loads the editions that have
  * changed. The board of votes has runs of its own, since it costs little; the others go through the whole
- * directory, so they are made ten times less often. A missed edition is not made later: only the newest
- * due time counts. Used by jobs.ts.
+ * directory, so they are made ten times less often. A missed edition is not made later: only the newest due
+ * time counts.
  */
 import type { BoardName } from '../../engine/rules/boards.ts';
 import type { Boards } from '../../storage/catalogue/boards/boards.ts';

@@ -3,7 +3,7 @@
  *
  * node-cron wakes a job on time, but it cannot tell the latest due time before now, which a node needs after
  * a downtime. All times are UTC, so no hour is missing or repeated. A test compares the two forms of each
- * calendar. Pure. Used by jobs.ts.
+ * calendar. Pure.
  */
 
 export interface Calendar {

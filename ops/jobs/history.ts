@@ -3,7 +3,7 @@
  * days, and drops what has expired.
  *
  * It runs once per instant on one node. What a dead node left is continued by the next; when no node ran, the
- * instants between have no values and are holes. Created by jobs.ts.
+ * instants between have no values and are holes.
  */
 import type { HistoryMeters } from '../../http/telemetry/counts.ts';
 import { computePeriodEnd, levelMinutes, type Minute } from '../../storage/history/levels.ts';

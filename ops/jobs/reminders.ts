@@ -4,7 +4,7 @@
  * A vote makes its reminder due at once, since SQL does not know the wait. The first check reads the wait
  * from the engine and moves the due time to its end. An update applies only if no other node has updated the
  * reminder meanwhile, so all nodes may check at the same time. A reminder that cannot be checked (the hot
- * store is away) stays due. Cost: two checks per vote. Used by jobs.ts; push-messages.ts sends the messages.
+ * store is away) stays due. Cost: two checks per vote.
  */
 import type { Engine } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';

@@ -5,7 +5,7 @@
  * tick that comes twice, late or never does no harm: the sweep, at the start and each minute, runs what is
  * due and not done. The sweep and node jobs use the monotonic clock, because node-cron waits for a wall time
  * and would wait for days if the clock was set back. In one process a job never overlaps itself. Stopping
- * aborts running jobs and waits for them. Used by jobs.ts.
+ * aborts running jobs and waits for them.
  */
 import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
 import type { JobMeters } from '../../http/telemetry/counts.ts';

@@ -3,7 +3,7 @@
  * times a second, and each job that needs it fails at each of its times.
  *
  * The first failure of a kind is written at once; the same one again at most once a minute, with how often it
- * happened since. Created by rollcall.ts.
+ * happened since.
  */
 import type { Clock } from '../../engine/ports.ts';
 

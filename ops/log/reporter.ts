@@ -3,7 +3,7 @@
  *
  * With the JSON form of the log each of these is one record of the log, so that every line of the output can
  * be parsed; with the text form it is text for a person at a terminal. Never writes a token to the log: the
- * text form shows those of the demo only. Used by main.ts.
+ * text form shows those of the demo only.
  */
 import type { Logger } from 'pino';
 import { formatWelcome, type WelcomeOptions } from '../demo/welcome.ts';

@@ -2,7 +2,7 @@
  * Builds the login from the settings: the provider, the allowed redirect addresses, the profile fields to
  * store.
  *
- * Without these settings there is no login. Used by rollcall.ts.
+ * Without these settings there is no login.
  */
 import type { Logger } from 'pino';
 import { createLoginStates, type Login } from '../../http/auth/login-state.ts';

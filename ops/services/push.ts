@@ -2,7 +2,7 @@
  * Creates the push client: reads the VAPID keys that all nodes share, and the contact for push services.
  *
  * The keys are created once and never change: browsers subscribe to one public key, so new keys would end
- * every subscription. Used by the composition root.
+ * every subscription.
  */
 import { createPushClient, type PushClient, type VapidKeys } from '../../http/outbound/push.ts';
 import { getOrCreateSetting } from '../../storage/nodes/membership.ts';

@@ -1,6 +1,6 @@
 /**
  * Builds the message for a failed installation: the likely cause, what to do, the end of npm's output, and
- * the path of the whole log. Used by install.mjs.
+ * the path of the whole log.
  */
 const linesShown = 25;
 

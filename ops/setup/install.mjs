@@ -4,7 +4,7 @@
  *
  * npm ends an installation with finish.mjs, which checks it and writes the stamp (stamp.mjs). While that
  * matches, this costs a few milliseconds and starts nothing. Only one process installs at a time (lock.mjs).
- * Never changes package.json or the lock file. Used by run.mjs.
+ * Never changes package.json or the lock file.
  */
 import { spawn } from 'node:child_process';
 import {

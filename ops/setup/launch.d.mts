@@ -1,7 +1,5 @@
 /**
- * The types of launch.mjs, which is plain JavaScript because it runs before anything is installed. Used by
- * the bench suite, which starts nodes as `npm start` does, and by the test that compares all ways to start
- * one.
+ * The types of launch.mjs, which is plain JavaScript because it runs before anything is installed.
  */
 
 /** The command-line options for Node. */

@@ -3,8 +3,7 @@
  * this process exits with its exit code.
  *
  * The IPC channel to the child carries no messages. It closes when this process ends in any way, or when the
- * npm that started this process ends; a script that listens for `disconnect` then ends as well. Used by
- * run.mjs.
+ * npm that started this process ends; a script that listens for `disconnect` then ends as well.
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';

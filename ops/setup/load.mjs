@@ -1,7 +1,7 @@
 /**
  * Loads every module of the server and its commands, so that a package that is missing shows at the end of an
  * installation. The hooks of stripped.mjs compile each of them ahead on the way. Runs on the pinned Node, as
- * a process of its own. Started by finish.mjs.
+ * a process of its own.
  */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,8 +2,8 @@
  * Detects that the npm that started this process has ended, so that `npm start` and the server end together.
  *
  * npm starts a script through a shell and sends signals only to that shell, which then dies; npm may also be
- * killed. The processes below get no signal, so this one polls its parents. Without npm nothing is watched:
- * a process started in the background may outlive its parent. Used by launch.mjs.
+ * killed. The processes below get no signal, so this one polls its parents. Without npm nothing is watched: a
+ * process started in the background may outlive its parent.
  */
 import { readFileSync } from 'node:fs';
 

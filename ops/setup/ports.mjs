@@ -2,7 +2,7 @@
  * Finds a port that another program uses, before anything is installed for a server that could not listen.
  *
  * The names and defaults are those of ops/config/settings.ts, and the message is that of
- * http/server/listen-fault.ts, which need Node 22; a test compares them. Used by run.mjs.
+ * http/server/listen-fault.ts, which need Node 22; a test compares them.
  */
 import { createServer } from 'node:net';
 

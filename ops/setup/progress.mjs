@@ -1,6 +1,6 @@
 /**
  * Shows that a long task is running: on a terminal an animated line with the elapsed time, elsewhere (log
- * files, pipes) a plain line every 15 seconds. Writes only to stderr. Used by install.mjs.
+ * files, pipes) a plain line every 15 seconds. Writes only to stderr.
  */
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const frameMs = 120;

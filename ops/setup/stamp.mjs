@@ -1,8 +1,7 @@
 /**
  * Knows whether the required packages are installed: a stamp file in node_modules/.rollcall holds the name of
- * the installed set and a fingerprint of what package.json requires. The set `production` runs the server
- * and its commands; `all` also has the tools for tests, benches and checks. Used by install.mjs and
- * finish.mjs.
+ * the installed set and a fingerprint of what package.json requires. The set `production` runs the server and
+ * its commands; `all` also has the tools for tests, benches and checks.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -3,8 +3,7 @@
  * package.json names the package, its version, the integrity of its archive (as npm records it) and the file.
  *
  * npm downloads the archive, so its registry, proxy and cache apply. The file is stored compressed, with the
- * licence in front, as node_modules/.rollcall/NAME.gz. Used by finish.mjs; http/openapi/docs-routes.ts reads
- * the result.
+ * licence in front, as node_modules/.rollcall/NAME.gz.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -3,8 +3,8 @@
  *
  * The store refuses votes from a node whose clock is too far off (engine/limits.ts). This watch makes that
  * visible to the operator: a note in `/readyz`, a log line when it begins and when it ends, and a gauge. It
- * only reports: the store decides about each vote, and the node stays ready. While Redis does not answer,
- * the last measurement stays. Used by rollcall.ts.
+ * only reports: the store decides about each vote, and the node stays ready. While Redis does not answer, the
+ * last measurement stays.
  */
 import { limits } from '../../engine/limits.ts';
 import type { Clock } from '../../engine/ports.ts';

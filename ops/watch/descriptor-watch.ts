@@ -3,7 +3,7 @@
  *
  * A connection that cannot be accepted wakes the event loop again and again, which costs up to a core. So
  * while descriptors are used up, every turn of the loop ends with a pause of a few ms: connected clients are
- * served, a little later. Used by rollcall.ts.
+ * served, a little later.
  */
 import { canOpenFiles, descriptorAdvice } from '../../storage/embedded/descriptors.ts';
 

@@ -4,7 +4,7 @@
  *
  * A node does not start on such a Redis. When the settings of Redis change later, the node keeps running,
  * since it cannot repair them, and reports: a note in `/readyz`, a log line when it begins and when it ends,
- * and a gauge. While Redis does not answer, the last result stays. Used by rollcall.ts.
+ * and a gauge. While Redis does not answer, the last result stays.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MemorySettings } from '../../storage/open.ts';

@@ -1,5 +1,5 @@
 /**
- * Reports that this process has lost its database and cannot continue. Used by the composition root.
+ * Reports that this process has lost its database and cannot continue.
  */
 
 export interface LossReport {

@@ -2,8 +2,7 @@
  * Handles an uncaught exception or rejection.
  *
  * The memory of the process may be wrong afterwards. So the error is logged, the process drains as for a
- * normal stop, within a deadline, and exits with 1, so that a supervisor starts a new process. Called by
- * main.ts, once per process.
+ * normal stop, within a deadline, and exits with 1, so that a supervisor starts a new process.
  */
 import type { Logger } from 'pino';
 

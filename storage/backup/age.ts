@@ -4,7 +4,7 @@
  * A totals row in SQL has the (generation, version) of the hot store it was flushed from. If a shard of the
  * hot store has not reached it, the hot store has lost data. The opposite proves nothing: SQL is always a
  * flush behind. So the restore of an older SQL must call `raiseGenerationsPastSql`, and then all totals are
- * written again. Called by storage/backup/servers.ts and the command line.
+ * written again.
  */
 import { isBefore } from '../../engine/entity/history.ts';
 import { allShards } from '../../engine/ids.ts';

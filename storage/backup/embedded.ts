@@ -4,7 +4,7 @@
  * A stopped node leaves both stores at the same moment, so a restore gives exactly the state of the backup. A
  * restore fills a draft inside the data folder (which may be a mounted disk), then moves the hot store first
  * and the database last: a node that starts in between finds counters without a database and refuses to
- * start. The next restore deletes an unfinished one. Called by the command line.
+ * start. The next restore deletes an unfinished one.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';

@@ -3,7 +3,7 @@
  *
  * The folder gets its name after everything in it is synced to disk, so an unfinished backup is never
  * mistaken for a complete one. The manifest has checksums of itself and of all data. Nothing here opens a
- * store. Used by storage/backup/embedded.ts and servers.ts.
+ * store.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';

@@ -3,7 +3,6 @@
  *
  * Searches the PATH and Debian's folders for programs at least as new as the server. The password of the URL
  * is passed in the program's environment, never on its command line, which all users of the machine can read.
- * Used by storage/backup/servers.ts.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

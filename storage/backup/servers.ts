@@ -4,7 +4,7 @@
  * Redis is not copied. After a restore it is either empty and is filled from SQL, or it has newer counters
  * and all totals in SQL are written again. A Redis that is older than the dump is refused. A restore raises
  * the generations before it loads the dump in one transaction, so an interrupted restore leaves an empty
- * database that no node starts on. Called by the command line while no node runs.
+ * database that no node starts on.
  */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';

@@ -4,7 +4,7 @@
  * Correct under races: a commit of this node clears all entries, and the result of a lookup that began before
  * the commit is neither stored nor shared with later lookups. A name that another node creates is visible
  * after `unknownMs`, counted from before the statement that did not find it. A failure is never stored.
- * Bounded in the number and the length of names. Created by catalogue.ts.
+ * Bounded in the number and the length of names.
  */
 import { createSingleFlight } from '../../engine/tools/single-flight.ts';
 import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';

@@ -3,7 +3,7 @@
  *
  * A pack is one file, because a copy of a thousand small files costs a thousand syncs, and as many again when
  * it is removed. `packFolder` runs in the PGlite thread while no statement runs; the main thread syncs and
- * checks the pack later. Called by pglite-worker.ts, snapshot.ts and open.ts.
+ * checks the pack later.
  */
 import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';

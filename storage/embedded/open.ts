@@ -3,7 +3,7 @@
  *
  * Owns `postgres/`, the folder of the database. Commits are on disk when they are answered, so Postgres' own
  * recovery repairs what kill -9 or a power cut leave. Files that were damaged otherwise are never repaired
- * here: the operator restores a backup. The caller locks the data folder first. Called by storage/open.ts.
+ * here: the operator restores a backup. The caller locks the data folder first.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,8 +2,7 @@
  * Program: creates the database in the new folder in its argument. Everything is on disk when it exits with
  * 0.
  *
- * A process of its own, because creating takes memory that only the end of the process gives back. Started by
- * pglite.ts, which gives the folder its final name.
+ * A process of its own, because creating takes memory that only the end of the process gives back.
  */
 import { PGlite } from '@electric-sql/pglite';
 import { syncFolder } from './copy.ts';

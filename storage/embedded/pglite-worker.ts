@@ -1,5 +1,5 @@
 /**
- * The worker thread that runs PGlite behind its socket server. Started by pglite.ts only.
+ * The worker thread that runs PGlite behind its socket server.
  *
  * PGlite is one backend with one session: it runs one statement at a time, and its wasm module blocks its
  * thread, so it needs a thread of its own. A failure inside the module (not an SQL error) makes it unusable

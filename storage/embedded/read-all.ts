@@ -1,6 +1,6 @@
 /**
  * Reads a whole database to detect damage: page checksums reveal changed pages, and an index reveals rows
- * that a truncated file has lost. Called by open.ts if the machine stopped while the database was open.
+ * that a truncated file has lost.
  */
 import type { Sql } from '../sql/client.ts';
 

@@ -2,8 +2,7 @@
  * Writes the whole directory as lines of the import format, page by page in bounded memory.
  *
  * Reads SQL only, so counts that are not flushed yet are missing. Each page is one short statement;
- * `exportSnapshot` reads all pages from one snapshot of the database. Called by the command line and the
- * private listener.
+ * `exportSnapshot` reads all pages from one snapshot of the database.
  */
 
 import { totalsFields } from '../import/directory.ts';

@@ -3,7 +3,7 @@
  *
  * Rows are as stored: a listing has one for each time at which a value of it changed, so a value holds until
  * the next row. JSON lines begin with the times that have values: all other times are holes. All pages are
- * read from one snapshot. Called by the command line.
+ * read from one snapshot.
  */
 import { buildColumns, type Level, levels, levelTables, metrics, statuses } from '../history/levels.ts';
 import { type HistoryRow, type HistoryTimes, readHistoryTimes } from '../history/read.ts';

@@ -2,8 +2,7 @@
  * Shows what the stores have about one entity, side by side.
  *
  * Reads the catalogue row, the totals in SQL and the state in the hot store; changes nothing. Where SQL is
- * behind the hot store, the next flush writes the difference. Called by the command line and the private
- * listener.
+ * behind the hot store, the next flush writes the difference.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';

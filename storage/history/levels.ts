@@ -3,7 +3,7 @@
  *
  * A time is a whole number of minutes since 1970 in UTC, so that no hour is missing or repeated. A row of any
  * level holds the values at its time, and exists only where they differ from the row before. Pure but for the
- * fragments of SQL. Used by the other files of this folder.
+ * fragments of SQL.
  */
 import type { Queryable } from '../sql/client.ts';
 

@@ -3,7 +3,6 @@
  * of it has expired. Rows are deleted only with their listing.
  *
  * No lock that readers meet lasts longer than `lockMs`; what does not get its lock is done by a later run.
- * Called by ops/jobs/history.ts.
  */
 import { locks } from '../ledger/locks.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';

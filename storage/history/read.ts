@@ -2,7 +2,7 @@
  * Reads the history of one listing, and the times that have values.
  *
  * A listing has no row for a time at which nothing changed, so the row before a range gives its first values.
- * That row may be of a coarser level, because finer ones expire. Called by catalogue.ts.
+ * That row may be of a coarser level, because finer ones expire.
  */
 import type { EntityRef } from '../../engine/ids.ts';
 import { createSnapshots } from '../catalogue/shared/cache.ts';

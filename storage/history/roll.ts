@@ -2,7 +2,7 @@
  * Rolls samples up to hours and days: copies the heads that changed within the period.
  *
  * The heads hold the last values of the period until the next sample, so a period is rolled up before a
- * sample of a later one begins. Repeating it is harmless: what exists stays. Called by ops/jobs/history.ts.
+ * sample of a later one begins. Repeating it is harmless: what exists stays.
  */
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';

@@ -4,7 +4,7 @@
  * `history_heads` has the values of the last sample, so a listing without a change costs a comparison. A
  * sample runs in steps; each is one statement that also moves the position in `history_state`. So a sample
  * that was cut off continues where it stopped, and a node that stalled and was replaced writes nothing more:
- * its position is no longer the current one. Called by ops/jobs/history.ts.
+ * its position is no longer the current one.
  */
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';

@@ -2,7 +2,7 @@
  * Runs long work on all listings in short steps, so that other statements never wait long for one of them.
  *
  * A step takes a number of listings that follows from how long the steps before took: the embedded SQL has
- * one thread, and a listing costs it more than a server. Used by the other files of this folder.
+ * one thread, and a listing costs it more than a server.
  */
 
 export interface StepResult {

@@ -3,7 +3,7 @@
  *
  * Counts rows of `votes`, which are never deleted and say when they were cast, so resets do not matter. A
  * month is archived once it has ended, and again a day later for votes that were flushed late; repeating it
- * replaces the numbers. Called by ops/jobs/history.ts and catalogue.ts.
+ * replaces the numbers.
  */
 import type { EntityRef } from '../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';

@@ -2,7 +2,7 @@
  * Chooses the part of a shard's backlog that may go to SQL together, when the limit does not admit all of it.
  *
  * Totals must never reach SQL without the rows of all votes they count: a hot store that is emptied later
- * reads both from SQL. Pure. Called by both hot stores.
+ * reads both from SQL. Pure.
  */
 import type { Backlog } from '../../engine/ports.ts';
 

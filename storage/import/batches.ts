@@ -2,7 +2,7 @@
  * Groups a stream of lines into batches of checked records, bounded in lines and in characters.
  *
  * Reads one batch ahead: while SQL writes a batch, the next one is parsed. Comments and empty lines are
- * counted as lines and skipped. Called by import.ts.
+ * counted as lines and skipped.
  */
 import { checkLine } from './check.ts';
 import type { SourceLine } from './lines.ts';

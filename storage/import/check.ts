@@ -2,7 +2,7 @@
  * Parses and validates one line of an import file: returns its record, or a text that says what is wrong.
  *
  * Makes all checks that need only the line itself; never queries the store. An integer beyond 2^53 becomes a
- * string, so that it keeps its digits. Called by batches.ts; may be used alone to check a file.
+ * string, so that it keeps its digits.
  */
 import { Compile } from 'typebox/compile';
 import { type ImportRecord, type KindName, kindNames, recordKinds } from './kinds.ts';

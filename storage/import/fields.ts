@@ -1,6 +1,6 @@
 /**
  * The types of fields in records: what each accepts, with the message for an invalid value, and how SQL
- * stores it. Lengths count Unicode code points. Used by the table of record kinds: kinds.ts.
+ * stores it. Lengths count Unicode code points.
  */
 import Type, { type TOptional, type TSchema } from 'typebox';
 import { limits, statsIntegerMax } from '../../engine/limits.ts';

@@ -4,7 +4,6 @@
  * Each batch and its progress are one transaction, so a kill at any moment leaves whole batches and the next
  * run continues after them. Never writes to the hot store: the engine activates an entity from SQL on first
  * use. Without `skipBad` the first batch with a bad line stops the run, and nothing of that batch is written.
- * Called by the command line, the demo and the private listener.
  */
 import { recountLists } from '../catalogue/lists/list-segments.ts';
 import { createPartitions, type Partitions } from '../ledger/partitions.ts';

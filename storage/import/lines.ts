@@ -2,8 +2,7 @@
  * The lines of an import: read from a file in bounded memory, or provided by a program.
  *
  * Numbers the lines (from 1), limits their length and computes the file's digest. A line that is too long or
- * not UTF-8 is returned with a fault instead of an exception: the import decides what to do. Called by
- * import.ts.
+ * not UTF-8 is returned with a fault instead of an exception: the import decides what to do.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';

@@ -3,7 +3,7 @@
  *
  * Looks up existing records, references, client ids and free vanity codes, and allocates incarnations. A
  * record may refer only to what the store has or an earlier line created, so the result does not depend on
- * how a file is cut into batches. Decides in the order of the lines. Called by write.ts, in its transaction.
+ * how a file is cut into batches. Decides in the order of the lines.
  */
 import { v7 as uuidv7 } from 'uuid';
 import { foldVanityCode, listVanityCandidates } from '../../engine/rules/vanity.ts';

@@ -1,6 +1,5 @@
 /**
- * What the table of record kinds (kinds.ts) says about each kind, and fields that all kinds share. Used by
- * directory.ts and content.ts, which define the kinds.
+ * What the table of record kinds (kinds.ts) says about each kind, and fields that all kinds share.
  */
 import Type, { type Static } from 'typebox';
 import {

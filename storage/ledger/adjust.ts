@@ -4,8 +4,7 @@
  *
  * The caller first drains the outbox (`engine.flushed`), so that all votes concerned have rows, and delivers
  * the adjustments afterwards (`engine.deliver`). A crash in between loses nothing, because adjustments stay
- * open until delivered. The transaction that voids a vote row also subtracts it from the totals. Called by
- * the operator's commands, jobs and the catalogue's deletions.
+ * open until delivered. The transaction that voids a vote row also subtracts it from the totals.
  */
 
 import type { CastVote } from '../../engine/entity/items.ts';

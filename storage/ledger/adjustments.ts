@@ -3,7 +3,7 @@
  *
  * Owns the `adjustments` table. Sequence numbers have no gaps per listing, because they are taken under the
  * lock of its totals row. An adjustment counts as delivered only after the flushed totals in SQL contain it:
- * a hot store that is emptied before that gets it again. Called by ledger.ts, flush.ts and adjust.ts.
+ * a hot store that is emptied before that gets it again.
  */
 
 import type { AdjustItem, CastVote } from '../../engine/entity/items.ts';

@@ -4,7 +4,7 @@
  * A dead letter holds the refused row as JSON, without the characters that JSON columns refuse (NUL, lone
  * surrogates). A listing that keeps changing is refused at each flush, so it has a single letter with its
  * newest content, the first and the newest time, and the number of refusals. The table is therefore bounded
- * by the number of listings and votes. Written by ledger.ts; an operator lets them be tried again.
+ * by the number of listings and votes.
  */
 import { StorageError } from '../../engine/errors.ts';
 import type { DirtyEntity, FlushSink, OutboxVote } from '../../engine/ports.ts';

@@ -3,8 +3,7 @@
  *
  * Only the engine knows how long a user has to wait, SQL does not. So a reminder becomes due at the vote
  * itself, and the reminder job then moves it to the end of the wait. That costs one look-up per vote with a
- * reminder, and nothing for other votes. Called by ledger.ts and adjustments.ts, and by
- * catalogue/votes/reminders.ts.
+ * reminder, and nothing for other votes.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { OutboxVote } from '../../engine/ports.ts';

@@ -4,8 +4,7 @@
  * The caller has locked the totals of all listings concerned in a fixed order, so that flushes of several
  * nodes wait for each other instead of deadlocking, and the votes of one listing are numbered one flush at a
  * time (vote-log.ts). A vote that arrives after a reset that voids it is void from the start, but the hot
- * store has counted it: an adjustment in the same transaction subtracts it again. Called by ledger.ts inside
- * its transaction.
+ * store has counted it: an adjustment in the same transaction subtracts it again.
  */
 import type { CastVote } from '../../engine/entity/items.ts';
 import type { DirtyEntity, OutboxVote } from '../../engine/ports.ts';

@@ -2,9 +2,9 @@
  * What SQL knows of the hot store's history: generations issued, and how far each shard was flushed.
  *
  * A shard's row is also the fence between a flush and a new generation. A flush locks the rows of its shards
- * until it commits, so its data is in SQL before the next generation is issued, or the flush is refused.
- * An entity that is initialised under that generation therefore reads rows that agree with each other. A
- * *timeline* (table `lineage`) begins when SQL was restored from an older copy. Called by ledger.ts.
+ * until it commits, so its data is in SQL before the next generation is issued, or the flush is refused. An
+ * entity that is initialised under that generation therefore reads rows that agree with each other. A
+ * *timeline* (table `lineage`) begins when SQL was restored from an older copy.
  */
 import { isBefore } from '../../engine/entity/history.ts';
 import type { ShardPosition } from '../../engine/entity/items.ts';

@@ -4,7 +4,7 @@
  * Owns the statements for counted data; the catalogue owns what people edit. Totals are updated and never
  * inserted, and only where (generation, version) grows: a repeated, late or reordered flush changes nothing,
  * and a deleted listing stays deleted. A flush of an outdated generation is refused. Every rejection is a
- * `StorageError`. Called by the engine; adjust.ts changes past votes.
+ * `StorageError`.
  */
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { Edit, FlushRound, Ledger, LedgerEntity } from '../../engine/ports.ts';

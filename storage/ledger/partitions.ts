@@ -3,7 +3,7 @@
  *
  * Runs outside the flush transaction, because it locks the default partition for a moment. If a partition
  * cannot be created now, votes go to `votes_default` and no vote is lost; the next flush tries again and
- * moves those rows. Called by ledger.ts before a flush with votes, and by imports.
+ * moves those rows.
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';

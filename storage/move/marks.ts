@@ -4,7 +4,6 @@
  * A mark is a row of `schema_versions` whose name says that a later program took something away, which all
  * programs refuse (storage/sql/migrate.ts). `moving` and `moved` are marks of a source, `receiving` and
  * `received` of a target. The id is that of the directory, so an interrupted move recognises its target.
- * Called by move.ts.
  */
 import { getOrCreateSecret } from '../nodes/membership.ts';
 import type { Queryable } from '../sql/client.ts';

@@ -5,7 +5,7 @@
  * Order: the source is closed (`moving`), the target is closed (`receiving`) and filled, complete
  * (`received`), the source is marked as `moved` for good, the target is opened. So at each moment at most one
  * of the two starts, and the same command continues after any interruption; before the source is `moved` it
- * fills the target again. SQL is filled in one transaction. Called by the command line.
+ * fills the target again. SQL is filled in one transaction.
  */
 import type { ShardVersion } from '../../engine/entity/items.ts';
 import { allShards, shardCount } from '../../engine/ids.ts';

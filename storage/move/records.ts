@@ -2,7 +2,7 @@
  * What a hot store holds of its listings, in a form that both kinds of hot stores read and write.
  *
  * Only what no other place has: states, last votes, visitors and parts. A moved store is at rest and flushed,
- * so it has no dirty entities, no outbox and no producers. Types only. Used by the adapters and the move.
+ * so it has no dirty entities, no outbox and no producers. Types only.
  */
 import type { ShardVersion } from '../../engine/entity/items.ts';
 import type { HotState, Part } from '../../engine/entity/state.ts';

@@ -2,7 +2,7 @@
  * Copies all rows, partitions and sequences of one database into another of the same schema.
  *
  * Rows travel as Postgres prints them, so nothing is converted, and triggers do not run: what they would
- * derive is copied, too. The caller runs it in one transaction of the target. Called by move.ts.
+ * derive is copied, too. The caller runs it in one transaction of the target.
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
 import { formatNumbers, formatTexts } from '../sql/arrays.ts';

@@ -4,8 +4,8 @@
  *
  * Separate from the hot store's connection, so that a small answer never waits behind a large batch. No
  * command waits for a connection or is sent twice: while Redis is away every command fails at once, and the
- * caller falls back. Opening returns at once; the client connects and reconnects in the background. Opened by
- * pubsub.ts. What the neighbours are: membership.ts lists nodes in SQL, heartbeats.ts lists nodes in Redis,
+ * caller falls back. Opening returns at once; the client connects and reconnects in the background. What the
+ * neighbours are: membership.ts lists nodes in SQL, heartbeats.ts lists nodes in Redis,
  * ops/cluster-context.ts wires all of them together.
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';

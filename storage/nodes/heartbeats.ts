@@ -4,8 +4,7 @@
  *
  * One script, under the clock of Redis, records a heartbeat, drops nodes without one for `heartbeatLifeMs`
  * and answers with the live nodes. While Redis is away the last answer stays in use, so work may be divided
- * by this list only if doing it twice is harmless. Called by the timer of ops/cluster-context.ts, which also
- * drops function libraries that `listVersions` no longer names.
+ * by this list only if doing it twice is harmless.
  */
 import type { RedisCommands } from './commands.ts';
 

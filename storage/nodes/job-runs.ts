@@ -5,7 +5,7 @@
  * unfinished run then goes to the next node that claims it. A due time is never run if a later one was
  * claimed, or if the database's clock has not reached it. Leases use the database's clock too, so nodes need
  * not agree on the time, and a node whose clock is ahead cannot reset the votes of the current month. Works
- * with every kind of store, because SQL is part of each. Called by ops/jobs.
+ * with every kind of store, because SQL is part of each.
  */
 import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';

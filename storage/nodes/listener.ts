@@ -4,8 +4,7 @@
  * On one server client tracking is on (RESP3): Redis notifies this connection when a key it read changes, is
  * deleted or expires. We handle those notices as events instead of using the client's built-in cache, whose
  * index of keys is unbounded and which may keep an answer that a flush made stale. On a Cluster the
- * connection only subscribes. Never writes. Reconnects for ever and reports every loss at once. Used by
- * pubsub.ts only.
+ * connection only subscribes. Never writes. Reconnects for ever and reports every loss at once.
  */
 import { createClient, createCluster } from 'redis';
 

@@ -4,7 +4,6 @@
  *
  * Uptime checks do not count during a downtime, so that a bot does not lose uptime while no node could check
  * it. The first node that starts after a downtime records it. All times come from the database's clock.
- * Called by the composition root at start and by its heartbeat timer.
  */
 import { randomBytes } from 'node:crypto';
 import type { UptimeRules } from '../../engine/entity/windows.ts';

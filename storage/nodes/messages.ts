@@ -3,7 +3,7 @@
  *
  * A message says that something cached is stale; it never carries the new value. So a lost or repeated
  * message causes only a late or an extra look-up. Unknown kinds are ignored, because nodes of two versions
- * run together. Used by pubsub.ts and its subscribers.
+ * run together.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 
@@ -39,7 +39,6 @@ const kinds: ReadonlySet<unknown> = new Set([
   'beat',
 ]);
 
-/** Encodes a message as JSON. */
 export const encodeMessage = (message: NodeMessage | HeartbeatMessage): string => JSON.stringify(message);
 
 /** Decodes a message; `null` if this version does not know its kind. */

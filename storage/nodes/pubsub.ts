@@ -8,7 +8,7 @@
  * either every message published more than `trustMs` ago has arrived, or the caches are not used: a cut,
  * silent or stopped connection needs no detection of its own. When no caller needed that for `restAfterMs`,
  * the node drops those caches and sends no heartbeats until the next caller. A node on embedded stores is
- * alone and opens none of this. Opened by ops/cluster-context.ts.
+ * alone and opens none of this.
  */
 import { randomUUID } from 'node:crypto';
 import { openCommands, type RedisCommands } from './commands.ts';

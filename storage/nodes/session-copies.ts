@@ -4,7 +4,7 @@
  * The value is one of: a copy of the session; a tombstone (`revoked`: the session has ended); a `hold` (the
  * session is changing: read SQL); a claim (a node is reading SQL to write a copy). Every value that a reader
  * may replace is unique, so `replace` writes only if the value has not changed. A copy's age comes from the
- * clock of Redis, through the remaining time to live; no node's clock matters. Used by sessions.ts only.
+ * clock of Redis, through the remaining time to live; no node's clock matters.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { SessionOfToken, SessionTarget } from '../catalogue/people/sessions.ts';

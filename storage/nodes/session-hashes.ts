@@ -1,6 +1,6 @@
 /**
  * Finds in SQL the sessions that a revoke or another change affects, by the hashes of their tokens: the keys
- * of their copies in Redis. Used by sessions.ts only.
+ * of their copies in Redis.
  */
 import { buildAffectedByBan, type SessionTarget } from '../catalogue/people/sessions.ts';
 import type { Queryable } from '../sql/client.ts';

@@ -8,7 +8,7 @@
  * alternately: a flood of requests delays each piece of own work by one piece. The queues are bounded; when
  * one is full, further work is refused (`full`, `not_applied`). So is a request's work that has waited until
  * the request was answered without it: else clients that try again would keep the queue full of work that no
- * client waits for, and get no answer while the flood lasts. Wired by client.ts and embedded/pglite.ts.
+ * client waits for, and get no answer while the flood lasts.
  */
 import { StorageError } from '../../engine/errors.ts';
 import { toStorageError } from './errors.ts';

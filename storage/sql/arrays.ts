@@ -1,8 +1,7 @@
 /**
  * Formats columns of many rows as array literals for `unnest`, so that one statement carries all rows.
  *
- * The driver would escape element by element, which costs more than the statement itself. Used by statements
- * that carry hundreds of rows.
+ * The driver would escape element by element, which costs more than the statement itself.
  */
 
 /** Formats numbers, or decimal strings of digits and a sign. */
@@ -18,6 +17,5 @@ export const formatTexts = (values: readonly string[]): string => {
 const isSpecial = (value: string): boolean => value.includes('"') || value.includes('\\');
 const escapeText = (value: string): string => value.replace(/["\\]/g, '\\$&');
 
-/** Formats booleans. */
 export const formatBooleans = (values: readonly boolean[]): string =>
   `{${values.map((value) => (value ? 't' : 'f')).join(',')}}`;

@@ -6,7 +6,7 @@
  * - *open*: work is refused before it is sent (`not_applied`). A probe on a connection of its own runs at
  *   once, then every `retryMs`; the first answer closes the breaker. Work in flight for longer than
  *   `suspectMs` is given up as `unknown`.
- * It never repeats work, and a slow server that answers does not open it. Called by server.ts.
+ * It never repeats work, and a slow server that answers does not open it.
  */
 import { StorageError } from '../../engine/errors.ts';
 import { toStorageError } from './errors.ts';

@@ -3,8 +3,7 @@
  * a minute, and to callers on request.
  *
  * Passes statements through unchanged. Damage of the embedded database lasts, so it stays reported; a server
- * may be repaired while nodes run, so there a report expires. Called by storage/embedded/open.ts and
- * server.ts.
+ * may be repaired while nodes run, so there a report expires.
  */
 import { StorageError } from '../../engine/errors.ts';
 import { isLastingDamage, toStorageError } from './errors.ts';

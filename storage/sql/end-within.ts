@@ -1,6 +1,5 @@
 /**
  * Bounds how long one answer of a server may take.
- * Called by the probes of server.ts and pooler-probe.ts.
  */
 
 /** Resolves like `work`; rejects after so many milliseconds without stopping it. */

@@ -3,8 +3,7 @@
  * why it failed.
  *
  * Owns the table of SQLSTATEs and connection codes. A server that answered with an error has rolled back, so
- * the outcome is definite; after a broken connection it is definite only if nothing was sent. Called by all
- * code in storage/ that runs statements.
+ * the outcome is definite; after a broken connection it is definite only if nothing was sent.
  */
 import { StorageError, type StorageOutcome, type StorageReason } from '../../engine/errors.ts';
 

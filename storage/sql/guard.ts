@@ -3,8 +3,7 @@
  * or the admission.
  *
  * A statement of `postgres` starts when it is awaited, so the guard begins there; a statement used as a part
- * of another one is not guarded. Statements inside a transaction are covered by the transaction. Called by
- * client.ts, server.ts and storage/embedded/open.ts.
+ * of another one is not guarded. Statements inside a transaction are covered by the transaction.
  */
 import type postgres from 'postgres';
 import type { Admission, Kind, Line } from './admission.ts';

@@ -3,9 +3,9 @@
  *
  * The first node to start migrates; the others wait for an advisory lock. An applied file must never change:
  * a changed one stops the start with a message. A file either expands the schema (older programs keep
- * working) or is named `NNN.do.contract-….sql` and removes what no program since the last release uses:
- * older programs start after the first kind and refuse the second. If nothing is missing, one statement finds
- * that out. Called by the composition root and by tests, right after the store is opened.
+ * working) or is named `NNN.do.contract-….sql` and removes what no program since the last release uses: older
+ * programs start after the first kind and refuse the second. If nothing is missing, one statement finds that
+ * out.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -2,7 +2,7 @@
  * Explains why a configured server cannot be used at start, and what the operator can do.
  *
  * Clients and servers give the reason in a code or in the first word of a message, often several causes deep.
- * Pure; shows no password. Called by open.ts and sql/server.ts.
+ * Pure; shows no password.
  */
 
 export type ServerSetting = 'REDIS_URL' | 'DATABASE_URL';

@@ -7,7 +7,7 @@
  * Directly, and through a pooler in session mode, each has its own backend throughout. In transaction mode B
  * gets the backend of A when nothing else is connected, and A gets another one while B holds its own; one
  * idle connection alone would see nothing. Only the backend's pid is read: some proxies bind a connection to
- * its backend as soon as it sets a value. Called by server.ts before the pool connects.
+ * its backend as soon as it sets a value.
  */
 import postgres from 'postgres';
 import { commonOptions, type Sql } from './client.ts';

@@ -2,8 +2,7 @@
  * Retries a transaction that lost against another one (a deadlock or a serialization failure).
  *
  * Such a transaction was rolled back completely, so a retry is safe; every other failure goes to the caller
- * at once. Pauses are random, so that the same two transactions do not meet again. Used by the ledger and the
- * catalogue.
+ * at once. Pauses are random, so that the same two transactions do not meet again.
  */
 import type { Sql, Transaction } from './client.ts';
 import { asStorage } from './errors.ts';

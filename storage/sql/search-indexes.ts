@@ -4,7 +4,6 @@
  * In a large directory an index takes seconds, and an ordinary migration would block writers for that long.
  * So a migration creates them only while their tables are small, and `buildSearchIndexes` creates the missing
  * ones beside the running nodes, one node at a time. Until then a search or board reads its whole table.
- * Called by the composition root after each start.
  */
 import type { Sql } from './client.ts';
 import { toStorageError } from './errors.ts';

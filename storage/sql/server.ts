@@ -3,7 +3,7 @@
  * server.
  *
  * Refuses a pooler in transaction mode, a server that is too old, and a standby. Settings that weaken commits
- * are reported and not refused, because the hot store holds all counted data. Called by storage/open.ts.
+ * are reported and not refused, because the hot store holds all counted data.
  */
 
 import { createCircuitBreaker } from './circuit-breaker.ts';

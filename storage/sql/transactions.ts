@@ -4,7 +4,7 @@
  * The driver (postgres 3.4.9) rolls back on the closed connection, which throws an uncatchable error and ends
  * the process; a later statement of the same transaction may even run, alone, on the new connection. So after
  * a loss the driver's callback never returns and sends no further statement; the promise of `begin` has
- * already rejected when the connection closed. Used by client.ts.
+ * already rejected when the connection closed.
  */
 import type postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';

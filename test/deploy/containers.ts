@@ -3,7 +3,7 @@
  * uses nor leaves images of the machine.
  *
  * Where the registry of images is out of reach, Debian's own packages and Node from npm stand in for the base
- * images. Called by containers.fault.ts.
+ * images.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -2,8 +2,7 @@
  * Checks a reply against the *published* document, with a validator that shares no code with the product's
  * own. An operation, status, code or shape that the document does not have is a fault.
  *
- * It reads `/openapi.json` as plain JSON, as a client does, and compiles schemas on first use. Used by every
- * test that sends requests to a complete Rollcall, and for the messages of the feed in both directions.
+ * It reads `/openapi.json` as plain JSON, as a client does, and compiles schemas on first use.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';

@@ -1,5 +1,5 @@
 /**
- * A logger of requests that writes nothing. Called by the worlds of the HTTP tests.
+ * A logger of requests that writes nothing.
  */
 import type { RequestLogger } from '../../http/telemetry/rate-limited-log.ts';
 

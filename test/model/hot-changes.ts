@@ -1,7 +1,5 @@
 /**
  * The model's list of a shard's newest changes: what each batch changed, and the chain hash after it.
- *
- * Used by hot-model.ts only.
  */
 import type { Slot } from '../../engine/entity/apply.ts';
 import type { Batch, ShardVersion } from '../../engine/entity/items.ts';

@@ -2,7 +2,7 @@
  * The parts of bots in the hot model: plain maps by listing, shard count and id.
  *
  * Has no rules of its own: `engine/entity/parts.ts` decides. What is due follows from the states, without an
- * index. Used by hot-model.ts.
+ * index.
  */
 import type { Slot } from '../../engine/entity/apply.ts';
 import type { PartsEffect, PartsLookups } from '../../engine/entity/parts.ts';

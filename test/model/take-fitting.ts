@@ -1,5 +1,5 @@
 /**
- * What of a backlog fits into a limit. Used by hot-model.ts only.
+ * What of a backlog fits into a limit.
  */
 import type { Backlog } from '../../engine/ports.ts';
 

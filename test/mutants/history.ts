@@ -1,7 +1,7 @@
 /**
  * Guards of the history, each with its patch: what a sample may write, and what a point may show.
  *
- * What a mutant is: mutant.ts. Called by patches.ts.
+ * What a mutant is: mutant.ts.
  */
 import type { Mutant } from './mutant.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Mutants of the HTTP side: checks of permissions and of size limits, each with a patch that removes it.
  *
- * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
+ * Every one must be killed by a test that is quick. What a mutant is: mutant.ts.
  */
 import type { Mutant } from './mutant.ts';
 

@@ -2,7 +2,7 @@
  * A mutant: one guard switched off, as a patch of text, and the tests that must notice.
  *
  * Owns what a mutant is and how its patch is applied. A patch that does not match exactly once is an error,
- * so that the list follows the sources. Pure. Called by run.ts and patches.test.ts.
+ * so that the list follows the sources. Pure.
  */
 export interface Mutant {
   /** What is switched off, in short; unique. */

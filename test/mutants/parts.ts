@@ -1,7 +1,7 @@
 /**
  * Guards of the parts of bots, each with its patch: the rules in TypeScript, and the same ones in Lua.
  *
- * What a mutant is: mutant.ts. Called by patches.ts.
+ * What a mutant is: mutant.ts.
  */
 import type { Mutant } from './mutant.ts';
 

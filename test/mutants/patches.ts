@@ -1,7 +1,7 @@
 /**
  * All mutants, in the order in which they run.
  *
- * A new guard of a store, a rule or a limit gets one here. Called by run.ts and patches.test.ts.
+ * A new guard of a store, a rule or a limit gets one here.
  */
 import { boardMutants } from './boards.ts';
 import { engineMutants } from './engine.ts';

@@ -1,7 +1,7 @@
 /**
  * Guards of the retransmit buffer, each with its patch: what it stores, when it resends, counting once.
  *
- * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by engine.ts.
+ * Every one must be killed by a test that is quick. What a mutant is: mutant.ts.
  */
 import type { Mutant } from './mutant.ts';
 

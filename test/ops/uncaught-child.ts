@@ -1,5 +1,5 @@
 /**
- * A process with an uncaught error whose stop never ends. Started by uncaught.stores.test.ts.
+ * A process with an uncaught error whose stop never ends.
  */
 import { createLogger } from '../../ops/log/log.ts';
 import { endOnUncaught } from '../../ops/watch/uncaught.ts';

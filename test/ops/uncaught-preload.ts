@@ -1,6 +1,6 @@
 /**
  * Loaded into a real process before its program: the first SIGUSR2 throws an uncaught error, each later one
- * rejects a promise that nothing handles. Used by uncaught.stores.test.ts.
+ * rejects a promise that nothing handles.
  */
 import { isMainThread } from 'node:worker_threads';
 

@@ -3,8 +3,7 @@
  * below it a cache that they share.
  *
  * The cache is named in the environment of every test file by `sharedVariable` and removed when the runner
- * ends, however it ends short of SIGKILL. It contains only what any test file can rebuild. Called by the
- * runners.
+ * ends, however it ends short of SIGKILL. It contains only what any test file can rebuild.
  */
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -4,7 +4,7 @@
  * Reads one line of JSON per file on standard input (`Order`) and writes one on standard output (`Report`,
  * after `reportMark`). The line `end` ends the process as soon as nothing is open. Asked by SIGUSR2, it names
  * what is open. When the runner is gone (standard input ends without that line), it kills itself and all its
- * children. Started by test-process.ts.
+ * children.
  */
 import { registerHooks } from 'node:module';
 import { createInterface } from 'node:readline';

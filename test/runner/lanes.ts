@@ -1,6 +1,6 @@
 /**
  * Which commands run a test file: the end of its name says so, as README.md explains. test/tidy/lanes.ts
- * finds files in the wrong lane. Pure. Called by the runner and by that rule.
+ * finds files in the wrong lane. Pure.
  */
 
 /** `loop` is `npm test`; the others are `npm run test:stores` and `npm run test:faults`. */

@@ -3,7 +3,6 @@
  *
  * It has its own process group and a marker in its environment by which its children are found. Each file
  * gets a temporary folder (TMPDIR). Never throws for a bad test file: whatever happens becomes an outcome.
- * Called by the runners.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Runs test files one after another. Those of `npm test` share a process, which saves each of them the second
- * until code is loaded and fast; every other file has its own. Called by test/run.ts.
+ * until code is loaded and fast; every other file has its own.
  */
 import { readFileSync } from 'node:fs';
 import { findLanes } from './lanes.ts';

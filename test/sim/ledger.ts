@@ -1,8 +1,7 @@
 /**
  * The ledger of a simulation: the model with checks after each flush, and without single guards on request.
  *
- * `faults` shows that the checks work: each disables one guard of a flush before the model runs it. Called by
- * `world.ts`; the model itself does not change.
+ * `faults` shows that the checks work: each disables one guard of a flush before the model runs it.
  */
 import { emptyTotals } from '../../engine/entity/state.ts';
 import type { FlushRound, Ledger } from '../../engine/ports.ts';

@@ -2,8 +2,7 @@
  * Runs one seed: creates the directory, boots the nodes, runs clients and accidents, ends all faults, waits
  * for rest, checks.
  *
- * Called by the test (many seeds) and by `run.ts` (one, to be read). The same seed gives the same trace and
- * hash.
+ * The same seed gives the same trace and hash.
  */
 
 import { newShardCount, oldShardCount, setShardCount } from '../../engine/ids.ts';

@@ -1,5 +1,5 @@
 /**
- * What a child process writes, and how it ends. Called by tests and their helpers.
+ * What a child process writes, and how it ends.
  */
 import type { ChildProcess } from 'node:child_process';
 

@@ -3,7 +3,7 @@
  * client.
  *
  * When silenced, it accepts data and forwards nothing, in both directions, without an error; new connections
- * are accepted and stay silent too. Called by the tests of connections.
+ * are accepted and stay silent too.
  */
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';

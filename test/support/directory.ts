@@ -3,7 +3,7 @@
  * has opened yet.
  *
  * Making the embedded database takes seconds, so a file makes one folder and every test starts from a copy.
- * Tokens follow from the ids, so they need not be passed around. Called by the fault tests.
+ * Tokens follow from the ids, so they need not be passed around.
  */
 import { createHash } from 'node:crypto';
 import { cpSync } from 'node:fs';

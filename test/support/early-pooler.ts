@@ -4,7 +4,7 @@
  *
  * It speaks just enough of Postgres' protocol: it answers each client's start with the backend's own
  * greeting, then passes bytes between a client and the backend that it holds, until the backend reports that
- * it is ready and in no transaction. Called by the tests of poolers.
+ * it is ready and in no transaction.
  */
 import { connect, createServer, type Socket } from 'node:net';
 import { close, listen } from './loopback.ts';

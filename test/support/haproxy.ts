@@ -1,8 +1,8 @@
 /**
  * A HAProxy of the test's own, running the shipped configuration on free ports of 127.0.0.1.
  *
- * Uses the system's program (installed on Debian as root, else it throws what to install).
- * Ends with the test. Called by test/deploy.
+ * Uses the system's program (installed on Debian as root, else it throws what to install). Ends with the
+ * test.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

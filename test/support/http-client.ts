@@ -2,7 +2,7 @@
  * A plain HTTP client with persistent connections. It distinguishes three outcomes for fault tests: an
  * answer, a request that certainly was not sent, and an unknown outcome.
  *
- * Never repeats a request. Called by the fault tests.
+ * Never repeats a request.
  */
 import { Agent, request as send } from 'node:http';
 

@@ -2,7 +2,7 @@
  * Evaluates an expression inside a running node, or collects its garbage, through its inspector, so that a
  * test can cause in a real process what no request can, without a switch in the product.
  *
- * The node must be started with `inspected` in its environment. Called by the fault tests.
+ * The node must be started with `inspected` in its environment.
  */
 import { once } from 'node:events';
 import type { NodeProcess } from './node-process.ts';

@@ -2,10 +2,10 @@
  * Network namespaces for tests of partitions: a program in a network of its own, and in that one an island,
  * a second network, joined to it by two cables.
  *
- * The first cable is what a test cuts: packets are dropped silently, in one direction or both. The
- * second stays. Everything is gone with the processes that live there; the machine's own network is never
- * touched. Needs Linux, root, `ip`, `iptables`, `unshare` and `nsenter`; a network without a route needs only
- * `ip`, `mount` and `unshare`. Called by the faults of partitions and of webhooks.
+ * The first cable is what a test cuts: packets are dropped silently, in one direction or both. The second
+ * stays. Everything is gone with the processes that live there; the machine's own network is never touched.
+ * Needs Linux, root, `ip`, `iptables`, `unshare` and `nsenter`; a network without a route needs only `ip`,
+ * `mount` and `unshare`.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
  * Sizes a test by the lane that runs it: a `*.sized.test.ts` is in `npm test` with few generated cases, and
- * in `npm run test:stores` with all of them. Run by hand it has all of them. Called by those files.
+ * in `npm run test:stores` with all of them.
  */
 
 /** Whether the run is `npm test`. */

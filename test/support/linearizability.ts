@@ -3,7 +3,7 @@
  * respects their times (Wing and Gong's search, with Lowe's memory of what was tried).
  *
  * An operation of unknown outcome may take effect at any time after its call, or never. Give the operations
- * of one entity at a time: the search is exponential in how many overlap. Pure. Called by the fault tests.
+ * of one entity at a time: the search is exponential in how many overlap. Pure.
  */
 export interface Operation<Event> {
   readonly event: Event;

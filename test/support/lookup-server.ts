@@ -1,7 +1,7 @@
 /**
  * A look-up service and a platform's public endpoint on loopback, which answer as the test says.
  *
- * Records the requests. Called by the tests of look-ups.
+ * Records the requests.
  */
 import { createServer, type RequestListener } from 'node:http';
 import { close, listen } from './loopback.ts';

@@ -1,5 +1,5 @@
 /**
- * Starts and stops the servers of tests on loopback. Called by tests and their helpers.
+ * Starts and stops the servers of tests on loopback.
  */
 import type { AddressInfo, Server } from 'node:net';
 

@@ -1,5 +1,5 @@
 /**
  * Programs that tests need, found or installed. Lives with the benches, which need the same ones and may not
- * import tests. Called by tests.
+ * import tests.
  */
 export * from '../../bench/shared/needed-program.ts';

@@ -1,6 +1,6 @@
 /**
  * A suite for tests that need a program which a machine may lack: there its tests are skipped, each with a
- * line that says why, and the runner counts these lines. Called by fault tests and the test of the guide.
+ * line that says why, and the runner counts these lines.
  */
 import { suite, type Test } from 'uvu';
 

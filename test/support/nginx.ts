@@ -3,7 +3,7 @@
  *
  * The sample is a file for an installed nginx. What belongs to a machine (port, node, folder of the cache) is
  * put in here, and around it what an installed nginx has. Uses the system's program (installed on Debian as
- * root, else it throws what to install). Ends with the test. Called by test/deploy.
+ * root, else it throws what to install). Ends with the test.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

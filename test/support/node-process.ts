@@ -2,7 +2,7 @@
  * One node of Rollcall as a process of its own, for tests that kill, pause or drain it.
  *
  * Starts the program on ports of the system's choice and knows when it is ready; never decides what a test
- * expects of it. Every process started here is ended by its own pid. Called by the fault tests.
+ * expects of it. Every process started here is ended by its own pid.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * The operator's command line as a process of its own. Called by tests.
+ * The operator's command line as a process of its own.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
 /**
- * One field of each row, for assertions about lists. Called by tests.
+ * One field of each row, for assertions about lists.
  */
 export const pluck = (rows: readonly object[], field: string): unknown[] =>
   rows.map((row) => Reflect.get(row, field));

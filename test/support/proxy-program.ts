@@ -1,7 +1,5 @@
 /**
  * A proxy program of the test's own: started in the foreground as one process, ended with the test.
- *
- * Called by haproxy.ts and nginx.ts.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

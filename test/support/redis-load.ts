@@ -4,7 +4,7 @@
  *
  * It behaves like the engine's output gate: a batch keeps its number until its outcome is known, and a
  * definite refusal lets the number be used again. Every click has a visitor of its own, so a click counted
- * twice or half shows in the totals. Called by the fault tests of the Redis adapter.
+ * twice or half shows in the totals.
  */
 import * as assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';

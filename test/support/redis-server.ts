@@ -1,5 +1,4 @@
 /**
- * A Redis of a test's own. Lives with the benches, which start the same servers and may not
- * import tests. Called by tests.
+ * A Redis of a test's own. Lives with the benches, which start the same servers and may not import tests.
  */
 export * from '../../bench/shared/redis-server.ts';

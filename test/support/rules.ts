@@ -1,5 +1,5 @@
 /**
- * The rules of commits with the default settings. Called by tests.
+ * The rules of commits with the default settings.
  */
 import { readConfig, toCommitRules } from '../../ops/config/config.ts';
 

@@ -2,8 +2,7 @@
  * A wall clock that a test moves, for one process: a small library of C is built and preloaded into it.
  *
  * Where it cannot be built (no compiler, not Linux) there is none, and the calling test must report that it
- * skipped something. Monotonic clocks are unchanged, as when an operator or NTP sets the time. Called by the
- * fault tests.
+ * skipped something. Monotonic clocks are unchanged, as when an operator or NTP sets the time.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';

@@ -3,7 +3,7 @@
  *
  * Making one takes 3 s of processor time, copying it 0.1 s. The runners name a folder of their run in
  * `ROLLCALL_TEST_CACHE` and remove it at their end; a file that runs alone has none, and makes its database
- * itself. Copies are made of closed databases only. Called by every test world that needs SQL.
+ * itself. Copies are made of closed databases only.
  */
 import { createHash } from 'node:crypto';
 import { constants, cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Names with a retired word that stay, each with its file: a word of a protocol, or a local name from before
- * the rule. Used by names.ts. Remove a line together with its name; add none.
+ * the rule. Remove a line together with its name; add none.
  */
 export const namesLeft: ReadonlySet<string> = new Set([
   // ASKING is a command of Redis Cluster; `asked_at` is a column.

@@ -2,7 +2,7 @@
  * Keeps badges: one reply for equal bytes, and the last reply of each URL.
  *
  * Both caches are bounded by number and bytes. A URL gets its reply again for a second; after that it is the
- * last known one, for times when a store is away. Created by ops/app.ts, used by badges.ts.
+ * last known one, for times when a store is away.
  */
 import { LRUCache } from 'lru-cache';
 

@@ -2,7 +2,7 @@
  * Draws badges and cards as SVG text. `badge-maker` draws badges; it is loaded when the first one is drawn.
  *
  * Every text is escaped and free of characters that XML does not allow, so user text cannot become markup or
- * break a picture. Pure but for loading. Used by badges.ts.
+ * break a picture. Pure but for loading.
  */
 import { createRequire } from 'node:module';
 import type { Format } from 'badge-maker';

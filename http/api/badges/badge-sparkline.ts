@@ -2,8 +2,7 @@
  * Sparklines: the last seven days of one number as a line of 120 × 30 pixels.
  *
  * Reads the history of the listing once per hour and listing; the picture is kept until the next hour, one
- * for all colours. Where no sample ran, the line has a gap, also when samples have ended for good. Used by
- * badges.ts.
+ * for all colours. Where no sample ran, the line has a gap, also when samples have ended for good.
  */
 import type { EntityKind, EntityRef } from '../../../engine/ids.ts';
 import type { App } from '../../app.ts';

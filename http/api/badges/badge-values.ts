@@ -1,5 +1,5 @@
 /**
- * The text and colour of a badge, by metric, and the values of a card. Pure. Used by badges.ts.
+ * The text and colour of a badge, by metric, and the values of a card. Pure.
  *
  * Integers are decimal strings: posted ones exceed 2^53.
  */

@@ -3,7 +3,7 @@
  *
  * A page view changes only two counters. So the text around those two is cached as a *template*, which is
  * built again only when another field changes (some change by time alone). Posted integers are inserted as
- * digits, so none beyond 2^53 is rounded. Used by bots.ts.
+ * digits, so none beyond 2^53 is rounded.
  */
 import type { HotState } from '../../../engine/entity/state.ts';
 import { computePresence, presenceFreshMs } from '../../../engine/rules/presence.ts';

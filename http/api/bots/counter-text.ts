@@ -3,7 +3,7 @@
  *
  * So a page view neither joins a text nor converts one to bytes. A reply that is not written at once may show
  * the counters of a later one; bytes of another length are a new buffer, so they never mix. Pure but for
- * that. Used by bot-json.ts.
+ * that.
  */
 
 /** A counter's digits in the bytes. */

@@ -2,8 +2,7 @@
  * Builds the bodies of histories and keeps them by what they depend on, bounded by number and bytes.
  *
  * A body takes milliseconds. Few are read at once, one is built per iteration of the event loop, and requests
- * for the same body share it: so others are served between the bodies of a crowd. Created by ops/app.ts, used
- * by history.ts and badge-sparkline.ts.
+ * for the same body share it: so others are served between the bodies of a crowd.
  */
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../engine/errors.ts';

@@ -2,8 +2,7 @@
  * The points of a history: which step a range gets, its times, and the values of each metric at these times.
  *
  * Times are minutes since 1970, UTC. A point has a value only if a sample ran for its time; then it is that
- * of the listing's last row up to that time. Integers stay as the digits that SQL sent. Pure. Used by
- * history.ts.
+ * of the listing's last row up to that time. Integers stay as the digits that SQL sent. Pure.
  */
 import { DomainError } from '../../../engine/errors.ts';
 import type { EntityKind } from '../../../engine/ids.ts';

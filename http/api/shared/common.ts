@@ -2,7 +2,7 @@
  * Schemas that many sections share: field kinds, the generic reply, users, pages, targets.
  *
  * An object of a reply always has all its fields: an unset timestamp, UUID or user is `null`, an unset string
- * is `""` and an unset integer is 0 (docs/behaviour.md, "Replies"). Used by schema and route files only.
+ * is `""` and an unset integer is 0 (docs/behaviour.md, "Replies").
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../../../engine/limits.ts';

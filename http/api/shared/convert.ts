@@ -1,7 +1,7 @@
 /**
  * Converts SQL rows and counters to values of replies: timestamps, users, exact integers, maybe-promises.
  *
- * Pure. Used by the other files of this folder only.
+ * Pure.
  */
 import type { Permission } from '../../../engine/rules/permissions.ts';
 import { parsePermissions } from '../../../engine/rules/sessions.ts';

@@ -1,6 +1,6 @@
 /**
  * Builds object schemas whose example is made of the examples of their fields, so that no field is written
- * twice, and gives a shared schema a description for one place. Used by the other files of this folder.
+ * twice, and gives a shared schema a description for one place.
  */
 import { type TProperties, type TSchema, Type } from 'typebox';
 

@@ -1,8 +1,7 @@
 /**
  * Fields of bodies that people write: text with bounds, tags, links. Lengths count Unicode code points.
  *
- * A schema cannot check that an address parses; `checkAddresses` and `checkLinks` do. Used by schema and
- * route files.
+ * A schema cannot check that an address parses; `checkAddresses` and `checkLinks` do.
  */
 import { type Static, Type } from 'typebox';
 import { createValidationError } from '../../response/validation-error.ts';

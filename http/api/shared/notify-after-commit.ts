@@ -2,8 +2,7 @@
  * Waits until the hot store and the other nodes know about a committed change.
  *
  * If this fails, the change is still committed, whatever the error says, and it is delivered later: its
- * adjustment or note stays open in SQL. So the client must not read that nothing was changed. Called by the
- * handlers that delete, void or review.
+ * adjustment or note stays open in SQL. So the client must not read that nothing was changed.
  */
 import { DomainError, errorStatuses } from '../../../engine/errors.ts';
 import { toDomainError } from '../../response/errors.ts';

@@ -5,8 +5,7 @@
  * flush of this node that writes votes of an awaited log looks at once. For flushes of other nodes one timer
  * runs while any request waits: it reads the heads of all awaited logs by one statement. The number of
  * waiting requests is bounded; one whose client left makes room, and above the bound a request is refused.
- * When a read fails, each request ends with its own time. Created by the composition root, used by
- * vote-log.ts.
+ * When a read fails, each request ends with its own time.
  */
 import type { Engine, Watch } from '../../../engine/engine.ts';
 import { DomainError } from '../../../engine/errors.ts';

@@ -2,7 +2,7 @@
  * Talks to the node: requests with the operator's token, and the live stream.
  *
  * The token is kept in sessionStorage, so it ends with the tab, and travels in a header, so no other page can
- * make this browser send it. Used by main.ts and the screens.
+ * make this browser send it.
  */
 import type { LiveFrame, LivePoint } from '../../telemetry/node-status.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Makes elements. Text is only ever text: strings become text nodes, so no name or message of a user can be
- * markup. Links stay inside the page. Used by every other file of the page.
+ * markup. Links stay inside the page.
  */
 
 export type Child = Node | string | number | null;

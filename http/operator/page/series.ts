@@ -1,6 +1,6 @@
 /**
  * Turns the points of the live stream into what a chart draws: a second without a value, and a time without
- * points, are gaps in its lines. Pure. Used by now.ts.
+ * points, are gaps in its lines. Pure.
  */
 import type { LivePoint } from '../../telemetry/node-status.ts';
 

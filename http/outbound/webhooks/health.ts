@@ -4,7 +4,7 @@
  *
  * A failing endpoint waits as a whole, so that a receiver that is down gets one request per pause and not one
  * per vote. A success makes it healthy at once; for a minute its backlog is then sent slowly. Pure but for
- * the jitter that is passed in. Used by dispatcher.ts.
+ * the jitter that is passed in.
  */
 
 import { failingFrom } from '../../../engine/rules/webhooks.ts';

@@ -3,7 +3,7 @@
  *
  * Knows nothing of addresses: the agent connects only to judged ones (send.ts). A status decides the outcome,
  * whatever becomes of the answer's body; at most 4 KB of that are read, for at most a second. No redirect is
- * followed. Never throws: every outcome is a value. Called by send.ts.
+ * followed. Never throws: every outcome is a value.
  */
 import { type Agent, type ClientRequest, type IncomingMessage, request as requestPlainly } from 'node:http';
 import { request as requestSecurely } from 'node:https';

@@ -4,8 +4,7 @@
  * A receiver knows by the signature that the request comes from here, is recent, and is unchanged. While a
  * secret is being replaced, both secrets sign, so a receiver may switch at any time in between. A request of
  * the format `topgg` also carries the secret itself, or a text of the owner's choice, because its receivers
- * compare that; one of `topgg_v1` has the signature of top.gg, by the newest secret. Called by the sender of
- * webhooks and by the handlers that create secrets.
+ * compare that; one of `topgg_v1` has the signature of top.gg, by the newest secret.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { WebhookFormat } from './event.ts';

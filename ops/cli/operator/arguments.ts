@@ -3,7 +3,7 @@
  * arguments are path parameters in their order, options are query and body fields (`--start-at` sets
  * `start_at`).
  *
- * Pure. The server checks the values; this file refuses only what cannot be sent. Used by run.ts.
+ * Pure. The server checks the values; this file refuses only what cannot be sent.
  */
 import { parseArgs } from 'node:util';
 import type { TSchema } from 'typebox';

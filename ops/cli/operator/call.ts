@@ -1,8 +1,8 @@
 /**
  * Sends requests to the private listener of a running node, and reads its answers.
  *
- * The address and the token come from the settings (ADMIN_HOST, ADMIN_PORT, ADMIN_TOKEN, or the token file
- * in DATA_DIR). Used by run.ts and running-node.ts.
+ * The address and the token come from the settings (ADMIN_HOST, ADMIN_PORT, ADMIN_TOKEN, or the token file in
+ * DATA_DIR).
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,6 +1,6 @@
 /**
  * Formats an answer for the terminal: a list as a table; an object as lines, with its lists as tables below;
- * a message as a sentence. Pure. Used by run.ts.
+ * a message as a sentence. Pure.
  *
  * A table fits the width of a terminal: columns of prose shrink, the widest first. A shortened text ends
  * with `…`; `--json` prints it whole. Names come from strangers, so control characters are shown as `\u001b`.

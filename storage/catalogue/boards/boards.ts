@@ -3,7 +3,6 @@
  *
  * A page or rank costs the same in any directory: the places are in memory, and one statement reads the rows
  * of the page, or the scores of one listing, by their keys. While SQL is away readers get what was read last.
- * Called by catalogue.ts; the job is ops/jobs/boards.ts.
  */
 import {
   type BoardName,

@@ -3,7 +3,7 @@
  *
  * An edition is one row, written by one statement from one snapshot, so readers never see half of it. An
  * older edition never replaces a newer one, and making the same one twice changes nothing. Order: score, then
- * the place in the edition before, then age of the listing. Called by boards.ts.
+ * the place in the edition before, then age of the listing.
  */
 import { type Edition, type Place, placesMax, type RankedKind } from '../../../engine/rules/boards.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';

@@ -4,7 +4,7 @@
  * A pass goes through all bots and servers by incarnation, in short steps, and writes only those that
  * changed. Each step adds what is new since the last look and records that look in the same statement, so a
  * pass may be repeated, or be interrupted anywhere. Events of a listing before its first look count nothing:
- * an import trends nowhere. Called by boards.ts.
+ * an import trends nowhere.
  */
 import { toHalfLives } from '../../../engine/rules/boards.ts';
 import { runInSteps, type StepOptions } from '../../history/steps.ts';

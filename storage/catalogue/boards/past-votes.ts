@@ -4,7 +4,7 @@
  * Each listing's row says until when it is complete and changes in one statement, so every vote is added
  * once, however often a pass is repeated. A pass runs after each monthly reset: a vote that a reset ended
  * never changes again. It waits for a while, for votes that were on their way to SQL; a later one is left
- * out. Called by boards.ts.
+ * out.
  */
 import type { StepOptions } from '../../history/steps.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';

@@ -2,7 +2,7 @@
  * The score of each listing on each board, as SQL: only listed entities that qualify have one.
  *
  * An edition and the rank of one listing use the same expressions, so they agree. Scores come from totals as
- * last flushed and from what board_listings remembers. Used by editions.ts and boards.ts.
+ * last flushed and from what board_listings remembers.
  */
 import { type BoardName, type RankedKind, toHalfLives } from '../../../engine/rules/boards.ts';
 import type { Queryable } from '../../sql/client.ts';

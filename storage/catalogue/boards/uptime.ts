@@ -2,7 +2,7 @@
  * The rule of engine/entity/uptime.ts in SQL: the checks since those that the totals contain are added, so a
  * bot that is silent has the same uptime on its board as on its page.
  *
- * Costs the same for a month of silence and any number of downtimes. Used by scores.ts.
+ * Costs the same for a month of silence and any number of downtimes.
  */
 import type { UptimeRules } from '../../../engine/entity/windows.ts';
 import { limits } from '../../../engine/limits.ts';

@@ -3,8 +3,7 @@
  *
  * A transaction locks the teams concerned first, in the order of their ids, and then the bot's row. It checks
  * the actor's permissions against the locked rows, so of two concurrent edits the second is judged by what
- * the first one left. Called by catalogue.ts. The caller updates caches, sessions in memory and the hot
- * store.
+ * the first one left. The caller updates caches, sessions in memory and the hot store.
  */
 import { v7 as uuidv7 } from 'uuid';
 import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';

@@ -2,7 +2,7 @@
  * The user object of a bot: what the platform last reported about it, stored in `users`.
  *
  * Written only from a lookup that succeeded. A bot that was never looked up has no row and is shown with its
- * id as its name. A person's row never becomes a bot's. Called by bot-edits.ts and catalogue.ts.
+ * id as its name. A person's row never becomes a bot's.
  */
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 

@@ -2,7 +2,7 @@
  * Bots in SQL: the profile of one bot, and the bots of a team.
  *
  * Profiles have no counters: those come from the engine. Lists have totals as last flushed. A bot is listed
- * when its type is `approved` or `certified`. Called by catalogue.ts and its caches.
+ * when its type is `approved` or `certified`.
  */
 import type { Queryable } from '../../sql/client.ts';
 import { type IndexBotRow, selectIndexBots } from '../shared/index-rows.ts';

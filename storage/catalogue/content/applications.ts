@@ -2,8 +2,7 @@
  * Positions and applications in SQL.
  *
  * An application is inserted in a transaction that locks this user and position, so of many concurrent ones
- * one is accepted; a unique index enforces the same. A review decides a pending application once. Called by
- * catalogue.ts, and by operator-catalogue.ts for positions and reviews.
+ * one is accepted; a unique index enforces the same. A review decides a pending application once.
  */
 import { v7 as uuidv7 } from 'uuid';
 import {

@@ -1,8 +1,7 @@
 /**
  * Blog posts in SQL. Drafts are visible to the operator only.
  *
- * The list is read whole, without contents, and cached as a snapshot like any list. Called by catalogue.ts,
- * and by operator-catalogue.ts for writing.
+ * The list is read whole, without contents, and cached as a snapshot like any list.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

@@ -1,6 +1,6 @@
 /**
  * Names that the operator reserves, so that they cannot become vanity codes, besides those that the product
- * reserves (engine/rules/vanity.ts). A code that is already in use stays. Called by operator-catalogue.ts.
+ * reserves (engine/rules/vanity.ts). A code that is already in use stays.
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

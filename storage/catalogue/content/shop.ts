@@ -3,8 +3,7 @@
  *
  * Money is in hundredths and may be fractional, so it is a decimal string here. An item refers to existing
  * benefits and a coupon to existing items; a row that others refer to cannot be deleted. Lists are read
- * whole: an operator writes hundreds of rows, not thousands. Called by catalogue.ts and
- * operator-catalogue.ts.
+ * whole: an operator writes hundreds of rows, not thousands.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
@@ -204,6 +203,5 @@ export const deleteItem = (sql: Sql, id: string): Promise<ShopOutcome> =>
       select id from shop_coupons where ${id} = any(applicable_items) order by id`,
   });
 
-/** Deletes a coupon. */
 export const deleteCoupon = (sql: Sql, id: string): Promise<ShopOutcome> =>
   remove(sql, 'shop_coupons', { id, findReferrers: async () => [] });

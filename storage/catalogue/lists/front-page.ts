@@ -2,7 +2,7 @@
  * The front page: five short lists of bots and the newest packs, from totals as last flushed.
  *
  * The bots take two statements at any size of the directory: one finds the ids of all lists in indexes on
- * totals and creation, one reads each bot once. Called by catalogue.ts behind a snapshot.
+ * totals and creation, one reads each bot once.
  */
 import type { Queryable } from '../../sql/client.ts';
 import { type PackPage, readNewestPacks } from '../packs/packs.ts';

@@ -7,7 +7,7 @@
  * segments that have grown. A reader sums the segments up to its page and reads the ids of that one segment.
  * An order is a snapshot of the segments, so its pages neither skip nor repeat a row. If a segment has
  * changed by the time its ids are read, the order is over and a new one begins. Memory: the ids of at most
- * `segmentsCachedMax` segments per order. Used by lists.ts.
+ * `segmentsCachedMax` segments per order.
  */
 import { LRUCache } from 'lru-cache';
 import type { Queryable, Sql } from '../../sql/client.ts';

@@ -3,7 +3,7 @@
  *
  * Triggers record changes as rows of their own. Only `recount` consumes them, one at a time, in a transaction
  * with one snapshot of the database: so the counts of the segments are exactly those of the rows it sees.
- * Nothing is held in memory here. Used by list-order.ts and by imports.
+ * Nothing is held in memory here.
  */
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { retrySerializable } from '../../sql/retry.ts';

@@ -2,8 +2,7 @@
  * Servers in SQL: the profile of one server, and the servers of a team.
  *
  * Profiles have no counters: those come from the engine. Lists have totals as last flushed. A server is
- * listed when its type is `approved` or `certified` and its state is `public`. Called by catalogue.ts and its
- * caches.
+ * listed when its type is `approved` or `certified` and its state is `public`.
  */
 import type { Queryable } from '../../sql/client.ts';
 import { type IndexServerRow, selectIndexServers } from '../shared/index-rows.ts';

@@ -3,7 +3,7 @@
  *
  * An entry whose outcome stays `asked` means that the process or SQL failed before the end was recorded; an
  * operator must check whether the operation took effect. Entries are never deleted here, and only their
- * outcome and end change. Called by the operator's handlers.
+ * outcome and end change.
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

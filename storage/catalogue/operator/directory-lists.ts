@@ -2,9 +2,9 @@
  * The operator's lists of users, bots, servers, teams and packs, whole or searched by id and prefix of the
  * name, in any letter case.
  *
- * A search looks at the one entity with that id and at most `namesSearchedMax` names with the prefix,
- * through the indexes of storage/sql/search-indexes.ts, so it is fast at any size of the directory. Names
- * compare by their bytes, as those indexes do. Called by operator-catalogue.ts.
+ * A search looks at the one entity with that id and at most `namesSearchedMax` names with the prefix, through
+ * the indexes of storage/sql/search-indexes.ts, so it is fast at any size of the directory. Names compare by
+ * their bytes, as those indexes do.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

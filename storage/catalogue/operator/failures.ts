@@ -2,7 +2,7 @@
  * What an operator reads when something fails: runs of the fleet's jobs, and rows that SQL refused.
  *
  * The rows are written by storage/nodes/job-runs.ts and storage/ledger/dead-letters.ts, which also tries
- * refused rows again. Called by operator-catalogue.ts.
+ * refused rows again.
  */
 import { retryDeadLetters } from '../../ledger/dead-letters.ts';
 import { createLedger } from '../../ledger/ledger.ts';

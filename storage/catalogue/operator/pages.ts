@@ -2,7 +2,7 @@
  * Pages of the operator's lists: the rows, the number of all rows, and whether that number is exact.
  *
  * Counting stops at `countedMax`, so that a page of a list costs the same whatever its length; beyond it the
- * planner's estimate, or "at least", says enough. Called by the other files of this folder.
+ * planner's estimate, or "at least", says enough.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 
@@ -23,7 +23,6 @@ export const countedMax = 10_000;
 export const buildPage = (sql: Queryable, page: number, rows = rowsPerPage) =>
   sql`limit ${rows} offset ${(page - 1) * rows}`;
 
-/** A part of a statement. */
 export type StatementPart = ReturnType<typeof buildPage>;
 
 export interface ListSource {

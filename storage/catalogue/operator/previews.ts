@@ -1,7 +1,7 @@
 /**
  * What an operator is shown before an operation that is hard to undo: names and counts.
  *
- * Read only. Counts are those in SQL, so they may be a flush old. Called by operator-catalogue.ts.
+ * Read only. Counts are those in SQL, so they may be a flush old.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';

@@ -1,7 +1,7 @@
 /**
  * Finds what a UUID from a log, a page or a support request names: a listing, a vote, a webhook or a token.
  *
- * Read only; every look-up uses an index. Called by operator-catalogue.ts.
+ * Read only; every look-up uses an index.
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

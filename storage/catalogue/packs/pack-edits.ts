@@ -3,7 +3,7 @@
  *
  * The key of a pack is its url in lower case. Two concurrent creations of one url make one pack, because its
  * totals row is unique. A pack may keep ids of bots and servers that were deleted, but accepts no new unknown
- * ids. Called by catalogue.ts. The caller updates the hot store after a deletion.
+ * ids. The caller updates the hot store after a deletion.
  */
 import { deleteListing } from '../../ledger/adjust.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';

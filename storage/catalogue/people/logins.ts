@@ -3,7 +3,7 @@
  *
  * One insertion claims a code or state, so one of any number of simultaneous requests on any nodes wins.
  * Signing in checks the ban and writes the user and the session in one transaction: a refused login changes
- * nothing. Called by catalogue.ts; a job calls `purgeLogins`.
+ * nothing.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

@@ -3,7 +3,7 @@
  * creates the user, with the id as name.
  *
  * Bans are read with every session: after an edit the caller drops the cached sessions (`around` of the
- * mirror, `forget` of a node's cache). Called by catalogue.ts.
+ * mirror, `forget` of a node's cache).
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

@@ -2,7 +2,7 @@
  * Sessions in SQL: the source of truth about every token.
  *
  * Only the SHA-256 of a token is stored; the token itself is shown once, at its creation. Lists leave out
- * expired sessions. Called by catalogue.ts, and through it by authentication.
+ * expired sessions.
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
 import { formatTexts } from '../../sql/arrays.ts';

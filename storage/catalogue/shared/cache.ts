@@ -8,7 +8,7 @@
  * A row stays until an edit drops it. It counts as read when its statement began or, if later, when the
  * notices were last read (notices.ts), and is used for a second from then; after that, a reading of the
  * notices comes first. If that fails, a row is used for `unnoticedMs`, and without SQL however old it is.
- * Rows in use are refreshed before they reach `ageMaxMs`, many in one statement. Used by catalogue.ts.
+ * Rows in use are refreshed before they reach `ageMaxMs`, many in one statement.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';

@@ -1,8 +1,8 @@
 /**
  * The first steps of creating a listing of any kind: its incarnation, its totals row, and the owner's cap.
  *
- * The totals row is created in the same transaction as the catalogue row; the flusher updates it later.
- * Called by the edits of listings. The opposite is `deleteListing` in storage/ledger/adjust.ts.
+ * The totals row is created in the same transaction as the catalogue row; the flusher updates it later. The
+ * opposite is `deleteListing` in storage/ledger/adjust.ts.
  */
 import { computeShard, type EntityKind, toAddress } from '../../../engine/ids.ts';
 import type { Transaction } from '../../sql/client.ts';

@@ -11,7 +11,6 @@
  * SQL was restarted or replaced by a copy that lost transactions, when notices may have been purged unread or
  * are too many, cover begins again: whatever was cached before is read again. While SQL does not answer, the
  * caches trust their entries only as long as they would without notices.
- * Created by catalogue.ts.
  */
 import type { Queryable } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

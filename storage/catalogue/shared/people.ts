@@ -2,7 +2,6 @@
  * People and platform bots in SQL (`users`), and how other rows embed them.
  *
  * Never queries the platform: a person who is not in SQL is `null` here, and the facade shows a placeholder.
- * Used by the other files of the catalogue.
  */
 import type { Queryable, Transaction } from '../../sql/client.ts';
 

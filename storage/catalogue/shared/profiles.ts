@@ -1,7 +1,5 @@
 /**
  * What the profiles of bots and servers share: their columns, and the condition that finds them.
- *
- * Used by bots.ts and servers.ts; the condition also by teams.ts.
  */
 import type { Queryable } from '../../sql/client.ts';
 import type { Cacheable } from './cache.ts';

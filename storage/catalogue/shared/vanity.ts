@@ -2,8 +2,7 @@
  * Vanity codes in SQL: finds the target of a code or an itag, gives a code to a new listing, changes a code.
  *
  * A unique column makes sure that a code belongs to one entity at a time; a second claim is `taken`. The
- * rules for codes are in engine/rules/vanity.ts; callers check them first. Called by catalogue.ts and the
- * edits of listings.
+ * rules for codes are in engine/rules/vanity.ts; callers check them first.
  */
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';

@@ -4,7 +4,7 @@
  * A change of a team or its members locks the team's row before any other row (`lockTeam`) and decides from
  * what it reads after that, so the rules about owners hold under concurrency. A transaction that puts a bot
  * or server into a team locks that row too (by its foreign key), so a team is never deleted from under it.
- * Called by catalogue.ts. The caller updates caches and the hot store.
+ * The caller updates caches and the hot store.
  */
 import { v7 as uuidv7 } from 'uuid';
 import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';

@@ -4,7 +4,7 @@
  * It reads the members, calls engine/rules/members.ts and writes the result, so a team never loses its last
  * owner or data holder under concurrency. The same transaction ends sessions that the member minted for the
  * team and what it owns: all of them when the member is removed; when permissions change, those that exceed
- * the permissions that are left. Called by catalogue.ts.
+ * the permissions that are left.
  */
 import { v7 as uuidv7 } from 'uuid';
 import {

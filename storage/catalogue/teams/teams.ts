@@ -1,7 +1,7 @@
 /**
  * Teams in SQL: the profile of one team, its members, bots and servers.
  *
- * Profiles have no counters: those come from the engine. Called by catalogue.ts and its caches.
+ * Profiles have no counters: those come from the engine.
  */
 import type { Queryable } from '../../sql/client.ts';
 import { listTeamBots } from '../bots/bots.ts';

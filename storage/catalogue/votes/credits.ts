@@ -2,8 +2,7 @@
  * Vote credits in SQL: the tiers, what a listing may still redeem, and its redeems.
  *
  * Tiers are the operator's data; only redeem.ts writes redeems. A redeem belongs to one incarnation of a
- * listing: a later listing with the same id has none. Called by catalogue.ts, redeem.ts and
- * operator-catalogue.ts.
+ * listing: a later listing with the same id has none.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { CreditTier } from '../../../engine/rules/credits.ts';

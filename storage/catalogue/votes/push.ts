@@ -4,7 +4,7 @@
  * An endpoint belongs to the user who subscribed with it last. `take` counts an attempt and moves the next
  * one to the end of a lease before anything is sent: another node sends the message again if this one dies,
  * at least once, but later each time. It is deleted when it is delivered or abandoned. Only the sender reads
- * the keys. All times come from the caller, in ms. Called by catalogue.ts.
+ * the keys. All times come from the caller, in ms.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';

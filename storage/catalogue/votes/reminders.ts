@@ -3,8 +3,7 @@
  *
  * A reminder belongs to one listing and is deleted with it. A due reminder is updated only if its due time is
  * still the one that was read, so one of several nodes decides, and a vote that arrives meanwhile makes it
- * due again. All times come from the caller, in ms. Called by catalogue.ts; storage/ledger/due-reminders.ts
- * makes a reminder due after a vote.
+ * due again. All times come from the caller, in ms.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { markDueByEdit } from '../../ledger/due-reminders.ts';

@@ -4,7 +4,7 @@
  * A number means something within one listing, one directory and one timeline of its SQL
  * (storage/ledger/generations.ts), so readers get all three with it, as the log's epoch. A restored older
  * SQL, an id that is listed again, or an export that was imported elsewhere, is another epoch. Numbers are
- * given by storage/ledger. Called by catalogue.ts.
+ * given by storage/ledger.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import { formatNumbers } from '../../sql/arrays.ts';

@@ -7,7 +7,7 @@
  * in before it reads: for page 1 always, for other pages only if a change is older than `pageAgeMaxMs`. So
  * page 1 shows all that is in SQL, and pages that are read shortly after it fit together. Only recounts
  * change an order, and a page is one statement, so each page shows one state. `purgeVoterOrders` drops orders
- * that were not read for a day. Called by catalogue.ts.
+ * that were not read for a day.
  */
 import { LRUCache } from 'lru-cache';
 import type { EntityRef } from '../../../engine/ids.ts';

@@ -3,7 +3,7 @@
  *
  * Only `recount` writes it, one at a time per entity. In one statement it consumes the changes that triggers
  * recorded, finds where each of those voters belongs now, and counts the difference into the segments. An
- * order is rebuilt when it is new, or when a reset has made its votes void. Called by voter-order.ts.
+ * order is rebuilt when it is new, or when a reset has made its votes void.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import { perPage } from '../../../engine/rules/pages.ts';

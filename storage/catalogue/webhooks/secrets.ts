@@ -2,7 +2,7 @@
  * Seals the secrets of webhook endpoints: a request must be signed, so they cannot be stored as hashes.
  *
  * AES-256-GCM under one key per directory, with the endpoint's id as additional data, so that a sealed secret
- * is worthless in another row. Secrets are never listed, logged or exported. Created by the composition root.
+ * is worthless in another row. Secrets are never listed, logged or exported.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 

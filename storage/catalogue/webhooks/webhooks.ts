@@ -2,7 +2,6 @@
  * The webhooks of the catalogue: what handlers may do with endpoints and deliveries.
  *
  * Combines the functions of this folder and turns every failure into a `StorageError`. Senders use queue.ts.
- * Called by catalogue.ts.
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

@@ -3,7 +3,7 @@
  *
  * LMDB itself checks nothing: a bit that flips on the disk would become a wrong total, or a vote that never
  * was. Values of formats 1 and 2 have no checksum and are read as they are. Every put encodes a value, so
- * this creates no object for it: values follow each other in one large buffer. Used by tables.ts.
+ * this creates no object for it: values follow each other in one large buffer.
  */
 import { Packr, RESERVE_START_SPACE, REUSE_BUFFER_MODE } from 'msgpackr';
 import { computeCrc32 } from './crc32.ts';

@@ -3,7 +3,7 @@
  *
  * The order of the totals is that of `engine/entity/fields.ts`. Unsigned 64-bit values are text and stay
  * text. New fields go to the end and get a default on reading; any other change needs a new format number
- * (see `tables.ts`). No I/O. Used by the files of this folder; hot/redis/codec.ts uses its decision codes.
+ * (see `tables.ts`). No I/O.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
 import { compile, emptyTotals, fields } from '../../../engine/entity/fields.ts';

@@ -2,7 +2,7 @@
  * The CRC-32 of a part of a buffer, the same number that `crc32` of `node:zlib` returns.
  *
  * For values of some hundred bytes: there the native function takes longer to call, and needs a view of its
- * own on the bytes. Called by checked-encoder.ts.
+ * own on the bytes.
  */
 
 /** Four tables: how a byte changes the checksum when no, one, two or three more bytes follow it. */

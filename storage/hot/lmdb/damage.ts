@@ -3,7 +3,6 @@
  * operator about values that are not what was written.
  *
  * LMDB reads its file through the memory: a page beyond the end of the file ends the process without a word.
- * Called by tables.ts and store.ts.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

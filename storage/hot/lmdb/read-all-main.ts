@@ -1,6 +1,6 @@
 /**
  * Program: reads every value of the LMDB folder in its argument, and exits with 0 if that is possible. Where
- * the file was cut, the system ends it. Started by damage.ts.
+ * the file was cut, the system ends it.
  */
 import { open } from 'lmdb';
 

@@ -3,7 +3,7 @@
  *
  * Owns how much one call handles, because Redis serves nothing else during a call. `peek` first reads how
  * much each shard has, then reads that much and a little more, in the order given. Every operation is safe to
- * repeat. Called by store.ts.
+ * repeat.
  */
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import { parseEntityRef } from '../../../engine/ids.ts';

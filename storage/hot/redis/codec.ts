@@ -4,7 +4,7 @@
  * Owns the order of the arguments, which must match `functions/*.lua`. A batch is one flat MessagePack array,
  * a reply is one buffer of consecutive values; both are written and read without intermediate objects,
  * because every post passes here. Unsigned 64-bit values are text on both sides. Checks that would be slow in
- * Lua run here, before anything is sent. No I/O. Called by store.ts and backlog.ts.
+ * Lua run here, before anything is sent. No I/O.
  */
 import assert from 'node:assert/strict';
 import { compile, postedNames } from '../../../engine/entity/fields.ts';

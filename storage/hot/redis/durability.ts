@@ -4,7 +4,7 @@
  * Asked at the start and then with every pulse, because a replica may be attached and `appendfsync` changed
  * at any time. Never changes a setting. Managed servers often forbid `CONFIG`; the durability is then
  * unknown, which counts as weak. A server that does not answer keeps its last description. At most one look
- * at a server is pending. Called by store.ts when it opens, then by pulse.ts.
+ * at a server is pending.
  */
 import type { Redis } from 'ioredis';
 import { readUnlessRefused } from './errors.ts';

@@ -4,7 +4,7 @@
  * An error *answer* is definite: Redis refuses before it runs our functions, and the functions check
  * everything before their first write. The one exception they report themselves (`HALFWRITTEN`). After a lost
  * connection or a time-out the outcome is unknown if the command may have been sent. Tests cover every entry
- * of the tables. Called by store.ts, link.ts and the readers of settings.
+ * of the tables.
  */
 import type { StorageOutcome, StorageReason } from '../../../engine/errors.ts';
 import { StorageError } from '../../../engine/errors.ts';

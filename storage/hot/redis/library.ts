@@ -4,7 +4,7 @@
  *
  * The version is a hash of the source and part of every function's name, so that a node of a new version
  * never changes the rules under a node of an old one. Loading is safe to repeat. Only `dropLibraries` removes
- * an old library; its caller must know which versions are still in use. Called by store.ts and link.ts.
+ * an old library; its caller must know which versions are still in use.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -3,7 +3,7 @@
  *
  * Every stats post passes here, so values are not collected in arrays first. Numbers other than integers
  * below 2^32 are written as doubles, which is what Lua makes of all numbers. An array's length is written
- * when it is known. No I/O. Used by codec.ts and backlog.ts.
+ * when it is known. No I/O.
  */
 
 export type Value = string | number | boolean | readonly Value[];

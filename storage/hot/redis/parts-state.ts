@@ -1,7 +1,7 @@
 /**
  * Reads the sums of a bot's parts, which a slot in Redis holds as one text of doubles.
  *
- * Owns the order of the numbers, which must match the head in `functions/3-parts.lua`. Called by slots.ts.
+ * Owns the order of the numbers, which must match the head in `functions/3-parts.lua`.
  */
 import type { PartsState, PartsTable } from '../../../engine/entity/state.ts';
 

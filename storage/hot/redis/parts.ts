@@ -1,7 +1,7 @@
 /**
  * Reads the parts of bots in Redis: one bot's parts, and the bots whose parts are due.
  *
- * Owns the order of the fields, which must match `functions/3-parts.lua`. Called by store.ts.
+ * Owns the order of the fields, which must match `functions/3-parts.lua`.
  */
 
 import { type Part, type PresenceStatus, presenceStatuses } from '../../../engine/entity/state.ts';

@@ -3,9 +3,9 @@
  *
  * Pings each primary once a second, unless the store got an answer just before; four times a second while a
  * primary fails. At most one PING per connection is pending, so a silent Redis costs nothing. A primary
- * counts as silent when its last answer is `silenceMsMax` old and the PING since then has no answer.
- * With each check it looks whether a crash or a failover may lose writes (durability.ts).
- * Only observes: the link reconnects by itself. Started by store.ts; `health` shows the result.
+ * counts as silent when its last answer is `silenceMsMax` old and the PING since then has no answer. With
+ * each check it looks whether a crash or a failover may lose writes (durability.ts). Only observes: the link
+ * reconnects by itself.
  */
 import type { Redis } from 'ioredis';
 import type { Pulse } from '../../../engine/ports.ts';

@@ -5,7 +5,7 @@
  * Owns the wiring and the checks of arguments. On one server a whole tick is one call; on a Cluster every
  * shard has its own call and commit queue. Any number of nodes may use the same Redis: Redis decides, and no
  * node owns an entity. A commit is repeated only after Redis answered that it did nothing (a redirect, a
- * missing library). Opened by `storage/open.ts`.
+ * missing library).
  */
 import assert from 'node:assert/strict';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';

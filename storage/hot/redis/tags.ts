@@ -5,7 +5,6 @@
  * the middle of sixteen equal parts of all slots: then 3, 6, 8, 12 or 16 primaries that divide the slots
  * evenly have equal numbers of shards, as far as that is possible. The two sets have no tag in common, so
  * keys tell how many shards a store has. Tags never change: every later version reads these keys. Pure.
- * Called by the files of this folder.
  */
 import { newShardCount, oldShardCount, type Shard, shardCount } from '../../../engine/ids.ts';
 

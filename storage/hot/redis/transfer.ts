@@ -2,7 +2,7 @@
  * Reads all records of a Redis store for a move, and writes those of another store.
  *
  * Finds keys by SCAN on each primary: the database is Rollcall's alone. The forms of slots, votes and parts
- * are those of `functions/`, where arrays of any width are valid. Called by store.ts.
+ * are those of `functions/`, where arrays of any width are valid.
  */
 import type { Redis } from 'ioredis';
 import { type PartsState, type PartsTable, presenceStatuses } from '../../../engine/entity/state.ts';

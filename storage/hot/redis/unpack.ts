@@ -2,8 +2,7 @@
  * Reads the subset of MessagePack that the Redis functions answer with, value by value.
  *
  * A value can be skipped without being decoded: most states of a reply are replaced before any caller reads
- * them. Integers above 2^53 do not occur. Every reader throws at bytes it does not expect. No I/O. Used by
- * codec.ts, slots.ts and backlog.ts.
+ * them. Integers above 2^53 do not occur. Every reader throws at bytes it does not expect. No I/O.
  */
 
 /** A reply and the offset of its next value. */

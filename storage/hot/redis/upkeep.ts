@@ -1,8 +1,7 @@
 /**
  * Changes of a Redis store other than commits (publish, clear, sweep), and the numbers of shards that it has.
  *
- * Owns how much one call of `publish` handles, because Redis serves nothing else during a call. Called by
- * store.ts.
+ * Owns how much one call of `publish` handles, because Redis serves nothing else during a call.
  */
 import type { ShardPosition } from '../../../engine/entity/items.ts';
 import { allShards, newShardCount, oldShardCount, type Shard, shardCount } from '../../../engine/ids.ts';

@@ -2,8 +2,6 @@
  * One node under attack, on either kind of stores, and the log of its ordinary clients. A node that does not
  * survive is replaced by another one on the same stores, so that the next attack finds one. At the end
  * stores and log are compared: every acknowledged change is there, once.
- *
- * Called by http-attacks.fault.ts.
  */
 
 import type { Directory } from '../../support/directory.ts';

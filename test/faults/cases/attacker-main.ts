@@ -1,6 +1,6 @@
 /**
  * The attackers' process: runs the attack that its arguments name against the target they describe, sends
- * back what was answered, and ends. Started by attacks.ts.
+ * back what was answered, and ends.
  */
 import { attackNamed } from './attack-list.ts';
 import type { Target } from './attackers.ts';

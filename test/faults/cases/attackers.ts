@@ -3,7 +3,7 @@
  * write, and requests that never end. Each keeps its connections until the time is over and counts what
  * comes back.
  *
- * Runs in a process of its own (attacker-main.ts), so that it delays only itself. Used by attack-list.ts.
+ * Runs in a process of its own (attacker-main.ts), so that it delays only itself.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -3,7 +3,7 @@
  * place, no majority, slots without an owner, too few replicas, slots that move, also to a primary that
  * joins empty.
  *
- * Each fault is done to real servers and undone again. Run by `on-cluster.ts`. Time limit: 2400 s.
+ * Each fault is done to real servers and undone again. Time limit: 2400 s.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -2,8 +2,6 @@
  * The clock of a machine that jumps under one node with its own stores. There is no other clock to
  * compare with, so waits end early by as much as it is set ahead, and a future vote causes no wait.
  * Still guaranteed: nothing is refused, lost or counted twice, a month's votes are reset once.
- *
- * Called by clock-jumps.fault.ts.
  */
 import * as assert from 'uvu/assert';
 import { type Directory, openAtRest, tokenOf } from '../../support/directory.ts';

@@ -1,6 +1,6 @@
 /**
  * The program on a hot store with a size limit: `HOT_BYTES_MAX`. Wires the same node as ops/main.ts, and puts
- * a limited store, in a folder beside the node's own, in its place. Started by full.ts.
+ * a limited store, in a folder beside the node's own, in its place.
  */
 import { join } from 'node:path';
 import { readConfig } from '../../../ops/config/config.ts';

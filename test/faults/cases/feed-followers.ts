@@ -1,7 +1,7 @@
 /**
  * Clients of the feed that come back when their connection ends, each time at any living node, and the
  * verdict on what they got: every vote number once or inside a gap, no totals that go back, and in the end
- * what every reader sees. Used by the feed-*.test.ts and feed-*.fault.ts files.
+ * what every reader sees.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';

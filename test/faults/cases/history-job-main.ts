@@ -2,7 +2,6 @@
  * A node that runs one job of the history for one due time, as a process of its own, and may die in between:
  * `DATABASE_URL`, `NODE`, `JOB`, `DUE_MS`, and `DIE_AT`, the number of a step's begin or end at which it ends
  * by SIGKILL. Prints `open` when it is connected, then `done` or `not run`; exits with 1 when it failed.
- * Started by history-nodes.fault.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHistoryJob, createVoteMonthsJob } from '../../../ops/jobs/history.ts';

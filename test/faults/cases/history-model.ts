@@ -1,7 +1,6 @@
 /**
  * The naive model of the history: from what each listing had at each instant it computes all rows of all
- * levels (H1, H2), and from the votes that were cast the archive of a month (H3). Called by
- * history-nodes.fault.ts.
+ * levels (H1, H2), and from the votes that were cast the archive of a month (H3).
  */
 import * as assert from 'uvu/assert';
 import type { OutboxVote } from '../../../engine/ports.ts';

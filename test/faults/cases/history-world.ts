@@ -1,6 +1,6 @@
 /**
  * A Postgres with some thousand listings, the instants at which they were sampled, and nodes that run jobs of
- * the history as processes of their own. Called by history-nodes.fault.ts.
+ * the history as processes of their own.
  */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';

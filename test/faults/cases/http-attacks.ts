@@ -2,8 +2,7 @@
  * Runs one attack against a node, with an ordinary client beside it: who waits how long, what the node's
  * memory does, whether it lives. Before it, as many harmless clients show what the machine itself costs.
  *
- * Attackers and the ordinary client are processes of their own; this one only watches. Called by
- * http-attacks.fault.ts.
+ * Attackers and the ordinary client are processes of their own; this one only watches.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';

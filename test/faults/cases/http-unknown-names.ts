@@ -1,6 +1,6 @@
 /**
  * Floods of names that a directory does not know, what other clients see meanwhile, and how soon a name that
- * was unknown is found. Called by http-unknown-names.fault.ts and test/nodes/unknown-names.test.ts.
+ * was unknown is found.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

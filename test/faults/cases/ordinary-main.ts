@@ -1,7 +1,7 @@
 /**
  * The ordinary client's process: every 50 ms, on one connection, it reads one bot's page and posts one bot's
  * stats, one after the other, until its parent says stop; then it sends its log back, and ends. A process of
- * its own, so that its waits are the server's and not those of busy attackers. Started by attacks.ts.
+ * its own, so that its waits are the server's and not those of busy attackers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '../../../ops/demo/random.ts';

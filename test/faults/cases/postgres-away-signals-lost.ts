@@ -2,8 +2,7 @@
  * Postgres unavailable while the nodes receive no signals from each other: tokens in use keep working by
  * their copies in Redis, and a revoked one does not.
  *
- * Only the listening connections are cut, again and again; counting and commands go on. Used by
- * postgres-away.test.ts.
+ * Only the listening connections are cut, again and again; counting and commands go on.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';

@@ -2,8 +2,7 @@
  * Shared stores of which one is put back as it was earlier, by a copy of its files, while the other went on:
  * the steps and the results that docs/operating.md gives the operator.
  *
- * Counting goes on before, in between and after. Called by servers-older.fault.ts;
- * embedded-folder-older.ts does the same to a data folder.
+ * Counting goes on before, in between and after.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, renameSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * A node with webhooks at receivers of the test: its own template, votes with the time of their
- * acknowledgement, and what arrived. Used by webhooks-receivers.fault.ts.
+ * acknowledgement, and what arrived.
  */
 import * as assert from 'uvu/assert';
 import { directoryOf, tokenOf } from '../../support/directory.ts';

@@ -1,6 +1,6 @@
 /**
  * Nodes on shared stores that send webhooks to receivers of the test, and the judgement at the end: each vote
- * has one delivery per endpoint, and what arrived is what SQL says. Used by the webhooks-*.fault.ts files.
+ * has one delivery per endpoint, and what arrived is what SQL says.
  */
 import * as assert from 'uvu/assert';
 import { insertEndpoint } from '../../../storage/catalogue/webhooks/endpoints.ts';

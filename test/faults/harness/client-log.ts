@@ -2,8 +2,7 @@
  * The client's log: each request, its time, and its answer. The fault tests judge a store by it alone.
  *
  * Times are wall milliseconds of this machine with fractions, the same clock the node uses. Of an operation
- * with an unknown outcome the effect may come at any time until its node's life ends. Written by load.ts,
- * read by judge.ts.
+ * with an unknown outcome the effect may come at any time until its node's life ends.
  */
 export type Outcome = 'ok' | 'fail' | 'unknown';
 

@@ -2,8 +2,7 @@
  * The named moments at which a crash test may end the process: before and after every verb of both stores'
  * ports, and for `commit` also by the kind of item it carries.
  *
- * A verb added to a port is a compile error here until this list says how it is reached. Used by
- * crash-main.ts, which dies at them, and by crash.ts, which goes through them.
+ * A verb added to a port is a compile error here until this list says how it is reached.
  */
 import type { Item } from '../../../engine/entity/items.ts';
 import type { HotStore, Ledger } from '../../../engine/ports.ts';

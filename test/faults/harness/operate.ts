@@ -1,6 +1,5 @@
 /**
- * Requests of an operator to a node of the stack, at its private listener. Called by the faults in which
- * something is decided while stores or nodes are away.
+ * Requests of an operator to a node of the stack, at its private listener.
  */
 import type { Answer } from '../../support/http-client.ts';
 import { type Life, operatorToken, type Stack } from './stack.ts';

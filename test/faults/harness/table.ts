@@ -1,6 +1,6 @@
 /**
  * The generated tables of docs/reliability.md: from rows (figures.jsonl) to text, and from the `figures:`
- * lines of a run to rows. Pure. Called by write-table.ts.
+ * lines of a run to rows. Pure.
  */
 
 /** A row of the table of faults. */

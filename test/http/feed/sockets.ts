@@ -1,6 +1,6 @@
 /**
  * Clients of the feed on sockets that are doubles of the server's, so that a test decides when one is full;
- * the rest is real. Used by tests of this folder.
+ * the rest is real.
  */
 import type { Feed } from '../../../http/feed/interface.ts';
 import { parseFeedQuery } from '../../../http/feed/requests.ts';

@@ -2,7 +2,7 @@
  * Mutates requests in one to three places: tokens, paths, queries, bodies, headers, methods.
  *
  * Every mutation is a pure function of a request and the random source, so a seed and a number repeat a
- * request. Used by run.ts.
+ * request.
  */
 import type { Random } from '../../../ops/demo/random.ts';
 

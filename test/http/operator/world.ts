@@ -1,7 +1,5 @@
 /**
  * A whole Rollcall with its private listener too: what operators do there, clients see at the public one.
- *
- * Used by the tests beside this file; each opens one and closes it.
  */
 import * as assert from 'uvu/assert';
 import { createAdmin } from '../../../http/operator/listener.ts';

@@ -1,7 +1,5 @@
 /**
  * A small directory, and functions that count on it and read its totals, for tests of backup and restore.
- *
- * Used by backup.stores.test.ts and by the same tests on real servers.
  */
 import * as assert from 'uvu/assert';
 import { runBackup } from '../../../ops/cli/backup.ts';

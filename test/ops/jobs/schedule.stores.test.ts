@@ -63,7 +63,6 @@ const open = (node: number, job: FleetJob, leaseMs = 30_000): Schedule => {
   schedules.push(schedule);
   return schedule;
 };
-/** Creates a monthly job with a new name. */
 const newJob = (run: FleetJob['run']): FleetJob => ({ name: `job${++names}`, calendar: monthly, run });
 const newRecorder = () => {
   const dueDays: string[] = [];

@@ -1,8 +1,6 @@
 /**
  * Random edits of lists that are cut into tiny segments, and a walk over all pages that shows what readers
  * get.
- *
- * Used by the tests of list orders on the embedded store and on a Postgres server.
  */
 
 import type { Random } from '../../../ops/demo/random.ts';

@@ -1,7 +1,5 @@
 /**
  * Random changes of votes, and the list of voters according to one plain statement.
- *
- * Used by the tests of voter orders on the embedded store and on a Postgres server.
  */
 import { randomUUID } from 'node:crypto';
 import type { EntityRef } from '../../../engine/ids.ts';

@@ -1,6 +1,6 @@
 /**
- * A process that imports a file slowly enough to be killed. Started by kill.stores.test.ts only.
- * Arguments: database folder, file. Prints the number of lines done after each batch.
+ * A process that imports a file slowly enough to be killed. Arguments: database folder, file. Prints the
+ * number of lines done after each batch.
  */
 
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';

@@ -1,8 +1,7 @@
 /**
  * The contract of the ledger, as claims that run against SQL and against the model.
  *
- * Each claim lists its own entities, so that all claims share one database. Called by ledger.test.ts and by
- * the model's test.
+ * Each claim lists its own entities, so that all claims share one database.
  */
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';

@@ -1,7 +1,5 @@
 /**
  * Claims about dead letters for both kinds of SQL: their number is bounded by the refused listings.
- *
- * Called by ledger.test.ts and by the tests on a Postgres server.
  */
 import * as assert from 'uvu/assert';
 import { createFailures, type DeadLetter } from '../../../storage/catalogue/operator/failures.ts';

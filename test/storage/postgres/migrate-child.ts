@@ -1,6 +1,5 @@
 /**
  * A process that migrates a database: `node migrate-child.ts <url>`. Prints how many migrations it applied.
- * Started by migrate.stores.test.ts only.
  */
 import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';

@@ -1,6 +1,5 @@
 /**
- * What a start must answer to an address that it refuses: one sentence, in time. Called by the tests of
- * poolers.
+ * What a start must answer to an address that it refuses: one sentence, in time.
  */
 import * as assert from 'uvu/assert';
 import { openServerSql } from '../../../storage/sql/server.ts';
