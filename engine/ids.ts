@@ -37,7 +37,7 @@ export const isEntityKind = (text: string): text is EntityKind =>
   (entityKinds as readonly string[]).includes(text);
 
 /** The id under which an entity is kept: the url of a pack is in lower case, other ids are as given. */
-export const normaliseId = (kind: string, id: string): string => (kind === 'pack' ? id.toLowerCase() : id);
+export const foldTargetId = (kind: string, id: string): string => (kind === 'pack' ? id.toLowerCase() : id);
 
 export const toIncarnation = (value: number): Incarnation => value as Incarnation;
 export const toShard = (value: number): Shard => value as Shard;

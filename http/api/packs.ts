@@ -2,7 +2,7 @@
  * Packs (contract §2.9, §4.4): the list, one pack, and a user's own packs, whose key is their url in lower
  * case. Lists show the votes that were last flushed; the page of a pack shows the engine's votes.
  */
-import { normaliseId } from '../../engine/ids.ts';
+import { foldTargetId } from '../../engine/ids.ts';
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { perPage } from '../../engine/rules/pages.ts';
@@ -239,7 +239,7 @@ export const createPack = async (app: App, userId: string, body: PackBody): Prom
   toPackReply(
     app,
     await app.catalogue.packs.edits.create(
-      { userId, url: normaliseId('pack', body.url) },
+      { userId, url: foldTargetId('pack', body.url) },
       {
         name: body.name,
         short: body.short,
@@ -253,7 +253,7 @@ export const createPack = async (app: App, userId: string, body: PackBody): Prom
 
 const toPackRequest = (params: { readonly uid: string; readonly id: string }): PackRequest => ({
   userId: params.uid,
-  url: normaliseId('pack', params.id),
+  url: foldTargetId('pack', params.id),
 });
 
 /** `PATCH /users/{uid}/packs/{id}`: absent fields keep their value. *Ledger* when it resolves. */

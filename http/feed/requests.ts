@@ -2,7 +2,7 @@
  * Parses requests of the feed's clients: the targets, channels and position of a URL, and the messages of a
  * WebSocket. Throws `validation_failed` that says what is wrong. Pure.
  */
-import { entityKinds, normaliseId } from '../../engine/ids.ts';
+import { entityKinds, foldTargetId } from '../../engine/ids.ts';
 import { compileCheck } from '../request/check.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { parseLogCursor } from './cursor.ts';
@@ -18,7 +18,7 @@ const parseTarget = (text: string, pointer: string): TargetName => {
   const slash = text.indexOf('/');
   const kind = entityKinds.find((candidate) => candidate === text.slice(0, slash));
   const id = text.slice(slash + 1);
-  if (kind !== undefined && idShape.test(id)) return { kind, id: normaliseId(kind, id) };
+  if (kind !== undefined && idShape.test(id)) return { kind, id: foldTargetId(kind, id) };
   const message = `must be a kind (${entityKinds.join(', ')}), a slash and an id, as bot/815553000470478850`;
   throw createValidationError('query', { [pointer]: message });
 };

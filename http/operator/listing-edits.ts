@@ -2,7 +2,7 @@
  * Carries out what operators decide about listings. After a commit, and before the reply, every node drops
  * the cached profile, and the engine sends the new facts (listed, vote-banned, premium) to the hot store.
  */
-import { type EntityKind, normaliseId } from '../../engine/ids.ts';
+import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
 import type { Review, ReviewedKind } from '../../storage/catalogue/bots/listing-edits.ts';
 import { type BotBody, createBot } from '../api/bot-edits.ts';
 import { deleteTeam } from '../api/members.ts';
@@ -69,7 +69,7 @@ export const setVoteBan = async (
   banned: boolean,
 ): Promise<Reply> => {
   const { kind } = target;
-  const id = normaliseId(kind, target.id);
+  const id = foldTargetId(kind, target.id);
   const exists = await app.catalogue.operator.listings.setVoteBan(kind, id, banned);
   return replyChanged(app, { kind, id, exists }, banned ? 'cannot receive votes' : 'can receive votes again');
 };

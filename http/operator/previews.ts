@@ -3,7 +3,7 @@
  *
  * Each function rejects with `not_found` where the operation itself would.
  */
-import { type EntityKind, normaliseId } from '../../engine/ids.ts';
+import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
 import type { App } from '../app.ts';
@@ -20,7 +20,7 @@ const formatCount = (count: number, noun: string): string =>
   `${count.toLocaleString('en').replaceAll(',', ' ')} ${noun}${count === 1 ? '' : 's'}`;
 
 const describeListing = async (app: App, target: Target<EntityKind>) => {
-  const id = normaliseId(target.kind, target.id);
+  const id = foldTargetId(target.kind, target.id);
   const listing = await app.catalogue.operator.previews.findListing(target.kind, id);
   if (listing === null) throw createNotFoundError(target.kind);
   return { ...listing, title: `${target.kind} ${id} "${listing.name}"` };

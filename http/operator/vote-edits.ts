@@ -4,7 +4,7 @@
  * (`engine.deliverAdjustments`). A crash in between loses nothing: an adjustment stays open in the ledger
  * until the hot store has applied it.
  */
-import { type EntityKind, normaliseId } from '../../engine/ids.ts';
+import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
 import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
@@ -35,7 +35,7 @@ export const resetListing = async (
   body: ResetBody,
 ): Promise<Reply> => {
   const { votes } = app.catalogue.operator;
-  const id = normaliseId(target.kind, target.id);
+  const id = foldTargetId(target.kind, target.id);
   const atMs = parseResetTime(app, body);
   await app.engine.waitForFlush(target.kind, id);
   const scope = await votes.incarnationOf(target.kind, id);

@@ -1,5 +1,5 @@
 /**
- * A lock file that names its owner. Plain JavaScript, because the installer needs it before anything is there.
+ * A lock file that names its owner. Plain JavaScript, because the installer runs before anything is there.
  *
  * The file holds the owner's pid, start time, boot and pid namespace; the owner touches it every 2 s. An
  * owner of this boot and namespace is alive exactly if its pid runs with that start time, so the lock of a

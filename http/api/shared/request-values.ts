@@ -4,7 +4,7 @@
  * Pure; throws the documented `DomainError`.
  */
 import { DomainError } from '../../../engine/errors.ts';
-import { normaliseId } from '../../../engine/ids.ts';
+import { foldTargetId } from '../../../engine/ids.ts';
 import { parsePageNumber } from '../../../engine/rules/pages.ts';
 import type { Caller } from '../../auth/auth.ts';
 
@@ -26,7 +26,7 @@ interface TargetParams<Kind extends string> {
 /** The entity that a path names. The url of a pack is changed to lower case, as in `GET /packs/{id}`. */
 export const toTarget = <Kind extends string>({ target_type: kind, target_id: id }: TargetParams<Kind>) => ({
   kind,
-  id: normaliseId(kind, id),
+  id: foldTargetId(kind, id),
 });
 
 /** Returns the caller of a route that is not public. Throws a plain `Error` on a public route: a bug. */

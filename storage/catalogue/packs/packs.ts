@@ -4,7 +4,7 @@
  * Three statements for any number of packs: the packs, all their bots, all their servers. A deleted bot or
  * server is missing from the rows but stays in the pack's ids.
  */
-import { normaliseId } from '../../../engine/ids.ts';
+import { foldTargetId } from '../../../engine/ids.ts';
 import type { Queryable } from '../../sql/client.ts';
 import {
   buildIdList,
@@ -59,7 +59,7 @@ const fillPacks = async (sql: Queryable, packs: readonly PackRow[]): Promise<Pac
 
 /** Finds the pack with this url, in any letter case; `packs` is empty when there is none. */
 export const findPack = async (sql: Queryable, url: string): Promise<PackPage> =>
-  fillPacks(sql, await selectPacks(sql, sql`where packs.url = ${normaliseId('pack', url)}`));
+  fillPacks(sql, await selectPacks(sql, sql`where packs.url = ${foldTargetId('pack', url)}`));
 
 export interface PackSummary {
   readonly url: string;
@@ -68,7 +68,7 @@ export interface PackSummary {
 }
 /** Finds by url, else the oldest pack with this name, in any letter case. */
 export const findPackSummary = async (sql: Queryable, urlOrName: string): Promise<PackSummary | null> => {
-  const url = normaliseId('pack', urlOrName);
+  const url = foldTargetId('pack', urlOrName);
   const rows = await sql<PackSummary[]>`
     select url, name, short from packs where url = ${url} or lower(name) = lower(${urlOrName})
     order by url <> ${url}, created_at, url limit 1`;
