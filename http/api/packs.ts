@@ -2,9 +2,10 @@
  * Packs (contract §2.9, §4.4): the list, one pack, and a user's own packs, whose key is their url in lower
  * case. Lists show the votes that were last flushed; the page of a pack shows the engine's votes.
  */
-import { foldTargetId } from '../../engine/ids.ts';
+
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
+import { foldTargetId } from '../../engine/ids.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import type { PackOutcome, PackRequest } from '../../storage/catalogue/packs/pack-edits.ts';
 import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
