@@ -40,6 +40,10 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`;
 
+const releaseScript = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])`;
+
 /** The fields of a session, and its copy's original lifetime. Older versions read only the session. */
 interface WrittenCopy extends SessionOfToken {
   readonly copy?: string;
@@ -68,6 +72,10 @@ export const claim = async (send: Send, hash: string): Promise<string | null> =>
   const text = `claim:${randomUUID()}`;
   return (await send('SET', [toCopyKey(hash), text, 'PX', claimMs, 'NX'])) === null ? null : text;
 };
+
+/** Removes a claim, unless the key has another value now. */
+export const release = (send: Send, hash: string, text: string): Promise<unknown> =>
+  send('EVAL', [releaseScript, 1, toCopyKey(hash), text]);
 
 /** Replaces exactly this value by a copy. Resolves to false if the value has changed. */
 export const replace = async (

@@ -34,6 +34,7 @@ import {
   parseCopy,
   parseCopyKey,
   readPlainly,
+  release,
   replace,
   type SessionCopy,
   toCopyKey,
@@ -169,15 +170,16 @@ const write = (
 };
 
 /**
- * Writes a copy from SQL to Redis. Resolves to whether Redis has it now; rejects when either store is away.
+ * Replaces the claim `text` by a copy of what SQL said after the claim. Resolves to whether Redis has it now.
  * `minter` is the user whose lost membership ends a new session.
  */
-const fill = async (state: MirrorState, hash: string, minter = ''): Promise<boolean> => {
+const fill = async (
+  state: MirrorState,
+  hash: string,
+  { text, session, minter = '' }: { text: string; session: SessionOfToken; minter?: string },
+): Promise<boolean> => {
   const { send } = state.pubsub.commands;
-  const text = await claim(send, hash);
-  if (text === null) return false;
-  const session = await readSql(state, hash);
-  if (session === null || !(await write(state, hash, { text, session }))) return false;
+  if (!(await write(state, hash, { text, session }))) return false;
   if (!(await isChanging(send, [{ target: session }, { mintedBy: minter }]))) return true;
   await writeEnding(send, hash, 'hold');
   return false;
@@ -189,7 +191,11 @@ const fillNew = async (state: MirrorState, { id, tokenHash, mintedBy, mintedWith
     mintedWith === null
       ? [{ minter: mintedBy }]
       : await sql<{ minter: string }[]>`select minted_by as minter from sessions where id = ${id}`;
-  await fill(state, tokenHash.toString('hex'), row?.minter);
+  const hash = tokenHash.toString('hex');
+  const text = await claim(state.pubsub.commands.send, hash);
+  const session = text === null ? null : await readSql(state, hash);
+  if (text !== null && session !== null)
+    await fill(state, hash, { text, session, minter: row?.minter ?? '' });
 };
 
 /** Reads the copy just written, with tracking; falls back to the session from SQL, read from `readMs` on. */
@@ -208,12 +214,19 @@ const readBack = async (
   return copy.kind === 'revoked' ? null : session;
 };
 
-/** Looks up in SQL a token that Redis does not know; writes the copy. Unknown tokens write nothing. */
+/** Looks up in SQL, once, a token that Redis does not know; writes the copy. Unknown tokens leave nothing. */
 const lookUpAndFill = async (state: MirrorState, hash: string): Promise<SessionOfToken | null> => {
+  const { send } = state.pubsub.commands;
+  const text = await claim(send, hash).catch(() => null);
   const readMs = performance.now();
-  const session = await readFromSql(state, hash);
-  if (session === null || !state.pubsub.isConnected()) return session;
-  const filled = await fill(state, hash).catch(() => false);
+  let session: SessionOfToken | null = null;
+  try {
+    session = await readFromSql(state, hash);
+  } finally {
+    if (session === null && text !== null) await release(send, hash, text).catch(() => undefined);
+  }
+  if (session === null || text === null) return session;
+  const filled = await fill(state, hash, { text, session }).catch(() => false);
   return filled ? readBack(state, hash, { session, readMs }) : session;
 };
 

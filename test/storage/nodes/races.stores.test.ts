@@ -56,7 +56,7 @@ test('a fill whose claim was swept away with the tombstone fills nothing', async
   await trusted();
   const minted = await one.mint();
   await admin.del(`rollcall:session:${minted.hash}`);
-  const reached = sqlRead.hold(2);
+  const reached = sqlRead.hold();
   const finding = other.find(minted);
   await reached;
   assert.match((await mirrored(minted)) ?? '', /^claim:/);

@@ -46,6 +46,24 @@ test('a session minted on one node is found on the other without SQL, then cache
   assert.not(other.cache.find(minted.token) instanceof Promise);
 });
 
+test('a token that Redis does not know is read in SQL once; one that SQL does not know leaves nothing', async () => {
+  await trusted();
+  const minted = await one.mint();
+  await admin.del(`rollcall:session:${minted.hash}`);
+  const unknown = await one.mint();
+  await one.revoke(unknown);
+  await admin.del(`rollcall:session:${unknown.hash}`);
+  const before = other.asked();
+
+  assert.is((await other.find(minted))?.sessionId, minted.id);
+  assert.is(other.asked(), before + 1);
+  await other.find(minted);
+  assert.not(other.cache.find(minted.token) instanceof Promise);
+  assert.is(await other.find(unknown), null);
+  assert.is(other.asked(), before + 2);
+  assert.is(await admin.get(`rollcall:session:${unknown.hash}`), null);
+});
+
 test('Redis stores no secret of a session', async () => {
   const minted = await one.mint();
 
