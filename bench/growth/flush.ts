@@ -71,8 +71,7 @@ const copyByHand = async (sql: Sql, rows: readonly DirtyEntity[]): Promise<void>
     await transaction`
       update totals set generation = incoming.generation, version = incoming.version,
         clicks = incoming.clicks, servers = incoming.servers, shards = incoming.shards,
-        users = incoming.users, status = incoming.status, last_stats_post_ms = incoming.last_post,
-        flushed_at = now()
+        users = incoming.users, status = incoming.status, last_stats_post_ms = incoming.last_post
       from incoming where totals.incarnation = incoming.incarnation
         and (totals.generation, totals.version) < (incoming.generation, incoming.version)`;
   });

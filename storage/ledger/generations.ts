@@ -14,11 +14,62 @@ import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers } from '../sql/arrays.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { locks } from './locks.ts';
+import { buildTotalsUpdate, formatTotals } from './totals.ts';
 
 /**
  * Skipped when an older SQL is restored: the hot store may know incarnations issued after that copy was made.
  */
 const incarnationsSkipped = 1_000_000;
+
+/** Finds the newest position of each shard, in the order in which every flush locks the shards' rows. */
+const findNewest = (entities: readonly DirtyEntity[]): Map<Shard, ShardPosition> => {
+  const newest = new Map<Shard, ShardPosition>();
+  for (const { ref, generation, state } of entities) {
+    const position = { generation, version: state.version };
+    const earlier = newest.get(ref.shard);
+    if (earlier === undefined || isBefore(earlier, position)) newest.set(ref.shard, position);
+  }
+  return new Map([...newest].sort(([left], [right]) => left - right));
+};
+
+/** Three arrays for `unnest`: shards, generations, versions. */
+const formatPositions = (newest: ReadonlyMap<Shard, ShardPosition>): [string, string, string] => [
+  formatNumbers([...newest.keys()]),
+  formatNumbers([...newest.values()].map(({ generation }) => generation)),
+  formatNumbers([...newest.values()].map(({ version }) => version)),
+];
+
+/** `locked` has rows only if SQL knows every shard and has issued no newer generation for one. */
+const roundStatement = `
+  with reached as (
+    select * from unnest($1::smallint[], $2::bigint[], $3::bigint[]) as reached (shard, generation, version)
+  ), locked as (
+    select known.shard from generations as known join reached using (shard)
+    where known.generation <= reached.generation
+    order by known.shard for no key update of known
+  ), allowed as (
+    select count(*) = cardinality($1) as all from locked
+  ), recorded as (
+    update generations as known set generation = reached.generation,
+      flushed_generation = reached.generation,
+      flushed_version = case when known.flushed_generation < reached.generation then reached.version
+        else greatest(known.flushed_version, reached.version) end
+    from reached
+    where known.shard = reached.shard and (select allowed.all from allowed)
+  ), written as (${buildTotalsUpdate(4, false)} and (select allowed.all from allowed)
+  )
+  select allowed.all as done from allowed`;
+
+/**
+ * Writes a round without votes by one statement, which is a transaction of its own. The rows of the shards
+ * order flushes, so totals need no lock before they are written. Resolves to false, with nothing written,
+ * if SQL does not know one of the shards or has issued a newer generation for it.
+ */
+export const writeRound = async (sql: Sql, entities: readonly DirtyEntity[]): Promise<boolean> => {
+  const args = [...formatPositions(findNewest(entities)), ...formatTotals(entities)];
+  const [row] = await sql.unsafe<{ done: boolean }[]>(roundStatement, args, { prepare: true });
+  return row?.done ?? false;
+};
 
 /**
  * Records the newest position of each shard in a flush, and locks the shards' rows. Throws `outdated` when
@@ -28,22 +79,14 @@ export const recordFlushedPositions = async (
   transaction: Transaction,
   entities: readonly DirtyEntity[],
 ): Promise<void> => {
-  const newest = new Map<Shard, ShardPosition>();
-  for (const { ref, generation, state } of entities) {
-    const position = { generation, version: state.version };
-    const earlier = newest.get(ref.shard);
-    if (earlier === undefined || isBefore(earlier, position)) newest.set(ref.shard, position);
-  }
+  const newest = findNewest(entities);
   if (newest.size === 0) return;
-  // Lock rows in a fixed order, as every flush does.
-  const positions = [...newest].sort(([left], [right]) => left - right);
-  const column = (pick: (entry: (typeof positions)[number]) => number) => formatNumbers(positions.map(pick));
+  const [shards, generations, versions] = formatPositions(newest);
   const current = await transaction<{ shard: Shard; generation: number }[]>`
     insert into generations as known (shard, generation, flushed_generation, flushed_version)
     select shard, generation, generation, version
-    from unnest(${column(([shard]) => shard)}::smallint[],
-      ${column(([, { generation }]) => generation)}::bigint[],
-      ${column(([, { version }]) => version)}::bigint[]) as new (shard, generation, version)
+    from unnest(${shards}::smallint[], ${generations}::bigint[], ${versions}::bigint[])
+      as new (shard, generation, version)
     order by shard
     on conflict (shard) do update set
       generation = greatest(known.generation, excluded.generation),
@@ -128,6 +171,12 @@ export const readTimeline = async (sql: Sql): Promise<number> => {
   return row?.revisions ?? 0;
 };
 
+const isOlder = ({ state }: DirtyEntity, timeline: number): boolean => state.facts.revision < timeline;
+
+/** Whether `noteOlderFacts` has something to note. */
+export const hasOlderFacts = (entities: readonly DirtyEntity[], timeline: number): boolean =>
+  entities.some((entity) => isOlder(entity, timeline));
+
 /**
  * Notes facts to be sent again that the hot store has from an earlier timeline: they may come from edits that
  * this SQL has lost.
@@ -137,7 +186,7 @@ export const noteOlderFacts = async (
   entities: readonly DirtyEntity[],
   timeline: number,
 ): Promise<void> => {
-  const older = entities.filter(({ state }) => state.facts.revision < timeline);
+  const older = entities.filter((entity) => isOlder(entity, timeline));
   if (older.length === 0) return;
   const incarnations = older.map(({ ref }) => ref.incarnation).sort((left, right) => left - right);
   await transaction`

@@ -16,12 +16,14 @@ import { insertDeadLetter } from './dead-letters.ts';
 import { markDueByVotes } from './due-reminders.ts';
 import { adjustLateVotes, countVotes, insertVotes, updateTotals, type VoteRules } from './flush.ts';
 import {
+  hasOlderFacts,
   issueGeneration,
   noteOlderFacts,
   readFlushedPositions,
   readGenerations,
   readTimeline,
   recordFlushedPositions,
+  writeRound,
 } from './generations.ts';
 import { locks } from './locks.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
@@ -135,6 +137,11 @@ const find = async (
 const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
   const timeline = state.timeline ?? (await readTimeline(state.sql));
+  const isPlain = round.votes.length === 0 && !hasOlderFacts(round.entities, timeline);
+  if (isPlain && (await retrySerializable(() => writeRound(state.sql, round.entities)))) {
+    state.timeline = timeline;
+    return;
+  }
   const deliveries =
     state.writesDeliveries === false
       ? null
@@ -154,7 +161,10 @@ interface FlushContext {
   readonly rules: VoteRules;
 }
 
-/** Resolves to what was written of votes; `null` for a round without votes. */
+/**
+ * Writes any round, step by step. Resolves to what was written of votes; `null` for a round without votes,
+ * which comes here only if `writeRound` could not write it.
+ */
 const writeFlush = async (transaction: Transaction, round: FlushRound, { timeline, rules }: FlushContext) => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);

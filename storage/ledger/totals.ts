@@ -44,15 +44,28 @@ const columns: readonly WrittenColumn[] = [
 ];
 const written = [...guards.map(({ name }) => name), ...fields.map(({ column }) => column)];
 
-/** Writes a row where (generation, version) is newer; the last array has the votes to number of each row. */
-const statement = `
-  update totals set ${written.map((name) => `${name} = new.${name}`).join()},
-    votes_logged = votes_logged + new.votes_added, flushed_at = now()
-  from unnest(${columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join()},
-    $${columns.length + 1}::bigint[]
-  ) as new (${columns.map(({ name }) => name).join()}, votes_added)
+/**
+ * Updates a row where (generation, version) is newer, from the arrays that begin at parameter `first`. With
+ * `votesAdded` one more array has the votes to number of each row.
+ */
+export const buildTotalsUpdate = (first: number, votesAdded: boolean): string => `
+  update totals set ${written.map((name) => `${name} = new.${name}`).join()}
+    ${votesAdded ? ', votes_logged = votes_logged + new.votes_added' : ''}
+  from unnest(${columns.map(({ type }, index) => `$${first + index}::${type}[]`).join()}
+    ${votesAdded ? `, $${first + columns.length}::bigint[]` : ''}
+  ) as new (${columns.map(({ name }) => name).join()}${votesAdded ? ', votes_added' : ''})
   where totals.incarnation = new.incarnation
     and (totals.generation, totals.version) < (new.generation, new.version)`;
+
+/** The arrays for that statement, without `votesAdded`. */
+export const formatTotals = (rows: readonly DirtyEntity[]): string[] =>
+  columns.map(({ type, read }) =>
+    type === 'text'
+      ? formatTexts(rows.map((row) => String(read(row))))
+      : formatNumbers(rows.map((row) => read(row))),
+  );
+
+const statement = buildTotalsUpdate(1, true);
 
 /**
  * Writes absolute totals and takes `votesAdded` numbers of votes for each of the rows, which are in the order
@@ -63,14 +76,9 @@ export const writeTotals = async (
   rows: readonly DirtyEntity[],
   { votesAdded, returnsWritten }: { votesAdded: readonly number[]; returnsWritten: boolean },
 ): Promise<readonly number[]> => {
-  const arrays = columns.map(({ type, read }) =>
-    type === 'text'
-      ? formatTexts(rows.map((row) => String(read(row))))
-      : formatNumbers(rows.map((row) => read(row))),
-  );
   const result = await transaction.unsafe<{ incarnation: number }[]>(
     returnsWritten ? `${statement} returning totals.incarnation` : statement,
-    [...arrays, formatNumbers(votesAdded)],
+    [...formatTotals(rows), formatNumbers(votesAdded)],
     { prepare: true },
   );
   return result.map(({ incarnation }) => incarnation);

@@ -31,14 +31,22 @@ const ledgerMutants: readonly Mutant[] = [
   {
     name: 'totals are inserted',
     file: 'storage/ledger/ledger.ts',
-    find: `  await updateTotals(`,
+    find: `  const isPlain =`,
     replace: `  for (const { ref } of round.entities) {
-      await transaction\`
+      await state.sql\`
         insert into totals (incarnation, kind, entity_id, shard)
         values (\${ref.incarnation}, \${ref.kind}, \${ref.id}, \${ref.shard}) on conflict do nothing\`;
     }
-  await updateTotals(`,
+  const isPlain =`,
     why: 'the flush of a deleted listing would bring it back (I12)',
+  },
+  {
+    name: 'a round of an older generation is written',
+    file: 'storage/ledger/generations.ts',
+    find: `    where known.generation <= reached.generation\n`,
+    replace: '',
+    killers: [ledgerTest],
+    why: 'an entity initialised under the new generation would read rows that do not agree',
   },
   {
     name: 'votes without their entities are flushed without a lock',

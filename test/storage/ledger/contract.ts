@@ -276,6 +276,30 @@ const claimLosses = (claims: Claims, open: () => World): void => {
     assert.is((await world.votes())[cast.itag], '');
   });
 
+  claims('a round that is outdated in one shard writes nothing of the others', async () => {
+    const world = open();
+    const one = await world.list('whole-1');
+    let other = one;
+    for (let count = 2; other.shard === one.shard; count++) other = await world.list(`whole-${count}`);
+    const generation = await world.ledger.takeGeneration([one.shard, other.shard], 0);
+    const round = (version: number, ofOther: number) =>
+      world.ledger.flush({
+        entities: [
+          dirty(one, generation, { version, clicks: version }),
+          dirty(other, ofOther, { version, clicks: version }),
+        ],
+        votes: [],
+      });
+    await round(5, generation);
+
+    assert.is(await reasonOf(round(6, generation - 1)), 'outdated not_applied');
+
+    assert.is(await clicksOf(world, one.id), 5);
+    assert.equal((await world.ledger.readFlushedPositions())[one.shard], { generation, version: 5 });
+    await round(7, generation);
+    assert.is(await clicksOf(world, other.id), 7);
+  });
+
   claims('the flushed position of a shard is recorded', async () => {
     const world = open();
     const [one, other] = [await world.list('place-1'), await world.list('place-2')];

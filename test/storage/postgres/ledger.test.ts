@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { StorageError } from '../../../engine/errors.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
@@ -20,7 +21,7 @@ import { registerVoteLogTests } from '../ledger/vote-log.ts';
 import { registerWebhookEditTests } from '../ledger/webhook-edits.ts';
 import { registerWebhookLeaseTests } from '../ledger/webhook-leases.ts';
 import { registerWebhookTests } from '../ledger/webhooks.ts';
-import { vote, worldOn } from '../ledger/world.ts';
+import { dirty, vote, worldOn } from '../ledger/world.ts';
 
 const test = suite('ledger on postgres');
 const server = await startPostgres();
@@ -157,6 +158,51 @@ test('a flush that begins again waits for the one before, and then knows its vot
   });
   await Promise.all([flushed, other]);
   assert.is(count() - before, 2);
+});
+
+test('a flush that waits for a new generation is then refused', async () => {
+  const { sql } = opened;
+  const ref = await world.list('fenced');
+  const generation = await world.ledger.takeGeneration([ref.shard], 0);
+  const flush = (version: number) =>
+    world.ledger.flush({ entities: [dirty(ref, generation, { version, clicks: version })], votes: [] });
+  await flush(1);
+
+  const { flushed } = await sql.begin(async (transaction) => {
+    await transaction`update generations set generation = generation + 1 where shard = ${ref.shard}`;
+    const flushed = flush(2).then(
+      () => 'written',
+      (error: StorageError) => error.reason,
+    );
+    await wait(1);
+    return { flushed };
+  });
+
+  assert.is(await flushed, 'outdated');
+  const [totals] = await sql`select clicks from totals where incarnation = ${ref.incarnation}`;
+  assert.is(totals?.clicks, 1);
+});
+
+test('a flush of totals waits for the one before, and writes what is newer', async () => {
+  const { sql } = opened;
+  const ref = await world.list('ordered');
+  const generation = await world.ledger.takeGeneration([ref.shard], 0);
+  const flush = (version: number) =>
+    world.ledger.flush({ entities: [dirty(ref, generation, { version, clicks: version })], votes: [] });
+  await flush(1);
+
+  const { later } = await sql.begin(async (transaction) => {
+    await transaction`update generations set flushed_version = 3 where shard = ${ref.shard}`;
+    await transaction`update totals set version = 3, clicks = 3 where incarnation = ${ref.incarnation}`;
+    const later = Promise.all([flush(2), flush(4)]);
+    await wait(2);
+    return { later };
+  });
+  await later;
+
+  const [totals] = await sql`select version, clicks from totals where incarnation = ${ref.incarnation}`;
+  assert.equal({ ...totals }, { version: 4, clicks: 4 });
+  assert.equal((await world.ledger.readFlushedPositions())[ref.shard], { generation, version: 4 });
 });
 
 test('a flush that meets a vote of an earlier version’s node begins again, and leaves no hole', async () => {
