@@ -46,7 +46,7 @@ test('a session minted on one node is found on the other without SQL, then cache
   assert.not(other.cache.find(minted.token) instanceof Promise);
 });
 
-test('a token that Redis does not know is read in SQL once; one that SQL does not know leaves nothing', async () => {
+test('a token unknown to Redis is read in SQL once; one unknown to SQL leaves nothing', async () => {
   await trusted();
   const minted = await one.mint();
   await admin.del(`rollcall:session:${minted.hash}`);
