@@ -97,11 +97,11 @@ export interface FlushReceipt {
   readonly votes: readonly { readonly itag: string; readonly shard: Shard }[];
 }
 
-/** Whether the servers of a hot store answer, as known without sending anything. */
+/** Whether the servers of a hot store answer, or its disk has room, as known without sending anything. */
 export interface Pulse {
-  /** One message for each server that does not answer now, for `/readyz`. */
+  /** One message for each server that does not answer now, or for a full disk, for `/readyz`. */
   listSilent(): readonly string[];
-  /** When the server that has been silent longest last answered, monotonic ms. */
+  /** When the server that has been silent longest last answered, or could have, monotonic ms. */
   getAnsweredMs(): number;
   /** Whether a server was seen that may lose confirmed commits when it crashes or is replaced: for good. */
   mayLoseTail(): boolean;

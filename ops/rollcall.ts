@@ -58,6 +58,7 @@ import {
   type DescriptorWatch,
   descriptorCheckEveryMs,
 } from './watch/descriptor-watch.ts';
+import { createDiskWatch, type DiskWatch, diskCheckEveryMs } from './watch/disk-watch.ts';
 import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './watch/eviction-watch.ts';
 import { createLoss, type LossReport } from './watch/loss.ts';
 
@@ -273,12 +274,13 @@ interface Watches {
   readonly clock: ClockWatch;
   readonly eviction: EvictionWatch;
   readonly descriptors: DescriptorWatch;
+  readonly disk: DiskWatch;
   listNotes(): readonly string[];
 }
 
 /** Rejects when Redis may evict counters. */
 const openWatches = async (
-  { storeClocks, memorySettings }: Stores,
+  { storeClocks, memorySettings, describeFullDisk }: Stores,
   { metrics, logger: log }: { metrics: Metrics; logger: Logger },
 ): Promise<Watches> => {
   const { recordClockAhead, recordEvictingServers } = metrics;
@@ -286,8 +288,9 @@ const openWatches = async (
   const eviction = createEvictionWatch({ memorySettings, onMeasured: recordEvictingServers, log });
   await eviction.assertNoEviction();
   const descriptors = createDescriptorWatch(log);
+  const disk = createDiskWatch({ describeFullDisk, clock: systemClock, log });
   const listNotes = () => [clock, eviction, descriptors].flatMap((watch) => watch.listNotes());
-  return { clock, eviction, descriptors, listNotes };
+  return { clock, eviction, descriptors, disk, listNotes };
 };
 
 /** Returns a function that loads the demo directory, if wanted, and writes these addresses to demo.json. */
@@ -381,6 +384,7 @@ const startTimers = (parts: {
     startInterval(clockCheckEveryMs, watches.clock.measure, logFailure('the clock check')),
     startInterval(evictionCheckEveryMs, watches.eviction.check, logFailure('the eviction check')),
     startInterval(descriptorCheckEveryMs, watches.descriptors.check, logFailure('the descriptor check')),
+    startInterval(diskCheckEveryMs, watches.disk.check, logFailure('the check of the disk')),
     startInterval(heartbeatMs, () => membership.writeHeartbeat(), logFailure('the heartbeat')),
     startInterval(
       sweepMs,

@@ -54,6 +54,8 @@ export interface Stores extends Pool {
   countWeakServers(): number;
   /** How to copy embedded stores that are in use, `null` for servers. */
   readonly copySource: CopySource | null;
+  /** Says how much room the disk of an embedded hot store lacks; `null` while there is enough. */
+  describeFullDisk(): string | null;
   /** What the operator should know about this opening. */
   readonly notes: readonly string[];
   /** Current warnings for `/readyz`: stores that are unavailable, damaged or weaker than needed. */
@@ -101,6 +103,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       memorySettings: hot.memorySettings,
       countWeakServers: countWeak,
       copySource: null,
+      describeFullDisk: () => null,
       notes: [...server.notes, ...listWeak()],
       listWarnings: () => [...server.notes, ...listWeak(), server.getLastError() ?? []].flat(),
       isSqlUp: () => server.getLastError() === null,
@@ -163,6 +166,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
       memorySettings: null,
       countWeakServers: () => 0,
       copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
+      describeFullDisk: hot.describeFullDisk,
       notes,
       listWarnings: () => [ledger.getLastError(), hot.describeDamage()].filter((warning) => warning !== null),
       isSqlUp: () => ledger.getLastError() === null,

@@ -12,7 +12,7 @@ import { computeLongestWaitMs, findHoldingSinceMs } from '../../../engine/entity
 import { StorageError } from '../../../engine/errors.ts';
 import { allShards, computeShard, parseEntityRef, shardCount, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
+import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
@@ -23,7 +23,7 @@ import { listDueParts, readParts } from './parts.ts';
 import { openTables, readShardCount } from './tables.ts';
 import { createTransfer } from './transfer.ts';
 import type { Writer } from './writer.ts';
-import { assertRoom, createWriter, readStoredSlot, runQueued, write } from './writer.ts';
+import { assertRoom, createWriter, describeFullDisk, readStoredSlot, runQueued, write } from './writer.ts';
 
 export interface LmdbOptions {
   /** A folder that holds nothing else; created when missing. */
@@ -46,6 +46,9 @@ export interface LmdbStore extends HotStore, ShardCounts {
   copyInto(folder: string): Promise<void>;
   /** Says which records were damaged when they were read, and what to do; `null` for none. */
   describeDamage(): string | null;
+  /** Says how much room the disk lacks; `null` while there is enough. */
+  describeFullDisk(): string | null;
+  readonly pulse: Pulse;
 }
 
 interface LmdbState {
@@ -141,6 +144,13 @@ const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
   return { outcome: 'found', ref: parseEntityRef(address, incarnation), state, generation, votedAtMs };
 };
 
+/** With room the store could answer now: a commit that was refused says nothing any more. */
+const createPulse = (writer: Writer): Pulse => ({
+  listSilent: () => [describeFullDisk(writer) ?? []].flat(),
+  getAnsweredMs: () => (describeFullDisk(writer) === null ? performance.now() : Number.NEGATIVE_INFINITY),
+  mayLoseTail: () => false,
+});
+
 const rotateShards = (store: LmdbState) => {
   store.peekStart = (store.peekStart + 1) % shardCount;
   return [...allShards.slice(store.peekStart), ...allShards.slice(0, store.peekStart)];
@@ -209,6 +219,8 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
   return {
     mayLoseTail: false,
     describeDamage: damage.describe,
+    describeFullDisk: () => describeFullDisk(writer),
+    pulse: createPulse(writer),
     toCommitQueue: () => 0,
     ...createReaders(store),
     async readParts(request) {

@@ -144,9 +144,17 @@ const measureFreeBytes = (folder: string): number => {
   }
 };
 
+/** Says how much room the disk lacks, for operators; `null` while commits, or writes of so much, fit. */
+export const describeFullDisk = ({ folder }: Writer, bytesMin = diskBytesForCommits): string | null => {
+  const freeBytes = measureFreeBytes(folder);
+  if (freeBytes >= bytesMin) return null;
+  const [free, needed] = [freeBytes, bytesMin].map((bytes) => (bytes / 2 ** 20).toFixed(1));
+  return `disk full: ${free} MiB are free for ${folder}, and changes need ${needed} MiB`;
+};
+
 const assertDiskRoom = (writer: Writer, operation: string, bytesMin: number): void => {
-  if (measureFreeBytes(writer.folder) >= bytesMin) return;
-  const detail = `less than ${bytesMin >> 20} MiB left on the disk of ${writer.folder}`;
+  const detail = describeFullDisk(writer, bytesMin);
+  if (detail === null) return;
   throw new StorageError(operation, { outcome: 'not_applied', reason: 'full', detail });
 };
 

@@ -12,6 +12,7 @@ import * as assert from 'uvu/assert';
 import { copyDataFolder, tokenOf } from '../../support/directory.ts';
 import type { Answer } from '../../support/http-client.ts';
 import type { StartedNode } from '../../support/node-process.ts';
+import { until } from '../../support/until.ts';
 import { nowMs } from '../harness/client-log.ts';
 import {
   judgeAtRest,
@@ -145,6 +146,37 @@ faultCase(test, {
   title: 'a full disk refuses changes, goes on reading, and goes on when there is room',
   name: 'disk full',
   run: ({ seed }) => runDiskFull(folders.plan(seed)),
+});
+
+/** Nothing is written after the refusal: neither while the disk is full nor when it has room. */
+const runIdle = (plan: RunPlan): Promise<Figures | null> =>
+  onSmallDisk('idle on a full disk', diskBytes, (disk) =>
+    runEmbedded({ ...plan, dataDir: copyDataFolder(plan.dataDir, join(disk, 'data')) }, async (run) => {
+      const node = await openNode(run, { settings: { LOG_LEVEL: 'info' } });
+      const ballast = fillDisk(disk);
+      assert.ok(await isFull(run, node), 'a full disk refuses changes');
+      const full = await readReady(run, node);
+      assert.is(full.status, 503);
+      assert.match(full.text, 'disk full: 0.0 MiB are free for ' + join(run.dataDir, 'hot'));
+      await until('a line about the full disk', () => node.output().includes('disk full: '));
+      rmSync(ballast);
+      const roomMs = nowMs();
+      await until('readiness', async () => (await readReady(run, node)).status === 200);
+      assert.ok(nowMs() - roomMs < readyMsMax, 'ready within 5 s of room');
+      await until('a line about the room', () => node.output().includes('the disk has room again'));
+      assert.is(node.output().split('disk full: ').length, 2, 'one line a minute');
+      await stopWell(run, node);
+      await lastLook(run);
+    }),
+  );
+const readyMsMax = 5_000;
+const readReady = ({ client }: Run, { adminUrl }: StartedNode) => client.ask(`${adminUrl}/readyz`);
+
+faultCase(test, {
+  title: 'a node that was refused on a full disk is ready again once there is room, without a write',
+  name: 'idle on a full disk',
+  counts: { quick: 1, faults: 3 },
+  run: ({ seed }) => runIdle(folders.plan(seed)),
 });
 
 test.run();

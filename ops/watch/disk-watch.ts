@@ -1,0 +1,37 @@
+/**
+ * Logs that the disk of an embedded hot store is full: at once, then once a minute while it lasts, and when
+ * there is room again. `/readyz` says the same by itself, without a look here. Used by rollcall.ts.
+ */
+import type { Clock } from '../../engine/ports.ts';
+
+export const diskCheckEveryMs = 1_000;
+const repeatMs = 60_000;
+
+export interface DiskWatchParts {
+  /** Says how much room is lacking; `null` while there is enough. */
+  readonly describeFullDisk: () => string | null;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly log: { error(message: string): void; info(message: string): void };
+}
+
+export interface DiskWatch {
+  /** Checks again. The caller calls it every `diskCheckEveryMs`. */
+  check(): Promise<void>;
+}
+
+export const createDiskWatch = ({ describeFullDisk, clock, log }: DiskWatchParts): DiskWatch => {
+  let loggedMs: number | null = null;
+  return {
+    check: async () => {
+      const full = describeFullDisk();
+      const nowMs = clock.monotonicMs();
+      if (full === null) {
+        if (loggedMs !== null) log.info('the disk has room again');
+        loggedMs = null;
+      } else if (loggedMs === null || nowMs - loggedMs >= repeatMs) {
+        log.error(full);
+        loggedMs = nowMs;
+      }
+    },
+  };
+};
