@@ -82,6 +82,14 @@ interface OldRequest {
   readonly params: { readonly id?: string };
 }
 
+/** The caller, who may name only itself: the vote log can be for owners alone. */
+const requireOwn = (request: OldRequest): Caller => {
+  const caller = requireCaller(request);
+  const { id = caller.id } = request.params;
+  if (id !== caller.id) throw new DomainError('forbidden', 'The token belongs to another bot.');
+  return caller;
+};
+
 /** The number of shards that a post of one leaves out, as the bot's other posts tell it. */
 const findShardCount = async (app: App, botId: string, shardId: number): Promise<number> => {
   const { state } = await app.engine.read('bot', botId);
@@ -129,9 +137,7 @@ const recordOldStats = async (
   app: App,
   request: OldRequest & { readonly body: OldStats },
 ): Promise<Reply> => {
-  const caller = requireCaller(request);
-  const { id = caller.id } = request.params;
-  if (id !== caller.id) throw new DomainError('forbidden', 'The token belongs to another bot.');
+  const caller = requireOwn(request);
   const post = readPost(request.body);
   if (post.servers === undefined && post.users === undefined && post.shardCount === undefined)
     throw createValidationError('body', { '/server_count': 'must be the number of servers' });
@@ -244,7 +250,7 @@ const oldRoutes = defineRoutes('Old clients', [
     summary: 'Check a vote',
     params: BotParams,
     query: VoterQuery,
-    handle: (app, { params, query }) => checkOldVote(app, params.id, query.userId),
+    handle: (app, request) => checkOldVote(app, requireOwn(request).id, request.query.userId),
   }),
   defineRoute('oldListVotes', 'GET /api/bots/votes', {
     ...listing,
@@ -255,13 +261,13 @@ const oldRoutes = defineRoutes('Old clients', [
     ...listing,
     summary: 'List the voters of the newest 1,000 votes',
     params: BotParams,
-    handle: (app, { params }) => showVoters(app, params.id),
+    handle: (app, request) => showVoters(app, requireOwn(request).id),
   }),
   defineRoute('oldListUpvotes', 'GET /api/v1/bots/{id}/upvotes', {
     ...listing,
     summary: 'List up to 500 upvotes of the last 12 hours',
     params: BotParams,
-    handle: (app, { params }) => showUpvotes(app, params.id),
+    handle: (app, request) => showUpvotes(app, requireOwn(request).id),
   }),
   defineRoute('oldWeekend', 'GET /api/weekend', {
     ...base,

@@ -120,6 +120,22 @@ test('votes are checked and listed, downvotes are not listed', async () => {
   assert.equal(await ask('/api/weekend'), { is_weekend: false });
 });
 
+test('a bot reads only its own voters, because the vote log can be private', async () => {
+  const [bot, other] = [await createBot(), await createBot()];
+  const paths = ['/api/bots/ID/check?userId=1', '/api/bots/ID/votes', '/api/v1/bots/ID/upvotes'];
+  const askAbout = (id: string) =>
+    Promise.all(paths.map((path) => world.ask('GET', path.replace('ID', id), { token: bot.token })));
+
+  assert.equal(
+    (await askAbout(other.id)).map(({ status }) => status),
+    [403, 403, 403],
+  );
+  assert.equal(
+    (await askAbout(bot.id)).map(({ status }) => status),
+    [200, 200, 200],
+  );
+});
+
 test('without the setting the routes are those of the product alone', () => {
   const names = routes.map(({ name }) => name);
   assert.equal(listRouteNames({ compat: 'off' }), names);
