@@ -20,6 +20,8 @@ import { publicCors } from './response/cors.ts';
 import type { AnyRoute } from './route.ts';
 import { createAddressReader, parseTrustedProxies } from './server/client-address.ts';
 import { createHttpServer, type HttpServer } from './server/uws-server.ts';
+import { addSite } from './site/routes.ts';
+import { createSite, defaultSiteSettings, type SiteOptions } from './site/site.ts';
 import type { RequestLogger } from './telemetry/rate-limited-log.ts';
 import type { RequestMeters } from './telemetry/request-meters.ts';
 
@@ -41,9 +43,14 @@ export interface FacadeOptions {
   readonly reportRunning?: (steadyMs: number) => void;
   /** Whether several workers share the port. */
   readonly shared?: boolean;
+  /** The names, colours and address of the pages for people. */
+  readonly site?: SiteOptions;
   /** The accounts that the documentation page fills in for a visitor on this machine; `null` for none. */
   readonly findDemo?: () => DemoAccounts | null;
 }
+
+/** For tests and benches: the defaults, and addresses without a host. */
+const noSite: SiteOptions = { settings: defaultSiteSettings, readUrl: () => '' };
 
 export interface Facade {
   /** Resolves to the port. Rejects with a message for the operator. */
@@ -87,7 +94,10 @@ export const createFacade = (options: FacadeOptions): Facade => {
   const addresses = createAddressReader(proxies);
   const context: DispatchContext = {
     app: options.app,
-    matcher: compileRoutes([...options.routes, ...buildDocsRoutes(options.routes, options.findDemo)]),
+    matcher: compileRoutes([
+      ...addSite(options.routes, createSite(options.site ?? noSite)),
+      ...buildDocsRoutes(options.routes, options.findDemo),
+    ]),
     sessions: options.sessions,
     permissions: options.permissions,
     limiter: createLimiter(options.limits ?? defaultLimits, options.rates),

@@ -99,6 +99,10 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly userAgent: string;
   /** By the `Accept` header, HTML is preferred to JSON, as browsers do for pages. */
   readonly prefersHtml: boolean;
+  /** By the weights of the `Accept` header alone, HTML is preferred to JSON: not if both are equal. */
+  readonly wantsPage: boolean;
+  /** A browser fetches it ahead, and may never show it. */
+  readonly isPrefetch: boolean;
   /** By the `Accept` header, CSV is preferred to JSON. */
   readonly prefersCsv: boolean;
   /** The `Last-Event-ID` header as sent, `''` for none. */

@@ -84,11 +84,14 @@ export const createPublic = (
     logger,
     clusterContext,
     findDemo,
+    readUrl,
   }: {
     metrics: Metrics;
     logger: Logger;
     clusterContext: ClusterContext;
     findDemo: () => DemoAccounts | null;
+    /** The public address; known when the node listens. */
+    readUrl: () => string;
   },
 ): Facade =>
   createFacade({
@@ -103,5 +106,6 @@ export const createPublic = (
     ...(clusterContext.runs && { reportRunning: clusterContext.runs }),
     trustedProxies: config.trustedProxies,
     shared: config.workers > 1,
+    site: { settings: config, readUrl },
     ...(isLocalOnly(config) && { findDemo }),
   });

@@ -175,8 +175,10 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   const { engine } = started;
   const listWarnings = () => [stores.listWarnings(), watches.listNotes(), webhooks.listNotes()].flat();
   const app = createApp(clusterContext, config, { ...services, ...started, metrics, listWarnings });
-  const state = { draining: false, demo: null as DemoFile | null };
-  const facade = createPublic(app, config, { ...options, metrics, findDemo: () => state.demo });
+  const expected = toAddresses(config, config.port, config.adminPort);
+  const state = { draining: false, demo: null as DemoFile | null, url: expected.url };
+  const [findDemo, readUrl] = [() => state.demo, () => state.url];
+  const facade = createPublic(app, config, { ...options, metrics, findDemo, readUrl });
   const isDraining = (): boolean => state.draining || loss.reason !== '';
   const admin = createAdmin({
     app,
@@ -192,9 +194,9 @@ const startOn = async (stores: Stores, config: Config, options: StartOptions): P
   metrics.watchHealth(() => readNodeHealth({ engine, stores, loss }, isDraining));
   metrics.watchBoards({ find: app.catalogue.boards.find, nowMs: systemClock.nowMs });
   const prepareDemo = createDemoLoader(stores, config, operatorToken);
-  const expected = toAddresses(config, config.port, config.adminPort);
   const earlyDemo = await prepareDemo(expected);
   const { url, adminUrl } = await listen(config, facade, admin);
+  state.url = url;
   const isExpected = url === expected.url && adminUrl === expected.adminUrl;
   state.demo = isExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
   const cancelTimers = startTimers({ stores, membership, watches, logger });

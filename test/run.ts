@@ -108,6 +108,7 @@ const checks = [
   { title: 'format and lint', script: 'node_modules/.bin/biome', words: ['check'] },
   { title: 'types', script: 'node_modules/.bin/tsc', words: ['-p', '.'] },
   { title: 'types of the page', script: 'node_modules/.bin/tsc', words: ['-p', 'http/operator/page'] },
+  { title: 'types of the site', script: 'node_modules/.bin/tsc', words: ['-p', 'http/site/page'] },
 ];
 
 const runChecks = async (tally: Tally): Promise<void> => {

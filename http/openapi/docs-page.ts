@@ -24,6 +24,7 @@ export const pageHtml = `<!doctype html>
 /** Accounts of the demo directory, with tokens that everyone on this machine may use. */
 export interface DemoAccounts {
   readonly user: DemoAccount;
+  readonly second_user: DemoAccount;
   readonly bot: DemoAccount;
   readonly server: DemoAccount;
   readonly team: DemoAccount;

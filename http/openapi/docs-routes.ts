@@ -1,5 +1,5 @@
 /**
- * The documentation routes of the public listener: `/`, `/docs` with its scripts, `/openapi.json`, and the
+ * The documentation routes of the public listener: `/docs` with its scripts, `/openapi.json`, and the
  * guide as Markdown for people and language models (`/llms.txt`).
  *
  * They are ordinary routes, with the same matcher, limits and deadlines, but not part of the OpenAPI
@@ -13,7 +13,6 @@ import { type AnyRoute, defineRoute } from '../route.ts';
 import { buildClientScript } from './client-script.ts';
 import { type DemoAccounts, pageHtml, pagePolicy, startScript } from './docs-page.ts';
 import { buildOpenApiDocument } from './document.ts';
-import { readFrontPage } from './front-page.ts';
 import { buildLlmsText } from './llms-text.ts';
 
 const base = {
@@ -37,25 +36,12 @@ const readReference = async (): Promise<Reply> => {
   return { status: 200, bytes, headers };
 };
 
-/** For programs; browsers get the front page. */
-const rootReply: Reply = {
-  status: 200,
-  json: { name: 'rollcall', docs: '/docs', openapi: '/openapi.json' },
-  headers: { Vary: 'Accept' },
-};
-
 const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => {
-  const frontPage = readOnce(readFrontPage);
   const serveOpenApi = readOnce(async () => ({
     status: 200,
     text: JSON.stringify(buildOpenApiDocument(routes)),
   }));
   return [
-    defineRoute('root', 'GET /', {
-      ...base,
-      summary: 'Where to begin.',
-      handle: (_, { prefersHtml }) => (prefersHtml ? frontPage() : rootReply),
-    }),
     defineRoute('openApi', 'GET /openapi.json', {
       ...base,
       summary: 'The OpenAPI document.',
@@ -111,10 +97,11 @@ const readClient = async (): Promise<Reply> => ({
 const noDemo = (): null => null;
 
 /** Without what else the demo's file says. */
-const showDemo = ({ user, bot, server, team, pack }: DemoAccounts): DemoAccounts => {
+const showDemo = ({ user, second_user, bot, server, team, pack }: DemoAccounts): DemoAccounts => {
   const show = ({ id, token }: DemoAccounts['bot']) => ({ id, token });
   return {
     user: show(user),
+    second_user: show(second_user),
     bot: show(bot),
     server: show(server),
     team: show(team),

@@ -47,3 +47,11 @@ export const chooseMediaType = <Type extends string>(
   const weights = offered.map((type) => weigh(ranges, type));
   return offered[weights.indexOf(Math.max(...weights))] as Type;
 };
+
+/** Whether the client gives `type` a greater weight than `other`; a tie, or no header, is none. */
+export const isStrictlyPreferred = (accept: string, type: string, other: string): boolean => {
+  if (accept === '') return false;
+  const ranges = parseRanges(accept);
+  const toThousandths = (weight: number): number => Math.round(weight * 1_000);
+  return toThousandths(weigh(ranges, type)) > toThousandths(weigh(ranges, other));
+};

@@ -7,7 +7,7 @@
 
 import type { Caller } from '../auth/auth.ts';
 import type { BodyFault, Exchange, ExchangeOwner } from '../server/exchange.ts';
-import { chooseMediaType } from './accept.ts';
+import { chooseMediaType, isStrictlyPreferred } from './accept.ts';
 import type { CompiledRoute } from './check.ts';
 import type { DeadlineWaiter, WaitQueue } from './deadlines.ts';
 import type { DispatchContext } from './dispatch-context.ts';
@@ -82,6 +82,14 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
 
   get prefersHtml(): boolean {
     return chooseMediaType(this.exchange.headers.accept, ['application/json', 'text/html']) === 'text/html';
+  }
+
+  get wantsPage(): boolean {
+    return isStrictlyPreferred(this.exchange.headers.accept, 'text/html', 'application/json');
+  }
+
+  get isPrefetch(): boolean {
+    return /prefetch|prerender|preview/i.test(this.exchange.headers.purpose);
   }
 
   get prefersCsv(): boolean {

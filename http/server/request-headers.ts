@@ -34,6 +34,8 @@ export class RequestHeaders {
   userAgent = '';
   lastEventId = '';
   fetchSite = '';
+  /** What the client will do with the reply; browsers that fetch ahead say so. */
+  purpose = '';
 }
 
 type AuthField = 'authorization' | 'userAuth' | 'botAuth' | 'serverAuth' | 'teamAuth';
@@ -116,6 +118,11 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'sec-fetch-site':
       headers.fetchSite = value;
+      return;
+    case 'sec-purpose':
+    case 'purpose':
+    case 'x-moz':
+      headers.purpose += value;
       return;
   }
 };

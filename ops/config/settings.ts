@@ -122,6 +122,19 @@ const settingsSchema = Type.Object({
   historyHourDays: buildInteger(30, [0, 400]),
   visitorsPerEntityMax: buildInteger(1_000_000, [1_000, 100_000_000]),
 
+  siteName: buildText('Rollcall', {
+    pattern: '^[^\\x00-\\x1f\\x7f]{1,64}$',
+    expected: '1 to 64 characters',
+    example: 'Night market',
+  }),
+  siteLogoUrl: buildAddress('https://cdn.example.org/logo.svg'),
+  siteAccent: buildText('#1f5fbf', {
+    pattern: '^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$',
+    expected: 'a colour as # with 3 or 6 hexadecimal digits',
+    example: '#8a2be2',
+  }),
+  sitePages: buildChoice('on', ['on', 'off'], 'off'),
+
   loginIssuer: buildAddress('https://id.example.org'),
   loginAuthorizeUrl: buildAddress('https://chat.example.org/oauth2/authorize'),
   loginTokenUrl: buildAddress('https://chat.example.org/api/oauth2/token'),

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** These begin their work when they are loaded, or run in a browser, so they are only compiled. */
 const programs = [
   /-(main|worker)\.ts$/,
-  /^http\/(operator\/page\/|client\/cli\.ts$)/,
+  /^http\/((operator|site)\/page\/|client\/cli\.ts$)/,
   /^ops\/(main|cli\/(check|client|document|version))\.ts$/,
 ];
 

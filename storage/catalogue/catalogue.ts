@@ -23,6 +23,7 @@ import { createShop } from './content/shop.ts';
 import { readFrontPage } from './lists/front-page.ts';
 import { createLists, type Lists } from './lists/lists.ts';
 import { findServers, type ServerProfile } from './lists/servers.ts';
+import { createSitemap } from './lists/sitemap.ts';
 import { createOperatorCatalogue } from './operator/operator-catalogue.ts';
 import { createPackEdits } from './packs/pack-edits.ts';
 import { findPack, findPackSummary, type PackPage } from './packs/packs.ts';
@@ -291,6 +292,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     packs: createPacks(sql, lists, unknown),
     boards: createBoards(sql, snapshots, checkRules),
     vanity: createVanities(sql, unknown),
+    sitemap: createSitemap(sql),
     reminders: createReminders(sql),
     push: createPushOutbox(sql),
     sessions: createSessions(sql),

@@ -61,6 +61,11 @@ const kept = [
   '/badges/bots/bot1/spark-votes.svg',
   '/badges/bots/bot1/card.svg',
 ];
+/** Pages of listings: one that the node has served, and one that it has not. */
+const visit = async (path: string) => {
+  const reply = await fetch(node.url + path, { headers: { accept: 'text/html' } });
+  return { status: reply.status, text: await reply.text() };
+};
 const needsSql = ['/bots/bot2/rank', '/bots/bot1/history?metrics=clicks', '/bots/bot1/votes/months'];
 
 test('what was shown is shown, live numbers go on, and all else is 503 until Postgres is back', async () => {
@@ -74,6 +79,7 @@ test('what was shown is shown, live numbers go on, and all else is 503 until Pos
     return updated_at !== null;
   });
   const before = await Promise.all(kept.map(get));
+  await visit('/@bot-bot1');
   const stream = await openStream(node.url, 'targets=bot/bot1&channels=totals,votes');
   await stream.next('totals');
   await postgres.stop('fast');
@@ -81,13 +87,14 @@ test('what was shown is shown, live numbers go on, and all else is 503 until Pos
   await pause(11_000);
   const after = await Promise.all(kept.map(get));
   const refused = await Promise.all(needsSql.map(get));
+  const pages = [await visit('/@bot-bot1'), await visit('/@bot-bot2')];
   const opened = await openStream(node.url, 'targets=bot/bot1');
   const first = await opened.next('totals');
   const votes = await openStream(node.url, 'targets=bot/bot1&channels=votes').catch(
     (error: unknown) => error,
   );
   await fetch(`${node.url}/bots/bot1?target=page`);
-  for (const client of [stream, opened]) await client.find(({ data }) => data.totals?.clicks === 1);
+  for (const client of [stream, opened]) await client.find(({ data }) => data.totals?.clicks === 3);
   await postgres.start();
   const recovered = async (path: string) => (await get(path)).status === 200;
   for (const path of needsSql) await until(path, () => recovered(path));
@@ -95,6 +102,12 @@ test('what was shown is shown, live numbers go on, and all else is 503 until Pos
   for (const [index, { status, text }] of after.entries())
     assert.equal([status, text], [200, before[index]?.text], kept[index]);
   assert.is(first.data.totals.votes, 99);
+  assert.equal(
+    pages.map(({ status }) => status),
+    [200, 503],
+  );
+  assert.match(pages[0]?.text ?? '', /<b data-live="votes">99<\/b>/);
+  assert.match(pages[1]?.text ?? '', /Not available at the moment/);
   assert.equal(
     refused.map(({ status }) => status),
     needsSql.map(() => 503),

@@ -19,7 +19,7 @@ const engineDoor = /^engine\/((engine|ports|ids|errors|limits|meters)\.ts|entity
 /** The rules of one entity know nothing of the parts that use them. */
 const entityMayImport = /^engine\/(entity\/|ids\.ts$|limits\.ts$)/;
 /** What browsers load of the operator's page. */
-const pageFolder = 'http/operator/page/';
+const pageFolders = ['http/operator/page/', 'http/site/page/'];
 /** Pure computation only. */
 const engineModules = /^node:(assert(\/strict)?|crypto|zlib|buffer)$/;
 
@@ -82,7 +82,8 @@ export const directions: Rule = (project) =>
     if (folder === 'http' && target.startsWith('storage/') && !typeOnly) {
       return `http/ may only \`import type\` from ${target}; functions come in through App`;
     }
-    if (source.path.startsWith(pageFolder) && !target.startsWith(pageFolder) && !typeOnly)
+    const pageFolder = pageFolders.find((folder) => source.path.startsWith(folder));
+    if (pageFolder !== undefined && !target.startsWith(pageFolder) && !typeOnly)
       return `${pageFolder} may only \`import type\` from ${target}: browsers get only this folder`;
     if (source.path.startsWith('engine/entity/') && !entityMayImport.test(target))
       return `engine/entity/ must not import ${target}: the rules know their own data, ids and limits only`;

@@ -23,6 +23,7 @@ const httpOrder = [
   'http/request/',
   'http/api/',
   'http/openapi/',
+  'http/site/',
   'http/facade.ts',
   'http/operator/',
 ];

@@ -63,7 +63,8 @@ const bans: readonly Ban[] = [
     is: isNamed(/\.(innerHTML|outerHTML|insertAdjacentHTML|srcdoc)$|^document\.write(ln)?$/),
     banned: /^http\/operator\/page\//,
     allowed: never,
-    advice: 'text of users must never become markup: make elements with http/operator/page/dom.ts',
+    advice:
+      'text of users must never become markup: make elements instead, as http/operator/page/dom.ts does',
   },
   {
     is: isNamed(/^Math\.random$/),

@@ -122,6 +122,8 @@ export interface WorldOptions {
   readonly trustedProxies?: readonly string[];
   /** If absent, those of the product. Replies of others are not compared with the published document. */
   readonly routes?: FacadeOptions['routes'];
+  /** If absent, the site has the default settings. */
+  readonly site?: FacadeOptions['site'];
   /** If absent, failures are written to standard error. */
   readonly logger?: FacadeOptions['logger'];
 }
@@ -224,6 +226,7 @@ const createFacadeOf = (app: App, sessions: SessionCache, options: WorldOptions)
       feed: { requests: 1_000, seconds: 1, burst: 1_000 },
     },
     trustedProxies: options.trustedProxies ?? ['127.0.0.1'],
+    ...(options.site && { site: options.site }),
   });
 
 const createFeedOn = (

@@ -19,6 +19,7 @@ const test = suite('documentation routes');
 const account = (id: string) => ({ id, token: `rc_token_of_${id}` });
 const accounts = {
   user: account('1'),
+  second_user: account('5'),
   bot: account('2'),
   server: account('3'),
   team: account('4'),

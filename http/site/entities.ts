@@ -1,0 +1,121 @@
+/**
+ * Bots, servers, teams and packs as the rows of a list, with their pictures and addresses. Pure.
+ */
+import type { EntityKind } from '../../engine/ids.ts';
+import type { PackRow } from '../../storage/catalogue/packs/packs.ts';
+import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
+import { type Html, render } from './render.ts';
+import type { Site } from './site.ts';
+
+/** What a row of a list shows. */
+export interface ListedEntity {
+  readonly kind: EntityKind;
+  readonly id: string;
+  /** The path of its page. */
+  readonly path: string;
+  readonly name: string;
+  readonly avatar: string;
+  readonly short: string;
+  readonly tags: readonly string[];
+  readonly nsfw: boolean;
+  readonly votes: number;
+  /** A second number, as a decimal; `''` for none. */
+  readonly size: string;
+  readonly sizeLabel: string;
+}
+
+/** `1234567` → `1,234,567`. */
+export const formatNumber = (decimal: string | number): string =>
+  String(decimal).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+
+/** The path of the page of a bot, server or team. */
+export const toListingPath = (codeOrId: string): string => `/@${encodeURIComponent(codeOrId)}`;
+
+/** A pack has a path of its own, because a vanity code may be equal to its url. */
+export const toPackPath = (url: string): string => `/@packs/${encodeURIComponent(url)}`;
+
+export const toListedBot = (row: IndexBotRow): ListedEntity => ({
+  kind: 'bot',
+  id: row.bot_id,
+  path: toListingPath(row.vanity || row.bot_id),
+  name: row.person?.display_name || row.person?.username || row.bot_id,
+  avatar: row.person?.avatar ?? '',
+  short: row.short,
+  tags: row.tags,
+  nsfw: row.nsfw,
+  votes: row.votes,
+  size: row.servers,
+  sizeLabel: row.servers === '1' ? 'server' : 'servers',
+});
+
+export const toListedServer = (row: IndexServerRow): ListedEntity => ({
+  kind: 'server',
+  id: row.server_id,
+  path: toListingPath(row.vanity || row.server_id),
+  name: row.name,
+  avatar: row.avatar,
+  short: row.short,
+  tags: row.tags,
+  nsfw: row.nsfw,
+  votes: row.votes,
+  size: String(row.total_members),
+  sizeLabel: row.total_members === 1 ? 'member' : 'members',
+});
+
+export const toListedPack = (row: PackRow): ListedEntity => ({
+  kind: 'pack',
+  id: row.url,
+  path: toPackPath(row.url),
+  name: row.name,
+  avatar: '',
+  short: row.short,
+  tags: row.tags,
+  nsfw: false,
+  votes: row.votes,
+  size: '',
+  sizeLabel: '',
+});
+
+/** Quiet colours, one of which a name without a picture gets. */
+const tones = 6;
+
+const computeTone = (name: string): number => {
+  let sum = 0;
+  for (const character of name) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 9_973;
+  return sum % tones;
+};
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** The picture of an entity, or the first letter of its name. */
+export const renderPicture = (site: Site, name: string, avatar: string): Html => {
+  if (site.mayShow(avatar))
+    return render`<img class="picture" src="${avatar}" alt="" loading="lazy" referrerpolicy="no-referrer">`;
+  const [first] = segmenter.segment(name.trim() || '?');
+  const letter = (first?.segment ?? '?').toUpperCase();
+  return render`<span class="picture tone${computeTone(name)}" aria-hidden="true">${letter}</span>`;
+};
+
+export const renderTags = (tags: readonly string[]): Html =>
+  render`<ul class="tags" aria-label="Tags">${tags.map(
+    (tag) => render`<li><a href="/search?tags=${encodeURIComponent(tag)}" dir="auto">${tag}</a></li>`,
+  )}</ul>`;
+
+const renderRow = (site: Site, entity: ListedEntity, showsKind: boolean): Html => render`<li>
+${renderPicture(site, entity.name, entity.avatar)}
+<div class="about"><a class="name" href="${entity.path}" dir="auto">${entity.name}</a>${showsKind ? render` <span class="kind">${entity.kind}</span>` : null}${
+  entity.nsfw ? render` <span class="kind adult">18+</span>` : null
+}
+<p dir="auto">${entity.short}</p></div>
+<p class="figures"><b>${formatNumber(entity.votes)}</b> ${entity.votes === 1 ? 'vote' : 'votes'}${
+  entity.size === '' ? null : render`<br>${formatNumber(entity.size)} ${entity.sizeLabel}`
+}</p>
+</li>
+`;
+
+/** A list of entities, one below the other; where they are of several kinds, each says which. */
+export const renderEntities = (site: Site, entities: readonly ListedEntity[]): Html => {
+  const showsKind = new Set(entities.map(({ kind }) => kind)).size > 1;
+  return render`<ul class="entities">
+${entities.map((entity) => renderRow(site, entity, showsKind))}</ul>`;
+};

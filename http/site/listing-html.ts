@@ -1,0 +1,159 @@
+/**
+ * The page of one bot, server, team or pack: what people edit is text of the template, what machines count is
+ * a slot. Pure. Used by listing.ts.
+ */
+import type { EntityKind } from '../../engine/ids.ts';
+import { type ListedEntity, renderEntities, renderPicture, renderTags } from './entities.ts';
+import { renderPage } from './layout.ts';
+import { type Html, type HtmlValue, render, renderSlot } from './render.ts';
+import type { Site } from './site.ts';
+
+/** A name with its value, or with a slot. */
+export type Fact = readonly [label: string, value: HtmlValue];
+
+/** What the page of a listing shows beside its numbers. */
+export interface Listing {
+  readonly kind: EntityKind;
+  readonly id: string;
+  /** The path of its page. */
+  readonly path: string;
+  readonly name: string;
+  readonly avatar: string;
+  readonly short: string;
+  /** Rendered Markdown; `null` for none. */
+  readonly about: Html | null;
+  readonly tags: readonly string[];
+  readonly nsfw: boolean;
+  readonly links: readonly { readonly name: string; readonly value: string }[];
+  /** What is said of it besides: `Certified`, `Premium`. */
+  readonly marks: readonly string[];
+  /** Why it is not in lists; `''` when it is. */
+  readonly hidden: string;
+  readonly voteBanned: boolean;
+  /** Whether it has an invite that can be followed. */
+  readonly invites: string;
+  readonly facts: readonly Fact[];
+  /** The metrics of its chart, with their titles. */
+  readonly metrics: readonly (readonly [metric: string, title: string])[];
+  readonly lists: readonly ListedGroup[];
+}
+
+export interface ListedGroup {
+  readonly title: string;
+  readonly entities: readonly ListedEntity[];
+}
+
+const kindTitles: Readonly<Record<EntityKind, string>> = {
+  bot: 'Bot',
+  server: 'Server',
+  team: 'Team',
+  pack: 'Pack',
+};
+
+const renderHero = (site: Site, listing: Listing): Html => render`<header class="hero">
+${renderPicture(site, listing.name, listing.avatar)}
+<div>
+<p class="kicker">${kindTitles[listing.kind]}${
+  listing.kind === 'bot'
+    ? render` · <span class="status" data-status="${renderSlot('status')}">${renderSlot('status')}</span>`
+    : null
+}${listing.marks.map((mark) => render` <span class="mark">${mark}</span>`)}${
+  listing.nsfw ? render` <span class="mark adult">18+</span>` : null
+}</p>
+<h1 dir="auto">${listing.name}</h1>
+<p class="short" dir="auto">${listing.short}</p>
+${listing.tags.length === 0 ? null : renderTags(listing.tags)}
+</div>
+</header>`;
+
+const renderVoteButton = ({ hidden, voteBanned }: Listing): Html => {
+  if (hidden !== '') return render`<p class="note">${hidden}</p>`;
+  if (voteBanned) return render`<p class="note">It cannot receive votes at the moment.</p>`;
+  return render`<button class="main" id="vote" hidden>Vote</button>
+<p class="note" id="vote-note" role="status"></p>
+<noscript><p class="note">Voting needs JavaScript.</p></noscript>`;
+};
+
+const renderVotes = (
+  listing: Listing,
+): Html => render`<section class="card votes" aria-labelledby="votes-title">
+<h2 id="votes-title" class="hidden">Votes</h2>
+<p class="count"><b data-live="votes">${renderSlot('votes')}</b> <span>votes this month</span></p>
+<p class="rank">${renderSlot('rank')}</p>
+${renderVoteButton(listing)}
+${listing.invites === '' ? null : render`<a class="button" href="${listing.path}/invite" rel="nofollow">${listing.invites}</a>`}
+</section>`;
+
+const renderFacts = ({ facts }: Listing): Html => render`<section class="card" aria-label="Facts">
+<dl class="facts">${facts.map(
+  ([label, value]) => render`<div><dt>${label}</dt><dd>${value}</dd></div>
+`,
+)}</dl>
+</section>`;
+
+const renderChart = ({ kind, id, metrics }: Listing): Html => {
+  const table = `/${kind}s/${encodeURIComponent(id)}/history?format=csv`;
+  return render`<section class="card" aria-labelledby="chart-title">
+<div class="chart-head"><h2 id="chart-title">History</h2><div class="choices" id="chart-choices"></div></div>
+<div id="chart" data-metrics="${JSON.stringify(metrics)}"><noscript>The chart needs JavaScript.
+<a href="${table}" rel="nofollow">Its numbers as a table</a></noscript></div>
+</section>`;
+};
+
+const renderAbout = ({ about }: Listing): HtmlValue =>
+  about === null
+    ? null
+    : render`<section class="card" aria-labelledby="about-title"><h2 id="about-title">About</h2>
+<div class="prose">${about}</div></section>
+`;
+
+const renderLinks = ({ links }: Listing): HtmlValue => {
+  const shown = links.filter(({ value }) => /^https?:\/\//.test(value));
+  if (shown.length === 0) return null;
+  return render`<section class="card" aria-labelledby="links-title"><h2 id="links-title">Links</h2>
+<ul class="links">${shown.map(
+    ({ name, value }) =>
+      render`<li><a href="${value}" rel="nofollow ugc noopener" dir="auto">${name}</a></li>`,
+  )}</ul></section>
+`;
+};
+
+const renderBadge = (site: Site, { kind, id, name, path }: Listing): Html => {
+  const picture = `/badges/${kind}s/${encodeURIComponent(id)}/votes.svg`;
+  const url = site.readUrl();
+  const label = `Votes of ${name.replace(/[[\]()\\]/g, '')}`;
+  const markdown = `[![${label}](${url}${picture})](${url}${path})`;
+  return render`<section class="card" aria-labelledby="badge-title"><h2 id="badge-title">Badge</h2>
+<p><img src="${picture}" alt="${label}" height="20" loading="lazy"></p>
+<pre class="code" tabindex="0" role="region" aria-label="Markdown of the badge"><code>${markdown}</code></pre>
+</section>
+`;
+};
+
+const renderGroups = (site: Site, { lists }: Listing): readonly Html[] =>
+  lists.map(
+    ({ title, entities }) => render`<section class="card"><h2>${title}</h2>
+${renderEntities(site, entities)}</section>
+`,
+  );
+
+/** Renders the page, with slots for its numbers. */
+export const renderListing = (site: Site, listing: Listing): Html =>
+  renderPage(site, {
+    title: listing.name,
+    description: listing.short,
+    ...(listing.hidden === '' && { path: listing.path }),
+    ...(/^https:/.test(listing.avatar) && { picture: listing.avatar }),
+    scripts: ['listing.ts'],
+    wide: true,
+    body: render`<article class="listing" data-kind="${listing.kind}s" data-id="${listing.id}">
+${renderHero(site, listing)}
+<div class="side">
+${renderVotes(listing)}
+${renderFacts(listing)}
+</div>
+<div class="content">
+${renderGroups(site, listing)}${renderChart(listing)}
+${renderAbout(listing)}${renderLinks(listing)}${listing.hidden === '' ? renderBadge(site, listing) : null}</div>
+</article>`,
+  });

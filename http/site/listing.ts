@@ -1,0 +1,279 @@
+/**
+ * The page of a bot, server, team or pack: finds what an address names, counts the view, and fills the
+ * numbers into the page.
+ *
+ * A view counts once, as `target=page` does; HEAD and what a browser fetches ahead do not count. Everything
+ * that a page of a bot or server needs may be in memory, so it is served while SQL is away. The text of a
+ * page is kept until its profile changes. Used by routes.ts.
+ */
+import { LRUCache } from 'lru-cache';
+import type { EntityView } from '../../engine/engine.ts';
+import { StorageError } from '../../engine/errors.ts';
+import type { EntityKind } from '../../engine/ids.ts';
+import { computePresence } from '../../engine/rules/presence.ts';
+import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
+import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
+import { countVisit, toVisitCount, type VisitCount } from '../api/bots/bots.ts';
+import { findVotesRank } from '../api/leaderboards.ts';
+import { thenMaybe } from '../api/shared/convert.ts';
+import type { App } from '../app.ts';
+import { createNotFoundError } from '../response/errors.ts';
+import type { Reply } from '../response/reply.ts';
+import { computeVotes } from '../response/values.ts';
+import { formatNumber } from './entities.ts';
+import { type Listing, renderListing } from './listing-html.ts';
+import { describeBot, describePack, describeServer, describeTeam, hasInvite } from './listings.ts';
+import { fillTemplate, type PageTemplate, toTemplate } from './render.ts';
+import type { Site } from './site.ts';
+
+/** The parts of a request that a page needs. */
+export interface ListingRequest {
+  readonly params: { readonly code: string };
+  readonly query: { readonly itag?: string };
+  readonly clientAddress: string;
+  readonly head: boolean;
+  readonly isPrefetch: boolean;
+}
+
+type Profile = { readonly id: string; readonly vanity: string };
+type NamedKind = 'bot' | 'server' | 'team';
+export interface NamedTarget {
+  readonly kind: EntityKind;
+  readonly id: string;
+}
+
+export interface ListingPages {
+  /** The page at `/@{code}`. Rejects or throws with `not_found`. */
+  show(app: App, request: ListingRequest): MaybePromise<Reply>;
+  /** The page of the pack with this url. */
+  showPack(app: App, request: ListingRequest): Promise<Reply>;
+  /** Counts the use of an invite, and leads to it. */
+  followInvite(app: App, request: ListingRequest): Promise<Reply>;
+}
+
+/** The text of a page that is current for these objects until the time, ms. */
+interface KeptPage {
+  readonly profile: object;
+  readonly team: object | null;
+  readonly untilMs: number;
+  readonly template: PageTemplate;
+}
+
+const keptCharactersMax = 16 * 1024 * 1024;
+const keptCodesMax = 100_000;
+
+/** Finds which kind has a code: at first in SQL, then from memory. */
+const createResolver = () => {
+  const kinds = new LRUCache<string, NamedKind>({ max: keptCodesMax });
+  const findProfile = (app: App, kind: NamedKind, name: string): MaybePromise<Profile | null> =>
+    app.catalogue[`${kind}s`].find(name);
+  const search = async (app: App, code: string): Promise<NamedTarget | null> => {
+    const row = await app.catalogue.vanity.findByCode(code);
+    if (row !== null) {
+      kinds.set(code, row.target_type);
+      return { kind: row.target_type, id: row.target_id };
+    }
+    const {
+      packs: [pack],
+    } = await app.catalogue.packs.find(code);
+    return pack === undefined ? null : { kind: 'pack', id: pack.url };
+  };
+  return (app: App, code: string): MaybePromise<NamedTarget | null> => {
+    const kind = kinds.get(code);
+    if (kind === undefined) return search(app, code);
+    return thenMaybe(findProfile(app, kind, code), (profile) => {
+      // Another entity may have the code by now, unless it is still this one's, or nothing can have it.
+      const folded = foldVanityCode(code);
+      const isOwn = profile?.vanity === folded || (profile && findVanityCodeFault(folded) !== null);
+      return profile && isOwn ? { kind, id: profile.id } : search(app, code);
+    });
+  };
+};
+
+/** Times as people read them; a script of the page makes them relative. */
+const renderTime = (atMs: number): string => {
+  if (atMs === 0) return 'never';
+  const iso = new Date(atMs).toISOString();
+  return `<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
+};
+
+/** Rounded down to a tenth of a percent. */
+const formatUptime = (uptime: number, total: number): string =>
+  total === 0 ? 'no data yet' : `${Math.floor((uptime * 1_000) / total) / 10} %`;
+
+const formatRank = (app: App, view: EntityView): string => {
+  const rank = findVotesRank(app, view);
+  if (rank === null) return '';
+  return `Rank ${rank.exact ? '' : 'about '}${formatNumber(rank.position)} of ${formatNumber(rank.of)}`;
+};
+
+const readValues = (app: App, view: EntityView): Readonly<Record<string, string>> => {
+  const { state } = view;
+  const counted = {
+    votes: formatNumber(computeVotes(state)),
+    rank: formatRank(app, view),
+    clicks: formatNumber(state.clicks),
+    unique_clicks: formatNumber(state.uniqueClicks),
+    invite_clicks: formatNumber(state.inviteClicks),
+  };
+  if (view.ref.kind !== 'bot') return counted;
+  return {
+    ...counted,
+    servers: formatNumber(state.servers),
+    users: formatNumber(state.users),
+    shards: formatNumber(state.shards),
+    uptime: formatUptime(state.uptime, state.totalUptime),
+    last_post: renderTime(state.lastStatsPostMs),
+    status: computePresence(state, app.clock.nowMs()),
+  };
+};
+
+interface PageContext {
+  readonly site: Site;
+  readonly resolve: ReturnType<typeof createResolver>;
+  readonly kept: LRUCache<string, KeptPage>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Reads the numbers of an entity, counts the view, and fills them in. */
+const fill = (
+  { headers }: PageContext,
+  app: App,
+  {
+    kind,
+    id,
+    count,
+    template,
+  }: NamedTarget & { readonly count: VisitCount; readonly template: PageTemplate },
+): MaybePromise<Reply> =>
+  thenMaybe(app.engine.read(kind, id), (view) => {
+    if (kind === 'bot' || kind === 'server') countVisit(app, view, count);
+    return { status: 200, text: fillTemplate(template, readValues(app, view)), headers };
+  });
+
+/** The kept text of a page if it is current, else a new one. */
+const getTemplate = (
+  { site, kept }: PageContext,
+  key: string,
+  {
+    profile,
+    team,
+    nowMs,
+    describe,
+  }: Omit<KeptPage, 'untilMs' | 'template'> & {
+    readonly nowMs: number;
+    readonly describe: () => { readonly listing: Listing; readonly untilMs: number };
+  },
+): PageTemplate => {
+  const last = kept.get(key);
+  if (last?.profile === profile && last.team === team && nowMs < last.untilMs) return last.template;
+  const { listing, untilMs } = describe();
+  const template = toTemplate(renderListing(site, listing));
+  kept.set(key, { profile, team, untilMs, template });
+  return template;
+};
+
+type ShowKind = (pages: PageContext, app: App, shown: ShownTarget) => MaybePromise<Reply>;
+type ShownTarget = NamedTarget & { readonly count: VisitCount };
+
+const showBot: ShowKind = (pages, app, target) =>
+  thenMaybe(app.catalogue.bots.find(target.id), (profile) => {
+    if (profile === null) throw createNotFoundError('bot');
+    return thenMaybe(profile.team_id && app.catalogue.teams.find(profile.team_id), (found) => {
+      const [team, nowMs] = [found || null, app.clock.nowMs()];
+      const describe = () => describeBot(profile, team, nowMs);
+      const template = getTemplate(pages, `bot ${profile.id}`, { profile, team, nowMs, describe });
+      return fill(pages, app, { ...target, template });
+    });
+  });
+
+const showServer: ShowKind = (pages, app, target) =>
+  thenMaybe(app.catalogue.servers.find(target.id), (profile) => {
+    if (profile === null) throw createNotFoundError('server');
+    return thenMaybe(app.catalogue.teams.find(profile.team_id), (team) => {
+      const nowMs = app.clock.nowMs();
+      const describe = () => describeServer(profile, team, nowMs);
+      const template = getTemplate(pages, `server ${profile.id}`, { profile, team, nowMs, describe });
+      return fill(pages, app, { ...target, template });
+    });
+  });
+
+/** Without SQL the page says that the team's lists are missing. */
+const showTeam: ShowKind = async (pages, app, target) => {
+  const profile = await app.catalogue.teams.find(target.id);
+  if (profile === null) throw createNotFoundError('team');
+  const holdings = await app.catalogue.teams
+    .holdings(profile.id, { members: true, bots: true, servers: true })
+    .catch((error: unknown) => {
+      if (error instanceof StorageError) return null;
+      throw error;
+    });
+  const template = toTemplate(renderListing(pages.site, describeTeam(profile, holdings)));
+  return fill(pages, app, { ...target, template });
+};
+
+const showPack: ShowKind = async (pages, app, target) => {
+  const page = await app.catalogue.packs.find(target.id);
+  const [pack] = page.packs;
+  if (pack === undefined) throw createNotFoundError('pack');
+  const template = toTemplate(renderListing(pages.site, describePack(pack, page)));
+  return fill(pages, app, { ...target, id: pack.url, template });
+};
+
+const shows = { bot: showBot, server: showServer, team: showTeam, pack: showPack } as const;
+
+/** Call it before any `await`: the client's address cannot be read once the client has left. */
+const toCount = ({ clientAddress, head, isPrefetch }: ListingRequest): VisitCount =>
+  toVisitCount({ query: { target: 'page' }, clientAddress, head: head || isPrefetch });
+
+const findTarget = (
+  { resolve }: PageContext,
+  app: App,
+  { params: { code }, query: { itag } }: ListingRequest,
+): MaybePromise<NamedTarget | null> => {
+  if (itag === undefined || itag === 'false') return resolve(app, code);
+  return app.catalogue.vanity
+    .findByItag(itag === 'true' ? code : itag)
+    .then((row) => row && { kind: row.target_type, id: row.target_id });
+};
+
+const followInvite = async (
+  { resolve }: PageContext,
+  app: App,
+  { params: { code }, head, isPrefetch }: ListingRequest,
+): Promise<Reply> => {
+  const target = await resolve(app, code);
+  if (target?.kind !== 'bot' && target?.kind !== 'server') throw createNotFoundError('invite');
+  const profile = await app.catalogue[`${target.kind}s`].find(target.id);
+  if (!profile || !hasInvite(profile)) throw createNotFoundError('invite');
+  const view = await app.engine.read(target.kind, target.id);
+  const visit = { query: { target: 'invite' }, clientAddress: '', head: head || isPrefetch };
+  countVisit(app, view, toVisitCount(visit));
+  const headers = { Location: new URL(profile.invite).href, 'Referrer-Policy': 'no-referrer' };
+  return { status: 302, headers };
+};
+
+/** Creates the pages; they hold the texts that are kept. */
+export const createListingPages = (site: Site): ListingPages => {
+  const pages: PageContext = {
+    site,
+    resolve: createResolver(),
+    kept: new LRUCache<string, KeptPage>({
+      maxSize: keptCharactersMax,
+      sizeCalculation: ({ template }) => 256 + template.reduce((sum, { length }) => sum + length, 0),
+    }),
+    headers: { ...site.pageHeaders, 'Cache-Control': 'private, no-cache' },
+  };
+  return {
+    show: (app, request) => {
+      const count = toCount(request);
+      return thenMaybe(findTarget(pages, app, request), (target) => {
+        if (target === null) throw createNotFoundError('listing');
+        return shows[target.kind](pages, app, { ...target, count });
+      });
+    },
+    showPack: async (app, request) =>
+      showPack(pages, app, { kind: 'pack', id: request.params.code, count: toCount(request) }),
+    followInvite: (app, request) => followInvite(pages, app, request),
+  };
+};

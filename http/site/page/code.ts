@@ -1,0 +1,30 @@
+/** Buttons that copy code. */
+
+/** Copies the text; where the browser forbids that, the button says so. */
+export const makeCopyButton = (text: string, label: string): HTMLButtonElement => {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = 'Copy';
+  button.ariaLabel = `Copy: ${label}`;
+  button.addEventListener('click', async () => {
+    const copying = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'));
+    button.textContent = await copying.then(
+      () => 'Copied',
+      () => 'Copy it by hand',
+    );
+  });
+  return button;
+};
+
+/** Gives each block of code on the page a button. */
+export const addCopyButtons = (): void => {
+  for (const block of document.querySelectorAll<HTMLElement>('pre:has(> code)')) {
+    const box = document.createElement('div');
+    box.className = 'code-box';
+    block.replaceWith(box);
+    const text = block.textContent ?? '';
+    box.append(block, makeCopyButton(text, text.trim().split('\n', 1)[0] ?? 'code'));
+  }
+};
+
+addCopyButtons();

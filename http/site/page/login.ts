@@ -1,0 +1,13 @@
+/** The page that the login provider sends people back to. */
+import { finishLogin } from './account.ts';
+
+const note = document.getElementById('login-note') as HTMLElement;
+const outcome = await finishLogin(new URLSearchParams(location.search)).catch(() => ({
+  message: 'The server does not answer. Go back and try again.',
+}));
+// The code stays out of the history.
+if ('returnTo' in outcome) location.replace(outcome.returnTo);
+else {
+  history.replaceState(null, '', '/login');
+  note.textContent = outcome.message;
+}

@@ -1,0 +1,127 @@
+/**
+ * The routes of the site: pages for people, at addresses of their own or in place of a reply of the API where
+ * a client prefers HTML strictly.
+ *
+ * They are not part of the OpenAPI document. Used by facade.ts.
+ */
+import { Type } from 'typebox';
+import type { DomainError } from '../../engine/errors.ts';
+import { VanityParams, VanityQuery } from '../api/vanity.ts';
+import type { App } from '../app.ts';
+import type { Reply } from '../response/reply.ts';
+import { type AnyRoute, defineRoute, type RouteRequest } from '../route.ts';
+import { buildAssetRoutes } from './assets.ts';
+import { createFrontPage } from './front.ts';
+import { replyErrorPage } from './layout.ts';
+import { createListingPages, type ListingRequest } from './listing.ts';
+import { renderLoginPage } from './login-page.ts';
+import type { Site } from './site.ts';
+import { buildSitemapRoutes } from './sitemap.ts';
+
+const base = {
+  section: 'Site',
+  auth: { kind: 'public' },
+  replies: { 200: Type.String() },
+} as const;
+
+// biome-ignore lint/suspicious/noExplicitAny: the erased request of any route.
+type AnyRequest = RouteRequest<any, any, any>;
+type Handle = (app: App, request: AnyRequest) => Reply | Promise<Reply>;
+
+/** The reply differs by `Accept`. */
+const addVary = (reply: Reply): Reply => ({ ...reply, headers: { ...reply.headers, Vary: 'Accept' } });
+
+/** A route that serves a page to clients that strictly prefer HTML, and its own reply to all others. */
+const servePage = (site: Site, route: AnyRoute, showPage: Handle): AnyRoute => ({
+  ...route,
+  handle: (app, request) => {
+    if (request.wantsPage) return showPage(app, request);
+    const reply = route.handle(app, request);
+    return reply instanceof Promise ? reply.then(addVary) : addVary(reply);
+  },
+  replaceError: (_, { wantsPage }, error) => (wantsPage ? replyErrorPage(site, error) : null),
+});
+
+const replaceError =
+  (site: Site) =>
+  (_: App, request: AnyRequest, error: DomainError): Reply | null =>
+    request.wantsPage ? replyErrorPage(site, error) : null;
+
+/** For programs; browsers get the front page. */
+const rootReply: Reply = {
+  status: 200,
+  json: { name: 'rollcall', docs: '/docs', openapi: '/openapi.json' },
+  headers: { Vary: 'Accept' },
+};
+
+const buildRootRoute = (site: Site): AnyRoute => {
+  const showFrontPage = createFrontPage(site);
+  return defineRoute({
+    ...base,
+    name: 'root',
+    pattern: 'GET /',
+    summary: 'Where to begin.',
+    caching: 'entity',
+    handle: (app, { prefersHtml }) => (prefersHtml ? showFrontPage(app) : rootReply),
+  });
+};
+
+/** The pages that no route of the API has. */
+const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages>): readonly AnyRoute[] => [
+  defineRoute({
+    ...base,
+    name: 'packPage',
+    pattern: 'GET /@packs/{code}',
+    summary: 'The page of a pack.',
+    params: VanityParams,
+    handle: (app, request) =>
+      request.wantsPage
+        ? pages.showPack(app, request as ListingRequest)
+        : {
+            status: 302,
+            headers: { Location: `/packs/${encodeURIComponent(request.params.code)}`, Vary: 'Accept' },
+          },
+    replaceError: replaceError(site),
+  }),
+  defineRoute({
+    ...base,
+    name: 'inviteLink',
+    pattern: 'GET /@{code}/invite',
+    summary: 'Counts the use of an invite and leads to it.',
+    params: VanityParams,
+    query: VanityQuery,
+    handle: (app, request) => pages.followInvite(app, request as ListingRequest),
+    replaceError: replaceError(site),
+  }),
+  defineRoute({
+    ...base,
+    name: 'loginPage',
+    pattern: 'GET /login',
+    summary: 'Where the login provider sends people back to.',
+    handle: () => ({ status: 200, text: renderLoginPage(site).text, headers: site.pageHeaders }),
+  }),
+];
+
+const buildCommonRoutes = (site: Site): readonly AnyRoute[] => [
+  buildRootRoute(site),
+  ...buildAssetRoutes(site),
+];
+
+/** The routes of the API with their pages, and those of the site. Without pages the routes are as they were. */
+export const addSite = (routes: readonly AnyRoute[], site: Site): readonly AnyRoute[] => {
+  if (site.settings.sitePages === 'off') return [...routes, ...buildCommonRoutes(site)];
+  const pages = createListingPages(site);
+  const shows: Readonly<Record<string, Handle>> = {
+    followVanity: (app, request) => pages.show(app, request as unknown as ListingRequest),
+  };
+  const withPages = routes.map((route) => {
+    const showPage = shows[route.name];
+    return showPage === undefined ? route : servePage(site, route, showPage);
+  });
+  return [
+    ...withPages,
+    ...buildPageRoutes(site, pages),
+    ...buildCommonRoutes(site),
+    ...buildSitemapRoutes(site),
+  ];
+};

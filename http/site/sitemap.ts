@@ -1,0 +1,89 @@
+/**
+ * `/sitemap.xml`, whose parts list the pages of all listings, and `/robots.txt`. Used by routes.ts.
+ */
+import { Type } from 'typebox';
+import type { SitemapEntry } from '../../storage/catalogue/lists/sitemap.ts';
+import type { Reply } from '../response/reply.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
+import { toListingPath, toPackPath } from './entities.ts';
+import { escapeHtml } from './render.ts';
+import type { Site } from './site.ts';
+
+const head = '<?xml version="1.0" encoding="UTF-8"?>\n';
+const schema = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';
+const xmlHeaders = {
+  'Content-Type': 'application/xml; charset=utf-8',
+  'Cache-Control': 'public, max-age=3600',
+} as const;
+
+const renderIndex = (url: string, parts: readonly number[]): string => {
+  const entries = parts.map((part) => `<sitemap><loc>${url}/sitemaps/${part}</loc></sitemap>\n`);
+  return `${head}<sitemapindex ${schema}>\n${entries.join('')}</sitemapindex>\n`;
+};
+
+const renderEntry = (url: string, { kind, name, updated_at }: SitemapEntry): string => {
+  const path = kind === 'pack' ? toPackPath(name) : toListingPath(name);
+  const day = updated_at.toISOString().slice(0, 10);
+  return `<url><loc>${escapeHtml(url + path)}</loc><lastmod>${day}</lastmod></url>\n`;
+};
+
+const renderPart = (url: string, entries: readonly SitemapEntry[]): string =>
+  `${head}<urlset ${schema}>\n${entries.map((entry) => renderEntry(url, entry)).join('')}</urlset>\n`;
+
+/** Machines read the API; search engines read the pages. */
+const buildRobots = (url: string): Reply => ({
+  status: 200,
+  text: `User-agent: *
+Disallow: /@*/invite
+Disallow: /search?
+Disallow: /login
+Disallow: /feed
+Disallow: /users/
+Allow: /
+
+Sitemap: ${url}/sitemap.xml
+`,
+  headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'public, max-age=3600' },
+});
+
+const PartParams = Type.Object({ part: Type.String({ pattern: '^[0-9]{1,12}$' }) });
+
+export const buildSitemapRoutes = ({ readUrl }: Site): readonly AnyRoute[] => {
+  const base = {
+    section: 'Site',
+    auth: { kind: 'public' },
+    replies: { 200: Type.String() },
+  } as const;
+  return [
+    defineRoute({
+      ...base,
+      name: 'sitemap',
+      pattern: 'GET /sitemap.xml',
+      summary: 'The parts of the sitemap.',
+      handle: async ({ catalogue }) => ({
+        status: 200,
+        text: renderIndex(readUrl(), await catalogue.sitemap.parts()),
+        headers: xmlHeaders,
+      }),
+    }),
+    defineRoute({
+      ...base,
+      name: 'sitemapPart',
+      pattern: 'GET /sitemaps/{part}',
+      summary: 'One part of the sitemap.',
+      params: PartParams,
+      handle: async ({ catalogue }, { params: { part } }) => ({
+        status: 200,
+        text: renderPart(readUrl(), await catalogue.sitemap.entries(Number(part))),
+        headers: xmlHeaders,
+      }),
+    }),
+    defineRoute({
+      ...base,
+      name: 'robots',
+      pattern: 'GET /robots.txt',
+      summary: 'What search engines may read.',
+      handle: () => buildRobots(readUrl()),
+    }),
+  ];
+};
