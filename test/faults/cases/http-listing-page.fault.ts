@@ -21,7 +21,7 @@ const rename = async (id: string, name: string): Promise<void> => {
   await until('the name', async () => (await read()).includes(name));
 };
 
-const names = ['w'.repeat(64), 'مساعد الخادم الذي يجيب عن كل سؤال', '🦊👩‍👩‍👧‍👦 fox & family'];
+const names = ['w'.repeat(64), 'مساعد الخادم الذي يجيب عن كل سؤال', '🦊👩‍👩‍👧‍👦 fox family'];
 
 for (const [width, colorScheme] of [
   [1_280, 'light'],
