@@ -62,6 +62,9 @@ const takeCoding = (headers: RequestHeaders, value: string): void => {
   headers.chunked = true;
 };
 
+/** Headers in which clients say that they fetch ahead. */
+const purposeNames: ReadonlySet<string> = new Set(['sec-purpose', 'purpose', 'x-moz']);
+
 /** Stores one header; `name` is in lower case. Unknown headers are ignored. */
 export const takeHeader = (headers: RequestHeaders, name: string, value: string): void => {
   switch (name) {
@@ -119,10 +122,7 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
     case 'sec-fetch-site':
       headers.fetchSite = value;
       return;
-    case 'sec-purpose':
-    case 'purpose':
-    case 'x-moz':
-      headers.purpose += value;
-      return;
+    default:
+      if (purposeNames.has(name)) headers.purpose += value;
   }
 };

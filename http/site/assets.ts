@@ -4,6 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
+import { basename } from 'node:path';
 import { Type } from 'typebox';
 import { buildPageHeaders, readOnce } from '../response/document.ts';
 import { createNotFoundError } from '../response/errors.ts';
@@ -12,24 +13,30 @@ import { type AnyRoute, defineRoute } from '../route.ts';
 import { escapeHtml } from './render.ts';
 import type { Site } from './site.ts';
 
-const scripts = ['account.ts', 'chart.ts', 'code.ts', 'front.ts', 'listing.ts', 'login.ts'] as const;
+const scripts = [
+  './page/account.ts',
+  './page/chart.ts',
+  './page/code.ts',
+  './page/front.ts',
+  './page/listing.ts',
+  './page/login.ts',
+] as const;
 
 const policy = "default-src 'none'";
 
-const readFileOf = (name: string): Promise<string> =>
-  readFile(new URL(`./page/${name}`, import.meta.url), 'utf8');
+const readPart = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8');
 
 const readStyle = async ({ accents }: Site): Promise<Reply> => ({
   status: 200,
-  text: (await readFileOf('site.css'))
+  text: (await readPart('./page/site.css'))
     .replace('var(--accent-light)', accents.light)
     .replace('var(--accent-dark)', accents.dark),
   headers: buildPageHeaders(policy, 'text/css; charset=utf-8'),
 });
 
-const readScript = async (name: string): Promise<Reply> => ({
+const readScript = async (path: string): Promise<Reply> => ({
   status: 200,
-  text: stripTypeScriptTypes(await readFileOf(name)),
+  text: stripTypeScriptTypes(await readPart(path)),
   headers: buildPageHeaders(policy, 'text/javascript; charset=utf-8'),
 });
 
@@ -52,7 +59,7 @@ const FileParams = Type.Object({ file: Type.String({ maxLength: 32 }) });
 export const buildAssetRoutes = (site: Site): readonly AnyRoute[] => {
   const readers = new Map<string, () => Promise<Reply>>([
     ['site.css', readOnce(() => readStyle(site))],
-    ...scripts.map((name) => [name, readOnce(() => readScript(name))] as const),
+    ...scripts.map((path) => [basename(path), readOnce(() => readScript(path))] as const),
   ]);
   const icon = buildIcon(site);
   const base = {
@@ -62,10 +69,8 @@ export const buildAssetRoutes = (site: Site): readonly AnyRoute[] => {
     replies: { 200: Type.String() },
   } as const;
   return [
-    defineRoute({
+    defineRoute('siteFile', 'GET /site/{file}', {
       ...base,
-      name: 'siteFile',
-      pattern: 'GET /site/{file}',
       summary: 'A file of the pages.',
       params: FileParams,
       handle: (_, { params: { file } }) => {
@@ -74,17 +79,13 @@ export const buildAssetRoutes = (site: Site): readonly AnyRoute[] => {
         return read();
       },
     }),
-    defineRoute({
+    defineRoute('siteIcon', 'GET /favicon.svg', {
       ...base,
-      name: 'siteIcon',
-      pattern: 'GET /favicon.svg',
       summary: 'The icon of the site.',
       handle: () => icon,
     }),
-    defineRoute({
+    defineRoute('siteIconOfOld', 'GET /favicon.ico', {
       ...base,
-      name: 'siteIconOfOld',
-      pattern: 'GET /favicon.ico',
       summary: 'Where browsers look for an icon.',
       handle: () => ({ status: 302, headers: { Location: '/favicon.svg' } }),
     }),

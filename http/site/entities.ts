@@ -103,9 +103,9 @@ export const renderTags = (tags: readonly string[]): Html =>
 
 const renderRow = (site: Site, entity: ListedEntity, showsKind: boolean): Html => render`<li>
 ${renderPicture(site, entity.name, entity.avatar)}
-<div class="about"><a class="name" href="${entity.path}" dir="auto">${entity.name}</a>${showsKind ? render` <span class="kind">${entity.kind}</span>` : null}${
-  entity.nsfw ? render` <span class="kind adult">18+</span>` : null
-}
+<div class="about"><a class="name" href="${entity.path}" dir="auto">${entity.name}</a>${
+  showsKind ? render` <span class="kind">${entity.kind}</span>` : null
+}${entity.nsfw ? render` <span class="kind adult">18+</span>` : null}
 <p dir="auto">${entity.short}</p></div>
 <p class="figures"><b>${formatNumber(entity.votes)}</b> ${entity.votes === 1 ? 'vote' : 'votes'}${
   entity.size === '' ? null : render`<br>${formatNumber(entity.size)} ${entity.sizeLabel}`

@@ -76,21 +76,27 @@ const readParts = async ({ catalogue }: App): Promise<FrontParts> => {
 
 const renderPlace = (site: Site, { position, votes, entity }: Place): Html => {
   const { kind, id, name, path, short } = entity;
-  const target = `${kind}/${id}`;
   const title = site.settings.sitePages === 'on' ? render`<a href="${path}" dir="auto">${name}</a>` : name;
-  return render`<tr><td>${position}</td><td class="name" title="${short}">${renderPicture(site, name, entity.avatar)}${title}</td><td class="trend"><img src="/badges/${kind}s/${encodeURIComponent(id)}/spark-votes.svg" alt="" width="120" height="20" loading="lazy"></td><td class="number" data-target="${target}">${formatNumber(votes)}</td></tr>
+  const spark = `/badges/${kind}s/${encodeURIComponent(id)}/spark-votes.svg`;
+  return render`<tr><td>${position}</td>
+<td class="name" title="${short}">${renderPicture(site, name, entity.avatar)}${title}</td>
+<td class="trend"><img src="${spark}" alt="" width="120" height="20" loading="lazy"></td>
+<td class="number" data-target="${kind}/${id}">${formatNumber(votes)}</td></tr>
 `;
 };
 
+const boardHead = render`<thead><tr><th scope="col">#</th><th scope="col">Name</th>
+<th scope="col" class="trend">7 days</th><th scope="col" class="number">Votes</th></tr></thead>`;
+
 const renderBoard = (site: Site, { kind, places }: FrontParts['boards'][number]): Html => {
-  const head = render`<thead><tr><th scope="col">#</th><th scope="col">Name</th><th scope="col" class="trend">7 days</th><th scope="col" class="number">Votes</th></tr></thead>`;
   const isEmpty = places?.length === 0;
   const body: HtmlValue =
     places === null || isEmpty
       ? render`<p class="note">${isEmpty ? 'No votes yet.' : 'The numbers are not available now.'}</p>`
-      : render`<table>${head}
+      : render`<table>${boardHead}
 <tbody>${places.map((place) => renderPlace(site, place))}</tbody></table>`;
-  return render`<section class="card board" aria-labelledby="top-${kind}s"><h2 id="top-${kind}s">Most votes this month: ${kind}s</h2>
+  return render`<section class="card board" aria-labelledby="top-${kind}s">
+<h2 id="top-${kind}s">Most votes this month: ${kind}s</h2>
 <div id="board-${kind}s">${body}</div></section>
 `;
 };
@@ -110,20 +116,27 @@ const renderFront = (site: Site, { counts, boards, newest, packs }: FrontParts):
     scripts: ['front.ts'],
     wide: true,
     body: render`<section class="intro"><h1 dir="auto">${site.settings.siteName}</h1>
-<p>A public directory of bots, chat servers, teams and packs: bots post their statistics, users vote, everyone reads
-the totals. Everything here comes from <a href="/docs">an interface</a> that you can use, too.</p></section>
+<p>A public directory of bots, chat servers, teams and packs: bots post their statistics, users vote,
+everyone reads the totals. Everything here comes from <a href="/docs">an interface</a> that you can use,
+too.</p></section>
 <dl class="counts">${counts.map(
       ([label, count]) =>
-        render`<div><dt>${label}</dt><dd id="${label.toLowerCase()}">${count === null ? '–' : formatNumber(count)}</dd></div>
+        render`<div><dt>${label}</dt>
+<dd id="${label.toLowerCase()}">${count === null ? '–' : formatNumber(count)}</dd></div>
 `,
     )}</dl>
 <section id="try" class="card" aria-labelledby="try-title" hidden>
 <h2 id="try-title">Try it</h2>
-<p>With the demo’s tokens. Paste a command into a terminal, or send it from here and watch the votes below.</p>
+<p>With the demo’s tokens. Paste a command into a terminal, or send it from here and watch the numbers
+below.</p>
 <div id="requests" class="grid"></div>
 </section>
 <div class="grid">
-${boards.map((board) => renderBoard(site, board))}${renderGroup(site, 'New bots', newest)}${renderGroup(site, 'New packs', packs)}</div>`,
+${boards.map((board) => renderBoard(site, board))}${renderGroup(site, 'New bots', newest)}${renderGroup(
+  site,
+  'New packs',
+  packs,
+)}</div>`,
   });
 
 /** How long one text serves all visitors. */

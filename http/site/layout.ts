@@ -53,7 +53,8 @@ const renderBrand = ({ settings: { siteName, siteLogoUrl } }: Site): Html =>
   }<span dir="auto">${siteName}</span></a>`;
 
 const renderSearch = (query: string): Html => render`<form role="search" action="/search">
-<input type="search" name="q" value="${query}" maxlength="100" placeholder="Search bots, servers, packs …" aria-label="Search">
+<input type="search" name="q" value="${query}" maxlength="100" aria-label="Search"
+ placeholder="Search bots, servers, packs …">
 <button>Search</button>
 </form>`;
 
@@ -78,12 +79,13 @@ ${(page.scripts ?? []).map(
 <header class="top">
 ${renderBrand(site)}
 ${sitePages === 'on' ? renderSearch(page.search ?? '') : null}
-<nav aria-label="Documents"><a href="/docs/client-guide">Guide</a><a href="/docs">API</a></nav>
+<nav aria-label="Documents"><a href="/docs/client-guide.md">Guide</a><a href="/docs">API</a></nav>
 </header>
 <main id="main"${page.wide ? render` class="wide"` : null}>
 ${page.body}
 </main>
-<footer><span>${siteName}</span><a href="/docs">API</a><a href="/docs/behaviour">Rules</a><a href="/openapi.json">OpenAPI</a><a href="/llms.txt">For language models</a></footer>
+<footer><span>${siteName}</span><a href="/docs">API</a><a href="/docs/behaviour.md">Rules</a>
+<a href="/openapi.json">OpenAPI</a><a href="/llms.txt">For language models</a></footer>
 </body>
 </html>
 `;

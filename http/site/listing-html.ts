@@ -81,7 +81,12 @@ const renderVotes = (
 <p class="count"><b data-live="votes">${renderSlot('votes')}</b> <span>votes this month</span></p>
 <p class="rank">${renderSlot('rank')}</p>
 ${renderVoteButton(listing)}
-${listing.invites === '' ? null : render`<a class="button" href="${listing.path}/invite" rel="nofollow">${listing.invites}</a>`}
+${
+  listing.invites === ''
+    ? null
+    : render`<a class="button" href="${listing.path}/invite"
+ rel="nofollow">${listing.invites}</a>`
+}
 </section>`;
 
 const renderFacts = ({ facts }: Listing): Html => render`<section class="card" aria-label="Facts">
@@ -118,7 +123,8 @@ const renderLinks = ({ links }: Listing): HtmlValue => {
 `;
 };
 
-const renderBadge = (site: Site, { kind, id, name, path }: Listing): Html => {
+const renderBadge = (site: Site, { kind, id, name, path, hidden }: Listing): HtmlValue => {
+  if (hidden !== '') return null;
   const picture = `/badges/${kind}s/${encodeURIComponent(id)}/votes.svg`;
   const url = site.readUrl();
   const label = `Votes of ${name.replace(/[[\]()\\]/g, '')}`;
@@ -154,6 +160,6 @@ ${renderFacts(listing)}
 </div>
 <div class="content">
 ${renderGroups(site, listing)}${renderChart(listing)}
-${renderAbout(listing)}${renderLinks(listing)}${listing.hidden === '' ? renderBadge(site, listing) : null}</div>
+${renderAbout(listing)}${renderLinks(listing)}${renderBadge(site, listing)}</div>
 </article>`,
   });

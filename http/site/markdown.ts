@@ -23,7 +23,8 @@ const createParser = (options: {
   const MarkdownIt: typeof import('markdown-it').default = require('markdown-it');
   const parser = new MarkdownIt('default', { html: false, ...rest });
   for (const rule of ['heading_open', 'heading_close'] as const) {
-    parser.renderer.rules[rule] = (tokens, index, settings, _env, self) => {
+    parser.renderer.rules[rule] = (...args) => {
+      const [tokens, index, settings, , self] = args;
       const token = tokens[index];
       if (token !== undefined)
         token.tag = `h${Math.min(headingLevelMax, Number(token.tag.slice(1)) + sinkBy)}`;
@@ -38,7 +39,8 @@ const createUserParser = (): Parser => {
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
   parser.disable('image');
   parser.validateLink = (url) => userLink.test(url.trim());
-  parser.renderer.rules.link_open = (tokens, index, settings, _env, self) => {
+  parser.renderer.rules.link_open = (...args) => {
+    const [tokens, index, settings, , self] = args;
     tokens[index]?.attrSet('rel', 'nofollow ugc noopener');
     return self.renderToken(tokens, index, settings);
   };

@@ -9,7 +9,7 @@ import type { DomainError } from '../../engine/errors.ts';
 import { VanityParams, VanityQuery } from '../api/vanity.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, type RouteRequest } from '../route.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
 import { buildAssetRoutes } from './assets.ts';
 import { createFrontPage } from './front.ts';
 import { replyErrorPage } from './layout.ts';
@@ -24,9 +24,8 @@ const base = {
   replies: { 200: Type.String() },
 } as const;
 
-// biome-ignore lint/suspicious/noExplicitAny: the erased request of any route.
-type AnyRequest = RouteRequest<any, any, any>;
-type Handle = (app: App, request: AnyRequest) => Reply | Promise<Reply>;
+type Handle = AnyRoute['handle'];
+type AnyRequest = Parameters<Handle>[1];
 
 /** The reply differs by `Accept`. */
 const addVary = (reply: Reply): Reply => ({ ...reply, headers: { ...reply.headers, Vary: 'Accept' } });
@@ -56,10 +55,8 @@ const rootReply: Reply = {
 
 const buildRootRoute = (site: Site): AnyRoute => {
   const showFrontPage = createFrontPage(site);
-  return defineRoute({
+  return defineRoute('root', 'GET /', {
     ...base,
-    name: 'root',
-    pattern: 'GET /',
     summary: 'Where to begin.',
     caching: 'entity',
     handle: (app, { prefersHtml }) => (prefersHtml ? showFrontPage(app) : rootReply),
@@ -68,10 +65,8 @@ const buildRootRoute = (site: Site): AnyRoute => {
 
 /** The pages that no route of the API has. */
 const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages>): readonly AnyRoute[] => [
-  defineRoute({
+  defineRoute('packPage', 'GET /@packs/{code}', {
     ...base,
-    name: 'packPage',
-    pattern: 'GET /@packs/{code}',
     summary: 'The page of a pack.',
     params: VanityParams,
     handle: (app, request) =>
@@ -83,20 +78,16 @@ const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages
           },
     replaceError: replaceError(site),
   }),
-  defineRoute({
+  defineRoute('inviteLink', 'GET /@{code}/invite', {
     ...base,
-    name: 'inviteLink',
-    pattern: 'GET /@{code}/invite',
     summary: 'Counts the use of an invite and leads to it.',
     params: VanityParams,
     query: VanityQuery,
     handle: (app, request) => pages.followInvite(app, request as ListingRequest),
     replaceError: replaceError(site),
   }),
-  defineRoute({
+  defineRoute('loginPage', 'GET /login', {
     ...base,
-    name: 'loginPage',
-    pattern: 'GET /login',
     summary: 'Where the login provider sends people back to.',
     handle: () => ({ status: 200, text: renderLoginPage(site).text, headers: site.pageHeaders }),
   }),
@@ -107,7 +98,7 @@ const buildCommonRoutes = (site: Site): readonly AnyRoute[] => [
   ...buildAssetRoutes(site),
 ];
 
-/** The routes of the API with their pages, and those of the site. Without pages the routes are as they were. */
+/** The routes of the API with their pages, and those of the site. Without pages the former are unchanged. */
 export const addSite = (routes: readonly AnyRoute[], site: Site): readonly AnyRoute[] => {
   if (site.settings.sitePages === 'off') return [...routes, ...buildCommonRoutes(site)];
   const pages = createListingPages(site);

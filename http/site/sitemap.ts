@@ -55,10 +55,8 @@ export const buildSitemapRoutes = ({ readUrl }: Site): readonly AnyRoute[] => {
     replies: { 200: Type.String() },
   } as const;
   return [
-    defineRoute({
+    defineRoute('sitemap', 'GET /sitemap.xml', {
       ...base,
-      name: 'sitemap',
-      pattern: 'GET /sitemap.xml',
       summary: 'The parts of the sitemap.',
       handle: async ({ catalogue }) => ({
         status: 200,
@@ -66,10 +64,8 @@ export const buildSitemapRoutes = ({ readUrl }: Site): readonly AnyRoute[] => {
         headers: xmlHeaders,
       }),
     }),
-    defineRoute({
+    defineRoute('sitemapPart', 'GET /sitemaps/{part}', {
       ...base,
-      name: 'sitemapPart',
-      pattern: 'GET /sitemaps/{part}',
       summary: 'One part of the sitemap.',
       params: PartParams,
       handle: async ({ catalogue }, { params: { part } }) => ({
@@ -78,10 +74,8 @@ export const buildSitemapRoutes = ({ readUrl }: Site): readonly AnyRoute[] => {
         headers: xmlHeaders,
       }),
     }),
-    defineRoute({
+    defineRoute('robots', 'GET /robots.txt', {
       ...base,
-      name: 'robots',
-      pattern: 'GET /robots.txt',
       summary: 'What search engines may read.',
       handle: () => buildRobots(readUrl()),
     }),

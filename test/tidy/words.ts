@@ -55,8 +55,8 @@ const bans: readonly Ban[] = [
   {
     is: isNamed(/^Date\.now$/),
     banned: /^http\//,
-    // The client runs in other programs; other services name dates of the real time.
-    allowed: /^http\/(client\/|outbound\/retry-after\.ts$)/,
+    // The client runs in other programs, pages in browsers; other services name dates of the real time.
+    allowed: /^http\/(client\/|site\/page\/|outbound\/retry-after\.ts$)/,
     advice: 'handlers take the time from app.clock',
   },
   {

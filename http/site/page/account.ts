@@ -57,7 +57,7 @@ export const startLogin = async (returnTo: string): Promise<string> => {
 };
 
 /** Ends a login with what the provider sent back. Resolves to where to go on, or to a message. */
-export const finishLogin = async (
+export const completeLogin = async (
   query: URLSearchParams,
 ): Promise<{ readonly returnTo: string } | { readonly message: string }> => {
   const begun = readStored(loginKey) as BegunLogin | null;

@@ -1,4 +1,6 @@
-/** A chart of one number over time, as SVG. Where there was no sample, the line has a gap. */
+/**
+ * A chart of one number over time, as SVG. Where there was no sample, the line has a gap. Used by listing.ts.
+ */
 
 export interface Series {
   /** RFC 3339. */
@@ -66,7 +68,7 @@ const drawRun = (
 };
 
 /** The chart with a line of text below that says what is at the cursor; arrow keys move it. */
-export const drawChart = ({ times, values }: Series, title: string): readonly Element[] => {
+export const renderChart = ({ times, values }: Series, title: string): readonly Element[] => {
   const known = values.filter((value) => value !== null);
   const readout = document.createElement('p');
   readout.className = 'readout';
@@ -81,7 +83,9 @@ export const drawChart = ({ times, values }: Series, title: string): readonly El
       height - inner.bottom - ((value - low) / (high - low)) * (height - inner.top - inner.bottom),
   };
   const [first = '', last = ''] = [times[0], times.at(-1)];
-  const summary = `${title}: ${numbers.format(Math.min(...known))} to ${numbers.format(Math.max(...known))}, ${formatTime(first, false)} to ${formatTime(last, false)}`;
+  const [least, most] = [Math.min(...known), Math.max(...known)].map((value) => numbers.format(value));
+  const period = `${formatTime(first, false)} to ${formatTime(last, false)}`;
+  const summary = `${title}: ${least} to ${most}, ${period}`;
   const chart = draw('svg', {
     class: 'chart',
     viewBox: `0 0 ${width} ${height}`,

@@ -1,4 +1,6 @@
-/** Buttons that copy code. */
+/**
+ * Buttons that copy code, beside each block of code on a page. Loaded by the pages that have code.
+ */
 
 /** Copies the text; where the browser forbids that, the button says so. */
 export const makeCopyButton = (text: string, label: string): HTMLButtonElement => {

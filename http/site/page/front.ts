@@ -1,4 +1,6 @@
-/** The front page: votes that arrive while it is open, and with the demo three requests to send. */
+/**
+ * The front page: votes that arrive while it is open, and with the demo three requests to send.
+ */
 import { makeCopyButton } from './code.ts';
 
 interface TryRequest {

@@ -1,6 +1,8 @@
-/** The page of a listing: numbers that move, the vote button, the chart. */
+/**
+ * The page of a listing: numbers that move, the vote button with its login, the chart.
+ */
 import { type Account, findDemoAccounts, forgetAccount, readAccount, startLogin } from './account.ts';
-import { drawChart } from './chart.ts';
+import { renderChart } from './chart.ts';
 import { addCopyButtons } from './code.ts';
 
 const listing = document.querySelector('.listing') as HTMLElement;
@@ -93,7 +95,7 @@ const readWait = async (account: Account): Promise<Wait> => {
 
 const isOver = ({ hours, minutes, seconds }: Wait): boolean => hours + minutes + seconds === 0;
 
-/** Sends a vote. Resolves to the wait before the next one; `null` if there is none, then the note says why. */
+/** Sends a vote. Resolves to the wait before the next one; `null`: the note says why there is none. */
 const sendVote = async (account: Account): Promise<Wait | null> => {
   const reply = await fetch(`/users/${encodeURIComponent(account.id)}${path}/votes?upvote=true`, {
     method: 'PUT',
@@ -182,7 +184,7 @@ const loadChart = async (): Promise<void> => {
   const reply = await fetch(`${path}/history?metrics=${metric}&from=${from}`);
   const json = await reply.json();
   if (!reply.ok) throw new Error(String(json.message));
-  place.replaceChildren(...drawChart({ times: json.times, values: json.series[metric] }, title));
+  place.replaceChildren(...renderChart({ times: json.times, values: json.series[metric] }, title));
 };
 
 const showChart = (): void => {

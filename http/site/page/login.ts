@@ -1,8 +1,10 @@
-/** The page that the login provider sends people back to. */
-import { finishLogin } from './account.ts';
+/**
+ * The page that the login provider sends people back to.
+ */
+import { completeLogin } from './account.ts';
 
 const note = document.getElementById('login-note') as HTMLElement;
-const outcome = await finishLogin(new URLSearchParams(location.search)).catch(() => ({
+const outcome = await completeLogin(new URLSearchParams(location.search)).catch(() => ({
   message: 'The server does not answer. Go back and try again.',
 }));
 // The code stays out of the history.

@@ -33,7 +33,8 @@ const readEntries = (sql: Sql, part: number): Promise<readonly SitemapEntry[]> =
   const within = sql`incarnation >= ${part}::bigint * ${partIncarnations}::bigint
     and incarnation < (${part}::bigint + 1) * ${partIncarnations}::bigint`;
   return sql<SitemapEntry[]>`
-    select 'bot' as kind, vanity.code as name, updated_at from bots join vanity on vanity.itag = bots.vanity_ref
+    select 'bot' as kind, vanity.code as name, updated_at
+    from bots join vanity on vanity.itag = bots.vanity_ref
     where type in ('approved', 'certified') and ${within}
     union all
     select 'server', vanity.code, updated_at from servers join vanity on vanity.itag = servers.vanity_ref

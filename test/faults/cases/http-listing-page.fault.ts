@@ -78,9 +78,10 @@ test('the keyboard alone reaches and uses everything', async () => {
   for (let step = 0; step < 60 && !reached.includes('FOOTER'); step++) {
     await page.keyboard.press('Tab');
     reached.push(
-      await page.evaluate(
-        "document.activeElement.closest('footer') ? 'FOOTER' : (document.activeElement.id || document.activeElement.textContent.trim())",
-      ),
+      await page.evaluate(`(() => {
+        const { activeElement: at } = document;
+        return at.closest('footer') ? 'FOOTER' : at.id || at.textContent.trim();
+      })()`),
     );
   }
   for (const name of ['Skip to the content', 'vote', 'Join', '7 days', 'Copy', 'FOOTER'])

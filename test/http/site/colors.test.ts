@@ -1,4 +1,6 @@
-/** The accent of the pages can be read on light and on dark, whatever colour an operator chooses. */
+/**
+ * The accent of the pages can be read on light and on dark, whatever colour an operator chooses.
+ */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { computeContrast, deriveAccents } from '../../../http/site/colors.ts';
