@@ -35,6 +35,13 @@ const ruleMutants: readonly Mutant[] = [
     why: 'a post that was late would replace a newer one (S2)',
   },
   {
+    name: 'a part without its id is always the totals',
+    file: rules,
+    find: `table?.shardCount === shardCount && table.seen > 0`,
+    replace: `table?.shardCount === shardCount && table.seen < 0`,
+    why: 'shard 0 of BLAPI would replace the totals of all shards by its own',
+  },
+  {
     name: 'a stale part is gone at once',
     file: rules,
     find: `    const part = ageMs > rules.goneMs ? null`,
