@@ -88,20 +88,22 @@ test('@top-gg/sdk posts, checks and lists votes, and tells what a wrong token me
   assert.equal(await showBot(directory, id), [70, 0, 2]);
 });
 
-test('topgg-autoposter posts the shard of a client of discord.js, and the whole of one without shards', async () => {
+test('topgg-autoposter posts the shard of a client of discord.js, and one without shards', async () => {
   const post = (shard: string) => `
     const { Client, GatewayIntentBits } = require('discord.js');
     const { AutoPoster } = require('topgg-autoposter');
     const post = async (shard, shardCount, guilds) => {
-      const client = new Client({ intents: [GatewayIntentBits.Guilds], ...(shardCount && { shards: 0, shardCount }) });
+      const shards = shardCount && { shards: 0, shardCount };
+      const client = new Client({ intents: [GatewayIntentBits.Guilds], ...shards });
       client.shard = shard;
       for (let guild = 0; guild < guilds; guild++) client.guilds.cache.set(String(guild), {});
       const poster = AutoPoster(token, client, { startPosting: false });
-      const posted = new Promise((resolve, reject) => { poster.on('posted', resolve); poster.on('error', reject); });
+      const posted = new Promise((resolve, reject) => poster.on('posted', resolve).on('error', reject));
       await poster.post();
       return posted;
     };
-    print([${shard}]); setImmediate(() => process.exit());`;
+    print([${shard}]);
+    setImmediate(() => process.exit());`;
   const sharded = await runLibrary(post('await post({ ids: [0] }, 2, 3), await post({ ids: [1] }, 2, 4)'));
   const whole = await runLibrary(post('await post(null, undefined, 5)'));
 
@@ -133,7 +135,8 @@ test('dblapi.js posts shards, checks and lists votes', async () => {
     const api = new DBL(token);
     await api.postStats(9, 0, 2);
     await api.postStats(8, 1, 2);
-    print([await api.getStats(id), await api.hasVoted('${ann}'), await api.hasVoted('${ben}'), await api.getVotes(),
+    print([await api.getStats(id), await api.hasVoted('${ann}'), await api.hasVoted('${ben}'),
+      await api.getVotes(),
       await failure(new DBL('wrong').postStats(1))]);`);
 
   const [stats, ...others] = printed;
@@ -145,12 +148,14 @@ test('dblapi.js posts shards, checks and lists votes', async () => {
 test('dbots posts by two of its services, checks and lists votes', async () => {
   const { id, printed } = await runLibrary(`
     const { Poster, Service } = require('dbots');
-    const create = (shard) => new Poster({ clientID: id, shard, apiKeys: { topgg: token, discordbotlist: token } });
+    const apiKeys = { topgg: token, discordbotlist: token };
+    const create = (shard) => new Poster({ clientID: id, shard, apiKeys });
     await create({ id: 0, count: 2 }).postManual('topgg', { serverCount: 5 });
     await create({ id: 1, count: 2 }).postManual('topgg', { serverCount: 6 });
     await create({ id: 1, count: 2 }).postManual('discordbotlist', { serverCount: 7, userCount: 90 });
     const api = new (Service.get('topgg'))(token);
-    print([(await api.userVoted(id, '${ann}')).data, (await api.getBotVotes(id)).data, (await api.getBotStats(id)).data]);`);
+    const replies = [api.userVoted(id, '${ann}'), api.getBotVotes(id), api.getBotStats(id)];
+    print((await Promise.all(replies)).map(({ data }) => data));`);
 
   const [check, votes, stats] = printed;
   assert.equal([check.voted, votes.length, stats.server_count], [1, 1, 12]);
