@@ -101,17 +101,25 @@ export const renderTags = (tags: readonly string[]): Html =>
     (tag) => render`<li><a href="/search?tags=${encodeURIComponent(tag)}" dir="auto">${tag}</a></li>`,
   )}</ul>`;
 
-const renderRow = (site: Site, entity: ListedEntity, showsKind: boolean): Html => render`<li>
+const renderRow = (site: Site, entity: ListedEntity, showsKind: boolean): Html => {
+  const target = `${entity.kind}/${entity.id}`;
+  return render`<li>
 ${renderPicture(site, entity.name, entity.avatar)}
 <div class="about"><a class="name" href="${entity.path}" dir="auto">${entity.name}</a>${
-  showsKind ? render` <span class="kind">${entity.kind}</span>` : null
-}${entity.nsfw ? render` <span class="kind adult">18+</span>` : null}
+    showsKind ? render` <span class="kind">${entity.kind}</span>` : null
+  }${entity.nsfw ? render` <span class="kind adult">18+</span>` : null}
 <p dir="auto">${entity.short}</p></div>
-<p class="figures"><b>${formatNumber(entity.votes)}</b> ${entity.votes === 1 ? 'vote' : 'votes'}${
-  entity.size === '' ? null : render`<br>${formatNumber(entity.size)} ${entity.sizeLabel}`
-}</p>
+<p class="figures"><b data-target="${target}" data-metric="votes">${formatNumber(entity.votes)}</b> ${
+    entity.votes === 1 ? 'vote' : 'votes'
+  }${
+    entity.size === ''
+      ? null
+      : render`<br><span data-target="${target}" data-metric="servers">${formatNumber(entity.size)}</span>
+${entity.sizeLabel}`
+  }</p>
 </li>
 `;
+};
 
 /** A list of entities, one below the other; where they are of several kinds, each says which. */
 export const renderEntities = (site: Site, entities: readonly ListedEntity[]): Html => {

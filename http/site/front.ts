@@ -81,7 +81,7 @@ const renderPlace = (site: Site, { position, votes, entity }: Place): Html => {
   return render`<tr><td>${position}</td>
 <td class="name" title="${short}">${renderPicture(site, name, entity.avatar)}${title}</td>
 <td class="trend"><img src="${spark}" alt="" width="120" height="20" loading="lazy"></td>
-<td class="number" data-target="${kind}/${id}">${formatNumber(votes)}</td></tr>
+<td class="number" data-target="${kind}/${id}" data-metric="votes">${formatNumber(votes)}</td></tr>
 `;
 };
 

@@ -18,6 +18,7 @@ import {
   readDemoFile,
   writeDemoFile,
 } from './access.ts';
+import { writeDemoHistory } from './history.ts';
 
 /** They are in directory.jsonl. */
 export const demoCast: DemoCast = {
@@ -79,7 +80,10 @@ const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess | null> => 
   const mark = (await readDemoState(sql)) ?? { state: 'begun', nowMs };
   if (mark.state === 'begun') await writeDemoState(sql, mark);
   const now = new Date(mark.nowMs).toISOString();
-  if (mark.state === 'begun') await importLines(sql, readDemoLines(mark.nowMs), { now });
+  if (mark.state === 'begun') {
+    await importLines(sql, readDemoLines(mark.nowMs), { now });
+    await writeDemoHistory(sql, mark.nowMs);
+  }
   await writeDemoState(sql, { ...mark, state: 'loaded' });
   const { access, sessions } = mintDemoTokens(demoCast, nowMs);
   // New tokens replace the old ones. A deleted member of the cast gets none, and the import continues.

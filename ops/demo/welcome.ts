@@ -93,6 +93,7 @@ export const listDemoCommands = (url: string, demo: DemoFile): [string, string][
     'a process of a bot posts the shards it runs, here both of two',
     `curl -X POST ${url}/bots/stats/shards -H 'Bot-Auth: ${demo.bot.token}' ` +
       `-H 'Content-Type: application/json' ` +
-      `-d '{"shard_count":2,"shards":[{"id":0,"servers":700},{"id":1,"servers":534}]}'`,
+      `-d '{"shard_count":2,"shards":[{"id":0,"servers":700,"users":30000},` +
+      `{"id":1,"servers":534,"users":26789}]}'`,
   ],
 ];

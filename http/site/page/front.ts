@@ -83,18 +83,19 @@ const showRequests = async (): Promise<void> => {
   (document.getElementById('try') as HTMLElement).hidden = false;
 };
 
-/** The feed keeps the votes of the boards current. */
+/** The feed keeps the numbers of all listings on the page current. */
 const follow = (): void => {
-  const cells = new Map(
-    [...document.querySelectorAll<HTMLElement>('[data-target]')].map((cell) => [cell.dataset.target, cell]),
-  );
-  if (cells.size === 0) return;
-  const targets = [...cells.keys()].map((target) => encodeURIComponent(target ?? '')).join(',');
-  const feed = new EventSource(`/feed?targets=${targets}`);
+  const cells = [...document.querySelectorAll<HTMLElement>('[data-target]')];
+  const targets = [...new Set(cells.map(({ dataset }) => encodeURIComponent(dataset.target ?? '')))];
+  if (targets.length === 0) return;
+  const numbers = new Intl.NumberFormat('en');
+  const feed = new EventSource(`/feed?targets=${targets.join(',')}`);
   feed.addEventListener('totals', ({ data }) => {
     const { target, totals } = JSON.parse(data);
-    const cell = cells.get(target);
-    if (cell !== undefined) cell.textContent = new Intl.NumberFormat('en').format(totals.votes);
+    for (const cell of cells.filter(({ dataset }) => dataset.target === target)) {
+      const value = totals[cell.dataset.metric ?? ''];
+      if (value !== undefined) cell.textContent = numbers.format(value);
+    }
   });
 };
 

@@ -169,6 +169,39 @@ test('the blog has posts of the first user, and a draft', async () => {
   );
 });
 
+test('charts are full at the first look: 30 days, 8 days by hours, a day by minutes', async () => {
+  const { bot } = (await prepare()) as DemoFile;
+  const { sql } = store;
+  const read = async (level: 'days' | 'hours' | 'fine') => {
+    const [times] = await sql<{ times: number }[]>`
+      select count(*) as times from history_times where level = ${level}`;
+    const rows = await sql<{ clicks: number; servers: number; votes: number }[]>`
+      select history.clicks, history.servers, history.votes from ${sql(`history_${level}`)} as history join totals using (incarnation)
+      where totals.kind = 'bot' and totals.entity_id = ${bot.id} order by at`;
+    return { times: times?.times, rows };
+  };
+  const [days, hours, fine] = [await read('days'), await read('hours'), await read('fine')];
+
+  assert.equal([days.times, hours.times, fine.times], [31, 193, 289]);
+  for (const { rows } of [days, hours, fine]) {
+    assert.ok(rows.length >= 12, String(rows.length));
+    for (const [index, { clicks, servers, votes }] of rows.entries()) {
+      assert.ok(clicks >= (rows[index - 1]?.clicks ?? 0) && servers > 0 && votes >= 0);
+    }
+  }
+});
+
+test('the shards of the printed command have users, so that they do not become 0', async () => {
+  const demo = (await prepare()) as DemoFile;
+  const [, command = ''] = listDemoCommands(addresses.url, demo).at(-1) ?? [];
+  const { shards } = JSON.parse(/-d '(.*)'/.exec(command)?.[1] ?? '');
+
+  assert.is(
+    shards.reduce((sum: number, { users }: { users: number }) => sum + users, 0),
+    56_789,
+  );
+});
+
 test('a second start keeps the tokens and the directory, and corrects addresses', async () => {
   const first = (await prepare()) as DemoFile;
   const before = await store.dump();
