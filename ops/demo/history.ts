@@ -1,6 +1,6 @@
 /**
- * A past for the demo directory, so that its charts are full at the first look: thirty days, the last eight of
- * them by hours, the last one by minutes.
+ * A past for the demo directory, so that its charts are full at the first look: thirty days, the last eight
+ * of them by hours, the last one by minutes.
  *
  * Every listing grows towards its totals, and its votes are those that it has. A handful of statements writes
  * a few thousand rows, because most times need none. Repeating it adds nothing. Called by demo.ts.
@@ -44,8 +44,8 @@ const createPartitions = async (sql: Sql, level: Level, times: readonly Minute[]
 const writeRows = (sql: Sql, past: LevelPast, { times, now }: { times: readonly Minute[]; now: Minute }) => {
   const at = times.filter((time, index) => index === 0 || time % past.rowMinutes === 0);
   return sql`
-    insert into ${sql(levelTables[past.level])} (incarnation, at, servers, users, shards, clicks, unique_clicks,
-      invite_clicks, votes, votes_logged, status)
+    insert into ${sql(levelTables[past.level])} (incarnation, at, servers, users, shards, clicks,
+      unique_clicks, invite_clicks, votes, votes_logged, status)
     select incarnation, at, round(servers * size), round(users * size), least(shards, 1e9),
       floor(clicks * (1 - 0.4 * age)), floor(unique_clicks * (1 - 0.4 * age)),
       floor(invite_clicks * (1 - 0.4 * age)),

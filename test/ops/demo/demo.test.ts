@@ -176,7 +176,8 @@ test('charts are full at the first look: 30 days, 8 days by hours, a day by minu
     const [times] = await sql<{ times: number }[]>`
       select count(*) as times from history_times where level = ${level}`;
     const rows = await sql<{ clicks: number; servers: number; votes: number }[]>`
-      select history.clicks, history.servers, history.votes from ${sql(`history_${level}`)} as history join totals using (incarnation)
+      select history.clicks, history.servers, history.votes
+      from ${sql(`history_${level}`)} as history join totals using (incarnation)
       where totals.kind = 'bot' and totals.entity_id = ${bot.id} order by at`;
     return { times: times?.times, rows };
   };
