@@ -67,7 +67,7 @@ const globalPrefix = 0b001;
  * Creates a resolver that queries the system's name servers. It avoids `getaddrinfo`, which would block one
  * of the few libuv threads that the stores need, for as long as a foreign name server takes.
  */
-export const createServerResolver = (timeLimitMs: number): ResolveHost => {
+const createServerResolver = (timeLimitMs: number): ResolveHost => {
   const resolver = new Resolver({ timeout: timeLimitMs, tries: 1 });
   return async (hostname) => {
     const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
@@ -77,8 +77,12 @@ export const createServerResolver = (timeLimitMs: number): ResolveHost => {
 };
 
 /** Resolves by `getaddrinfo`, including the hosts file: for names of a private network. */
-export const resolveBySystem: ResolveHost = async (hostname) =>
+const resolveBySystem: ResolveHost = async (hostname) =>
   (await lookup(hostname, { all: true })).map(({ address }) => address);
+
+/** Names of a private network come from the system; others from its name servers, within `timeLimitMs`. */
+export const createResolver = (reach: Reach, timeLimitMs: number): ResolveHost =>
+  reach === 'any' ? resolveBySystem : createServerResolver(timeLimitMs);
 
 /** Resolves the host of a checked URL and checks all its addresses. Never rejects. */
 export const vetHost = async (url: URL, reach: Reach, resolve: ResolveHost): Promise<VettedHost> => {

@@ -2,25 +2,19 @@
  * Sends one message to one browser through its push service (RFC 8030), encrypted for that browser (RFC 8291)
  * and signed with our key (RFC 8292).
  *
- * web-push encrypts and signs. We open the connection ourselves, because clients choose the address: it goes
- * only to addresses that guarded-address.ts has vetted, follows no redirect, and reads only the status line
- * and headers. One time limit covers everything. Never throws and never retries: every outcome is a value,
- * and the outbox decides what follows.
+ * web-push encrypts and signs; webhooks/send.ts sends, since clients choose the address, and keeps no socket.
+ * Never throws and never retries: every outcome is a value, and the outbox decides what follows.
  */
-import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
 import type { RequestDetails } from 'web-push';
 import {
-  createPinnedLookup,
-  createServerResolver,
+  createResolver,
   findAddressFault,
   type Reach,
   type ResolveHost,
-  resolveBySystem,
-  toHost,
   vetHost,
 } from './guarded-address.ts';
-import { parseRetryAfterMs } from './retry-after.ts';
+import type { WebhookAnswer } from './webhooks/request.ts';
+import { createWebhookSender, type WebhookSender } from './webhooks/send.ts';
 
 /** The key pair that identifies this directory to push services; base64url, as web-push generates it. */
 export interface VapidKeys {
@@ -74,45 +68,47 @@ const timeLimitMsDefault = 5_000;
 const resolveMsMax = 1_500;
 
 export const createPushClient = (options: PushOptions): PushClient => {
-  const timeLimitMs = options.timeLimitMs ?? timeLimitMsDefault;
-  const defaultResolve = options.reach === 'any' ? resolveBySystem : createServerResolver(resolveMsMax);
-  const resolve = options.resolve ?? defaultResolve;
-  const resolvedOptions = { ...options, resolve, timeLimitMs };
+  const { reach, timeLimitMs = timeLimitMsDefault, resolve = createResolver(reach, resolveMsMax) } = options;
+  const ca = options.ca === undefined ? {} : { ca: options.ca };
+  const sender = createWebhookSender({ addresses: reach, timeoutMs: timeLimitMs, keepMs: 0, resolve, ...ca });
   return {
     publicKey: options.keys.publicKey,
     findEndpointFault: async (endpoint) => {
-      const fault = findAddressFault(endpoint, options.reach);
+      const fault = findAddressFault(endpoint, reach);
       if (fault !== null) return fault;
-      const vetted = await vetHost(new URL(endpoint), options.reach, resolve);
+      const vetted = await vetHost(new URL(endpoint), reach, resolve);
       return vetted.kind === 'vetted' ? null : vetted.reason;
     },
-    send: (delivery) => send(resolvedOptions, delivery),
+    send: (delivery) => send(options, delivery, sender),
   };
 };
 
-type ResolvedOptions = PushOptions & { readonly resolve: ResolveHost; readonly timeLimitMs: number };
-
-const send = async (options: ResolvedOptions, delivery: PushDelivery): Promise<PushOutcome> => {
+const send = async (
+  options: PushOptions,
+  delivery: PushDelivery,
+  sender: WebhookSender,
+): Promise<PushOutcome> => {
   const fault = findAddressFault(delivery.endpoint, options.reach);
   if (fault !== null) return { kind: 'rejected', reason: `the endpoint ${fault}` };
-  const url = new URL(delivery.endpoint);
-  const vetted = await vetHost(url, options.reach, options.resolve);
-  if (vetted.kind === 'refused') return { kind: 'rejected', reason: `the endpoint ${vetted.reason}` };
-  if (vetted.kind === 'unresolved')
-    return { kind: 'retry', afterMs: 0, reason: `the endpoint ${vetted.reason}` };
   const details = await encrypt(options, delivery);
   if (details === null) return { kind: 'rejected', reason: 'the keys of the subscription are unusable' };
+  const connection = sender.open(delivery.endpoint);
+  const { signal } = delivery;
+  signal?.addEventListener('abort', connection.close, { once: true });
+  if (signal?.aborted) connection.close();
   try {
-    const signal = createBoundedSignal(options, delivery);
-    return toPushOutcome(await post(options, { url, details, addresses: vetted.addresses, signal }));
-  } catch (error) {
-    return { kind: 'retry', afterMs: 0, reason: String(error) };
+    return toPushOutcome(
+      await connection.post(details.headers as Record<string, string>, details.body ?? ''),
+    );
+  } finally {
+    signal?.removeEventListener('abort', connection.close);
+    connection.close();
   }
 };
 
 /** `null` for invalid keys; they are checked when stored, so this is rare. */
 const encrypt = async (
-  { keys, contact }: ResolvedOptions,
+  { keys, contact }: PushOptions,
   delivery: PushDelivery,
 ): Promise<RequestDetails | null> => {
   // Loaded with the first message: a node without reminders never needs it.
@@ -134,53 +130,10 @@ const encrypt = async (
   }
 };
 
-const createBoundedSignal = ({ timeLimitMs }: ResolvedOptions, { signal }: PushDelivery): AbortSignal => {
-  const limit = AbortSignal.timeout(timeLimitMs);
-  return signal === undefined ? limit : AbortSignal.any([limit, signal]);
-};
-
-interface PostRequest {
-  readonly signal: AbortSignal;
-  readonly url: URL;
-  readonly details: RequestDetails;
-  readonly addresses: readonly string[];
-}
-
-/** Resolves as soon as status and headers have arrived, and does not read the body. */
-const post = (
-  options: ResolvedOptions,
-  { url, details, addresses, signal }: PostRequest,
-): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => {
-    const outgoing = request(
-      {
-        host: toHost(url),
-        port: url.port === '' ? 443 : Number(url.port),
-        path: url.pathname + url.search,
-        method: details.method,
-        headers: details.headers as Record<string, string>,
-        lookup: createPinnedLookup(addresses),
-        // A reused connection would skip the check of its address.
-        agent: false,
-        signal,
-        ...(options.ca === undefined ? {} : { ca: options.ca }),
-      },
-      (response) => {
-        resolve(response);
-        response.destroy();
-      },
-    );
-    outgoing.on('error', reject);
-    outgoing.end(details.body);
-  });
-
-const toPushOutcome = (response: IncomingMessage): PushOutcome => {
-  const status = response.statusCode ?? 0;
+const toPushOutcome = ({ status, error, detail, retryAfterMs = 0 }: WebhookAnswer): PushOutcome => {
   if (status >= 200 && status <= 299) return { kind: 'delivered' };
   if (status === 404 || status === 410) return { kind: 'gone' };
-  const reason = `the push service answered ${status}`;
-  if (status === 429 || status >= 500) {
-    return { kind: 'retry', afterMs: parseRetryAfterMs(response) ?? 0, reason };
-  }
-  return { kind: 'rejected', reason };
+  const reason = status === 0 ? detail : `the push service answered ${status}`;
+  const isRefused = status === 0 ? error === 'address_refused' : status !== 429 && status < 500;
+  return isRefused ? { kind: 'rejected', reason } : { kind: 'retry', afterMs: retryAfterMs, reason };
 };

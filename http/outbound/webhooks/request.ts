@@ -66,7 +66,7 @@ export interface WebhookRequest {
   readonly url: URL;
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Buffer;
   /** Not ended yet. */
   readonly attempt: WebhookAttempt;
 }

@@ -1,5 +1,5 @@
 /**
- * Sends webhook requests to addresses that clients choose.
+ * Sends webhooks and push messages to addresses that clients choose.
  *
  * The addresses of a host are judged by guarded-address.ts. Sockets to exactly those are kept for at most
  * 30 seconds, for all connections to that host, because a handshake costs more than several requests; the
@@ -16,11 +16,10 @@ import type { Duplex } from 'node:stream';
 import { checkServerIdentity, createSecureContext, type SecureContext } from 'node:tls';
 import {
   createPinnedLookup,
-  createServerResolver,
+  createResolver,
   findAddressFault,
   type Reach,
   type ResolveHost,
-  resolveBySystem,
   vetHost,
 } from '../guarded-address.ts';
 import {
@@ -57,7 +56,7 @@ export interface WebhookConnection {
    * bounds how many there are. A request that meets the end of a kept socket is sent once more, on another
    * one.
    */
-  post(headers: Readonly<Record<string, string>>, body: string): Promise<WebhookOutcome>;
+  post(headers: Readonly<Record<string, string>>, body: string | Buffer): Promise<WebhookOutcome>;
   /** Requests in flight resolve as `closed`, and so does every later one. */
   close(): void;
 }
@@ -81,13 +80,12 @@ const resolveMsMax = 5_000;
 export const createWebhookSender = (options: WebhookSenderOptions): WebhookSender => {
   const { addresses: reach, timeoutMs, keepMs = keepMsDefault, ca } = options;
   const resolveMs = Math.min(resolveMsMax, timeoutMs);
-  const defaultResolve = reach === 'any' ? resolveBySystem : createServerResolver(resolveMs);
   const pool: SocketPool = {
     reach,
     keepMs,
-    // Made once: reading the authorities takes as long as a handshake.
-    secureContext: createSecureContext(ca === undefined ? {} : { ca }),
-    resolve: options.resolve ?? defaultResolve,
+    ca,
+    secureContext: undefined,
+    resolve: options.resolve ?? createResolver(reach, resolveMs),
     hosts: new Map(),
     keptSocketsMax: options.keptSocketsMax ?? keptSocketsMaxDefault,
     keptSockets: new Set(),
@@ -128,7 +126,9 @@ interface ConnectionState {
 interface SocketPool {
   readonly reach: Reach;
   readonly keepMs: number;
-  readonly secureContext: SecureContext;
+  readonly ca: string | undefined;
+  /** Made once, for the first https address: reading the authorities takes as long as a handshake. */
+  secureContext: SecureContext | undefined;
   readonly resolve: ResolveHost;
   /** The judgements in force, or in progress, by origin, oldest first; all requests to a host share one. */
   readonly hosts: Map<string, Host>;
@@ -168,7 +168,7 @@ interface JudgedSockets {
 
 interface Message {
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 const closedFailure: WebhookFailure = { error: 'closed', detail: 'This server ended the attempt.' };
@@ -254,16 +254,17 @@ const judge = (pool: SocketPool, url: URL): Host => {
 };
 
 const openSockets = async (pool: SocketPool, url: URL): Promise<JudgedSockets | WebhookFailure> => {
-  const { reach, resolve, secureContext } = pool;
+  const { reach, resolve, ca } = pool;
   const vetted = await vetHost(url, reach, resolve);
   if (vetted.kind === 'refused') return { error: 'address_refused', detail: `The URL ${vetted.reason}.` };
   if (vetted.kind === 'unresolved') return { error: 'dns', detail: `The URL ${vetted.reason}.` };
   const lookup = createPinnedLookup(vetted.addresses);
   const options = { keepAlive: true, maxFreeSockets: idleSocketsMax, lookup };
-  const agent =
-    url.protocol === 'http:'
-      ? new PlainAgent(options)
-      : new SecureAgent({ ...options, secureContext, checkServerIdentity: checkIdentity });
+  if (url.protocol === 'http:')
+    return { agent: boundAgent(pool, new PlainAgent(options)), inFlight: 0, retired: false };
+  pool.secureContext ??= createSecureContext(ca === undefined ? {} : { ca });
+  const { secureContext } = pool;
+  const agent = new SecureAgent({ ...options, secureContext, checkServerIdentity: checkIdentity });
   return { agent: boundAgent(pool, agent), inFlight: 0, retired: false };
 };
 
