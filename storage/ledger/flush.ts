@@ -100,18 +100,11 @@ export const insertVotes = async (
   }
 };
 
-/**
- * SQL sorts the votes, so that all flushes lock rows in one order. Fields of a listing are sent once, not
- * once per vote.
- */
-const insertFresh = async (
-  transaction: Transaction,
-  votes: readonly OutboxVote[],
-  { deliveries: rules, skipsExisting }: VoteRules,
-): Promise<InsertedVotes> => {
+/** The votes as they were sent. Fields of a listing are sent once, not once per vote. */
+const readSent = (sql: Transaction, votes: readonly OutboxVote[]) => {
   const targets = [...new Map(votes.map(({ ref }) => [ref.incarnation, ref])).values()];
-  const [row] = await transaction<InsertedVotes[]>`
-    with target as (
+  return sql`
+    target as (
       select * from unnest(
         ${formatNumbers(targets.map(({ incarnation }) => incarnation))}::bigint[],
         ${formatTexts(targets.map(({ kind }) => kind))}::text[],
@@ -126,14 +119,23 @@ const insertFresh = async (
         ${formatBooleans(votes.map(({ upvote }) => upvote))}::boolean[],
         ${formatNumbers(votes.map(({ voteNumber }) => voteNumber))}::smallint[]
       ) as sent (itag, at_ms, incarnation, author, upvote, vote_num)
-    ), fresh as (
+    )`;
+};
+
+/** The votes to insert, and `before`: the number of the last vote of each listing before them. */
+const numberFresh = (sql: Transaction, skipsExisting: boolean) => sql`
+    fresh as (
       select *, to_timestamp(at_ms / 1000.0) as created_at,
         row_number() over (partition by incarnation order by at_ms, itag) as position
-      from ${skipsExisting ? selectMissing(transaction) : transaction`sent`} join target using (incarnation)
+      from ${skipsExisting ? selectMissing(sql) : sql`sent`} join target using (incarnation)
     ), sums as (
       select incarnation, count(*) as added from fresh group by incarnation
-    ), counted as (${skipsExisting ? takeMissing(transaction) : readTaken(transaction)}
-    ), written as (
+    ), counted as (${skipsExisting ? takeMissing(sql) : readTaken(sql)}
+    )`;
+
+/** Inserts them in the order of their itags, so that all flushes lock rows in one order. */
+const writeFresh = (sql: Transaction) => sql`
+    written as (
       insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
         log_number)
       select itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
@@ -141,7 +143,11 @@ const insertFresh = async (
       from fresh left join counted using (incarnation)
       order by itag
       returning incarnation, created_at, author, upvote, log_number
-    ), reset as (
+    )`;
+
+/** The votes cast before the last reset of their listing, or of all: they are void from the start. */
+const findLate = (sql: Transaction) => sql`
+    reset as (
       select incarnation, max(at) as at
       from target join vote_resets on scope = incarnation::text group by incarnation
     ), late as (
@@ -152,7 +158,17 @@ const insertFresh = async (
       from written left join reset using (incarnation)
       where created_at < greatest(reset.at, (select max(at) from vote_resets where scope = 'all'))
       group by incarnation
-    )
+    )`;
+
+/** Inserts the votes in one statement, whose steps are above. */
+const insertFresh = async (
+  transaction: Transaction,
+  votes: readonly OutboxVote[],
+  { deliveries: rules, skipsExisting }: VoteRules,
+): Promise<InsertedVotes> => {
+  const [row] = await transaction<InsertedVotes[]>`
+    with ${readSent(transaction, votes)}, ${numberFresh(transaction, skipsExisting)},
+      ${writeFresh(transaction)}, ${findLate(transaction)}
     ${rules === null ? transaction`` : buildDeliveries(transaction, rules)}
     select (select count(log_number) from written) as logged,
       (select coalesce(jsonb_agg(late order by incarnation), '[]') from late) as late,

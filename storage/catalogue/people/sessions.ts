@@ -195,19 +195,31 @@ const canStillMint = async (transaction: Transaction, session: NewSession): Prom
         ${buildOwner(transaction, target)} as owner_id) as owned
     left join sessions as parent on parent.id = ${mintedWith}::uuid
     cross join lateral (select coalesce(parent.minted_by, ${mintedBy}) as id) as minter
-    where (${mintedWith}::uuid is null or parent.id is not null)
-      and (parent.target_type is distinct from 'team' or parent.target_id = owned.team_id)
+    where ${buildParentValid(transaction, session)}
       and not exists (select from users where users.id = minter.id and users.banned)
-      and (minter.id = '' or (owned.team_id is null and owned.owner_id is null) or owned.owner_id = minter.id
-        or exists (select from team_members as member where member.team_id = owned.team_id
-          and member.user_id = minter.id
-          and (parent.id is not null or member.permissions && '{owner,manage_sessions}')
-          and ${buildLimitsCovered(transaction, {
-            granted: transaction`member.permissions`,
-            limits: transaction`${session.permLimits as string[]}::text[]`,
-          })}))`;
+      and (minter.id = '' or ${buildMinterEntitled(transaction, session)})`;
   return rows.length === 1;
 };
+
+/** The session that mints, if one does, still exists; that of a team still owns the entity. */
+const buildParentValid = (sql: Queryable, { mintedWith }: NewSession) => sql`
+    (${mintedWith}::uuid is null or parent.id is not null)
+      and (parent.target_type is distinct from 'team' or parent.target_id = owned.team_id)`;
+
+/**
+ * The entity belongs to the minter or has no owner, or the minter is a member of its team with all
+ * permissions of the new session; without a session that mints, one who may manage sessions.
+ */
+const buildMinterEntitled = (sql: Queryable, { permLimits }: NewSession) => sql`
+    ((owned.team_id is null and owned.owner_id is null) or owned.owner_id = minter.id
+      or exists (
+        select from team_members as member
+        where member.team_id = owned.team_id and member.user_id = minter.id
+          and (parent.id is not null or member.permissions && '{owner,manage_sessions}')
+          and ${buildLimitsCovered(sql, {
+            granted: sql`member.permissions`,
+            limits: sql`${permLimits as string[]}::text[]`,
+          })}))`;
 
 /** `refused`: the minter lost the right to create it meanwhile. */
 export type SessionCreation = 'created' | 'limit_reached' | 'refused';

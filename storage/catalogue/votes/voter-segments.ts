@@ -110,29 +110,36 @@ const rebuildOrder = async (transaction: Transaction, ref: EntityRef, segmentVot
     where place > 0 and place % ${segmentVoters}::bigint = 0`;
 };
 
-/**
- * Moves the changed voters. A reset recorded after the order was read is left to the next recount. The empty
- * string at the votes' target keeps a planner without statistics from using the target's index: a target has
- * far more votes than an author.
- */
-const moveChanged = async (transaction: Transaction, ref: EntityRef): Promise<void> => {
-  const { incarnation } = ref;
-  await transaction`
-    with recorded as (
+/** The recorded voters, whose records it deletes. A reset recorded since is left to the next recount. */
+const takeChanged = (sql: Queryable, { incarnation }: EntityRef) => sql`
+    recorded as (
       delete from voter_changes where incarnation = ${incarnation} and author <> '' returning author),
-    changed as materialized (select distinct author from recorded),
+    changed as materialized (select distinct author from recorded)`;
+
+/**
+ * The newest live vote of each changed voter, null if there is none. The empty string at the votes' target
+ * keeps a planner without statistics from using the target's index: a target has far more votes than an
+ * author.
+ */
+const findNewest = (sql: Queryable, ref: EntityRef) => sql`
     newest as materialized (
       select changed.author, vote.created_at as at, vote.itag
       from changed left join lateral (
         select created_at, itag from votes
         where votes.author = changed.author and votes.target_type || '' = ${ref.kind}
-          and votes.target_id = ${ref.id} and votes.incarnation = ${incarnation} and not votes.void
-          and (votes.immutable or votes.created_at >= ${buildLastReset(transaction, ref)})
-          and ${buildLastReset(transaction, ref)} < 'infinity'
-        order by created_at desc, itag desc limit 1) as vote on true),
-    before as materialized (
+          and votes.target_id = ${ref.id} and votes.incarnation = ${ref.incarnation} and not votes.void
+          and (votes.immutable or votes.created_at >= ${buildLastReset(sql, ref)})
+          and ${buildLastReset(sql, ref)} < 'infinity'
+        order by created_at desc, itag desc limit 1) as vote on true)`;
+
+/** Where the changed voters stood; all parts of the statement see the rows as they were before it. */
+const findFormer = (sql: Queryable, { incarnation }: EntityRef) => sql`
+    former as materialized (
       select voters.at, voters.itag from changed
-      join voters on voters.incarnation = ${incarnation} and voters.author = changed.author),
+      join voters on voters.incarnation = ${incarnation} and voters.author = changed.author)`;
+
+/** Deletes voters without a vote, and moves the others to their newest vote. */
+const placeVoters = (sql: Queryable, { incarnation }: EntityRef) => sql`
     gone as (
       delete from voters using newest
       where voters.incarnation = ${incarnation} and voters.author = newest.author and newest.at is null),
@@ -140,9 +147,12 @@ const moveChanged = async (transaction: Transaction, ref: EntityRef): Promise<vo
       insert into voters (incarnation, author, at, itag)
       select ${incarnation}::bigint, author, at, itag from newest where at is not null
       on conflict (incarnation, author) do update set at = excluded.at, itag = excluded.itag
-        where (voters.at, voters.itag) <> (excluded.at, excluded.itag)),
+        where (voters.at, voters.itag) <> (excluded.at, excluded.itag))`;
+
+/** How much each segment grows or shrinks: minus one where a voter stood, plus one where the voter stands. */
+const sumSteps = (sql: Queryable, { incarnation }: EntityRef) => sql`
     steps as (
-      select at, itag, -1 as step from before
+      select at, itag, -1 as step from former
       union all select at, itag, 1 from newest where at is not null),
     sums as (
       select segment.low_at, segment.low_itag, sum(step) as step
@@ -150,9 +160,15 @@ const moveChanged = async (transaction: Transaction, ref: EntityRef): Promise<vo
         select low_at, low_itag from voter_segments
         where incarnation = ${incarnation} and (low_at, low_itag) <= (steps.at, steps.itag)
         order by low_at desc, low_itag desc limit 1) as segment
-      group by segment.low_at, segment.low_itag)
+      group by segment.low_at, segment.low_itag)`;
+
+/** Moves the changed voters and counts the moves in, in one statement. */
+const moveChanged = async (transaction: Transaction, ref: EntityRef): Promise<void> => {
+  await transaction`
+    with ${takeChanged(transaction, ref)}, ${findNewest(transaction, ref)}, ${findFormer(transaction, ref)},
+      ${placeVoters(transaction, ref)}, ${sumSteps(transaction, ref)}
     update voter_segments set entries = entries + sums.step from sums
-    where incarnation = ${incarnation} and voter_segments.low_at = sums.low_at
+    where incarnation = ${ref.incarnation} and voter_segments.low_at = sums.low_at
       and voter_segments.low_itag = sums.low_itag and sums.step <> 0`;
 };
 

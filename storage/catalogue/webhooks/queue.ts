@@ -249,11 +249,9 @@ const appendAttempt = (sql: Queryable) => sql`
   case when jsonb_array_length(attempts) < ${attemptsKept} then attempts else attempts - 0 end
     || result.attempt::jsonb`;
 
-const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<boolean> => {
-  const { endpoint, results, health, nowMs, isLast } = page;
-  const delivered = results.some(({ state }) => state === 'delivered');
-  const [row] = await sql<{ ended: boolean }[]>`
-    with result as (
+/** The results as rows. */
+const readResults = (sql: Queryable, results: PageResult['results']) => sql`
+    result as (
       select * from unnest(
         ${formatNumbers(results.map(({ delivery }) => delivery.number))}::bigint[],
         ${formatNumbers(results.map(({ delivery }) => delivery.kind))}::smallint[],
@@ -264,7 +262,11 @@ const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<b
         ${formatBooleans(results.map(({ delivery }) => delivery.replay))}::boolean[],
         ${formatNumbers(results.map(({ delivery }) => delivery.tries + 1))}::smallint[]
       ) as result (log_number, kind, state, next_at_ms, body, attempt, is_replay, tries)
-    ), recorded as (
+    )`;
+
+/** Writes results of pending deliveries. A replay changes their state only if it was delivered. */
+const recordPending = (sql: Queryable, { id }: Lease) => sql`
+    recorded as (
       update webhook_deliveries as delivery set
         state = case when not is_replay or result.state = 1 then result.state else delivery.state end,
         tries = case when is_replay then delivery.tries else result.tries end,
@@ -273,33 +275,52 @@ const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<b
         body = nullif(result.body, ''),
         attempts = ${appendAttempt(sql)}
       from result
-      where delivery.endpoint_id = ${lease.id} and delivery.log_number = result.log_number
+      where delivery.endpoint_id = ${id} and delivery.log_number = result.log_number
         and delivery.kind = result.kind and delivery.state = 0
       returning delivery.state
-    ), replayed as (
+    ), sums as (
+      select (select count(*) from recorded where state <> 0) as finished
+    )`;
+
+/** Writes results of replays of finished deliveries. */
+const recordReplays = (sql: Queryable, { id }: Lease) => sql`
+    replayed as (
       update webhook_deliveries as delivery set
         state = case when result.state = 1 then 1 else delivery.state end, replay = false,
         attempts = ${appendAttempt(sql)}
       from result
-      where delivery.endpoint_id = ${lease.id} and delivery.log_number = result.log_number
+      where delivery.endpoint_id = ${id} and delivery.log_number = result.log_number
         and delivery.kind = result.kind and delivery.state <> 0
-    ), sums as (
-      select (select count(*) from recorded where state <> 0) as finished
-    )
-    update webhook_endpoints as endpoint set pending = pending - finished,
+    )`;
+
+/** The health of an endpoint. What an edit has reset meanwhile stays as the edit left it. */
+const setHealth = (sql: Queryable, { endpoint, health }: PageResult) => sql`
       failures = case when revision = ${endpoint.revision} then ${health.failures} else failures end,
       failing_since_ms = case when revision = ${endpoint.revision} then ${health.failingSinceMs}
         else failing_since_ms end,
       wait_until_ms = case when revision = ${endpoint.revision} then ${health.waitUntilMs}
         else wait_until_ms end,
-      slow_until_ms = ${health.slowUntilMs},
+      slow_until_ms = ${health.slowUntilMs}`;
+
+/** The lease ends with the last page, if it is still ours and no work has come since it began. */
+const endDoneLease = (sql: Queryable, lease: Lease, { endpoint, isLast }: PageResult) => {
+  const isDone = sql`lease_number = ${lease.number} and ${isLast} and pending = finished
+        and signal = ${endpoint.signal}`;
+  return sql`
+      lease_until_ms = case when ${isDone} then 0 else lease_until_ms end,
+      due_at_ms = case when ${isDone} then null else due_at_ms end`;
+};
+
+const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<boolean> => {
+  const { results, nowMs } = page;
+  const delivered = results.some(({ state }) => state === 'delivered');
+  const [row] = await sql<{ ended: boolean }[]>`
+    with ${readResults(sql, results)}, ${recordPending(sql, lease)}, ${recordReplays(sql, lease)}
+    update webhook_endpoints as endpoint set pending = pending - finished, ${setHealth(sql, page)},
       last_delivered_at = case when ${delivered} then ${new Date(nowMs)}::timestamptz
         else last_delivered_at end,
       last_attempt = coalesce(${JSON.stringify(results.at(-1)?.attempt ?? null)}::text::jsonb, last_attempt),
-      lease_until_ms = case when lease_number = ${lease.number} and ${isLast} and pending = finished
-        and signal = ${endpoint.signal} then 0 else lease_until_ms end,
-      due_at_ms = case when lease_number = ${lease.number} and ${isLast} and pending = finished
-        and signal = ${endpoint.signal} then null else due_at_ms end
+      ${endDoneLease(sql, lease, page)}
     from sums
     where endpoint.id = ${lease.id}
     returning lease_until_ms = 0 as ended`;
