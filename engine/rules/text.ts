@@ -1,6 +1,13 @@
 /**
- * Measures the visible length of a text. Pure.
+ * What a text may contain, and how long its visible part is. Pure.
  */
+
+/**
+ * Characters that no id, name or tag may have: control characters, because SQL text cannot hold a NUL and
+ * none needs the others; and those that change the direction of the text after them, because a name could
+ * look like another one. They stand between the brackets of a pattern.
+ */
+export const refusedInNames = '\\u0000-\\u001f\\u007f\\u202a-\\u202e\\u2066-\\u2069';
 
 /** White space and invisible characters: the Unicode categories Z and C. */
 const invisible = /^[\p{Z}\p{C}]$/u;

@@ -7,6 +7,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Clock } from '../../engine/ports.ts';
+import { refusedInNames } from '../../engine/rules/text.ts';
 import type { OutboundMeters, OutboundService } from '../telemetry/counts.ts';
 import { type FetchResult, fetchJson } from './fetch-json.ts';
 import { createServiceLookup, type LookupResult, type ServiceLookup } from './service-lookup.ts';
@@ -79,16 +80,10 @@ const ServiceAnswer = Type.Object({
   }),
 });
 
-/** Shortens a text and removes control characters and lone surrogates, which SQL cannot store. */
+const refused = new RegExp(`[\\p{Cc}${refusedInNames}]+`, 'gu');
+/** Shortens a text and removes what no name may have, and lone surrogates, which SQL cannot store. */
 const clean = (text: string | null | undefined, charactersMax: number): string =>
-  [
-    ...(text ?? '')
-      .toWellFormed()
-      .replace(/\p{Cc}+/gu, ' ')
-      .trim(),
-  ]
-    .slice(0, charactersMax)
-    .join('');
+  [...(text ?? '').toWellFormed().replace(refused, ' ').trim()].slice(0, charactersMax).join('');
 const cleanList = (list: readonly string[] | null | undefined): readonly string[] =>
   (list ?? []).slice(0, 32).map((text) => clean(text, 64));
 const toHttpsAddress = (address: string | null | undefined): string =>

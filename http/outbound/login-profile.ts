@@ -1,9 +1,10 @@
 /**
  * Converts a login provider's claims about a user to the profile that the directory stores. Pure.
  *
- * The operator configures which field means what. Names are shortened and stripped of control characters,
- * because they are displayed and stored.
+ * The operator configures which field means what. Names are shortened and stripped of what no name may have,
+ * because they are displayed and stored; one without a visible character is none.
  */
+import { isVisiblyLong, refusedInNames } from '../../engine/rules/text.ts';
 import type { LoginProfile } from '../../storage/catalogue/people/logins.ts';
 
 /** Names of the provider's fields. */
@@ -45,11 +46,10 @@ const toText = (value: unknown): string => {
   return Number.isSafeInteger(value) ? String(value) : '';
 };
 
+const refused = new RegExp(`[\\p{Cc}\\p{Cs}${refusedInNames}]`, 'gu');
 const toName = (value: unknown): string => {
-  const plain = toText(value)
-    .replace(/[\p{Cc}\p{Cs}]/gu, '')
-    .trim();
-  return [...plain].slice(0, nameCharactersMax).join('');
+  const plain = toText(value).replace(refused, '').trim();
+  return isVisiblyLong(plain, 1) ? [...plain].slice(0, nameCharactersMax).join('') : '';
 };
 
 const toAvatarUrl = (template: string, id: string, avatar: string): string => {

@@ -12,6 +12,7 @@ import {
   createInteger,
   createJson,
   createList,
+  createName,
   createObjectSchema,
   createPattern,
   createTags,
@@ -76,7 +77,7 @@ const benefit = defineKind('benefit', {
   key: 'id',
   fields: {
     id: slug,
-    name: createText(1, 100),
+    name: createName(1, 100),
     description: makeOptional(createText(0, 2_000)),
     target_types: targetTypes,
     ...history,
@@ -88,7 +89,7 @@ const item = defineKind('item', {
   key: 'id',
   fields: {
     id: slug,
-    name: createText(1, 100),
+    name: createName(1, 100),
     cents,
     description: makeOptional(createText(0, 2_000)),
     duration: makeOptional(putInColumn('duration_hours', hours)),
@@ -140,7 +141,7 @@ const position = defineKind('position', {
   key: 'id',
   fields: {
     id: slug,
-    name: createText(1, 100),
+    name: createName(1, 100),
     ordinal: makeOptional(createInteger(0, 1_000_000)),
     info: makeOptional(createText(0, 4_000)),
     tags: makeOptional(names),

@@ -21,6 +21,7 @@ import {
   createInteger,
   createJson,
   createList,
+  createName,
   createNested,
   createObjectSchema,
   createPattern,
@@ -53,8 +54,8 @@ import { created, defineKind, getCreation } from './spec.ts';
 const isListed = (type: unknown): boolean => listedTypes.includes(String(type));
 
 const personFields = {
-  username: createText(1, 64),
-  display_name: makeOptional(createText(0, 64), ({ username }: AnyRecord) => username),
+  username: createName(1, 64),
+  display_name: makeOptional(createName(0, 64), ({ username }: AnyRecord) => username),
   avatar: makeOptional(createText(0, 512)),
   flags: makeOptional(flags),
   extra_data: makeOptional(createJson(Type.Record(Type.String(), Type.Unknown()), { empty: {} })),
@@ -92,7 +93,7 @@ const premium = {
 const listing = {
   extra_links: makeOptional(
     createJson(
-      Type.Array(createObjectSchema({ name: createText(1, 64), value: httpsUrl }), { maxItems: 20 }),
+      Type.Array(createObjectSchema({ name: createName(1, 64), value: httpsUrl }), { maxItems: 20 }),
       {
         empty: [],
       },
@@ -146,7 +147,7 @@ const team = defineKind('team', {
   listing: 'named',
   fields: {
     id,
-    name: createText(3, 32),
+    name: createName(3, 32),
     short: makeOptional(createText(0, 150)),
     tags: makeOptional(createTags(0)),
     service,
@@ -179,7 +180,7 @@ const server = defineKind('server', {
     team_owner: putInColumn('team_id', id),
     type: makeOptional(listType, 'pending'),
     state: makeOptional(createChoice(['public', 'private', 'unlisted']), 'public'),
-    name: createText(1, 100),
+    name: createName(1, 100),
     avatar: makeOptional(createText(0, 512)),
     short: createText(30, 150),
     long: makeOptional(createText(0, 65_536)),
@@ -249,7 +250,7 @@ const pack = defineKind('pack', {
   fields: {
     url: createPattern(/^[a-z0-9-]{3,20}$/, 'must be 3 to 20 characters of a-z, 0-9 and "-"'),
     owner: putInColumn('owner_id', id),
-    name: createText(3, 20),
+    name: createName(3, 20),
     short: createText(10, 100),
     tags: createTags(1),
     bot_ids: makeOptional(createList(platformId, 10)),
@@ -316,7 +317,7 @@ const session = defineKind('session', {
     target_type: createChoice(tokenKinds),
     target_id: id,
     type: createChoice(['login', 'api']),
-    name: createText(0, 64),
+    name: createName(0, 64),
     perm_limits: makeOptional(permissions),
     minted_by: makeOptional(createText(0, 64)),
     token_hash: hash,

@@ -5,6 +5,7 @@
 import Type, { type TOptional, type TSchema } from 'typebox';
 import { limits, statsIntegerMax } from '../../engine/limits.ts';
 import { isPermission } from '../../engine/rules/permissions.ts';
+import { isVisiblyLong, refusedInNames } from '../../engine/rules/text.ts';
 import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
 
 export type AnyRecord = Readonly<Record<string, unknown>>;
@@ -145,6 +146,18 @@ export const createText = (min: number, max: number) =>
   checked((value) => codePointsWithin(value, min, max), `must have ${min} to ${max} characters`, {
     empty: '',
   });
+const refused = new RegExp(`[${refusedInNames}]`);
+/** The text of a name; by the same rules as in requests. */
+export const createName = (min: number, max: number) =>
+  checked(
+    (value) =>
+      codePointsWithin(value, min, max) &&
+      (value === '' || isVisiblyLong(value, Math.max(1, min))) &&
+      !refused.test(value),
+    `must have ${min} to ${max} characters, without invisible ones at the ends, and none that is a control ` +
+      'character or changes the direction of text',
+    { empty: '' },
+  );
 export const createPattern = (accepted: RegExp, words: string, more: Partial<RecordField> = {}) =>
   checked((value) => accepted.test(value), words, more);
 export const createChoice = <Word extends string>(words: readonly Word[]) => {
@@ -241,7 +254,7 @@ export const createJson = <Schema extends TSchema>(schema: Schema, more: Partial
 export const createNested = <Schema extends TSchema>(schema: Schema, more: Partial<RecordField> = {}) =>
   field(schema, 'text', { empty: undefined, table: null, ...more });
 
-export const createTags = (minItems: number) => createList(createText(3, 30), 5, { minItems });
+export const createTags = (minItems: number) => createList(createName(3, 30), 5, { minItems });
 export const names = createList(createText(1, 128), 200);
 export const flags = createList(createText(1, 64), 100, { uniqueItems: false });
 export const permissions = field(

@@ -4,8 +4,9 @@
  * Every pattern used by a route is defined here, and needs a message; a test of explain.ts checks both.
  */
 
-/** No control characters: SQL text cannot hold a NUL, and no id or name needs the others. */
-export const plainText = '^[^\\u0000-\\u001f\\u007f]*$';
+import { refusedInNames } from '../../../engine/rules/text.ts';
+
+export const plainText = `^[^${refusedInNames}]*$`;
 
 /** `checkAddresses` in fields.ts checks the rest of an address. */
 export const httpsText = '^https://[^\\s\\u0000-\\u001f\\u007f]+$';
@@ -46,7 +47,7 @@ export const countText = '^0*[1-9][0-9]*$';
 export const headerText = '^[!-~]+( +[!-~]+)*$';
 
 export const patternMessages: Readonly<Record<string, string>> = {
-  [plainText]: 'must have no control characters',
+  [plainText]: 'must have no control characters and none that change the direction of text',
   [httpsText]: 'must be an https address',
   [httpsTextOrEmpty]: 'must be an https address, or empty',
   [platformId]: 'must be 15 to 20 digits',

@@ -39,7 +39,7 @@ test('an answer is read, shortened and cleaned', async () => {
         {
           id: botId,
           username: 'x'.repeat(200),
-          global_name: 'Night\u0000 \ud800Lamp',
+          global_name: 'Night\u0000\u202e \ud800Lamp',
           avatarURL: 'http://a/b',
         },
         { description: 'y'.repeat(5_000), tags: Array.from({ length: 100 }, () => 'z'.repeat(100)) },

@@ -190,12 +190,15 @@ test('ids may be numbers; names are shortened and cleaned; a missing name is the
   };
 
   assert.equal(await profileOf({ id: 42 }), { id: '42', username: '42', displayName: '42', avatar: '' });
-  assert.equal(await profileOf({ id: '7', login: ' a\u0000b\n ', name: '\u{1F989}'.repeat(70), pic: 'no' }), {
-    id: '7',
-    username: 'ab',
-    displayName: '\u{1F989}'.repeat(64),
-    avatar: '',
-  });
+  assert.equal(
+    await profileOf({ id: '7', login: ' a\u0000\u202eb\n ', name: '\u{1F989}'.repeat(70), pic: 'no' }),
+    {
+      id: '7',
+      username: 'ab',
+      displayName: '\u{1F989}'.repeat(64),
+      avatar: '',
+    },
+  );
   for (const id of [undefined, '', 'a|b', 'x'.repeat(65), 1.5, 2 ** 53, null, {}]) {
     assert.is(await profileOf({ id }), 'unavailable', String(id));
   }

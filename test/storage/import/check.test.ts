@@ -48,7 +48,7 @@ const wrong: [string, unknown, RegExp][] = [
     bot(5, { extra_links: [{ name: 'x', value: 'y' }] }),
     /^extra_links\/0\/value must be/,
   ],
-  ['a NUL character', user(1, { username: 'a\u0000b' }), /NUL character/],
+  ['a NUL character', bot(5, { staff_note: 'a\u0000b' }), /NUL character/],
   ['half a surrogate pair', user(1, { username: 'a\ud800' }), /half of a surrogate pair/],
   ['a team without members', team('t', 1, { members: [] }), /^members /],
   [
@@ -57,6 +57,20 @@ const wrong: [string, unknown, RegExp][] = [
     /must include a user with the permission owner/,
   ],
   ['an unknown permission', team('t', 1, { members: [{ user_id: '1', perms: ['boss'] }] }), /permission id/],
+  [
+    'a user name of invisible characters',
+    user(1, { username: '\u200b \u00ad' }),
+    /^username must have 1 to 64/,
+  ],
+  ['a display name of blanks', user(1, { display_name: '  ' }), /^display_name must have 0 to 64 .*visible/],
+  [
+    'a name longer only by blanks',
+    team('team-1', 1, { name: 'ab\u200b' }),
+    /^name must have 3 to 32 characters/,
+  ],
+  ['a name written backwards', team('team-1', 1, { name: 'Mod\u202eevil' }), /^name .* direction of text$/],
+  ['an isolated direction in a tag', bot(5, { tags: ['fun\u2067'] }), /^tags.* direction of text/],
+  ['a line break in a name', server(5, { name: 'Quiet\nWorkshop' }), /^name .* control character/],
   ['a server without team', server(5, { team_owner: undefined }), /^team_owner is missing$/],
   ['a pack url in capitals', pack('Starter'), /^url must be 3 to 20/],
   ['a vote without time', vote(1, 2, { created_at: undefined }), /^created_at is missing$/],
@@ -88,6 +102,15 @@ test('the smallest record of each kind is accepted', () => {
   const records = [user(1), team('team-1', 1), server(5), bot(5), pack('one'), vote(5, 2), session()];
 
   assert.equal(records.map(findFault), ['', '', '', '', '', '', '']);
+});
+
+test('names with emoji, marks and text from right to left are accepted', () => {
+  const names = ['👩‍👩‍👧 family', 'שלום', '\u200fمرحبا', 'e\u0301cole'];
+
+  assert.equal(
+    names.map((name) => findFault(team('team-1', 1, { name }))),
+    ['', '', '', ''],
+  );
 });
 
 test('integers up to 2^64 keep their digits', () => {
