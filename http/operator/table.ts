@@ -11,12 +11,21 @@ import { peopleOperations } from './people.ts';
 import { reviewOperations } from './review.ts';
 import { voteOperations } from './votes.ts';
 
-export const adminOperations: readonly AdminOperation[] = [
-  ...peopleOperations,
-  ...listingOperations,
-  ...voteOperations,
-  ...contentOperations,
-  ...reviewOperations,
-  ...failureOperations,
-  ...nodeOperations,
+/** By the file that defines them. */
+export const operationFiles: readonly {
+  /** Path relative to the project's root. */
+  readonly file: string;
+  readonly operations: readonly AdminOperation[];
+}[] = [
+  { file: 'http/operator/people.ts', operations: peopleOperations },
+  { file: 'http/operator/listings.ts', operations: listingOperations },
+  { file: 'http/operator/votes.ts', operations: voteOperations },
+  { file: 'http/operator/content.ts', operations: contentOperations },
+  { file: 'http/operator/review.ts', operations: reviewOperations },
+  { file: 'http/operator/failures.ts', operations: failureOperations },
+  { file: 'http/operator/nodes.ts', operations: nodeOperations },
 ];
+
+export const adminOperations: readonly AdminOperation[] = operationFiles.flatMap(
+  ({ operations }) => operations,
+);

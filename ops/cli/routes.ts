@@ -1,5 +1,5 @@
 /**
- * `npm run routes`: lists all routes, or shows which route serves a request.
+ * `npm run routes`: lists all routes of both listeners, or shows which route serves a request.
  *
  *   npm run routes                          method, path, callers, name, file and line of every route
  *   npm run routes -- GET /bots/123/seo     the route that serves this request, with its file and line
@@ -8,8 +8,10 @@
  * Uses the server's own matcher, so both always agree. Starts no server and opens no store.
  */
 import { readFileSync } from 'node:fs';
-import { routeFiles } from '../../http/api/table.ts';
+import { type RouteFile, routeFiles } from '../../http/api/table.ts';
 import type { Auth } from '../../http/auth/auth.ts';
+import { buildStoreRoutes, type StoreAccess } from '../../http/operator/stores.ts';
+import { operationFiles } from '../../http/operator/table.ts';
 import { createMatcher, listParameterNames } from '../../http/request/match.ts';
 import type { AnyRoute } from '../../http/route.ts';
 
@@ -19,12 +21,25 @@ interface LocatedRoute {
   readonly location: string;
 }
 
+/** Those of the private listener. No handler is called, so the stores need not be there. */
+const operatorFiles: readonly RouteFile[] = [
+  ...operationFiles.map(({ file, operations }) => ({ file, routes: operations.map(({ route }) => route) })),
+  { file: 'http/operator/stores.ts', routes: buildStoreRoutes({} as StoreAccess) },
+];
+
 const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
 /** Returns the text for the terminal, and whether a route was found. `args` are the command's arguments. */
 export const describeRoutes = (args: readonly string[]): { text: string; found: boolean } => {
-  const located = locateRoutes();
-  if (args.length === 0) return { text: formatTable(located), found: true };
+  const publicRoutes = locateRoutes(routeFiles);
+  const operatorRoutes = locateRoutes(operatorFiles);
+  if (args.length === 0) {
+    const tables = [
+      formatTable(publicRoutes, 'operations'),
+      formatTable(operatorRoutes, 'operations of the private listener'),
+    ];
+    return { text: tables.join('\n\n'), found: true };
+  }
   const request = parseRequest(args);
   if (request === null) {
     return {
@@ -32,17 +47,34 @@ export const describeRoutes = (args: readonly string[]): { text: string; found: 
       found: false,
     };
   }
-  return findServingRoute(located, request);
+  const served = findServingRoute(publicRoutes, request);
+  const byOperator = findServingRoute(operatorRoutes, request);
+  if (!byOperator.found) return served;
+  const text = `On the private listener: ${byOperator.text}`;
+  return { text: served.found ? `${served.text}\n\n${text}` : text, found: true };
 };
 
-const locateRoutes = (): LocatedRoute[] =>
-  routeFiles.flatMap(({ file, routes }) => {
+const locateRoutes = (files: readonly RouteFile[]): LocatedRoute[] =>
+  files.flatMap(({ file, routes }) => {
     const lines = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split('\n');
+    const operations = lines.map(readOperation);
     return routes.map((route) => {
-      const index = lines.findIndex((line) => line.includes(`defineRoute('${route.name}', `));
+      const index = lines.findIndex(
+        (line, at) =>
+          line.includes(`defineRoute('${route.name}', `) ||
+          operations[at]?.test(`${route.method} ${route.path}`),
+      );
       return { route, location: `${file}:${index + 1}` };
     });
   });
+
+/** What the second argument of a line's `defineOperation` matches: it may be a template. */
+const readOperation = (line: string): RegExp | null => {
+  const [, text] = /defineOperation\(['`][^'`]+['`], ['`](.+?)['`], /.exec(line) ?? [];
+  if (text === undefined) return null;
+  const literals = text.split(/\$\{\w+\}/).map((part) => part.replace(/[{}]/g, '\\$&'));
+  return new RegExp(`^${literals.join('[a-z-]+')}$`);
+};
 
 interface RouteRequest {
   /** `null` means all methods of the path. */
@@ -92,27 +124,30 @@ const describe = ({ route, location }: LocatedRoute, values: readonly string[]):
     `  ${route.method} ${route.path}  ${route.name}`,
     `  ${route.summary}`,
     ...(parameters.length > 0 ? [`  parameters: ${parameters.join(', ')}`] : []),
-    `  called by: ${describeAuth(route.auth)}`,
+    `  called by: ${describeCallers(route)}`,
     `  replies: ${Object.keys(route.replies).join(', ')}; error codes: ${codes}`,
   ].join('\n');
 };
+
+const describeCallers = ({ auth, section }: AnyRoute): string =>
+  section === 'Operator' ? "an operator's token" : describeAuth(auth);
 
 const describeAuth = (auth: Auth): string => {
   if ('kinds' in auth) return `${auth.kinds.join('|')} with ${auth.permission}`;
   return auth.kind === 'self' ? 'the user in the path' : auth.kind;
 };
 
-const formatTable = (located: readonly LocatedRoute[]): string => {
+const formatTable = (located: readonly LocatedRoute[], noun: string): string => {
   const cells = located.map(({ route, location }) => [
     route.method,
     route.path,
-    describeAuth(route.auth),
+    describeCallers(route),
     route.name,
     location,
   ]);
   const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
   const rows = cells.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
-  return `${rows.join('\n')}\n\n${located.length} operations`;
+  return `${rows.join('\n')}\n\n${located.length} ${noun}`;
 };
 
 if (import.meta.main) {

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { routes } from '../../../http/api/table.ts';
+import { adminOperations } from '../../../http/operator/table.ts';
 import { describeRoutes } from '../../../ops/cli/routes.ts';
 
 const test = suite('routes');
@@ -19,6 +20,30 @@ test('the table has every route with the line that contains its name', () => {
     const source = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8').split('\n');
     assert.match(source[Number(line) - 1] ?? '', `'${name}'`);
   }
+});
+
+test('the table has every operation of operators with its file and line', () => {
+  const { text } = describeRoutes([]);
+
+  for (const { route } of adminOperations) {
+    const [, file = '', line] =
+      new RegExp(`\\s${route.name}\\s+(http/operator/\\S+):(\\d+)$`, 'm').exec(text) ?? [];
+    assert.ok(file, `${route.name} is not in the table`);
+    const source = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8').split('\n');
+    assert.match(source[Number(line) - 1] ?? '', /defineOperation\(/, route.name);
+  }
+  assert.match(text, /importLines +http\/operator\/stores\.ts:\d/);
+});
+
+test('a request is looked up on both listeners', () => {
+  assert.match(
+    describeRoutes(['POST', '/bots/123/deny']).text,
+    /^On the private listener: http\/operator\/listings/,
+  );
+  assert.match(
+    describeRoutes(['GET', '/bots/123']).text,
+    /^http\/api\/bots[\s\S]*\n\nOn the private listener: http/,
+  );
 });
 
 for (const [args, expected] of [
