@@ -36,7 +36,7 @@ export const buildVanityColumn = (sql: Queryable, alias: string) =>
 export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
   const row = sql(`${kind}s`);
   return sql`${row}.${sql(`${kind}_id`)} as id, ${buildVanityColumn(sql, `${kind}s`)} as vanity,
-    4096 + 2 * length(${row}.long) + octet_length(${row}.extra_links::text) as "weightBytes",
+    2560 + 2 * length(${row}.long) + octet_length(${row}.extra_links::text) as "weightBytes",
     ${row}.created_at, ${row}.extra_links, ${row}.invite, ${row}.long, ${row}.nsfw,
     ${buildPremiumUntil(sql, `${kind}s`)} as premium_until, ${row}.short, ${row}.tags, ${row}.type,
     ${row}.updated_at, ${row}.vanity_ref, ${row}.vote_banned`;

@@ -55,7 +55,7 @@ const teamRowsMax = 1_000;
 export const findTeams = (sql: Queryable, names: readonly string[]): Promise<readonly TeamProfile[]> =>
   sql<TeamProfile[]>`
     select teams.id, ${buildVanityColumn(sql, 'teams')} as vanity,
-      4096 + octet_length(teams.extra_links::text) as "weightBytes",
+      2048 + octet_length(teams.extra_links::text) as "weightBytes",
       teams.created_at, teams.extra_links, teams.name, teams.nsfw, teams.service, teams.short, teams.tags,
       teams.updated_at, teams.vanity_ref, teams.vote_banned
     from teams

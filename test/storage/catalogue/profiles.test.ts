@@ -5,7 +5,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import { findBots } from '../../../storage/catalogue/bots/bots.ts';
-import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import {
+  type Catalogue,
+  computeProfileBytesMax,
+  createCatalogue,
+} from '../../../storage/catalogue/catalogue.ts';
 import { findServers } from '../../../storage/catalogue/lists/servers.ts';
 import {
   createRowCache,
@@ -142,6 +146,14 @@ test('the cache keeps no more rows than fit in its bytes', async () => {
   await cache.get('one', load('one'));
 
   assert.is(loads, 3);
+});
+
+test('profiles take an eighth of the heap, within bounds', () => {
+  const mebibytes = (count: number): number => count * 1_048_576;
+
+  assert.is(computeProfileBytesMax(mebibytes(256)), mebibytes(64));
+  assert.is(computeProfileBytesMax(mebibytes(2_048)), mebibytes(256));
+  assert.is(computeProfileBytesMax(mebibytes(65_536)), mebibytes(512));
 });
 
 test('an unknown name is null and is looked up again', async () => {
