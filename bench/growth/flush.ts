@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type postgres from 'postgres';
+import { fieldKinds, fields } from '../../engine/entity/fields.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../engine/entity/state.ts';
 import { createEntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
@@ -45,35 +46,26 @@ const stateAt = (version: number): HotState => ({
   version,
 });
 
+const definitions = fields.map(({ column, kind }) => `${column} ${fieldKinds[kind].column}`).join();
+const assignments = fields.map(({ column }) => `${column} = incoming.${column}`).join();
+
 const copyByHand = async (sql: Sql, rows: readonly DirtyEntity[]): Promise<void> => {
   const lines = rows.map(({ ref, generation, state }) =>
-    [
-      ref.incarnation,
-      generation,
-      state.version,
-      state.clicks,
-      state.servers,
-      state.shards,
-      state.users,
-      state.status,
-      state.lastStatsPostMs,
-    ].join('\t'),
+    [ref.incarnation, generation, state.version, ...fields.map(({ name }) => state[name])].join('\t'),
   );
   await (sql as unknown as postgres.Sql).begin(async (transaction) => {
-    await transaction`
-      create temporary table incoming (incarnation bigint, generation bigint, version bigint, clicks bigint,
-        servers numeric(20, 0), shards numeric(20, 0), users numeric(20, 0), status text, last_post bigint)
-      on commit drop`;
+    await transaction.unsafe(`
+      create temporary table incoming (incarnation bigint, generation bigint, version bigint, ${definitions})
+      on commit drop`);
     const sink = await transaction`copy incoming from stdin`.writable();
     const finished = once(sink, 'finish');
     await pipeline(Readable.from([`${lines.join('\n')}\n`]), sink);
     await finished.catch(() => {});
-    await transaction`
-      update totals set generation = incoming.generation, version = incoming.version,
-        clicks = incoming.clicks, servers = incoming.servers, shards = incoming.shards,
-        users = incoming.users, status = incoming.status, last_stats_post_ms = incoming.last_post
+    await transaction.unsafe(`
+      update totals set generation = incoming.generation, version = incoming.version, ${assignments},
+        flushed_at = now()
       from incoming where totals.incarnation = incoming.incarnation
-        and (totals.generation, totals.version) < (incoming.generation, incoming.version)`;
+        and (totals.generation, totals.version) < (incoming.generation, incoming.version)`);
   });
 };
 

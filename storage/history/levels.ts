@@ -5,6 +5,7 @@
  * level holds the values at its time, and exists only where they differ from the row before. Pure but for the
  * fragments of SQL.
  */
+import { type FieldName, fieldKinds, fields, totalsFields } from '../../engine/entity/fields.ts';
 import type { Queryable } from '../sql/client.ts';
 
 export const levels = ['fine', 'hours', 'days'] as const;
@@ -22,18 +23,25 @@ export const levelTables = {
   days: 'history_days',
 } as const satisfies Record<Level, string>;
 
-/** Integers of a row. All but `servers`, `users`, `shards` and `votes` never fall. */
-export const metrics = [
+const sampledFields = [
   'servers',
   'users',
   'shards',
   'clicks',
-  'unique_clicks',
-  'invite_clicks',
+  'uniqueClicks',
+  'inviteClicks',
+] as const satisfies readonly FieldName[];
+type SampledColumn = (typeof totalsFields)[(typeof sampledFields)[number]]['column'];
+
+/** Integers of a row. All but `servers`, `users`, `shards` and `votes` never fall. */
+export type Metric = SampledColumn | 'votes' | 'votes_logged';
+export const metrics: readonly Metric[] = [
+  ...sampledFields.map((name) => totalsFields[name].column),
   'votes',
   'votes_logged',
-] as const;
-export type Metric = (typeof metrics)[number];
+];
+/** The columns of a row beside `incarnation` and `at`. */
+const columns: readonly string[] = [...metrics, 'status'];
 
 /** The largest integer of a row. Posted values may be larger; they are stored as this. */
 export const integerMax = '9223372036854775807';
@@ -41,9 +49,27 @@ export const integerMax = '9223372036854775807';
 /** First letters of the statuses, as rows have them. */
 export const statuses = { o: 'online', i: 'idle', d: 'dnd', f: 'offline' } as const;
 
-/** The columns of a row beside `incarnation` and `at`, for `select` and `insert`. */
-export const buildColumns = (sql: Queryable) => sql`
-  servers, users, shards, clicks, unique_clicks, invite_clicks, votes, votes_logged, status`;
+/** Those columns for `select` and `insert`. */
+export const buildColumns = (sql: Queryable) => sql.unsafe(columns.join(', '));
+
+/** The values of a listing now, from `totals`: posted values may be larger than a row can hold. */
+export const buildSampled = (sql: Queryable) =>
+  sql.unsafe(
+    metrics
+      .map((name) => (isWide(name) ? `least(${name}, ${integerMax}::numeric)::bigint as ${name}` : name))
+      .join(),
+  );
+
+const isWide = (column: string): boolean =>
+  fields.some((field) => field.column === column && fieldKinds[field.kind].column === 'numeric');
+
+/** Whether a sample differs from the head. */
+export const buildDifference = (sql: Queryable) =>
+  sql.unsafe(columns.map((name) => `sampled.${name} <> head.${name}`).join(' or '));
+
+/** Replaces the values of a head. */
+export const buildReplacement = (sql: Queryable) =>
+  sql.unsafe(columns.map((name) => `${name} = excluded.${name}`).join());
 
 /** The end of the hour or day that this time belongs to: a period ends with, and has, its last minute. */
 export const computePeriodEnd = (at: Minute, minutes: number): Minute => Math.ceil(at / minutes) * minutes;

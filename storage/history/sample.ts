@@ -8,7 +8,16 @@
  */
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { buildColumns, computePeriodEnd, integerMax, levelMinutes, type Minute } from './levels.ts';
+import {
+  buildColumns,
+  buildDifference,
+  buildReplacement,
+  buildSampled,
+  computePeriodEnd,
+  integerMax,
+  levelMinutes,
+  type Minute,
+} from './levels.ts';
 import { runInSteps, type StepOptions } from './steps.ts';
 
 export interface HistoryState {
@@ -83,11 +92,7 @@ const buildChanged = (sql: Queryable, at: Minute, { after, limit }: Range) => sq
     where history_state.at = ${at} and position = ${after}::bigint and whole_at < ${at}
     returning upto
   ), sampled as (
-    select incarnation,
-      least(servers, ${integerMax}::numeric)::bigint as servers,
-      least(users, ${integerMax}::numeric)::bigint as users,
-      least(shards, ${integerMax}::numeric)::bigint as shards,
-      clicks, unique_clicks, invite_clicks, votes, votes_logged,
+    select incarnation, ${buildSampled(sql)},
       case status when 'online' then 'o' when 'idle' then 'i' when 'dnd' then 'd' when 'offline' then 'f'
         else case when ${at}::bigint * 60000 - last_stats_post_ms <= 86400000 then 'o' else 'f' end
       end::"char" as status
@@ -96,12 +101,7 @@ const buildChanged = (sql: Queryable, at: Minute, { after, limit }: Range) => sq
     select sampled.*
     from sampled left join history_heads as head on head.incarnation = sampled.incarnation
       and head.incarnation > ${after}::bigint and head.incarnation <= (select upto from bound)
-    where exists (select from step) and (head.incarnation is null
-      or sampled.servers <> head.servers or sampled.users <> head.users
-      or sampled.shards <> head.shards or sampled.clicks <> head.clicks
-      or sampled.unique_clicks <> head.unique_clicks or sampled.invite_clicks <> head.invite_clicks
-      or sampled.votes <> head.votes or sampled.votes_logged <> head.votes_logged
-      or sampled.status <> head.status)
+    where exists (select from step) and (head.incarnation is null or ${buildDifference(sql)})
   )`;
 
 const buildFine = (sql: Queryable, at: Minute) => sql`
@@ -130,10 +130,7 @@ const sampleStep = async (sql: Queryable, { at, writesFine }: Sample, range: Ran
     , head as (
       insert into history_heads (incarnation, at, ${buildColumns(sql)})
       select incarnation, ${at}, ${buildColumns(sql)} from changed order by incarnation
-      on conflict (incarnation) do update set at = excluded.at, servers = excluded.servers,
-        users = excluded.users, shards = excluded.shards, clicks = excluded.clicks,
-        unique_clicks = excluded.unique_clicks, invite_clicks = excluded.invite_clicks,
-        votes = excluded.votes, votes_logged = excluded.votes_logged, status = excluded.status
+      on conflict (incarnation) do update set at = excluded.at, ${buildReplacement(sql)}
     )
     select (select upto from step) as position, listings, (select count(*) from changed) as changed
     from bound`;
