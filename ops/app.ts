@@ -29,7 +29,8 @@ import type { Webhooks } from './services/webhooks.ts';
 /** The `App` of the handlers, with the session cache that authentication reads. */
 export type PublicApp = App & { readonly sessions: SessionCache };
 
-interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'feed'> {
+/** What handlers use and the composition root makes. */
+export interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'feed'> {
   readonly webhooks: Pick<Webhooks, 'access'>;
   readonly metrics: Metrics;
   readonly listWarnings: () => readonly string[];

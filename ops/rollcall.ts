@@ -19,36 +19,31 @@ import type { Shard } from '../engine/ids.ts';
 import { assertLimits } from '../engine/limits.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createVoteLogWaiters } from '../http/api/shared/vote-log-waiters.ts';
-import { routes } from '../http/api/table.ts';
 import type { App } from '../http/app.ts';
-import type { Facade } from '../http/facade.ts';
 import { createFeed } from '../http/feed/feed.ts';
-import { createAdmin } from '../http/operator/listener.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
-import { createMetrics, type Metrics, type NodeHealth } from '../http/telemetry/metrics.ts';
-import type { Catalogue } from '../storage/catalogue/catalogue.ts';
+import { createMetrics, type Metrics } from '../http/telemetry/metrics.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
-import { getOrCreateSecret, type Membership, openMembership } from '../storage/nodes/membership.ts';
+import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.ts';
 import { openStores, type Stores } from '../storage/open.ts';
 import { prepareStores } from '../storage/shards.ts';
 import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
-import { createApp, createPublic, listRouteNames } from './app.ts';
+import { listRouteNames } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
-import { assertPortsFree, type ServerAddresses, toAddresses } from './config/addresses.ts';
-import { type Config, findCommandStart, isDemoWanted, toCommitRules } from './config/config.ts';
+import { assertPortsFree } from './config/addresses.ts';
+import { type Config, toCommitRules } from './config/config.ts';
 import { readOperatorToken } from './config/operator-token.ts';
-import { listOperators } from './config/operators.ts';
 import type { DemoFile } from './demo/access.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
+import { createListeners } from './listeners.ts';
 import { createLogger, selectLogForm } from './log/log.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
 import { createLoginReporter, openLogin } from './services/login.ts';
 import { openPush } from './services/push.ts';
 import { openWebhooks } from './services/webhooks.ts';
-import { createStop, type Stoppable } from './stop.ts';
-import { createStoreAccess } from './store-access.ts';
+import { createStop } from './stop.ts';
 import { startInterval } from './timers.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
@@ -92,7 +87,6 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-const waitingRoutes = new Set(routes.filter(({ longPoll }) => longPoll).map(({ name }) => name));
 const heartbeatMs = 30_000;
 /** A node that has sent a heartbeat within this time is named at the start of another one. */
 const nodeAliveMs = 40_000;
@@ -133,17 +127,74 @@ const explainDamage = (error: unknown, warnings: readonly string[]): unknown =>
     ? new Error([error.message, ...warnings].join('\n'), { cause: error })
     : error;
 
-/** The shards that this node flushes; `null` means all. */
-interface FlushAssignment {
-  shards: readonly Shard[] | null;
-}
-
-interface StartOptions {
+/** What the start was given, with the telemetry of the node. */
+interface StartContext extends Telemetry {
   readonly hooks: Hooks;
   readonly logger: Logger;
   readonly loss: LossReport;
   readonly clusterContext: ClusterContext;
 }
+
+/** Starts the node on open stores: one step after the other, each with what those before have made. */
+const startOn = async (
+  stores: Stores,
+  config: Config,
+  options: Omit<StartContext, keyof Telemetry>,
+): Promise<Running> => {
+  await assertPortsFree(config);
+  const context = { ...options, ...(await openTelemetry(stores, config, options)) };
+  await prepareStores(stores);
+  const fleet = await enterFleet(stores, config);
+  const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
+  const services = await openServices(stores, config, context);
+  const counting = await startEngine(stores, config, { ...context, ...fleet, services });
+  const parts = { ...context, ...fleet, ...services, ...counting, stores, operatorToken };
+  const listeners = createListeners(config, parts);
+  const { url, adminUrl, demo } = await listeners.open();
+  const cancelTimers = startTimers(parts);
+  const jobs = startJobs(parts, config);
+  followFleet(parts, adminUrl);
+  const stop = createStop({ ...parts, ...listeners, config, cancelTimers, jobs });
+  const notes = [...stores.notes, ...context.watches.listNotes()];
+  const { otherNodes } = fleet;
+  return {
+    url,
+    adminUrl,
+    demo,
+    engine: counting.engine,
+    notes,
+    otherNodes,
+    lost: options.loss.reported,
+    stop,
+  };
+};
+
+type Telemetry = Awaited<ReturnType<typeof openTelemetry>>;
+
+/** What the node counts, and what it watches on its machine. Rejects when Redis may evict counters. */
+const openTelemetry = async (stores: Stores, config: Config, { logger }: { readonly logger: Logger }) => {
+  const version = readVersion();
+  const figures = watchFigures(createMetrics(listRouteNames(config), version), systemClock);
+  const { metrics } = figures;
+  return { version, figures, metrics, watches: await openWatches(stores, { metrics, logger }) };
+};
+
+type Fleet = Awaited<ReturnType<typeof enterFleet>>;
+
+/** The shards that this node flushes; `null` means all. */
+interface FlushAssignment {
+  shards: readonly Shard[] | null;
+}
+
+/** Registers this node with the others on the same stores. */
+const enterFleet = async (stores: Stores, config: Config) => {
+  const node = createNodeName(stores, config);
+  const membership = await openMembership(stores.sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
+  const nodes = stores.shared ? await membership.listNodes(nodeAliveMs) : [];
+  // Until the first heartbeat this node flushes all shards, beside the others.
+  const assignment: FlushAssignment = { shards: null };
+  return { node, membership, assignment, otherNodes: nodes.filter((name) => name !== node) };
+};
 
 /**
  * The same after each start, since other nodes know this node by it. The port separates nodes of one host.
@@ -153,90 +204,56 @@ const createNodeName = (stores: Stores, { port }: Config): string => {
   return `${hostname()}.${port === 0 ? randomUUID().slice(0, 8) : port}`;
 };
 
-const startOn = async (stores: Stores, config: Config, options: StartOptions): Promise<Running> => {
-  const { sql } = stores;
-  const { loss, clusterContext, logger } = options;
-  await assertPortsFree(config);
-  const version = readVersion();
-  const figures = watchFigures(createMetrics(listRouteNames(config), version), systemClock);
-  const { metrics } = figures;
-  const watches = await openWatches(stores, { metrics, logger });
-  await prepareStores(stores);
-  const node = createNodeName(stores, config);
-  const membership = await openMembership(sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
-  // Until the first heartbeat this node flushes all shards, beside the others.
-  const assignment: FlushAssignment = { shards: null };
-  const nodes = stores.shared ? await membership.listNodes(nodeAliveMs) : [];
-  const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
-  const services = await openServices(stores, config, { ...options, metrics });
-  const { webhooks } = services;
-  const engineContext = { ...options, membership, metrics, assignment, services };
-  const started = await startEngine(stores, config, engineContext);
-  const { engine } = started;
-  const listWarnings = () => [stores.listWarnings(), watches.listNotes(), webhooks.listNotes()].flat();
-  const app = createApp(clusterContext, config, { ...services, ...started, metrics, listWarnings });
-  const expected = toAddresses(config, config.port, config.adminPort);
-  const state = { draining: false, demo: null as DemoFile | null, url: expected.url };
-  const [findDemo, readUrl] = [() => state.demo, () => state.url];
-  const facade = createPublic(app, config, { ...options, metrics, findDemo, readUrl });
-  const isDraining = (): boolean => state.draining || loss.reason !== '';
-  const admin = createAdmin({
-    app,
-    metrics,
-    logger,
-    operators: listOperators(config, operatorToken),
-    commandStart: findCommandStart(),
-    stores: createStoreAccess(stores, config.dataDir),
-    hosts: [config.adminHost, ...config.adminHosts],
-    live: { figures, waitingRoutes, node, version: formatVersion(version), listNodes: app.listNodes },
-    isDraining,
+/** Tells the other nodes of this one, and divides the shards among the nodes that flush. */
+const followFleet = (
+  {
+    node,
+    version,
+    figures,
+    engine,
+    assignment,
+    webhooks,
+    clusterContext,
+  }: StartContext & Fleet & Services & Counting,
+  adminUrl: string,
+): void =>
+  clusterContext.join({
+    name: node,
+    adminUrl,
+    version: formatVersion(version),
+    readFigures: figures.read,
+    engine,
+    onFlushers: (names) => {
+      assignment.shards = assignShards(node, names);
+    },
+    refreshWebhooks: webhooks.refresh,
   });
-  metrics.watchHealth(() => readNodeHealth({ engine, stores, loss }, isDraining));
-  metrics.watchBoards({ find: app.catalogue.boards.find, nowMs: systemClock.nowMs });
-  const prepareDemo = createDemoLoader(stores, config, operatorToken);
-  const earlyDemo = await prepareDemo(expected);
-  const { url, adminUrl } = await listen(config, facade, admin);
-  state.url = url;
-  const isExpected = url === expected.url && adminUrl === expected.adminUrl;
-  state.demo = isExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
-  const cancelTimers = startTimers({ stores, membership, watches, logger });
-  const jobs = startJobs({ engine, catalogue: app.catalogue, services, metrics, node, logger }, config);
-  const self = { name: node, adminUrl, version: formatVersion(version), readFigures: figures.read };
-  const onFlushers = (names: readonly string[]): void => {
-    assignment.shards = assignShards(node, names);
-  };
-  clusterContext.join({ ...self, engine, onFlushers, refreshWebhooks: webhooks.refresh });
-  const closing = { membership, clusterContext, stores, config, cancelTimers, jobs, loss, webhooks };
-  const parts = { state, facade, admin, ...started, ...closing };
-  const notes = [...stores.notes, ...watches.listNotes()];
-  const otherNodes = nodes.filter((name) => name !== node);
-  const { demo } = state;
-  return { url, adminUrl, demo, engine, notes, otherNodes, lost: loss.reported, stop: createStop(parts) };
-};
-
-interface JobContext {
-  readonly engine: Engine;
-  readonly catalogue: Catalogue;
-  readonly services: Services;
-  readonly metrics: Metrics;
-  readonly node: string;
-  readonly logger: Logger;
-}
 
 /** Starts the scheduled jobs, and the search indexes that are missing. */
-const startJobs = ({ services, metrics, logger, ...rest }: JobContext, config: Config): Schedule => {
+const startJobs = (
+  {
+    engine,
+    push,
+    webhooks,
+    metrics,
+    logger,
+    node,
+    clusterContext,
+  }: StartContext & Fleet & Services & Counting,
+  config: Config,
+): Schedule => {
   const log = createRepeatedLog(logger.error.bind(logger), systemClock);
-  const { push, webhooks } = services;
+  const { catalogue } = clusterContext;
   const jobs = createJobs({
     ...config,
-    ...rest,
+    ...{ engine, catalogue, node },
     ...{ push, webhooks, log, clock: systemClock, writesDeliveries: config.webhooks === 'on' },
     ...{ meters: metrics.jobs, historyMeters: metrics.history },
     onLogged: metrics.directory.recordLoggedVotes,
     onSuccess: (job, ms) => logger.info({ job, ms: Math.round(ms) }, 'job done'),
   });
   jobs.start();
-  buildSearchIndexes(rest.catalogue.sql).catch((error: Error) =>
+  buildSearchIndexes(catalogue.sql).catch((error: Error) =>
     log('an index was not built', { error: error.message }),
   );
   return jobs;
@@ -244,11 +261,7 @@ const startJobs = ({ services, metrics, logger, ...rest }: JobContext, config: C
 
 type Services = Awaited<ReturnType<typeof openServices>>;
 
-const openServices = async (
-  { sql, shared }: Stores,
-  config: Config,
-  { logger, metrics }: Pick<StartOptions, 'logger'> & { readonly metrics: Metrics },
-) => {
+const openServices = async ({ sql, shared }: Stores, config: Config, { logger, metrics }: StartContext) => {
   const { windows } = toCommitRules(config, []);
   const log = (message: string, details: object): void => logger.warn(details, message);
   const report = createLoginReporter(logger);
@@ -260,16 +273,6 @@ const openServices = async (
       config,
     ),
   };
-};
-
-/** The node's health for its metrics; the same as `/readyz` says. */
-const readNodeHealth = (
-  { engine, stores, loss }: Pick<Stoppable, 'engine' | 'stores' | 'loss'>,
-  isDraining: () => boolean,
-): NodeHealth => {
-  const { ready, hotStoreUp } = engine.readHealth();
-  const sql = stores.isSqlUp() && loss.reason === '';
-  return { ready: ready && !isDraining(), hot: hotStoreUp, sql, weakServers: stores.countWeakServers() };
 };
 
 interface Watches {
@@ -295,41 +298,20 @@ const openWatches = async (
   return { clock, eviction, descriptors, disk, listNotes };
 };
 
-/** Returns a function that loads the demo directory, if wanted, and writes these addresses to demo.json. */
-const createDemoLoader =
-  ({ sql }: Stores, config: Config, operatorToken: string) =>
-  async (addresses: ServerAddresses): Promise<DemoFile | null> => {
-    if (!isDemoWanted(config)) return null;
-    const { prepareDemo } = await import('./demo/demo.ts');
-    return prepareDemo(sql, {
-      directory: config.dataDir,
-      addresses: { url: addresses.url, admin_url: addresses.adminUrl, admin_token: operatorToken },
-      nowMs: systemClock.nowMs(),
-    });
-  };
-
-/** Opens the private listener first, so that a health check can see the node before clients do. */
-const listen = async (config: Config, facade: Facade, admin: Facade): Promise<ServerAddresses> => {
-  const adminPort = await admin.listen(config.adminHost, config.adminPort);
-  const port = await facade.listen(config.host, config.port).catch(async (error: unknown) => {
-    await admin.drain(0);
-    throw error;
-  });
-  return toAddresses(config, port, adminPort);
-};
-
-interface EngineContext {
-  readonly membership: Membership;
-  readonly metrics: Metrics;
-  readonly assignment: FlushAssignment;
-  readonly services: Services;
-}
+type Counting = Pick<App, 'engine' | 'feed' | 'voteLogWaiters'>;
 
 const startEngine = async (
   stores: Stores,
   config: Config,
-  { hooks, clusterContext, membership, metrics, assignment, services }: StartOptions & EngineContext,
-): Promise<Pick<App, 'engine' | 'feed' | 'voteLogWaiters'>> => {
+  {
+    hooks,
+    clusterContext,
+    membership,
+    metrics,
+    assignment,
+    services,
+  }: StartContext & Fleet & { readonly services: Services },
+): Promise<Counting> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
   const { webhooks } = services;
@@ -372,15 +354,14 @@ const startEngine = async (
   return { engine, feed, voteLogWaiters };
 };
 
-const startTimers = (parts: {
-  readonly stores: Stores;
-  readonly membership: Membership;
-  readonly watches: Watches;
-  readonly logger: StartOptions['logger'];
-}): (() => void) => {
-  const { stores, membership, watches } = parts;
+const startTimers = ({
+  stores,
+  membership,
+  watches,
+  logger,
+}: StartContext & Fleet & { readonly stores: Stores }): (() => void) => {
   const logFailure = (task: string) => (error: Error) =>
-    parts.logger.error({ error: error.message }, `${task} failed`);
+    logger.error({ error: error.message }, `${task} failed`);
   void watches.clock.measure();
   const cancels = [
     startInterval(clockCheckEveryMs, watches.clock.measure, logFailure('the clock check')),
