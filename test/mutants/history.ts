@@ -28,9 +28,9 @@ export const historyMutants: readonly Mutant[] = [
   },
   {
     name: 'a sample does not see that only the servers changed',
-    file: 'storage/history/sample.ts',
-    find: 'or sampled.servers <> head.servers or',
-    replace: 'or',
+    file: 'storage/history/levels.ts',
+    find: 'columns.map((name) => `sampled.',
+    replace: 'columns.slice(1).map((name) => `sampled.',
     killers: [embeddedTest],
     why: 'a point would have an old value (H1)',
   },
