@@ -141,6 +141,8 @@ const openFolder = async ({ dataDir }: StoresConfig, options: StoresOptions) => 
     path: join(dataDir, 'hot'),
     clock: options.clock,
     onDamage: (description) => onWarning(description, null),
+    onWarning,
+    onLost,
   });
   try {
     await markAdopted(dataDir);
@@ -168,7 +170,7 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
       copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
       describeFullDisk: hot.describeFullDisk,
       notes,
-      listWarnings: () => [ledger.getLastError(), hot.describeDamage()].filter((warning) => warning !== null),
+      listWarnings: () => [ledger.getLastError() ?? [], hot.listWarnings()].flat(),
       isSqlUp: () => ledger.getLastError() === null,
       close: async () => {
         await hot.close();

@@ -76,6 +76,7 @@ export interface SyncedFiles {
 
 /** More log between checkpoints makes a start after a crash longer; less makes more writes. */
 const checkpointBytes = 16 * 1024 * 1024;
+const logPageBytes = 8_192;
 /** Its time is when an opening began that was completed: files not changed since are on disk. */
 const markerName = 'rollcall.opened';
 /** The times of files are coarser than the clock. */
@@ -225,6 +226,24 @@ const countLogBytes = (state: SyncState, bytes: number): void => {
   state.onCheckpointDue();
 };
 
+/**
+ * Postgres fills a new file of its log by megabytes. Linux would cache it in units of that size, and count,
+ * on some file systems also write, a whole unit for each commit.
+ */
+const writeInPages = (
+  write: Nodefs['stream_ops']['write'],
+  ...[stream, bytes, offset, length, position]: Parameters<Nodefs['stream_ops']['write']>
+): number => {
+  let done = 0;
+  while (done < length) {
+    const asked = Math.min(logPageBytes, length - done);
+    const written = write(stream, bytes, offset + done, asked, position + done);
+    done += written;
+    if (written < asked) break;
+  }
+  return done;
+};
+
 const wrapStreams = (state: SyncState, nodefs: Nodefs): void => {
   const { write } = nodefs.stream_ops;
   nodefs.stream_ops.write = (stream, bytes, ...place) => {
@@ -236,7 +255,9 @@ const wrapStreams = (state: SyncState, nodefs: Nodefs): void => {
     }
     if (node.parent.name === 'pg_wal') state.unsyncedLog.add(node);
     if (isLogSegment(node.parent, node.name)) countLogBytes(state, length);
-    return write(stream, bytes, ...place);
+    return node.parent.name === 'pg_wal'
+      ? writeInPages(write, stream, bytes, ...place)
+      : write(stream, bytes, ...place);
   };
   nodefs.stream_ops.fsync = (stream) => {
     try {

@@ -9,6 +9,8 @@ const commit = 'storage/hot/lmdb/commit.ts';
 const backlog = 'storage/hot/lmdb/backlog.ts';
 const hotTest = 'test/storage/hot/lmdb.sized.test.ts';
 const damageTest = 'test/storage/hot/lmdb-damage.test.ts';
+const journalTest = 'test/storage/hot/lmdb-journal.test.ts';
+const durabilityTest = 'test/storage/hot/lmdb-durability.test.ts';
 const redisTest = 'test/storage/hot/redis.sized.test.ts';
 
 export const hotMutants: readonly Mutant[] = [
@@ -32,8 +34,7 @@ export const hotMutants: readonly Mutant[] = [
     name: 'a batch applies twice',
     file: commit,
     find: `  if (batch.sequence <= last) {
-    const stored =
-      batch.sequence === last ? readDecisions(overlay.tables, batch.shard, batch.producer) : undefined;
+    const stored = batch.sequence === last ? shard.producers.get(batch.producer)?.decisions : undefined;
     return reply('duplicate', stored === undefined ? null : unpackDecisions(stored));
   }
   if (batch.sequence !== last + 1) return reply('gap', null);\n`,
@@ -193,6 +194,102 @@ export const hotMutants: readonly Mutant[] = [
     replace: `16`,
     killers: ['test/storage/shards.test.ts'],
     why: 'the hot store of an earlier version would not be found any more (I14)',
+  },
+  {
+    name: 'a change shows before its record is synced',
+    file: 'storage/hot/lmdb/store.ts',
+    find: `  writer.addedBytes += await appendOrEnd(`,
+    replace: `  adopt(writer, changes);\n  writer.addedBytes += await appendOrEnd(`,
+    killers: [durabilityTest],
+    why: 'SQL would get what a crash then takes from the hot store, and a start would empty the shard (I1)',
+  },
+  {
+    name: 'a checkpoint deletes the journal before the tables have it',
+    file: 'storage/hot/lmdb/checkpoint.ts',
+    find: `  writer.partial = true;\n`,
+    replace: `  writer.partial = true;\n  removeFiles(writer.journal, sequence);\n`,
+    killers: [durabilityTest],
+    why: 'a process killed in the middle would lose what was acknowledged (I1)',
+  },
+  {
+    name: 'a checkpoint notes its end before its last value is written',
+    file: 'storage/hot/lmdb/checkpoint.ts',
+    find: `  return function* listWrites() {\n`,
+    replace: `  return function* listWrites() {\n    yield applied;\n`,
+    killers: [durabilityTest],
+    why: 'a start would not read the records whose values are missing (I1)',
+  },
+  {
+    name: 'pending values of one address know different entries of the index',
+    file: 'storage/hot/lmdb/checkpoint.ts',
+    find: `    Object.assign(entry.indexed, toIndexed(entry.stored));\n`,
+    replace: '',
+    killers: [durabilityTest],
+    why: 'an entity would stay in the index of dirty ones, and be flushed for ever',
+  },
+  {
+    name: 'a copy lacks what is pending',
+    file: 'storage/hot/lmdb/store.ts',
+    find: `      await runCheckpoint(writer);\n      await runInTables(`,
+    replace: `      await runInTables(`,
+    killers: [durabilityTest],
+    why: 'a backup would lack what was acknowledged before it began (I1)',
+  },
+  {
+    name: 'a move reads the tables without the journal',
+    file: 'storage/hot/lmdb/transfer.ts',
+    find: `      await runCheckpoint(writer);\n`,
+    replace: '',
+    killers: [durabilityTest],
+    why: 'the other store would lack what was acknowledged (I1)',
+  },
+  {
+    name: 'a cleared shard comes back from the journal',
+    file: backlog,
+    find: `  await beginCheckpoint(writer);\n  const { meta,`,
+    replace: `  const { meta,`,
+    killers: [durabilityTest],
+    why: 'a shard that SQL has outrun would show its old totals after the next crash (I14)',
+  },
+  {
+    name: 'the journal has no bound',
+    file: 'storage/hot/lmdb/writer.ts',
+    find: `  countPendingBytes(writer) < writer.pendingBytesMax &&\n`,
+    replace: '',
+    killers: [hotTest],
+    why: 'while LMDB cannot write, memory and the next start would grow without an end (I15)',
+  },
+  {
+    name: 'a checksum of the journal is not compared',
+    file: 'storage/hot/lmdb/journal-records.ts',
+    find: ` && crc32(content, seed) === header.readUInt32LE(10)`,
+    replace: '',
+    killers: [journalTest],
+    why: 'a flipped bit would become a wrong total, or a vote that never was',
+  },
+  {
+    name: 'zeros at the end hide a damaged record before them',
+    file: 'storage/hot/lmdb/journal-records.ts',
+    find: `isNewest && hasUnwrittenSector(`,
+    replace: `hasUnwrittenSector(`,
+    killers: [journalTest],
+    why: 'acknowledged records would be cut off without a word (I1)',
+  },
+  {
+    name: 'a record follows half of another',
+    file: 'storage/hot/lmdb/journal.ts',
+    find: `    cut(journal);\n    journal.torn = true;\n`,
+    replace: `    journal.torn = true;\n`,
+    killers: [journalTest],
+    why: 'the start would meet damage, and what was acknowledged after it would be lost (I1)',
+  },
+  {
+    name: 'a journal goes on after a failed sync',
+    file: 'storage/hot/lmdb/journal.ts',
+    find: `    journal.lost = true;\n`,
+    replace: '',
+    killers: [journalTest],
+    why: 'the system may have dropped what it reports as written from then on (I1)',
   },
   {
     name: 'a gap is skipped',

@@ -2,20 +2,21 @@
  * Reads the backlog for the ledger, marks it flushed, and maintains the tables: peek, markFlushed, publish,
  * clear, sweep.
  *
- * Removes entries from the dirty index and the outbox, which commits fill. All steps are bounded and safe to
- * repeat: a crash between two steps leaves work to repeat, never a half-done state. Called by store.ts;
- * operations that write run inside the write queue.
+ * A flush is acknowledged in memory only: after a crash the journal shows the entities as dirty again, and a
+ * repeated flush is harmless. So what is flushed before the next checkpoint never gets into LMDB's index and
+ * outbox. `publish` and `clear` run inside the write queue, after a checkpoint of their own, so no older
+ * record of the journal can undo them. All steps are bounded and safe to repeat. Called by store.ts.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ShardPosition } from '../../../engine/entity/items.ts';
-import type { EntityAddress, EntityRef, Shard } from '../../../engine/ids.ts';
+import type { Shard } from '../../../engine/ids.ts';
 import { parseEntityRef } from '../../../engine/ids.ts';
 import type { Backlog, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
-import type { StoredSlot } from './codec.ts';
+import { beginCheckpoint } from './checkpoint.ts';
 import { packSlot, unpackOutbox, unpackSlot } from './codec.ts';
 import {
-  parseDirtyKey,
+  parseIndexedAddress,
   parseOutboxKey,
   toBucketKey,
   toDirtyKey,
@@ -25,21 +26,55 @@ import {
   toShardRange,
   toSlotKey,
 } from './keys.ts';
-import type { ShardMirror, Tables } from './tables.ts';
-import { putFormat, putMeta } from './tables.ts';
+import {
+  getPendingOutbox,
+  getPendingSlots,
+  putPendingSlot,
+  readStoredSlot,
+  removeFromOutbox,
+} from './pending.ts';
+import type { ShardMirror } from './tables.ts';
+import { countStoredBacklog, putFormat, putMeta } from './tables.ts';
 import type { Writer } from './writer.ts';
-import { readStoredSlot, runQueued, write } from './writer.ts';
+import { runQueued, writeInTables } from './writer.ts';
 
 /** Entries handled before the event loop runs other work. */
 const stepEntries = 1_000;
 const sweepEntriesMax = 20_000;
 const producerIdleMs = 7 * 86_400_000;
+/** About what a flushed entry takes in memory: it counts as pending, too. */
+const flushedBytes = 200;
+
+/** The first `limit` keys of the two, in order; `stored` is sorted already. */
+const mergeKeys = (stored: Iterable<string>, pending: readonly string[], limit: number): string[] => {
+  const keys = [...pending];
+  let left = limit;
+  for (const key of stored) {
+    if (left-- <= 0) break;
+    keys.push(key);
+  }
+  return keys.sort().slice(0, limit);
+};
+
+/** Keys of LMDB's index whose slots are not pending: what it says about those is old. */
+function* listStoredDirty(writer: Writer, shard: Shard): Generator<string> {
+  const pending = getPendingSlots(writer, shard);
+  for (const key of writer.tables.dirty.getKeys(toShardRange(shard)))
+    if (!pending.has(parseIndexedAddress(key))) yield key;
+}
+
+const listPendingDirty = (writer: Writer, shard: Shard): string[] => {
+  const keys: string[] = [];
+  for (const [address, { stored }] of getPendingSlots(writer, shard))
+    if (stored.since > 0) keys.push(toDirtyKey(toSlotKey(shard, address), stored.since));
+  return keys;
+};
 
 const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[] => {
   const generation = writer.mirror[shard]?.generation ?? 0;
   const peeked: DirtyEntity[] = [];
-  for (const key of writer.tables.dirty.getKeys({ ...toShardRange(shard), limit })) {
-    const address = parseDirtyKey(key);
+  for (const key of mergeKeys(listStoredDirty(writer, shard), listPendingDirty(writer, shard), limit)) {
+    const address = parseIndexedAddress(key);
     const stored = readStoredSlot(writer, shard, address);
     if (stored === null || stored === 'damaged' || stored.slot.state === null) continue;
     const { incarnation, state } = stored.slot;
@@ -48,10 +83,18 @@ const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[
   return peeked;
 };
 
-const peekVotes = (tables: Tables, shard: Shard, limit: number): OutboxVote[] => {
+function* listStoredVotes(writer: Writer, shard: Shard): Generator<string> {
+  const pending = getPendingOutbox(writer, shard);
+  for (const key of writer.tables.outbox.getKeys(toShardRange(shard))) if (!pending.has(key)) yield key;
+}
+
+const peekVotes = (writer: Writer, shard: Shard, limit: number): OutboxVote[] => {
   const peeked: OutboxVote[] = [];
-  for (const { key, value } of tables.outbox.getRange({ ...toShardRange(shard), limit })) {
-    if (value !== null) peeked.push(unpackOutbox(parseOutboxKey(key), value));
+  const pending = getPendingOutbox(writer, shard);
+  const pendingKeys = [...pending].flatMap(([key, array]) => (array === null ? [] : [key]));
+  for (const key of mergeKeys(listStoredVotes(writer, shard), pendingKeys, limit)) {
+    const array = pending.get(key) ?? writer.tables.outbox.get(key) ?? null;
+    if (array !== null) peeked.push(unpackOutbox(parseOutboxKey(key), array));
   }
   return peeked;
 };
@@ -69,7 +112,7 @@ const peekShard = (
   { room, limit }: { readonly room: BacklogLimit; readonly limit: BacklogLimit },
 ): Backlog => {
   const entities = limit.entities > 0 ? peekEntities(writer, shard, room.entities + 1) : [];
-  const votes = limit.votes > 0 ? peekVotes(writer.tables, shard, room.votes + 1) : [];
+  const votes = limit.votes > 0 ? peekVotes(writer, shard, room.votes + 1) : [];
   const [moreEntities, moreVotes] = [entities.length > room.entities, votes.length > room.votes];
   entities.length = Math.min(entities.length, room.entities);
   votes.length = Math.min(votes.length, room.votes);
@@ -101,58 +144,22 @@ export const peek = async (
   return { entities, votes };
 };
 
-/** A slot before a step (`storedSince`) and after it. */
-interface FlushedSlot {
-  readonly key: string;
-  readonly storedSince: number;
-  slot: StoredSlot;
-}
-/** By address, because one step may hold two receipts for a listing. */
-type FlushedSlots = Map<EntityAddress, FlushedSlot>;
-
-const findFlushedSlot = (
+const markEntityFlushed = (
   writer: Writer,
-  flushedSlots: FlushedSlots,
-  { shard, address }: EntityRef,
-): FlushedSlot | null => {
-  const existing = flushedSlots.get(address);
-  if (existing) return existing;
-  const slot = readStoredSlot(writer, shard, address);
-  if (slot === null || slot === 'damaged') return null;
-  const flushed: FlushedSlot = { key: toSlotKey(shard, address), storedSince: slot.since, slot };
-  flushedSlots.set(address, flushed);
-  return flushed;
-};
-
-const listFlushedSlots = (writer: Writer, entities: FlushReceipt['entities']): FlushedSlots => {
-  const flushedSlots: FlushedSlots = new Map();
-  for (const { ref, generation, version, flushedVotes } of entities) {
-    const flushed = findFlushedSlot(writer, flushedSlots, ref);
-    if (!flushed) continue;
-    const { slot, since } = flushed.slot;
-    if (slot.state === null || slot.incarnation !== ref.incarnation || since === 0) continue;
-    const { incarnation, state } = slot;
-    // A slot that changed since the flush moves to the end of the dirty index, so that others get their turn.
-    const unchanged = state.version === version && writer.mirror[ref.shard]?.generation === generation;
-    const nextSince = unchanged ? 0 : state.version;
-    flushed.slot = { slot: { incarnation, state: { ...state, flushedVotes } }, since: nextSince };
-  }
-  return flushedSlots;
-};
-
-const putFlushed = (tables: Tables, flushedSlots: FlushedSlots): void => {
-  for (const { key, storedSince, slot } of flushedSlots.values()) {
-    tables.slots.put(key, packSlot(slot));
-    if (slot.since === storedSince) continue;
-    tables.dirty.remove(toDirtyKey(key, storedSince));
-    if (slot.since > 0) tables.dirty.put(toDirtyKey(key, slot.since), 0);
-  }
-};
-
-const markEntitiesFlushed = async (writer: Writer, entities: FlushReceipt['entities']): Promise<void> => {
-  const flushedSlots = listFlushedSlots(writer, entities);
-  await write(writer, 'settled', () => putFlushed(writer.tables, flushedSlots));
-  for (const [address, { slot }] of flushedSlots) writer.recent.slots.set(address, slot);
+  { ref, generation, version, flushedVotes }: FlushReceipt['entities'][number],
+): void => {
+  const stored = readStoredSlot(writer, ref.shard, ref.address);
+  if (stored === null || stored === 'damaged') return;
+  const { slot, since } = stored;
+  if (slot.state === null || slot.incarnation !== ref.incarnation || since === 0) return;
+  const { incarnation, state } = slot;
+  // A slot that changed since the flush moves to the end of the dirty index, so that others get their turn.
+  const unchanged = state.version === version && writer.mirror[ref.shard]?.generation === generation;
+  const flushed = {
+    slot: { incarnation, state: { ...state, flushedVotes } },
+    since: unchanged ? 0 : state.version,
+  };
+  putPendingSlot(writer, ref, flushed);
 };
 
 const splitIntoSteps = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
@@ -160,18 +167,19 @@ const splitIntoSteps = <Entry>(entries: readonly Entry[]): readonly Entry[][] =>
     entries.slice(step * stepEntries, (step + 1) * stepEntries),
   );
 
-/** Records a flush receipt, in several transactions if it is large. *Hot* when it resolves. */
-export const markFlushed = async (writer: Writer, receipt: FlushReceipt): Promise<void> => {
-  const { tables } = writer;
-  for (const step of splitIntoSteps(receipt.entities)) {
-    await runQueued(writer, () => markEntitiesFlushed(writer, step));
+/** Records a flush receipt, in steps if it is large. *Applied*: a crash undoes it. */
+export const markFlushed = async (writer: Writer, { entities, votes }: FlushReceipt): Promise<void> => {
+  for (const step of splitIntoSteps(entities)) {
+    await runQueued(writer, async () => {
+      for (const entity of step) markEntityFlushed(writer, entity);
+      writer.addedBytes += flushedBytes * step.length;
+    });
   }
-  for (const step of splitIntoSteps(receipt.votes)) {
-    await runQueued(writer, () =>
-      write(writer, 'settled', () => {
-        for (const { shard, itag } of step) tables.outbox.remove(toOutboxKey(shard, itag));
-      }),
-    );
+  for (const step of splitIntoSteps(votes)) {
+    await runQueued(writer, async () => {
+      for (const { itag, shard } of step) removeFromOutbox(writer, shard, toOutboxKey(shard, itag));
+      writer.addedBytes += flushedBytes * step.length;
+    });
   }
 };
 
@@ -186,7 +194,7 @@ const markStepDirty = async (writer: Writer, shard: Shard, start: string): Promi
     key,
     stored: value === null ? null : unpackSlot(value),
   }));
-  await write(writer, 'publish', () => {
+  await writeInTables(writer, 'publish', () => {
     for (const { key, stored } of stepSlots) {
       if (stored === null) continue;
       const { slot, since } = stored;
@@ -203,57 +211,71 @@ const markStepDirty = async (writer: Writer, shard: Shard, start: string): Promi
 
 /**
  * Raises one generation. Marks all slots dirty first: a crash in between leaves only needless dirty marks.
+ * Call inside the write queue.
  */
 export const publishShard = async (writer: Writer, shard: Shard, generation: number): Promise<void> => {
   const current = writer.mirror[shard] as ShardMirror;
   if (generation <= current.generation) return;
+  await beginCheckpoint(writer);
   // The steps change slots that are cached; if one fails, the changes of earlier steps stay.
   writer.recent.slots.clear();
   let start: string | null = toShardRange(shard).start;
   while (start !== null) start = await markStepDirty(writer, shard, start);
-  await write(writer, 'publish', () => {
-    putFormat(writer.tables);
-    putMeta(writer.tables, shard, { generation, version: current.version, chainHash: current.chainHash });
+  const { tables, journal } = writer;
+  await writeInTables(writer, 'publish', () => {
+    putFormat(tables, journal);
+    putMeta(tables, shard, { generation, version: current.version, chainHash: current.chainHash });
   });
-  (writer.mirror[shard] as ShardMirror).generation = generation;
+  current.generation = generation;
+  writer.backlog = countStoredBacklog(tables);
 };
 
 /**
  * Empties a shard if it is still at `position`. Visitors and last votes stay: they are valid for any history.
- * Runs as one transaction, because a half-emptied shard would show totals that are too small.
+ * Runs as one transaction, because a half-emptied shard would show totals that are too small. Call inside the
+ * write queue.
  */
 export const clearShard = async (writer: Writer, shard: Shard, position: ShardPosition): Promise<void> => {
   const current = writer.mirror[shard] as ShardMirror;
   if (current.generation !== position.generation || current.version !== position.version) return;
+  await beginCheckpoint(writer);
   const { meta, producers, slots, dirty, outbox, parts, dueParts } = writer.tables;
   const removals = [producers, slots, dirty, outbox, parts, dueParts].map((table) => ({
     table,
     keys: Array.from(table.getKeys(toShardRange(shard))),
   }));
-  await write(writer, 'clear', () => {
+  await writeInTables(writer, 'clear', () => {
     for (const { table, keys } of removals) for (const key of keys) table.remove(key);
     meta.remove(toShardKey(shard));
   });
   writer.recent.slots.clear();
   // Tombstones are gone: a listing whose visitors were removed may be created again.
   writer.recent.visitors.clear();
+  writer.backlog = countStoredBacklog(writer.tables);
   writer.mirror[shard] = { generation: 0, version: 0, chainHash: 0, producers: new Map() };
 };
 
-/** Removes expired last votes and long idle producers, a bounded number of each. */
+const listIdleProducers = ({ mirror }: Writer, nowMs: number): { shard: Shard; producer: string }[] =>
+  mirror.flatMap(({ producers }, index) =>
+    [...producers].flatMap(([producer, { seenMs }]) =>
+      nowMs - seenMs > producerIdleMs ? [{ shard: index as Shard, producer }] : [],
+    ),
+  );
+
+/** Removes expired last votes and long idle producers, a bounded number of each. Needs no record. */
 export const sweep = async (writer: Writer, nowMs: number, oldestBucket: number): Promise<void> => {
-  const { votes, producers } = writer.tables;
-  const expired = Array.from(votes.getKeys({ end: toBucketKey(oldestBucket), limit: sweepEntriesMax }));
-  const idle: { shard: Shard; producer: string }[] = [];
-  for (const [index, shard] of writer.mirror.entries()) {
-    for (const [producer, { seenMs }] of shard.producers) {
-      if (nowMs - seenMs > producerIdleMs) idle.push({ shard: index as Shard, producer });
-    }
+  const { tables, pending, mirror } = writer;
+  const end = toBucketKey(oldestBucket);
+  const expired = Array.from(tables.votes.getKeys({ end, limit: sweepEntriesMax }));
+  const idle = listIdleProducers(writer, nowMs);
+  for (const key of pending.votes.keys()) if (key < end) pending.votes.delete(key);
+  for (const { shard, producer } of idle) {
+    mirror[shard]?.producers.delete(producer);
+    pending.producers.delete(toProducerKey(shard, producer));
   }
   if (expired.length + idle.length === 0) return;
-  await write(writer, 'sweep', () => {
-    for (const key of expired) votes.remove(key);
-    for (const { shard, producer } of idle) producers.remove(toProducerKey(shard, producer));
+  await writeInTables(writer, 'sweep', () => {
+    for (const key of expired) tables.votes.remove(key);
+    for (const { shard, producer } of idle) tables.producers.remove(toProducerKey(shard, producer));
   });
-  for (const { shard, producer } of idle) writer.mirror[shard]?.producers.delete(producer);
 };

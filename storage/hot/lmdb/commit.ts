@@ -1,10 +1,10 @@
 /**
- * Decides and writes the batches of one commit.
+ * Decides the batches of one commit.
  *
- * Owns the overlay: the changes of earlier items of the call, which later items see instead of the values on
- * disk. `decide` reads and applies everything synchronously and writes nothing; `putPlan` then puts the
- * result in one transaction; `adoptPlan` updates the mirror after the transaction is on disk. A plan that is
- * not put has no effect. The rules are elsewhere: `applyItem` decides. Called by store.ts.
+ * Owns the overlay: the changes of earlier items of the call, which later items see instead of the stored
+ * values. `decide` reads and applies everything synchronously and changes nothing; `toChanges` lists what the
+ * journal records and pending.ts then adopts. The rules are elsewhere: `applyItem` decides. Called by
+ * store.ts.
  */
 import assert from 'node:assert/strict';
 import type { ApplyContext, BatchContext, Effect, ItemOutcome, Slot } from '../../../engine/entity/apply.ts';
@@ -15,42 +15,23 @@ import { type LazyState, toLazyState } from '../../../engine/entity/lazy-state.t
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { lastVoteFlags } from '../../../engine/entity/votes.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';
-import type { DecisionsArray, OutboxArray, PartArray } from './codec.ts';
-import { packDecisions, packOutbox, packSlot, packVisitor, unpackDecisions } from './codec.ts';
-import {
-  toBucket,
-  toBucketKey,
-  toDirtyKey,
-  toDuePartsKey,
-  toOutboxKey,
-  toProducerKey,
-  toSlotKey,
-  toVisitorsKey,
-  toVoterKey,
-} from './keys.ts';
+import type { AppliedBatch, Changes } from './changes.ts';
+import type { OutboxArray, PartArray } from './codec.ts';
+import { packDecisions, packOutbox, packVisitor, unpackDecisions } from './codec.ts';
+import { toBucket, toBucketKey, toOutboxKey, toProducerKey, toVisitorsKey, toVoterKey } from './keys.ts';
 import { dropListing, planPartsEffect, readPart, readTable } from './parts.ts';
-import type { ShardMirror, Tables, VotesArray } from './tables.ts';
-import { putMeta, readDecisions } from './tables.ts';
-import { type RecentValues, readStoredSlot } from './writer.ts';
+import { readStoredSlot, readVotesArray } from './pending.ts';
+import type { VotesArray } from './tables.ts';
+import type { Writer } from './writer.ts';
 
 interface OpenSlot {
   readonly shard: Shard;
-  /** `since` as on disk; 0 when the slot is clean or missing. */
-  readonly storedSince: number;
-  /** The due time of its parts as on disk. */
-  readonly storedDueMs: number | undefined;
   /** The stored slot cannot be read; `slot` is `null`. */
   readonly damaged: boolean;
   slot: Slot | null;
+  /** 0 when the slot is clean or missing. */
   since: number;
   changed: boolean;
-}
-interface PlannedBatch {
-  readonly batch: Batch;
-  readonly producer: string;
-  readonly version: number;
-  readonly chainHash: number;
-  readonly decisions: DecisionsArray;
 }
 /** One voter's votes in one bucket. */
 interface OpenVotes {
@@ -60,7 +41,7 @@ interface OpenVotes {
 export interface CommitPlan {
   readonly nowMs: number;
   readonly replies: BatchReply[];
-  readonly batches: PlannedBatch[];
+  readonly batches: AppliedBatch[];
   readonly slots: Map<EntityAddress, OpenSlot>;
   /** Those read or changed, so that the record that gets a vote is not read a second time. */
   readonly votes: Map<string, OpenVotes>;
@@ -72,24 +53,19 @@ export interface CommitPlan {
   readonly parts: Map<string, PartArray | null>;
 }
 interface Overlay {
-  readonly tables: Tables;
-  readonly recent: RecentValues;
-  readonly mirror: readonly ShardMirror[];
+  readonly writer: Writer;
   readonly rules: CommitRules;
   readonly plan: CommitPlan;
 }
 
-const openSlot = (overlay: Overlay, shard: Shard, address: EntityAddress): OpenSlot => {
-  const { plan } = overlay;
+const openSlot = ({ plan, writer }: Overlay, shard: Shard, address: EntityAddress): OpenSlot => {
   const existing = plan.slots.get(address);
   if (existing) return existing;
-  const found = readStoredSlot(overlay, shard, address);
+  const found = readStoredSlot(writer, shard, address);
   const damaged = found === 'damaged';
   const stored = damaged ? null : found;
   const since = stored?.since ?? 0;
-  const slot = stored?.slot ?? null;
-  const storedDueMs = slot?.state?.parts?.dueMs;
-  const opened: OpenSlot = { shard, storedSince: since, storedDueMs, damaged, slot, since, changed: false };
+  const opened: OpenSlot = { shard, damaged, slot: stored?.slot ?? null, since, changed: false };
   plan.slots.set(address, opened);
   return opened;
 };
@@ -97,10 +73,10 @@ const openSlot = (overlay: Overlay, shard: Shard, address: EntityAddress): OpenS
 /** Thrown while an item is decided, before any of its effects is planned. */
 export class DamagedVotes extends Error {}
 
-const openVotes = (tables: Tables, plan: CommitPlan | null, key: string): OpenVotes => {
+const openVotes = (writer: Writer, plan: CommitPlan | null, key: string): OpenVotes => {
   const existing = plan?.votes.get(key);
   if (existing !== undefined) return existing;
-  const stored = tables.votes.get(key);
+  const stored = readVotesArray(writer, key);
   if (stored === null) throw new DamagedVotes(key);
   const opened = { array: stored ?? [], changed: false };
   plan?.votes.set(key, opened);
@@ -112,13 +88,13 @@ const openVotes = (tables: Tables, plan: CommitPlan | null, key: string): OpenVo
  * a record of them is damaged.
  */
 export const readVotes = (
-  tables: Tables,
+  writer: Writer,
   plan: CommitPlan | null,
   range: { readonly voter: string; readonly fromMs: number; readonly toMs: number },
 ): readonly LastVote[] => {
   const votes: LastVote[] = [];
   for (let bucket = toBucket(range.fromMs); bucket <= toBucket(range.toMs); bucket++) {
-    const { array } = openVotes(tables, plan, `${toBucketKey(bucket)} ${range.voter}`);
+    const { array } = openVotes(writer, plan, `${toBucketKey(bucket)} ${range.voter}`);
     for (let index = 0; index < array.length; index += 2) {
       const atMs = array[index] ?? 0;
       const flag = lastVoteFlags[array[index + 1] ?? 0] ?? 'cast';
@@ -131,17 +107,22 @@ export const readVotes = (
 const createContext = (overlay: Overlay, target: EntityRef, batch: BatchContext): ApplyContext => ({
   ...batch,
   votes: (user, fromMs, toMs) => {
-    const { tables, plan } = overlay;
+    const { writer, plan } = overlay;
     const voter = toVoterKey(toVisitorsKey(target.shard, target.address, target.incarnation), user);
-    return readVotes(tables, plan, { voter, fromMs, toMs });
+    return readVotes(writer, plan, { voter, fromMs, toMs });
   },
   visited: (visitor) => {
     const key = toVisitorsKey(target.shard, target.address, target.incarnation);
     if (overlay.plan.visitors.get(key)?.has(visitor)) return true;
-    const { tables, recent } = overlay;
+    const { tables, recent, pending } = overlay.writer;
+    const pendingVisitors = pending.visitors.get(key);
+    if (pendingVisitors?.added.has(visitor)) return true;
+    // Also checks that it is a number, before it gets into a record.
+    const packed = packVisitor(visitor);
+    if (pendingVisitors?.removed) return false;
     const name = `${key} ${visitor}`;
     if (recent.visitors.get(name) === true) return true;
-    const exists = tables.visitors.doesExist(key, packVisitor(visitor));
+    const exists = tables.visitors.doesExist(key, packed);
     if (exists) recent.visitors.set(name, true);
     return exists;
   },
@@ -150,9 +131,9 @@ const createContext = (overlay: Overlay, target: EntityRef, batch: BatchContext)
 });
 
 const planVote = (overlay: Overlay, listing: string, vote: Effect & { readonly kind: 'mark' }): void => {
-  const { tables, plan } = overlay;
+  const { writer, plan } = overlay;
   const key = `${toBucketKey(toBucket(vote.atMs))} ${toVoterKey(listing, vote.user)}`;
-  const opened = openVotes(tables, plan, key);
+  const opened = openVotes(writer, plan, key);
   const array = [...opened.array];
   let index = 0;
   while (index < array.length && array[index] !== vote.atMs) index += 2;
@@ -234,7 +215,7 @@ const hasChanges = (plan: CommitPlan, batch: Batch): boolean =>
   batch.items.some((item) => plan.slots.get(item.target.address)?.changed);
 
 const decideBatch = (overlay: Overlay, batch: Batch): BatchReply => {
-  const shard = overlay.mirror[batch.shard];
+  const shard = overlay.writer.mirror[batch.shard];
   assert(shard, `shard ${batch.shard} does not exist`);
   const { generation } = shard;
   const last = shard.producers.get(batch.producer)?.sequence ?? 0;
@@ -249,8 +230,7 @@ const decideBatch = (overlay: Overlay, batch: Batch): BatchReply => {
   };
   if (generation === 0) return reply('uninitialised', null);
   if (batch.sequence <= last) {
-    const stored =
-      batch.sequence === last ? readDecisions(overlay.tables, batch.shard, batch.producer) : undefined;
+    const stored = batch.sequence === last ? shard.producers.get(batch.producer)?.decisions : undefined;
     return reply('duplicate', stored === undefined ? null : unpackDecisions(stored));
   }
   if (batch.sequence !== last + 1) return reply('gap', null);
@@ -265,21 +245,21 @@ const decideBatch = (overlay: Overlay, batch: Batch): BatchReply => {
   const changed = hasChanges(plan, batch);
   const after = changed ? version : shard.version;
   const chainHash = changed ? extendChainHash(shard.chainHash, batch) : shard.chainHash;
-  // Keys are built before the transaction: a key that is refused must not leave half of it written.
-  const producer = toProducerKey(batch.shard, batch.producer);
-  plan.batches.push({ batch, producer, version: after, chainHash, decisions: packDecisions(decisions) });
+  const { producer, sequence } = batch;
+  // Keys are built before the record is: one that is refused must not be in it.
+  toProducerKey(batch.shard, producer);
+  const packed = packDecisions(decisions);
+  plan.batches.push({ shard: batch.shard, producer, sequence, version: after, chainHash, decisions: packed });
   return reply('applied', decisions, { last: batch.sequence, version: after, chainHash });
 };
 
 export interface DecideOptions {
-  readonly tables: Tables;
-  readonly recent: RecentValues;
-  readonly mirror: readonly ShardMirror[];
+  readonly writer: Writer;
   readonly rules: CommitRules;
   readonly nowMs: number;
 }
 
-/** Decides all batches against the values on disk. Synchronous; writes nothing. Throws on an invalid item. */
+/** Decides all batches against the stored values. Synchronous; changes nothing. Throws on an invalid item. */
 export const decide = (batches: readonly Batch[], options: DecideOptions): CommitPlan => {
   const plan: CommitPlan = {
     nowMs: options.nowMs,
@@ -297,61 +277,16 @@ export const decide = (batches: readonly Batch[], options: DecideOptions): Commi
   return plan;
 };
 
-/** Keeps the index of due parts equal to the states. */
-const putDueParts = (
-  { dueParts }: Tables,
-  address: EntityAddress,
-  { shard, storedDueMs, slot }: OpenSlot,
-): void => {
-  const dueMs = slot?.state?.parts?.dueMs;
-  if (dueMs === storedDueMs) return;
-  if (storedDueMs !== undefined) dueParts.remove(toDuePartsKey(shard, storedDueMs, address));
-  if (dueMs !== undefined) dueParts.put(toDuePartsKey(shard, dueMs, address), 0);
-};
-
-const putSlot = (tables: Tables, address: EntityAddress, openedSlot: OpenSlot): void => {
-  if (!openedSlot.changed || openedSlot.slot === null) return;
-  const key = toSlotKey(openedSlot.shard, address);
-  tables.slots.put(key, packSlot({ slot: openedSlot.slot, since: openedSlot.since }));
-  putDueParts(tables, address, openedSlot);
-  if (openedSlot.since === openedSlot.storedSince) return;
-  if (openedSlot.storedSince > 0) tables.dirty.remove(toDirtyKey(key, openedSlot.storedSince));
-  if (openedSlot.since > 0) tables.dirty.put(toDirtyKey(key, openedSlot.since), 0);
-};
-
-/** Puts a plan. Call inside one transaction. */
-export const putPlan = (tables: Tables, mirror: readonly ShardMirror[], plan: CommitPlan): void => {
-  for (const { batch, producer, version, chainHash, decisions } of plan.batches) {
-    const { shard, sequence } = batch;
-    const { generation, version: before } = mirror[shard] as ShardMirror;
-    if (version !== before) putMeta(tables, shard, { generation, version, chainHash });
-    tables.producers.put(producer, [sequence, plan.nowMs, decisions]);
-  }
-  for (const [address, openedSlot] of plan.slots) putSlot(tables, address, openedSlot);
-  for (const [key, { array, changed }] of plan.votes) if (changed) tables.votes.put(key, array);
-  for (const key of plan.removedVisitors) tables.visitors.remove(key);
-  for (const [key, visitors] of plan.visitors) {
-    for (const visitor of visitors) tables.visitors.put(key, packVisitor(visitor));
-  }
-  for (const [key, array] of plan.outbox) tables.outbox.put(key, array);
-  for (const [key, array] of plan.parts) {
-    if (array === null) tables.parts.remove(key);
-    else tables.parts.put(key, array);
-  }
-};
-
-/** Updates the mirror and the cache after the plan is on disk. */
-export const adoptPlan = (mirror: readonly ShardMirror[], recent: RecentValues, plan: CommitPlan): void => {
-  for (const [address, { changed, slot, since }] of plan.slots) {
-    if (changed && slot !== null) recent.slots.set(address, { slot, since });
-  }
-  for (const [listing, visitors] of plan.visitors) {
-    for (const visitor of visitors) recent.visitors.set(`${listing} ${visitor}`, true);
-  }
-  for (const { batch, version, chainHash } of plan.batches) {
-    const shard = mirror[batch.shard] as ShardMirror;
-    shard.version = version;
-    shard.chainHash = chainHash;
-    shard.producers.set(batch.producer, { sequence: batch.sequence, seenMs: plan.nowMs });
-  }
-};
+/** Lists the values that the plan changes. */
+export const toChanges = (plan: CommitPlan): Changes => ({
+  nowMs: plan.nowMs,
+  batches: plan.batches,
+  slots: [...plan.slots].flatMap(([address, { shard, slot, since, changed }]) =>
+    changed && slot !== null ? [{ shard, address, stored: { slot, since } }] : [],
+  ),
+  votes: [...plan.votes].flatMap(([key, { array, changed }]) => (changed ? [[key, array] as const] : [])),
+  removedVisitors: [...plan.removedVisitors],
+  visitors: [...plan.visitors].map(([listing, visitors]) => [listing, [...visitors]] as const),
+  outbox: [...plan.outbox],
+  parts: [...plan.parts],
+});

@@ -39,6 +39,8 @@ export const toShardRange = (shard: Shard): { start: string; end: string } => ({
   end: `s${shard}!`,
 });
 
+export const parseShard = (key: string): Shard => Number(key.slice(1, key.indexOf(' '))) as Shard;
+
 export const toSlotKey = (shard: Shard, address: EntityAddress): string => checkKey(`s${shard} ${address}`);
 
 /** The key of a slot in the dirty index. Versions are padded, so that slots dirty for longest come first. */
@@ -46,14 +48,14 @@ export const toDirtyKey = (slot: string, since: number): string => {
   const blank = slot.indexOf(' ');
   return `${slot.slice(0, blank)} ${since.toString(36).padStart(11, '0')}${slot.slice(blank)}`;
 };
-export const parseDirtyKey = (key: string): EntityAddress =>
+/** The address in a key of an index: dirty slots, due parts. */
+export const parseIndexedAddress = (key: string): EntityAddress =>
   key.slice(key.lastIndexOf(' ') + 1) as EntityAddress;
 
 export const toProducerKey = (shard: Shard, producer: string): string =>
   checkKey(`s${shard} ${encodePart(producer)}`);
 export const parseProducerKey = (key: string): { shard: Shard; producer: string } => {
-  const blank = key.indexOf(' ');
-  return { shard: Number(key.slice(1, blank)) as Shard, producer: decodePart(key.slice(blank + 1)) };
+  return { shard: parseShard(key), producer: decodePart(key.slice(key.indexOf(' ') + 1)) };
 };
 
 export const toOutboxKey = (shard: Shard, itag: string): string => checkKey(`s${shard} ${encodePart(itag)}`);
@@ -71,6 +73,9 @@ export const toBucketKey = (bucket: number): string => bucket.toString(36).padSt
 export const toPartKey = (listing: string, shardCount: number, id: number): string =>
   checkKey(`${listing} ${shardCount} ${id.toString(36).padStart(3, '0')}`);
 export const parsePartKey = (key: string): number => Number.parseInt(key.slice(key.lastIndexOf(' ') + 1), 36);
+/** The listing in the key of one of its parts. */
+export const parseListing = (key: string): string =>
+  key.slice(0, key.lastIndexOf(' ', key.lastIndexOf(' ') - 1));
 /** The range of one table's keys, or of all tables of a listing. */
 export const toPartsRange = (listing: string, shardCount?: number): { start: string; end: string } => {
   const table = shardCount === undefined ? listing : `${listing} ${shardCount}`;

@@ -1,7 +1,7 @@
 /**
  * The parts of bots in LMDB: one entry for each part, and an index of the bots whose parts must be judged.
  *
- * `engine/entity/parts.ts` decides; this file reads and plans what commit.ts puts. Called by commit.ts and
+ * `engine/entity/parts.ts` decides; this file reads, and plans what a commit changes. Called by commit.ts and
  * store.ts.
  */
 import type { PartsEffect } from '../../../engine/entity/parts.ts';
@@ -17,26 +17,54 @@ import {
 } from '../../../engine/ids.ts';
 import type { PartsReply, PartsRequest } from '../../../engine/ports.ts';
 import { type PartArray, packPart, unpackPart } from './codec.ts';
-import { parsePartKey, toDuePartsKey, toPartKey, toPartsRange, toShardRange, toVisitorsKey } from './keys.ts';
-import type { Tables } from './tables.ts';
-import { readStoredSlot, type Writer } from './writer.ts';
+import {
+  parseIndexedAddress,
+  parseListing,
+  parsePartKey,
+  toDuePartsKey,
+  toPartKey,
+  toPartsRange,
+  toShardRange,
+  toVisitorsKey,
+} from './keys.ts';
+import { getPendingSlots, readStoredSlot } from './pending.ts';
+import type { Writer } from './writer.ts';
 
 interface PlannedParts {
-  readonly tables: Tables;
+  readonly writer: Writer;
   readonly plan: { readonly parts: Map<string, PartArray | null> };
 }
+interface KeyRange {
+  readonly start: string;
+  readonly end: string;
+}
 
-/** The keys in a range, on disk and planned. */
-const listKeys = ({ tables, plan }: PlannedParts, range: { start: string; end: string }): Set<string> => {
+const isInRange = (key: string, { start, end }: KeyRange): boolean => key >= start && key < end;
+
+/** The keys in a range of one listing's parts, in the tables and pending. */
+const listStoredKeys = ({ tables, pending }: Writer, range: KeyRange, listing: string): Set<string> => {
   const keys = new Set(tables.parts.getKeys(range));
-  for (const key of plan.parts.keys()) if (key >= range.start && key < range.end) keys.add(key);
+  for (const key of pending.parts.get(listing)?.keys() ?? []) if (isInRange(key, range)) keys.add(key);
   return keys;
 };
 
-const getPart = ({ tables, plan }: PlannedParts, key: string): Part | null => {
+/** `null` when there is none, or it is damaged. */
+const readPartArray = ({ tables, pending }: Writer, key: string, listing: string): PartArray | null => {
+  const array = pending.parts.get(listing)?.get(key);
+  return (array === undefined ? tables.parts.get(key) : array) ?? null;
+};
+
+/** The keys in a range of one listing's parts, as the call sees them. */
+const listKeys = ({ writer, plan }: PlannedParts, range: KeyRange, listing: string): Set<string> => {
+  const keys = listStoredKeys(writer, range, listing);
+  for (const key of plan.parts.keys()) if (isInRange(key, range)) keys.add(key);
+  return keys;
+};
+
+const getPart = ({ writer, plan }: PlannedParts, key: string): Part | null => {
   const planned = plan.parts.get(key);
-  const array = planned === undefined ? tables.parts.get(key) : planned;
-  return array == null ? null : unpackPart(array);
+  const array = planned === undefined ? readPartArray(writer, key, parseListing(key)) : planned;
+  return array === null ? null : unpackPart(array);
 };
 
 /** Reads one part as the call sees it. */
@@ -53,7 +81,8 @@ export const readTable = (
   shardCount: number,
 ): ReadonlyMap<number, Part> => {
   const parts = new Map<number, Part>();
-  for (const key of listKeys(planned, toPartsRange(toListing(target), shardCount))) {
+  const listing = toListing(target);
+  for (const key of listKeys(planned, toPartsRange(listing, shardCount), listing)) {
     const part = getPart(planned, key);
     if (part !== null) parts.set(parsePartKey(key), part);
   }
@@ -64,7 +93,7 @@ const toListing = ({ shard, address, incarnation }: EntityRef): string =>
   toVisitorsKey(shard, address, incarnation);
 
 export const planPartsEffect = (planned: PlannedParts, listing: string, effect: PartsEffect): void => {
-  if (effect.kind === 'drop_parts') dropRange(planned, toPartsRange(listing, effect.shardCount));
+  if (effect.kind === 'drop_parts') dropRange(planned, toPartsRange(listing, effect.shardCount), listing);
   else {
     const { shardCount, id, part } = effect;
     planned.plan.parts.set(toPartKey(listing, shardCount, id), part === null ? null : packPart(part));
@@ -73,10 +102,10 @@ export const planPartsEffect = (planned: PlannedParts, listing: string, effect: 
 
 /** Removes all parts of a deleted listing. */
 export const dropListing = (planned: PlannedParts, listing: string): void =>
-  dropRange(planned, toPartsRange(listing));
+  dropRange(planned, toPartsRange(listing), listing);
 
-const dropRange = (planned: PlannedParts, range: { start: string; end: string }): void => {
-  for (const key of listKeys(planned, range)) planned.plan.parts.set(key, null);
+const dropRange = (planned: PlannedParts, range: KeyRange, listing: string): void => {
+  for (const key of listKeys(planned, range, listing)) planned.plan.parts.set(key, null);
 };
 
 /** Reads a bot's state and a page of its current table. */
@@ -93,28 +122,37 @@ export const readParts = (writer: Writer, { id, fromId, limit }: PartsRequest): 
   if (shardCount === undefined) return { state, parts };
   const listing = toVisitorsKey(shard, address, incarnation);
   const start = toPartKey(listing, shardCount, fromId);
-  const { end } = toPartsRange(listing, shardCount);
-  for (const { key, value } of writer.tables.parts.getRange({ start, end })) {
-    const partId = parsePartKey(key);
-    if (partId >= fromId + limit) break;
+  const end = toPartKey(listing, shardCount, fromId + limit);
+  for (const key of [...listStoredKeys(writer, { start, end }, listing)].sort()) {
     // A damaged part comes back with its next post.
-    if (value !== null) parts.set(partId, unpackPart(value));
+    const array = readPartArray(writer, key, listing);
+    if (array !== null) parts.set(parsePartKey(key), unpackPart(array));
   }
   return { state, parts };
 };
 
-/** The bots whose parts are due, by the index. */
+/** The addresses that are due: those pending, then those in LMDB's index. */
+function* listDueAddresses(writer: Writer, shard: Shard, nowMs: number): Generator<EntityAddress> {
+  const pending = getPendingSlots(writer, shard);
+  for (const [address, { stored }] of pending) {
+    if ((stored.slot.state?.parts?.dueMs ?? Number.POSITIVE_INFINITY) <= nowMs) yield address;
+  }
+  const range = { start: toShardRange(shard).start, end: toDuePartsKey(shard, nowMs + 1, '') };
+  for (const key of writer.tables.dueParts.getKeys(range)) {
+    const address = parseIndexedAddress(key);
+    if (!pending.has(address)) yield address;
+  }
+}
+
+/** The bots whose parts are due. */
 export const listDueParts = (
   writer: Writer,
   { shards, limit, nowMs }: { readonly shards: readonly Shard[]; readonly limit: number; nowMs: number },
 ): readonly EntityRef[] => {
   const due: EntityRef[] = [];
   for (const shard of shards) {
-    const { start } = toShardRange(shard);
-    const range = { start, end: toDuePartsKey(shard, nowMs + 1, ''), limit: limit - due.length };
-    if (range.limit <= 0) break;
-    for (const key of writer.tables.dueParts.getKeys(range)) {
-      const address = key.slice(key.lastIndexOf(' ') + 1) as EntityAddress;
+    for (const address of listDueAddresses(writer, shard, nowMs)) {
+      if (due.length >= limit) return due;
       const stored = readStoredSlot(writer, shard, address);
       if (stored === null || stored === 'damaged') continue;
       const { state, incarnation } = stored.slot;

@@ -1,11 +1,16 @@
 /**
- * The embedded hot store: implements the `HotStore` port on LMDB, in one process.
+ * The embedded hot store: implements the `HotStore` port on a journal and LMDB, in one process.
  *
- * Owns the wiring and the checks of arguments. Every call that writes waits in one write queue and runs as
- * one or more transactions, each synced to disk before its promise resolves; reads never wait for them. The
- * caller must guard the folder against a second process. Opened by `storage/open.ts`.
+ * Owns the wiring and the checks of arguments. A commit is one record of the journal, synced before its
+ * promise resolves and before any reader sees it; LMDB's tables get it later (checkpoint.ts). Calls that
+ * write wait in one write queue; reads never wait. The caller must guard the folder against a second process.
+ * Opened by `storage/open.ts`.
  */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { fdatasync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
 import { computeLongestWaitMs, findHoldingSinceMs } from '../../../engine/entity/votes.ts';
@@ -16,14 +21,20 @@ import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/po
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
-import { adoptPlan, DamagedVotes, decide, putPlan, readVotes } from './commit.ts';
+import { type Changes, packChanges, unpackChanges } from './changes.ts';
+import { beginCheckpoint, describeFailure, runCheckpoint, startCheckpointLater } from './checkpoint.ts';
+import { DamagedVotes, decide, readVotes, toChanges } from './commit.ts';
+import { writeCopy } from './copy.ts';
 import { createDamageLog } from './damage.ts';
+import { addRecord, endJournal, openJournal } from './journal.ts';
+import type { RecordBuffer } from './journal-records.ts';
 import { toVisitorsKey, toVoterKey } from './keys.ts';
 import { listDueParts, readParts } from './parts.ts';
-import { openTables, readShardCount } from './tables.ts';
+import { adopt, readStoredSlot } from './pending.ts';
+import { openTables, raiseFormat, readApplied, readShardCount, type Tables } from './tables.ts';
 import { createTransfer } from './transfer.ts';
 import type { Writer } from './writer.ts';
-import { assertRoom, createWriter, describeFullDisk, readStoredSlot, runQueued, write } from './writer.ts';
+import { assertRoom, createWriter, describeFullDisk, runInTables, runQueued } from './writer.ts';
 
 export interface LmdbOptions {
   /** A folder that holds nothing else; created when missing. */
@@ -34,18 +45,28 @@ export interface LmdbOptions {
   readonly mapSizeBytes?: number;
   /** Above this many bytes in use, commits are refused with reason `full`. Default 1 TiB. */
   readonly sizeMaxBytes?: number;
+  /** The tables get what is pending when it is so many bytes, or a minute old. Default 16 MiB. */
+  readonly checkpointBytes?: number;
+  /** Above this many pending bytes commits are refused with reason `full`. Default 64 MiB. */
+  readonly pendingBytesMax?: number;
   /** The longest wait of any vote window ever used, ms; last votes are stored that long. Default 12 h. */
   readonly voteWaitMaxMs?: number;
   /** Called when damaged records are read, at most once a minute, with words for the operator. */
   readonly onDamage?: (description: string) => void;
+  /** Receives failures of work for which no caller waits, for the log. */
+  readonly onWarning?: (message: string, error: unknown) => void;
+  /** A sync failed: nothing is certain any more, and only a new process can open the folder again. */
+  readonly onLost?: ((message: string, error: unknown) => void) | undefined;
+  /** Makes the content of an open file durable. Default: `fdatasync`. */
+  readonly sync?: (file: number) => Promise<void>;
 }
 
 export interface LmdbStore extends HotStore, ShardCounts {
   readonly transfer: HotTransfer;
   /** Copies the store, as of one moment within the call, into an empty folder. Writers go on meanwhile. */
   copyInto(folder: string): Promise<void>;
-  /** Says which records were damaged when they were read, and what to do; `null` for none. */
-  describeDamage(): string | null;
+  /** Says which records were damaged when they were read, what cannot be written, and what to do. */
+  listWarnings(): readonly string[];
   /** Says how much room the disk lacks; `null` while there is enough. */
   describeFullDisk(): string | null;
   readonly pulse: Pulse;
@@ -55,13 +76,16 @@ interface LmdbState {
   readonly writer: Writer;
   readonly clock: () => number;
   readonly voteWaitMaxMs: number;
+  readonly onLost: (message: string, error: unknown) => void;
   committing: boolean;
   /** Where the next `peek` over all shards starts, so that no shard is always last. */
   peekStart: number;
 }
 
 const assertOpen = (store: LmdbState, operation: string): void => {
-  if (store.writer.closed) throw new StorageError(operation, { outcome: 'not_applied', reason: 'closed' });
+  const { closed, journal } = store.writer;
+  if (closed) throw new StorageError(operation, { outcome: 'not_applied', reason: 'closed' });
+  if (journal.lost) throw new StorageError(operation, { outcome: 'not_applied', reason: 'unreachable' });
 };
 
 /**
@@ -75,8 +99,7 @@ const decideOrRefuse = (store: LmdbState, batches: readonly Batch[], rules: Comm
       computeLongestWaitMs(rules.windows) <= voteWaitMaxMs,
       'a vote window is longer than last votes are stored',
     );
-    const { tables, mirror, recent } = writer;
-    return decide(batches, { tables, mirror, recent, rules, nowMs: store.clock() });
+    return decide(batches, { writer, rules, nowMs: store.clock() });
   } catch (cause) {
     throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
   }
@@ -88,12 +111,27 @@ const commitQueued = async (
   rules: CommitRules,
 ): Promise<readonly BatchReply[]> => {
   const { writer } = store;
-  assertRoom(writer, 'commit');
+  // A call before this one may have lost the journal.
+  assertOpen(store, 'commit');
+  await assertRoom(writer, 'commit', () => beginCheckpoint(writer));
   const plan = decideOrRefuse(store, batches, rules);
   if (plan.batches.length === 0) return plan.replies;
-  await write(writer, 'commit', () => putPlan(writer.tables, writer.mirror, plan));
-  adoptPlan(writer.mirror, writer.recent, plan);
+  const changes = toChanges(plan);
+  writer.addedBytes += await appendOrEnd(store, packChanges(changes));
+  adopt(writer, changes);
+  startCheckpointLater(writer);
   return plan.replies;
+};
+
+/** Appends a record. Resolves to its bytes when it is synced. */
+const appendOrEnd = async (store: LmdbState, record: RecordBuffer): Promise<number> => {
+  const { journal } = store.writer;
+  try {
+    return await addRecord(journal, 'commit', record);
+  } catch (error) {
+    if (journal.lost) store.onLost('the journal of the embedded hot store could not be synced', error);
+    throw error;
+  }
 };
 
 const commit = async (store: LmdbState, batches: readonly Batch[], rules: CommitRules) => {
@@ -121,7 +159,7 @@ const findVotedAtMs = (
     toMs: nowMs + limits.clockAheadMaxMs,
   };
   try {
-    return findHoldingSinceMs(readVotes(store.writer.tables, null, range), state.releasedBeforeMs);
+    return findHoldingSinceMs(readVotes(store.writer, null, range), state.releasedBeforeMs);
   } catch (error) {
     if (error instanceof DamagedVotes) return null;
     throw error;
@@ -156,11 +194,16 @@ const rotateShards = (store: LmdbState) => {
   return [...allShards.slice(store.peekStart), ...allShards.slice(0, store.peekStart)];
 };
 
+/** The tables get what is pending; if that fails, the journal still has it, and the log says so. */
 const close = async (store: LmdbState): Promise<void> => {
   const { writer } = store;
   if (writer.closed) return;
   writer.closed = true;
+  clearTimeout(writer.timer ?? undefined);
+  await runCheckpoint(writer).catch(() => undefined);
   await writer.tail;
+  await writer.tablesTail;
+  endJournal(writer.journal);
   await writer.tables.root.close();
 };
 
@@ -183,9 +226,7 @@ const createReaders = (
     },
     async countBacklog() {
       assertOpen(store, 'backlog');
-      const { dirty, outbox } = writer.tables;
-      const count = (stats: object) => (stats as { entryCount: number }).entryCount;
-      return { entities: count(dirty.getStats()), votes: count(outbox.getStats()) };
+      return { ...writer.backlog };
     },
     async readVersions(shards) {
       assertOpen(store, 'versions');
@@ -207,18 +248,51 @@ const createReaders = (
   };
 };
 
+/** Opens the journal, and adopts what the tables lack. */
+const openWriter = async (tables: Tables, options: LmdbOptions): Promise<Writer> => {
+  const { path, sync = promisify(fdatasync) } = options;
+  const applied = readApplied(tables, path);
+  const seed = applied?.seed ?? randomBytes(4).readUInt32LE();
+  // The journal is complete once it has been read.
+  const writer = createWriter(tables, {
+    folder: path,
+    sizeMaxBytes: options.sizeMaxBytes ?? 2 ** 40,
+    checkpointBytes: options.checkpointBytes ?? 2 ** 24,
+    pendingBytesMax: options.pendingBytesMax ?? 2 ** 26,
+    onWarning: options.onWarning ?? (() => {}),
+  }) as Writer;
+  const folder = join(path, 'journal');
+  writer.journal = openJournal({ folder, seed, applied: applied?.sequence ?? null, sync }, (content) => {
+    adopt(writer, withoutWritten(tables, unpackChanges(content)));
+    writer.addedBytes += content.length;
+  });
+  await raiseFormat(tables, writer.journal);
+  if (writer.addedBytes > 0) startCheckpointLater(writer);
+  return writer;
+};
+
+/** Without votes that an interrupted checkpoint has put in the outbox: pending votes are not in it. */
+const withoutWritten = ({ outbox }: Tables, changes: Changes): Changes => ({
+  ...changes,
+  outbox: changes.outbox.filter(([key]) => !outbox.doesExist(key)),
+});
+
 /**
- * Opens or creates the store. Rejects with a message for the operator when the folder holds another format.
+ * Opens or creates the store. Rejects with a message for the operator when the folder holds another format,
+ * or is damaged.
  */
 export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> => {
   const damage = createDamageLog(options.path, options.onDamage ?? (() => {}));
   const tables = await openTables(options.path, options.mapSizeBytes ?? 2 ** 30, damage.record);
-  const writer = createWriter(tables, options.path, options.sizeMaxBytes ?? 2 ** 40);
-  const voteWaitMaxMs = options.voteWaitMaxMs ?? 12 * 3_600_000;
-  const store: LmdbState = { writer, clock: options.clock, voteWaitMaxMs, committing: false, peekStart: 0 };
+  const writer = await openWriter(tables, options).catch(async (error: unknown) => {
+    await tables.root.close();
+    throw error;
+  });
+  const { clock, voteWaitMaxMs = 12 * 3_600_000, onLost = () => {} } = options;
+  const store: LmdbState = { writer, clock, voteWaitMaxMs, onLost, committing: false, peekStart: 0 };
   return {
     mayLoseTail: false,
-    describeDamage: damage.describe,
+    listWarnings: () => [damage.describe(), describeFailure(writer)].filter((warning) => warning !== null),
     describeFullDisk: () => describeFullDisk(writer),
     pulse: createPulse(writer),
     toCommitQueue: () => 0,
@@ -246,11 +320,12 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
     async markFlushed(receipt) {
       assertOpen(store, 'settled');
       await markFlushed(writer, receipt);
+      startCheckpointLater(writer);
     },
     async sweep(nowMs) {
       assertOpen(store, 'sweep');
       const oldestBucket = Math.floor((nowMs - voteWaitMaxMs) / limits.voteBucketMs) - 1;
-      await runQueued(writer, () => sweep(writer, nowMs, Math.max(0, oldestBucket)));
+      await sweep(writer, nowMs, Math.max(0, oldestBucket));
     },
     async listShardCounts() {
       assertOpen(store, 'shard count');
@@ -258,7 +333,11 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
       return count === null ? [] : [count];
     },
     transfer: createTransfer(writer),
-    copyInto: (folder) => tables.root.backup(folder, false),
+    async copyInto(folder) {
+      assertOpen(store, 'copy');
+      await runCheckpoint(writer);
+      await runInTables(writer, () => writeCopy(writer, folder));
+    },
     close: () => close(store),
   };
 };

@@ -3,9 +3,8 @@
  *
  * Opens the LMDB environment. Every write transaction is synced before its promise resolves
  * (`overlappingSync` off: data pages, fdatasync, then the meta page through a synchronous descriptor), and
- * readers see it only after that. The mirror holds generations, versions and last sequence numbers; it agrees
- * with the disk because one process owns the folder, and it is reloaded after every failed write. Used by the
- * files of this folder.
+ * readers see it only after that. The mirror holds generations, versions and producers; it agrees with the
+ * store because one process owns the folder. Used by the files of this folder.
  */
 import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
@@ -16,19 +15,21 @@ import { newShardCount, oldShardCount, shardCount, toShard } from '../../../engi
 import { createCheckedEncoder } from './checked-encoder.ts';
 import type { DecisionsArray, OutboxArray, PartArray, SlotArray } from './codec.ts';
 import { assertWhole, createFolderError } from './damage.ts';
-import { parseProducerKey, toProducerKey, toShardKey } from './keys.ts';
+import { parseProducerKey, toShardKey } from './keys.ts';
 
 /**
- * The number of shards that a folder of each format has. Formats 1 and 2 have no checksums; opening such a
- * folder makes it format 3 or 4, which programs from before refuse.
+ * The number of shards that a folder of each format has. Formats 1 and 2 have no checksums, formats 1 to 4 no
+ * journal; opening such a folder makes it format 5 or 6, which programs from before refuse.
  */
 const shardCounts: Readonly<Record<number, number>> = {
   1: oldShardCount,
   2: newShardCount,
   3: oldShardCount,
   4: newShardCount,
+  5: oldShardCount,
+  6: newShardCount,
 };
-const toFormat = (count: number): number => (count === newShardCount ? 4 : 3);
+const toFormat = (count: number): number => (count === newShardCount ? 6 : 5);
 
 /** A producer's last batch: its sequence number, its arrival time, its decisions. */
 export type ProducerArray = readonly [sequence: number, seenMs: number, decisions: DecisionsArray];
@@ -39,8 +40,8 @@ export type VotesArray = readonly number[];
 export interface Tables {
   readonly root: RootDatabase<unknown, string>;
   /**
-   * `format` (written with the first shard) and, per shard, [generation, version, chainHash]; early folders
-   * have no chain hash.
+   * `format` and `journal` (written with the first shard): [last record that the tables hold, seed]; and, per
+   * shard, [generation, version, chainHash]; early folders have no chain hash.
    */
   readonly meta: Database<unknown, string>;
   readonly producers: Database<ProducerArray | null, string>;
@@ -54,24 +55,27 @@ export interface Tables {
   readonly dueParts: Database<number, string>;
 }
 
+/** A producer's last batch. Replaced, never changed. */
+export interface ProducerState {
+  readonly sequence: number;
+  readonly seenMs: number;
+  readonly decisions: DecisionsArray;
+}
+
 export interface ShardMirror {
   generation: number;
   version: number;
   chainHash: number;
-  readonly producers: Map<string, { sequence: number; seenMs: number }>;
+  readonly producers: Map<string, ProducerState>;
 }
 
-const checkFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path: string): Promise<void> => {
+const assertFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path: string): Promise<void> => {
   const format = meta.get('format');
-  const count = shardCounts[Number(format)];
-  if (count !== undefined) {
-    if (Number(format) !== toFormat(count)) await meta.put('format', toFormat(count));
-    return;
-  }
+  if (shardCounts[Number(format)] !== undefined) return;
   if (format === undefined && meta.getCount({ limit: 1 }) === 0) return;
   await root.close();
   const detail =
-    `${path} holds format ${format ?? 'none'}, this version reads formats 1 to 4; ` +
+    `${path} holds format ${format ?? 'none'}, this version reads formats 1 to 6; ` +
     'use the version that wrote it, or another folder';
   throw new StorageError('open', { outcome: 'not_applied', reason: 'bug', detail });
 };
@@ -112,7 +116,7 @@ export const openTables = async (
     parts: openChecked('parts'),
     dueParts: root.openDB({ name: 'dueParts' }),
   };
-  await checkFormat(tables, path);
+  await assertFormat(tables, path);
   return tables;
 };
 
@@ -131,7 +135,8 @@ export const readMirror = (tables: Tables, path: string): ShardMirror[] => {
   for (const { key, value } of tables.producers.getRange({})) {
     if (value === null) throw createFolderError(path, 'producers');
     const { shard, producer } = parseProducerKey(key);
-    mirror[shard]?.producers.set(producer, { sequence: value[0], seenMs: value[1] });
+    const [sequence, seenMs, decisions] = value;
+    mirror[shard]?.producers.set(producer, { sequence, seenMs, decisions });
   }
   return mirror;
 };
@@ -143,19 +148,62 @@ export const readShardCount = ({ meta }: Tables): number | null => {
   return isUnused ? null : (shardCounts[Number(meta.get('format'))] ?? null);
 };
 
-/** Writes the format of this process's number of shards, with the first shard. Call inside a transaction. */
-export const putFormat = (tables: Tables): void => {
-  if (readShardCount(tables) === null) tables.meta.put('format', toFormat(shardCount));
+/** The last record of the journal that the tables hold, and the seed of its checksums. */
+export interface AppliedRecords {
+  readonly sequence: number;
+  readonly seed: number;
+}
+
+/** `null` for a store that never had a journal. Throws when it is damaged. */
+export const readApplied = ({ meta }: Tables, path: string): AppliedRecords | null => {
+  const stored = meta.get('journal') as readonly [number, number] | null | undefined;
+  if (stored === null) throw createFolderError(path, 'meta');
+  return stored === undefined ? null : { sequence: stored[0], seed: stored[1] };
 };
+
+/** Call inside a transaction. */
+export const putApplied = ({ meta }: Tables, { sequence, seed }: AppliedRecords): void => {
+  meta.put('journal', [sequence, seed]);
+};
+
+/**
+ * Writes the format of this process's number of shards, with the first shard. Call inside a transaction,
+ * while all records of the journal are in the tables.
+ */
+export const putFormat = (tables: Tables, applied: AppliedRecords): void => {
+  if (readShardCount(tables) !== null) return;
+  tables.meta.put('format', toFormat(shardCount));
+  putApplied(tables, applied);
+};
+
+/** Makes a folder of an earlier format one with a journal. */
+export const raiseFormat = async (tables: Tables, applied: AppliedRecords): Promise<void> => {
+  const { root, meta } = tables;
+  const format = Number(meta.get('format'));
+  const count = shardCounts[format];
+  if (count === undefined || (format === toFormat(count) && meta.get('journal') !== undefined)) return;
+  await root.batch(() => {
+    meta.put('format', toFormat(count));
+    putApplied(tables, applied);
+  });
+};
+
+export const packShard = ({ generation, version, chainHash }: ShardVersion): readonly number[] => [
+  generation,
+  version,
+  chainHash,
+];
 
 /** Writes a shard's generation, version and chain hash. Call inside a transaction. */
 export const putMeta = (tables: Tables, shard: Shard, state: ShardVersion): void => {
-  tables.meta.put(toShardKey(shard), [state.generation, state.version, state.chainHash]);
+  tables.meta.put(toShardKey(shard), packShard(state));
 };
 
-/** Reads the decisions on a producer's last batch. */
-export const readDecisions = (tables: Tables, shard: Shard, producer: string): DecisionsArray | undefined =>
-  tables.producers.get(toProducerKey(shard, producer))?.[2];
+/** Counts the index of dirty slots, and the outbox. */
+export const countStoredBacklog = ({ dirty, outbox }: Tables): { entities: number; votes: number } => {
+  const count = (stats: object) => (stats as { entryCount: number }).entryCount;
+  return { entities: count(dirty.getStats()), votes: count(outbox.getStats()) };
+};
 
 /** LMDB's statistics omit the trees of duplicate values; a visitor takes about this many bytes there. */
 const visitorBytes = 32;

@@ -1,12 +1,13 @@
 /**
  * Reads all records of an embedded hot store for a move, and writes those of another store.
  *
- * Reads the tables as they are, so the store's own number of shards does not matter. A record that cannot be
- * read ends the move. Called by store.ts.
+ * Reads the tables as they are after a checkpoint, so the store's own number of shards does not matter. A
+ * record that cannot be read ends the move. Called by store.ts.
  */
 import { lastVoteFlags } from '../../../engine/entity/votes.ts';
 import { computeShard, type EntityAddress, type Incarnation } from '../../../engine/ids.ts';
 import type { HotRecord, HotTransfer } from '../../move/records.ts';
+import { runCheckpoint } from './checkpoint.ts';
 import { packPart, packSlot, packVisitor, unpackPart, unpackSlot, unpackVisitor } from './codec.ts';
 import {
   parsePartKey,
@@ -20,14 +21,12 @@ import {
   toVoterKey,
 } from './keys.ts';
 import { putFormat, putMeta, type Tables } from './tables.ts';
-import { runQueued, type Writer, write } from './writer.ts';
+import { type Writer, writeInTables } from './writer.ts';
 
 const chunkMax = 1_000;
 
 export const createTransfer = (writer: Writer): HotTransfer => {
   const { tables } = writer;
-  const put = (puts: () => void): Promise<void> =>
-    runQueued(writer, () => write(writer, 'move', puts)) as Promise<void>;
   return {
     isEmpty: async () =>
       tables.slots.getKeysCount({ limit: 1 }) === 0 && tables.meta.getKeysCount({ limit: 1 }) === 0,
@@ -38,6 +37,7 @@ export const createTransfer = (writer: Writer): HotTransfer => {
         await table.clearAsync();
     },
     readRecords: async function* () {
+      await runCheckpoint(writer);
       let chunk: HotRecord[] = [];
       for (const record of listRecords(tables)) {
         chunk.push(record);
@@ -48,12 +48,12 @@ export const createTransfer = (writer: Writer): HotTransfer => {
       yield chunk;
     },
     writeRecords: (records) =>
-      put(() => {
+      writeInTables(writer, 'move', () => {
         for (const record of records) putRecord(tables, record);
       }),
     writeHeads: (heads) =>
-      put(() => {
-        putFormat(tables);
+      writeInTables(writer, 'move', () => {
+        putFormat(tables, writer.journal);
         for (const { shard, ...head } of heads) putMeta(tables, shard, head);
       }),
   };

@@ -1,27 +1,25 @@
 /**
- * The only writer of the embedded hot store: one transaction at a time, in order, each synced to disk.
+ * The writer of the embedded hot store: its queues, its memory, and the checks of free space.
  *
- * Owns the write queue, the check of free space and the translation of LMDB's failures. A task decides with
- * synchronous reads and passes one function that only puts; that function runs as one transaction, so either
- * all of it is on disk or none. After every failed write the mirror is read from disk again. Used by store.ts
- * and backlog.ts.
+ * Two queues, each runs one task at a time: the *write queue* for everything that decides, appends to the
+ * journal or must stand still while something else does; the *table queue* for transactions of LMDB, which
+ * commits do not wait for. A task of the write queue may wait for the table queue, never the reverse. A
+ * transaction is synced when it resolves, and either all of it is on disk or none. Used by the files of this
+ * folder.
  */
 import { statfsSync } from 'node:fs';
 import { StorageError } from '../../../engine/errors.ts';
-import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import {
   createTwoGenerationCache,
   type TwoGenerationCache,
 } from '../../../engine/tools/two-generation-cache.ts';
-import { type StoredSlot, unpackSlot } from './codec.ts';
-import { toSlotKey } from './keys.ts';
+import type { StoredSlot } from './codec.ts';
+import type { Journal } from './journal.ts';
+import { createPending, type Pending } from './pending-values.ts';
 import type { ShardMirror, Tables } from './tables.ts';
-import { measureUsedBytes, readMirror } from './tables.ts';
+import { countStoredBacklog, measureUsedBytes, readMirror } from './tables.ts';
 
-/**
- * A cache of recently used values in unpacked form. It agrees with the disk because one process owns the
- * folder: a writer updates it after its transaction is on disk, and a failed write empties it.
- */
+/** A cache of recently used values in unpacked form; it always agrees with the store. */
 export interface RecentValues {
   readonly slots: TwoGenerationCache<StoredSlot>;
   /** Visitors already counted, as `<listing> <visitor>`. They stay valid until their listing is deleted. */
@@ -36,56 +34,84 @@ export interface Writer {
   readonly tables: Tables;
   /** The folder of the store. */
   readonly folder: string;
-  mirror: ShardMirror[];
+  readonly mirror: ShardMirror[];
   readonly recent: RecentValues;
+  readonly pending: Pending;
+  /** Dirty slots, and votes in the outbox. */
+  backlog: { entities: number; votes: number };
+  journal: Journal;
   readonly sizeMaxBytes: number;
+  /** A checkpoint begins when so many bytes are pending, and commits are refused beyond the second number. */
+  readonly checkpointBytes: number;
+  readonly pendingBytesMax: number;
   /** Settles when the last task of the write queue ends. */
   tail: Promise<unknown>;
+  /** Settles when the last task of the table queue ends. */
+  tablesTail: Promise<unknown>;
+  /** Checkpoints that were begun and have not ended. */
+  checkpoints: number;
+  /** The tables hold a part of a checkpoint: they are whole only together with the journal. */
+  partial: boolean;
+  /** Bytes that ever became pending, and those of them that are in the tables. */
+  addedBytes: number;
+  writtenBytes: number;
   usedBytes: number;
-  writesUntilMeasured: number;
+  scheduled: 'idle' | 'running';
+  timer: NodeJS.Timeout | null;
+  /** Why the last checkpoint failed, until one succeeds. */
+  failure: string | null;
+  /** Receives failures of work for which no caller waits. */
+  readonly onWarning: (message: string, error: unknown) => void;
   closed: boolean;
 }
 
-/**
- * The used space is measured once per this many transactions; one of them writes far less than the reserve.
- */
-const measureEveryWrites = 64;
+export type WriterOptions = Pick<
+  Writer,
+  'folder' | 'sizeMaxBytes' | 'checkpointBytes' | 'pendingBytesMax' | 'onWarning'
+>;
+
 const reserveShare = 1 / 16;
 
-export const createWriter = (tables: Tables, folder: string, sizeMaxBytes: number): Writer => ({
+/** The journal is opened next: its records are adopted by this writer. */
+export const createWriter = (tables: Tables, options: WriterOptions): Omit<Writer, 'journal'> => ({
+  ...options,
   tables,
-  folder,
-  mirror: readMirror(tables, folder),
+  mirror: readMirror(tables, options.folder),
   recent: {
     slots: createTwoGenerationCache(recentSlotsMax),
     visitors: createTwoGenerationCache(recentVisitorsMax),
   },
-  sizeMaxBytes,
+  pending: createPending(),
+  backlog: countStoredBacklog(tables),
   tail: Promise.resolve(),
+  tablesTail: Promise.resolve(),
+  checkpoints: 0,
+  partial: false,
+  addedBytes: 0,
+  writtenBytes: 0,
   usedBytes: measureUsedBytes(tables),
-  writesUntilMeasured: measureEveryWrites,
+  scheduled: 'idle',
+  timer: null,
+  failure: null,
   closed: false,
 });
 
-/** Reads the slot stored at an address; `null` when there is none, `'damaged'` when it cannot be read. */
-export const readStoredSlot = (
-  { tables, recent }: Pick<Writer, 'tables' | 'recent'>,
-  shard: Shard,
-  address: EntityAddress,
-): StoredSlot | 'damaged' | null => {
-  const cached = recent.slots.get(address);
-  if (cached !== undefined) return cached;
-  const packed = tables.slots.get(toSlotKey(shard, address));
-  if (packed === undefined) return null;
-  return (packed && unpackSlot(packed)) ?? 'damaged';
-};
-
-/** Runs `task` alone, after all earlier tasks. Settles as the task does. */
+/** Runs `task` alone, after all earlier tasks of the write queue. Settles as the task does. */
 export const runQueued = <Result>(writer: Writer, task: () => Promise<Result>): Promise<Result> => {
   const result = writer.tail.then(task);
   writer.tail = result.catch(() => undefined);
   return result;
 };
+
+/** Runs `task` alone, after all earlier tasks of the table queue. Settles as the task does. */
+export const runInTables = <Result>(writer: Writer, task: () => Promise<Result>): Promise<Result> => {
+  const result = writer.tablesTail.then(task);
+  writer.tablesTail = result.catch(() => undefined);
+  return result;
+};
+
+/** Bytes of records, and of acknowledged flushes, that the tables lack. */
+export const countPendingBytes = ({ addedBytes, writtenBytes }: Writer): number => addedBytes - writtenBytes;
 
 /**
  * Codes that mean `full`: no space, quota, file size limit, a short write (5 in LMDB), and a full map,
@@ -93,38 +119,12 @@ export const runQueued = <Result>(writer: Writer, task: () => Promise<Result>): 
  */
 const fullCodes = new Set([28, 122, 27, 5, -30792, -30788, -30786]);
 
-/**
- * Reloads the mirror. Returns false if LMDB cannot be read, which happens only when its meta page may be
- * half written.
- */
-const reloadMirror = (writer: Writer): boolean => {
-  try {
-    writer.recent.slots.clear();
-    writer.recent.visitors.clear();
-    writer.tables.root.resetReadTxn();
-    writer.mirror = readMirror(writer.tables, writer.folder);
-    return true;
-  } catch {
-    // The caller reports it as an unknown outcome.
-    return false;
-  }
-};
-
-/**
- * Wraps a failed write. While LMDB can be read, the failed transaction's meta page was not written, so the
- * transaction had no effect; otherwise the outcome is unknown.
- */
-const toStorageError = async (writer: Writer, operation: string, failure: unknown): Promise<StorageError> => {
+/** Wraps a failed transaction: it had no effect. */
+const toStorageError = async (operation: string, failure: unknown): Promise<StorageError> => {
   const { commitError } = failure as { commitError?: Promise<never> };
   const cause = await (commitError ?? Promise.reject(failure)).catch((reason: unknown) => reason);
-  const readable = reloadMirror(writer);
-  const full = fullCodes.has(Number((cause as { code?: unknown }).code));
-  return new StorageError(operation, {
-    outcome: readable ? 'not_applied' : 'unknown',
-    reason: full ? 'full' : 'bug',
-    cause,
-    detail: `${cause}${readable ? '' : '; the store cannot continue, restart the process'}`,
-  });
+  const reason = fullCodes.has(Number((cause as { code?: unknown }).code)) ? 'full' : 'bug';
+  return new StorageError(operation, { outcome: 'not_applied', reason, cause, detail: String(cause) });
 };
 
 /**
@@ -144,12 +144,14 @@ const measureFreeBytes = (folder: string): number => {
   }
 };
 
-/** Says how much room the disk lacks, for operators; `null` while commits, or writes of so much, fit. */
-export const describeFullDisk = ({ folder }: Writer, bytesMin = diskBytesForCommits): string | null => {
-  const freeBytes = measureFreeBytes(folder);
-  if (freeBytes >= bytesMin) return null;
-  const [free, needed] = [freeBytes, bytesMin].map((bytes) => (bytes / 2 ** 20).toFixed(1));
-  return `disk full: ${free} MiB are free for ${folder}, and changes need ${needed} MiB`;
+/** Says how much room the disk lacks, for operators; `null` while commits, or other writes, fit. */
+export const describeFullDisk = (writer: Writer, bytesMin = diskBytesForCommits): string | null => {
+  const freeBytes = measureFreeBytes(writer.folder);
+  // What is pending needs as much again in the tables.
+  const neededBytes = bytesMin + countPendingBytes(writer);
+  if (freeBytes >= neededBytes) return null;
+  const [free, needed] = [freeBytes, neededBytes].map((bytes) => (bytes / 2 ** 20).toFixed(1));
+  return `disk full: ${free} MiB are free for ${writer.folder}, and changes need ${needed} MiB`;
 };
 
 const assertDiskRoom = (writer: Writer, operation: string, bytesMin: number): void => {
@@ -158,27 +160,40 @@ const assertDiskRoom = (writer: Writer, operation: string, bytesMin: number): vo
   throw new StorageError(operation, { outcome: 'not_applied', reason: 'full', detail });
 };
 
-/** Throws `full` before a write that might not fit, because LMDB grows its file without a limit. */
-export const assertRoom = (writer: Writer, operation: string): void => {
+const isRoomy = (writer: Writer): boolean =>
+  countPendingBytes(writer) < writer.pendingBytesMax &&
+  writer.usedBytes + countPendingBytes(writer) <= writer.sizeMaxBytes * (1 - reserveShare);
+
+/**
+ * Throws `full` before a commit that might not fit, because LMDB grows its file without a limit. `makeRoom`
+ * moves what is pending into the tables, where many changes of a value are one.
+ */
+export const assertRoom = async (
+  writer: Writer,
+  operation: string,
+  makeRoom: () => Promise<void>,
+): Promise<void> => {
   assertDiskRoom(writer, operation, diskBytesForCommits);
-  if (--writer.writesUntilMeasured <= 0) {
-    writer.writesUntilMeasured = measureEveryWrites;
-    writer.usedBytes = measureUsedBytes(writer.tables);
-  }
-  if (writer.usedBytes <= writer.sizeMaxBytes * (1 - reserveShare)) return;
+  if (isRoomy(writer)) return;
+  // What fails is tried again by its timer only: LMDB must not fail at the rate of requests.
+  if (writer.failure === null) await makeRoom();
   // While full, measure every time, so that removals take effect at once.
   writer.usedBytes = measureUsedBytes(writer.tables);
-  if (writer.usedBytes <= writer.sizeMaxBytes * (1 - reserveShare)) return;
-  const detail = `${writer.usedBytes} of ${writer.sizeMaxBytes} bytes used`;
+  if (isRoomy(writer)) return;
+  const detail = writer.failure ?? `${writer.usedBytes} of ${writer.sizeMaxBytes} bytes used`;
   throw new StorageError(operation, { outcome: 'not_applied', reason: 'full', detail });
 };
 
-/** Runs `puts` as one transaction, synced to disk when it resolves. Call only inside the write queue. */
+/** Runs `puts` as one transaction of the table queue, synced to disk when it resolves. */
+export const writeInTables = (writer: Writer, operation: string, puts: () => void): Promise<void> =>
+  runInTables(writer, () => write(writer, operation, puts));
+
+/** The same. Call only inside the table queue. */
 export const write = async (writer: Writer, operation: string, puts: () => void): Promise<void> => {
   assertDiskRoom(writer, operation, diskBytesForWrites);
   try {
     await writer.tables.root.batch(puts);
   } catch (failure) {
-    throw await toStorageError(writer, operation, failure);
+    throw await toStorageError(operation, failure);
   }
 };

@@ -3,8 +3,10 @@
  * `lmdb.sized.test.ts`.
  *
  * Usage: `lmdb-child.ts <mode> <folder>`. `clicks` commits one batch to each of four shards per round and
- * writes the round's number once it is acknowledged. `fill` commits new listings until a commit is
- * rejected, tries the same sequence number again with less, and writes the results as one line of JSON.
+ * writes the round's number once it is acknowledged; checkpoints run all the time. `fill` commits to one
+ * listing until a commit is rejected, tries the same sequence number again with less, and writes the results
+ * as one line of JSON. `pend` commits new visitors until the tables cannot be
+ * written and so much is pending that commits are rejected, then kills itself.
  */
 import { writeSync } from 'node:fs';
 import type { Item } from '../../../engine/entity/items.ts';
@@ -12,7 +14,7 @@ import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { createEntityRef } from '../../../engine/ids.ts';
-import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
+import { type LmdbOptions, openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { rules as generatedRules } from './generate.ts';
 
 export const clicksPerBatch = 25;
@@ -28,14 +30,14 @@ export const initOf = (target: EntityRef, shardList = ''): Item => ({
   row: { generation: 0, version: 0 },
 });
 
-const openAt = async (path: string) => {
-  const store = await openLmdbStore({ path, clock: Date.now });
+const openAt = async (path: string, options: Partial<LmdbOptions> = {}) => {
+  const store = await openLmdbStore({ path, clock: Date.now, ...options });
   await store.publish(targets.map(({ shard }) => ({ shard, generation: 1 })));
   return store;
 };
 
 const commitClicks = async (path: string): Promise<void> => {
-  const store = await openAt(path);
+  const store = await openAt(path, { checkpointBytes: 20_000 });
   for (let sequence = 1; ; sequence++) {
     const batches = targets.map((target) => {
       const items = Array.from({ length: clicksPerBatch }, (_, index): Item => {
@@ -79,7 +81,40 @@ const fill = async (path: string): Promise<void> => {
   }
 };
 
+const pendingBytesMax = 2 ** 20;
+const pend = async (path: string): Promise<void> => {
+  const warnings: string[] = [];
+  const onWarning = (message: string): number => warnings.push(message);
+  const store = await openAt(path, { checkpointBytes: 2 ** 18, pendingBytesMax, onWarning });
+  const send = (sequence: number) =>
+    store.commit(
+      targets.map((target) => {
+        const shardList = String(sequence).padStart(20_000, '0');
+        const visitors = Array.from({ length: 500 }, (_, index): Item => {
+          return { kind: 'click', target, visitor: String(sequence * 500 + index) };
+        });
+        const post: Item = { kind: 'stats', target, atMs: Date.now(), shardList };
+        return { shard: target.shard, producer, sequence, items: [initOf(target), post, ...visitors] };
+      }),
+      rules,
+    );
+  const failures: { reason: string; outcome: string; detail: string }[] = [];
+  let acknowledged = 0;
+  while (failures.length < 40) {
+    try {
+      await send(acknowledged + 1);
+      acknowledged++;
+    } catch (failure) {
+      const { reason, outcome, message } = failure as StorageError;
+      failures.push({ reason, outcome, detail: message });
+    }
+  }
+  writeSync(1, `${JSON.stringify({ acknowledged, failures, warnings, notes: store.listWarnings() })}\n`);
+  process.kill(process.pid, 'SIGKILL');
+};
+
 if (import.meta.filename === process.argv[1]) {
   const [, , mode, path = ''] = process.argv;
-  await (mode === 'fill' ? fill(path) : commitClicks(path));
+  const modes = { fill, pend, clicks: commitClicks };
+  await modes[mode as keyof typeof modes](path);
 }

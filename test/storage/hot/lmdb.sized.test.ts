@@ -32,13 +32,16 @@ const inFolder = async (use: (path: string) => Promise<void>): Promise<void> => 
   }
 };
 
+let opens = 0;
+/** Every second store moves each commit into its tables at once, while the next ones run. */
 const open = async (clock: () => number): Promise<OpenedStore> => {
   const path = await mkdtemp(join(tmpdir(), 'rollcall-lmdb-'));
+  const options = { path, clock, checkpointBytes: opens++ % 2 === 0 ? 2 ** 24 : 1 };
   const opened: OpenedStore = {
-    store: await openLmdbStore({ path, clock }),
+    store: await openLmdbStore(options),
     async reopen() {
       await opened.store.close();
-      return openLmdbStore({ path, clock });
+      return openLmdbStore(options);
     },
     newerRecords: {
       write: (ref) =>
@@ -234,6 +237,26 @@ test('a full disk leaves no half batch, and the sequence number may be used agai
     const [reply] = await store.commit([again], rules);
     assert.equal([reply?.outcome, reply?.states[0]?.read()?.clicks], ['applied', met.clicks]);
     await store.close();
+  }));
+
+test('while the tables cannot be written, commits go on up to a bound; a later start has them all', () =>
+  inFolder(async (path) => {
+    const script = 'ulimit -f 5120; exec "$0" "$1" pend "$2"';
+    const running = spawn('sh', ['-c', script, process.execPath, child, path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: running.stdout })) lines.push(line);
+    const { acknowledged, failures, warnings, notes } = JSON.parse(lines.at(-1) ?? '{}');
+    const store = await openLmdbStore({ path, clock: Date.now });
+    const loaded = await store.load(targets.map(({ kind, id }) => ({ kind, id })));
+    await store.close();
+
+    for (const { reason, outcome } of failures) assert.equal([reason, outcome], ['full', 'not_applied']);
+    assert.is(warnings.length, 1, 'one line in the log');
+    assert.match(notes.join(), /cannot write its tables .* tries again every 5 s; beyond 1 MiB/);
+    for (const reply of loaded)
+      assert.is(reply.outcome === 'found' && reply.state.uniqueClicks, acknowledged * 500);
   }));
 
 /** Lets a child commit, kills it after some acknowledgements, and returns the last one that arrived. */

@@ -1,0 +1,243 @@
+/**
+ * The journal of the embedded hot store: what is cut, what is damage, and what a failed write or sync does.
+ * Real folders; the bytes are changed on the disk while the journal is closed.
+ */
+import {
+  appendFileSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  fdatasync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { StorageError } from '../../../engine/errors.ts';
+import {
+  addRecord,
+  beginFile,
+  endJournal,
+  type Journal,
+  openJournal,
+  removeFiles,
+} from '../../../storage/hot/lmdb/journal.ts';
+import { headerBytes, type RecordBuffer } from '../../../storage/hot/lmdb/journal-records.ts';
+import { makeFolder } from '../../support/folder.ts';
+import { rejection } from '../../support/redis-load.ts';
+
+const test = suite('the journal of the embedded hot store');
+
+const seed = 77;
+const sync = promisify(fdatasync);
+
+/** A record with a text, which ends with a byte that no single changed bit makes zero. */
+const toRecord = (text: string): RecordBuffer => {
+  const buffer = Buffer.alloc(headerBytes + text.length + 1, 0xc3);
+  buffer.write(text, headerBytes, 'latin1');
+  return Object.assign(buffer, { start: 0, end: buffer.length }) as RecordBuffer;
+};
+
+interface Options {
+  readonly applied?: number | null;
+  readonly seed?: number;
+  readonly sync?: (file: number) => Promise<void>;
+}
+const open = (folder: string, options: Options = {}): Journal & { readonly texts: readonly string[] } => {
+  const texts: string[] = [];
+  const journal = openJournal({ folder, seed, applied: null, sync, ...options }, (content) =>
+    texts.push(content.toString('latin1', 0, content.length - 1)),
+  );
+  return Object.assign(journal, { texts });
+};
+
+const words = ['one', 'two', 'three '.repeat(200), 'four', 'five'];
+
+/** A closed journal: three records in one file, two in the next. */
+const fillFolder = async (): Promise<string> => {
+  const folder = join(makeFolder('rollcall-journal-'), 'journal');
+  const journal = open(folder);
+  for (const [index, word] of words.entries()) {
+    if (index === 3) beginFile(journal);
+    await addRecord(journal, 'commit', toRecord(word));
+  }
+  endJournal(journal);
+  return folder;
+};
+/** Its records: all, or what the failure says. */
+const read = (folder: string, options: Options = {}): readonly string[] | string => {
+  try {
+    const journal = open(folder, { applied: 0, ...options });
+    endJournal(journal);
+    return journal.texts;
+  } catch (error) {
+    assert.is((error as StorageError).reason, 'damaged', String(error));
+    return String(error);
+  }
+};
+const isTold = (result: readonly string[] | string, what: RegExp): void => {
+  assert.type(result, 'string', `${result} instead of damage`);
+  assert.match(result as string, what);
+  assert.match(result as string, /move .* away and start it again/);
+};
+
+test('what was appended is read again, in order, without what the tables have', async () => {
+  const folder = await fillFolder();
+
+  assert.equal(readdirSync(folder), ['1.log', '4.log']);
+  assert.equal(read(folder), words);
+  assert.equal(read(folder, { applied: 2 }), words.slice(2));
+  assert.equal(read(folder, { applied: 3 }), words.slice(3));
+  assert.equal(readdirSync(folder), ['4.log'], 'a file that is in the tables is gone');
+  assert.equal(read(folder, { applied: 5 }), []);
+});
+
+test('a flipped bit of any byte of any record is damage, the last one included', async () => {
+  const folder = await fillFolder();
+  for (const name of ['1.log', '4.log']) {
+    const file = join(folder, name);
+    const bytes = readFileSync(file);
+    for (let at = 0; at < bytes.length; at++) {
+      const flipped = Buffer.from(bytes);
+      flipped[at] = (bytes[at] ?? 0) ^ (1 << (at % 8));
+      writeFileSync(file, flipped);
+      isTold(read(folder), /record \d in journal\/\d\.log/);
+    }
+    writeFileSync(file, bytes);
+  }
+  assert.equal(read(folder), words, 'and nothing was changed');
+});
+
+test('a record that was not written whole is cut off, and the next one follows', async () => {
+  const folder = await fillFolder();
+  const file = join(folder, '4.log');
+  const bytes = readFileSync(file);
+  const first = headerBytes + 'four'.length + 1;
+  for (let length = 0; length < bytes.length; length++) {
+    writeFileSync(file, bytes.subarray(0, length));
+    assert.equal(read(folder), words.slice(0, length < first ? 3 : 4), `${length} bytes`);
+    if (length > 0) assert.is(readFileSync(file).length, length < first ? 0 : first);
+    else assert.not(existsSync(file), 'an empty file is begun again later');
+  }
+  const journal = open(folder, { applied: 0 });
+  await addRecord(journal, 'commit', toRecord('again'));
+  endJournal(journal);
+  assert.equal(read(folder), [...words.slice(0, 4), 'again']);
+});
+
+test('a record with a sector that reads as zeros was not written whole', async () => {
+  const folder = join(makeFolder('rollcall-journal-'), 'journal');
+  const journal = open(folder);
+  await addRecord(journal, 'commit', toRecord('one'));
+  await addRecord(journal, 'commit', toRecord('two'.repeat(500)));
+  endJournal(journal);
+  const file = join(folder, '1.log');
+  const bytes = readFileSync(file);
+  const start = headerBytes + 'one'.length + 1;
+  for (const [from, to] of [[1_024], [512], [start + 4], [512, 1_024], [start, 512]]) {
+    writeFileSync(file, Buffer.from(bytes).fill(0, from, to));
+    assert.equal(read(folder), ['one'], `zeros from ${from} to ${to}`);
+  }
+});
+
+test('zeros behind a damaged record do not make it a torn one', async () => {
+  const folder = join(makeFolder('rollcall-journal-'), 'journal');
+  const journal = open(folder);
+  for (const word of ['one', 'two', 'three'.repeat(200)]) await addRecord(journal, 'commit', toRecord(word));
+  endJournal(journal);
+  const file = join(folder, '1.log');
+  const bytes = readFileSync(file);
+  for (let at = 0; at < 2 * (headerBytes + 4); at++) {
+    const flipped = Buffer.from(bytes).fill(0, 512);
+    flipped[at] = (bytes[at] ?? 0) ^ 4;
+    writeFileSync(file, flipped);
+    isTold(read(folder), at < headerBytes + 4 ? /record 1 in/ : /record 2 in/);
+  }
+});
+
+test('an empty file that was begun in vain does not end the journal', async () => {
+  const folder = await fillFolder();
+  writeFileSync(join(folder, '5.log'), '');
+
+  assert.equal(read(folder), words);
+  assert.equal(readdirSync(folder), ['1.log', '4.log']);
+});
+
+test('a file that was cut in the middle, or is missing, is damage', async () => {
+  const folder = await fillFolder();
+  const copy = (): string => {
+    const other = join(makeFolder('rollcall-journal-'), 'journal');
+    cpSync(folder, other, { recursive: true });
+    return other;
+  };
+  const [cut, first, newest, all, emptied] = [copy(), copy(), copy(), copy(), copy()];
+  truncateSync(join(cut, '1.log'), 30);
+  rmSync(join(first, '1.log'));
+  rmSync(join(newest, '4.log'));
+  rmSync(all, { recursive: true });
+  truncateSync(join(emptied, '4.log'), 0);
+
+  isTold(read(cut), /record 2 in journal\/1\.log/);
+  isTold(read(first), /record 1 in journal\/ is missing/);
+  isTold(read(newest, { applied: 4 }), /record 4 in journal\/ is missing/);
+  isTold(read(all), /journal\/ is missing/);
+  isTold(read(emptied, { applied: 4 }), /record 4 in journal\/ is missing/);
+});
+
+test('the journal of another store is damage', async () => {
+  const folder = await fillFolder();
+
+  isTold(read(folder, { seed: seed + 1 }), /record 1 in journal\/1\.log/);
+  isTold(read(folder, { applied: null, seed: seed + 1 }), /record 1 in journal\/1\.log/);
+});
+
+test('a failed append leaves nothing: what it wrote is cut off before the next one', async () => {
+  const folder = await fillFolder();
+  const journal = open(folder, { applied: 0 });
+  const { file } = journal;
+  journal.file = openSync(join(folder, '4.log'), 'r');
+  const failure = await rejection(addRecord(journal, 'commit', toRecord('lost')));
+  // A disk may have taken a part of it.
+  appendFileSync(file, toRecord('half').subarray(0, 20));
+  closeSync(journal.file);
+  journal.file = file;
+  const sequence = await addRecord(journal, 'commit', toRecord('six')).then(() => journal.sequence);
+  endJournal(journal);
+
+  assert.is(failure.outcome, 'not_applied');
+  assert.is(sequence, 6);
+  assert.equal(read(folder), [...words, 'six']);
+});
+
+test('a failed sync loses the journal, and a later start does not find its record', async () => {
+  const folder = await fillFolder();
+  const journal = open(folder, { applied: 0, sync: () => Promise.reject(new Error('EIO')) });
+  const failure = await rejection(addRecord(journal, 'commit', toRecord('lost')));
+  endJournal(journal);
+
+  assert.equal([failure.outcome, journal.lost], ['unknown', true]);
+  assert.equal(read(folder), words);
+});
+
+test('no file is begun behind half a record, and an empty one is used again', async () => {
+  const folder = await fillFolder();
+  const journal = open(folder, { applied: 0 });
+  beginFile(journal);
+  beginFile(journal);
+  removeFiles(journal, 5);
+  endJournal(journal);
+
+  assert.equal(readdirSync(folder), ['6.log']);
+  assert.equal(read(folder, { applied: 5 }), []);
+  renameSync(join(folder, '6.log'), join(folder, '7.log'));
+  isTold(read(folder, { applied: 5 }), /record 6 in journal\/ is missing/);
+});
+
+test.run();
