@@ -236,10 +236,10 @@ const writeInPages = (
 ): number => {
   let done = 0;
   while (done < length) {
-    const asked = Math.min(logPageBytes, length - done);
-    const written = write(stream, bytes, offset + done, asked, position + done);
+    const wantedBytes = Math.min(logPageBytes, length - done);
+    const written = write(stream, bytes, offset + done, wantedBytes, position + done);
     done += written;
-    if (written < asked) break;
+    if (written < wantedBytes) break;
   }
   return done;
 };
