@@ -264,6 +264,6 @@ export const startCheckpointLater = (writer: Writer): void => {
 export const describeFailure = ({ failure, folder, pendingBytesMax }: Writer): string | null =>
   failure === null
     ? null
-    : `The embedded hot store cannot write its tables in ${folder} (${failure}). Nothing is lost: its ` +
-      `journal has all changes. It tries again every ${retryMs / 1_000} s; beyond ${pendingBytesMax >> 20} MiB of ` +
-      'them it refuses more.';
+    : `The embedded hot store cannot write its tables in ${folder} (${failure}). ` +
+      `Nothing is lost: its journal has all changes. It tries again every ${retryMs / 1_000} s; beyond ` +
+      `${pendingBytesMax >> 20} MiB of them it refuses more.`;
