@@ -8,6 +8,7 @@ import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
+import type { RoutePattern } from '../route.ts';
 import {
   BenefitBody,
   BenefitList,
@@ -25,32 +26,67 @@ import { replyList } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewRowRemoval } from './previews.ts';
 
+interface TitledRow {
+  readonly id: string;
+  readonly title: string;
+}
+export const toTitledRow = ({ id, name }: { readonly id: string; readonly name: string }): TitledRow => ({
+  id,
+  title: name,
+});
+
+interface Deletion {
+  readonly name: string;
+  readonly summary: string;
+  readonly noun: string;
+  /** All rows that can be deleted, for the preview. */
+  readonly listRows: (app: App) => Promise<readonly TitledRow[]>;
+  /** False, like `not_found`, if there is none with this id. */
+  readonly remove: (app: App, id: string) => Promise<ShopOutcome | boolean>;
+}
+
+/** An operation that deletes the row with the id in the path. */
+export const defineDeletion = (
+  command: string,
+  pattern: RoutePattern,
+  { name, summary, noun, listRows, remove }: Deletion,
+): AdminOperation =>
+  defineOperation(command, pattern, {
+    name,
+    summary,
+    params: SlugParams,
+    preview: (app, { params: { id } }) => previewRowRemoval(noun, id, listRows(app)),
+    handle: async (app, { params: { id } }) => {
+      const removed = await remove(app, id);
+      const outcome =
+        typeof removed === 'object' ? removed : ({ kind: removed ? 'done' : 'not_found' } as const);
+      return toShopReply(outcome, { noun, id }, 'deleted');
+    },
+  });
+
 const tierOperations = [
   defineOperation('tiers list', 'GET /tiers', {
     name: 'listTiers',
     summary: 'Lists all credit tiers.',
     replies: { 200: TierList },
-    handle: (app) => listTiers(app),
+    handle: async (app) => replyList(TierList, await app.catalogue.credits.tiers(null)),
   }),
   defineOperation('tiers put', 'PUT /tiers/{id}', {
     name: 'putTier',
     summary: 'Adds or replaces a credit tier.',
     params: SlugParams,
     body: TierBody,
-    handle: (app, { params, body }) => putTier(app, params.id, body),
+    handle: async (app, { params: { id }, body }) => {
+      if (!(await app.catalogue.operator.tiers.put({ id, ...body }))) throw createFullError('tiers');
+      return replyMessage(`tier ${id} is written.`);
+    },
   }),
-  defineOperation('tiers delete', 'DELETE /tiers/{id}', {
+  defineDeletion('tiers delete', 'DELETE /tiers/{id}', {
     name: 'deleteTier',
     summary: 'Deletes a credit tier.',
-    params: SlugParams,
-    preview: (app, { params }) =>
-      previewRowRemoval(
-        'tier',
-        params.id,
-        app.catalogue.credits.tiers(null).then((rows) => rows.map(({ id }) => ({ id, title: '' }))),
-      ),
-    handle: async (app, { params }) =>
-      replyRemoved(await app.catalogue.operator.tiers.remove(params.id), 'tier', params.id),
+    noun: 'tier',
+    listRows: async (app) => (await app.catalogue.credits.tiers(null)).map(({ id }) => ({ id, title: '' })),
+    remove: (app, id) => app.catalogue.operator.tiers.remove(id),
   }),
 ];
 
@@ -59,13 +95,19 @@ const shopLists = [
     name: 'listAllBenefits',
     summary: 'Lists all benefits.',
     replies: { 200: BenefitList },
-    handle: (app) => listBenefits(app),
+    handle: async (app) => replyList(BenefitList, await app.catalogue.operator.shop.benefits()),
   }),
   defineOperation('items list', 'GET /shop-items', {
     name: 'listAllItems',
     summary: 'Lists all items of the shop.',
     replies: { 200: ItemList },
-    handle: (app) => listItems(app),
+    handle: async (app) => {
+      const rows = await app.catalogue.operator.shop.items();
+      return replyList(
+        ItemList,
+        rows.map((row) => ({ ...row, duration: row.duration_hours })),
+      );
+    },
   }),
 ];
 
@@ -75,93 +117,94 @@ const shopWrites = [
     summary: 'Adds or replaces a benefit that items can give.',
     params: SlugParams,
     body: BenefitBody,
-    handle: (app, { params, body }) => putBenefit(app, params.id, body),
+    handle: async (app, { params: { id }, body }) => {
+      const { name, description = '', target_types = [] } = body;
+      const fields = { id, name, description, target_types };
+      const outcome = await app.catalogue.operator.shop.putBenefit(fields);
+      return toShopReply(outcome, { noun: 'benefit', id }, 'written');
+    },
   }),
   defineOperation('items put', 'PUT /shop/items/{id}', {
     name: 'putItem',
     summary: 'Adds or replaces an item of the shop.',
     params: SlugParams,
     body: ItemBody,
-    handle: (app, { params, body }) => putItem(app, params.id, body),
+    handle: async (app, { params: { id }, body }) => {
+      const { name, cents, description = '', benefits = [], target_types = [], duration = 0 } = body;
+      const texts = { id, name, cents: String(cents), description };
+      const fields = { ...texts, duration_hours: duration, benefits, target_types };
+      const outcome = await app.catalogue.operator.shop.putItem(fields);
+      return toShopReply(outcome, { noun: 'item', id }, 'written');
+    },
   }),
   defineOperation('coupons put', 'PUT /shop/coupons/{id}', {
     name: 'putCoupon',
     summary: 'Adds or replaces a coupon.',
     params: SlugParams,
     body: CouponBody,
-    handle: (app, { params, body }) => putCoupon(app, params.id, body),
+    handle: async (app, { params: { id }, body }) => {
+      const outcome = await app.catalogue.operator.shop.putCoupon(toCoupon(id, body));
+      return toShopReply(outcome, { noun: 'coupon', id }, 'written');
+    },
   }),
   defineOperation('coupons list', 'GET /shop/coupons', {
     name: 'listCoupons',
     summary: 'Lists all coupons, including those that are not public.',
     replies: { 200: CouponList },
-    handle: (app) => listCoupons(app),
+    handle: async (app) => replyList(CouponList, await app.catalogue.operator.shop.coupons()),
   }),
 ];
 
-const toTitledRow = ({ id, name }: { id: string; name: string }) => ({ id, title: name });
-
-const shopNouns = [
-  {
-    noun: 'benefit',
-    remove: 'removeBenefit',
+const shopDeletions = [
+  defineDeletion('benefits delete', 'DELETE /shop/benefits/{id}', {
+    name: 'delete_benefit',
     summary: 'Deletes a benefit; refused while an item gives it.',
-    listRows: async (app: App) => (await app.catalogue.operator.shop.benefits()).map(toTitledRow),
-  },
-  {
-    noun: 'item',
-    remove: 'removeItem',
-    summary: 'Deletes an item; refused while a coupon applies to it.',
-    listRows: async (app: App) => (await app.catalogue.operator.shop.items()).map(toTitledRow),
-  },
-  {
-    noun: 'coupon',
-    remove: 'removeCoupon',
-    summary: 'Deletes a coupon.',
-    listRows: async (app: App) =>
-      (await app.catalogue.operator.shop.coupons()).map(({ id, code }) => ({ id, title: code })),
-  },
-] as const;
-
-const shopDeletions = shopNouns.map(({ noun, remove, summary, listRows }) =>
-  defineOperation(`${noun}s delete`, `DELETE /shop/${noun}s/{id}`, {
-    name: `delete_${noun}`,
-    summary,
-    params: SlugParams,
-    preview: (app, { params }) => previewRowRemoval(noun, params.id, listRows(app)),
-    handle: async (app, { params }) =>
-      toShopReply(await app.catalogue.operator.shop[remove](params.id), { noun, id: params.id }, 'deleted'),
+    noun: 'benefit',
+    listRows: async (app) => (await app.catalogue.operator.shop.benefits()).map(toTitledRow),
+    remove: (app, id) => app.catalogue.operator.shop.removeBenefit(id),
   }),
-);
+  defineDeletion('items delete', 'DELETE /shop/items/{id}', {
+    name: 'delete_item',
+    summary: 'Deletes an item; refused while a coupon applies to it.',
+    noun: 'item',
+    listRows: async (app) => (await app.catalogue.operator.shop.items()).map(toTitledRow),
+    remove: (app, id) => app.catalogue.operator.shop.removeItem(id),
+  }),
+  defineDeletion('coupons delete', 'DELETE /shop/coupons/{id}', {
+    name: 'delete_coupon',
+    summary: 'Deletes a coupon.',
+    noun: 'coupon',
+    listRows: async (app) =>
+      (await app.catalogue.operator.shop.coupons()).map(({ id, code }) => ({ id, title: code })),
+    remove: (app, id) => app.catalogue.operator.shop.removeCoupon(id),
+  }),
+];
 
 const blogOperations = [
   defineOperation('blog list', 'GET /blog', {
     name: 'listAllPosts',
     summary: 'Lists all posts, including drafts.',
     replies: { 200: BlogPostList },
-    handle: (app) => listPosts(app),
+    handle: async (app) => replyList(BlogPostList, await app.catalogue.operator.blog.posts()),
   }),
   defineOperation('blog put', 'PUT /blog/{id}', {
     name: 'putPost',
     summary: 'Adds or replaces a post; a draft is not published. Give long text in a file.',
     params: SlugParams,
     body: BlogPostBody,
-    handle: (app, { params, body }) => putPost(app, params.id, body),
+    handle: async (app, { params: { id: slug }, body: { author: authorId, ...body } }) => {
+      const empty = { description: '', tags: [], draft: false };
+      await app.catalogue.operator.blog.put({ ...empty, ...body, slug, authorId });
+      return replyMessage(`post ${slug} is ${body.draft ? 'a draft' : 'published'}.`);
+    },
   }),
-  defineOperation('blog delete', 'DELETE /blog/{id}', {
+  defineDeletion('blog delete', 'DELETE /blog/{id}', {
     name: 'deletePost',
     summary: 'Deletes a post or draft.',
-    params: SlugParams,
-    preview: (app, { params }) =>
-      previewRowRemoval(
-        'post',
-        params.id,
-        app.catalogue.operator.blog
-          .posts()
-          .then((rows) => rows.map(({ slug: id, title }) => ({ id, title }))),
-      ),
-    handle: async (app, { params }) =>
-      replyRemoved(await app.catalogue.operator.blog.remove(params.id), 'post', params.id),
+    noun: 'post',
+    listRows: async (app) =>
+      (await app.catalogue.operator.blog.posts()).map(({ slug: id, title }) => ({ id, title })),
+    remove: (app, id) => app.catalogue.operator.blog.remove(id),
   }),
 ];
 
@@ -177,7 +220,7 @@ const createFullError = (noun: string): DomainError =>
   new DomainError('limit_reached', `The maximum number of ${noun} is reached. Delete one first.`);
 
 /** Turns the outcome of a change into a reply, or throws its refusal. `done`: `written` or `deleted`. */
-export const toShopReply = (
+const toShopReply = (
   outcome: ShopOutcome,
   { noun, id }: { noun: string; id: string },
   done: string,
@@ -202,91 +245,18 @@ export const toShopReply = (
   }
 };
 
-/** Replies to a deletion. Throws `not_found` if nothing was deleted. */
-export const replyRemoved = (removed: boolean, noun: string, id: string): Reply => {
-  if (!removed) throw createNotFoundError(noun);
-  return replyMessage(`${noun} ${id} is deleted.`);
-};
-
-export const listTiers = async (app: App): Promise<Reply> =>
-  replyList(TierList, await app.catalogue.credits.tiers(null));
-
-export const putTier = async (app: App, id: string, body: TierBody): Promise<Reply> => {
-  if (!(await app.catalogue.operator.tiers.put({ id, ...body }))) throw createFullError('tiers');
-  return replyMessage(`tier ${id} is written.`);
-};
-
-export const putBenefit = async (app: App, id: string, body: BenefitBody): Promise<Reply> => {
-  const fields = {
-    id,
-    name: body.name,
-    description: body.description ?? '',
-    target_types: body.target_types ?? [],
-  };
-  return toShopReply(
-    await app.catalogue.operator.shop.putBenefit(fields),
-    { noun: 'benefit', id },
-    'written',
-  );
-};
-
-export const putItem = async (app: App, id: string, body: ItemBody): Promise<Reply> => {
-  const fields = {
-    id,
-    name: body.name,
-    cents: String(body.cents),
-    description: body.description ?? '',
-    duration_hours: body.duration ?? 0,
-    benefits: body.benefits ?? [],
-    target_types: body.target_types ?? [],
-  };
-  return toShopReply(await app.catalogue.operator.shop.putItem(fields), { noun: 'item', id }, 'written');
-};
-
-export const putCoupon = async (app: App, id: string, body: CouponBody): Promise<Reply> => {
-  const fields = {
-    id,
-    code: body.code,
-    cents: String(body.cents),
-    public: body.public ?? false,
-    usable: body.usable ?? true,
-    expiry_hours: body.expiry ?? 0,
-    max_uses: body.max_uses ?? 0,
-    reuse_wait_hours: body.reuse_wait_duration ?? 0,
-    allowed_users: body.allowed_users ?? [],
-    applicable_items: body.applicable_items ?? [],
-    requirements: body.requirements ?? [],
-    target_types: body.target_types ?? [],
-  };
-  return toShopReply(await app.catalogue.operator.shop.putCoupon(fields), { noun: 'coupon', id }, 'written');
-};
-
-export const listBenefits = async (app: App): Promise<Reply> =>
-  replyList(BenefitList, await app.catalogue.operator.shop.benefits());
-
-export const listItems = async (app: App): Promise<Reply> => {
-  const rows = await app.catalogue.operator.shop.items();
-  return replyList(
-    ItemList,
-    rows.map((row) => ({ ...row, duration: row.duration_hours })),
-  );
-};
-
-export const listCoupons = async (app: App): Promise<Reply> =>
-  replyList(CouponList, await app.catalogue.operator.shop.coupons());
-
-export const listPosts = async (app: App): Promise<Reply> =>
-  replyList(BlogPostList, await app.catalogue.operator.blog.posts());
-
-export const putPost = async (app: App, slug: string, body: BlogPostBody): Promise<Reply> => {
-  await app.catalogue.operator.blog.put({
-    slug,
-    title: body.title,
-    description: body.description ?? '',
-    content: body.content,
-    tags: body.tags ?? [],
-    authorId: body.author,
-    draft: body.draft ?? false,
-  });
-  return replyMessage(`post ${slug} is ${body.draft ? 'a draft' : 'published'}.`);
-};
+/** Only these fields: the catalogue writes all that it gets. */
+const toCoupon = (id: string, body: CouponBody) => ({
+  id,
+  code: body.code,
+  cents: String(body.cents),
+  public: body.public ?? false,
+  usable: body.usable ?? true,
+  expiry_hours: body.expiry ?? 0,
+  max_uses: body.max_uses ?? 0,
+  reuse_wait_hours: body.reuse_wait_duration ?? 0,
+  allowed_users: body.allowed_users ?? [],
+  applicable_items: body.applicable_items ?? [],
+  requirements: body.requirements ?? [],
+  target_types: body.target_types ?? [],
+});

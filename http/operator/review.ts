@@ -4,13 +4,12 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import { foldVanityCode } from '../../engine/rules/vanity.ts';
-import type { AppState } from '../../storage/catalogue/content/applications.ts';
 import { parsePage } from '../api/shared/request-values.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import { replyRemoved } from './content.ts';
+import { defineDeletion, toTitledRow } from './content.ts';
 import {
   ApplicationParams,
   ApplicationsQuery,
@@ -31,7 +30,13 @@ const positionOperations = [
     name: 'listAllPositions',
     summary: 'Lists all positions, also hidden ones.',
     replies: { 200: PositionList },
-    handle: (app) => showPositions(app),
+    handle: async (app) => {
+      const rows = await app.catalogue.operator.positions.listAll();
+      return replyList(
+        PositionList,
+        rows.map((row) => ({ ...row, questions: row.questions.length })),
+      );
+    },
   }),
   defineOperation('positions put', 'PUT /positions/{id}', {
     name: 'putPosition',
@@ -40,27 +45,23 @@ const positionOperations = [
     body: PositionBody,
     handle: (app, { params, body }) => putPosition(app, params.id, body),
   }),
-  defineOperation('positions delete', 'DELETE /positions/{id}', {
+  defineDeletion('positions delete', 'DELETE /positions/{id}', {
     name: 'deletePosition',
     summary: 'Deletes a position; its applications remain.',
-    preview: (app, { params }) =>
-      previewRowRemoval(
-        'position',
-        params.id,
-        app.catalogue.operator.positions
-          .listAll()
-          .then((rows) => rows.map(({ id, name }) => ({ id, title: name }))),
-      ),
-    params: SlugParams,
-    handle: async (app, { params }) =>
-      replyRemoved(await app.catalogue.operator.positions.remove(params.id), 'position', params.id),
+    noun: 'position',
+    listRows: async (app) => (await app.catalogue.operator.positions.listAll()).map(toTitledRow),
+    remove: (app, id) => app.catalogue.operator.positions.remove(id),
   }),
   defineOperation('applications list', 'GET /applications', {
     name: 'listApplicationsOf',
     summary: 'Lists the applications of one state, oldest first, 50 per page.',
     query: ApplicationsQuery,
     replies: { 200: OperatorApplications },
-    handle: (app, { query }) => showApplicationsByState(app, query.state ?? 'pending', parsePage(query)),
+    handle: async (app, { query }) => {
+      const page = parsePage(query);
+      const { count, rows } = await app.catalogue.operator.applications.page(query.state ?? 'pending', page);
+      return replyListPage(OperatorApplications, { rows, total: count, totalIs: 'exact' }, page);
+    },
   }),
   defineOperation('applications review', 'POST /applications/{app_id}/review', {
     name: 'reviewApplication',
@@ -97,7 +98,12 @@ const reservedNameOperations = [
           .then((words) => words.map((id) => ({ id, title: '' }))),
       ),
     params: ReservedNameParams,
-    handle: (app, { params }) => removeReservedName(app, params.word),
+    handle: async (app, { params }) => {
+      const folded = foldVanityCode(params.word);
+      if (!(await app.catalogue.operator.reservedNames.remove(folded)))
+        throw createNotFoundError('reserved word');
+      return replyMessage(`${folded} is no longer reserved.`);
+    },
   }),
 ];
 
@@ -113,13 +119,12 @@ export const reviewOperations: readonly AdminOperation[] = [
   }),
 ];
 
-export const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
+const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
   const outcome = await app.catalogue.operator.positions.put({
+    ...{ ordinal: 0, info: '', tags: [], closed: false, hidden: false },
+    ...body,
     id,
-    ordinal: body.ordinal ?? 0,
-    name: body.name,
-    info: body.info ?? '',
-    tags: body.tags ?? [],
+    // Stored as they are, so without unknown fields.
     questions: body.questions.map((question) => ({
       id: question.id,
       question: question.question,
@@ -127,8 +132,6 @@ export const putPosition = async (app: App, id: string, body: PositionBody): Pro
       placeholder: question.placeholder ?? '',
       short: question.short ?? false,
     })),
-    closed: body.closed ?? false,
-    hidden: body.hidden ?? false,
     cooldown_hours: body.cooldown ?? 0,
   });
   if (outcome === 'done') return replyMessage(`position ${id} is written.`);
@@ -140,12 +143,7 @@ export const putPosition = async (app: App, id: string, body: PositionBody): Pro
   });
 };
 
-export const showApplicationsByState = async (app: App, state: AppState, page: number): Promise<Reply> => {
-  const { count, rows } = await app.catalogue.operator.applications.page(state, page);
-  return replyListPage(OperatorApplications, { rows, total: count, totalIs: 'exact' }, page);
-};
-
-export const reviewApplication = async (app: App, id: string, body: ReviewBody): Promise<Reply> => {
+const reviewApplication = async (app: App, id: string, body: ReviewBody): Promise<Reply> => {
   const verdict = { state: body.state, feedback: body.feedback ?? '' };
   const outcome = await app.catalogue.operator.applications.review(id, verdict);
   if (outcome === 'not_found') throw createNotFoundError('application');
@@ -155,7 +153,7 @@ export const reviewApplication = async (app: App, id: string, body: ReviewBody):
   return replyMessage(`application ${id} is ${body.state}.`);
 };
 
-export const addReservedName = async (app: App, name: string): Promise<Reply> => {
+const addReservedName = async (app: App, name: string): Promise<Reply> => {
   const folded = foldVanityCode(name);
   const outcome = await app.catalogue.operator.reservedNames.add(folded);
   if (outcome === 'full') {
@@ -167,14 +165,7 @@ export const addReservedName = async (app: App, name: string): Promise<Reply> =>
   return replyMessage(outcome === 'added' ? `${folded} is reserved.` : `${folded} was already reserved.`);
 };
 
-export const removeReservedName = async (app: App, name: string): Promise<Reply> => {
-  const folded = foldVanityCode(name);
-  if (!(await app.catalogue.operator.reservedNames.remove(folded)))
-    throw createNotFoundError('reserved word');
-  return replyMessage(`${folded} is no longer reserved.`);
-};
-
-export const showAudit = async (app: App, query: AuditQuery): Promise<Reply> => {
+const showAudit = async (app: App, query: AuditQuery): Promise<Reply> => {
   const { operator, operation, target, rows: rowsMax = rowsPerPage } = query;
   const page = parsePage(query);
   const list = await app.catalogue.operator.audit.page({ operator, operation, target, page, rowsMax });
@@ -183,13 +174,4 @@ export const showAudit = async (app: App, query: AuditQuery): Promise<Reply> => 
     took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
   }));
   return replyListPage(AuditList, { ...list, rows }, page);
-};
-
-/** Lists all positions, also hidden ones, in their order. */
-export const showPositions = async (app: App): Promise<Reply> => {
-  const rows = await app.catalogue.operator.positions.listAll();
-  return replyList(
-    PositionList,
-    rows.map((row) => ({ ...row, questions: row.questions.length })),
-  );
 };
