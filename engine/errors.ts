@@ -56,6 +56,7 @@ export const errorStatuses = {
   application_wait: 429,
   internal: 500,
   store_unavailable: 503,
+  search_unavailable: 503,
   login_unavailable: 503,
   overloaded: 503,
   deadline_passed: 503,

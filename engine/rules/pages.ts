@@ -3,7 +3,15 @@
  */
 
 /** Rows per page, by list (docs/behaviour.md, "Listing rules"). */
-export const perPage = { bots: 12, servers: 12, packs: 12, userVotes: 10, voters: 100, boards: 25 } as const;
+export const perPage = {
+  bots: 12,
+  servers: 12,
+  packs: 12,
+  userVotes: 10,
+  voters: 100,
+  boards: 25,
+  search: 25,
+} as const;
 
 /** A page beyond this is past the end of every list; the bound keeps offsets safe integers. */
 const pageMax = 1_000_000_000;

@@ -19,6 +19,7 @@ import { memberRoutes } from './members.ts';
 import { notificationRoutes } from './notifications.ts';
 import { packRoutes } from './packs.ts';
 import { reminderRoutes } from './reminders.ts';
+import { searchRoutes } from './search.ts';
 import { serverRoutes } from './servers.ts';
 import { sessionRoutes } from './sessions.ts';
 import { shopRoutes } from './shop.ts';
@@ -51,6 +52,7 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/api/leaderboards.ts', routes: leaderboardRoutes },
   { file: 'http/api/history.ts', routes: historyRoutes },
   { file: 'http/api/feed.ts', routes: feedRoutes },
+  { file: 'http/api/search.ts', routes: searchRoutes },
   { file: 'http/api/credits.ts', routes: creditRoutes },
   { file: 'http/api/reminders.ts', routes: reminderRoutes },
   { file: 'http/api/shop.ts', routes: shopRoutes },

@@ -25,6 +25,7 @@ export type LimitName =
   | 'bot_shards'
   | 'badge'
   | 'history'
+  | 'search'
   | 'feed'
   | 'webhook_edit'
   | 'webhook_test'
@@ -51,6 +52,7 @@ export const defaultLimits: LimitSettings = {
   webhook_view: { requests: 10, seconds: 1, burst: 20 },
   badge: { requests: 100, seconds: 1, burst: 500 },
   history: { requests: 20, seconds: 1, burst: 40 },
+  search: { requests: 5, seconds: 1, burst: 25 },
   feed: { requests: 5, seconds: 1, burst: 25 },
 };
 
@@ -226,6 +228,7 @@ export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Lim
     webhook_view: createRateTable('webhook_view', settings.webhook_view),
     badge: createRateTable('badge', settings.badge),
     history: createRateTable('history', settings.history),
+    search: createRateTable('search', settings.search),
     feed: createRateTable('feed', settings.feed),
   };
   return {

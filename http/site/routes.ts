@@ -6,6 +6,7 @@
  */
 import { Type } from 'typebox';
 import type { DomainError } from '../../engine/errors.ts';
+import type { SearchQuery } from '../api/search.ts';
 import { VanityParams, VanityQuery } from '../api/vanity.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
@@ -15,6 +16,7 @@ import { createFrontPage } from './front.ts';
 import { replyErrorPage } from './layout.ts';
 import { createListingPages, type ListingRequest } from './listing.ts';
 import { renderLoginPage } from './login-page.ts';
+import { showSearchPage } from './search-page.ts';
 import type { Site } from './site.ts';
 import { buildSitemapRoutes } from './sitemap.ts';
 
@@ -103,6 +105,7 @@ export const addSite = (routes: readonly AnyRoute[], site: Site): readonly AnyRo
   if (site.settings.sitePages === 'off') return [...routes, ...buildCommonRoutes(site)];
   const pages = createListingPages(site);
   const shows: Readonly<Record<string, Handle>> = {
+    searchListings: (app, { query }) => showSearchPage(site, app, query as SearchQuery),
     followVanity: (app, request) => pages.show(app, request as unknown as ListingRequest),
   };
   const withPages = routes.map((route) => {

@@ -21,5 +21,6 @@ export const toLimitSettings = (config: Config): LimitSettings => ({
   webhook_view: defaultLimits.webhook_view,
   badge: defaultLimits.badge,
   history: defaultLimits.history,
+  search: defaultLimits.search,
   feed: defaultLimits.feed,
 });

@@ -23,6 +23,7 @@ import { createBlog } from './content/blog.ts';
 import { createShop } from './content/shop.ts';
 import { readFrontPage } from './lists/front-page.ts';
 import { createLists, type Lists } from './lists/lists.ts';
+import { createSearch } from './lists/search.ts';
 import { findServers, type ServerProfile } from './lists/servers.ts';
 import { createSitemap } from './lists/sitemap.ts';
 import { createOperatorCatalogue } from './operator/operator-catalogue.ts';
@@ -297,6 +298,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     });
     return cache;
   };
+  const boards = createBoards(sql, snapshots, checkRules);
   return {
     sql,
     notices,
@@ -304,9 +306,10 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     servers: createServers(createCache('server', findServers), lists),
     teams: createTeams(sql, createCache('team', findTeams)),
     packs: createPacks(sql, lists, unknown),
-    boards: createBoards(sql, snapshots, checkRules),
+    boards,
     vanity: createVanities(sql, unknown),
     sitemap: createSitemap(sql),
+    search: createSearch(sql, snapshots, boards.find),
     reminders: createReminders(sql),
     push: createPushOutbox(sql),
     sessions: createSessions(sql),

@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
+import { pg_trgm as trigrams } from '@electric-sql/pglite/contrib/pg_trgm';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { type PackContents, packFolder } from './copy.ts';
 import { createSyncedFiles } from './synced-files.ts';
@@ -77,7 +78,11 @@ const assertSynced = async (database: PGlite): Promise<void> => {
 const openDatabase = async (): Promise<PGlite> => {
   // Without this file PGlite would create a new database in the folder.
   if (!existsSync(join(directory, 'PG_VERSION'))) throw new Error(`${directory} holds no database`);
-  const database = await PGlite.create({ fs: files.fileSystem, startParams });
+  const database = await PGlite.create({
+    fs: files.fileSystem,
+    startParams,
+    extensions: { pg_trgm: trigrams },
+  });
   await files.awaitCheckpoint();
   await assertSynced(database);
   files.markOpened();

@@ -5,7 +5,7 @@
  * So a migration creates them only while their tables are small, and `buildSearchIndexes` creates the missing
  * ones beside the running nodes, one node at a time. Until then a search or board reads its whole table.
  */
-import type { Sql } from './client.ts';
+import type { Queryable, Sql } from './client.ts';
 import { toStorageError } from './errors.ts';
 
 /** Equal to those of the migrations. */
@@ -14,6 +14,9 @@ const indexes = [
   { name: 'servers_search', on: 'servers ((lower(name) collate "C"), server_id)' },
   { name: 'teams_search', on: 'teams ((lower(name) collate "C"), id)' },
   { name: 'packs_search', on: 'packs ((lower(name) collate "C"), url)' },
+  { name: 'search_new', on: 'search_entries (kind, created_at desc, incarnation)' },
+  { name: 'search_names', on: 'search_entries (kind, name collate "C", incarnation)' },
+  { name: 'search_words', on: 'search_entries using gin (words gin_trgm_ops, tags)' },
   {
     name: 'bots_ranked',
     on: `bots (incarnation) include (listed_since, created_at) where type in ('approved', 'certified')`,
@@ -29,13 +32,38 @@ const indexes = [
 const lockNumber = 722_501_002;
 
 /** Names of indexes that are missing, or were left invalid by an interrupted build. */
-const findMissing = async (sql: Pick<Sql, 'unsafe'>): Promise<ReadonlySet<string>> => {
+const findMissing = async (sql: Pick<Sql, 'unsafe'>): Promise<Set<string>> => {
   const rows = await sql.unsafe<{ name: string }[]>(
     `select name from unnest($1::text[]) as named(name) where not exists (
       select from pg_index where indexrelid = to_regclass(name) and indisvalid)`,
     [indexes.map(({ name }) => name) as unknown as string],
   );
   return new Set(rows.map(({ name }) => name));
+};
+
+/** Listings of one statement that fills the table of the search. */
+const filledAtOnce = 5_000;
+
+/** Writes the rows that triggers have not written since the migration, in ranges of incarnations. */
+const fillSearch = async (sql: Queryable): Promise<void> => {
+  let after: number | string | null = 0;
+  while (after !== null) {
+    const rows: { last: number | string | null }[] = await sql`
+      with listing as materialized (
+        select incarnation from totals where incarnation > ${after}::bigint order by incarnation
+        limit ${filledAtOnce}), filled as (
+        insert into search_entries
+        select described.* from listing, describe_search(listing.incarnation) as described
+        on conflict do nothing)
+      select max(incarnation) as last from listing`;
+    after = rows[0]?.last ?? null;
+  }
+};
+
+/** Whether the extension is there, or can be created by this role. */
+const hasTrigrams = async (sql: Queryable): Promise<boolean> => {
+  await sql`create extension if not exists pg_trgm`.catch(() => null);
+  return (await sql`select from pg_extension where extname = 'pg_trgm'`).length > 0;
 };
 
 /**
@@ -54,6 +82,8 @@ export const buildSearchIndexes = async (sql: Sql): Promise<number> => {
       await session`
         select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
       const missing = await findMissing(session);
+      if (missing.has('search_new')) await fillSearch(session);
+      if (missing.has('search_words') && !(await hasTrigrams(session))) missing.delete('search_words');
       for (const { name, on } of indexes.filter((index) => missing.has(index.name))) {
         await session.unsafe(`drop index concurrently if exists ${name}`);
         await session.unsafe(`create index concurrently ${name} on ${on}`);

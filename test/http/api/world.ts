@@ -224,6 +224,7 @@ const createFacadeOf = (app: App, sessions: SessionCache, options: WorldOptions)
       webhook_edit: { requests: 1_000, seconds: 1, burst: 1_000 },
       webhook_view: { requests: 1_000, seconds: 1, burst: 1_000 },
       feed: { requests: 1_000, seconds: 1, burst: 1_000 },
+      search: { requests: 1_000, seconds: 1, burst: 1_000 },
     },
     trustedProxies: options.trustedProxies ?? ['127.0.0.1'],
     ...(options.site && { site: options.site }),

@@ -1,0 +1,184 @@
+/**
+ * The search: listings by words of their names, short texts and tags. The site shows the same as a page.
+ */
+import { type Static, Type } from 'typebox';
+import { DomainError } from '../../engine/errors.ts';
+import { entityKinds } from '../../engine/ids.ts';
+import { perPage } from '../../engine/rules/pages.ts';
+import type {
+  FoundRow,
+  SearchPage,
+  SearchRequest,
+  SearchSort,
+} from '../../storage/catalogue/lists/search.ts';
+import type { App } from '../app.ts';
+import { type Reply, replyOk } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { toTimestamp } from '../response/values.ts';
+import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
+import {
+  buildCount,
+  buildFlag,
+  buildSum,
+  buildText,
+  buildTextList,
+  PageQuery,
+  Timestamp,
+  toNullable,
+} from './shared/common.ts';
+import { splitList, toExactInteger } from './shared/convert.ts';
+import { buildObject, describe } from './shared/example.ts';
+import { plainText } from './shared/patterns.ts';
+import { parsePage } from './shared/request-values.ts';
+
+export const searchSorts = [
+  'votes',
+  'clicks',
+  'growth',
+  'new',
+  'name',
+] as const satisfies readonly SearchSort[];
+
+const wordsMax = 8;
+const tagsMax = 5;
+
+export const SearchQuery = Type.Object({
+  q: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      pattern: plainText,
+      description:
+        'Words, all of which a name, short text or tag contains, in any letter case; parts of words count ' +
+        'from three letters on, shorter ones are begins of words. All listings if absent.',
+      examples: ['light house'],
+    }),
+  ),
+  kind: Type.Optional(
+    Type.Enum([...entityKinds, ''], {
+      description: '`bot`, `server`, `team` or `pack`; all if absent.',
+      examples: ['bot'],
+    }),
+  ),
+  tags: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      pattern: plainText,
+      description: 'Tags, separated by commas, all of which a listing has; up to 5.',
+      examples: ['moderation'],
+    }),
+  ),
+  sort: Type.Optional(
+    Type.Enum([...searchSorts, ''], {
+      description:
+        'What comes first: most votes (if absent), most views, growth of the week, the newest, or by name.',
+      examples: ['votes'],
+    }),
+  ),
+  page: PageQuery.properties.page,
+});
+export type SearchQuery = Static<typeof SearchQuery>;
+
+const Found = buildObject({
+  target_type: buildText('bot', '`bot`, `server`, `team` or `pack`.'),
+  target_id: buildText('815553000470478850', 'Its id; of a pack its url.'),
+  vanity: buildText('lighthouse', 'Its short address, as in `/@{code}`; empty for a pack.'),
+  name: buildText('Lighthouse', 'Its name.'),
+  avatar: buildText('', 'Address of its picture; may be empty.'),
+  short: buildText('Keeps watch over your server, day and night.', 'Its short description.'),
+  tags: buildTextList('Its tags.', ['moderation']),
+  nsfw: buildFlag('Whether it is for adults only.'),
+  votes: buildSum(41, 'Upvotes minus downvotes, at most a few seconds late.'),
+  clicks: buildCount(1_207, 'Views of its page, at most a few seconds late.'),
+  servers: describe(
+    toNullable(Type.Integer({ minimum: 0, examples: [1_200] })),
+    'Of bots: servers they are in.',
+  ),
+  total_members: describe(
+    toNullable(Type.Integer({ minimum: 0, examples: [2_048] })),
+    'Of servers: members.',
+  ),
+  created_at: describe(Timestamp, 'When it was added to this directory.'),
+});
+
+export const SearchReply = describe(
+  buildObject({
+    count: buildCount(1, 'How many listings were found.'),
+    count_is: buildText('exact', '`exact`, or `at_least` where more were found than are counted.'),
+    per_page: buildCount(perPage.search, 'Listings on a full page.'),
+    results: Type.Array(Found, { description: 'The listings of this page.' }),
+  }),
+  'One page of what a search found.',
+);
+export type SearchReply = Static<typeof SearchReply>;
+
+export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
+  defineRoute('searchListings', 'GET /search', {
+    summary: 'Search',
+    description:
+      'Finds listed bots, public servers, teams and packs. Where words are so common that not all can be ' +
+      'sorted, `count_is` is `at_least`. Where Postgres lacks the extension `pg_trgm` there is no search: ' +
+      '503 `search_unavailable`.',
+    auth: { kind: 'public' },
+    limit: 'search',
+    caching: 'list',
+    query: SearchQuery,
+    replies: { 200: SearchReply },
+    errors: ['page_invalid', 'search_unavailable'],
+    handle: (app, { query }) => showSearch(app, query),
+  }),
+]);
+
+/** The request in the form of the catalogue. Throws `validation_failed` or `page_invalid`. */
+export const parseSearch = ({ q = '', kind, tags, sort, page }: SearchQuery): SearchRequest => {
+  const words = q
+    .toLowerCase()
+    .split(/\s+/u)
+    .filter((word) => word !== '');
+  if (words.length > wordsMax)
+    throw createValidationError('query', { '/q': `must have up to ${wordsMax} words` });
+  const wanted = splitList(tags).filter((tag) => tag !== '');
+  if (wanted.length > tagsMax)
+    throw createValidationError('query', { '/tags': `must be up to ${tagsMax} tags` });
+  return {
+    words,
+    tags: wanted,
+    kinds: kind ? [kind] : entityKinds,
+    sort: sort || 'votes',
+    page: parsePage(page === undefined ? {} : { page }),
+  };
+};
+
+/** Finds a page of listings. Rejects with `search_unavailable` while there is no index of words. */
+export const findListings = async (app: App, request: SearchRequest): Promise<SearchPage> => {
+  const page = await app.catalogue.search.find(request);
+  if (page !== null) return page;
+  throw new DomainError(
+    'search_unavailable',
+    'This directory has no search at the moment: its index is being built, or Postgres lacks pg_trgm.',
+    {},
+    60,
+  );
+};
+
+const toFound = (row: FoundRow): SearchReply['results'][number] => ({
+  target_type: row.kind,
+  target_id: row.id,
+  vanity: row.vanity,
+  name: row.name,
+  avatar: row.avatar,
+  short: row.short,
+  tags: [...row.tags],
+  nsfw: row.nsfw,
+  votes: row.votes,
+  clicks: row.clicks,
+  servers: row.kind === 'bot' ? toExactInteger(String(row.servers)) : null,
+  total_members: row.total_members,
+  created_at: toTimestamp(row.created_at),
+});
+
+/** `GET /search`. */
+export const showSearch = async (app: App, query: SearchQuery): Promise<Reply> => {
+  const { rows, count, countIs } = await findListings(app, parseSearch(query));
+  const results = rows.map(toFound);
+  return replyOk<SearchReply>({ count, count_is: countIs, per_page: perPage.search, results });
+};

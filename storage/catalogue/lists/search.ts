@@ -1,0 +1,251 @@
+/**
+ * The public search: listings whose names, short texts or tags contain all words, in one of five orders.
+ *
+ * Its work is bounded by rows, because the embedded SQL cannot be timed out. A page is sought in two ways.
+ * First along the order, through `walkedPerPage` listings for each page before it: words that many listings
+ * have fill a page there, in the exact order. Otherwise few have them, so all that the index of words finds
+ * are sorted, `foundMax` at most. Only words that more have, and none of the first, may miss some; then the
+ * count says "at least". Two searches run at a time.
+ */
+import type { EntityKind } from '../../../engine/ids.ts';
+import { type Edition, type RankedKind, rankedKinds } from '../../../engine/rules/boards.ts';
+import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
+import { createSemaphore } from '../../../engine/tools/semaphore.ts';
+import { formatNumbers } from '../../sql/arrays.ts';
+import type { Sql } from '../../sql/client.ts';
+import { asStorage } from '../../sql/errors.ts';
+import type { Snapshots } from '../shared/cache.ts';
+import type { Fragment } from '../shared/index-rows.ts';
+
+export type SearchSort = 'votes' | 'clicks' | 'growth' | 'new' | 'name';
+
+export interface SearchRequest {
+  /** In lower case, without blanks. */
+  readonly words: readonly string[];
+  readonly tags: readonly string[];
+  readonly kinds: readonly EntityKind[];
+  readonly sort: SearchSort;
+  readonly page: number;
+}
+
+/** A listing that was found. Integers beyond 2^53 are decimal strings. */
+export interface FoundRow {
+  readonly kind: EntityKind;
+  readonly id: string;
+  /** `''` for a pack. */
+  readonly vanity: string;
+  readonly name: string;
+  readonly avatar: string;
+  readonly short: string;
+  readonly tags: readonly string[];
+  readonly nsfw: boolean;
+  readonly votes: number;
+  readonly clicks: number;
+  readonly servers: string;
+  readonly total_members: number | null;
+  readonly created_at: Date;
+}
+export interface SearchPage {
+  readonly rows: readonly FoundRow[];
+  readonly count: number;
+  readonly countIs: 'exact' | 'at_least';
+  readonly hasMore: boolean;
+}
+
+export interface Search {
+  /** `null` while there is no index of words. */
+  find(request: SearchRequest): Promise<SearchPage | null>;
+}
+
+const searchesAtOnce = 2;
+const walkedPerPage = 1_000;
+/** Pages that are sought along the order. */
+const walkedPagesMax = 10;
+const foundMax = 2_000;
+/** How long it is known whether there is an index. */
+const indexKnownMs = 10_000;
+
+type Editions = (kind: RankedKind, board: 'growth-week') => Edition | null;
+
+interface SearchParts {
+  readonly sql: Sql;
+  readonly findEdition: Editions;
+}
+
+const escapePattern = (word: string): string => word.replace(/[\\%_]/g, '\\$&');
+
+/**
+ * Whether the index of words has anything to look for: three letters in a row, or the begin of a word. Other
+ * words would read all of it. Without `unicode` it knows no letters but those of ASCII.
+ */
+const isIndexed = (word: string, unicode: boolean): boolean => {
+  const isShort = [...word].length < 3;
+  if (unicode) return (isShort ? /^[\p{L}\p{N}]/u : /[\p{L}\p{N}]{3}/u).test(word);
+  return (isShort ? /^[a-z0-9]/ : /[a-z0-9]{3}/).test(word);
+};
+
+/** Two letters are the begin of a word: the index knows parts from three letters on. */
+const toPattern = (word: string): string => {
+  const isBegin = [...word].length < 3 && isIndexed(word, true);
+  return `%${isBegin ? ' ' : ''}${escapePattern(word)}%`;
+};
+
+const buildConditions = (sql: Sql, { words, tags }: SearchRequest): Fragment => {
+  const patterns = words.map(toPattern);
+  return sql`${patterns.length === 0 ? sql`true` : sql`words like all (${patterns}::text[])`}
+    and ${tags.length === 0 ? sql`true` : sql`search_entries.tags @> ${tags as string[]}::text[]`}`;
+};
+
+/** The incarnations of the boards of growth, in their order. */
+const listGrown = ({ findEdition }: SearchParts): readonly number[] =>
+  rankedKinds
+    .flatMap((kind) => findEdition(kind, 'growth-week')?.places ?? [])
+    .map((place) => place.incarnation);
+
+/** The listings of one kind along the order, with what they are ordered by. */
+const buildWalk = (sql: Sql, { sort }: SearchRequest, kind: EntityKind, rows: number): Fragment => {
+  switch (sort) {
+    case 'new':
+      return sql`select incarnation, extract(epoch from created_at)::float8 as score, '' as label
+        from search_entries where kind = ${kind} order by created_at desc, incarnation limit ${rows}`;
+    case 'name':
+      return sql`select incarnation, 0::float8 as score, name as label
+        from search_entries where kind = ${kind} order by name collate "C", incarnation limit ${rows}`;
+    case 'clicks':
+      return sql`select incarnation, clicks::float8 as score, '' as label
+        from totals where kind = ${kind} order by clicks desc, incarnation limit ${rows}`;
+    default:
+      return sql`select incarnation, votes::float8 as score, '' as label
+        from totals where kind = ${kind} order by votes desc, incarnation limit ${rows}`;
+  }
+};
+
+/** The score of a listing that the index of words found. */
+const buildScore = (sql: Sql, { sort }: SearchRequest): Fragment => {
+  if (sort === 'new') return sql`extract(epoch from search_entries.created_at)::float8`;
+  if (sort === 'name') return sql`0::float8`;
+  return sort === 'clicks' ? sql`totals.clicks::float8` : sql`totals.votes::float8`;
+};
+
+interface Ranked {
+  readonly incarnation: number;
+}
+
+/**
+ * Walks along the order; one more than the page shows whether there is more. `offset 0` keeps the planner
+ * from anything but a look-up of each row by its key.
+ */
+const walk = async (
+  { sql }: SearchParts,
+  request: SearchRequest,
+  { end, rows }: { readonly end: number; readonly rows: number },
+): Promise<readonly Ranked[]> => {
+  const walks = request.kinds.map((kind) => sql`(${buildWalk(sql, request, kind, rows)})`);
+  const all = walks.reduce((joined, next) => sql`${joined} union all ${next}`);
+  return sql<Ranked[]>`
+    with walked as materialized (${all})
+    select incarnation from walked cross join lateral (
+      select words, tags from search_entries where search_entries.incarnation = walked.incarnation offset 0
+    ) as search_entries
+    where ${buildConditions(sql, request)}
+    order by score desc, label collate "C", incarnation limit ${end + 1}`;
+};
+
+/** All that the index finds, sorted; more than `foundMax` of them are cut before they are sorted. */
+const sortFound = async (parts: SearchParts, request: SearchRequest): Promise<readonly Ranked[]> => {
+  const { sql } = parts;
+  const grown = request.sort === 'growth' ? formatNumbers(listGrown(parts)) : '{}';
+  return sql<Ranked[]>`
+    with found as materialized (
+      select incarnation, name, created_at from search_entries
+      where kind = any(${request.kinds as string[]}::text[]) and ${buildConditions(sql, request)}
+      limit ${foundMax + 1})
+    select incarnation from found as search_entries cross join lateral (
+      select votes, clicks from totals
+      where totals.incarnation = search_entries.incarnation offset 0) as totals
+    order by array_position(${grown}::bigint[], incarnation) nulls last, ${buildScore(sql, request)} desc,
+      name collate "C", incarnation`;
+};
+
+const readRows = (sql: Sql, found: readonly Ranked[]): Promise<readonly FoundRow[]> => {
+  const incarnations = formatNumbers(found.map(({ incarnation }) => incarnation));
+  return sql<FoundRow[]>`
+    select totals.kind, totals.entity_id as id, coalesce(vanity.code, '') as vanity,
+      coalesce(users.display_name, servers.name, teams.name, packs.name, totals.entity_id) as name,
+      coalesce(users.avatar, servers.avatar, '') as avatar,
+      coalesce(bots.short, servers.short, teams.short, packs.short) as short, search_entries.tags,
+      coalesce(bots.nsfw, servers.nsfw, teams.nsfw, false) as nsfw, totals.votes, totals.clicks,
+      totals.servers, servers.total_members, search_entries.created_at
+    from unnest(${incarnations}::bigint[]) with ordinality as wanted (incarnation, place)
+    join totals using (incarnation) join search_entries using (incarnation)
+    left join bots using (incarnation) left join users on users.id = bots.bot_id
+    left join servers using (incarnation) left join teams using (incarnation)
+    left join packs using (incarnation)
+    left join vanity on vanity.itag = coalesce(bots.vanity_ref, servers.vanity_ref, teams.vanity_ref)
+    order by wanted.place`;
+};
+
+interface WordIndex {
+  readonly exists: boolean;
+  /** Whether it knows letters beyond ASCII, which depends on the locale of the database. */
+  readonly unicode: boolean;
+}
+
+const findPage = async (
+  parts: SearchParts,
+  request: SearchRequest,
+  { unicode }: WordIndex,
+): Promise<SearchPage> => {
+  const start = computeOffset(request.page, perPage.search);
+  const end = start + perPage.search;
+  const toPage = async (ranked: readonly Ranked[], countIs: SearchPage['countIs']): Promise<SearchPage> => ({
+    rows: await readRows(parts.sql, ranked.slice(start, end)),
+    count: Math.min(ranked.length, foundMax),
+    countIs,
+    hasMore: ranked.length > end,
+  });
+  const { words, tags, sort, page } = request;
+  const usesIndex = words.some((word) => isIndexed(word, unicode)) || tags.length > 0;
+  // The places of growth are few: what is not among them follows by votes.
+  if (page <= walkedPagesMax && (sort !== 'growth' || !usesIndex)) {
+    const walked = await walk(parts, request, {
+      end,
+      rows: walkedPerPage * (usesIndex ? page : walkedPagesMax),
+    });
+    if (walked.length > end || !usesIndex) return toPage(walked, 'at_least');
+  }
+  if (!usesIndex) return toPage([], 'at_least');
+  const found = await sortFound(parts, request);
+  return toPage(found, found.length > foundMax ? 'at_least' : 'exact');
+};
+
+const readIndex = async (sql: Sql): Promise<WordIndex> => {
+  const [index] = await sql<{ found: boolean }[]>`
+    select exists (
+      select from pg_index where indexrelid = to_regclass('search_words') and indisvalid) as found`;
+  if (!index?.found) return { exists: false, unicode: false };
+  const [letter] = await sql<{ known: boolean }[]>`select cardinality(show_trgm('ж')) > 0 as known`;
+  return { exists: true, unicode: letter?.known === true };
+};
+
+/** The sources of the search; its pages are as old as those of lists. */
+export const createSearch = (sql: Sql, snapshots: Snapshots, findEdition: Editions): Search => {
+  const limit = createSemaphore(searchesAtOnce);
+  const parts = { sql, findEdition };
+  let known: { readonly index: WordIndex; readonly untilMs: number } | null = null;
+  const getIndex = async (): Promise<WordIndex> => {
+    const nowMs = performance.now();
+    if (known !== null && (known.index.exists || nowMs < known.untilMs)) return known.index;
+    known = { index: await readIndex(sql), untilMs: nowMs + indexKnownMs };
+    return known.index;
+  };
+  return {
+    find: async (request) => {
+      const index = await asStorage('search.index', getIndex);
+      if (!index.exists) return null;
+      return snapshots.get(`search ${JSON.stringify(request)}`, () =>
+        limit(() => asStorage('search.find', () => findPage(parts, request, index))),
+      );
+    },
+  };
+};

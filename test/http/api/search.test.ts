@@ -1,0 +1,150 @@
+/**
+ * The search against a complete Rollcall: words, parts of words, tags, kinds, orders and pages; what is not
+ * listed is not found, edits show at once, and a search is bounded whatever is sought.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
+import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { codeOf, openWorld } from './world.ts';
+
+const test = suite('search');
+const world = await openWorld();
+const { sql } = world;
+test.after(() => world.close());
+
+await addUser(sql, 'robin');
+await addTeam(sql, 'team1', 'keepers');
+const names = ['Lighthouse Keeper', 'Night light', 'Маяк и море', '100%_sure', 'Copper Dice'];
+for (const [index, name] of names.entries()) {
+  await addUser(sql, `bot${index}`, { username: `user-of-bot${index}` });
+  await sql`update users set display_name = ${name} where id = ${`bot${index}`}`;
+  await addBot(sql, `bot${index}`, {
+    short: index === 4 ? 'Rolls dice by the light of a candle.' : `Something else, number ${index}.`,
+    counted: { upvotes: index, clicks: 100 - index },
+    created_at: new Date(Date.UTC(2026, 0, index + 1)),
+  });
+}
+await addBot(sql, 'hidden', { type: 'pending', short: 'A light that nobody sees yet.' });
+await addServer(sql, 'server1', { team_id: 'team1' });
+await addPack(sql, 'night-owls', { bot_ids: ['bot0'] });
+
+const search = async (query: string): Promise<readonly string[]> => {
+  const { status, json, text } = await world.ask('GET', `/search?${query}`);
+  assert.is(status, 200, `${query}: ${text}`);
+  return json.results.map(({ target_id }: { target_id: string }) => target_id);
+};
+
+test('GET /search → 200: words and parts of words, in names, short texts and tags', async () => {
+  assert.equal(await search('q=light'), ['bot4', 'bot1', 'bot0']);
+  assert.equal(await search('q=IGHTHOU'), ['bot0']);
+  assert.equal(await search('q=light%20keep'), ['bot0']);
+  assert.equal(await search('q=li%20ni'), ['bot1']);
+  assert.equal(await search('q=маяк'), ['bot2']);
+  assert.equal(await search('q=user-of-bot3'), ['bot3']);
+  assert.equal(await search('q=games&kind=bot'), ['bot4', 'bot3', 'bot2', 'bot1', 'bot0']);
+  assert.equal(await search('q=nothing-like-this'), []);
+});
+
+test('GET /search → 200: signs are no patterns, and are found where they stand', async () => {
+  assert.equal(await search('q=100%25_'), ['bot3']);
+  assert.equal(await search('q=%25'), ['bot3']);
+  assert.equal(await search('q=_'), ['bot3']);
+});
+
+test('GET /search → 200: kinds, tags and orders', async () => {
+  assert.equal(await search('kind=server'), ['server1']);
+  assert.equal(await search('kind=team'), ['team1']);
+  assert.equal(await search('tags=fun&kind=pack'), ['night-owls']);
+  assert.equal(await search('tags=fun,games&q=dice'), ['bot4']);
+  assert.equal(await search('tags=fun,nothing'), []);
+  assert.equal(await search('q=light&sort=clicks'), ['bot0', 'bot1', 'bot4']);
+  assert.equal(await search('q=light&sort=new'), ['bot4', 'bot1', 'bot0']);
+  assert.equal(await search('q=light&sort=name'), ['bot4', 'bot0', 'bot1']);
+  assert.equal(await search('q=light&sort=growth'), ['bot4', 'bot1', 'bot0']);
+});
+
+test('GET /search → 200 with all that a list shows', async () => {
+  const { json } = await world.ask('GET', '/search?q=lighthouse');
+
+  assert.equal([json.count, json.count_is, json.per_page], [1, 'exact', 25]);
+  const { created_at, ...found } = json.results[0];
+  assert.equal(found, {
+    target_type: 'bot',
+    target_id: 'bot0',
+    vanity: 'bot-bot0',
+    name: 'Lighthouse Keeper',
+    avatar: 'https://a.example/bot0',
+    short: 'Something else, number 0.',
+    tags: ['fun', 'games'],
+    nsfw: false,
+    votes: 0,
+    clicks: 100,
+    servers: 0,
+    total_members: null,
+  });
+  assert.is(created_at, '2026-01-01T00:00:00.000Z');
+});
+
+test('GET /search → 400 for too many words or tags, an unknown order or kind, a bad page', async () => {
+  for (const query of ['q=a%20b%20c%20d%20e%20f%20g%20h%20i', 'tags=a,b,c,d,e,f', 'sort=best', 'kind=user'])
+    assert.equal(codeOf(await world.ask('GET', `/search?${query}`)), [400, 'validation_failed'], query);
+  assert.equal(codeOf(await world.ask('GET', '/search?page=0')), [400, 'page_invalid']);
+});
+
+test('an edit, a denial and a deletion show at once', async () => {
+  const robin = await world.token('user', 'robin');
+  const body = { short: 'Now this bot tells stories about whales.' };
+  assert.is((await world.ask('PATCH', '/bots/bot1/settings', { token: robin, body })).status, 204);
+  assert.equal(await search('q=whales'), ['bot1']);
+  await sql`update bots set type = 'denied' where bot_id = 'bot1'`;
+  assert.equal(await search('q=whales&page=1'), []);
+  await sql`update bots set type = 'approved' where bot_id = 'bot1'`;
+  assert.equal(await search('q=whales&kind=bot'), ['bot1']);
+  await sql`update users set display_name = 'Orca' where id = 'bot1'`;
+  assert.equal(await search('q=orca'), ['bot1']);
+  assert.is((await world.ask('DELETE', '/bots/bot1', { token: robin })).status, 204);
+  assert.equal(await search('q=orca&kind=bot'), []);
+});
+
+test('pages neither skip nor repeat, for common words and for rare ones', async () => {
+  await sql.begin(async (transaction) => {
+    for (let number = 0; number < 2_200; number++)
+      await addBot(transaction as never, `many${number}`, {
+        short: number % 70 === 0 ? 'A common and rare thing of this test.' : 'A common thing of this test.',
+        counted: { upvotes: 10 + number },
+      });
+  });
+  for (const [word, expected] of [
+    ['common', 75],
+    ['rare', 32],
+  ] as const) {
+    const found: string[] = [];
+    for (const page of [1, 2, 3]) found.push(...(await search(`q=${word}&page=${page}`)));
+    assert.is(new Set(found).size, expected, word);
+    const places = found.map((id) => Number(id.slice(4)));
+    assert.equal(
+      places,
+      [...places].sort((one, other) => other - one),
+      word,
+    );
+  }
+  const common = await world.ask('GET', '/search?q=common');
+  assert.is(common.json.count_is, 'at_least');
+});
+
+test('a directory that was large when it was migrated is filled at the next start', async () => {
+  await sql`drop index search_new, search_names, search_words`;
+  await sql`delete from search_entries where kind <> 'pack'`;
+  const fresh = await openWorld();
+  await fresh.sql`drop index search_words`;
+  assert.equal(codeOf(await fresh.ask('GET', '/search?q=light')), [503, 'search_unavailable']);
+  await fresh.close();
+
+  await buildSearchIndexes(sql);
+
+  assert.equal(await search('q=lighthouse&sort=new'), ['bot0']);
+  assert.equal(await search('q=common&kind=bot&sort=name&page=2').then(({ length }) => length), 25);
+});
+
+test.run();
