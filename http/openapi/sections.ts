@@ -17,6 +17,7 @@ const sections: Readonly<Record<string, string>> = {
   Live: 'Totals as they change and votes as they come, as server-sent events or over a WebSocket.',
   Badges: 'Pictures of numbers for READMEs and web pages.',
   Leaderboards: 'Bots and servers by votes, clicks, growth and what is trending, and their positions.',
+  Search: 'Listings by words, parts of words and tags.',
   'Sessions and login': 'Logging in; listing, creating, revoking and testing tokens.',
   Bots: 'Bots and their settings.',
   Servers: 'Chat servers.',
@@ -40,6 +41,7 @@ const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/^\/servers\//, 'Servers'],
   [/^\/badges\//, 'Badges'],
   [/^\/leaderboards\/|\/rank$/, 'Leaderboards'],
+  [/^\/search$/, 'Search'],
 ];
 
 /** The name of the section that shows a route. */
