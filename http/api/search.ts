@@ -42,7 +42,7 @@ export const searchSorts = [
 const wordsMax = 8;
 const tagsMax = 5;
 
-export const SearchQuery = Type.Object({
+export const ListingSearch = Type.Object({
   q: Type.Optional(
     Type.String({
       maxLength: 100,
@@ -76,7 +76,7 @@ export const SearchQuery = Type.Object({
   ),
   page: PageQuery.properties.page,
 });
-export type SearchQuery = Static<typeof SearchQuery>;
+export type ListingSearch = Static<typeof ListingSearch>;
 
 const Found = buildObject({
   target_type: buildText('bot', '`bot`, `server`, `team` or `pack`.'),
@@ -121,7 +121,7 @@ export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contra
     auth: { kind: 'public' },
     limit: 'search',
     caching: 'list',
-    query: SearchQuery,
+    query: ListingSearch,
     replies: { 200: SearchReply },
     errors: ['page_invalid', 'search_unavailable'],
     handle: (app, { query }) => showSearch(app, query),
@@ -129,7 +129,7 @@ export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contra
 ]);
 
 /** The request in the form of the catalogue. Throws `validation_failed` or `page_invalid`. */
-export const parseSearch = ({ q = '', kind, tags, sort, page }: SearchQuery): SearchRequest => {
+export const parseSearch = ({ q = '', kind, tags, sort, page }: ListingSearch): SearchRequest => {
   const words = q
     .toLowerCase()
     .split(/\s+/u)
@@ -177,7 +177,7 @@ const toFound = (row: FoundRow): SearchReply['results'][number] => ({
 });
 
 /** `GET /search`. */
-export const showSearch = async (app: App, query: SearchQuery): Promise<Reply> => {
+export const showSearch = async (app: App, query: ListingSearch): Promise<Reply> => {
   const { rows, count, countIs } = await findListings(app, parseSearch(query));
   const results = rows.map(toFound);
   return replyOk<SearchReply>({ count, count_is: countIs, per_page: perPage.search, results });

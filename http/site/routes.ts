@@ -6,7 +6,7 @@
  */
 import { Type } from 'typebox';
 import type { DomainError } from '../../engine/errors.ts';
-import type { SearchQuery } from '../api/search.ts';
+import type { ListingSearch } from '../api/search.ts';
 import { VanityParams, VanityQuery } from '../api/vanity.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
@@ -105,7 +105,7 @@ export const addSite = (routes: readonly AnyRoute[], site: Site): readonly AnyRo
   if (site.settings.sitePages === 'off') return [...routes, ...buildCommonRoutes(site)];
   const pages = createListingPages(site);
   const shows: Readonly<Record<string, Handle>> = {
-    searchListings: (app, { query }) => showSearchPage(site, app, query as SearchQuery),
+    searchListings: (app, { query }) => showSearchPage(site, app, query as ListingSearch),
     followVanity: (app, request) => pages.show(app, request as unknown as ListingRequest),
   };
   const withPages = routes.map((route) => {

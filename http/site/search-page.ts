@@ -4,7 +4,7 @@
 import type { EntityKind } from '../../engine/ids.ts';
 import { entityKinds } from '../../engine/ids.ts';
 import type { FoundRow, SearchPage } from '../../storage/catalogue/lists/search.ts';
-import { findListings, parseSearch, type SearchQuery, searchSorts } from '../api/search.ts';
+import { findListings, parseSearch, type ListingSearch, searchSorts } from '../api/search.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
 import { formatNumber, type ListedEntity, renderEntities, toListingPath, toPackPath } from './entities.ts';
@@ -37,7 +37,7 @@ const toEntity = (row: FoundRow): ListedEntity => ({
 const renderOption = (value: string, title: string, chosen: string): Html =>
   render`<option value="${value}"${value === chosen ? render` selected` : null}>${title}</option>`;
 
-const renderForm = ({ q = '', kind = '', tags = '', sort = '' }: SearchQuery): Html =>
+const renderForm = ({ q = '', kind = '', tags = '', sort = '' }: ListingSearch): Html =>
   render`<form class="filters card" action="/search">
 <label class="grow">Words<input type="search" name="q" value="${q}" maxlength="100"></label>
 <label>Kind<select name="kind">${renderOption('', 'All', kind)}${entityKinds.map((each) =>
@@ -50,7 +50,7 @@ const renderForm = ({ q = '', kind = '', tags = '', sort = '' }: SearchQuery): H
 <button class="main">Search</button>
 </form>`;
 
-const toAddress = (query: SearchQuery, page: number): string => {
+const toAddress = (query: ListingSearch, page: number): string => {
   const { q = '', kind = '', tags = '', sort = '' } = query;
   const given = Object.entries({ q, kind, tags, sort, page: String(page) }).filter(
     ([, value]) => value !== '',
@@ -58,7 +58,7 @@ const toAddress = (query: SearchQuery, page: number): string => {
   return `/search?${new URLSearchParams(given)}`;
 };
 
-const renderPages = (query: SearchQuery, page: number, hasMore: boolean): HtmlValue => {
+const renderPages = (query: ListingSearch, page: number, hasMore: boolean): HtmlValue => {
   if (page === 1 && !hasMore) return null;
   const renderLink = (to: number, title: string): Html =>
     render`<a class="button" href="${toAddress(query, to)}">${title}</a>`;
@@ -74,7 +74,7 @@ const describeCount = ({ count, countIs }: SearchPage): string => {
 };
 
 /** `GET /search` as a page. */
-export const showSearchPage = async (site: Site, app: App, query: SearchQuery): Promise<Reply> => {
+export const showSearchPage = async (site: Site, app: App, query: ListingSearch): Promise<Reply> => {
   const request = parseSearch(query);
   const found = await findListings(app, request);
   const { q = '' } = query;

@@ -103,7 +103,10 @@ const listGrown = ({ findEdition }: SearchParts): readonly number[] =>
     .map((place) => place.incarnation);
 
 /** The listings of one kind along the order, with what they are ordered by. */
-const buildWalk = (sql: Sql, { sort }: SearchRequest, kind: EntityKind, rows: number): Fragment => {
+const buildWalk = (
+  sql: Sql,
+  { sort, kind, rows }: Pick<SearchRequest, 'sort'> & { readonly kind: EntityKind; readonly rows: number },
+): Fragment => {
   switch (sort) {
     case 'new':
       return sql`select incarnation, extract(epoch from created_at)::float8 as score, '' as label
@@ -140,7 +143,7 @@ const walk = async (
   request: SearchRequest,
   { end, rows }: { readonly end: number; readonly rows: number },
 ): Promise<readonly Ranked[]> => {
-  const walks = request.kinds.map((kind) => sql`(${buildWalk(sql, request, kind, rows)})`);
+  const walks = request.kinds.map((kind) => sql`(${buildWalk(sql, { sort: request.sort, kind, rows })})`);
   const all = walks.reduce((joined, next) => sql`${joined} union all ${next}`);
   return sql<Ranked[]>`
     with walked as materialized (${all})
