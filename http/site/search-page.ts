@@ -4,7 +4,7 @@
 import type { EntityKind } from '../../engine/ids.ts';
 import { entityKinds } from '../../engine/ids.ts';
 import type { FoundRow, SearchPage } from '../../storage/catalogue/lists/search.ts';
-import { findListings, parseSearch, type ListingSearch, searchSorts } from '../api/search.ts';
+import { findListings, type ListingSearch, parseSearch, searchSorts } from '../api/search.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
 import { formatNumber, type ListedEntity, renderEntities, toListingPath, toPackPath } from './entities.ts';
