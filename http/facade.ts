@@ -15,6 +15,7 @@ import { type CompiledRoute, compileRoute } from './request/check.ts';
 import { createDeadlines, type Deadlines, type DeadlineTimes } from './request/deadlines.ts';
 import { dispatch } from './request/dispatch.ts';
 import type { DispatchContext } from './request/dispatch-context.ts';
+import { loadValidators } from './request/explain.ts';
 import { createMatcher } from './request/match.ts';
 import { publicCors } from './response/cors.ts';
 import type { AnyRoute } from './route.ts';
@@ -131,7 +132,11 @@ export const buildFacade = (
   startLeaving: () => {
     state.leaving = true;
   },
-  listen: (host, port) => server.listen(host, port),
+  listen: async (host, port) => {
+    const boundPort = await server.listen(host, port);
+    setImmediate(loadValidators);
+    return boundPort;
+  },
   drain: async (deadlineMs) => {
     await server.drain(deadlineMs);
     deadlines.close();

@@ -49,9 +49,11 @@ test('it says so, calls nothing damaged, rests, and recovers', async () => {
   await makeDataFolder(dataDir, sizes);
   const node = await startNode({ dataDir, settings: { LOG_LEVEL: 'info' } });
   const ask = createAsk(node.adminUrl);
+  const askPublic = createAsk(node.url);
   const { hostname, port } = new URL(node.url);
   try {
     await ask('/readyz');
+    await askPublic('/apps/meta'); // It has no query: nothing of a request was checked yet.
     setLimit(node.pid, readdirSync(`/proc/${node.pid}/fd`).length + 10);
     const sockets = Array.from({ length: crowd }, () => connect(Number(port), hostname));
     for (const socket of sockets) socket.on('error', () => {});
@@ -61,6 +63,12 @@ test('it says so, calls nothing damaged, rests, and recovers', async () => {
     await pause(6_000);
     const share = (cpuMs(node.pid) - before) / 6_000;
     assert.ok(share < 0.2, `${share} of a core`);
+    setLimit(node.pid, 16); // Far fewer than are open: none is left.
+    assert.match(
+      await askPublic('/bots/1/votes/log?limit=x'),
+      /"validation_failed"/,
+      'the first invalid request',
+    );
     await until('the line about it', () =>
       / error This process has hardly any file descriptors left/.test(node.output()),
     );
