@@ -6,20 +6,24 @@
  */
 import postgres from 'postgres';
 import { computeShard, toAddress } from '../../engine/ids.ts';
+import type { Sql } from '../../storage/sql/client.ts';
 
 const firstId = 500_000_000_000_000_000n;
 const batchRows = 10_000;
 
 export const toGrownId = (index: number): string => String(firstId + BigInt(index));
 
+interface Copies {
+  readonly template: string;
+  readonly count: number;
+}
+
 /** Adds `count` bots like `template`. Calls `onBatch` with the number so far. */
-export const fillBots = async (
-  address: string,
-  { template, count }: { readonly template: string; readonly count: number },
+export const copyBots = async (
+  sql: Sql,
+  { template, count }: Copies,
   onBatch: (done: number) => void,
 ): Promise<void> => {
-  // A separate connection: the product's aborts a statement after seconds.
-  const sql = postgres(address, { max: 1, onnotice: () => {} });
   for (let from = 0; from < count; from += batchRows) {
     const length = Math.min(batchRows, count - from);
     const ids = Array.from({ length }, (_, index) => toGrownId(from + index));
@@ -42,6 +46,17 @@ export const fillBots = async (
       from new cross join (select * from bots where bot_id = ${template}) as template`;
     onBatch(from + length);
   }
+};
+
+/** Does the same on a connection of its own, then tidies up. */
+export const fillBots = async (
+  address: string,
+  copies: Copies,
+  onBatch: (done: number) => void,
+): Promise<void> => {
+  // The product's connections abort a statement after seconds.
+  const sql = postgres(address, { max: 1, onnotice: () => {} });
+  await copyBots(sql as unknown as Sql, copies, onBatch);
   // Now, and not during a measurement.
   await sql`vacuum analyze`;
   await sql`checkpoint`;

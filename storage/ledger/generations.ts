@@ -39,10 +39,13 @@ const formatPositions = (newest: ReadonlyMap<Shard, ShardPosition>): [string, st
   formatNumbers([...newest.values()].map(({ version }) => version)),
 ];
 
-/** `locked` has rows only if SQL knows every shard and has issued no newer generation for one. */
+/**
+ * `locked` has all shards only if SQL knows every shard and has issued no newer generation for one.
+ */
 const roundStatement = `
   with reached as (
-    select * from unnest($1::smallint[], $2::bigint[], $3::bigint[]) as reached (shard, generation, version)
+    select * from unnest((select $1::smallint[]), (select $2::bigint[]), (select $3::bigint[]))
+      as reached (shard, generation, version)
   ), locked as (
     select known.shard from generations as known join reached using (shard)
     where known.generation <= reached.generation

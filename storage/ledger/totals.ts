@@ -51,8 +51,8 @@ const written = [...guards.map(({ name }) => name), ...fields.map(({ column }) =
 export const buildTotalsUpdate = (first: number, votesAdded: boolean): string => `
   update totals set ${written.map((name) => `${name} = new.${name}`).join()}
     ${votesAdded ? ', votes_logged = votes_logged + new.votes_added' : ''}
-  from unnest(${columns.map(({ type }, index) => `$${first + index}::${type}[]`).join()}
-    ${votesAdded ? `, $${first + columns.length}::bigint[]` : ''}
+  from unnest(${columns.map(({ type }, index) => `(select $${first + index}::${type}[])`).join()}
+    ${votesAdded ? `, (select $${first + columns.length}::bigint[])` : ''}
   ) as new (${columns.map(({ name }) => name).join()}${votesAdded ? ', votes_added' : ''})
   where totals.incarnation = new.incarnation
     and (totals.generation, totals.version) < (new.generation, new.version)`;

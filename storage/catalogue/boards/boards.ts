@@ -114,7 +114,7 @@ const readRows = async (
   if (places.length === 0) return { bots: [], servers: [] };
   const incarnations = formatNumbers(places.map(({ incarnation }) => incarnation));
   const wanted: Fragment = sql`
-    select id, place from unnest(${incarnations}::bigint[]) with ordinality as ranked (id, place)`;
+    select id, place from unnest((select ${incarnations}::bigint[])) with ordinality as ranked (id, place)`;
   const toPlaced = <Row extends { readonly place: number }>(row: Row): PlacedRow<Row> => ({
     row,
     place: offset + row.place - 1,

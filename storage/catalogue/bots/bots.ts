@@ -47,6 +47,6 @@ export const listTeamBots = (
   selectIndexBots(
     sql,
     sql`select id, row_number() over () as place from (
-      select bot_id as id from bots where team_id = ${teamId}
-      order by created_at desc, bot_id desc limit ${rowsMax}) as team_bots`,
+      select bot_id as id from bots where team_id = (select ${teamId})
+      order by created_at desc, bot_id desc limit (select ${rowsMax}::int)) as team_bots`,
   );

@@ -10,7 +10,6 @@ import { buildIdList, buildPremiumUntil, type IndexBotRow, selectIndexBots } fro
 
 const frontPageLists = ['certified', 'premium', 'top_voted', 'most_viewed', 'recently_added'] as const;
 export type FrontPageList = (typeof frontPageLists)[number];
-const botsPerList = 9;
 const packsMax = 12;
 
 export interface FrontPage {
@@ -26,33 +25,36 @@ const buildListedBot = (sql: Queryable) => sql`(
   select bot_id as id from bots where bots.incarnation = totals.incarnation
     and type in ('approved', 'certified') offset 0)`;
 
-/** Reads the bot ids of all lists, each in order. */
+/**
+ * Reads the bot ids of all lists, nine of each, in order. Without parameters, Postgres plans the statement
+ * once.
+ */
 const selectLists = (sql: Queryable) => sql<{ list: FrontPageList; id: string }[]>`
   select list, id from (
     select 'certified' as list, id, row_number() over () as place from (
       select bots.bot_id as id from totals join bots on bots.incarnation = totals.incarnation
       where totals.kind = 'bot' and bots.type = 'certified'
-      order by totals.votes desc, totals.incarnation limit ${botsPerList}) as certified
+      order by totals.votes desc, totals.incarnation limit 9) as certified
     union all
     select 'premium', id, row_number() over () from (
       select bots.bot_id as id from bots join totals on totals.incarnation = bots.incarnation
       where bots.start_premium_period is not null and ${buildPremiumUntil(sql, 'bots')} > now()
         and bots.type in ('approved', 'certified')
-      order by totals.votes desc, totals.incarnation limit ${botsPerList}) as premium
+      order by totals.votes desc, totals.incarnation limit 9) as premium
     union all
     select 'top_voted', id, row_number() over () from (
       select listed.id from totals cross join lateral ${buildListedBot(sql)} as listed
       where totals.kind = 'bot' order by totals.votes desc, totals.incarnation
-      limit ${botsPerList}) as top_voted
+      limit 9) as top_voted
     union all
     select 'most_viewed', id, row_number() over () from (
       select listed.id from totals cross join lateral ${buildListedBot(sql)} as listed
       where totals.kind = 'bot' order by totals.clicks desc, totals.incarnation
-      limit ${botsPerList}) as most_viewed
+      limit 9) as most_viewed
     union all
     select 'recently_added', id, row_number() over () from (
       select bot_id as id from bots where type in ('approved', 'certified')
-      order by created_at desc, bot_id desc limit ${botsPerList}) as recently_added
+      order by created_at desc, bot_id desc limit 9) as recently_added
   ) as lists
   order by list, place`;
 

@@ -97,7 +97,7 @@ export const readSteps = async (
       sql,
       steps.map((step) => step.from),
     )} as keys (at, id, place)
-    join unnest(${above}::text[]::bigint[]) with ordinality as steps (above, place) using (place)
+    join unnest((select ${above}::text[]::bigint[])) with ordinality as steps (above, place) using (place)
     cross join lateral (
       select ${sql(id)} as id from ${sql(table)}
       where ${listed(sql)} and (created_at, ${sql(id)}) >= (keys.at, keys.id)
@@ -152,17 +152,19 @@ const vacuum = async (sql: Sql): Promise<void> => {
 /** Counts the recorded changes into the segments and deletes them. Resolves to their number. */
 const countChanges = async (transaction: Transaction, list: ListName): Promise<number> => {
   const [counted] = await transaction<{ changes: number }[]>`
-    with removed as (delete from list_changes where list = ${list} returning at, id, change),
+    with named as (select ${list}::text as list),
+    removed as (delete from list_changes where list = (select list from named) returning at, id, change),
     sums as (
       select segment.low_at, segment.low_id, sum(removed.change) as change
       from removed cross join lateral (
         select low_at, low_id from list_segments
-        where list = ${list} and (low_at, low_id) <= (removed.at, removed.id)
+        where list = (select list from named) and (low_at, low_id) <= (removed.at, removed.id)
         order by low_at desc, low_id desc limit 1) as segment
       group by segment.low_at, segment.low_id),
     raised as (
     update list_segments set entries = entries + sums.change from sums
-    where list = ${list} and list_segments.low_at = sums.low_at and list_segments.low_id = sums.low_id)
+    where list = (select list from named)
+      and list_segments.low_at = sums.low_at and list_segments.low_id = sums.low_id)
     select count(*) as changes from removed`;
   const changes = counted?.changes ?? 0;
   if (changes > 0) await incrementVersion(transaction, list);

@@ -34,6 +34,6 @@ export const listTeamServers = (
   selectIndexServers(
     sql,
     sql`select id, row_number() over () as place from (
-      select server_id as id from servers where team_id = ${teamId}
-      order by created_at desc, server_id desc limit ${rowsMax}) as team_servers`,
+      select server_id as id from servers where team_id = (select ${teamId})
+      order by created_at desc, server_id desc limit (select ${rowsMax}::int)) as team_servers`,
   );

@@ -50,10 +50,10 @@ interface PackMembers {
 
 const findUnknown = async (transaction: Transaction, members: PackMembers): Promise<PackOutcome | null> => {
   const rows = await transaction<{ bot: boolean; id: string }[]>`
-    select true as bot, id from unnest(${members.bots as string[]}::text[]) as id
+    select true as bot, id from unnest((select ${members.bots as string[]}::text[])) as id
     where not exists (select from bots where bot_id = id)
     union all
-    select false, id from unnest(${members.servers as string[]}::text[]) as id
+    select false, id from unnest((select ${members.servers as string[]}::text[])) as id
     where not exists (select from servers where server_id = id)`;
   if (rows.length === 0) return null;
   const listIds = (bot: boolean) => rows.filter((row) => row.bot === bot).map(({ id }) => id);

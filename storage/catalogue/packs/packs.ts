@@ -92,7 +92,7 @@ export const selectPackPage = async (sql: Queryable, urls: readonly string[]): P
     sql,
     await selectPacks(
       sql,
-      sql`join unnest(${urls as string[]}::text[]) with ordinality as listed(url, place) using (url)
+      sql`join unnest((select ${urls as string[]}::text[])) with ordinality as listed(url, place) using (url)
         order by listed.place`,
     ),
   );

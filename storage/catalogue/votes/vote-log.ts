@@ -77,8 +77,8 @@ export const readEachLog = (
 ): Promise<readonly (LogRow & { readonly incarnation: number })[]> =>
   sql<(LogRow & { incarnation: number })[]>`
     select wanted.incarnation, rows.* from unnest(
-      ${formatNumbers(positions.map(({ incarnation }) => incarnation))}::bigint[],
-      ${formatNumbers(positions.map(({ after }) => after))}::bigint[]
+      (select ${formatNumbers(positions.map(({ incarnation }) => incarnation))}::bigint[]),
+      (select ${formatNumbers(positions.map(({ after }) => after))}::bigint[])
     ) as wanted (incarnation, after) cross join lateral (
       select log_number as number, itag, author, upvote, created_at, void, void_reason
       from vote_log where incarnation = wanted.incarnation and log_number > wanted.after
