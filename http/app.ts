@@ -60,6 +60,8 @@ export interface WebhookAccess {
 
 /** Settings of the facade that handlers read. */
 export interface FacadeSettings {
+  /** 64 hex digits; `''` when the operator has set none. */
+  readonly secretsKey: string;
   readonly sessionsPerEntityMax: number;
   readonly bodyBytesMax: number;
   readonly teamsPerUserMax: number;

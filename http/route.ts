@@ -46,6 +46,8 @@ export interface Route<
   readonly body?: Body;
   /** Bounds of its body, where they differ from `usualBodyLimits`. */
   readonly bodyLimits?: BodyLimits;
+  /** Its handler honours `Idempotency-Key`. */
+  readonly keyed?: boolean;
   /** A success is a stream of server-sent events. */
   readonly events?: boolean;
   /** What a client may send where it speaks WebSocket. */
@@ -107,6 +109,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly prefersCsv: boolean;
   /** The `Last-Event-ID` header as sent, `''` for none. */
   readonly lastEventId: string;
+  /** The `Idempotency-Key` header as sent, `''` for none. */
+  readonly idempotencyKey: string;
   /** The version of the WebSocket protocol that the client offers to speak, `''` if it does not. */
   readonly socketVersion: string;
   /**

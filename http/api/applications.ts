@@ -23,6 +23,7 @@ import { buildFlag, buildText, buildTextList, Timestamp, User, UserId, Uuid } fr
 import { toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { replySnapshot } from './shared/list-replies.ts';
+import { acceptKey, type KeyedRequest, markReplayed, readOnce } from './shared/once.ts';
 import { plainText } from './shared/patterns.ts';
 
 export const ApplicationsParams = Type.Object({ user_id: UserId });
@@ -135,6 +136,7 @@ export const applicationRoutes = defineRoutes('Applications', [
     handle: (app, { params }) => showApplications(app, params.user_id),
   }),
   defineRoute('createApplication', 'POST /users/{user_id}/apps', {
+    keyed: true,
     summary: 'Apply for a position',
     description:
       'A user can have one pending application per position; `cooldown` hours must pass between two. ' +
@@ -153,7 +155,7 @@ export const applicationRoutes = defineRoutes('Applications', [
       'already_exists',
       'application_wait',
     ],
-    handle: (app, { params, body }) => sendApplication(app, params.user_id, body),
+    handle: (app, request) => sendApplication(app, request),
   }),
 ]);
 
@@ -258,10 +260,16 @@ const readBotCounts = async (app: App, { position, answers }: ApplicationBody): 
 };
 
 /** `POST /users/{user_id}/apps`. *Ledger* when it resolves. */
-export const sendApplication = async (app: App, userId: string, body: ApplicationBody): Promise<Reply> => {
+export const sendApplication = async (
+  app: App,
+  request: KeyedRequest & { readonly params: { readonly user_id: string }; readonly body: ApplicationBody },
+): Promise<Reply> => {
+  const { params, body } = request;
   const { position, answers } = body;
-  const counts = await readBotCounts(app, body);
-  const outcome = await app.catalogue.applications.send({ userId, position, answers, counts });
+  const sent = { userId: params.user_id, position, answers, counts: await readBotCounts(app, body) };
+  const outcome = acceptKey(
+    await app.catalogue.applications.send(sent, readOnce('createApplication', request)),
+  );
   if (outcome.kind !== 'sent') throw toApplicationError(outcome);
-  return noContent;
+  return markReplayed(outcome, noContent);
 };

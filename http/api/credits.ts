@@ -9,6 +9,7 @@
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { computeTierSlices, computeValueCents } from '../../engine/rules/credits.ts';
+import type { Once } from '../../storage/catalogue/shared/once.ts';
 import type { CreditKind, RedeemOutcome, RedeemRow, TierRow } from '../../storage/catalogue/votes/credits.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
@@ -29,6 +30,7 @@ import {
 } from './shared/common.ts';
 import { toExactInteger } from './shared/convert.ts';
 import { buildObject, describe, findExample } from './shared/example.ts';
+import { acceptKey, markReplayed, readOnce } from './shared/once.ts';
 import { countText } from './shared/patterns.ts';
 import { toTarget } from './shared/request-values.ts';
 import { toVoteInfo, VoteInfo } from './votes.ts';
@@ -151,6 +153,7 @@ export const creditRoutes = defineRoutes('Votes', [
     handle: (app, { params }) => showCredits(app, toTarget(params)),
   }),
   defineRoute('redeemCredits', 'POST /{target_type}/{target_id}/votes/credits', {
+    keyed: true,
     summary: 'Redeem votes',
     description:
       'Turns votes of a bot or server into credits for the shop, oldest upvotes first. The redeemed ' +
@@ -169,7 +172,11 @@ export const creditRoutes = defineRoutes('Votes', [
     replies: { 200: ApiResponse },
     errors: ['not_found', 'votes_insufficient', 'no_credit_tiers'],
     check: ({ query }) => void parseVotes(query.votes),
-    handle: (app, { params, query }) => redeemCredits(app, toTarget(params), parseVotes(query.votes)),
+    handle: (app, request) =>
+      redeemCredits(app, toTarget(request.params), {
+        votes: parseVotes(request.query.votes),
+        once: readOnce('redeemCredits', request),
+      }),
   }),
 ]);
 
@@ -269,17 +276,18 @@ const toRedeemError = (outcome: Exclude<RedeemOutcome, { kind: 'redeemed' }>, ta
  * `POST …/votes/credits`. *Ledger* when it resolves, and normally *hot*. If the hot store is not available,
  * the redeem is still valid, and the flusher lowers the totals later.
  */
-export const redeemCredits = async (app: App, target: CreditTarget, votes: number): Promise<Reply> => {
+export const redeemCredits = async (
+  app: App,
+  target: CreditTarget,
+  { votes, once }: { readonly votes: number; readonly once: Once | undefined },
+): Promise<Reply> => {
   const { ref } = await app.engine.read(target.kind, target.id);
   await app.engine.waitForFlush(target.kind, target.id);
-  const outcome = await app.catalogue.credits.redeem({ ref, kind: target.kind, votes });
+  const outcome = acceptKey(await app.catalogue.credits.redeem({ ref, kind: target.kind, votes }, once));
   if (outcome.kind !== 'redeemed') throw toRedeemError(outcome, target);
-  app.meters.recordRedeem(outcome.credits);
+  if (!outcome.replayed) app.meters.recordRedeem(outcome.credits);
   const delivery = app.engine.deliverAdjustments(target.kind, target.id);
   await delivery.catch(() => undefined);
-  return replyMessage(`Redeemed ${votes} votes.`, {
-    credits: String(outcome.credits),
-    id: outcome.id,
-    votes: String(votes),
-  });
+  const context = { credits: String(outcome.credits), id: outcome.id, votes: String(votes) };
+  return markReplayed(outcome, replyMessage(`Redeemed ${votes} votes.`, context));
 };

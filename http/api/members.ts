@@ -36,6 +36,7 @@ import { parsePermissionIds } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { buildLine, buildProse, buildTags, LinksInput } from './shared/fields.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
+import { acceptKey, type KeyedRequest, markReplayed, readOnce } from './shared/once.ts';
 import { plainText } from './shared/patterns.ts';
 import { requireCaller, toTarget } from './shared/request-values.ts';
 
@@ -217,7 +218,11 @@ export const parseMemberPermissions = (ids: readonly string[]): readonly Permiss
   parsePermissionIds('/perms', ids);
 
 /** `POST /teams`. *Ledger* when it resolves. */
-export const createTeam = async (app: App, caller: Caller, body: TeamBody): Promise<Reply> => {
+export const createTeam = async (
+  app: App,
+  request: KeyedRequest & { readonly body: TeamBody },
+): Promise<Reply> => {
+  const { body } = request;
   const { teamsPerUserMax } = app.settings;
   const fields = {
     name: body.name,
@@ -226,12 +231,17 @@ export const createTeam = async (app: App, caller: Caller, body: TeamBody): Prom
     extraLinks: body.extra_links ?? [],
     nsfw: body.nsfw ?? false,
   };
-  const outcome = await app.catalogue.teams.edits.create(caller.id, fields, teamsPerUserMax);
+  const outcome = acceptKey(
+    await app.catalogue.teams.edits.create(requireCaller(request).id, fields, {
+      ownedMax: teamsPerUserMax,
+      once: readOnce('createTeam', request),
+    }),
+  );
   if (outcome.kind === 'limit_reached') {
     const message = `You own ${teamsPerUserMax} teams, which is the maximum. Delete one first.`;
     throw createLimitError(message, teamsPerUserMax);
   }
-  return replyCreated<TeamCreated>({ team_id: outcome.id });
+  return markReplayed(outcome, replyCreated<TeamCreated>({ team_id: outcome.id }));
 };
 
 const toTeamError = (outcome: Exclude<TeamOutcome, { kind: 'done' }>): DomainError => {

@@ -6,16 +6,24 @@
  */
 import { hash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
+import { v7 as uuidv7 } from 'uuid';
 import { DomainError } from '../../engine/errors.ts';
 import { isEntityKind } from '../../engine/ids.ts';
 import type { Permission } from '../../engine/rules/permissions.ts';
 import { decideMinting } from '../../engine/rules/sessions.ts';
 import { parseToken, type TokenKind, tokenKinds } from '../../engine/rules/token.ts';
-import type { SessionOfToken, SessionRow, SessionTarget } from '../../storage/catalogue/people/sessions.ts';
+import type {
+  NewSession,
+  SessionCreatedOnce,
+  SessionOfToken,
+  SessionRow,
+  SessionTarget,
+} from '../../storage/catalogue/people/sessions.ts';
+import type { Once } from '../../storage/catalogue/shared/once.ts';
 import type { App } from '../app.ts';
 import type { Auth, Caller } from '../auth/auth.ts';
 import { createPermissionError } from '../auth/authorise.ts';
-import { mintToken } from '../auth/mint.ts';
+import { type MintedToken, mintToken } from '../auth/mint.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyCreated, replyMessage, replyOk } from '../response/reply.ts';
 import { toTimestamp } from '../response/values.ts';
@@ -33,6 +41,7 @@ import {
 } from './shared/common.ts';
 import { parsePermissionIds } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
+import { acceptKey, type KeyedRequest, markReplayed, readOnce } from './shared/once.ts';
 import { plainText } from './shared/patterns.ts';
 import { requireCaller, toTarget } from './shared/request-values.ts';
 
@@ -156,6 +165,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     handle: (app, { params }) => showSessions(app, toTarget(params)),
   }),
   defineRoute('createSession', 'POST /{target_type}/{target_id}/sessions', {
+    keyed: true,
     summary: 'Create a token',
     description:
       'Creates an API session that acts for the entity. Only this reply shows the token. At most 100 ' +
@@ -166,8 +176,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     replies: { 201: SessionCreated },
     errors: ['session_type_unsupported', 'not_found', 'limit_reached'],
     check: ({ body }) => checkSessionBody(body),
-    handle: (app, request) =>
-      mintSession(app, { caller: requireCaller(request), body: request.body }, toTarget(request.params)),
+    handle: (app, request) => mintSession(app, request, toTarget(request.params)),
   }),
   defineRoute('revokeSession', 'DELETE /{target_type}/{target_id}/sessions/{session_id}', {
     summary: 'Revoke a token',
@@ -248,35 +257,67 @@ const checkMinting = (requested: readonly Permission[], granted: readonly string
   }
 };
 
-/** `POST …/sessions`. Only this reply has the token. *Ledger* when it resolves. */
-export const mintSession = async (
+/** With a key of the operator's, a repeat of a keyed request can derive the token that it led to. */
+const mintFor = (app: App, target: SessionTarget, once: Once | undefined, id = uuidv7()): MintedToken => {
+  const { secretsKey } = app.settings;
+  if (once === undefined || secretsKey === '') return mintToken(target);
+  return mintToken(target, { id, secretsKey, scope: once.scope });
+};
+
+/** The token of a session that an earlier request created, `''` if it cannot be derived. */
+const findToken = (
   app: App,
-  request: { readonly caller: Caller; readonly body: SessionBody },
-  target: SessionTarget,
-): Promise<Reply> => {
-  const { caller, body } = request;
-  const permLimits = parsePermLimits(body.perm_limits);
-  checkMinting(permLimits, await listGrantedPermissions(app, caller, target), caller);
-  const { id, token, tokenHash } = mintToken(target);
-  const session = {
-    id,
+  { target, once, created }: { target: SessionTarget; once: Once | undefined; created: SessionCreatedOnce },
+): string => {
+  const { token, tokenHash } = mintFor(app, target, once, created.id);
+  return tokenHash.toString('hex') === created.tokenHash ? token : '';
+};
+
+type MintRequest = KeyedRequest & { readonly caller: Caller | null; readonly body: SessionBody };
+
+const buildSession = (minted: MintedToken, { caller, body }: MintRequest, target: SessionTarget) => {
+  const { kind, id, sessionId } = requireCaller({ caller });
+  return {
+    id: minted.id,
     target,
     type: 'api',
     name: body.name,
-    permLimits,
-    tokenHash,
+    permLimits: parsePermLimits(body.perm_limits),
+    tokenHash: minted.tokenHash,
     lastsSeconds: body.expiry,
-    mintedBy: caller.kind === 'user' ? caller.id : '',
-    mintedWith: caller.kind === 'user' ? null : caller.sessionId,
+    mintedBy: kind === 'user' ? id : '',
+    mintedWith: kind === 'user' ? null : sessionId,
   } as const;
-  const sessionsMax = app.settings.sessionsPerEntityMax;
-  const outcome = await app.catalogue.sessions.insert(session, sessionsMax);
-  if (outcome === 'refused') throw createPermissionError('manage_sessions');
-  if (outcome === 'limit_reached') {
-    const message = `An entity has at most ${sessionsMax} API sessions. Revoke one first.`;
-    throw createLimitError(message, sessionsMax);
+};
+
+const insertSession = async (
+  app: App,
+  session: NewSession,
+  once: Once | undefined,
+): Promise<SessionCreatedOnce & { readonly replayed?: true }> => {
+  const { sessions } = app.catalogue;
+  const apiSessionsMax = app.settings.sessionsPerEntityMax;
+  if (once !== undefined) return acceptKey(await sessions.insertOnce(session, { apiSessionsMax, once }));
+  return { kind: await sessions.insert(session, apiSessionsMax), id: session.id, tokenHash: '' };
+};
+
+/** `POST …/sessions`. Only this reply has the token. *Ledger* when it resolves. */
+export const mintSession = async (app: App, request: MintRequest, target: SessionTarget): Promise<Reply> => {
+  const caller = requireCaller(request);
+  const permLimits = parsePermLimits(request.body.perm_limits);
+  checkMinting(permLimits, await listGrantedPermissions(app, caller, target), caller);
+  const once = readOnce('createSession', request);
+  const minted = mintFor(app, target, once);
+  const created = await insertSession(app, buildSession(minted, request, target), once);
+  if (created.kind === 'refused') throw createPermissionError('manage_sessions');
+  if (created.kind === 'limit_reached') {
+    const { sessionsPerEntityMax } = app.settings;
+    const message = `An entity has at most ${sessionsPerEntityMax} API sessions. Revoke one first.`;
+    throw createLimitError(message, sessionsPerEntityMax);
   }
-  return replyCreated<SessionCreated>({ session_id: id, target_id: target.id, token });
+  const token = created.replayed ? findToken(app, { target, once, created }) : minted.token;
+  const reply: SessionCreated = { session_id: created.id, target_id: target.id, token };
+  return markReplayed(created, replyCreated(reply));
 };
 
 /**

@@ -157,6 +157,7 @@ export const teamRoutes = defineRoutes('Teams', [
     handle: (app, { params }) => showTeamSeo(app, params.id),
   }),
   defineRoute('createTeam', 'POST /teams', {
+    keyed: true,
     summary: 'Create a team',
     description: 'The caller becomes its owner and data holder. At most 50 teams per user.',
     auth: { kind: 'user' },
@@ -164,7 +165,7 @@ export const teamRoutes = defineRoutes('Teams', [
     replies: { 201: TeamCreated },
     errors: ['limit_reached'],
     check: ({ body }) => checkLinks(body.extra_links),
-    handle: (app, request) => createTeam(app, requireCaller(request), request.body),
+    handle: (app, request) => createTeam(app, request),
   }),
   defineRoute('editTeam', 'PATCH /teams/{tid}', {
     summary: 'Change a team',

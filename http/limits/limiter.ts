@@ -124,7 +124,11 @@ const renderBriefHeader = (table: RateTable, decision: RateDecision): string => 
   return brief.line;
 };
 
-/** `RateLimit` (IETF draft 10), its policy, and the common `X-RateLimit-*`. */
+/**
+ * `RateLimit` and its policy (draft-ietf-httpapi-ratelimit-headers-11), and the common `X-RateLimit-*`. Not
+ * used of the draft: `qu`, because all quotas are of requests, and `pk`, which would be a hash of a token or
+ * an address, and tell a client with one token nothing.
+ */
 const renderLimitHeaders = (table: RateTable, decision: RateDecision): string => {
   const resetSeconds = toResetSeconds(decision);
   return (

@@ -67,7 +67,30 @@ export const listErrorCodes = (route: AnyRoute): readonly ErrorCode[] => {
   if ([...path, ...query].includes('target_type')) codes.add('target_type_unsupported');
   if (query.includes('page')) codes.add('page_invalid');
   if (route.limit !== undefined) codes.add('rate_limited');
+  if (route.keyed) for (const code of keyErrors) codes.add(code);
   return [...codes];
+};
+
+const keyErrors = [
+  'validation_failed',
+  'limit_reached',
+  'idempotency_conflict',
+  'idempotency_mismatch',
+] as const;
+
+const keyParameter: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A value of your choice for this creation, 1 to 255 printable ASCII characters. A repeat with the same value ' +
+    'within a day creates nothing more, and gets the same reply.',
+  schema: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 257,
+    examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'],
+  },
 };
 
 const findExample = (schema: TSchema): unknown => {
@@ -108,6 +131,7 @@ const buildParameters = (route: AnyRoute, path: string): Json[] => {
       name: published[index],
     })),
     ...listFields(query).map((name) => buildParameter('query', query as TObject, name)),
+    ...(route.keyed ? [keyParameter] : []),
   ];
 };
 
@@ -165,7 +189,11 @@ const isRevalidated = ({ method, auth, caching }: AnyRoute): boolean =>
   method === 'GET' && auth.kind === 'public' && caching !== 'no-store';
 
 const buildSuccessResponses = (route: AnyRoute): Json => {
-  const headers = [...listHeaders(route), ...(isRevalidated(route) ? ['Cache-Control', 'ETag'] : [])];
+  const headers = [
+    ...listHeaders(route),
+    ...(isRevalidated(route) ? ['Cache-Control', 'ETag'] : []),
+    ...(route.keyed ? ['Idempotency-Replayed'] : []),
+  ];
   const responses = Object.entries(route.replies).map(([status, schema]): [string, Json] => [
     status,
     schema === null
@@ -205,6 +233,10 @@ const headers: Readonly<Record<string, Json>> = {
   'X-Request-Id': { description: 'Id of this request, also in error bodies.', schema: { type: 'string' } },
   'Retry-After': { description: 'Whole seconds to wait.', schema: { type: 'integer', minimum: 1 } },
   Location: { description: 'A path of this API.', schema: { type: 'string' } },
+  'Idempotency-Replayed': {
+    description: 'An earlier request with this `Idempotency-Key` did the work.',
+    schema: { type: 'string', enum: ['true'] },
+  },
   'Cache-Control': {
     description: 'How long the reply may be used without a request; `no-store` where it must not be kept.',
     schema: { type: 'string', examples: ['no-cache'] },

@@ -100,6 +100,10 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.exchange.headers.lastEventId;
   }
 
+  get idempotencyKey(): string {
+    return this.exchange.headers.idempotencyKey;
+  }
+
   get socketVersion(): string {
     return this.exchange.socketVersion;
   }

@@ -16,6 +16,10 @@ const requestHeaders = [
   'If-None-Match',
   'Last-Event-ID',
   'X-Request-Id',
+  'Idempotency-Key',
+  'traceparent',
+  'tracestate',
+  'baggage',
 ];
 const exposedHeaders = [
   'X-Session-Invalid',
@@ -27,6 +31,7 @@ const exposedHeaders = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
+  'Idempotency-Replayed',
 ];
 
 /** The CORS header lines of one listener, each beginning with CR LF. */

@@ -12,7 +12,7 @@ export const explainedFieldsMax = 16;
 
 /** Takes the part of the request and, by pointer, what each field must be. Returns the error to throw. */
 export const createValidationError = (
-  where: 'body' | 'query' | 'path' | 'login',
+  where: 'body' | 'query' | 'path' | 'header' | 'login',
   messages: Readonly<Record<string, string>>,
 ): DomainError => {
   const listed = Object.entries(messages).slice(0, explainedFieldsMax);

@@ -33,6 +33,8 @@ export class RequestHeaders {
   acceptEncoding = '';
   userAgent = '';
   lastEventId = '';
+  idempotencyKey = '';
+  traceparent = '';
   fetchSite = '';
   /** What the client will do with the reply; browsers that fetch ahead say so. */
   purpose = '';
@@ -118,6 +120,12 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'last-event-id':
       headers.lastEventId = value;
+      return;
+    case 'idempotency-key':
+      headers.idempotencyKey = value;
+      return;
+    case 'traceparent':
+      headers.traceparent = value;
       return;
     case 'sec-fetch-site':
       headers.fetchSite = value;

@@ -12,6 +12,7 @@ import type { HistoryMeters, JobMeters } from '../../http/telemetry/counts.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
 import { purgeNotices } from '../../storage/catalogue/shared/notices.ts';
+import { purgeKeys } from '../../storage/catalogue/shared/once.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
 import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
@@ -69,6 +70,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
       await purgeLogins(parts.catalogue.sql, dueAtMs);
       await purgeVoterOrders(parts.catalogue.sql);
       await purgeNotices(parts.catalogue.sql);
+      await purgeKeys(parts.catalogue.sql);
       await purgeDeliveries(parts.catalogue.sql, parts.webhookLogDays, signal);
       await runs.purge(runRetentionDays);
       await runs.purge(historyRunRetentionDays, 'history');

@@ -34,6 +34,7 @@ import {
   deleteSession,
   findSessionsOfTokens,
   insertSession,
+  insertSessionOnce,
   listSessions,
   type NewSession,
   type SessionOfToken,
@@ -47,6 +48,7 @@ import {
   type Snapshots,
 } from './shared/cache.ts';
 import { createNotices } from './shared/notices.ts';
+import type { Once } from './shared/once.ts';
 import { findPeople } from './shared/people.ts';
 import { findAccess } from './shared/permissions.ts';
 import { createVanities } from './shared/vanity.ts';
@@ -210,6 +212,8 @@ const createSessions = (sql: Sql) => ({
   byTokenHash: createSessionLoader(sql),
   insert: (session: NewSession, apiSessionsMax: number) =>
     asStorage('sessions.insert', () => insertSession(sql, session, apiSessionsMax)),
+  insertOnce: (session: NewSession, rules: { readonly apiSessionsMax: number; readonly once: Once }) =>
+    asStorage('sessions.insert', () => insertSessionOnce(sql, session, rules)),
   remove: (target: SessionTarget, sessionId: string) =>
     asStorage('sessions.remove', () => deleteSession(sql, target, sessionId)),
 });
@@ -267,7 +271,7 @@ const createCredits = (sql: Sql) => ({
     asStorage('credits.standing', () => readRedeemBalance(sql, target, appliedSequence)),
   redeems: (ref: EntityRef) => asStorage('credits.redeems', () => readRedeems(sql, ref)),
   /** Ledger when it resolves. The caller flushes before and delivers the adjustment afterwards. */
-  redeem: (request: RedeemRequest) => redeemVotes(sql, request),
+  redeem: (request: RedeemRequest, once?: Once) => redeemVotes(sql, request, once),
 });
 
 /** Creates the catalogue over one SQL client. It has caches, so a process creates only one. */

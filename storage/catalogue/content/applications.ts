@@ -20,6 +20,7 @@ import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { runTransaction } from '../../sql/retry.ts';
 import type { Snapshots } from '../shared/cache.ts';
+import { type Once, runOnce } from '../shared/once.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 import { findAccess } from '../shared/permissions.ts';
 
@@ -77,8 +78,13 @@ export const createApplications = (sql: Sql, snapshots: Snapshots) => ({
   /** The user's newest applications, at most 200. */
   listOfUser: (userId: string) => asStorage('applications.ofUser', () => readAppsOf(sql, userId)),
   /** Ledger when it resolves to `sent`; any other outcome changes nothing. */
-  send: (request: AppRequest) =>
-    runTransaction(sql, 'applications.send', (transaction) => send(transaction, request)),
+  send: (request: AppRequest, once?: Once) =>
+    runTransaction(sql, 'applications.send', (transaction) =>
+      runOnce(transaction, once, {
+        work: () => send(transaction, request),
+        isDone: ({ kind }) => kind === 'sent',
+      }),
+    ),
 });
 
 const positionsMax = 200;

@@ -8,6 +8,7 @@ import type { TokenKind } from '../../../engine/rules/token.ts';
 import { formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
+import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 
 export interface SessionTarget {
   readonly kind: TokenKind;
@@ -232,26 +233,54 @@ export const insertSession = (
   sql: Sql,
   session: NewSession,
   apiSessionsMax: number,
-): Promise<SessionCreation> =>
-  sql.begin(async (transaction) => {
-    const { target } = session;
-    if (!(await canStillMint(transaction, session))) return 'refused';
-    const lock = `sessions ${target.kind} ${target.id}`;
-    await transaction`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
-    const rows = await transaction`
-      insert into sessions
-        (id, target_type, target_id, type, name, perm_limits, token_hash, minted_by, expiry)
-      select ${session.id}, ${target.kind}, ${target.id}, ${session.type}, ${session.name},
-        ${session.permLimits as string[]}::text[], ${session.tokenHash},
-        coalesce(
-          (select minted_by from sessions where id = ${session.mintedWith}::uuid), ${session.mintedBy}),
-        now() + make_interval(secs => ${session.lastsSeconds})
-      where ${session.type} = 'login' or (
-        select count(*) from sessions where target_type = ${target.kind} and target_id = ${target.id}
-          and type = 'api' and expiry > now()) < ${apiSessionsMax}
-      returning id`;
-    return rows.length === 1 ? 'created' : 'limit_reached';
-  });
+): Promise<SessionCreation> => sql.begin((transaction) => insert(transaction, session, apiSessionsMax));
+
+export interface SessionCreatedOnce {
+  readonly kind: SessionCreation;
+  readonly id: string;
+  /** Of its token, in hex. */
+  readonly tokenHash: string;
+}
+
+/** The same, once per idempotency key: a repeat gets id and hash of the session that there is. */
+export const insertSessionOnce = (
+  sql: Sql,
+  session: NewSession,
+  { apiSessionsMax, once }: { readonly apiSessionsMax: number; readonly once: Once },
+): Promise<OnceResult<SessionCreatedOnce>> =>
+  sql.begin((transaction) =>
+    runOnce<SessionCreatedOnce>(transaction, once, {
+      work: async () => {
+        const kind = await insert(transaction, session, apiSessionsMax);
+        return { kind, id: session.id, tokenHash: session.tokenHash.toString('hex') };
+      },
+      isDone: ({ kind }) => kind === 'created',
+    }),
+  );
+
+const insert = async (
+  transaction: Transaction,
+  session: NewSession,
+  apiSessionsMax: number,
+): Promise<SessionCreation> => {
+  const { target } = session;
+  if (!(await canStillMint(transaction, session))) return 'refused';
+  const lock = `sessions ${target.kind} ${target.id}`;
+  await transaction`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
+  const rows = await transaction`
+    insert into sessions
+      (id, target_type, target_id, type, name, perm_limits, token_hash, minted_by, expiry)
+    select ${session.id}, ${target.kind}, ${target.id}, ${session.type}, ${session.name},
+      ${session.permLimits as string[]}::text[], ${session.tokenHash},
+      coalesce(
+        (select minted_by from sessions where id = ${session.mintedWith}::uuid), ${session.mintedBy}),
+      now() + make_interval(secs => ${session.lastsSeconds})
+    where ${session.type} = 'login' or (
+      select count(*) from sessions where target_type = ${target.kind} and target_id = ${target.id}
+        and type = 'api' and expiry > now()) < ${apiSessionsMax}
+    returning id`;
+  return rows.length === 1 ? 'created' : 'limit_reached';
+};
 
 /**
  * Ends a session of this entity; ledger when it resolves. Resolves to whether it existed and had not expired.

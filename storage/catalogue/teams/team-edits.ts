@@ -14,6 +14,7 @@ import type { Sql, Transaction } from '../../sql/client.ts';
 import { runTransaction } from '../../sql/retry.ts';
 import { endSessionsOf } from '../people/sessions.ts';
 import { lockOwner, openListing } from '../shared/listings.ts';
+import { type Once, runOnce } from '../shared/once.ts';
 import type { LinkRow } from '../shared/profiles.ts';
 import { giveVanity } from '../shared/vanity.ts';
 
@@ -35,12 +36,20 @@ export type TeamRefusal =
   | { readonly kind: 'permission_missing'; readonly permission: Permission };
 export type TeamOutcome = { readonly kind: 'done' } | TeamRefusal;
 
+export interface TeamCreationRules {
+  readonly ownedMax: number;
+  readonly once?: Once | undefined;
+}
+
 /** Edits teams. Each promise resolves when SQL has committed the change (*ledger*). */
 export const createTeamEdits = (sql: Sql) => ({
   /** The user becomes owner, data holder and mentionable. They must own fewer than `ownedMax` teams. */
-  create: (userId: string, fields: TeamFields, ownedMax: number) =>
+  create: (userId: string, fields: TeamFields, { ownedMax, once }: TeamCreationRules) =>
     runTransaction(sql, 'teams.create', (transaction) =>
-      createTeam(transaction, { userId, ownedMax }, fields),
+      runOnce(transaction, once, {
+        work: () => createTeam(transaction, { userId, ownedMax }, fields),
+        isDone: ({ kind }) => kind === 'created',
+      }),
     ),
   edit: (teamId: string, actor: TeamActor, change: TeamChange) =>
     runTransaction(sql, 'teams.edit', (transaction) => editTeam(transaction, { teamId, actor }, change)),

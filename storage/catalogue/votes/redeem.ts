@@ -14,11 +14,23 @@ import { locks } from '../../ledger/locks.ts';
 import { writeVoidDeliveries } from '../../ledger/webhook-deliveries.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
 import { runTransaction } from '../../sql/retry.ts';
+import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 import { buildCycleStart, listTiers, type RedeemOutcome, type RedeemRequest, toTierRule } from './credits.ts';
 
 /** Redeems votes; ledger when it resolves. `engine.deliver` applies it to the hot store. */
-export const redeemVotes = (sql: Sql, request: RedeemRequest): Promise<RedeemOutcome> =>
-  runTransaction(sql, 'ledger.redeemVotes', (transaction) => redeem(transaction, request));
+export const redeemVotes = async (
+  sql: Sql,
+  request: RedeemRequest,
+  once?: Once,
+): Promise<OnceResult<RedeemOutcome>> => {
+  const outcome = await runTransaction(sql, 'ledger.redeemVotes', (transaction) =>
+    runOnce<RedeemOutcome>(transaction, once, {
+      work: () => redeem(transaction, request),
+      isDone: ({ kind }) => kind === 'redeemed',
+    }),
+  );
+  return outcome.kind === 'redeemed' ? { ...outcome, credits: BigInt(outcome.credits) } : outcome;
+};
 
 const redeem = async (transaction: Transaction, request: RedeemRequest): Promise<RedeemOutcome> => {
   const { ref, kind, votes } = request;

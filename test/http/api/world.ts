@@ -150,6 +150,7 @@ interface Parts extends Omit<World, 'port' | 'token' | 'ask' | 'close'> {
 }
 
 const settings: FacadeSettings = {
+  secretsKey: '',
   sessionsPerEntityMax: 5,
   bodyBytesMax: 1_048_576,
   teamsPerUserMax: 50,

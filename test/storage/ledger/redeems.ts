@@ -38,7 +38,7 @@ const newBot = async (sql: Sql, upvotes: number, downvotes = 0): Promise<EntityR
 const redeem = async (sql: Sql, ref: EntityRef, votes: number): Promise<RedeemOutcome> => {
   for (let attempt = 0; ; attempt++) {
     try {
-      return await redeemVotes(sql, { ref, kind: 'bot', votes });
+      return (await redeemVotes(sql, { ref, kind: 'bot', votes })) as RedeemOutcome;
     } catch (error) {
       const held =
         error instanceof StorageError && error.reason === 'busy' && error.outcome === 'not_applied';

@@ -1,0 +1,96 @@
+/**
+ * `Idempotency-Key` of the four creations (docs/behaviour.md, "Idempotency keys"): reads it with what a repeat
+ * must have in common with the first request, and turns refusals into errors. Used by their handlers.
+ */
+import { createHash } from 'node:crypto';
+import { DomainError } from '../../../engine/errors.ts';
+import {
+  type KeyRefusal,
+  keysPerCallerMax,
+  type Once,
+  type OnceResult,
+} from '../../../storage/catalogue/shared/once.ts';
+import type { Caller } from '../../auth/auth.ts';
+import { createLimitError } from '../../response/errors.ts';
+import type { Reply } from '../../response/reply.ts';
+import { createValidationError } from '../../response/validation-error.ts';
+import { requireCaller } from './request-values.ts';
+
+/** What a creation reads of its request. */
+export interface KeyedRequest {
+  readonly caller: Caller | null;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  /** The header as sent, `''` for none. */
+  readonly idempotencyKey: string;
+}
+
+/** A structured string, or the same without its quotes. */
+const keyShape = /^(?:"((?:[ !#-[\]-~]|\\["\\]){1,255})"|([!#-~][ -~]{0,254}))$/;
+
+const parseKey = (header: string): string => {
+  const [, quoted, bare] = keyShape.exec(header) ?? [];
+  const key = quoted?.replace(/\\(.)/g, '$1') ?? bare;
+  if (key !== undefined) return key;
+  const message = { 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' };
+  throw createValidationError('header', message);
+};
+
+/** JSON in which the order of members makes no difference. */
+const toCanonicalJson = (value: unknown): string =>
+  JSON.stringify(value, (_, inner) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : inner,
+  );
+
+const computeHash = (value: unknown): Buffer => createHash('sha256').update(toCanonicalJson(value)).digest();
+
+/** The key of a request, `undefined` for none. Throws `validation_failed`. */
+export const readOnce = (operation: string, request: KeyedRequest): Once | undefined => {
+  if (request.idempotencyKey === '') return undefined;
+  const { kind, id } = requireCaller(request);
+  const { params, query, body } = request;
+  return {
+    scope: computeHash([kind, id, operation, parseKey(request.idempotencyKey)]),
+    caller: `${kind} ${id}`,
+    fingerprint: computeHash([params, query, body ?? null]),
+  };
+};
+
+const toKeyError = (refusal: KeyRefusal): DomainError => {
+  switch (refusal.kind) {
+    case 'key_mismatch':
+      return new DomainError('idempotency_mismatch', 'The Idempotency-Key belongs to another request.');
+    case 'key_in_use':
+      return new DomainError(
+        'idempotency_conflict',
+        'A request with this Idempotency-Key is being worked on. Send it again in a moment.',
+        {},
+        1,
+      );
+    case 'keys_full':
+      return createLimitError(
+        'Too many keys of the last 24 hours. Send no Idempotency-Key.',
+        keysPerCallerMax,
+      );
+  }
+};
+
+const isRefusal = (outcome: { readonly kind: string }): outcome is KeyRefusal =>
+  outcome.kind === 'key_mismatch' || outcome.kind === 'key_in_use' || outcome.kind === 'keys_full';
+
+/** Throws the error of a key that was refused. */
+export const acceptKey = <Result extends { readonly kind: string }>(
+  outcome: OnceResult<Result>,
+): Result & { readonly replayed?: true } => {
+  if (isRefusal(outcome)) throw toKeyError(outcome);
+  return outcome as Result & { readonly replayed?: true };
+};
+
+const replayedHeaders = { 'Idempotency-Replayed': 'true' };
+
+/** The reply of a creation; `outcome` says whether an earlier request did the work. */
+export const markReplayed = (outcome: { readonly replayed?: true }, reply: Reply): Reply =>
+  outcome.replayed ? { ...reply, headers: replayedHeaders } : reply;
