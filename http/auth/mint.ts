@@ -17,7 +17,7 @@ export interface MintedToken {
 
 const secretBytes = 32;
 
-/** A token that must be shown again to a repeat of its request: its session's id, and what makes its secret. */
+/** A token that a repeat of its request shows again: its session's id, and what makes its secret. */
 export interface DerivedToken {
   readonly id: string;
   /** 64 hex digits that are not in SQL. */

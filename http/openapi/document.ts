@@ -83,8 +83,8 @@ const keyParameter: Json = {
   in: 'header',
   required: false,
   description:
-    'A value of your choice for this creation, 1 to 255 printable ASCII characters. A repeat with the same value ' +
-    'within a day creates nothing more, and gets the same reply.',
+    'A value of your choice for this creation, 1 to 255 printable ASCII characters. A repeat with the same ' +
+    'value within a day creates nothing more, and gets the same reply.',
   schema: {
     type: 'string',
     minLength: 1,

@@ -67,6 +67,12 @@ const takeCoding = (headers: RequestHeaders, value: string): void => {
 /** Headers in which clients say that they fetch ahead. */
 const purposeNames: ReadonlySet<string> = new Set(['sec-purpose', 'purpose', 'x-moz']);
 
+const takeRareHeader = (headers: RequestHeaders, name: string, value: string): void => {
+  if (name === 'idempotency-key') headers.idempotencyKey = value;
+  else if (name === 'traceparent') headers.traceparent = value;
+  else if (purposeNames.has(name)) headers.purpose += value;
+};
+
 /** Stores one header; `name` is in lower case. Unknown headers are ignored. */
 export const takeHeader = (headers: RequestHeaders, name: string, value: string): void => {
   switch (name) {
@@ -121,16 +127,10 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
     case 'last-event-id':
       headers.lastEventId = value;
       return;
-    case 'idempotency-key':
-      headers.idempotencyKey = value;
-      return;
-    case 'traceparent':
-      headers.traceparent = value;
-      return;
     case 'sec-fetch-site':
       headers.fetchSite = value;
       return;
     default:
-      if (purposeNames.has(name)) headers.purpose += value;
+      takeRareHeader(headers, name, value);
   }
 };

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key` on the four creations, against a complete Rollcall: one effect and equal replies for equal
- * requests, and nothing kept of a failure. Several nodes and kills: test/storage/postgres and test/faults.
+ * `Idempotency-Key` on the four creations, against a complete Rollcall: one effect and equal replies for
+ * equal requests, and nothing kept of a failure. Several nodes and kills: test/storage/postgres and test/faults.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -109,7 +109,7 @@ test('POST …/sessions: with SECRETS_KEY a repeat shows the same token again, a
   assert.is(used.status, 200);
 });
 
-test('another body, path or query with the same key is 422; the order of members makes no difference', async () => {
+test('another body, path or query with the same key is 422, another order of members is not', async () => {
   const first = await post('/teams', 'm', { text: '{"name":"Order","nsfw":true}' });
   const same = await post('/teams', 'm', { text: '{ "nsfw": true, "name": "Order" }' });
   const other = await post('/teams', 'm', { body: { name: 'Order', nsfw: false } });
@@ -162,7 +162,8 @@ test('a key that is too long or not ASCII is 400; a caller has a bounded number 
     assert.equal(codeOf(await post('/teams', key, { body })), [400, 'validation_failed'], key);
   await sql`
     insert into idempotency_keys (scope, caller, fingerprint, result)
-    select int8send(number), 'user robin', '', '{}' from generate_series(1, ${keysPerCallerMax}::int) as number`;
+    select int8send(number), 'user robin', '', '{}'
+    from generate_series(1, ${keysPerCallerMax}::int) as number`;
   const full = await post('/teams', 'one too many', { body });
   const unkeyed = await world.ask('POST', '/teams', { token: tokens.get('robin') ?? '', body });
   await sql`delete from idempotency_keys`;
