@@ -15,6 +15,7 @@ import type { Feed } from './feed/interface.ts';
 import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { WebhookSender } from './outbound/webhooks/send.ts';
+import type { VoteTraces } from './outbound/webhooks/traces.ts';
 import type { Reply } from './response/reply.ts';
 import type { DirectoryMeters } from './telemetry/counts.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
@@ -47,6 +48,8 @@ export interface App {
 export interface WebhookAccess {
   readonly sender: Pick<WebhookSender, 'open'>;
   readonly secrets: SecretBox;
+  /** Remembers the trace of a vote that was accepted just now, for its webhook. */
+  readonly recordTrace: VoteTraces['record'];
   /**
    * Whether this listing may have an enabled endpoint; late by seconds on other nodes than the one that
    * edited it. One look-up in memory, none when no endpoint exists.

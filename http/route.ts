@@ -109,6 +109,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly prefersCsv: boolean;
   /** The `Last-Event-ID` header as sent, `''` for none. */
   readonly lastEventId: string;
+  /** The `traceparent` header (W3C Trace Context), `''` for none. */
+  readonly traceparent: string;
   /** The `Idempotency-Key` header as sent, `''` for none. */
   readonly idempotencyKey: string;
   /** The version of the WebSocket protocol that the client offers to speak, `''` if it does not. */

@@ -144,7 +144,8 @@ export const voteRoutes = defineRoutes('Votes', [
     errors: ['not_found', 'vote_banned', 'entity_vote_banned', 'not_votable', 'vote_wait'],
     handle: (app, request) => {
       const vote = { ...toUserTarget(request.params), upvote: request.query.upvote === 'true' };
-      return castVote(app, vote, requireCaller(request).voteBanned);
+      const { voteBanned } = requireCaller(request);
+      return castVote(app, vote, { voteBanned, traceparent: request.traceparent });
     },
   }),
   defineRoute('getStanding', 'GET /users/{uid}/{target_type}/{target_id}/votes', {
@@ -227,14 +228,18 @@ const refuseVoter = async (app: App, vote: VoteRequest): Promise<Reply> => {
 };
 
 /** `PUT …/votes`. *Hot* when it resolves. An unknown entity is reported before a vote ban of the user. */
-export const castVote = (app: App, vote: VoteRequest, voterBanned: boolean): Promise<Reply> =>
-  voterBanned ? refuseVoter(app, vote) : sendVote(app, vote);
+export const castVote = (
+  app: App,
+  vote: VoteRequest,
+  { voteBanned, traceparent }: { readonly voteBanned: boolean; readonly traceparent: string },
+): Promise<Reply> => (voteBanned ? refuseVoter(app, vote) : sendVote(app, vote, traceparent));
 
-const sendVote = (app: App, vote: VoteRequest): Promise<Reply> =>
+const sendVote = (app: App, vote: VoteRequest, traceparent: string): Promise<Reply> =>
   app.engine.vote(vote).then(
     (outcome) => {
       app.meters.recordVote(vote.kind, toVoteResult(outcome));
       if (outcome.kind === 'voted' && app.webhooks.isWatched(vote.kind, vote.id)) {
+        if (traceparent !== '') app.webhooks.recordTrace(vote, { traceparent, atMs: app.clock.nowMs() });
         app.engine.flushEarly(vote.kind, vote.id);
       }
       return toVoteReply(outcome);

@@ -18,6 +18,9 @@ const noParams: Readonly<Record<string, string>> = Object.freeze({});
 /** A name of this machine, which no other site can claim, with or without a port. */
 const loopbackHost = /^(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?$/;
 
+/** W3C Trace Context; any other form is ignored. */
+const traceShape = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
 /** The functions of dispatch that handle events of a call. */
 export interface CallEvents {
   onBody(call: Call): void;
@@ -98,6 +101,11 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
 
   get lastEventId(): string {
     return this.exchange.headers.lastEventId;
+  }
+
+  get traceparent(): string {
+    const { traceparent } = this.exchange.headers;
+    return traceparent !== '' && traceShape.test(traceparent) ? traceparent : '';
   }
 
   get idempotencyKey(): string {

@@ -41,16 +41,14 @@ const recordAnswer = (call: Call, status: number): void => {
 /** A request that takes longer is a warning. */
 const slowRequestMs = 1_000;
 
-/** W3C Trace Context; `traceparent` of another form is ignored. */
-const traceShape = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+const readTrace = ({ traceparent }: Call): { readonly traceparent?: string } =>
+  traceparent === '' ? {} : { traceparent };
 
-const readTrace = ({ headers: { traceparent } }: Exchange): { readonly traceparent?: string } =>
-  traceShape.test(traceparent) ? { traceparent } : {};
-
-const logAnswer = ({ exchange, compiled, context }: Call, status: number, elapsedMs: number): void => {
+const logAnswer = (call: Call, status: number, elapsedMs: number): void => {
+  const { exchange, compiled, context } = call;
   const ms = Math.round(elapsedMs * 10) / 10;
   const fields = {
-    ...{ request_id: exchange.requestId, ...readTrace(exchange), route: compiled?.route.name ?? 'none' },
+    ...{ request_id: exchange.requestId, ...readTrace(call), route: compiled?.route.name ?? 'none' },
     ...{ status, ms },
   };
   if (elapsedMs > slowRequestMs) context.logger.warn(fields, 'slow request');
@@ -60,7 +58,7 @@ const logAnswer = ({ exchange, compiled, context }: Call, status: number, elapse
 const logFailure = (call: Call, error: unknown): void => {
   const { exchange, compiled, context } = call;
   context.logger.error(
-    { request_id: exchange.requestId, ...readTrace(exchange), route: compiled?.route.name, err: error },
+    { request_id: exchange.requestId, ...readTrace(call), route: compiled?.route.name, err: error },
     'request failed',
   );
 };

@@ -12,6 +12,7 @@ import { failingFrom } from '../../engine/rules/webhooks.ts';
 import type { WebhookAccess } from '../../http/app.ts';
 import { createWebhookDispatcher, type WebhookDispatcher } from '../../http/outbound/webhooks/dispatcher.ts';
 import { createWebhookSender, type WebhookSenderOptions } from '../../http/outbound/webhooks/send.ts';
+import { createVoteTraces } from '../../http/outbound/webhooks/traces.ts';
 import type { WebhookMeters } from '../../http/telemetry/counts.ts';
 import { endAllLeases } from '../../storage/catalogue/webhooks/leases.ts';
 import { createWebhookQueue } from '../../storage/catalogue/webhooks/queue.ts';
@@ -85,6 +86,7 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
   const isOff = config.webhooks === 'off';
   const known: Known = { listings: new Set(), endpoints: 0, pending: 0 };
   const secrets = createSecretBox(await readKey(sql, config));
+  const traces = createVoteTraces();
   const sender = createWebhookSender({
     addresses: config.webhookAddresses,
     timeoutMs: config.webhookTimeoutSeconds * 1_000,
@@ -99,6 +101,7 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
     queue: createWebhookQueue(sql),
     sender,
     secrets,
+    traces,
     disableDays: config.webhookDisableDays,
     onDisabled: ({ id, kind, targetId }, reason) => {
       log('a webhook was disabled', { webhook: id, target: toKey(kind, targetId), reason });
@@ -110,6 +113,7 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
     access: {
       sender,
       secrets,
+      recordTrace: traces.record,
       isWatched: (kind, id) => !isOff && isWatched(known, kind, id),
       onEdited: () => void refresh().then(dispatcher.wake, onFailure),
       onQueued: dispatcher.wake,

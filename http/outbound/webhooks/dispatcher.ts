@@ -33,6 +33,7 @@ import {
 } from './health.ts';
 import type { WebhookConnection, WebhookSender } from './send.ts';
 import { toWebhookHeaders } from './signature.ts';
+import type { VoteTraces } from './traces.ts';
 import { toWebhookEvent } from './stored-event.ts';
 
 export interface WebhookDispatcherParts {
@@ -40,6 +41,7 @@ export interface WebhookDispatcherParts {
   readonly sender: Pick<WebhookSender, 'open'>;
   readonly secrets: Pick<SecretBox, 'unseal'>;
   readonly windows: VoteWindows;
+  readonly traces: Pick<VoteTraces, 'find'>;
   readonly disableDays: number;
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
   readonly meters: Pick<WebhookMeters, 'recordAttempt'>;
@@ -343,7 +345,9 @@ const attempt = async (state: DispatcherState, { endpoint, delivery, secrets, co
   const sentAtSeconds = Math.floor(state.clock.nowMs() / 1_000);
   const authorization =
     endpoint.authorization === null ? null : state.secrets.unseal(endpoint.authorization, endpoint.id);
-  const headers = toWebhookHeaders({ format, id, sentAtSeconds, body, secrets, authorization });
+  const traceparent = state.traces.find(event);
+  const signed = { format, id, sentAtSeconds, body, secrets, authorization, traceparent };
+  const headers = toWebhookHeaders(signed);
   return { delivery, body, outcome: await connection.post(headers, body) };
 };
 

@@ -36,6 +36,8 @@ export interface SignedRequest {
   readonly secrets: readonly [string, ...string[]];
   /** For `topgg`: what its receiver compares; `null` for the newest secret. */
   readonly authorization?: string | null;
+  /** The trace of the request that caused the event, `''` for none. */
+  readonly traceparent?: string;
 }
 
 /** Builds all headers of a request, in lower case. */
@@ -46,12 +48,14 @@ export const toWebhookHeaders = ({
   body,
   secrets,
   authorization = null,
+  traceparent = '',
 }: SignedRequest): Record<string, string> => ({
   'content-type': 'application/json',
   'user-agent': 'Rollcall-Webhooks/1',
   'webhook-id': id,
   'webhook-timestamp': String(sentAtSeconds),
   'webhook-signature': secrets.map((secret) => sign(secret, `${id}.${sentAtSeconds}.${body}`)).join(' '),
+  ...(traceparent !== '' && { traceparent }),
   ...(format === 'topgg' ? { authorization: authorization ?? secrets[0] } : {}),
   ...(format === 'topgg_v1'
     ? {
