@@ -113,6 +113,8 @@ export const limits = {
   editsPerRound: 200,
   /** Length of the time buckets in which a hot store keeps last votes. */
   voteBucketMs: 12 * 3_600_000,
+  /** Live idempotency keys of one caller. */
+  idempotencyKeysMax: 10_000,
   shardListEntriesMax: 16_384,
   /** Shards of a bot in one post, and on one page. */
   partsPerPostMax: 1_000,

@@ -23,7 +23,7 @@ import { buildFlag, buildText, buildTextList, Timestamp, User, UserId, Uuid } fr
 import { toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { replySnapshot } from './shared/list-replies.ts';
-import { acceptKey, type KeyedRequest, markReplayed, readOnce } from './shared/once.ts';
+import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 import { plainText } from './shared/patterns.ts';
 
 export const ApplicationsParams = Type.Object({ user_id: UserId });
@@ -267,7 +267,7 @@ export const sendApplication = async (
   const { params, body } = request;
   const { position, answers } = body;
   const sent = { userId: params.user_id, position, answers, counts: await readBotCounts(app, body) };
-  const outcome = acceptKey(
+  const outcome = requireOutcome(
     await app.catalogue.applications.send(sent, readOnce('createApplication', request)),
   );
   if (outcome.kind !== 'sent') throw toApplicationError(outcome);

@@ -30,7 +30,7 @@ import {
 } from './shared/common.ts';
 import { toExactInteger } from './shared/convert.ts';
 import { buildObject, describe, findExample } from './shared/example.ts';
-import { acceptKey, markReplayed, readOnce } from './shared/once.ts';
+import { markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 import { countText } from './shared/patterns.ts';
 import { toTarget } from './shared/request-values.ts';
 import { toVoteInfo, VoteInfo } from './votes.ts';
@@ -283,7 +283,7 @@ export const redeemCredits = async (
 ): Promise<Reply> => {
   const { ref } = await app.engine.read(target.kind, target.id);
   await app.engine.waitForFlush(target.kind, target.id);
-  const outcome = acceptKey(await app.catalogue.credits.redeem({ ref, kind: target.kind, votes }, once));
+  const outcome = requireOutcome(await app.catalogue.credits.redeem({ ref, kind: target.kind, votes }, once));
   if (outcome.kind !== 'redeemed') throw toRedeemError(outcome, target);
   if (!outcome.replayed) app.meters.recordRedeem(outcome.credits);
   const delivery = app.engine.deliverAdjustments(target.kind, target.id);

@@ -36,7 +36,7 @@ import { parsePermissionIds } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { buildLine, buildProse, buildTags, LinksInput } from './shared/fields.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
-import { acceptKey, type KeyedRequest, markReplayed, readOnce } from './shared/once.ts';
+import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 import { plainText } from './shared/patterns.ts';
 import { requireCaller, toTarget } from './shared/request-values.ts';
 
@@ -231,7 +231,7 @@ export const createTeam = async (
     extraLinks: body.extra_links ?? [],
     nsfw: body.nsfw ?? false,
   };
-  const outcome = acceptKey(
+  const outcome = requireOutcome(
     await app.catalogue.teams.edits.create(requireCaller(request).id, fields, {
       ownedMax: teamsPerUserMax,
       once: readOnce('createTeam', request),

@@ -41,7 +41,7 @@ import {
 } from './shared/common.ts';
 import { parsePermissionIds } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
-import { acceptKey, type KeyedRequest, markReplayed, readOnce } from './shared/once.ts';
+import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 import { plainText } from './shared/patterns.ts';
 import { requireCaller, toTarget } from './shared/request-values.ts';
 
@@ -297,7 +297,7 @@ const insertSession = async (
 ): Promise<SessionCreatedOnce & { readonly replayed?: true }> => {
   const { sessions } = app.catalogue;
   const apiSessionsMax = app.settings.sessionsPerEntityMax;
-  if (once !== undefined) return acceptKey(await sessions.insertOnce(session, { apiSessionsMax, once }));
+  if (once !== undefined) return requireOutcome(await sessions.insertOnce(session, { apiSessionsMax, once }));
   return { kind: await sessions.insert(session, apiSessionsMax), id: session.id, tokenHash: '' };
 };
 

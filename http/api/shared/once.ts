@@ -1,15 +1,11 @@
 /**
- * `Idempotency-Key` of the four creations (docs/behaviour.md, "Idempotency keys"): reads it with what a repeat
- * must have in common with the first request, and turns refusals into errors. Used by their handlers.
+ * `Idempotency-Key` of the four creations (docs/behaviour.md, "Idempotency keys"): reads it with what a
+ * repeat must have in common with the first request, and turns refusals into errors. Used by their handlers.
  */
 import { createHash } from 'node:crypto';
 import { DomainError } from '../../../engine/errors.ts';
-import {
-  type KeyRefusal,
-  keysPerCallerMax,
-  type Once,
-  type OnceResult,
-} from '../../../storage/catalogue/shared/once.ts';
+import { limits } from '../../../engine/limits.ts';
+import type { KeyRefusal, Once, OnceResult } from '../../../storage/catalogue/shared/once.ts';
 import type { Caller } from '../../auth/auth.ts';
 import { createLimitError } from '../../response/errors.ts';
 import type { Reply } from '../../response/reply.ts';
@@ -73,7 +69,7 @@ const toKeyError = (refusal: KeyRefusal): DomainError => {
     case 'keys_full':
       return createLimitError(
         'Too many keys of the last 24 hours. Send no Idempotency-Key.',
-        keysPerCallerMax,
+        limits.idempotencyKeysMax,
       );
   }
 };
@@ -82,7 +78,7 @@ const isRefusal = (outcome: { readonly kind: string }): outcome is KeyRefusal =>
   outcome.kind === 'key_mismatch' || outcome.kind === 'key_in_use' || outcome.kind === 'keys_full';
 
 /** Throws the error of a key that was refused. */
-export const acceptKey = <Result extends { readonly kind: string }>(
+export const requireOutcome = <Result extends { readonly kind: string }>(
   outcome: OnceResult<Result>,
 ): Result & { readonly replayed?: true } => {
   if (isRefusal(outcome)) throw toKeyError(outcome);

@@ -33,8 +33,8 @@ import {
 } from './health.ts';
 import type { WebhookConnection, WebhookSender } from './send.ts';
 import { toWebhookHeaders } from './signature.ts';
-import type { VoteTraces } from './traces.ts';
 import { toWebhookEvent } from './stored-event.ts';
+import type { VoteTraces } from './traces.ts';
 
 export interface WebhookDispatcherParts {
   readonly queue: WebhookQueue;

@@ -7,6 +7,7 @@
  * teams, sessions, applications and redeems, and by the purge job.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { limits } from '../../../engine/limits.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 
@@ -22,7 +23,7 @@ export interface Once {
 
 /**
  * `key_mismatch`: the key belongs to another request; `key_in_use`: the same one is being worked on;
- * `keys_full`: the caller has `keysPerCallerMax` keys.
+ * `keys_full`: the caller has `limits.idempotencyKeysMax` keys.
  */
 export interface KeyRefusal {
   readonly kind: 'key_mismatch' | 'key_in_use' | 'keys_full';
@@ -32,7 +33,6 @@ export interface KeyRefusal {
 export type OnceResult<Result> = (Result & { readonly replayed?: true }) | KeyRefusal;
 
 const keptHours = 24;
-export const keysPerCallerMax = 10_000;
 const lockAttemptsMax = 50;
 const lockPauseMs = 20;
 
@@ -64,7 +64,7 @@ const countKeys = async (transaction: Transaction, { caller }: Once): Promise<nu
     select count(*) as keys from (
       select from idempotency_keys
       where caller = ${caller} and created_at > now() - make_interval(hours => ${keptHours})
-      limit ${keysPerCallerMax}) as live`;
+      limit ${limits.idempotencyKeysMax}) as live`;
   return row?.keys ?? 0;
 };
 
@@ -87,7 +87,7 @@ export const runOnce = async <Result extends object>(
     return once.fingerprint.equals(kept.fingerprint)
       ? { ...(kept.result as Result), replayed: true }
       : { kind: 'key_mismatch' };
-  if ((await countKeys(transaction, once)) >= keysPerCallerMax) return { kind: 'keys_full' };
+  if ((await countKeys(transaction, once)) >= limits.idempotencyKeysMax) return { kind: 'keys_full' };
   const result = await work();
   if (!isDone(result)) return result;
   await transaction`

@@ -1,11 +1,12 @@
 /**
  * `Idempotency-Key` on the four creations, against a complete Rollcall: one effect and equal replies for
- * equal requests, and nothing kept of a failure. Several nodes and kills: test/storage/postgres and test/faults.
+ * equal requests, and nothing kept of a failure. Two nodes: once.stores.test.ts; a kill: the file beside this.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
-import { keysPerCallerMax, purgeKeys } from '../../../storage/catalogue/shared/once.ts';
+import { limits } from '../../../engine/limits.ts';
+import { purgeKeys } from '../../../storage/catalogue/shared/once.ts';
 import { upsertTier } from '../../../storage/catalogue/votes/credits.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { addCountedVotes } from '../../storage/ledger/votes.ts';
@@ -163,7 +164,7 @@ test('a key that is too long or not ASCII is 400; a caller has a bounded number 
   await sql`
     insert into idempotency_keys (scope, caller, fingerprint, result)
     select int8send(number), 'user robin', '', '{}'
-    from generate_series(1, ${keysPerCallerMax}::int) as number`;
+    from generate_series(1, ${limits.idempotencyKeysMax}::int) as number`;
   const full = await post('/teams', 'one too many', { body });
   const unkeyed = await world.ask('POST', '/teams', { token: tokens.get('robin') ?? '', body });
   await sql`delete from idempotency_keys`;
