@@ -1,6 +1,6 @@
 /**
  * `Idempotency-Key` on the four creations, against a complete Rollcall: one effect and equal replies for
- * equal requests, and nothing kept of a failure. Two nodes: once.stores.test.ts; a kill: the file beside this.
+ * equal requests, and nothing kept of a failure. Two nodes: once.stores.test.ts. A kill: the file beside.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

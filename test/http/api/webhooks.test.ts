@@ -87,26 +87,6 @@ test('a vote reaches the receiver once, signed, and is listed as delivered', asy
   assert.ok(secret.startsWith('whsec_'));
 });
 
-test('the trace of a vote goes out with its webhook, one of another form does not', async () => {
-  const bot = await createBot();
-  const { id } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
-  const user = `voter${++users}`;
-  await addUser(world.sql, user);
-  const token = await world.token('user', user);
-  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-  for (const headers of [{ traceparent }, {}, { traceparent: 'mine' }]) {
-    await world.ask('PUT', `/users/${user}/bots/${bot}/votes?upvote=true`, { token, headers });
-    world.clock.skip(13 * hourMs);
-  }
-  await waitForStates(bot, id, ['delivered', 'delivered', 'delivered']);
-  world.clock.skip(-39 * hourMs);
-
-  assert.equal(
-    receivedAt(bot).map(({ headers }) => headers.traceparent),
-    [traceparent, undefined, undefined],
-  );
-});
-
 test('the secret is shown once; its end, and nothing else of it, is in the list', async () => {
   const bot = await createBot();
   const { id, secret } = await create(`bots/${bot}`, { url: receivers.url('ok', bot) });
