@@ -136,11 +136,7 @@ interface StartContext extends Telemetry {
 }
 
 /** Starts the node on open stores: one step after the other, each with what those before have made. */
-const startOn = async (
-  stores: Stores,
-  config: Config,
-  options: Omit<StartContext, keyof Telemetry>,
-): Promise<Running> => {
+const startOn = async (stores: Stores, config: Config, options: Omit<StartContext, keyof Telemetry>) => {
   await assertPortsFree(config);
   const context = { ...options, ...(await openTelemetry(stores, config, options)) };
   await prepareStores(stores);

@@ -188,11 +188,7 @@ const renderSvg = ({ label, message, color }: Described, query: BadgeQuery): str
   });
 
 /** Equal badges are one reply, so each is drawn and tagged once. */
-const renderBadge = (
-  app: App,
-  file: BadgeFile,
-  { query, ...about }: Described & { query: BadgeQuery },
-): Reply => {
+const renderBadge = (app: App, file: BadgeFile, { query, ...about }: Described & { query: BadgeQuery }) => {
   const json = JSON.stringify(toJson(about, query));
   const key = `${file.format} ${query.style} ${about.error} ${json}`;
   return app.badges.reply(key, () =>

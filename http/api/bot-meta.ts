@@ -10,7 +10,7 @@ import type { BotPerson, KnownBot } from '../../storage/catalogue/bots/bot-peopl
 import type { App } from '../app.ts';
 import type { BotDetails } from '../outbound/bot-lookup.ts';
 import type { LookupResult } from '../outbound/service-lookup.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
+import { replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { buildCount, buildText, buildTextList } from './shared/common.ts';
 import { toExactInteger } from './shared/convert.ts';
@@ -149,11 +149,7 @@ const storeLookup = async (app: App, clientId: string, result: LookupResult<BotD
 };
 
 /** `GET /bots/{client_id}/meta`. Waits for up to two look-ups; the reply names those that failed. */
-export const showBotMeta = async (
-  app: App,
-  clientId: string,
-  fallbackBotId: string | undefined,
-): Promise<Reply> => {
+export const showBotMeta = async (app: App, clientId: string, fallbackBotId: string | undefined) => {
   const service = await app.botLookup.queryService(clientId);
   const platform = service.kind === 'failed' ? await app.botLookup.queryPlatform(clientId) : null;
   await storeLookup(app, clientId, service);

@@ -133,10 +133,7 @@ const recordTotals = (app: App, caller: Caller, post: OldPost): Promise<unknown>
 };
 
 /** *Hot* when it resolves. */
-const recordOldStats = async (
-  app: App,
-  request: OldRequest & { readonly body: OldStats },
-): Promise<Reply> => {
+const recordOldStats = async (app: App, request: OldRequest & { readonly body: OldStats }) => {
   const caller = requireOwn(request);
   const post = readPost(request.body);
   if (post.servers === undefined && post.users === undefined && post.shardCount === undefined)

@@ -181,11 +181,7 @@ export interface PushSubscriber {
 }
 
 /** `POST /users/{id}/notifications`. */
-export const subscribe = async (
-  app: App,
-  { userId, userAgent }: PushSubscriber,
-  body: SubscriptionBody,
-): Promise<Reply> => {
+export const subscribe = async (app: App, { userId, userAgent }: PushSubscriber, body: SubscriptionBody) => {
   const fault = await app.push.findEndpointFault(body.endpoint);
   if (fault !== null) throw createValidationError('body', { '/endpoint': fault });
   const max = app.settings.pushSubscriptionsPerUserMax;

@@ -275,10 +275,7 @@ export const editPack = async (
   );
 
 /** `DELETE /users/{uid}/packs/{id}`. When it resolves, the pack is gone on every node. */
-export const deletePack = async (
-  app: App,
-  params: { readonly uid: string; readonly id: string },
-): Promise<Reply> => {
+export const deletePack = async (app: App, params: { readonly uid: string; readonly id: string }) => {
   const request = toPackRequest(params);
   await app.engine.waitForFlush('pack', request.url);
   const reply = toPackReply(app, await app.catalogue.packs.edits.remove(request));

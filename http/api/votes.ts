@@ -301,11 +301,7 @@ const readFlushedRef = async (app: App, kind: EntityKind, id: string): Promise<E
 };
 
 /** `GET …/votes/@all`. */
-export const showVotes = async (
-  app: App,
-  vote: Omit<VoteRequest, 'upvote'>,
-  page: number,
-): Promise<Reply> => {
+export const showVotes = async (app: App, vote: Omit<VoteRequest, 'upvote'>, page: number) => {
   const ref = await readFlushedRef(app, vote.kind, vote.id);
   const { count, rows } = await app.catalogue.votes.page({ user: vote.user, ref }, page);
   return replyOk({ count, per_page: perPage.userVotes, results: rows.map(toVote) });

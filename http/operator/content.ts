@@ -6,7 +6,7 @@ import { DomainError } from '../../engine/errors.ts';
 import type { ShopOutcome } from '../../storage/catalogue/content/shop.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyMessage } from '../response/reply.ts';
+import { replyMessage } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import type { RoutePattern } from '../route.ts';
 import {
@@ -220,11 +220,7 @@ const createFullError = (noun: string): DomainError =>
   new DomainError('limit_reached', `The maximum number of ${noun} is reached. Delete one first.`);
 
 /** Turns the outcome of a change into a reply, or throws its refusal. `done`: `written` or `deleted`. */
-const toShopReply = (
-  outcome: ShopOutcome,
-  { noun, id }: { noun: string; id: string },
-  done: string,
-): Reply => {
+const toShopReply = (outcome: ShopOutcome, { noun, id }: { noun: string; id: string }, done: string) => {
   switch (outcome.kind) {
     case 'done':
       return replyMessage(`${noun} ${id} is ${done}.`);

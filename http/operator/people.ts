@@ -133,11 +133,7 @@ const banPhrases: Readonly<Record<BanKind, readonly [string, string]>> = {
   vote_banned: ['may not vote', 'may vote again'],
 };
 
-export const setBan = async (
-  app: App,
-  id: string,
-  { ban, value }: { ban: BanKind; value: boolean },
-): Promise<Reply> => {
+export const setBan = async (app: App, id: string, { ban, value }: { ban: BanKind; value: boolean }) => {
   const { stranger, sessions } = await app.catalogue.operator.people.setBan(id, ban, value);
   app.sessions.forgetTarget('user', id);
   app.sessions.forget(...sessions);
@@ -147,10 +143,7 @@ export const setBan = async (
 };
 
 /** Lists the sessions of a target without their tokens. */
-export const showTokens = async (
-  app: App,
-  target: { readonly kind: TokenKind; readonly id: string },
-): Promise<Reply> => {
+export const showTokens = async (app: App, target: { readonly kind: TokenKind; readonly id: string }) => {
   const rows = await app.catalogue.sessions.list(target);
   return replyWhole('sessions', rows.map(toSession));
 };

@@ -74,9 +74,7 @@ const renderVoteButton = ({ hidden, voteBanned }: Listing): Html => {
 <noscript><p class="note">Voting needs JavaScript.</p></noscript>`;
 };
 
-const renderVotes = (
-  listing: Listing,
-): Html => render`<section class="card votes" aria-labelledby="votes-title">
+const renderVotes = (listing: Listing) => render`<section class="card votes" aria-labelledby="votes-title">
 <h2 id="votes-title" class="hidden">Votes</h2>
 <p class="count"><b data-live="votes">${renderSlot('votes')}</b> <span>votes this month</span></p>
 <p class="rank">${renderSlot('rank')}</p>

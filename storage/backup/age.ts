@@ -54,10 +54,7 @@ export const hasAnyShard = async (hot: HotStore): Promise<boolean> =>
  * Gives the hot store a generation above all those in SQL, so that the next start treats the database as
  * another one and writes all totals again. Hot when it resolves.
  */
-export const raiseGenerationsPastSql = async (
-  hot: HotStore,
-  positions: readonly NumberedShardPosition[],
-): Promise<void> => {
+export const raiseGenerationsPastSql = async (hot: HotStore, positions: readonly NumberedShardPosition[]) => {
   const generations = [...(await hot.readGenerations()), ...positions.map(({ generation }) => generation)];
   const generation = Math.max(0, ...generations) + 1;
   await hot.publish(allShards.map((shard) => ({ shard, generation })));

@@ -190,10 +190,7 @@ const readTaken = (transaction: Transaction) => transaction`
   select incarnation, votes_logged - added as before from totals join sums using (incarnation)`;
 
 /** Subtracts late votes from the totals and releases their voters. */
-export const adjustLateVotes = async (
-  transaction: Transaction,
-  late: readonly LateVotes[],
-): Promise<void> => {
+export const adjustLateVotes = async (transaction: Transaction, late: readonly LateVotes[]) => {
   for (const { incarnation, upvotes, downvotes, voters } of late) {
     const counts = { upvotes: -upvotes, downvotes: -downvotes };
     await writeAdjustment(transaction, incarnation, { ...counts, release: voters });

@@ -78,10 +78,7 @@ export const writeRound = async (sql: Sql, entities: readonly DirtyEntity[]): Pr
  * Records the newest position of each shard in a flush, and locks the shards' rows. Throws `outdated` when
  * SQL has issued a newer generation for one of them.
  */
-export const recordFlushedPositions = async (
-  transaction: Transaction,
-  entities: readonly DirtyEntity[],
-): Promise<void> => {
+export const recordFlushedPositions = async (transaction: Transaction, entities: readonly DirtyEntity[]) => {
   const newest = findNewest(entities);
   if (newest.size === 0) return;
   const [shards, generations, versions] = formatPositions(newest);

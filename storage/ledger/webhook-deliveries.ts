@@ -83,10 +83,7 @@ export interface VoidDecision extends Omit<VoidedDetails, 'id'> {
  * the listings locked; the total that is reported contains those that the hot store does not have yet. A
  * decision about votes without a number is not reported, because these votes were not either.
  */
-export const writeVoidDeliveries = async (
-  transaction: Transaction,
-  decisions: readonly VoidDecision[],
-): Promise<void> => {
+export const writeVoidDeliveries = async (transaction: Transaction, decisions: readonly VoidDecision[]) => {
   const numbered = decisions.filter(({ number }) => number !== null);
   if (numbered.length === 0) return;
   const toDetails = ({ incarnation, number, ...decided }: VoidDecision): VoidedDetails => ({

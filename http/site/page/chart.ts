@@ -51,11 +51,7 @@ interface Scale {
   readonly y: (value: number) => number;
 }
 
-const drawRun = (
-  { x, y }: Scale,
-  values: Series['values'],
-  [first, last]: readonly [number, number],
-): readonly SVGElement[] => {
+const drawRun = ({ x, y }: Scale, values: Series['values'], [first, last]: readonly [number, number]) => {
   const at = (index: number): string => `${x(index).toFixed(1)},${y(values[index] ?? 0).toFixed(1)}`;
   if (first === last)
     return [draw('circle', { class: 'dot', cx: x(first), cy: y(values[first] ?? 0), r: 2.5 })];

@@ -18,11 +18,7 @@ interface Range {
 }
 
 /** Runs `work` for the bots and servers of the whole directory, in ranges of incarnations. */
-export const runInRanges = (
-  sql: Sql,
-  options: StepOptions,
-  work: (range: Range) => Promise<unknown>,
-): Promise<void> =>
+export const runInRanges = (sql: Sql, options: StepOptions, work: (range: Range) => Promise<unknown>) =>
   runInSteps(options, 0, async (after, limit) => {
     const [row] = await sql<{ upto: number | null; listings: number }[]>`
       select max(incarnation) as upto, count(*) as listings from (

@@ -28,11 +28,7 @@ export const openListing = async (
  * Locks one kind of thing that a user owns until the transaction ends, so that a cap on their number is
  * exact. Also makes sure that the user has a row in `users`.
  */
-export const lockOwner = async (
-  transaction: Transaction,
-  ownedKind: string,
-  userId: string,
-): Promise<void> => {
+export const lockOwner = async (transaction: Transaction, ownedKind: string, userId: string) => {
   await insertMissingPerson(transaction, userId);
   await transaction`select pg_advisory_xact_lock(hashtextextended(${`${ownedKind} ${userId}`}, 0))`;
 };

@@ -77,11 +77,7 @@ export const takeLeases = (
  * Renews those that are held. A row that a flush is changing is left for the next renewal, because a wait for
  * several rows could be a circle.
  */
-export const renewLeases = async (
-  sql: Queryable,
-  leases: readonly Lease[],
-  leaseMs: number,
-): Promise<void> => {
+export const renewLeases = async (sql: Queryable, leases: readonly Lease[], leaseMs: number) => {
   await sql`
     update webhook_endpoints set lease_until_ms = ${buildSqlNow(sql)} + ${leaseMs}
     where id in (
