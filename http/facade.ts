@@ -16,7 +16,7 @@ import { createDeadlines, type Deadlines, type DeadlineTimes } from './request/d
 import { dispatch } from './request/dispatch.ts';
 import type { DispatchContext } from './request/dispatch-context.ts';
 import { loadValidators } from './request/explain.ts';
-import { createMatcher } from './request/match.ts';
+import { createMatcher, type Matcher } from './request/match.ts';
 import { publicCors } from './response/cors.ts';
 import type { AnyRoute } from './route.ts';
 import { createAddressReader, parseTrustedProxies } from './server/client-address.ts';
@@ -87,6 +87,11 @@ export const compileRoutes = (routes: readonly AnyRoute[]) => {
   );
 };
 
+/** A slash at the end matches nothing, but people type `/docs/`. */
+const acceptDocsFolder = <Found>({ find }: Matcher<Found>): Matcher<Found> => ({
+  find: (method, path) => find(method, path === '/docs/' ? '/docs' : path),
+});
+
 /** Wires the facade; nothing listens yet. */
 export const createFacade = (options: FacadeOptions): Facade => {
   const deadlines = createDeadlines(options.app.clock, options.deadlines ?? defaultDeadlines);
@@ -95,10 +100,12 @@ export const createFacade = (options: FacadeOptions): Facade => {
   const addresses = createAddressReader(proxies);
   const context: DispatchContext = {
     app: options.app,
-    matcher: compileRoutes([
-      ...addSite(options.routes, createSite(options.site ?? noSite)),
-      ...buildDocsRoutes(options.routes, options.findDemo),
-    ]),
+    matcher: acceptDocsFolder(
+      compileRoutes([
+        ...addSite(options.routes, createSite(options.site ?? noSite)),
+        ...buildDocsRoutes(options.routes, options.findDemo),
+      ]),
+    ),
     sessions: options.sessions,
     permissions: options.permissions,
     limiter: createLimiter(options.limits ?? defaultLimits, options.rates),

@@ -79,12 +79,12 @@ ${(page.scripts ?? []).map(
 <header class="top">
 ${renderBrand(site)}
 ${sitePages === 'on' ? renderSearch(page.search ?? '') : null}
-<nav aria-label="Documents"><a href="/docs/client-guide.md">Guide</a><a href="/docs">API</a></nav>
+<nav aria-label="Documents"><a href="/docs/client-guide">Guide</a><a href="/docs">API</a></nav>
 </header>
 <main id="main"${page.wide ? render` class="wide"` : null}>
 ${page.body}
 </main>
-<footer><span>${siteName}</span><a href="/docs">API</a><a href="/docs/behaviour.md">Rules</a>
+<footer><span>${siteName}</span><a href="/docs">API</a><a href="/docs/behaviour">Rules</a>
 <a href="/openapi.json">OpenAPI</a><a href="/llms.txt">For language models</a></footer>
 </body>
 </html>

@@ -13,6 +13,7 @@ import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { buildAssetRoutes } from './assets.ts';
 import { createFrontPage } from './front.ts';
+import { buildGuideRoutes } from './guides.ts';
 import { replyErrorPage } from './layout.ts';
 import { createListingPages, type ListingRequest } from './listing.ts';
 import { renderLoginPage } from './login-page.ts';
@@ -98,6 +99,7 @@ const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages
 const buildCommonRoutes = (site: Site): readonly AnyRoute[] => [
   buildRootRoute(site),
   ...buildAssetRoutes(site),
+  ...buildGuideRoutes(site),
 ];
 
 /** The routes of the API with their pages, and those of the site. Without pages the former are unchanged. */

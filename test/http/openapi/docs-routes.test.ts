@@ -99,6 +99,10 @@ test('a document is built, encoded and tagged once', async () => {
   assert.is(again.status, 304);
 });
 
+test('a slash after /docs is no mistake', async () => {
+  assert.is((await ask(world, 'GET', '/docs/')).text, (await ask(world, 'GET', '/docs')).text);
+});
+
 test('what the guide links to is served beside it, and so is the document', async () => {
   const beside = await ask(world, 'GET', '/docs/openapi.json');
   const document = await ask(world, 'GET', '/openapi.json');
