@@ -2,6 +2,7 @@
  * Chooses the media type of a reply by the `Accept` header (RFC 9110, section 12.5.1): names in any case,
  * ranges, and weights, of which `q=0` refuses a type. Pure.
  */
+import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';
 
 interface MediaRange {
   readonly type: string;
@@ -10,6 +11,8 @@ interface MediaRange {
 
 /** Further entries of the header are ignored. */
 const rangesMax = 32;
+/** Longer headers are read each time. */
+const acceptCachedMax = 512;
 const weightShape = /;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$)/;
 
 const parseRanges = (accept: string): readonly MediaRange[] =>
@@ -48,10 +51,21 @@ export const chooseMediaType = <Type extends string>(
   return offered[weights.indexOf(Math.max(...weights))] as Type;
 };
 
-/** Whether the client gives `type` a greater weight than `other`; a tie, or no header, is none. */
-export const isStrictlyPreferred = (accept: string, type: string, other: string): boolean => {
-  if (accept === '') return false;
+/** Answers by header: browsers of one kind all send the same. */
+const preferred = createTwoGenerationCache<boolean>(64);
+
+const comparePreference = (accept: string, type: string, other: string): boolean => {
   const ranges = parseRanges(accept);
   const toThousandths = (weight: number): number => Math.round(weight * 1_000);
   return toThousandths(weigh(ranges, type)) > toThousandths(weigh(ranges, other));
+};
+
+/** Whether the client gives HTML a greater weight than JSON; a tie, or no header, is none. */
+export const isPagePreferred = (accept: string): boolean => {
+  if (accept === '') return false;
+  const known = preferred.get(accept);
+  if (known !== undefined) return known;
+  const answer = comparePreference(accept, 'text/html', 'application/json');
+  if (accept.length <= acceptCachedMax) preferred.set(accept, answer);
+  return answer;
 };

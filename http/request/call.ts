@@ -7,7 +7,7 @@
 
 import type { Caller } from '../auth/auth.ts';
 import type { BodyFault, Exchange, ExchangeOwner } from '../server/exchange.ts';
-import { chooseMediaType, isStrictlyPreferred } from './accept.ts';
+import { chooseMediaType, isPagePreferred } from './accept.ts';
 import type { CompiledRoute } from './check.ts';
 import type { DeadlineWaiter, WaitQueue } from './deadlines.ts';
 import type { DispatchContext } from './dispatch-context.ts';
@@ -88,7 +88,7 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
   }
 
   get wantsPage(): boolean {
-    return isStrictlyPreferred(this.exchange.headers.accept, 'text/html', 'application/json');
+    return isPagePreferred(this.exchange.headers.accept);
   }
 
   get isPrefetch(): boolean {

@@ -25,8 +25,15 @@ export interface ListedEntity {
 }
 
 /** `1234567` → `1,234,567`. */
-export const formatNumber = (decimal: string | number): string =>
-  String(decimal).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+export const formatNumber = (decimal: string | number): string => {
+  const digits = String(decimal);
+  let text = digits.slice(-3);
+  for (let end = digits.length - 3; end > 0; end -= 3) {
+    const group = digits.slice(Math.max(0, end - 3), end);
+    text = group === '-' ? `-${text}` : `${group},${text}`;
+  }
+  return text;
+};
 
 /** The path of the page of a bot, server or team. */
 export const toListingPath = (codeOrId: string): string => `/@${encodeURIComponent(codeOrId)}`;

@@ -69,7 +69,7 @@ ${hasMore ? renderLink(page + 1, 'More') : null}</nav>`;
 
 const describeCount = ({ count, countIs }: SearchPage): string => {
   if (count === 0) return 'Nothing was found. Try fewer words, or a part of one.';
-  const more = countIs === 'exact' ? '' : 'more than ';
+  const more = countIs === 'exact' ? '' : 'At least ';
   return `${more}${formatNumber(count)} found`;
 };
 
