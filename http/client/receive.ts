@@ -64,6 +64,20 @@ export interface VoteVoided {
     readonly test: false;
   };
 }
+interface ListingEvent<Type extends string, Told> {
+  readonly type: Type;
+  readonly timestamp: string;
+  readonly data: Told & { readonly target: WebhookTarget; readonly test: false };
+}
+/** A user who asked for a reminder may vote again. */
+export type VoteReady = ListingEvent<'vote.ready', { readonly user: WebhookUser }>;
+/** The profile was edited: the names of the fields. */
+export type ListingUpdated = ListingEvent<'listing.updated', { readonly fields: readonly string[] }>;
+/** The server disabled another webhook of the listing. */
+export type WebhookDisabled = ListingEvent<
+  'webhook.disabled',
+  { readonly webhook_id: string; readonly name: string; readonly reason: string }
+>;
 export interface WebhookTested {
   readonly type: 'webhook.test';
   readonly timestamp: string;
@@ -75,7 +89,14 @@ export interface WebhookTested {
   };
 }
 /** Other types may come later: ignore those that you do not know. */
-export type ReceivedEvent = (VoteCreated | VoteVoided | WebhookTested) & {
+export type ReceivedEvent = (
+  | VoteCreated
+  | VoteVoided
+  | VoteReady
+  | ListingUpdated
+  | WebhookDisabled
+  | WebhookTested
+) & {
   /** The same in every attempt: take each id once. */
   readonly id: string;
 };

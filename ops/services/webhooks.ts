@@ -103,9 +103,10 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
     secrets,
     traces,
     disableDays: config.webhookDisableDays,
-    onDisabled: ({ id, kind, targetId }, reason) => {
-      log('a webhook was disabled', { webhook: id, target: toKey(kind, targetId), reason });
+    onDisabled: ({ id, target, reason }) => {
+      log('a webhook was disabled', { webhook: id, target: toKey(target.kind, target.id), reason });
       refresh().catch(onFailure);
+      dispatcher.wake();
     },
     onFailure,
   });

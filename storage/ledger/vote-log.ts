@@ -14,7 +14,7 @@ import { buildDeliveries } from './webhook-deliveries.ts';
 
 /**
  * Locks the totals of these listings until the transaction ends, in the order that every writer uses.
- * Resolves to whether one of them has an enabled webhook endpoint.
+ * Resolves to whether one of them, or of their owners, may have an enabled webhook endpoint.
  */
 export const lockTotals = async (
   transaction: Transaction,
@@ -22,7 +22,9 @@ export const lockTotals = async (
 ): Promise<boolean> => {
   const sorted = [...new Set(incarnations)].sort((left, right) => left - right);
   const [row] = await transaction<{ watched: boolean | null }[]>`
-    select bool_or(webhooks > 0) as watched from (
+    select bool_or(webhooks > 0)
+      or exists (select from webhook_endpoints where scope = 'owned' and enabled) as watched
+    from (
       select webhooks from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
       order by incarnation for no key update
     ) as locked`;

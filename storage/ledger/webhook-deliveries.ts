@@ -1,6 +1,6 @@
 /**
- * Writes the webhook deliveries of votes in the statement that gives the votes their numbers, and those of
- * decisions about past votes in the transaction of the decision.
+ * Writes the webhook deliveries of votes in the statement that gives the votes their numbers, those of
+ * decisions about past votes in the transaction of the decision, and those of other events.
  *
  * So an accepted vote has exactly one delivery per endpoint that is enabled when its row is written, however
  * often a flush is repeated, and so has a decision. Nothing is sent here: storage/catalogue/webhooks has the
@@ -10,11 +10,16 @@
 import { randomUUID } from 'node:crypto';
 import { failingFrom } from '../../engine/rules/webhooks.ts';
 import { formatNumbers, formatTexts } from '../sql/arrays.ts';
-import type { Transaction } from '../sql/client.ts';
+import type { Queryable, Transaction } from '../sql/client.ts';
 
-/** The `kind` of a delivery, also in the migrations. */
-export const voteCreatedKind = 1;
-export const voteVoidedKind = 2;
+/** The `kind` of a delivery, by its event. */
+export const deliveryKinds = {
+  'vote.created': 1,
+  'vote.voided': 2,
+  'vote.ready': 3,
+  'listing.updated': 4,
+  'webhook.disabled': 5,
+} as const;
 
 export interface DeliveryRules {
   /** While too many deliveries wait, none are written for endpoints that fail; the vote log has the votes. */
@@ -34,26 +39,50 @@ export const buildDeliveries = (transaction: Transaction, { isBacklogFull, isLat
         count(*) as weight
       from written where log_number is not null group by incarnation, author, created_at
     ), delivery as (
-      insert into webhook_deliveries (endpoint_id, log_number, kind, weight, votes)
-      select endpoint.id, event.log_number, ${voteCreatedKind}, event.weight, totals.votes
-      from event join totals using (incarnation) join webhook_endpoints as endpoint using (incarnation)
-      where endpoint.enabled and 'vote.created' = any (endpoint.events)
-        and (event.upvote or not (endpoint.up_only or endpoint.format in ('topgg', 'topgg_v1')))
-        and (endpoint.failures < ${failingFrom} or not ${isBacklogFull}::boolean)
-        and (event.created_at >= endpoint.created_at or not ${isLate}::boolean)
-      order by endpoint.id, event.log_number
-      on conflict do nothing
-      returning endpoint_id, log_number
-    ), signalled as (
-      update webhook_endpoints as endpoint set pending = pending + added, signal = signal + 1,
-        due_at_ms = least(due_at_ms, greatest(wait_until_ms, voted_ms))
+      insert into webhook_deliveries (${buildPlaceColumns(transaction)}, kind, weight, votes)
+      select ${buildPlace(transaction)}, ${deliveryKinds['vote.created']}, weight, votes
       from (
-        select endpoint_id, count(*) as added,
-          (select (extract(epoch from min(created_at)) * 1000)::bigint from event) as voted_ms
-        from delivery group by endpoint_id
-      ) as sums
-      where endpoint.id = sums.endpoint_id
+        select endpoint.id, endpoint.sequenced, event.incarnation as subject, event.log_number as number,
+          event.weight, totals.votes
+        from event join totals using (incarnation) ${buildListeners(transaction)}
+        where 'vote.created' = any (endpoint.events)
+          and (event.upvote or not (endpoint.up_only or endpoint.format in ('topgg', 'topgg_v1')))
+          and (endpoint.failures < ${failingFrom} or not ${isBacklogFull}::boolean)
+          and (event.created_at >= endpoint.created_at or not ${isLate}::boolean)
+        order by endpoint.id, event.incarnation, event.log_number
+      ) as chosen
+      on conflict do nothing
+      returning endpoint_id
+    ), signalled as (
+      ${signalEndpoints(transaction, buildVotedMs(transaction))}
     )`;
+
+const buildVotedMs = (transaction: Transaction) =>
+  transaction`(select extract(epoch from min(created_at)) * 1000 from event)`;
+
+/** The columns that `buildPlace` selects. */
+export const buildPlaceColumns = (transaction: Transaction) =>
+  transaction`endpoint_id, log_number, subject, subject_number`;
+/** Builds the place of a delivery in the queue, and what it is about: see migration 028. */
+export const buildPlace = (transaction: Transaction) => transaction`
+  id, case when sequenced then nextval('webhook_places') else number end,
+  case when sequenced then subject end, case when sequenced then number end`;
+
+/** Builds a join: `endpoint` is each enabled endpoint of the `totals` row, and of the team that owns it. */
+const buildListeners = (transaction: Transaction) => transaction`
+  join lateral webhook_listeners(totals.incarnation) as endpoint on true`;
+
+/** Two writers may have two endpoints of a team in common, so both lock them in one order. */
+const signalEndpoints = (transaction: Transaction, dueMs: ReturnType<typeof buildVotedMs>) => transaction`
+  update webhook_endpoints as endpoint set pending = pending + added, signal = signal + 1,
+    due_at_ms = least(due_at_ms, greatest(wait_until_ms, ${dueMs}::bigint))
+  from (
+    select id, added
+    from (select endpoint_id, count(*) as added from delivery group by endpoint_id) as sums
+    join webhook_endpoints on id = endpoint_id
+    order by id for no key update of webhook_endpoints
+  ) as locked
+  where endpoint.id = locked.id`;
 
 /** What `details` of a delivery of the kind `vote.voided` has. */
 export interface VoidedDetails {
@@ -67,6 +96,11 @@ export interface VoidedDetails {
   readonly beforeMs: number | null;
   /** The decision is about one vote: the one that has the delivery's number. */
   readonly single: boolean;
+}
+/** What `details` of a delivery of the other kinds has. */
+export interface EventDetails extends Readonly<Record<string, unknown>> {
+  /** The event, a UUID: the same for all endpoints. */
+  readonly id: string;
 }
 /** A decision that made votes of one listing void. */
 export interface VoidDecision extends Omit<VoidedDetails, 'id'> {
@@ -98,22 +132,42 @@ export const writeVoidDeliveries = async (transaction: Transaction, decisions: r
         ${formatTexts(numbered.map((decision) => JSON.stringify(toDetails(decision))))}::text[]
       ) as decision (incarnation, number, details)
     ), delivery as (
-      insert into webhook_deliveries (endpoint_id, log_number, kind, weight, votes, details)
-      select endpoint.id, number, ${voteVoidedKind}, 1, totals.votes + coalesce((
-          select sum(coalesce((payload ->> 'upvotes')::bigint, 0)
-            - coalesce((payload ->> 'downvotes')::bigint, 0))
-          from adjustments
-          where adjustments.incarnation = totals.incarnation and action = 'adjust'
-            and sequence > totals.adjustment), 0), details
-      from decision join totals using (incarnation) join webhook_endpoints as endpoint using (incarnation)
-      where endpoint.enabled and 'vote.voided' = any (endpoint.events)
-        and not (endpoint.up_only and details ->> 'upvotes' = '0')
-      order by endpoint.id, number
+      insert into webhook_deliveries (${buildPlaceColumns(transaction)}, kind, weight, votes, details)
+      select ${buildPlace(transaction)}, ${deliveryKinds['vote.voided']}, 1, votes, details
+      from (
+        select endpoint.id, endpoint.sequenced, totals.incarnation as subject, number, details,
+          totals.votes + coalesce((
+            select sum(coalesce((payload ->> 'upvotes')::bigint, 0)
+              - coalesce((payload ->> 'downvotes')::bigint, 0))
+            from adjustments
+            where adjustments.incarnation = totals.incarnation and action = 'adjust'
+              and sequence > totals.adjustment), 0) as votes
+        from decision join totals using (incarnation) ${buildListeners(transaction)}
+        where 'vote.voided' = any (endpoint.events)
+          and not (endpoint.up_only and details ->> 'upvotes' = '0')
+        order by endpoint.id, totals.incarnation, number
+      ) as chosen
       on conflict do nothing
       returning endpoint_id
     )
-    update webhook_endpoints as endpoint set pending = pending + added, signal = signal + 1,
-      due_at_ms = wait_until_ms
-    from (select endpoint_id, count(*) as added from delivery group by endpoint_id) as sums
-    where endpoint.id = sums.endpoint_id`;
+    ${signalEndpoints(transaction, transaction`0`)}`;
+};
+
+/** An event of one listing that is not about numbered votes. */
+export interface ListingEvent {
+  readonly type: Exclude<keyof typeof deliveryKinds, 'vote.created' | 'vote.voided'>;
+  readonly incarnation: number;
+  /** What the event tells, as JSON. `user` is a user's id. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** Writes a delivery per endpoint that wants the event. *Ledger* when it resolves: to how many. */
+export const writeListingEvent = async (
+  sql: Queryable,
+  { type, incarnation, details }: ListingEvent,
+): Promise<number> => {
+  const [row] = await sql<{ written: number }[]>`
+    select write_listing_event(${incarnation}, ${deliveryKinds[type]}::smallint, ${type},
+      ${JSON.stringify(details)}::text::jsonb) as written`;
+  return row?.written ?? 0;
 };

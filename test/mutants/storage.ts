@@ -181,7 +181,7 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'no delivery from before the endpoint',
     file: 'storage/ledger/webhook-deliveries.ts',
-    find: `        and (event.created_at >= endpoint.created_at or not \${isLate}::boolean)`,
+    find: `          and (event.created_at >= endpoint.created_at or not \${isLate}::boolean)`,
     replace: '',
     killers: ['test/storage/ledger/ledger.test.ts'],
     why: 'an import of old votes would flood receivers',
@@ -189,8 +189,8 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'a delivery that is there already stops the round',
     file: 'storage/ledger/webhook-deliveries.ts',
-    find: `      on conflict do nothing\n      returning endpoint_id, log_number\n`,
-    replace: `      returning endpoint_id, log_number\n`,
+    find: `      on conflict do nothing\n      returning endpoint_id\n    ), signalled`,
+    replace: `      returning endpoint_id\n    ), signalled`,
     killers: ['test/storage/ledger/ledger.test.ts'],
     why: 'votes would stay out of SQL because of a row that only a webhook needs (I11)',
   },
@@ -205,10 +205,19 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'void votes only where they are wanted',
     file: 'storage/ledger/webhook-deliveries.ts',
-    find: ` and 'vote.voided' = any (endpoint.events)`,
-    replace: '',
+    find: `'vote.voided' = any (endpoint.events)`,
+    replace: `true`,
     killers: ['test/storage/ledger/ledger.test.ts'],
     why: 'receivers would get events that their owners did not choose',
+  },
+  {
+    name: 'the team of a listing hears of its votes',
+    file: 'storage/ledger/vote-log.ts',
+    find: `
+      or exists (select from webhook_endpoints where scope = 'owned' and enabled) as watched`,
+    replace: ` as watched`,
+    killers: ['test/storage/ledger/ledger.test.ts'],
+    why: 'a webhook for all that a team owns would miss votes',
   },
   {
     name: 'a number of its own for each reset',
@@ -221,17 +230,16 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'a total with open adjustments',
     file: 'storage/ledger/webhook-deliveries.ts',
-    find: `            and sequence > totals.adjustment), 0), details`,
-    replace: `            and sequence > totals.adjustment + 99), 0), details`,
+    find: `              and sequence > totals.adjustment), 0) as votes`,
+    replace: `              and sequence > totals.adjustment + 99), 0) as votes`,
     killers: ['test/storage/ledger/ledger.test.ts'],
     why: 'receivers would see the total from before the decision',
   },
   {
     name: 'a replay sends votes alone',
     file: 'storage/catalogue/webhooks/deliveries.ts',
-    find: `
-          and delivery.kind = \${voteCreatedKind} and delivery.state <> 1))`,
-    replace: ` and delivery.state <> 1))`,
+    find: `delivery.endpoint_id = \${id} and delivery.kind = \${deliveryKinds['vote.created']}`,
+    replace: `delivery.endpoint_id = \${id}`,
     killers: ['test/storage/ledger/ledger.test.ts'],
     why: 'an event of void votes would make a replay send votes that were delivered',
   },

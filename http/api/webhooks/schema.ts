@@ -55,7 +55,17 @@ const Events = Type.Array(Type.Enum([...webhookEvents], { examples: ['vote.creat
   minItems: 1,
   maxItems: 16,
   uniqueItems: true,
-  description: 'Which events are sent. `webhook.test` always is, on request.',
+  description:
+    'Which events are sent: `vote.created`, `vote.voided`, `vote.ready` (a user with a reminder may vote ' +
+    'again), `listing.updated` (its profile was edited), ' +
+    '`webhook.disabled` (another webhook of the listing was). `webhook.test` always is, on request.',
+});
+
+const Scope = Type.Enum(['listing', 'owned'], {
+  description:
+    '`owned`: events of all bots and servers of a team, too, also of those that it gets later; `target` says ' +
+    'which one. Only for teams. It cannot be changed.',
+  examples: ['listing'],
 });
 
 const Format = Type.Enum([...webhookFormats], {
@@ -98,6 +108,7 @@ const webhookExample = {
   url: 'https://bot.example.org/votes',
   events: ['vote.created'],
   format: 'standard',
+  scope: 'listing',
   up_only: false,
   enabled: true,
   disabled_reason: '',
@@ -119,6 +130,7 @@ const shownFields = {
   ),
   events: describe(Type.Array(Text), 'Which events are sent.'),
   format: describe(Text, '`standard`, `topgg`, `topgg_v1` or `discord`: see `POST …/webhooks`.'),
+  scope: describe(Text, '`listing`, or `owned` for a webhook for all that a team owns.'),
   up_only: describe(Flag, 'Whether downvotes are left out.'),
   enabled: describe(Flag, 'Whether events are written for it: see `disabled_reason`.'),
   disabled_reason: Type.String({
@@ -181,6 +193,7 @@ export const WebhookBody = Type.Object(
     url: Url,
     events: Type.Optional(Events),
     format: Type.Optional(Format),
+    scope: Type.Optional(Scope),
     up_only: Type.Optional(UpOnly),
     authorization: Type.Optional(Type.String(authorizationShape)),
     secret: buildOwnSecret('Created if absent.'),
@@ -254,6 +267,7 @@ const deliveryExample = {
   id: '5f0c1c7e-2f39-5a34-8a3c-0f4a1f3d8a55',
   type: 'vote.created',
   number: 1_042,
+  target: { type: 'bot', id: '815553000470478850' },
   state: 'delivered',
   created_at: '2026-03-01T12:00:01.000Z',
   next_attempt_at: null,
@@ -267,11 +281,22 @@ export const Delivery = Type.Object(
     id: Type.Union([Uuid, Type.Null()], {
       description: 'The `webhook-id` of its requests; `null` when the vote no longer exists.',
     }),
-    type: describe(Text, 'The event: `vote.created` or `vote.voided`.'),
-    number: Type.Integer({
-      minimum: 1,
-      description: "Number in the vote log of the event's first vote, or of the last one that became void.",
+    type: describe(Text, 'The event, as in `events`.'),
+    number: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description:
+        "Number in the vote log of the event's first vote, or of the last one that became void; `null` for " +
+        'other events.',
     }),
+    target: Type.Union(
+      [
+        Type.Object({
+          type: describe(Text, '`bot`, `server` or `team`.'),
+          id: describe(Text, 'Id of the entity.'),
+        }),
+        Type.Null(),
+      ],
+      { description: 'The listing that the event is about; `null` when it was deleted.' },
+    ),
     state: Type.String({ description: '`pending`, `delivered`, or `expired`: it is not tried again.' }),
     created_at: describe(Timestamp, 'When the delivery was written.'),
     next_attempt_at: describe(toNullable(Timestamp), 'When it is tried next; `null`: not again.'),

@@ -9,6 +9,7 @@ import type {
 } from '../../../storage/catalogue/webhooks/deliveries.ts';
 import type { App } from '../../app.ts';
 import { toEventId } from '../../outbound/webhooks/event.ts';
+import { toEventType } from '../../outbound/webhooks/stored-event.ts';
 import { noContent, type Reply, replyOk } from '../../response/reply.ts';
 import { createValidationError } from '../../response/validation-error.ts';
 import { toTimestamp } from '../../response/values.ts';
@@ -22,16 +23,13 @@ const replayMax = 10_000;
 
 const states = ['pending', 'delivered', 'expired'] as const;
 
-/** By the numbers of the migrations. */
-const types: Readonly<Record<number, string>> = { 1: 'vote.created', 2: 'vote.voided' };
-
 const cursorShape = /^([1-9][0-9]{0,14})\.([0-9]{1,4})$/;
 
 /** Throws `validation_failed`. */
 const parseCursor = (text: string | undefined): DeliveryRange['before'] => {
   if (text === undefined) return null;
-  const [, number, kind] = cursorShape.exec(text) ?? [];
-  if (kind !== undefined) return { number: Number(number), kind: Number(kind) };
+  const [, place, kind] = cursorShape.exec(text) ?? [];
+  if (kind !== undefined) return { place: Number(place), kind: Number(kind) };
   throw createValidationError('query', { '/after': 'must be `next` of an earlier reply of this path' });
 };
 
@@ -39,8 +37,9 @@ const toDelivery = (row: DeliveryRow, endpointId: string): Delivery => {
   const waits = row.state === states.indexOf('pending') || row.replay;
   return {
     id: row.source === null ? null : toEventId(row.source, endpointId),
-    type: types[row.kind] ?? 'unknown',
+    type: toEventType(row.kind),
     number: row.number,
+    target: row.target_type === null ? null : { type: row.target_type, id: row.target_id ?? '' },
     state: states[row.state] ?? 'expired',
     created_at: toTimestamp(row.created_at),
     next_attempt_at: waits ? toTimestamp(new Date(Math.max(row.next_at_ms, row.created_at.getTime()))) : null,
@@ -61,7 +60,7 @@ export const showDeliveries = async (
   const last = rows.length === limit ? rows.at(-1) : undefined;
   return replyOk({
     results: rows.map((row) => toDelivery(row, endpoint.id)),
-    next: last === undefined ? null : `${last.number}.${last.kind}`,
+    next: last === undefined ? null : `${last.place}.${last.kind}`,
   });
 };
 
@@ -72,6 +71,7 @@ export const clearDeliveries = async (app: App, path: WebhookPath): Promise<Repl
   return noContent;
 };
 
+const ownedRange = 'must be since with until: each listing of the team has numbers of its own';
 const oneRange = 'must be the only one of number, from_number with to_number, since with until';
 
 /** Throws `validation_failed` unless the body names exactly one range of at most `replayMax` numbers. */
@@ -93,10 +93,10 @@ export const parseReplayRange = (body: ReplayBody): ReplayRange => {
 /** `POST …/replay`: each event is sent once, whatever the health of the endpoint. */
 export const enqueueEvents = async (app: App, path: WebhookPath, body: ReplayBody): Promise<Reply> => {
   const range = parseReplayRange(body);
-  const { id, incarnation, format, up_only: upOnly } = await findWebhook(app, path);
-  const { target } = path;
+  const { id, incarnation, format, scope, up_only: upOnly } = await findWebhook(app, path);
+  if (scope === 'owned' && 'fromNumber' in range) throw createValidationError('body', { '': ownedRange });
   const nowMs = app.clock.nowMs();
-  const request = { id, incarnation, target, format, upOnly, range, nowMs };
+  const request = { id, incarnation, format, scope, upOnly, range, nowMs };
   const queued = await app.catalogue.webhooks.replay(request);
   if (queued === null) {
     const message = `A replay sends at most ${replayMax} events. Name a shorter period.`;

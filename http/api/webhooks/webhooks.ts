@@ -64,6 +64,7 @@ const toWebhook = (row: EndpointRow): Webhook => ({
   url: isTransferred(row) ? `${new URL(row.url).origin}/…` : row.url,
   events: [...row.events],
   format: row.format,
+  scope: row.scope,
   up_only: row.up_only,
   enabled: row.enabled,
   disabled_reason: row.disabled_reason,
@@ -138,13 +139,16 @@ export const createWebhook = async (
 ): Promise<Reply> => {
   requireWebhooks(app);
   const { name, url, events = ['vote.created'], format = 'standard', up_only: upOnly = false } = body;
+  const { scope = 'listing' } = body;
+  if (scope === 'owned' && target.kind !== 'team')
+    throw createValidationError('body', { '/scope': 'must be listing here: only teams own listings' });
   checkAddress(app, target, { url, format });
   checkEvents(format, events);
   const id = uuidv7();
   const secret = body.secret ?? createWebhookSecret();
   const max = app.settings.webhooksPerEntityMax;
   const createdBy = caller.kind === 'user' ? caller.id : '';
-  const fields = { id, name, url, events, format, upOnly, createdBy };
+  const fields = { id, name, url, events, format, scope, upOnly, createdBy };
   const authorization = sealAuthorization(app, id, { authorization: body.authorization ?? null, format });
   const endpoint = { ...fields, authorization, secret: sealSecret(app, secret, id) };
   const outcome = await app.catalogue.webhooks.insert(target, { endpoint, max });

@@ -2,7 +2,17 @@
 
 from ._autopost import Autoposter, ShardNumbers, autopost, read_shards
 from ._follow import FollowMessage, follow
-from ._receive import ReceivedEvent, SignatureError, VoteCreated, VoteVoided, WebhookTested, receive
+from ._receive import (
+    ListingUpdated,
+    ReceivedEvent,
+    SignatureError,
+    VoteCreated,
+    VoteReady,
+    VoteVoided,
+    WebhookDisabled,
+    WebhookTested,
+    receive,
+)
 from ._request import Client, DirectoryError
 from ._stream import Stream
 from ._types import ApiResponse, ShardsBody, StatsBody, VoteLogResult, VoteStatus
@@ -14,6 +24,7 @@ __all__ = [
     "Client",
     "DirectoryError",
     "FollowMessage",
+    "ListingUpdated",
     "ReceivedEvent",
     "ShardNumbers",
     "ShardsBody",
@@ -23,8 +34,10 @@ __all__ = [
     "VoteCreated",
     "VoteLogResult",
     "VotePage",
+    "VoteReady",
     "VoteStatus",
     "VoteVoided",
+    "WebhookDisabled",
     "WebhookTested",
     "autopost",
     "follow",

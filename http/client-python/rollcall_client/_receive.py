@@ -86,6 +86,53 @@ class VoteVoided(TypedDict):
     id: str
 
 
+class VoteReadyData(TypedDict):
+    user: WebhookUser
+    target: WebhookTarget
+    test: Literal[False]
+
+
+class VoteReady(TypedDict):
+    """A user who asked for a reminder may vote again."""
+
+    type: Literal["vote.ready"]
+    timestamp: str
+    data: VoteReadyData
+    id: str
+
+
+class ListingUpdatedData(TypedDict):
+    fields: Sequence[str]
+    target: WebhookTarget
+    test: Literal[False]
+
+
+class ListingUpdated(TypedDict):
+    """The profile was edited: the names of the fields."""
+
+    type: Literal["listing.updated"]
+    timestamp: str
+    data: ListingUpdatedData
+    id: str
+
+
+class WebhookDisabledData(TypedDict):
+    webhook_id: str
+    name: str
+    reason: str
+    target: WebhookTarget
+    test: Literal[False]
+
+
+class WebhookDisabled(TypedDict):
+    """The server disabled another webhook of the listing."""
+
+    type: Literal["webhook.disabled"]
+    timestamp: str
+    data: WebhookDisabledData
+    id: str
+
+
 class WebhookTestedData(TypedDict):
     webhook_id: str
     user: WebhookUser
@@ -101,7 +148,9 @@ class WebhookTested(TypedDict):
 
 
 # Other types may come later: ignore those that you do not know.
-ReceivedEvent = Union[VoteCreated, VoteVoided, WebhookTested]
+ReceivedEvent = Union[
+    VoteCreated, VoteVoided, VoteReady, ListingUpdated, WebhookDisabled, WebhookTested
+]
 
 
 class SignatureError(Exception):

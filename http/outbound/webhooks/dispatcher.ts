@@ -12,6 +12,7 @@
 
 import type { VoteWindows } from '../../../engine/entity/windows.ts';
 import type { Clock } from '../../../engine/ports.ts';
+import type { WebhookTarget } from '../../../storage/catalogue/webhooks/endpoints.ts';
 import type {
   DeliveryPage,
   DueDelivery,
@@ -46,8 +47,14 @@ export interface WebhookDispatcherParts {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
   readonly meters: Pick<WebhookMeters, 'recordAttempt'>;
   /** Called after this node has disabled an endpoint. */
-  readonly onDisabled: (endpoint: LeasedEndpoint, reason: string) => void;
+  readonly onDisabled: (disabled: DisabledEndpoint) => void;
   readonly onFailure: (error: Error) => void;
+}
+
+export interface DisabledEndpoint {
+  readonly id: string;
+  readonly target: WebhookTarget;
+  readonly reason: string;
 }
 
 export interface WebhookDispatcher {
@@ -246,7 +253,8 @@ const disable = async (
   lease: Lease,
   { endpoint, reason }: { endpoint: LeasedEndpoint; reason: string },
 ): Promise<void> => {
-  if (await state.queue.disable(endpoint, reason)) state.onDisabled(endpoint, reason);
+  const target = await state.queue.disable(endpoint, reason);
+  if (target !== null) state.onDisabled({ id: endpoint.id, target, reason });
   else await state.queue.hand(lease, state.clock.nowMs());
 };
 
@@ -335,7 +343,7 @@ interface AttemptParts {
 }
 
 const attempt = async (state: DispatcherState, { endpoint, delivery, secrets, connection }: AttemptParts) => {
-  const event = toWebhookEvent(endpoint, delivery, state.windows);
+  const event = toWebhookEvent(endpoint.id, delivery, state.windows);
   if (event === null) return { delivery, body: '', outcome: null };
   const { id } = event;
   const format = endpoint.format as WebhookFormat;

@@ -1,5 +1,6 @@
 /**
- * What a webhook reports: one accepted vote, a decision that made votes void, and the test button.
+ * What a webhook reports: one accepted vote, a decision that made votes void, what else happens to a listing,
+ * and the test button.
  *
  * An event is data for `toWebhookBody`: the body is built from it alone, so equal events give equal bytes,
  * and every attempt of a delivery sends the same body. `id` is not in the body: it travels in the header
@@ -90,6 +91,26 @@ export interface VoidedEvent {
   };
 }
 
+interface EventOfListing<Type extends string, Told> {
+  readonly type: Type;
+  readonly id: string;
+  /** When it was noticed. */
+  readonly timestamp: string;
+  readonly data: Told & { readonly target: EventTarget; readonly test: false };
+}
+
+/** A user who asked for a reminder may vote again. */
+export type ReadyEvent = EventOfListing<'vote.ready', { readonly user: EventUser }>;
+/** The profile was edited: names of the fields that are different now. */
+export type UpdatedEvent = EventOfListing<'listing.updated', { readonly fields: readonly string[] }>;
+/** Another webhook of the listing was disabled by the server. */
+export type DisabledEvent = EventOfListing<
+  'webhook.disabled',
+  { readonly webhook_id: string; readonly name: string; readonly reason: string }
+>;
+/** What happens to a listing beside votes. */
+export type ListingEvent = ReadyEvent | UpdatedEvent | DisabledEvent;
+
 /** Sent by the test button. */
 export interface TestEvent {
   readonly type: 'webhook.test';
@@ -106,10 +127,16 @@ export interface TestEvent {
   };
 }
 
-export type WebhookEvent = VoteEvent | VoidedEvent | TestEvent;
+export type WebhookEvent = VoteEvent | VoidedEvent | ListingEvent | TestEvent;
 
 /** The events that an endpoint may choose. */
-export const webhookEvents = ['vote.created', 'vote.voided'] as const;
+export const webhookEvents = [
+  'vote.created',
+  'vote.voided',
+  'vote.ready',
+  'listing.updated',
+  'webhook.disabled',
+] as const;
 export type WebhookEventType = (typeof webhookEvents)[number];
 
 /** The id of the event that reports this to this endpoint: a request's first vote, or a decision. */

@@ -8,6 +8,7 @@
 import type {
   EventTarget,
   EventUser,
+  ListingEvent,
   TestEvent,
   VoidedEvent,
   VoteEvent,
@@ -17,8 +18,8 @@ import type {
 } from './event.ts';
 
 /**
- * The request's body, `undefined` when this format does not send this event. `topgg` and `topgg_v1` have no
- * downvotes, no void votes, no teams and no packs.
+ * The request's body, `undefined` when this format does not send this event. `topgg` and `topgg_v1` have only
+ * upvotes of bots and servers.
  */
 export const toWebhookBody = (format: WebhookFormat, event: WebhookEvent): string | undefined => {
   const body = buildBody[format](event);
@@ -39,8 +40,8 @@ export const findFormatFault = (format: WebhookFormat, url: string): string | nu
 
 /** Returns why this format cannot send these events, `null` when it can. */
 export const findEventsFault = (format: WebhookFormat, events: readonly WebhookEventType[]): string | null =>
-  isTopgg(format) && events.includes('vote.voided')
-    ? `must not be vote.voided for the format ${format}`
+  isTopgg(format) && events.some((type) => type !== 'vote.created')
+    ? `must be vote.created alone for the format ${format}`
     : null;
 
 const discordHosts = new Set([
@@ -61,6 +62,10 @@ const toStandardBody = (event: WebhookEvent): object => {
     return { type, timestamp, data: { webhook_id, user: toUser(user), target: toTarget(target), test } };
   }
   if (event.type === 'vote.voided') return toStandardVoided(event);
+  if (event.type !== 'vote.created') {
+    const { target, test } = event.data;
+    return { type, timestamp, data: { ...toTold(event), target: toTarget(target), test } };
+  }
   const { epoch, number, itag, vote_ids, weight, upvote, user, target } = event.data;
   const { votes, created_at, next_vote_at, test } = event.data;
   const vote = { epoch, number, itag, vote_ids, weight, upvote };
@@ -86,6 +91,16 @@ const toVoidedVote = ({
   created_at,
   user: toUser(user),
 });
+const toTold = ({ type, data }: ListingEvent): object => {
+  switch (type) {
+    case 'vote.ready':
+      return { user: toUser(data.user) };
+    case 'listing.updated':
+      return { fields: [...data.fields] };
+    case 'webhook.disabled':
+      return { webhook_id: data.webhook_id, name: data.name, reason: data.reason };
+  }
+};
 const toUser = ({ id, username, display_name, avatar }: EventUser): EventUser => ({
   id,
   username,
@@ -97,7 +112,7 @@ const toTarget = ({ type, id, name }: EventTarget): EventTarget => ({ type, id, 
 const topggTargets: Readonly<Partial<Record<EventTarget['type'], string>>> = { bot: 'bot', server: 'guild' };
 
 const toTopggBody = (event: WebhookEvent): object | undefined => {
-  if (event.type === 'vote.voided') return undefined;
+  if (event.type !== 'vote.created' && event.type !== 'webhook.test') return undefined;
   const { type, data } = event;
   const targetKey = topggTargets[data.target.type];
   if (targetKey === undefined || (!data.test && !data.upvote)) return undefined;
@@ -114,7 +129,7 @@ const toTopggBody = (event: WebhookEvent): object | undefined => {
 const topggV1Targets: typeof topggTargets = { bot: 'bot', server: 'server' };
 
 const toTopggV1Body = ({ type, data }: WebhookEvent): object | undefined => {
-  if (type === 'vote.voided') return undefined;
+  if (type !== 'vote.created' && type !== 'webhook.test') return undefined;
   const { id: targetId, type: targetType } = data.target;
   const projectType = topggV1Targets[targetType];
   if (projectType === undefined || (!data.test && !data.upvote)) return undefined;
@@ -156,8 +171,27 @@ interface DiscordText {
 }
 
 const describe = (event: WebhookEvent): DiscordText => {
-  if (event.type === 'webhook.test') return describeTest(event);
-  return event.type === 'vote.voided' ? describeVoided(event) : describeVote(event);
+  switch (event.type) {
+    case 'webhook.test':
+      return describeTest(event);
+    case 'vote.created':
+      return describeVote(event);
+    case 'vote.voided':
+      return describeVoided(event);
+    default:
+      return { description: describeOther(event), color: grey, fields: [] };
+  }
+};
+
+const describeOther = ({ type, data }: ListingEvent): string => {
+  switch (type) {
+    case 'vote.ready':
+      return `${nameUser(data.user)} may vote again.`;
+    case 'listing.updated':
+      return `The listing was edited: ${data.fields.map(escapeMarkdown).join(', ')}.`;
+    case 'webhook.disabled':
+      return `The webhook **${escapeMarkdown(data.name)}** was disabled: ${escapeMarkdown(data.reason)}.`;
+  }
 };
 
 const describeTest = ({ data: { user } }: TestEvent): DiscordText => ({

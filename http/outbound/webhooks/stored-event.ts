@@ -8,57 +8,87 @@ import { computeWaitEndMs } from '../../../engine/entity/votes.ts';
 import type { VoteWindows } from '../../../engine/entity/windows.ts';
 import type {
   DeliveredVote,
+  DeliverySubject,
   DueDelivery,
-  LeasedEndpoint,
 } from '../../../storage/catalogue/webhooks/queue.ts';
-import { toEventId, type VoidedEvent, type VoteEvent, type WebhookEvent } from './event.ts';
+import { deliveryKinds, type VoidedDetails } from '../../../storage/ledger/webhook-deliveries.ts';
+import {
+  type ListingEvent,
+  toEventId,
+  type VoidedEvent,
+  type VoteEvent,
+  type WebhookEvent,
+} from './event.ts';
 
-/** Builds the event; `null` when SQL no longer has the vote that it reports. */
+/** Builds the event; `null` when SQL no longer has the listing, or the vote that it reports. */
 export const toWebhookEvent = (
-  endpoint: LeasedEndpoint,
+  endpointId: string,
   delivery: DueDelivery,
   windows: VoteWindows,
 ): WebhookEvent | null => {
-  const { vote, voided } = delivery;
-  if (voided !== null && !voided.single) return toVoidedEvent(endpoint, delivery, { voided, vote: null });
+  const { vote, subject, number, details } = delivery;
+  if (subject === null) return null;
   const [itag] = vote?.itags ?? [];
-  if (vote === null || itag === undefined) return null;
-  if (voided !== null) return toVoidedEvent(endpoint, delivery, { voided, vote: { ...vote, itag } });
-  return toVoteEvent(endpoint, delivery, { vote: { ...vote, itag }, windows });
+  const first = vote === null || itag === undefined ? null : { ...vote, itag };
+  const known = { ...delivery, subject, number: number ?? 0, endpointId };
+  if (details === null) return first && toVoteEvent(known, first, windows);
+  if (delivery.kind !== deliveryKinds['vote.voided']) return toListingEvent(known, details);
+  const voided = details as VoidedDetails;
+  if (voided.single && first === null) return null;
+  return toVoidedEvent(known, voided, voided.single ? first : null);
+};
+
+/** A delivery of a listing that still exists. */
+type KnownDelivery = Omit<DueDelivery, 'number' | 'subject'> & {
+  readonly subject: DeliverySubject;
+  /** 0 where there is none. */
+  readonly number: number;
+  readonly endpointId: string;
 };
 
 interface FirstVote extends DeliveredVote {
   readonly itag: string;
 }
 
-const toTarget = ({ kind, targetId, targetName }: LeasedEndpoint) => ({
-  type: kind,
-  id: targetId,
-  name: targetName,
-});
+const toTarget = ({ kind, id, name }: DeliverySubject) => ({ type: kind, id, name });
+
+const eventTypes = new Map(Object.entries(deliveryKinds).map(([type, kind]) => [kind as number, type]));
+
+/** The event that deliveries of this kind are about. */
+export const toEventType = (kind: number): string => eventTypes.get(kind) ?? 'unknown';
+
+const toListingEvent = (
+  { kind, subject, createdAt, user, endpointId }: KnownDelivery,
+  { id, ...told }: DueDelivery['details'] & object,
+): ListingEvent =>
+  ({
+    type: toEventType(kind),
+    id: toEventId(id, endpointId),
+    timestamp: createdAt.toISOString(),
+    data: { ...told, ...(user === null ? {} : { user }), target: toTarget(subject), test: false },
+  }) as ListingEvent;
 
 const toVoteEvent = (
-  endpoint: LeasedEndpoint,
-  { number, votes }: DueDelivery,
-  { vote, windows }: { vote: FirstVote; windows: VoteWindows },
+  { number, votes, subject, endpointId }: KnownDelivery,
+  { itag, itags, upvote, atMs, user }: FirstVote,
+  windows: VoteWindows,
 ): VoteEvent => {
-  const { itag, itags, upvote, atMs, user } = vote;
-  const facts = { ...emptyFacts, premiumUntilMs: endpoint.premiumUntilMs };
+  const facts = { ...emptyFacts, premiumUntilMs: subject.premiumUntilMs };
   const nextVoteMs = computeWaitEndMs({ facts, votedAtMs: atMs }, atMs, windows);
   const votedAt = new Date(atMs).toISOString();
   return {
     type: 'vote.created',
-    id: toEventId(itag, endpoint.id),
+    id: toEventId(itag, endpointId),
     timestamp: votedAt,
     data: {
-      epoch: endpoint.epoch,
+      epoch: subject.epoch,
       number,
       itag,
       vote_ids: itags,
       weight: itags.length,
       upvote,
       user,
-      target: toTarget(endpoint),
+      target: toTarget(subject),
       votes,
       created_at: votedAt,
       next_vote_at: new Date(nextVoteMs).toISOString(),
@@ -68,24 +98,23 @@ const toVoteEvent = (
 };
 
 const toVoidedEvent = (
-  endpoint: LeasedEndpoint,
-  { number, votes, createdAt }: DueDelivery,
-  { voided, vote }: { voided: NonNullable<DueDelivery['voided']>; vote: FirstVote | null },
+  { number, votes, createdAt, subject, endpointId }: KnownDelivery,
+  { id, reason, upvotes, downvotes, beforeMs }: VoidedDetails,
+  vote: FirstVote | null,
 ): VoidedEvent => {
-  const { id, reason, upvotes, downvotes, beforeMs } = voided;
   return {
     type: 'vote.voided',
-    id: toEventId(id, endpoint.id),
+    id: toEventId(id, endpointId),
     timestamp: createdAt.toISOString(),
     data: {
-      epoch: endpoint.epoch,
+      epoch: subject.epoch,
       number,
       reason,
       upvotes,
       downvotes,
       vote: vote === null ? null : toVoidedVote(vote),
       before: beforeMs === null ? null : new Date(beforeMs).toISOString(),
-      target: toTarget(endpoint),
+      target: toTarget(subject),
       votes,
       test: false,
     },

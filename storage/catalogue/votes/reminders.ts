@@ -7,6 +7,7 @@
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { markDueByEdit } from '../../ledger/due-reminders.ts';
+import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { lockOwner } from '../shared/listings.ts';
@@ -179,7 +180,7 @@ const updateReminder = async (sql: Sql, due: DueReminder, verdict: ReminderUpdat
   return rows.length > 0;
 };
 
-/** Ends the wait and queues a message to each browser, in one transaction: one message per wait. */
+/** Ends the wait, queues a message to each browser and tells webhooks, in one transaction: once per wait. */
 const enqueueMessages = (sql: Sql, due: DueReminder, nowMs: number): Promise<boolean> =>
   sql.begin(async (transaction) => {
     const rows = await transaction`
@@ -192,5 +193,7 @@ const enqueueMessages = (sql: Sql, due: DueReminder, nowMs: number): Promise<boo
       where user_id = ${due.userId} order by id
       on conflict (subscription_id, incarnation) do update
         set attempts = 0, next_at_ms = excluded.next_at_ms`;
+    const { incarnation, userId: user } = due;
+    await writeListingEvent(transaction, { type: 'vote.ready', incarnation, details: { user } });
     return true;
   });

@@ -6,7 +6,8 @@
  * nothing but that delivery. Called by catalogue.ts.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
-import { voteCreatedKind } from '../../ledger/webhook-deliveries.ts';
+import { buildPlace, buildPlaceColumns, deliveryKinds } from '../../ledger/webhook-deliveries.ts';
+import { formatNumbers } from '../../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import type { AttemptRow } from './endpoints.ts';
 
@@ -18,7 +19,12 @@ export const replayMax = 10_000;
 const rowsPerStep = 10_000;
 
 export interface DeliveryRow {
-  readonly number: number;
+  /** Its place in the queue; with the kind, its key. */
+  readonly place: number;
+  /** In the vote log of the listing; `null` for an event that is not about numbered votes. */
+  readonly number: number | null;
+  readonly target_type: EntityKind | null;
+  readonly target_id: string | null;
   readonly kind: number;
   readonly state: number;
   readonly replay: boolean;
@@ -31,7 +37,7 @@ export interface DeliveryRow {
 export interface DeliveryRange {
   readonly state: DeliveryState | null;
   /** Only older ones than this, `null` for the newest. */
-  readonly before: { readonly number: number; readonly kind: number } | null;
+  readonly before: { readonly place: number; readonly kind: number } | null;
   readonly limit: number;
 }
 
@@ -41,16 +47,21 @@ export const listDeliveries = (
   endpoint: { readonly id: string; readonly incarnation: number },
   { state, before, limit }: DeliveryRange,
 ): Promise<readonly DeliveryRow[]> => sql<DeliveryRow[]>`
-  select delivery.log_number as number, delivery.kind, state, replay, next_at_ms, attempts,
-    delivery.created_at, coalesce(details ->> 'id', votes.itag::text) as source
-  from webhook_deliveries as delivery
-  left join votes on votes.incarnation = ${endpoint.incarnation} and votes.log_number = delivery.log_number
+  select delivery.log_number as place, numbered.number, totals.kind as target_type,
+    totals.entity_id as target_id, delivery.kind, state, replay, next_at_ms, attempts, delivery.created_at,
+    coalesce(details ->> 'id', votes.itag::text) as source
+  from webhook_deliveries as delivery cross join lateral (
+    select coalesce(subject, ${endpoint.incarnation}) as incarnation,
+      case when subject is null then delivery.log_number else subject_number end as number
+  ) as numbered
+  left join totals on totals.incarnation = numbered.incarnation
+  left join votes on votes.incarnation = numbered.incarnation and votes.log_number = numbered.number
   where endpoint_id = ${endpoint.id}
     ${state === null ? sql`` : sql`and state = ${deliveryStates.indexOf(state)}`}
     ${
       before === null
         ? sql``
-        : sql`and (delivery.log_number, delivery.kind) < (${before.number}, ${before.kind})`
+        : sql`and (delivery.log_number, delivery.kind) < (${before.place}, ${before.kind})`
     }
   order by delivery.log_number desc, delivery.kind desc limit ${limit}`;
 
@@ -73,11 +84,17 @@ export type ReplayRange =
 export interface ReplayRequest {
   readonly id: string;
   readonly incarnation: number;
-  readonly target: { readonly kind: EntityKind; readonly id: string };
   readonly format: string;
+  readonly scope: string;
   readonly upOnly: boolean;
   readonly range: ReplayRange;
   readonly nowMs: number;
+}
+
+/** A vote that is sent again. */
+interface ReplayedVote {
+  readonly incarnation: number;
+  readonly number: number;
 }
 
 /**
@@ -87,14 +104,10 @@ export interface ReplayRequest {
 export const enqueueReplay = (sql: Sql, request: ReplayRequest): Promise<number | null> =>
   sql.begin(async (transaction) => {
     const { id, nowMs } = request;
-    const [found] = await transaction<{ events: number; numbers: readonly number[] }[]>`
-      ${buildReplayedEvents(transaction, request)}
-      select count(*) as events, coalesce(array_agg(log_number order by log_number), '{}') as numbers
-      from event`;
-    const { events, numbers } = found ?? { events: 0, numbers: [] };
-    if (events > replayMax) return null;
-    if (events === 0) return 0;
-    const queued = await writeReplay(transaction, request, numbers);
+    const votes = await findReplayed(transaction, request);
+    if (votes.length > replayMax) return null;
+    if (votes.length === 0) return 0;
+    const queued = await writeReplay(transaction, request, votes);
     await transaction`
       update webhook_endpoints set signal = signal + 1, due_at_ms = least(due_at_ms, ${nowMs})
       where id = ${id}`;
@@ -102,54 +115,85 @@ export const enqueueReplay = (sql: Sql, request: ReplayRequest): Promise<number 
   });
 
 /** The first vote of each request in the range, at most one more than may be sent. */
-const buildReplayedEvents = (
+const findReplayed = (
   transaction: Transaction,
-  { id, incarnation, target, format, upOnly, range }: ReplayRequest,
+  { id, incarnation, format, scope, upOnly, range }: ReplayRequest,
+): Promise<readonly ReplayedVote[]> => transaction<ReplayedVote[]>`
+  with listing as (
+    select incarnation, kind, entity_id from totals where incarnation = ${incarnation}
+    ${scope === 'owned' ? unionOwned(transaction, incarnation) : transaction``}
+  )
+  select vote.incarnation, log_number as number from listing join votes as vote using (incarnation)
+  where log_number is not null
+    and ${
+      'since' in range
+        ? transaction`target_type = kind and target_id = entity_id
+          and created_at between ${range.since} and ${range.until}`
+        : transaction`log_number between ${range.fromNumber} and ${range.toNumber}`
+    }
+    and (upvote or not ${upOnly || format.startsWith('topgg')}::boolean)
+    and (exists (
+      select from webhook_deliveries as delivery
+      where ${buildOfVote(transaction, { id, incarnation })})
+    or not exists (
+      select from votes as same
+      where same.author = vote.author and same.target_type = vote.target_type
+        and same.target_id = vote.target_id and same.created_at = vote.created_at
+        and same.incarnation = vote.incarnation and same.log_number < vote.log_number))
+    and (not ${'failedOnly' in range && range.failedOnly}::boolean or exists (
+      select from webhook_deliveries as delivery
+      where ${buildOfVote(transaction, { id, incarnation })} and delivery.state <> 1))
+  order by vote.incarnation, log_number limit ${replayMax + 1}`;
+
+/** What the team owns now. */
+const unionOwned = (transaction: Transaction, incarnation: number) => transaction`
+  union all
+  select owned.incarnation, owned.kind, owned.entity_id
+  from totals as team cross join lateral (
+    select incarnation from bots where team_id = team.entity_id
+    union all select incarnation from servers where team_id = team.entity_id
+  ) as listed join totals as owned on owned.incarnation = listed.incarnation
+  where team.incarnation = ${incarnation}`;
+
+/** Whether `delivery` is that of the new vote `vote` to this endpoint; by an index for each kind of place. */
+const buildOfVote = (
+  transaction: Transaction,
+  { id, incarnation }: { readonly id: string; readonly incarnation: number },
 ) => transaction`
-  with event as (
-    select log_number from votes as vote
-    where incarnation = ${incarnation} and log_number is not null
-      and ${
-        'since' in range
-          ? transaction`target_type = ${target.kind} and target_id = ${target.id}
-            and created_at between ${range.since} and ${range.until}`
-          : transaction`log_number between ${range.fromNumber} and ${range.toNumber}`
-      }
-      and (upvote or not ${upOnly || format.startsWith('topgg')}::boolean)
-      and (exists (
-        select from webhook_deliveries as delivery
-        where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number
-          and delivery.kind = ${voteCreatedKind})
-      or not exists (
-        select from votes as same
-        where same.author = vote.author and same.target_type = vote.target_type
-          and same.target_id = vote.target_id and same.created_at = vote.created_at
-          and same.incarnation = vote.incarnation and same.log_number < vote.log_number))
-      and (not ${'failedOnly' in range && range.failedOnly}::boolean or exists (
-        select from webhook_deliveries as delivery
-        where delivery.endpoint_id = ${id} and delivery.log_number = vote.log_number
-          and delivery.kind = ${voteCreatedKind} and delivery.state <> 1))
-    order by log_number limit ${replayMax + 1}
-  )`;
+  delivery.endpoint_id = ${id} and delivery.kind = ${deliveryKinds['vote.created']}
+  and (delivery.subject is null and vote.incarnation = ${incarnation}
+      and delivery.log_number = vote.log_number
+    or delivery.subject = vote.incarnation and delivery.subject_number = vote.log_number)`;
 
 const writeReplay = async (
   transaction: Transaction,
   { id, incarnation }: ReplayRequest,
-  numbers: readonly number[],
+  votes: readonly ReplayedVote[],
 ): Promise<number> => {
-  const rows = await transaction`
-    insert into webhook_deliveries as delivery
-      (endpoint_id, log_number, kind, state, weight, votes, replay)
-    select ${id}, vote.log_number, ${voteCreatedKind}, 2, (
-        select count(*) from votes as same
-        where same.incarnation = vote.incarnation and same.author = vote.author
-          and same.created_at = vote.created_at and same.log_number >= vote.log_number),
-      totals.votes, true
-    from unnest(${[...numbers]}::bigint[]) as chosen (log_number)
-    join votes as vote on vote.incarnation = ${incarnation} and vote.log_number = chosen.log_number
-    join totals on totals.incarnation = vote.incarnation
-    order by vote.log_number
-    on conflict (endpoint_id, log_number, kind) do update set replay = true where not delivery.replay
+  const chosen = transaction`unnest(
+    ${formatNumbers(votes.map((vote) => vote.incarnation))}::bigint[],
+    ${formatNumbers(votes.map((vote) => vote.number))}::bigint[]
+  ) as vote (incarnation, log_number)`;
+  const existing = await transaction`
+    update webhook_deliveries as delivery set replay = true
+    from ${chosen} where ${buildOfVote(transaction, { id, incarnation })} and not replay returning 1`;
+  const missing = await transaction`
+    insert into webhook_deliveries
+      (${buildPlaceColumns(transaction)}, kind, state, weight, votes, replay)
+    select ${buildPlace(transaction)}, ${deliveryKinds['vote.created']}, 2, weight, votes, true
+    from (
+      select ${id}::uuid as id, endpoint.sequenced, vote.incarnation as subject, vote.log_number as number, (
+          select count(*) from votes as same
+          where same.incarnation = vote.incarnation and same.author = first.author
+            and same.created_at = first.created_at and same.log_number >= vote.log_number) as weight,
+        totals.votes
+      from ${chosen} join votes as first using (incarnation, log_number)
+      join totals using (incarnation) join webhook_endpoints as endpoint on endpoint.id = ${id}
+      where not exists (
+        select from webhook_deliveries as delivery where ${buildOfVote(transaction, { id, incarnation })})
+      order by vote.incarnation, vote.log_number
+    ) as missing
+    on conflict do nothing
     returning 1`;
-  return rows.length;
+  return existing.length + missing.length;
 };

@@ -6,6 +6,7 @@
  * Secrets are sealed by the caller. Called by catalogue.ts.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
+import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 
@@ -29,6 +30,7 @@ export interface EndpointRow {
   readonly url: string;
   readonly events: readonly string[];
   readonly format: string;
+  readonly scope: string;
   readonly up_only: boolean;
   readonly enabled: boolean;
   readonly disabled_reason: string;
@@ -64,6 +66,8 @@ export interface SealedSecret {
 }
 export interface NewEndpoint extends EndpointFields {
   readonly id: string;
+  /** `owned`: of a team, for all that it owns. Never changes. */
+  readonly scope?: 'listing' | 'owned';
   readonly secret: SealedSecret;
   /** Sealed; `null` for the secret. */
   readonly authorization?: Buffer | null;
@@ -82,8 +86,8 @@ export interface NewSecret extends SealedSecret {
 }
 
 const buildColumns = (sql: Queryable) => sql`
-  endpoint.id, endpoint.name, endpoint.url, endpoint.events, endpoint.format, endpoint.up_only,
-  endpoint.enabled, endpoint.disabled_reason, endpoint.created_at, endpoint.last_delivered_at,
+  endpoint.id, endpoint.name, endpoint.url, endpoint.events, endpoint.format, endpoint.scope,
+  endpoint.up_only, endpoint.enabled, endpoint.disabled_reason, endpoint.created_at, endpoint.last_delivered_at,
   endpoint.failing_since_ms, endpoint.pending, endpoint.due_at_ms, endpoint.last_attempt,
   endpoint.secret_hint`;
 
@@ -139,11 +143,21 @@ export const describeEvent = async (
   return { name, user };
 };
 
-/** Locks the listing; `null` when there is none. */
+/**
+ * Locks the listing, and of a team all that it owns, in the order of a flush: it writes deliveries of any of
+ * them. `null` when there is no such listing.
+ */
 const lockListing = async (transaction: Transaction, { kind, id }: WebhookTarget): Promise<number | null> => {
-  const [row] = await transaction<{ incarnation: number }[]>`
-    select incarnation from totals where kind = ${kind} and entity_id = ${id} for no key update`;
-  return row?.incarnation ?? null;
+  const owned = transaction`
+    union all select incarnation from bots where team_id = ${id}
+    union all select incarnation from servers where team_id = ${id}`;
+  const rows = await transaction<{ incarnation: number; own: boolean }[]>`
+    select incarnation, kind = ${kind} and entity_id = ${id} as own from totals
+    where incarnation in (
+      select incarnation from totals where kind = ${kind} and entity_id = ${id}
+      ${kind === 'team' ? owned : transaction``})
+    order by incarnation for no key update`;
+  return rows.find(({ own }) => own)?.incarnation ?? null;
 };
 
 const countEnabled = async (transaction: Transaction, incarnation: number): Promise<void> => {
@@ -152,6 +166,10 @@ const countEnabled = async (transaction: Transaction, incarnation: number): Prom
       select count(*) from webhook_endpoints where incarnation = ${incarnation} and enabled)
     where incarnation = ${incarnation}`;
 };
+
+/** Whether such events have no number in a vote log, so that the places of deliveries are from a sequence. */
+const needSequence = (events: readonly string[]): boolean =>
+  events.some((type) => type !== 'vote.created' && type !== 'vote.voided');
 
 /** Inserts an endpoint; ledger when it resolves. */
 export const insertEndpoint = (
@@ -166,12 +184,14 @@ export const insertEndpoint = (
       select count(*) as count from webhook_endpoints where incarnation = ${incarnation}`;
     if ((existing?.count ?? 0) >= max) return 'limit_reached';
     const { id, name, url, format, events, upOnly, secret, createdBy, authorization = null } = endpoint;
+    const { scope = 'listing' } = endpoint;
+    const sequenced = scope === 'owned' || needSequence(events);
     await transaction`
       insert into webhook_endpoints
-        (id, incarnation, name, url, format, events, up_only, secret, secret_hint, authorization_text,
-          created_by)
-      values (${id}, ${incarnation}, ${name}, ${url}, ${format}, ${[...events]}::text[], ${upOnly},
-        ${secret.sealed}, ${secret.hint}, ${authorization}, ${createdBy})`;
+        (id, incarnation, name, url, format, scope, sequenced, events, up_only, secret, secret_hint,
+          authorization_text, created_by)
+      values (${id}, ${incarnation}, ${name}, ${url}, ${format}, ${scope}, ${sequenced},
+        ${[...events]}::text[], ${upOnly}, ${secret.sealed}, ${secret.hint}, ${authorization}, ${createdBy})`;
     await countEnabled(transaction, incarnation);
     return 'created';
   });
@@ -197,7 +217,8 @@ export const updateEndpoint = (
       update webhook_endpoints set
         name = coalesce(${name}, name), url = coalesce(${url}, url), format = coalesce(${format}, format),
         events = coalesce(${events as string[] | null}::text[], events),
-        up_only = coalesce(${upOnly}, up_only), revision = revision + 1, signal = signal + 1,
+        sequenced = sequenced or ${needSequence(events ?? [])}, up_only = coalesce(${upOnly}, up_only),
+        revision = revision + 1, signal = signal + 1,
         secret = coalesce(${sealed}, secret), secret_hint = coalesce(${hint}, secret_hint),
         former_secret = case when ${sealed === null}::boolean then former_secret end,
         authorization_text = case when ${changes.authorization !== undefined}::boolean
@@ -294,22 +315,32 @@ export const replaceSecret = async (
 };
 
 /**
- * Disables an endpoint for a reason that its sender found, unless its owner has edited it since. Ledger when
- * it resolves.
+ * Disables an endpoint for a reason that its sender found, unless its owner has edited it since; other
+ * endpoints of its listing may want to know. Ledger when it resolves: to whose it was, `null` when it was not
+ * disabled.
  */
 export const disableEndpoint = (
   sql: Sql,
   { id, incarnation, revision }: { id: string; incarnation: number; revision: number },
   reason: string,
-): Promise<boolean> =>
+): Promise<WebhookTarget | null> =>
   sql.begin(async (transaction) => {
-    await transaction`select from totals where incarnation = ${incarnation} for no key update`;
-    const rows = await transaction`
+    const [target = null] = await transaction<WebhookTarget[]>`
+      select kind, entity_id as id from totals where incarnation = ${incarnation} for no key update`;
+    // In the order of a flush, since others of the listing are told.
+    await transaction`
+      select from webhook_endpoints where incarnation = ${incarnation} order by id for no key update`;
+    const [disabled] = await transaction<{ name: string; disabled_reason: string }[]>`
       update webhook_endpoints set enabled = false,
         disabled_reason = case when enabled then ${reason} else disabled_reason end,
         due_at_ms = case when ${hasReplays(transaction)} then due_at_ms end,
         revision = revision + 1, signal = signal + 1, lease_until_ms = 0
-      where id = ${id} and revision = ${revision} and ${buildSends(transaction)} returning id`;
+      where id = ${id} and revision = ${revision} and ${buildSends(transaction)}
+      returning name, disabled_reason`;
     await countEnabled(transaction, incarnation);
-    return rows.length > 0;
+    if (disabled === undefined) return null;
+    if (disabled.disabled_reason !== reason) return target;
+    const details = { webhook_id: id, name: disabled.name, reason };
+    await writeListingEvent(transaction, { type: 'webhook.disabled', incarnation, details });
+    return target;
   });

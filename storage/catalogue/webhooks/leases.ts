@@ -33,7 +33,7 @@ export interface LeaseRequest {
   readonly lapsePausesMs: readonly number[];
 }
 export interface BegunAttempt {
-  readonly delivery: { readonly number: number; readonly kind: number; readonly replay: boolean };
+  readonly delivery: { readonly place: number; readonly kind: number; readonly replay: boolean };
   readonly nextAtMs: number;
   readonly triesMax: number;
 }
@@ -104,7 +104,7 @@ export const beginAttempt = async (
         tries = tries + case when replay then 0 else 1 end, replay = false,
         next_at_ms = case when replay then next_at_ms else ${nextAtMs}::bigint end,
         state = case when state = 0 and not replay and tries + 1 >= ${triesMax} then 2 else state end
-      where endpoint_id = ${lease.id} and log_number = ${delivery.number} and kind = ${delivery.kind}
+      where endpoint_id = ${lease.id} and log_number = ${delivery.place} and kind = ${delivery.kind}
       returning state = 2 and ${!delivery.replay}::boolean as expired
     )
     update webhook_endpoints set pending = pending - (select count(*) from begun where expired)

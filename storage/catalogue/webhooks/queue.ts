@@ -7,13 +7,13 @@
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { failingFrom } from '../../../engine/rules/webhooks.ts';
-import type { VoidedDetails } from '../../ledger/webhook-deliveries.ts';
+import type { EventDetails, VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 import { formatBooleans, formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
-import { type AttemptRow, buildSends, disableEndpoint } from './endpoints.ts';
+import { type AttemptRow, buildSends, disableEndpoint, type WebhookTarget } from './endpoints.ts';
 import {
   type BegunAttempt,
   beginAttempt,
@@ -35,11 +35,6 @@ const attemptsKept = 16;
 export interface LeasedEndpoint {
   readonly id: string;
   readonly incarnation: number;
-  readonly kind: EntityKind;
-  readonly targetId: string;
-  readonly targetName: string;
-  /** The epoch of the listing's vote log. */
-  readonly epoch: string;
   readonly url: string;
   readonly format: string;
   readonly secret: Buffer;
@@ -53,8 +48,6 @@ export interface LeasedEndpoint {
   readonly failingSinceMs: number;
   readonly waitUntilMs: number;
   readonly slowUntilMs: number;
-  /** The end of the listing's premium period, 0 for none. */
-  readonly premiumUntilMs: number;
 }
 export interface VotePerson {
   readonly id: string;
@@ -69,9 +62,24 @@ export interface DeliveredVote {
   readonly atMs: number;
   readonly user: VotePerson;
 }
+/** The listing that a delivery is about, as it is now. */
+export interface DeliverySubject {
+  readonly kind: EntityKind;
+  readonly id: string;
+  readonly name: string;
+  /** The epoch of its vote log. */
+  readonly epoch: string;
+  /** The end of its premium period, 0 for none. */
+  readonly premiumUntilMs: number;
+}
 export interface DueDelivery {
-  readonly number: number;
+  /** Its place in the queue; with the kind, its key. */
+  readonly place: number;
   readonly kind: number;
+  /** In the vote log of the subject; `null` for an event that is not about numbered votes. */
+  readonly number: number | null;
+  /** `null` when it was deleted. */
+  readonly subject: DeliverySubject | null;
   /** The listing's total when it was written. */
   readonly votes: number;
   readonly tries: number;
@@ -81,9 +89,11 @@ export interface DueDelivery {
   readonly body: string | null;
   /** `null` when SQL no longer has the vote. */
   readonly vote: DeliveredVote | null;
-  /** The decision about past votes that it reports, `null` for a vote. */
-  readonly voided: VoidedDetails | null;
-  /** When the vote's row, or the decision, was written. */
+  /** The decision about past votes that it reports, or another event; `null` for a vote. */
+  readonly details: VoidedDetails | EventDetails | null;
+  /** The user that `details` names, `null` for none. */
+  readonly user: VotePerson | null;
+  /** When the vote's row, the decision or the event was written. */
   readonly createdAt: Date;
 }
 export interface DeliveryPage {
@@ -139,8 +149,11 @@ export interface WebhookQueue {
   release(lease: Lease, signal: number): Promise<boolean>;
   /** Ends a lease while deliveries are due: from then on. */
   hand(lease: Lease, dueMs: number): Promise<void>;
-  /** Disables an endpoint, unless its owner has edited it since the page was read. */
-  disable(endpoint: LeasedEndpoint, reason: string): Promise<boolean>;
+  /**
+   * Disables an endpoint, unless its owner has edited it since the page was read. Resolves to the listing,
+   * `null` when it was not disabled.
+   */
+  disable(endpoint: LeasedEndpoint, reason: string): Promise<WebhookTarget | null>;
 }
 
 export const createWebhookQueue = (sql: Sql): WebhookQueue => ({
@@ -155,19 +168,19 @@ export const createWebhookQueue = (sql: Sql): WebhookQueue => ({
 });
 
 type PageRow = LeasedEndpoint &
-  LogTimeline & {
-    readonly number: number | null;
-    readonly deliveryKind: number;
-    readonly votes: number;
-    readonly tries: number;
-    readonly replay: boolean;
-    readonly body: string | null;
-    readonly voided: VoidedDetails | null;
-    readonly createdAt: Date;
+  LogTimeline &
+  Omit<DueDelivery, 'place' | 'subject' | 'user' | 'vote'> & {
+    /** `null` when nothing is due. */
+    readonly place: number | null;
+    readonly subjectIncarnation: number;
+    readonly subjectKind: EntityKind | null;
+    readonly subjectId: string;
+    readonly subjectName: string;
+    readonly premiumUntilMs: number;
     readonly itags: readonly string[] | null;
     readonly upvote: boolean;
     readonly atMs: number;
-    readonly author: string;
+    readonly person: string | null;
     readonly username: string | null;
     readonly display_name: string | null;
     readonly avatar: string | null;
@@ -192,55 +205,64 @@ const readPage = async (
       order by log_number limit ${limit})
       limit ${limit}
     )
-    select leased.id, leased.incarnation, totals.kind, totals.entity_id as "targetId",
-      named.name as "targetName", lineage.origin, lineage.revisions as timeline, leased.url, leased.format,
+    select leased.id, leased.incarnation, leased.url, leased.format,
       leased.secret, leased.former_secret as "formerSecret", leased.former_until_ms as "formerUntilMs",
       leased.authorization_text as authorization, leased.revision, leased.signal, leased.failures,
-      leased.failing_since_ms as "failingSinceMs",
-      leased.wait_until_ms as "waitUntilMs", leased.slow_until_ms as "slowUntilMs",
+      leased.failing_since_ms as "failingSinceMs", leased.wait_until_ms as "waitUntilMs",
+      leased.slow_until_ms as "slowUntilMs", due.log_number as place, due.kind,
+      case when due.subject is null then due.log_number else due.subject_number end as number,
+      due.votes, due.tries, due.replay, due.body, due.details, due.created_at as "createdAt",
+      subject.incarnation as "subjectIncarnation", subject.kind as "subjectKind",
+      subject.entity_id as "subjectId", subject.name as "subjectName", lineage.origin,
+      lineage.revisions as timeline,
       coalesce((select (extract(epoch from premium_until) * 1000)::bigint from facts
-        where facts.incarnation = leased.incarnation), 0) as "premiumUntilMs",
-      due.log_number as number, due.kind as "deliveryKind", due.votes, due.tries, due.replay, due.body,
-      due.details as voided, due.created_at as "createdAt", vote.itags, vote.upvote, vote.at_ms as "atMs",
-      vote.author, users.username, users.display_name, users.avatar
-    from leased join totals using (incarnation) cross join lineage
-    ${buildListingNames(sql)}
-    left join due on true
+        where facts.incarnation = subject.incarnation), 0) as "premiumUntilMs",
+      vote.itags, vote.upvote, vote.at_ms as "atMs", coalesce(vote.author, due.details ->> 'user') as person,
+      users.username, users.display_name, users.avatar
+    from leased cross join lineage left join due on true
+    left join lateral (
+      select totals.incarnation, totals.kind, totals.entity_id, named.name
+      from totals ${buildListingNames(sql)}
+      where totals.incarnation = coalesce(due.subject, leased.incarnation)
+    ) as subject on true
     left join lateral (
       select first.author, first.upvote, (extract(epoch from first.created_at) * 1000)::bigint as at_ms,
         array(
           select itag from votes
-          where votes.incarnation = leased.incarnation and votes.log_number >= due.log_number
+          where votes.incarnation = first.incarnation and votes.log_number >= first.log_number
             and votes.created_at = first.created_at and votes.author = first.author
           order by votes.log_number limit due.weight) as itags
       from votes as first
-      where first.incarnation = leased.incarnation and first.log_number = due.log_number
+      where first.incarnation = subject.incarnation
+        and first.log_number = coalesce(due.subject_number, case when due.subject is null then due.log_number end)
     ) as vote on true
-    left join users on users.id = vote.author
+    left join users on users.id = coalesce(vote.author, due.details ->> 'user')
     order by due.log_number, due.kind`;
-  const [row] = rows;
-  if (row === undefined) return null;
-  const epoch = formatEpoch(row, row.incarnation);
-  return { endpoint: { ...row, epoch }, deliveries: rows.flatMap(toDelivery) };
+  const [endpoint] = rows;
+  return endpoint === undefined ? null : { endpoint, deliveries: rows.flatMap(toDelivery) };
 };
 
 const toDelivery = (row: PageRow): readonly DueDelivery[] => {
-  const { number, deliveryKind: kind, votes, tries, replay, body, voided, createdAt } = row;
-  const fields = { kind, votes, tries, replay, body, voided, createdAt };
-  return number === null ? [] : [{ number, ...fields, vote: toVote(row) }];
+  const { place, kind, number, votes, tries, replay, body, details, createdAt } = row;
+  if (place === null) return [];
+  const fields = { kind, number, votes, tries, replay, body, details, createdAt };
+  const user = toPerson(row);
+  return [{ place, ...fields, subject: toSubject(row), vote: toVote(row, user), user }];
 };
 
-const toVote = ({ itags, upvote, atMs, author, ...person }: PageRow): DeliveredVote | null => {
-  if (itags === null) return null;
-  const { username, display_name, avatar } = person;
-  const user = {
-    id: author,
-    username: username ?? author,
-    display_name: display_name ?? author,
-    avatar: avatar ?? '',
-  };
-  return { itags, upvote, atMs, user };
+const toSubject = (row: PageRow): DeliverySubject | null => {
+  const { subjectKind: kind, subjectId: id, subjectName: name, premiumUntilMs } = row;
+  const epoch = formatEpoch(row, row.subjectIncarnation);
+  return kind === null ? null : { kind, id, name, epoch, premiumUntilMs };
 };
+
+const toPerson = ({ person: id, username, display_name, avatar }: PageRow): VotePerson | null =>
+  id === null
+    ? null
+    : { id, username: username ?? id, display_name: display_name ?? id, avatar: avatar ?? '' };
+
+const toVote = ({ itags, upvote, atMs }: PageRow, user: VotePerson | null): DeliveredVote | null =>
+  itags === null || user === null ? null : { itags, upvote, atMs, user };
 
 const states = { pending: 0, delivered: 1, expired: 2 } as const;
 
@@ -253,7 +275,7 @@ const appendAttempt = (sql: Queryable) => sql`
 const readResults = (sql: Queryable, results: PageResult['results']) => sql`
     result as (
       select * from unnest(
-        ${formatNumbers(results.map(({ delivery }) => delivery.number))}::bigint[],
+        ${formatNumbers(results.map(({ delivery }) => delivery.place))}::bigint[],
         ${formatNumbers(results.map(({ delivery }) => delivery.kind))}::smallint[],
         ${formatNumbers(results.map(({ state }) => states[state]))}::smallint[],
         ${formatNumbers(results.map(({ nextAtMs }) => nextAtMs))}::bigint[],

@@ -102,7 +102,7 @@ export const readWebhookFigures = (sql: Queryable, failingFrom: number): Promise
     return row ?? { pending: 0, healthy: 0, failing: 0, disabled: 0, oldestDueMs: 0 };
   });
 
-/** A listing that has an enabled endpoint. */
+/** A listing that has an enabled endpoint, or whose owner has one for all. */
 export interface WatchedListing {
   readonly kind: string;
   readonly id: string;
@@ -114,5 +114,15 @@ export const listWatched = (sql: Queryable, limit: number): Promise<readonly Wat
     'webhooks.watched',
     () => sql<WatchedListing[]>`
       select kind, entity_id as id from totals
-      where incarnation in (select incarnation from webhook_endpoints where enabled) limit ${limit}`,
+      where incarnation in (
+        select incarnation from webhook_endpoints where enabled
+        union all
+        select listed.incarnation from webhook_endpoints as owned
+        join totals as team on team.incarnation = owned.incarnation
+        cross join lateral (
+          select incarnation from bots where team_id = team.entity_id
+          union all select incarnation from servers where team_id = team.entity_id
+        ) as listed
+        where owned.scope = 'owned' and owned.enabled)
+      limit ${limit}`,
   );

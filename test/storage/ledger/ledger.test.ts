@@ -14,6 +14,7 @@ import { claimLineages } from './timelines.ts';
 import { registerVoteLogTests } from './vote-log.ts';
 import { registerWebhookEditTests } from './webhook-edits.ts';
 import { registerWebhookLeaseTests } from './webhook-leases.ts';
+import { registerWebhookScopeTests } from './webhook-scopes.ts';
 import { registerWebhookTests } from './webhooks.ts';
 import { dirty, itagOf, openRealWorld, vote } from './world.ts';
 
@@ -34,6 +35,7 @@ registerVoteLogTests(test, () => world);
 registerWebhookTests(test, () => world);
 registerWebhookEditTests(test, () => world);
 registerWebhookLeaseTests(test, () => world);
+registerWebhookScopeTests(test, () => world);
 
 const tablesOf = async (numbers: readonly number[]): Promise<readonly string[]> => {
   const rows = await world.sql<{ name: string }[]>`

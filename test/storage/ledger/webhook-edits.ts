@@ -20,7 +20,7 @@ export const registerWebhookEditTests = (test: Claims, open: () => RealWorld): v
     assert.ok(page);
     const range = { fromNumber: 1, toNumber: 1 };
     const { incarnation } = ref;
-    const replay = { id, incarnation, target: ref, format: 'standard', upOnly: false, range, nowMs };
+    const replay = { id, incarnation, format: 'standard', scope: 'listing', upOnly: false, range, nowMs };
     assert.is(await enqueueReplay(sql, replay), 1);
     assert.ok(await queue.disable((page as NonNullable<typeof page>).endpoint, 'gone'));
     const again = await queue.readPage(await takeOne(sql, id), wanted);

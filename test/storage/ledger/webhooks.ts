@@ -214,8 +214,8 @@ const registerUpkeepTests = (test: Claims, open: () => RealWorld): void => {
     const replay = {
       id,
       incarnation: ref.incarnation,
-      target: ref,
       format: 'standard',
+      scope: 'listing',
       upOnly: false,
       range: { fromNumber: 1, toNumber: 1 },
       nowMs,
@@ -253,7 +253,7 @@ const registerReplayTests = (test: Claims, open: () => RealWorld): void => {
     const range = { fromNumber: 1, toNumber: 2 };
     for (const id of [sent, await addEndpoint(sql, ref)]) {
       const { incarnation } = ref;
-      const request = { id, incarnation, target: ref, format: 'standard', upOnly: false, range, nowMs };
+      const request = { id, incarnation, format: 'standard', scope: 'listing', upOnly: false, range, nowMs };
       assert.is(await enqueueReplay(sql, request), 1);
       assert.is(await enqueueReplay(sql, request), 0, 'it waits already, and is sent once');
       const page = await createWebhookQueue(sql).readPage(await takeOne(sql, id), wanted);
@@ -306,7 +306,11 @@ const registerVoidedTests = (test: Claims, open: () => RealWorld): void => {
     const queue = createWebhookQueue(sql);
     const page = await queue.readPage(await takeOne(sql, ups), wanted);
     assert.equal(
-      page?.deliveries.map(({ number, kind, voided }) => [number, kind, voided?.beforeMs]),
+      page?.deliveries.map(({ number, kind, details }) => [
+        number,
+        kind,
+        details && 'beforeMs' in details && details.beforeMs,
+      ]),
       [
         [2, 2, null],
         [4, 2, at + 5],
@@ -339,7 +343,7 @@ const registerVoidedReplayTests = (test: Claims, open: () => RealWorld): void =>
     await ledger.flush({ entities: [], votes: both });
     for (const number of [62_921, 62_922]) assert.ok(await voidVote(itagOf(number), 'operator'));
     const { incarnation } = ref;
-    const request = { id, incarnation, target: ref, format: 'standard', upOnly: false, nowMs };
+    const request = { id, incarnation, format: 'standard', scope: 'listing', upOnly: false, nowMs };
     for (const failedOnly of [true, false]) {
       const range = { since: new Date(at), until: new Date(at), failedOnly };
       assert.is(await enqueueReplay(sql, { ...request, range }), failedOnly ? 0 : 1);

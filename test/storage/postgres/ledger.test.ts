@@ -20,6 +20,7 @@ import { claimLineages } from '../ledger/timelines.ts';
 import { registerVoteLogTests } from '../ledger/vote-log.ts';
 import { registerWebhookEditTests } from '../ledger/webhook-edits.ts';
 import { registerWebhookLeaseTests } from '../ledger/webhook-leases.ts';
+import { registerWebhookScopeTests } from '../ledger/webhook-scopes.ts';
 import { registerWebhookTests } from '../ledger/webhooks.ts';
 import { dirty, vote, worldOn } from '../ledger/world.ts';
 
@@ -46,6 +47,7 @@ claimLineages(test, () => world);
 registerVoteLogTests(test, () => world);
 registerWebhookTests(test, () => world);
 registerWebhookLeaseTests(test, () => world);
+registerWebhookScopeTests(test, () => world);
 registerWebhookEditTests(test, () => world);
 
 test('a reset may take longer than the statement timeout, which is for requests', async () => {

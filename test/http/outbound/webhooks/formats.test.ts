@@ -8,10 +8,22 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type WebhookEvent, webhookFormats } from '../../../../http/outbound/webhooks/event.ts';
 import { findFormatFault, toWebhookBody } from '../../../../http/outbound/webhooks/formats.ts';
-import { doubleDownvote, pressedTest, reset, serverVote, teamVote, upvote, voided } from './sample-events.ts';
+import {
+  doubleDownvote,
+  listingEvents,
+  pressedTest,
+  reset,
+  serverVote,
+  teamVote,
+  upvote,
+  voided,
+} from './sample-events.ts';
 
 const test = suite('webhook formats');
-const events = [upvote, doubleDownvote, serverVote, teamVote, pressedTest, voided, reset];
+const events: readonly WebhookEvent[] = [
+  ...[upvote, doubleDownvote, serverVote, teamVote, pressedTest, voided, reset],
+  ...listingEvents,
+];
 
 /** The same event with its keys in reverse order, at every depth. */
 const reverseKeys = <Value>(value: Value): Value => {

@@ -19,10 +19,6 @@ const dayMs = 86_400_000;
 const endpointWith = (fields: Partial<LeasedEndpoint> = {}): LeasedEndpoint => ({
   id: '',
   incarnation: 1,
-  kind: 'bot',
-  targetId: '',
-  targetName: '',
-  epoch: '',
   url: '',
   format: 'standard',
   secret: Buffer.alloc(0),
@@ -35,7 +31,6 @@ const endpointWith = (fields: Partial<LeasedEndpoint> = {}): LeasedEndpoint => (
   failingSinceMs: 0,
   waitUntilMs: 0,
   slowUntilMs: 0,
-  premiumUntilMs: 0,
   ...fields,
 });
 const attempted = (
@@ -43,14 +38,17 @@ const attempted = (
   delivery: Partial<DueDelivery> = {},
 ): Attempted => ({
   delivery: {
-    number: 1,
+    place: 1,
     kind: 1,
+    number: 1,
+    subject: null,
     votes: 1,
     tries: 0,
     replay: false,
     body: null,
     vote: null,
-    voided: null,
+    details: null,
+    user: null,
     createdAt: new Date(0),
     ...delivery,
   },

@@ -1,8 +1,13 @@
 /**
  * Events of webhooks for tests: an ordinary vote, a double downvote by a user with a hostile name, a vote for
- * a server and for a team, a test, a vote that became void, and a reset.
+ * a server and for a team, a test, a vote that became void, a reset, and what happens to a listing beside votes.
  */
-import type { TestEvent, VoidedEvent, VoteEvent } from '../../../../http/outbound/webhooks/event.ts';
+import type {
+  ListingEvent,
+  TestEvent,
+  VoidedEvent,
+  VoteEvent,
+} from '../../../../http/outbound/webhooks/event.ts';
 
 const user = {
   id: '728871946456137770',
@@ -109,3 +114,22 @@ export const reset: VoidedEvent = {
     votes: 0,
   },
 };
+
+const { id, timestamp } = voided;
+const { target } = upvote.data;
+export const listingEvents: readonly ListingEvent[] = [
+  { type: 'vote.ready', id, timestamp, data: { user, target, test: false } },
+  { type: 'listing.updated', id, timestamp, data: { fields: ['extra_links', 'short'], target, test: false } },
+  {
+    type: 'webhook.disabled',
+    id,
+    timestamp,
+    data: {
+      webhook_id: pressedTest.data.webhook_id,
+      name: 'my *old* one',
+      reason: 'gone',
+      target,
+      test: false,
+    },
+  },
+];
