@@ -25,4 +25,5 @@ export {
   type RequestOptions,
   type ServerCounts,
 } from './request.ts';
+export type { ReplyOf } from './replies.ts';
 export type * from './types.ts';

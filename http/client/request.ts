@@ -5,6 +5,7 @@
  * Uses web standards only (`fetch`, `AbortSignal`), so it runs on Node 18, Deno, Bun and in browsers. Nothing
  * of the server imports this folder, and it imports nothing: openapi/client-script.ts joins its files to one.
  */
+import type { ReplyOf } from './replies.ts';
 import type { ApiResponse, ShardsBody, StatsBody, VoteStatus } from './types.ts';
 
 export interface ClientOptions {
@@ -37,8 +38,14 @@ export interface Client {
   /**
    * Sends a request and resolves to the JSON of the reply, `null` when it has none. Rejects with a
    * `DirectoryError`. It waits and repeats after 429 and 503, and after a lost connection when repeating does
-   * no harm.
+   * no harm. The reply has the type of the operation that the method and the path name.
    */
+  request<Method extends string, Path extends string>(
+    method: Method,
+    path: Path,
+    options?: RequestOptions,
+  ): Promise<ReplyOf<Method, Path>>;
+  /** The same, with a type of your own. */
   request<Reply>(method: string, path: string, options?: RequestOptions): Promise<Reply>;
   /** Records numbers of the bot whose token this is; also in the words of top.gg's SDK. */
   postStats(stats: StatsBody | ServerCounts): Promise<ApiResponse>;
@@ -210,11 +217,11 @@ export const createClient = (options: ClientOptions): Client => {
     throw new TypeError('The token has a blank, a line break or another character that no token has.');
   const send = options.fetch ?? ((address: string, init: RequestInit) => fetch(address, init));
 
-  const request = async <Reply>(method: string, path: string, given: RequestOptions = {}): Promise<Reply> => {
+  const request = (async (method: string, path: string, given: RequestOptions = {}): Promise<unknown> => {
     const address = toAddress(url, path, given.query);
     for (let attempt = 1; ; attempt++) {
       try {
-        return (await readReply(await send(address, toInit(method, token, given)))) as Reply;
+        return await readReply(await send(address, toInit(method, token, given)));
       } catch (failure) {
         if (isAborted(given.signal)) throw given.signal?.reason;
         const error = failure instanceof DirectoryError ? failure : toUnreachable(failure);
@@ -225,7 +232,7 @@ export const createClient = (options: ClientOptions): Client => {
         await awaitSeconds(seconds, given.signal);
       }
     }
-  };
+  }) as Client['request'];
 
   return {
     request,

@@ -16,11 +16,12 @@ interface Schema {
   readonly additionalProperties?: Schema | boolean;
 }
 interface Exchanged {
-  readonly content: { readonly 'application/json': { readonly schema: Schema } };
+  readonly content: { readonly 'application/json'?: { readonly schema: Schema } };
 }
 interface Operation {
+  readonly operationId: string;
   readonly requestBody?: Exchanged;
-  readonly responses: Readonly<Record<string, Exchanged>>;
+  readonly responses: Readonly<Record<string, Partial<Exchanged>>>;
 }
 export interface TypedDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -76,7 +77,7 @@ const typescript: Syntax = {
   texts: 'Readonly<Record<string, string>>',
   unknown: 'unknown',
   literal: (values) => values.map((value) => `'${value}'`).join(' | '),
-  list: (type) => `readonly ${type}[]`,
+  list: (type) => (type.includes(' ') ? `readonly (${type})[]` : `readonly ${type}[]`),
   type: (name, description, fields) =>
     [
       ...toComment(description, ''),
@@ -173,25 +174,49 @@ const createWriter = (schemas: Readonly<Record<string, Schema>>, syntax: Syntax)
     }));
     written.set(name, syntax.type(name, schema.description ?? '', fields));
   };
-  return { write, written };
+  return { toType, write, written };
 };
+type Writer = ReturnType<typeof createWriter>;
 
-/** Returns the source text of the types that a client uses. */
-const buildTypes = ({ paths, components }: TypedDocument, syntax: Syntax): string => {
-  const writer = createWriter(components.schemas, syntax);
+const findReply = ({ responses }: Operation): Schema | undefined =>
+  Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content?.['application/json']
+    ?.schema;
+
+/** Types of the library's own functions, written first, so that they keep these names. */
+const writeUsed = ({ write }: Writer, { paths, components }: TypedDocument): void => {
   const read = (method: string, path: string): Operation => paths[path]?.[method] as Operation;
-  const body = ({ requestBody }: Operation) => requestBody?.content['application/json'].schema as Schema;
-  const reply = ({ responses }: Operation) => responses[200]?.content['application/json'].schema as Schema;
-  writer.write('ApiResponse', components.schemas.ApiResponse as Schema);
-  writer.write('StatsBody', body(read('post', '/bots/stats')));
-  writer.write('ShardsBody', body(read('post', '/bots/stats/shards')));
-  writer.write('VoteStatus', reply(read('get', '/users/{uid}/{target_type}/{target_id}/votes')));
-  writer.write('VoteLog', reply(read('get', '/{target_type}/{target_id}/votes/log')));
-  return `${syntax.header}\n${[...writer.written.values()].join(syntax.gap)}\n`;
+  const body = ({ requestBody }: Operation) => requestBody?.content['application/json']?.schema as Schema;
+  const reply = (operation: Operation) => findReply(operation) as Schema;
+  write('ApiResponse', components.schemas.ApiResponse as Schema);
+  write('StatsBody', body(read('post', '/bots/stats')));
+  write('ShardsBody', body(read('post', '/bots/stats/shards')));
+  write('VoteStatus', reply(read('get', '/users/{uid}/{target_type}/{target_id}/votes')));
+  write('VoteLog', reply(read('get', '/{target_type}/{target_id}/votes/log')));
 };
 
-/** Returns the source of http/client/types.ts. */
-export const buildClientTypes = (document: TypedDocument): string => buildTypes(document, typescript);
+const toSource = ({ header, gap }: Syntax, types: readonly string[]): string =>
+  `${header}\n${types.join(gap)}\n`;
+
+/** Returns the source of http/client/types.ts: also what every operation replies. */
+export const buildClientTypes = (document: TypedDocument): string => {
+  const writer = createWriter(document.components.schemas, typescript);
+  writeUsed(writer, document);
+  const replies = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => {
+      const schema = findReply(operation);
+      const name = `${operation.operationId.charAt(0).toUpperCase()}${operation.operationId.slice(1)}Reply`;
+      const type = schema === undefined ? 'null' : writer.toType(schema, name);
+      return { name: `'${method.toUpperCase()} ${path}'`, description: '', required: true, type };
+    }),
+  );
+  const described = 'What each operation replies, by method and path; `null` for nothing.';
+  const all = typescript.type('Replies', described, replies);
+  return toSource(typescript, [...writer.written.values(), all]);
+};
 
 /** Returns the source of _types.py. */
-export const buildPythonTypes = (document: TypedDocument): string => buildTypes(document, python);
+export const buildPythonTypes = (document: TypedDocument): string => {
+  const writer = createWriter(document.components.schemas, python);
+  writeUsed(writer, document);
+  return toSource(python, [...writer.written.values()]);
+};

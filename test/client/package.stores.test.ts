@@ -3,12 +3,13 @@
  * program and by the type checker.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { TypedDocument } from '../../http/openapi/client-types.ts';
 import { writeClientPackage } from '../../ops/cli/client-package.ts';
 import { makeFolder } from '../support/folder.ts';
 
@@ -23,7 +24,28 @@ console.log(JSON.stringify(readShards({ guilds: { cache: new Map([['1', { member
 `;
 /** As on a Node before 20.19, which cannot `require` a module. */
 const required = ['--no-experimental-require-module', 'required.cjs'];
-const typed = `import { createClient, type VoteStatus } from 'rollcall-client';
+const document: TypedDocument = JSON.parse(
+  readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
+);
+/** For each operation, that a request for it has the type of its reply, and no wider one. */
+const typedRequests = Object.entries(document.paths).flatMap(([path, operations]) =>
+  Object.keys(operations).map((name) => {
+    const method = name.toUpperCase();
+    const asked = path.replace(/\{\w+\}/g, '$' + '{id}');
+    return `same<Replies['${method} ${path}']>()(client.request('${method}', \`${asked}\`));`;
+  }),
+);
+const typed = `import { createClient, type Replies, type VoteStatus } from 'rollcall-client';
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? unknown : never;
+const same = <Reply,>() => <Got,>(got: Promise<Got> & Same<Got, Reply>): void => void got;
+const client = createClient({ url: '' });
+const id = String(Date.now());
+${typedRequests.join('\n')}
+same<Replies['GET /bots/@all']>()(client.request('GET', '/bots/@all?sort=votes'));
+same<unknown>()(client.request('GET', '/bots/1/2/3/4/5'));
+same<number>()(client.request<number>('GET', '/bots/1'));
+// @ts-expect-error: it is a bot
+same<Replies['GET /teams/{id}']>()(client.request('GET', '/bots/1'));
 const status: Promise<VoteStatus> = createClient({ url: '' }).checkVote('1', '2');
 // @ts-expect-error: servers is a number
 void createClient({ url: '' }).postStats({ servers: 'many' });
@@ -52,7 +74,9 @@ test('packed and installed offline, it runs and has types', async () => {
   const installed = join(project, 'node_modules/.bin/rollcall-client');
   const listened = await run(installed, ['listen'], options).catch((error) => error);
   const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2024,dom'];
-  await run(compiler, [...flags, '--types', '', 'typed.ts', 'typed.cts'], options);
+  await run(compiler, [...flags, '--types', '', 'typed.ts', 'typed.cts'], options).catch(({ stdout }) =>
+    assert.unreachable(stdout),
+  );
 
   assert.equal(files.map(({ path }: { path: string }) => path).sort(), [
     'LICENSE',
