@@ -128,7 +128,11 @@ const { url, token } = JSON.parse(process.env.INPUT);
 const poster = new BasePoster('unused', { sdk: createClient({ url, token }), startPosting: false });
 const getStats = async () => ({ serverCount: 4321, shardCount: 1 });
 poster._binder({ clientReady: () => true, waitForReady: () => {}, getStats });
-await poster.post();
+await new Promise((resolve, reject) => {
+  poster.once('posted', resolve);
+  poster.once('error', reject);
+  poster.post();
+});
 process.exit(0);
 `;
 
