@@ -17,6 +17,7 @@ export {
   receive,
   SignatureError,
 } from './receive.ts';
+export type { ReplyOf } from './replies.ts';
 export {
   type Client,
   type ClientOptions,
@@ -25,5 +26,4 @@ export {
   type RequestOptions,
   type ServerCounts,
 } from './request.ts';
-export type { ReplyOf } from './replies.ts';
 export type * from './types.ts';

@@ -64,10 +64,10 @@ export interface VoteVoided {
     readonly test: false;
   };
 }
-interface ListingEvent<Type extends string, Told> {
+interface ListingEvent<Type extends string, Reported> {
   readonly type: Type;
   readonly timestamp: string;
-  readonly data: Told & { readonly target: WebhookTarget; readonly test: false };
+  readonly data: Reported & { readonly target: WebhookTarget; readonly test: false };
 }
 /** A user who asked for a reminder may vote again. */
 export type VoteReady = ListingEvent<'vote.ready', { readonly user: WebhookUser }>;

@@ -712,25 +712,6 @@ export interface ListPacksReply {
   /** The results of this page; `[]` past the end. */
   readonly results: readonly Pack[];
 }
-export interface GetStandingReply {
-  /** Whether the user has to wait before the next vote. */
-  readonly has_voted: boolean;
-  /** The user's votes that count, newest first. */
-  readonly valid_votes: readonly Vote[];
-  /** The rules for votes on this entity, as of now. */
-  readonly vote_info: VoteInfo;
-  /** Time until the user can vote again; all 0 when they can. */
-  readonly wait: GetStandingReplyWait;
-}
-/** Time until the user can vote again; all 0 when they can. */
-export interface GetStandingReplyWait {
-  /** Whole hours. */
-  readonly hours: number;
-  /** Whole minutes beside the hours, 0 to 59. */
-  readonly minutes: number;
-  /** Seconds beside the minutes, rounded up, 0 to 59. */
-  readonly seconds: number;
-}
 export interface ListUserVotesReply {
   /** How many results there are on all pages together. */
   readonly count: number;
@@ -738,34 +719,6 @@ export interface ListUserVotesReply {
   readonly per_page: number;
   /** The results of this page; `[]` past the end. */
   readonly results: readonly Vote[];
-}
-export interface ReadVoteLogReply {
-  /** The votes after the cursor, oldest first. */
-  readonly results: readonly ReadVoteLogReplyResult[];
-  /** Changes when the log begins again; part of every cursor. */
-  readonly epoch: string;
-  /** Send it as `after` to continue. */
-  readonly next: string;
-  /** Cursor of the newest vote. */
-  readonly head: string;
-  /** Cursor before the first vote. */
-  readonly oldest: string;
-}
-export interface ReadVoteLogReplyResult {
-  /** Position in the log of this listing, without holes. */
-  readonly number: number;
-  /** Id of the vote. */
-  readonly itag: string;
-  /** Id of the user who voted. */
-  readonly author: string;
-  /** `true` for an upvote, `false` for a downvote. */
-  readonly upvote: boolean;
-  /** When the user voted. */
-  readonly created_at: string;
-  /** Whether the vote has been voided since. */
-  readonly void: boolean;
-  /** `monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void. */
-  readonly void_reason: string;
 }
 export interface ListWebhooksReply {
   /** The webhooks of the entity; up to 5. */
@@ -1533,10 +1486,10 @@ export interface Replies {
   readonly 'PATCH /users/{uid}/packs/{id}': null;
   readonly 'DELETE /users/{uid}/packs/{id}': null;
   readonly 'PUT /users/{uid}/{target_type}/{target_id}/votes': null;
-  readonly 'GET /users/{uid}/{target_type}/{target_id}/votes': GetStandingReply;
+  readonly 'GET /users/{uid}/{target_type}/{target_id}/votes': VoteStatus;
   readonly 'GET /users/{uid}/{target_type}/{target_id}/votes/@all': ListUserVotesReply;
   readonly 'GET /{target_type}/{target_id}/votes/user-list': readonly string[];
-  readonly 'GET /{target_type}/{target_id}/votes/log': ReadVoteLogReply;
+  readonly 'GET /{target_type}/{target_id}/votes/log': VoteLog;
   readonly 'GET /{target_type}/{target_id}/webhooks': ListWebhooksReply;
   readonly 'POST /{target_type}/{target_id}/webhooks': CreateWebhookReply;
   readonly 'PATCH /{target_type}/{target_id}/webhooks/{webhook_id}': null;

@@ -143,6 +143,8 @@ const toPascal = (name: string): string =>
 /** Collects types by name; nested objects become types of their own. */
 const createWriter = (schemas: Readonly<Record<string, Schema>>, syntax: Syntax) => {
   const written = new Map<string, string>();
+  /** The name under which a schema was written first. */
+  const names = new Map<Schema, string>();
 
   const toType = (schema: Schema, name: string): string => {
     if (schema.$ref !== undefined) {
@@ -156,14 +158,15 @@ const createWriter = (schemas: Readonly<Record<string, Schema>>, syntax: Syntax)
     if (schema.items !== undefined) return syntax.list(toType(schema.items, name.replace(/s$/, '')));
     if (schema.properties !== undefined) {
       write(name, schema);
-      return name;
+      return names.get(schema) ?? name;
     }
     if (schema.type === 'object') return syntax.texts;
     return syntax.plain[schema.type ?? ''] ?? syntax.unknown;
   };
 
   const write = (name: string, schema: Schema): void => {
-    if (written.has(name)) return;
+    if (written.has(name) || names.has(schema)) return;
+    names.set(schema, name);
     written.set(name, '');
     const required = new Set(schema.required);
     const fields = Object.entries(schema.properties ?? {}).map(([field, each]) => ({

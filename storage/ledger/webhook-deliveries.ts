@@ -8,18 +8,9 @@
  * waits for another in a circle. Called by flush.ts, vote-log.ts, adjust.ts and the catalogue's redeems.
  */
 import { randomUUID } from 'node:crypto';
-import { failingFrom } from '../../engine/rules/webhooks.ts';
+import { deliveryKinds, failingFrom } from '../../engine/rules/webhooks.ts';
 import { formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Queryable, Transaction } from '../sql/client.ts';
-
-/** The `kind` of a delivery, by its event. */
-export const deliveryKinds = {
-  'vote.created': 1,
-  'vote.voided': 2,
-  'vote.ready': 3,
-  'listing.updated': 4,
-  'webhook.disabled': 5,
-} as const;
 
 export interface DeliveryRules {
   /** While too many deliveries wait, none are written for endpoints that fail; the vote log has the votes. */

@@ -25,7 +25,15 @@ import {
   SyntaxKind,
 } from 'typescript/unstable/ast';
 import { namesLeft } from './names-left.ts';
-import { type Finding, lineOf, type Project, type Rule, type Source, walk } from './project.ts';
+import {
+  type Finding,
+  generatedFile,
+  lineOf,
+  type Project,
+  type Rule,
+  type Source,
+  walk,
+} from './project.ts';
 
 const product = /^(engine|http|storage|ops)\//;
 
@@ -81,6 +89,7 @@ const replacements = new Map(retired.flatMap(([words, instead]) => words.map((wo
 export const retiredWords: Rule = (project) =>
   productSources(project).flatMap((source) => {
     const findings: Finding[] = [];
+    if (source.path === generatedFile) return findings;
     walk(source.tree, (node) => {
       const name = declaredName(node);
       if (name === null || namesLeft.has(`${source.path} ${name.text}`)) return;

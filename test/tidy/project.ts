@@ -48,6 +48,8 @@ export interface Project {
   readonly documents: ReadonlyMap<string, string>;
 }
 
+/** Written by `npm run document`: as long as the interface, in its words. */
+export const generatedFile = 'http/client/types.ts';
 const sourceFolders = ['engine', 'http', 'storage', 'ops', 'bench', 'test'];
 const documentPaths = [
   'package.json',

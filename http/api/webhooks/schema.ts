@@ -63,8 +63,8 @@ const Events = Type.Array(Type.Enum([...webhookEvents], { examples: ['vote.creat
 
 const Scope = Type.Enum(['listing', 'owned'], {
   description:
-    '`owned`: events of all bots and servers of a team, too, also of those that it gets later; `target` says ' +
-    'which one. Only for teams. It cannot be changed.',
+    '`owned`: events of all bots and servers of a team, too, also of those that it gets later; `target` ' +
+    'says which one. Only for teams. It cannot be changed.',
   examples: ['listing'],
 });
 

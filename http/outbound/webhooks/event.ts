@@ -91,12 +91,12 @@ export interface VoidedEvent {
   };
 }
 
-interface EventOfListing<Type extends string, Told> {
+interface EventOfListing<Type extends string, Reported> {
   readonly type: Type;
   readonly id: string;
   /** When it was noticed. */
   readonly timestamp: string;
-  readonly data: Told & { readonly target: EventTarget; readonly test: false };
+  readonly data: Reported & { readonly target: EventTarget; readonly test: false };
 }
 
 /** A user who asked for a reminder may vote again. */

@@ -64,7 +64,7 @@ const toStandardBody = (event: WebhookEvent): object => {
   if (event.type === 'vote.voided') return toStandardVoided(event);
   if (event.type !== 'vote.created') {
     const { target, test } = event.data;
-    return { type, timestamp, data: { ...toTold(event), target: toTarget(target), test } };
+    return { type, timestamp, data: { ...toReported(event), target: toTarget(target), test } };
   }
   const { epoch, number, itag, vote_ids, weight, upvote, user, target } = event.data;
   const { votes, created_at, next_vote_at, test } = event.data;
@@ -91,7 +91,7 @@ const toVoidedVote = ({
   created_at,
   user: toUser(user),
 });
-const toTold = ({ type, data }: ListingEvent): object => {
+const toReported = ({ type, data }: ListingEvent): object => {
   switch (type) {
     case 'vote.ready':
       return { user: toUser(data.user) };

@@ -6,12 +6,13 @@
 import { emptyFacts } from '../../../engine/entity/state.ts';
 import { computeWaitEndMs } from '../../../engine/entity/votes.ts';
 import type { VoteWindows } from '../../../engine/entity/windows.ts';
+import { deliveryKinds } from '../../../engine/rules/webhooks.ts';
 import type {
   DeliveredVote,
   DeliverySubject,
   DueDelivery,
+  VoidedDetails,
 } from '../../../storage/catalogue/webhooks/queue.ts';
-import { deliveryKinds, type VoidedDetails } from '../../../storage/ledger/webhook-deliveries.ts';
 import {
   type ListingEvent,
   toEventId,
@@ -59,13 +60,13 @@ export const toEventType = (kind: number): string => eventTypes.get(kind) ?? 'un
 
 const toListingEvent = (
   { kind, subject, createdAt, user, endpointId }: KnownDelivery,
-  { id, ...told }: DueDelivery['details'] & object,
+  { id, ...reported }: DueDelivery['details'] & object,
 ): ListingEvent =>
   ({
     type: toEventType(kind),
     id: toEventId(id, endpointId),
     timestamp: createdAt.toISOString(),
-    data: { ...told, ...(user === null ? {} : { user }), target: toTarget(subject), test: false },
+    data: { ...reported, ...(user === null ? {} : { user }), target: toTarget(subject), test: false },
   }) as ListingEvent;
 
 const toVoteEvent = (

@@ -6,7 +6,8 @@
  * nothing but that delivery. Called by catalogue.ts.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
-import { buildPlace, buildPlaceColumns, deliveryKinds } from '../../ledger/webhook-deliveries.ts';
+import { deliveryKinds } from '../../../engine/rules/webhooks.ts';
+import { buildPlace, buildPlaceColumns } from '../../ledger/webhook-deliveries.ts';
 import { formatNumbers } from '../../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import type { AttemptRow } from './endpoints.ts';

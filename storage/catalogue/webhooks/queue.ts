@@ -26,6 +26,7 @@ import {
   takeLeases,
 } from './leases.ts';
 
+export type { VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 export type { Lease } from './leases.ts';
 
 /** Newest attempts kept with each delivery. */
