@@ -1,6 +1,6 @@
 /**
- * When a webhook endpoint counts as failing, and the kinds of deliveries. Pure; SQL and the sender use the same
- * numbers.
+ * When a webhook endpoint counts as failing, and the kinds of deliveries. Pure; SQL and the sender use the
+ * same numbers.
  */
 
 /** From this number of failures in a row an endpoint is failing: only its oldest delivery is tried. */

@@ -145,7 +145,7 @@ export const writeVoidDeliveries = async (transaction: Transaction, decisions: r
 };
 
 /** An event of one listing that is not about numbered votes. */
-export interface ListingEvent {
+export interface NewListingEvent {
   readonly type: Exclude<keyof typeof deliveryKinds, 'vote.created' | 'vote.voided'>;
   readonly incarnation: number;
   /** What the event tells, as JSON. `user` is a user's id. */
@@ -155,7 +155,7 @@ export interface ListingEvent {
 /** Writes a delivery per endpoint that wants the event. *Ledger* when it resolves: to how many. */
 export const writeListingEvent = async (
   sql: Queryable,
-  { type, incarnation, details }: ListingEvent,
+  { type, incarnation, details }: NewListingEvent,
 ): Promise<number> => {
   const [row] = await sql<{ written: number }[]>`
     select write_listing_event(${incarnation}, ${deliveryKinds[type]}::smallint, ${type},

@@ -87,7 +87,8 @@ export interface NewSecret extends SealedSecret {
 
 const buildColumns = (sql: Queryable) => sql`
   endpoint.id, endpoint.name, endpoint.url, endpoint.events, endpoint.format, endpoint.scope,
-  endpoint.up_only, endpoint.enabled, endpoint.disabled_reason, endpoint.created_at, endpoint.last_delivered_at,
+  endpoint.up_only, endpoint.enabled, endpoint.disabled_reason, endpoint.created_at,
+  endpoint.last_delivered_at,
   endpoint.failing_since_ms, endpoint.pending, endpoint.due_at_ms, endpoint.last_attempt,
   endpoint.secret_hint`;
 

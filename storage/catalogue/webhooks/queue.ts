@@ -235,7 +235,8 @@ const readPage = async (
           order by votes.log_number limit due.weight) as itags
       from votes as first
       where first.incarnation = subject.incarnation
-        and first.log_number = coalesce(due.subject_number, case when due.subject is null then due.log_number end)
+        and first.log_number = case
+          when due.subject is null then due.log_number else due.subject_number end
     ) as vote on true
     left join users on users.id = coalesce(vote.author, due.details ->> 'user')
     order by due.log_number, due.kind`;

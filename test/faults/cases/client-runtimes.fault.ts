@@ -61,12 +61,17 @@ for await (const { event, data } of follow({ url, targets: ['bot/bot1'] }))
   if (event === 'totals') { said.push(data.totals.servers); break; }
 const { next } = await client.request('GET', '/bots/bot1/votes/log');
 const query = { upvote: true };
-await createClient({ url, token: userToken }).request('PUT', '/users/' + user + '/bots/bot1/votes', { query });
-for await (const { votes } of log(client, target, { after: next })) { said.push(votes.length, votes[0].author); break; }
+const voter = createClient({ url, token: userToken });
+await voter.request('PUT', '/users/' + user + '/bots/bot1/votes', { query });
+for await (const { votes } of log(client, target, { after: next })) {
+  said.push(votes.length, votes[0].author);
+  break;
+}
 said.push((await client.checkVote(user, 'bot1')).has_voted);
 said.push((await receive({ headers: webhook.headers, body: webhook.body }, webhook.secret)).type);
 const wrong = createClient({ url, token: 'rc_bot_1_wrong' });
-said.push(await wrong.postStats({ servers: 1 }).catch((error) => error instanceof DirectoryError && error.status));
+const fault = await wrong.postStats({ servers: 1 }).catch((error) => error);
+said.push(fault instanceof DirectoryError && fault.status);
 console.log(JSON.stringify(said));
 process.exit(0);
 `;

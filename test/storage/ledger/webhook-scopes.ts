@@ -57,7 +57,7 @@ const readAll = async (sql: Sql, id: string) => {
   ]);
 };
 
-export const registerWebhookScopeTests = (test: Claims, open: () => RealWorld): void => {
+const registerOwnedTests = (test: Claims, open: () => RealWorld): void => {
   test('webhooks: one of a team for all that it owns has each vote once, with its listing', async () => {
     const { ledger, sql } = open();
     const { team, other, server, bots } = await listTeams(sql, 'owned');
@@ -105,7 +105,9 @@ export const registerWebhookScopeTests = (test: Claims, open: () => RealWorld): 
     assert.equal(await readAll(sql, before), [[a.id, 1, itagOf(64_101)]]);
     assert.equal(await readAll(sql, after), [[a.id, 2, itagOf(64_102)]]);
   });
+};
 
+const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
   test('webhooks: flushes of two bots of a team that race leave counters and rows equal', async () => {
     const { ledger, sql } = open();
     const { team, bots } = await listTeams(sql, 'race');
@@ -140,7 +142,9 @@ export const registerWebhookScopeTests = (test: Claims, open: () => RealWorld): 
       [b.id, 1, true, itagOf(64_302)],
     ]);
   });
+};
 
+const registerEventTests = (test: Claims, open: () => RealWorld): void => {
   test('webhooks: an event that is no vote goes to those that want it, and can be listed', async () => {
     const { ledger, sql } = open();
     const { team, bots } = await listTeams(sql, 'event');
@@ -208,4 +212,10 @@ export const registerWebhookScopeTests = (test: Claims, open: () => RealWorld): 
     assert.is(await enqueueReplay(sql, request), 2);
     assert.equal(await readPending(sql, id), [2, 2]);
   });
+};
+
+export const registerWebhookScopeTests: typeof registerEventTests = (test, open) => {
+  registerOwnedTests(test, open);
+  registerQueueTests(test, open);
+  registerEventTests(test, open);
 };

@@ -1,6 +1,7 @@
 /**
  * Events of webhooks for tests: an ordinary vote, a double downvote by a user with a hostile name, a vote for
- * a server and for a team, a test, a vote that became void, a reset, and what happens to a listing beside votes.
+ * a server and for a team, a test, a vote that became void, a reset, and what happens to a listing beside
+ * votes.
  */
 import type {
   ListingEvent,
