@@ -1099,6 +1099,45 @@ export interface GetVoteMonthsReplyResult {
    */
   readonly rank: number | null;
 }
+/** One page of what a search found. */
+export interface SearchListingsReply {
+  /** How many listings were found. */
+  readonly count: number;
+  /** `exact`, or `at_least` where more were found than are counted. */
+  readonly count_is: string;
+  /** Listings on a full page. */
+  readonly per_page: number;
+  /** The listings of this page. */
+  readonly results: readonly SearchListingsReplyResult[];
+}
+export interface SearchListingsReplyResult {
+  /** `bot`, `server`, `team` or `pack`. */
+  readonly target_type: string;
+  /** Its id; of a pack its url. */
+  readonly target_id: string;
+  /** Its short address, as in `/@{code}`; empty for a pack. */
+  readonly vanity: string;
+  /** Its name. */
+  readonly name: string;
+  /** Address of its picture; may be empty. */
+  readonly avatar: string;
+  /** Its short description. */
+  readonly short: string;
+  /** Its tags. */
+  readonly tags: readonly string[];
+  /** Whether it is for adults only. */
+  readonly nsfw: boolean;
+  /** Upvotes minus downvotes, at most a few seconds late. */
+  readonly votes: number;
+  /** Views of its page, at most a few seconds late. */
+  readonly clicks: number;
+  /** Of bots: servers they are in. */
+  readonly servers: number | null;
+  /** Of servers: members. */
+  readonly total_members: number | null;
+  /** When it was added to this directory. */
+  readonly created_at: string;
+}
 /** What a number of votes is worth. */
 export interface VoteCreditTier {
   /** Value of one vote, in hundredths. */
@@ -1505,6 +1544,7 @@ export interface Replies {
   readonly 'GET /{target_type}/{target_id}/history': History;
   readonly 'GET /{target_type}/{target_id}/votes/months': GetVoteMonthsReply;
   readonly 'GET /feed': null;
+  readonly 'GET /search': SearchListingsReply;
   readonly 'GET /votes/credit-tiers': readonly VoteCreditTier[];
   readonly 'GET /{target_type}/{target_id}/votes/credit-tiers': GetCreditOverviewReply;
   readonly 'GET /{target_type}/{target_id}/votes/credits': GetCreditsReply;

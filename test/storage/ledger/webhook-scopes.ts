@@ -192,7 +192,9 @@ const registerEventTests = (test: Claims, open: () => RealWorld): void => {
     );
     await deleteEndpoint(sql, team, ids[0] as string);
   });
+};
 
+const registerLaterTests = (test: Claims, open: () => RealWorld): void => {
   test('webhooks: places of one that later wants other events go on upwards', async () => {
     const { ledger, sql } = open();
     const { bots } = await listTeams(sql, 'later');
@@ -218,4 +220,5 @@ export const registerWebhookScopeTests: typeof registerEventTests = (test, open)
   registerOwnedTests(test, open);
   registerQueueTests(test, open);
   registerEventTests(test, open);
+  registerLaterTests(test, open);
 };
