@@ -23,6 +23,7 @@ import type { App } from '../http/app.ts';
 import { createFeed } from '../http/feed/feed.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics, type Metrics } from '../http/telemetry/metrics.ts';
+import { describeIntruders, listIntruders } from '../storage/hot-owner.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.ts';
 import { openStores, type Stores } from '../storage/open.ts';
@@ -355,16 +356,23 @@ const startTimers = ({
   membership,
   watches,
   logger,
+  loss,
 }: StartContext & Fleet & { readonly stores: Stores }): (() => void) => {
   const logFailure = (task: string) => (error: Error) =>
     logger.error({ error: error.message }, `${task} failed`);
+  const sendHeartbeat = async (): Promise<void> => {
+    await membership.writeHeartbeat();
+    // Nodes of versions before do not look whose database it is.
+    const intruders = stores.owner?.kind === 'lmdb' ? await listIntruders(stores.sql) : [];
+    if (intruders.length > 0) loss.report(describeIntruders(intruders));
+  };
   void watches.clock.measure();
   const cancels = [
     startInterval(clockCheckEveryMs, watches.clock.measure, logFailure('the clock check')),
     startInterval(evictionCheckEveryMs, watches.eviction.check, logFailure('the eviction check')),
     startInterval(descriptorCheckEveryMs, watches.descriptors.check, logFailure('the descriptor check')),
     startInterval(diskCheckEveryMs, watches.disk.check, logFailure('the check of the disk')),
-    startInterval(heartbeatMs, () => membership.writeHeartbeat(), logFailure('the heartbeat')),
+    startInterval(heartbeatMs, sendHeartbeat, logFailure('the heartbeat')),
     startInterval(
       sweepMs,
       () => stores.hot.sweep(systemClock.nowMs()),

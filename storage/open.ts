@@ -3,8 +3,9 @@
  *
  * REDIS_URL and DATABASE_URL name servers that any number of nodes share. Without both, it opens the embedded
  * stores in the data folder: LMDB for counters and PGlite for SQL, behind one lock that is taken first and
- * released last, so two processes never open the folder at once. Only the chosen adapter is loaded, for a
- * fast start. Called by the composition root and the command line.
+ * released last, so two processes never open the folder at once. With DATABASE_URL alone LMDB counts beside
+ * a Postgres server: one node, behind the folder's lock and one in SQL (hot-owner.ts). Only the chosen
+ * adapter is loaded, for a fast start. Called by the composition root and the command line.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,11 +16,13 @@ import { lockDataDirectory } from './embedded/lock.ts';
 import type { LmdbStore } from './hot/lmdb/store.ts';
 import type { MemorySettings } from './hot/redis/eviction.ts';
 import type { RedisLibraries } from './hot/redis/store.ts';
+import { createFolderOwner, createRedisOwner, type HotOwner, isHolder } from './hot-owner.ts';
 import type { HotTransfer } from './move/records.ts';
 import type { ShardCounts } from './shards.ts';
 import type { Pool } from './sql/client.ts';
 import { openFault } from './sql/open-fault.ts';
 import { openServerSql } from './sql/server.ts';
+import { takeSessionLock } from './sql/session-lock.ts';
 
 export type { MemorySettings };
 
@@ -44,6 +47,8 @@ export interface Stores extends Pool {
   readonly hot: HotStore & ShardCounts & { readonly transfer: HotTransfer };
   /** Other nodes may use the same stores. */
   readonly shared: boolean;
+  /** What claims the database of a server, `null` where one folder holds both stores. */
+  readonly owner: HotOwner | null;
   /** The function libraries that run in a shared hot store, `null` when it is embedded. */
   readonly libraries: RedisLibraries | null;
   /** Reads the wall times (ms) of a shared hot store's servers, `null` when it is embedded. */
@@ -66,16 +71,16 @@ export interface Stores extends Pool {
   close(): Promise<void>;
 }
 
-const bothOrNeither =
-  'REDIS_URL and DATABASE_URL go together: set both to run on Redis and Postgres, or neither to run on the ' +
-  'embedded stores in DATA_DIR.';
+const needsDatabase =
+  'REDIS_URL needs DATABASE_URL: set both to run on Redis and Postgres, DATABASE_URL alone for one node ' +
+  'that counts in DATA_DIR beside Postgres, or neither to run on the embedded stores in DATA_DIR.';
 
 /** Opens the stores the settings name. Rejects with an `Error` for the operator, and leaves nothing open. */
 export const openStores = (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const settings = [config.redisUrl.length > 0, config.databaseUrl !== ''];
   if (settings.every((isSet) => !isSet)) return openEmbedded(config, options);
   if (settings.every((isSet) => isSet)) return openServers(config, options);
-  return Promise.reject(new Error(bothOrNeither));
+  return config.databaseUrl === '' ? Promise.reject(new Error(needsDatabase)) : openAlone(config, options);
 };
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
@@ -98,6 +103,7 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       sql: server.sql,
       requestSql: server.requestSql,
       shared: true,
+      owner: createRedisOwner(),
       libraries: hot.libraries,
       storeClocks: hot.readClocks,
       memorySettings: hot.memorySettings,
@@ -117,6 +123,15 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
     throw error;
   }
 };
+
+/** What only servers of counters have. */
+const ofOneNode = {
+  shared: false,
+  libraries: null,
+  storeClocks: null,
+  memorySettings: null,
+  countWeakServers: () => 0,
+} as const;
 
 /** Throws if the hot store has counters but SQL is missing: a new database would not match them. */
 const assertNoneLost = async (hot: LmdbStore, database: string, loss: string): Promise<void> => {
@@ -162,11 +177,8 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
       hot,
       sql: ledger.sql,
       requestSql: ledger.requestSql,
-      shared: false,
-      libraries: null,
-      storeClocks: null,
-      memorySettings: null,
-      countWeakServers: () => 0,
+      ...ofOneNode,
+      owner: null,
       copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
       describeFullDisk: hot.describeFullDisk,
       notes,
@@ -183,3 +195,63 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
     throw error;
   }
 };
+
+const lostToAnother = 'another process has taken the database of DATABASE_URL over';
+
+/** Opens both stores of a locked folder and adds what closes them, in the order of opening. */
+const openBeside = async (
+  { dataDir, databaseUrl }: StoresConfig,
+  options: StoresOptions,
+  closers: (() => Promise<void> | void)[],
+): Promise<Stores> => {
+  const { hasDirectory } = await import('./backup/embedded.ts');
+  if (hasDirectory(dataDir)) throw new Error(describeEmbedded(dataDir));
+  const { onWarning, onStoreChange = () => undefined, onLost = onWarning } = options;
+  const server = await openServerSql(databaseUrl, { onDamage: onWarning, onStoreChange });
+  closers.push(server.close);
+  const owner = createFolderOwner(dataDir);
+  const session = await takeSessionLock(databaseUrl, {
+    isHolder: () => isHolder(server.sql, owner),
+    onLost: () => onLost(lostToAnother, 'only one may count'),
+  });
+  closers.push(session.release);
+  const { openLmdbStore } = await import('./hot/lmdb/store.ts');
+  const { createDumpSource } = await import('./backup/alone.ts');
+  const onDamage = (description: string): void => onWarning(description, null);
+  const { clock } = options;
+  const hot = await openLmdbStore({ path: join(dataDir, 'hot'), clock, onDamage, onWarning, onLost });
+  closers.push(() => hot.close());
+  return {
+    hot,
+    sql: server.sql,
+    requestSql: server.requestSql,
+    ...ofOneNode,
+    owner,
+    copySource: createDumpSource(server.sql, hot, databaseUrl),
+    describeFullDisk: hot.describeFullDisk,
+    notes: server.notes,
+    listWarnings: () => [...server.notes, server.getLastError() ?? [], hot.listWarnings()].flat(),
+    isSqlUp: () => server.getLastError() === null,
+    close: () => closeAll(closers),
+  };
+};
+
+const closeAll = async (closers: (() => Promise<void> | void)[]): Promise<void> => {
+  for (const closeOne of closers.splice(0).reverse()) await closeOne();
+};
+
+/** LMDB beside a Postgres server. */
+const openAlone = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
+  const lock = await lockDataDirectory(config.dataDir);
+  const closers: (() => Promise<void> | void)[] = [() => lock.release()];
+  try {
+    return await openBeside(config, options, closers);
+  } catch (error) {
+    await closeAll(closers);
+    throw error;
+  }
+};
+
+const describeEmbedded = (dataDir: string): string =>
+  `DATABASE_URL is set, but ${dataDir} has a directory on the embedded stores. Nothing was changed. To go ` +
+  'on with Postgres, unset DATABASE_URL and give "rollcall ops move --to-database URL --to-data DIR".';

@@ -5,6 +5,7 @@
  * store must have been written with the same number, because the number decides under which key an entity is.
  */
 import { setShardCount } from '../engine/ids.ts';
+import { claimDatabase, type HotOwner } from './hot-owner.ts';
 import type { Sql } from './sql/client.ts';
 import { migrate } from './sql/migrate.ts';
 
@@ -15,14 +16,18 @@ export interface ShardCounts {
 }
 
 /**
- * Brings the schema up to date and takes over the number of shards. Rejects with a message for the operator.
+ * Brings the schema up to date, claims the database for the hot store and takes over the number of shards.
+ * Rejects with a message for the operator.
  */
 export const prepareStores = async (stores: {
   readonly sql: Sql;
   readonly hot: ShardCounts;
+  /** Absent where one folder holds both stores. */
+  readonly owner?: HotOwner | null;
 }): Promise<void> => {
-  const { sql, hot } = stores;
+  const { sql, hot, owner } = stores;
   await migrate(sql);
+  if (owner) await claimDatabase(sql, owner);
   await takeShardCount(hot, await readShardCount(sql));
 };
 

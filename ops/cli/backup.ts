@@ -8,9 +8,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backupFolder, hasDirectory } from '../../storage/backup/embedded.ts';
+import { type CopySource, type StoreCopy, writeStoreCopy } from '../../storage/backup/live.ts';
 import { assertNewFolder, writeBackup } from '../../storage/backup/manifest.ts';
-import { backupServers } from '../../storage/backup/servers.ts';
-import { listFolder } from '../../storage/embedded/copy.ts';
+import { backupServers, readServerMajor } from '../../storage/backup/servers.ts';
+import { listFolder, type PackContents, syncPath } from '../../storage/embedded/copy.ts';
+import { openServerSql } from '../../storage/sql/server.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { CommandError, type Terminal } from './command.ts';
@@ -31,6 +33,7 @@ export const runBackup = async (config: Config, terminal: Terminal, args: Backup
   const watch = watchSize(terminal, directory);
   try {
     if (config.databaseUrl === '') await backupEmbedded(config, terminal, directory);
+    else if (config.redisUrl.length === 0) await backupAlone(config, terminal, directory);
     else await backupShared(config, terminal, directory);
   } finally {
     watch.stop();
@@ -88,6 +91,29 @@ const backupEmbedded = async (config: Config, terminal: Terminal, directory: str
   );
   if (node === null) await backupFolder(dataDir, directory, formatNow());
   else await backupRunning(node, directory);
+};
+
+/** A node that runs makes the copy; without one, this process opens the stores and makes the same. */
+const backupAlone = async (config: Config, terminal: Terminal, directory: string): Promise<void> => {
+  await writeBackup(directory, async (draft) => {
+    let copy: StoreCopy | null = null;
+    const node = await runUnlessLocked(config, () =>
+      runWithStores(config, terminal, async (stores) => {
+        await assertDirectory(stores);
+        copy = await writeStoreCopy(stores.copySource as CopySource, 'all', draft);
+      }),
+    );
+    const { hot, sql } = (node === null ? copy : await node.copy('all', draft, () => {})) as StoreCopy & {
+      readonly hot: PackContents;
+    };
+    for (const part of ['hot', 'sql']) await syncPath(join(draft, `${part}.pack`), false);
+    return { format: 1, kind: 'alone', takenAt: formatNow(), postgres: await readMajor(config), hot, sql };
+  });
+};
+
+const readMajor = async ({ databaseUrl }: Config): Promise<number> => {
+  const server = await openServerSql(databaseUrl);
+  return readServerMajor(server.sql).finally(server.close);
 };
 
 /** The node copies both stores; what is not flushed is in the copy of the hot store. */

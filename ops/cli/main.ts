@@ -15,8 +15,10 @@ import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
 import { prepareStores } from '../../storage/shards.ts';
+import { openServerSql } from '../../storage/sql/server.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { findNearest } from '../config/nearest.ts';
+import { runAdopt } from './adopt.ts';
 import { runBackup } from './backup.ts';
 import { CommandError, type Terminal } from './command.ts';
 import {
@@ -119,6 +121,7 @@ const maintenanceCommands: Readonly<
     runBackup(config, terminal, { directory, json: options.has('json') }),
   restore: (config, terminal, { operands: [directory = ''] }) => runRestore(config, terminal, directory),
   reflush: runReflush,
+  adopt: (config, terminal, { options }) => runAdopt(config, terminal, options.has('yes')),
   move: (config, terminal, { value, options }) =>
     runMove(config, terminal, {
       redis: value('to-redis'),
@@ -218,6 +221,8 @@ const run = (args: ParsedArgs, workplace: Workplace, terminal: Terminal): Promis
 /** A running node sends a copy of its SQL, so that the export is of one moment and does not hold it up. */
 const exportFrom = (workplace: Workplace, terminal: Terminal, args: ExportArgs): Promise<number> => {
   if (!('node' in workplace)) return runExport(workplace.stores.sql, terminal, args);
+  const { databaseUrl } = readConfig();
+  if (databaseUrl !== '') return exportServer(databaseUrl, terminal, args);
   const progress = createProgress(terminal.err, 'Copying', 'MB');
   const showBytes = (done: number, total: number): void =>
     progress.update(Math.round(done / 1_000_000), Math.round(total / 1_000_000));
@@ -225,6 +230,12 @@ const exportFrom = (workplace: Workplace, terminal: Terminal, args: ExportArgs):
     progress.stop();
     return runExport(sql, terminal, args);
   });
+};
+
+/** A Postgres server answers beside the node. */
+const exportServer = async (databaseUrl: string, terminal: Terminal, args: ExportArgs): Promise<number> => {
+  const server = await openServerSql(databaseUrl);
+  return runExport(server.sql, terminal, args).finally(server.close);
 };
 
 /** Only an import may create a directory; for other commands a missing one means that DATA_DIR is wrong. */

@@ -8,6 +8,7 @@
 import { renewGenerations } from '../../engine/flush/generations.ts';
 import { allShards } from '../../engine/ids.ts';
 import { listShardsBehind, readNewestPositions } from '../../storage/backup/age.ts';
+import { restoreAlone } from '../../storage/backup/alone.ts';
 import { restoreFolder } from '../../storage/backup/embedded.ts';
 import { describeOlderHotStore, restoreServers } from '../../storage/backup/servers.ts';
 import { beginTimeline } from '../../storage/ledger/generations.ts';
@@ -22,13 +23,18 @@ const newerRedisNote =
 
 /** Restores the backup in `directory`, completely or not at all. Resolves to the exit code. */
 export const runRestore = async (config: Config, terminal: Terminal, directory: string): Promise<number> => {
-  const { manifest, hot } =
-    config.databaseUrl === ''
-      ? { manifest: await restoreFolder(directory, config.dataDir), hot: 'restored' }
-      : await restoreShared(config, terminal, directory);
+  const { manifest, hot } = await restoreStores(config, terminal, directory);
   terminal.out.write(`Restored the backup of ${manifest.takenAt}. The server can be started.\n`);
   if (hot === 'kept') terminal.err.write(newerRedisNote);
   return 0;
+};
+
+const restoreStores = async (config: Config, terminal: Terminal, directory: string) => {
+  const { dataDir, databaseUrl, redisUrl } = config;
+  const { signal } = terminal;
+  if (redisUrl.length > 0) return restoreShared(config, terminal, directory);
+  if (databaseUrl === '') return { manifest: await restoreFolder(directory, dataDir), hot: 'restored' };
+  return { manifest: await restoreAlone(directory, { dataDir, databaseUrl, signal }), hot: 'restored' };
 };
 
 const restoreShared = (config: Config, terminal: Terminal, directory: string) =>

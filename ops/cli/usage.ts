@@ -31,8 +31,10 @@ export const commandHelps: readonly CommandHelp[] = [
     summary: 'write the whole directory as JSON lines, to a file or to standard output',
     details: [
       'The result can be imported. It contains the hashes of tokens, not the tokens. Keep it private: it',
-      'also contains bans, staff notes and applications. It does not contain push subscriptions, reminders',
-      'and redeemed credits. FILE appears when the export is complete.',
+      'also contains bans, staff notes and applications. It leaves out what `backup` and `move` take along:',
+      'waits between votes, visitors, shards of bots, the history, leaderboards, webhooks, reminders, push',
+      'subscriptions, redeemed credits, the numbers of votes, the audit log, runs of jobs and dead letters',
+      '(docs/import-format.md, "Exports"). FILE appears when the export is complete.',
       '',
       '  --yes    replace an existing FILE without asking',
       '  --json   print the number of lines as JSON',
@@ -89,6 +91,18 @@ export const commandHelps: readonly CommandHelp[] = [
     usage: 'reflush',
     summary: 'write all totals of the hot store to SQL again, after SQL was restored from an older copy',
     details: ['Stop all nodes first. Not needed after `restore`, only after a restore by other tools.'],
+  },
+  {
+    name: 'adopt',
+    usage: 'adopt [--yes]',
+    summary: 'give the database to the hot store of these settings, when the former one is lost',
+    details: [
+      'A database belongs to one hot store: Redis, or the one of a DATA_DIR. A start with another one is',
+      'refused. This command says what is lost with the former one and gives the database to the one of',
+      'REDIS_URL, or of DATA_DIR. Stop all nodes first. To lose nothing, use "rollcall ops move" instead.',
+      '',
+      '  --yes   do it without asking',
+    ],
   },
   {
     name: 'move',

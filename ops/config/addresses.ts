@@ -57,8 +57,8 @@ export const describeStores = (
   { redisUrl, databaseUrl, dataDir }: Pick<Config, 'redisUrl' | 'databaseUrl' | 'dataDir'>,
   otherNodes: readonly string[],
 ): readonly (readonly [string, string])[] =>
-  databaseUrl === ''
-    ? [['Data', dataDir]]
+  redisUrl.length === 0
+    ? [['Data', dataDir], ...(databaseUrl === '' ? [] : [['Postgres', hideSecrets(databaseUrl)] as const])]
     : [
         ['Redis', redisUrl.map(hideSecrets).join(', ')],
         ['Postgres', hideSecrets(databaseUrl)],

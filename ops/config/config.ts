@@ -201,13 +201,8 @@ const listContradictions = (settings: Partial<Settings>): string[] => {
       'the burst must be at least one second’s worth of posts',
     );
   }
-  const onlyOneIsSet = (settings.redisUrl?.length === 0) !== (settings.databaseUrl === '');
-  if (settings.redisUrl !== undefined && settings.databaseUrl !== undefined && onlyOneIsSet) {
-    addMistake(
-      'redisUrl',
-      'databaseUrl',
-      'set both to use Redis and Postgres, or neither to use the embedded stores',
-    );
+  if ((settings.redisUrl?.length ?? 0) > 0 && settings.databaseUrl === '') {
+    addMistake('redisUrl', 'databaseUrl', 'Redis needs a Postgres beside it: set both, or unset REDIS_URL');
   }
   const servers = [settings.redisUrl?.length ? 'redisUrl' : '', settings.databaseUrl ? 'databaseUrl' : ''];
   const named = servers.find((name) => name !== '') as SettingName | undefined;
@@ -220,18 +215,14 @@ const listContradictions = (settings: Partial<Settings>): string[] => {
 const portMax = 65_535;
 
 /** Mistakes in the settings that several processes on one port need. */
-const listWorkerMistakes = ({
-  workers = 1,
-  redisUrl,
-  databaseUrl,
-  port,
-  adminPort,
-}: Partial<Settings>): string[] => {
+const listWorkerMistakes = ({ workers = 1, redisUrl, port, adminPort }: Partial<Settings>): string[] => {
   if (workers === 1) return [];
   const mistakes: string[] = [];
   const prefix = `WORKERS is ${workers}`;
-  if (redisUrl?.length === 0 && databaseUrl === '') {
-    mistakes.push(`${prefix} but the embedded stores belong to one process: set REDIS_URL and DATABASE_URL`);
+  if (redisUrl?.length === 0) {
+    mistakes.push(
+      `${prefix} but the counters in DATA_DIR belong to one process: set REDIS_URL and DATABASE_URL`,
+    );
   }
   if (port === 0)
     mistakes.push(`${prefix} and PORT is 0: workers share one port, so set it to a number above 0`);

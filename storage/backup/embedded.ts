@@ -16,7 +16,8 @@ import { toDatabaseFolder } from '../embedded/open.ts';
 import { BackupError, type EmbeddedBackup, readManifest, writeBackup } from './manifest.ts';
 
 const parts = ['hot', 'sql'] as const;
-const draftName = 'restore.unfinished';
+/** Exists in a data folder while a restore fills it. */
+export const draftName = 'restore.unfinished';
 
 const folders = { hot: (dataDir: string) => join(dataDir, 'hot'), sql: toDatabaseFolder };
 
@@ -89,7 +90,8 @@ const clearUnfinished = async (dataDir: string, draft: string): Promise<void> =>
     );
 };
 
-const assertUnused = (dataDir: string): void => {
+/** Throws a `BackupError` unless the folder has nothing but its lock. */
+export const assertUnused = (dataDir: string): void => {
   const names = readdirSync(dataDir).filter((name) => name !== 'lock' && !name.startsWith('lock.'));
   if (names.length === 0) return;
   throw new BackupError(

@@ -35,13 +35,18 @@ const sumBytes = (contents: PackContents | undefined): number =>
   (contents?.files ?? []).reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** A pack of one file is that file. */
-const describeFile = async (file: string, path: string): Promise<PackContents> => {
+export const describeFile = async (file: string, path: string): Promise<PackContents> => {
   let crc = 0;
   for await (const chunk of createReadStream(file)) crc = crc32(chunk as Buffer, crc);
   return { folders: [''], files: [{ path, bytes: statSync(file).size, crc }] };
 };
 
-const copyStores = async (source: CopySource, wanted: CopyParts, folder: string): Promise<StoreCopy> => {
+/** Writes the packs of a copy into `folder`, not synced. */
+export const writeStoreCopy = async (
+  source: CopySource,
+  wanted: CopyParts,
+  folder: string,
+): Promise<StoreCopy> => {
   const hotFolder = join(folder, 'hot');
   const file = join(folder, 'sql.pack');
   if (wanted === 'sql') return { sql: await source.packSql(file, async () => {}) };
@@ -60,7 +65,9 @@ export const createCopySender = (source: CopySource, dataDir: string) => {
   async function* copyAndSend(wanted: CopyParts): AsyncGenerator<string | Uint8Array> {
     await rm(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
-    const copying = copyStores(source, wanted, draft).catch((error: unknown) => ({ error: String(error) }));
+    const copying = writeStoreCopy(source, wanted, draft).catch((error: unknown) => ({
+      error: String(error),
+    }));
     let copy: StoreCopy | { readonly error: string } | null = null;
     try {
       while (copy === null) {

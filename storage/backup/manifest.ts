@@ -34,7 +34,15 @@ export interface ServersBackup extends ManifestHeader {
   /** The newest position of each shard, to detect an older hot store. */
   readonly newest: readonly NumberedShardPosition[];
 }
-export type BackupManifest = EmbeddedBackup | ServersBackup;
+/** A dump of a Postgres server and a copy of the hot store beside it, of one moment. */
+export interface AloneBackup extends ManifestHeader {
+  readonly kind: 'alone';
+  /** Major version of the dumped server. */
+  readonly postgres: number;
+  readonly sql: PackContents;
+  readonly hot: PackContents;
+}
+export type BackupManifest = EmbeddedBackup | ServersBackup | AloneBackup;
 
 /** A backup or its folder cannot be used; the message is for the operator. Nothing was changed. */
 export class BackupError extends Error {}

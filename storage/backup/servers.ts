@@ -28,7 +28,8 @@ export interface Servers {
 
 const dumpName = 'database.dump';
 
-const readServerMajor = async (sql: Sql): Promise<number> => {
+/** The major version of the server. */
+export const readServerMajor = async (sql: Sql): Promise<number> => {
   const [row] = await sql<{ version: number }[]>`
     select current_setting('server_version_num')::int / 10000 as version`;
   return row?.version ?? 0;
@@ -105,7 +106,8 @@ const assertUndamaged = async (file: string, { dump }: ServersBackup): Promise<v
     throw new BackupError(`Nothing was restored: ${file} is damaged: it has changed since it was written.`);
 };
 
-const assertEmpty = async (sql: Sql): Promise<void> => {
+/** Throws a `BackupError` unless the database has no tables. */
+export const assertEmpty = async (sql: Sql): Promise<void> => {
   const tables = await sql<{ name: string }[]>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
     where schemaname not in ('pg_catalog', 'information_schema') limit 3`;
@@ -120,6 +122,6 @@ const describeOtherKind = (directory: string): string =>
   `The backup in ${directory} is of the embedded stores, but the settings name servers. Unset ` +
   'REDIS_URL and DATABASE_URL, or move the directory with `export` and `import`.';
 
-const describeOlderServer = (dumped: number, restoring: number): string =>
+export const describeOlderServer = (dumped: number, restoring: number): string =>
   `The backup is of Postgres ${dumped}, but this server is Postgres ${restoring}: restore into version ` +
   `${dumped} or later.`;

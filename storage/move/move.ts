@@ -9,6 +9,7 @@
  */
 import type { ShardVersion } from '../../engine/entity/items.ts';
 import { allShards, shardCount } from '../../engine/ids.ts';
+import { claimDatabase } from '../hot-owner.ts';
 import type { Stores } from '../open.ts';
 import { readShardCount, takeShardCount } from '../shards.ts';
 import { migrate } from '../sql/migrate.ts';
@@ -89,6 +90,7 @@ const prepareTarget = async ({ target, from, to }: MovePlan, id: string): Promis
       or exists (select from users) as used`;
   if (used?.used !== false || !(await target.hot.transfer.isEmpty()))
     throw new MoveError(`The stores ${to} are not empty. A move never overwrites data: name empty ones.`);
+  if (target.owner !== null) await claimDatabase(target.sql, target.owner);
   await writeMark(target.sql, { state: 'receiving', id }, `from ${from}`);
 };
 

@@ -9,7 +9,7 @@ import { formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 
 /** Belongs to the stores, not to the directory. */
-const ownTables = ['schema_versions', 'store_shards'];
+const ownTables = ['schema_versions', 'store_shards', 'hot_store'];
 const rowsPerStep = 2_000;
 
 interface Table {

@@ -232,7 +232,6 @@ for (const environment of [
   { BOT_SHARD_STALE_MINUTES: '90', BOT_SHARD_GONE_HOURS: '1' },
   { STATS_POSTS_BURST: '10' },
   { REDIS_URL: 'redis://a' },
-  { DATABASE_URL: 'postgres://a/b' },
   { DEMO: 'on', REDIS_URL: 'redis://a', DATABASE_URL: 'postgres://a/b' },
 ]) {
   test(`${JSON.stringify(environment)} contradicts itself and is refused`, () => {

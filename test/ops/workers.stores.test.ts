@@ -211,7 +211,7 @@ test('settings that do not fit several workers are refused', () => {
     }
   };
 
-  assert.match(messageOf({}), /embedded stores belong to one process/);
+  assert.match(messageOf({}), /counters in DATA_DIR belong to one process/);
   assert.match(messageOf({ ...shared, PORT: '0' }), /workers share one port/);
   assert.match(messageOf({ ...shared, PORT: '9091' }), /workers take the ports 9090 to 9092/);
   assert.match(messageOf({ ...shared, ADMIN_PORT: '65534' }), /set it to 1 to 65533/);

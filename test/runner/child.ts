@@ -51,7 +51,11 @@ const runFile = async ({ file, folder, graceMs }: Order): Promise<Report> => {
     for (const runSuite of queue) {
       const [errors, passed, skipped, total] = await runSuite();
       if (errors !== true) process.stdout.write(`\n${errors}\n`);
-      counts = { total, passed, skipped };
+      counts = {
+        total: counts.total + total,
+        passed: counts.passed + passed,
+        skipped: counts.skipped + skipped,
+      };
     }
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);

@@ -14,6 +14,7 @@ import type { ImportRecord } from '../../storage/import/kinds.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
+import { findDatabase, makeDatabase } from './alone.ts';
 import { makeBareFolder } from './sql-template.ts';
 
 export interface Sizes {
@@ -122,7 +123,7 @@ export const importFileOf = (directory: Directory): string => `${linesOf(directo
 /** Opens the stores of a folder that no node has open, for looking at them at rest. */
 export const openAtRest = (dataDir: string): Promise<Stores> =>
   openStores(
-    { dataDir, redisUrl: [], databaseUrl: '' },
+    { dataDir, redisUrl: [], databaseUrl: findDatabase(dataDir).DATABASE_URL ?? '' },
     {
       clock: Date.now,
       onWarning: (trouble, error) => {
@@ -133,7 +134,7 @@ export const openAtRest = (dataDir: string): Promise<Stores> =>
 
 /** Makes a data folder with the directory in SQL and an empty hot store. */
 export const makeDataFolder = async (dataDir: string, sizes: Sizes): Promise<Directory> => {
-  await makeBareFolder(dataDir);
+  if (!makeDatabase(dataDir)) await makeBareFolder(dataDir);
   const stores = await openAtRest(dataDir);
   try {
     return await fillDirectory(stores.sql, sizes);
@@ -153,5 +154,6 @@ export const fillDirectory = async (sql: Sql, sizes: Sizes): Promise<Directory> 
 /** A copy of a data folder that no process has open. */
 export const copyDataFolder = (from: string, into: string): string => {
   cpSync(from, into, { recursive: true });
+  makeDatabase(into, from);
   return into;
 };

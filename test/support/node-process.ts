@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DemoFile } from '../../ops/demo/access.ts';
+import { findDatabase } from './alone.ts';
 
 export const mainProgram = fileURLToPath(new URL('../../ops/main.ts', import.meta.url));
 
@@ -64,6 +65,7 @@ export const spawnNode = (options: NodeOptions): NodeProcess => {
       PORT: '0',
       ADMIN_PORT: '0',
       DATA_DIR: options.dataDir,
+      ...findDatabase(options.dataDir),
       ...options.settings,
     },
   });

@@ -157,7 +157,7 @@ const runIdle = (plan: RunPlan): Promise<Figures | null> =>
       assert.ok(await isFull(run, node), 'a full disk refuses changes');
       const full = await readReady(run, node);
       assert.is(full.status, 503);
-      assert.match(full.text, 'disk full: 0.0 MiB are free for ' + join(run.dataDir, 'hot'));
+      assert.match(full.text, `disk full: 0.0 MiB are free for ${join(run.dataDir, 'hot')}`);
       await until('a line about the full disk', () => node.output().includes('disk full: '));
       rmSync(ballast);
       const roomMs = nowMs();

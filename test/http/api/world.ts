@@ -33,9 +33,12 @@ import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { openWebhooks, type Webhooks } from '../../../ops/services/webhooks.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import type { EmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
-import type { Sql } from '../../../storage/sql/client.ts';
+import { connectSql, type Sql } from '../../../storage/sql/client.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { findDatabase, makeDatabase } from '../../support/alone.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { usualRules } from '../../support/rules.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
@@ -247,10 +250,18 @@ const createFeedOn = (
 const createSessionsOn = ({ sessions: source }: Catalogue, clock: Clock): SessionCache =>
   createSessionCache({ source, clock, entriesMax: 1_000, freshMs: 60_000 });
 
+/** On `DATABASE_URL` alone where a test file asks for it, see support/alone.ts. */
+const openWorldSql = async (folder: string): Promise<Pick<EmbeddedSql, 'sql' | 'close'>> => {
+  if (!makeDatabase(folder)) return openMigratedSql(join(folder, 'sql'));
+  const sql = connectSql(findDatabase(folder).DATABASE_URL ?? '');
+  await migrate(sql);
+  return { sql, close: () => sql.end() };
+};
+
 const openParts = async (options: WorldOptions): Promise<Parts> => {
   const folder = makeFolder('rollcall-routes-');
   const clock = createClock();
-  const embedded = await openMigratedSql(join(folder, 'sql'));
+  const embedded = await openWorldSql(folder);
   const hot = await openLmdbStore({ path: join(folder, 'hot'), clock: clock.nowMs });
   const catalogue = createCatalogue(embedded.sql, { snapshotAgeMaxMs: 1 });
   const webhooks = await openWebhooksOn(embedded.sql, { clock, sending: options.webhooks ?? noSending });

@@ -71,7 +71,7 @@ for (const [line, expected] of [
   ['help exprot', /Did you mean "export"\?/],
   [
     'destroy',
-    /no command "destroy"\. The commands are import, .*restore, reflush, move, help; for a running node:/,
+    /no command "destroy"\. The commands are import, .*restore, reflush, adopt, move, help; for a running/,
   ],
   ['import', /Usage: rollcall ops import FILE/],
   ['import one two', /Usage: rollcall ops import FILE/],

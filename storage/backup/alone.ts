@@ -1,0 +1,129 @@
+/**
+ * Backup and restore of one node that counts in DATA_DIR beside a Postgres server: a copy of the hot store
+ * and a dump, of one moment.
+ *
+ * Writers of what the hot store counts are held up while the dump gets its snapshot and the hot store is
+ * copied, so together they are as a killed process would leave them. A restore fills an empty folder first
+ * and an empty database last, in one transaction. Called by storage/open.ts and the command line.
+ */
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkPack, syncFolder, syncPath, unpack } from '../embedded/copy.ts';
+import { lockDataDirectory } from '../embedded/lock.ts';
+import { createFolderOwner } from '../hot-owner.ts';
+import type { Sql } from '../sql/client.ts';
+import { openServerSql } from '../sql/server.ts';
+import { assertUnused, draftName } from './embedded.ts';
+import { type CopySource, describeFile } from './live.ts';
+import { type AloneBackup, BackupError, readManifest } from './manifest.ts';
+import { findPrograms, type Programs } from './programs.ts';
+import { assertEmpty, describeOlderServer, readServerMajor } from './servers.ts';
+
+const dumpName = 'database.dump';
+/** pg_dump takes as long as it takes. */
+const endTimeLimits = 'set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0';
+
+/** Packs the dump of the server, and copies the hot store while no flush can write. */
+export const createDumpSource = (
+  sql: Sql,
+  hot: { copyInto(folder: string): Promise<void> },
+  databaseUrl: string,
+): CopySource => ({
+  copyHot: hot.copyInto,
+  packSql: async (file, meanwhile) => {
+    const programs = findPrograms(databaseUrl, await readServerMajor(sql));
+    closeSync(openSync(file, 'wx', 0o600));
+    await sql.begin('isolation level repeatable read read only', async (reader) => {
+      await reader.unsafe(endTimeLimits);
+      const snapshot = await sql.begin(async (holder) => {
+        await holder.unsafe(endTimeLimits);
+        await holder`lock table generations, totals, votes, adjustments in share mode`;
+        // The first statement after the lock: the snapshot has all that was written before it.
+        const [row] = await reader<{ id: string }[]>`select pg_export_snapshot() as id`;
+        await meanwhile();
+        return row?.id ?? '';
+      });
+      await runDump(programs, file, snapshot);
+    });
+    return describeFile(file, dumpName);
+  },
+});
+
+const runDump = (programs: Programs, file: string, snapshot: string): Promise<void> => {
+  const args = ['--format=custom', '--no-owner', '--no-acl', `--snapshot=${snapshot}`, `--file=${file}`];
+  return programs.run('pg_dump', args, new AbortController().signal);
+};
+
+export interface AlonePlace {
+  readonly dataDir: string;
+  readonly databaseUrl: string;
+  /** Ends the running program. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Restores a backup into an empty folder and an empty database. Rejects with a `BackupError` before it
+ * changes anything when the backup is damaged or one of them is not empty; after an interruption the same
+ * call goes on.
+ */
+export const restoreAlone = async (directory: string, place: AlonePlace): Promise<AloneBackup> => {
+  const manifest = readManifest(directory);
+  if (manifest.kind !== 'alone') throw new BackupError(describeOtherKind(directory));
+  const lock = await lockDataDirectory(place.dataDir);
+  const server = await openServerSql(place.databaseUrl).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
+  try {
+    await restoreInto(server.sql, { directory, manifest }, place);
+    return manifest;
+  } finally {
+    await server.close();
+    lock.release();
+  }
+};
+
+const restoreInto = async (
+  sql: Sql,
+  { directory, manifest }: { readonly directory: string; readonly manifest: AloneBackup },
+  { dataDir, databaseUrl, signal }: AlonePlace,
+): Promise<void> => {
+  const major = await readServerMajor(sql);
+  if (major < manifest.postgres) throw new BackupError(describeOlderServer(manifest.postgres, major));
+  const draft = join(dataDir, draftName);
+  if (existsSync(draft)) {
+    if ((await assertEmpty(sql).catch((error: unknown) => error)) instanceof BackupError)
+      return endRestore(sql, dataDir);
+    await rm(join(dataDir, 'hot'), { recursive: true, force: true });
+    await rm(draft, { recursive: true });
+  }
+  assertUnused(dataDir);
+  await assertEmpty(sql);
+  try {
+    for (const part of ['hot', 'sql'] as const) {
+      await checkPack(join(directory, `${part}.pack`), manifest[part]);
+      await unpack(join(directory, `${part}.pack`), manifest[part], join(draft, part));
+    }
+    await syncFolder(draft);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw new BackupError(`Nothing was restored: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+  await rename(join(draft, 'hot'), join(dataDir, 'hot'));
+  const args = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl'];
+  await findPrograms(databaseUrl, major).run('pg_restore', [...args, join(draft, 'sql', dumpName)], signal);
+  await endRestore(sql, dataDir);
+};
+
+/** The database says which hot store it belongs to: this one, from here on. */
+const endRestore = async (sql: Sql, dataDir: string): Promise<void> => {
+  const [row] = await sql<{ identity: string }[]>`select identity from hot_store`;
+  createFolderOwner(dataDir).writeIdentity(row?.identity ?? '');
+  await rm(join(dataDir, draftName), { recursive: true });
+  await syncPath(dataDir, true);
+};
+
+const describeOtherKind = (directory: string): string =>
+  `The backup in ${directory} is of other stores than a DATA_DIR beside DATABASE_URL. Set the settings ` +
+  'that it was made with, and move the restored directory with "rollcall ops move".';

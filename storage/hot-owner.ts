@@ -1,0 +1,149 @@
+/**
+ * The hot store that a Postgres database belongs to: SQL records its kind and identity, and every start
+ * compares them, so that no database ever counts in two hot stores.
+ *
+ * A fleet's hot store is Redis, which may be replaced; an embedded one is the one folder whose identity SQL
+ * has. Nodes of versions before know nothing of the record: they are found by their heartbeats. Called by
+ * shards.ts for every opening; the embedded SQL needs none of it, because one folder holds both stores.
+ */
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Queryable, Sql } from './sql/client.ts';
+
+export interface HotOwner {
+  readonly kind: 'redis' | 'lmdb';
+  /** Reads the identity of the hot store; `''` for none. */
+  readonly readIdentity: () => string;
+  /** Gives a hot store its identity, synced. */
+  readonly writeIdentity: (identity: string) => void;
+  /** Of this process: another one that claims the database later has another. */
+  readonly holder: string;
+}
+
+export const createRedisOwner = (): HotOwner => ({
+  kind: 'redis',
+  readIdentity: () => '',
+  writeIdentity: () => {},
+  holder: '',
+});
+
+const identityFile = 'hot-id';
+
+/** The owner of a locked data folder. */
+export const createFolderOwner = (dataDir: string): HotOwner => {
+  const path = join(dataDir, identityFile);
+  return {
+    kind: 'lmdb',
+    readIdentity: () => (existsSync(path) ? readFileSync(path, 'utf8').trim() : ''),
+    writeIdentity: (identity) => {
+      const descriptor = openSync(path, 'w', 0o600);
+      writeSync(descriptor, `${identity}\n`);
+      fsyncSync(descriptor);
+      closeSync(descriptor);
+    },
+    holder: randomBytes(8).toString('hex'),
+  };
+};
+
+interface OwnerRow {
+  readonly kind: HotOwner['kind'];
+  readonly identity: string;
+}
+
+const readRow = async (sql: Queryable): Promise<OwnerRow | undefined> =>
+  (await sql<OwnerRow[]>`select kind, identity from hot_store for update`)[0];
+
+const wasUsed = async (sql: Queryable): Promise<boolean> => {
+  const [row] = await sql<{ used: boolean }[]>`select exists (select from generations) as used`;
+  return row?.used === true;
+};
+
+const adoptAdvice =
+  'To move a directory to other stores use "rollcall ops move". If the former hot store is lost, "rollcall ' +
+  'ops adopt" says what is lost with it and goes on with the one of these settings.';
+
+const describeOther = (kind: HotOwner['kind'], row: OwnerRow | undefined): string => {
+  const here = 'Nothing was changed. The database of DATABASE_URL';
+  if (kind === 'redis')
+    return `${here} belongs to the embedded hot store of a DATA_DIR, but REDIS_URL is set. ${adoptAdvice}`;
+  if (row?.kind === 'lmdb')
+    return (
+      `${here} belongs to the hot store of another DATA_DIR: this one is new, was replaced, or is another ` +
+      `directory's. Set DATA_DIR to its folder. ${adoptAdvice}`
+    );
+  return (
+    `${here} was used with Redis, but REDIS_URL is not set: nodes with it would count apart from this one. ` +
+    `Set REDIS_URL. ${adoptAdvice}`
+  );
+};
+
+const writeRow = async (sql: Queryable, owner: HotOwner, identity: string): Promise<void> => {
+  await sql`
+    insert into hot_store (kind, identity, node, holder)
+    values (${owner.kind}, ${identity}, ${hostname()}, ${owner.holder})
+    on conflict (single) do update set kind = excluded.kind, identity = excluded.identity,
+      node = excluded.node, holder = excluded.holder, claimed_at = now()`;
+};
+
+/** Gives the hot store an identity first: a kill in between leaves an identity that no database knows. */
+const writeOwner = async (sql: Queryable, owner: HotOwner): Promise<void> => {
+  const known = owner.readIdentity();
+  const identity = known === '' && owner.kind === 'lmdb' ? randomBytes(8).toString('hex') : known;
+  if (identity !== known) owner.writeIdentity(identity);
+  await writeRow(sql, owner, identity);
+};
+
+/**
+ * Claims a migrated database for this hot store. Rejects with a message for the operator, and changes
+ * nothing, when it belongs to another one or when nodes of another kind use it.
+ */
+export const claimDatabase = (sql: Sql, owner: HotOwner): Promise<void> =>
+  sql.begin(async (transaction) => {
+    const row = await readRow(transaction);
+    const isOurs = row?.kind === owner.kind && row.identity === owner.readIdentity();
+    if (owner.kind === 'redis' && isOurs) return;
+    const isFree = row === undefined && (owner.kind === 'redis' || !(await wasUsed(transaction)));
+    if (!isOurs && !isFree) throw new Error(describeOther(owner.kind, row));
+    if (owner.kind === 'lmdb') await assertNoFleet(transaction);
+    await writeOwner(transaction, owner);
+  }) as Promise<void>;
+
+/** Claims it from any other hot store, whose counters are lost. Rejects while nodes use it. */
+export const adoptDatabase = (sql: Sql, owner: HotOwner): Promise<void> =>
+  sql.begin(async (transaction) => {
+    const row = await readRow(transaction);
+    if (row !== undefined || (await wasUsed(transaction))) await assertNoFleet(transaction);
+    await writeOwner(transaction, owner);
+  }) as Promise<void>;
+
+/** Above the time between two heartbeats in SQL (ops/rollcall.ts). */
+const aliveSeconds = 40;
+
+/** The nodes that are alive beside that which claimed the database, and since. */
+export const listIntruders = async (sql: Queryable): Promise<readonly string[]> => {
+  const rows = await sql<{ node: string }[]>`
+    select fleet.node from fleet left join hot_store on true
+    where seen_at > now() - make_interval(secs => ${aliveSeconds})
+      and fleet.node <> ${hostname()}
+      and (hot_store.node is null or (fleet.node <> hot_store.node
+        and seen_at > claimed_at + interval '1 second'))
+    order by fleet.node`;
+  return rows.map(({ node }) => node);
+};
+
+const assertNoFleet = async (sql: Queryable): Promise<void> => {
+  const nodes = await listIntruders(sql);
+  if (nodes.length > 0) throw new Error(describeIntruders(nodes));
+};
+
+export const describeIntruders = (nodes: readonly string[]): string =>
+  `Other nodes use the database of DATABASE_URL (${nodes.join(', ')}), and without REDIS_URL only one may: ` +
+  `stop them, wait ${aliveSeconds} s and start again, or set the same REDIS_URL everywhere.`;
+
+/** Whether this process is the last that claimed the database. */
+export const isHolder = async (sql: Queryable, { holder }: HotOwner): Promise<boolean> => {
+  const [row] = await sql<{ holder: string }[]>`select holder from hot_store`;
+  return row === undefined || row.holder === holder;
+};

@@ -1,0 +1,86 @@
+/**
+ * A lock in Postgres that lasts as long as a connection of its own: only one process of a database has it.
+ *
+ * Postgres gives it free when the connection ends, also when the process is killed or its machine is gone. A
+ * lost connection is made again, and the lock taken again; if another process has taken the database over
+ * meanwhile, this one must end. Called by storage/open.ts.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import postgres from 'postgres';
+import { commonOptions } from './client.ts';
+
+export interface SessionLock {
+  release(): Promise<void>;
+}
+
+export interface SessionLockOptions {
+  /** Whether the database is still this process's, asked after the lock was lost and is back. */
+  readonly isHolder: () => Promise<boolean>;
+  /** Another process has the database: end this one. Called at most once. */
+  readonly onLost: () => void;
+}
+
+/** Any number works; other locks have others. */
+const lockNumber = 722_501_032;
+/** The server may need as long to notice that a killed process is gone. */
+const takeMsMax = 3_000;
+const retryMs = 250;
+
+interface LockState extends SessionLockOptions {
+  readonly sql: postgres.Sql;
+  released: boolean;
+  taking: boolean;
+}
+
+/** The server gives up a silent connection: else the lock of a lost machine would be held for hours. */
+const tryLock = async (sql: postgres.Sql): Promise<boolean> => {
+  const [row] = await sql<{ taken: boolean }[]>`
+    select pg_try_advisory_lock(${lockNumber}) as taken, set_config('tcp_keepalives_idle', '30', false),
+      set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)`;
+  return row?.taken === true;
+};
+
+/** Takes the lock again after the connection ended. The former session may still have it for a while. */
+const retake = async (state: LockState): Promise<void> => {
+  if (state.taking) return;
+  state.taking = true;
+  while (!state.released) {
+    const taken = await tryLock(state.sql).catch(() => false);
+    const isOurs = await state.isHolder().catch(() => null);
+    if (isOurs === false) return state.onLost();
+    if (taken && isOurs === true) break;
+    await pause(retryMs, null, { ref: false });
+  }
+  state.taking = false;
+};
+
+/** Takes the lock, and keeps it until it is released. Rejects when another process has it. */
+export const takeSessionLock = async (url: string, options: SessionLockOptions): Promise<SessionLock> => {
+  const sql: postgres.Sql = postgres(url, {
+    ...commonOptions,
+    max: 1,
+    fetch_types: false,
+    max_lifetime: null,
+    connection: { application_name: 'rollcall lock' },
+    onclose: () => void (state.released || retake(state)),
+  });
+  const state: LockState = { ...options, sql, released: false, taking: true };
+  const endMs = performance.now() + takeMsMax;
+  while (!(await tryLock(sql))) {
+    if (performance.now() > endMs) {
+      await sql.end({ timeout: 0 });
+      throw new Error(
+        'Another process uses the database of DATABASE_URL without REDIS_URL, and only one may. Stop it, ' +
+          'or name another database.',
+      );
+    }
+    await pause(retryMs);
+  }
+  state.taking = false;
+  return {
+    release: async () => {
+      state.released = true;
+      await sql.end({ timeout: 1 });
+    },
+  };
+};
