@@ -364,7 +364,9 @@ const startTimers = ({
     await membership.writeHeartbeat();
     // Nodes of versions before do not look whose database it is.
     const intruders = stores.owner?.kind === 'lmdb' ? await listIntruders(stores.sql) : [];
-    if (intruders.length > 0) loss.report(describeIntruders(intruders));
+    if (intruders.length === 0) return;
+    logger.fatal(describeIntruders(intruders));
+    loss.report(describeIntruders(intruders));
   };
   void watches.clock.measure();
   const cancels = [
