@@ -25,6 +25,8 @@ export interface Attack {
   readonly answersMax?: Readonly<Record<string, number>>;
   /** The ordinary client's worst wait on a machine with nothing else to do. */
   readonly waitMsMax?: number;
+  /** Others wait at most three times as long as alone, and 50 ms: not as long as beside so many clients. */
+  readonly waitsAsAlone?: boolean;
   /** How much the node's memory may grow. */
   readonly growthMiBMax?: number;
   /** Age at which the server has closed every connection. */
@@ -107,6 +109,8 @@ const frame = (opcode: number, text = ''): Buffer => {
 };
 
 const [textFrame, pingFrame] = [0x81, 0x89] as const;
+/** The first, a middle and the last frame of one message. */
+const [firstFrame, middleFrame, lastFrame] = [0x01, 0x00, 0x80] as const;
 
 /** WebSockets of twenty machines; each sends the same frames without end. */
 const frames = (build: (index: number) => readonly Buffer[]) => (target: Target) =>
@@ -132,6 +136,12 @@ const unknownTargets = (index: number, message: number): string => {
 /** A node that refuses some of a flood does well. */
 const refusals = ['429', '503'];
 const slow = { connections: 3_000, growthMiBMax: 200, closedMsMax: 10_000 };
+const webSockets = {
+  connections: 200,
+  waitsAsAlone: true,
+  answers: ['101', ...refusals],
+  demanded: ['101'],
+};
 const costlyJson = { connections: 20, answers: ['200', '400', '413', ...refusals], waitMsMax: 250 };
 /** The private listener takes so many wrong tokens of one address a minute, and some at once. */
 const wrongTokensMax = 25;
@@ -206,18 +216,20 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'pings on WebSockets',
-    connections: 200,
-    waitMsMax: 50,
-    answers: ['101', ...refusals],
-    demanded: ['101'],
+    ...webSockets,
     run: frames(() => Array.from({ length: 1_000 }, () => frame(pingFrame))),
   },
   {
+    name: 'WebSocket messages of empty frames',
+    ...webSockets,
+    run: frames(() => {
+      const middle = Array.from({ length: 50_000 }, () => frame(middleFrame));
+      return [frame(firstFrame), ...middle, frame(lastFrame)];
+    }),
+  },
+  {
     name: 'WebSockets that follow unknown entities',
-    connections: 200,
-    waitMsMax: 50,
-    answers: ['101', ...refusals],
-    demanded: ['101'],
+    ...webSockets,
     growthMiBMax: 200,
     run: frames((index) =>
       Array.from({ length: 20 }, (_, message) => frame(textFrame, unknownTargets(index, message))),
@@ -373,8 +385,8 @@ const harmless: Omit<Attack, 'connections'> = {
     ]),
 };
 
-/** As many harmless clients as the attack has. */
-export const harmlessFor = ({ connections }: Attack): Attack => ({ ...harmless, connections });
+/** So many harmless clients. */
+export const harmlessFor = (connections: number): Attack => ({ ...harmless, connections });
 
 /** The attack of this name, in another process. */
 export const attackNamed = (name: string): Omit<Attack, 'connections'> => {

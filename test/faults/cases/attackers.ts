@@ -123,7 +123,7 @@ export const flood = async (target: Target, floods: readonly Flood[]): Promise<H
   const all = floods.flatMap((each) =>
     Array.from({ length: each.connections }, (_, index) => floodOn(each, index, attempt)),
   );
-  await Promise.all(all);
+  await Promise.all([...all, sleep(target.seconds * 1_000)]);
   return attempt.harvest;
 };
 

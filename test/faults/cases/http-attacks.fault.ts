@@ -15,11 +15,12 @@ const wanted = new RegExp(process.env.ATTACK ?? '');
 const chosen = attacks.filter(({ name }) => wanted.test(name));
 const rows = new Map<string, string[]>(chosen.map(({ name }) => [name, []]));
 
-const toCells = ({ waits, harmless, memory, lived }: Outcome): string[] => {
+const toCells = ({ waits, harmless, alone, memory, lived }: Outcome): string[] => {
   const [worst, p99, beside] = [waits.worstMs, waits.p99Ms, harmless.worstMs].map((each) => each.toFixed(0));
+  const baseline = `${beside} beside harmless clients${alone ? `, ${alone.worstMs.toFixed(0)} alone` : ''}`;
   const [before, most, after] = [memory.before, memory.most, memory.after].map((each) => each.toFixed(0));
   return [
-    `${worst} ms (p99 ${p99}; ${beside} beside harmless clients)`,
+    `${worst} ms (p99 ${p99}; ${baseline})`,
     lived ? `${before} → ${after} MiB (at most ${most})` : `${before} → ${most} MiB`,
     lived ? 'yes' : 'no',
   ];

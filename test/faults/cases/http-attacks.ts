@@ -30,6 +30,8 @@ export interface Outcome {
   readonly waits: Waits;
   /** With harmless clients instead. */
   readonly harmless: Waits;
+  /** With nobody else; `null` if no limit depends on it. */
+  readonly alone: Waits | null;
   /** MiB of the node: before, at most, and after. */
   readonly memory: { readonly before: number; readonly most: number; readonly after: number };
   readonly lived: boolean;
@@ -122,7 +124,7 @@ const memoryOf = (pid: number): number => {
 
 /* ------------------------------------------------------------------- a run */
 
-type Run = Omit<Outcome, 'harmless'>;
+type Run = Omit<Outcome, 'harmless' | 'alone'>;
 
 const run = async (arena: Arena, attack: Attack, seconds: number): Promise<Run> => {
   const node = arena.node();
@@ -158,11 +160,11 @@ const run = async (arena: Arena, attack: Attack, seconds: number): Promise<Run> 
 
 /** What the ordinary client waits beside so many harmless ones, measured once for each number. */
 const baselines = new Map<string, Waits>();
-const measureHarmless = async (arena: Arena, attack: Attack): Promise<Waits> => {
-  const key = `${arena.stores} ${attack.connections}`;
+const measureHarmless = async (arena: Arena, connections: number): Promise<Waits> => {
+  const key = `${arena.stores} ${connections}`;
   const existing = baselines.get(key);
   if (existing !== undefined) return existing;
-  const { waits } = await run(arena, harmlessFor(attack), harmlessSeconds);
+  const { waits } = await run(arena, harmlessFor(connections), harmlessSeconds);
   baselines.set(key, waits);
   return waits;
 };
@@ -172,21 +174,25 @@ const swollenMiB = 200;
 
 /** Runs the attack. The arena has a node fit for the next one afterwards. */
 export const runAttack = async (arena: Arena, attack: Attack): Promise<Outcome> => {
-  const harmless = await measureHarmless(arena, attack);
+  const harmless = await measureHarmless(arena, attack.connections);
+  const alone = attack.waitsAsAlone ? await measureHarmless(arena, 0) : null;
   const outcome = await run(arena, attack, attackSeconds);
   const { before, after } = outcome.memory;
   if (!outcome.lived || after - before > swollenMiB) await arena.replace();
-  return { ...outcome, harmless };
+  return { ...outcome, harmless, alone };
 };
 
 /* --------------------------------------------------------------- the verdict */
 
 /** Beside harmless clients a wait of this length still leaves the machine fast enough for the limit. */
 const harmlessFactor = 3;
+const aloneMs = 50;
 
 /** The worst wait that is allowed on this machine, as busy as it is. */
-export const allowedMs = ({ attack, harmless }: Outcome): number =>
-  Math.max(attack.waitMsMax ?? Number.POSITIVE_INFINITY, harmlessFactor * harmless.worstMs);
+export const allowedMs = ({ attack, harmless, alone }: Outcome): number =>
+  alone === null
+    ? Math.max(attack.waitMsMax ?? Number.POSITIVE_INFINITY, harmlessFactor * harmless.worstMs)
+    : harmlessFactor * alone.worstMs + aloneMs;
 
 /** The parser below looks every 4 s for what is too old. */
 const closingMs = 4_000;
