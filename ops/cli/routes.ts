@@ -68,9 +68,9 @@ const locateRoutes = (files: readonly RouteFile[]): LocatedRoute[] =>
     });
   });
 
-/** What the second argument of a line's `defineOperation` matches: it may be a template. */
+/** What the second argument of a line's `defineOperation` or `defineDeletion` matches: it may be a template. */
 const readOperation = (line: string): RegExp | null => {
-  const [, text] = /defineOperation\(['`][^'`]+['`], ['`](.+?)['`], /.exec(line) ?? [];
+  const [, text] = /define(?:Operation|Deletion)\(['`][^'`]+['`], ['`](.+?)['`], /.exec(line) ?? [];
   if (text === undefined) return null;
   const literals = text.split(/\$\{\w+\}/).map((part) => part.replace(/[{}]/g, '\\$&'));
   return new RegExp(`^${literals.join('[a-z-]+')}$`);

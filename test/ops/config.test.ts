@@ -323,6 +323,7 @@ test('the burst of a rate limit equals its requests per minute; stats posts have
     badge: defaultLimits.badge,
     feed: defaultLimits.feed,
     history: defaultLimits.history,
+    search: defaultLimits.search,
   });
   assert.equal(toLimitSettings(readConfig({})), defaultLimits);
 });

@@ -242,13 +242,21 @@ test('a vote that is awaited is flushed early', async () => {
 });
 
 test('2,000 clients that come at once wait, and all get the next vote', async () => {
-  const { head } = (await read('bots/crowded')).json;
+  const start = await read('bots/crowded');
+  assert.is(start.status, 200, start.text);
+  const { head } = start.json;
   const agent = new Agent({ maxSockets: 2_000 });
   const asked = Array.from({ length: 2_000 }, (_, index) =>
     askLog(agent, `/bots/crowded/votes/log?after=${head}&wait=25`, `10.9.${index >> 8}.${index & 255}`),
   );
+  let early = 'nobody was answered';
+  for (const each of asked) each.then((reply) => (early = `answered: ${reply}`));
   // On a slow machine the last ones come after the vote, and get it at once.
-  await until('most wait', () => world.app.voteLogWaiters.count() >= 1_500);
+  await until('most wait', () => {
+    const waiting = world.app.voteLogWaiters.count();
+    assert.ok(waiting >= 1_500, `${waiting} wait; ${early}`);
+    return true;
+  });
   await vote('ben', 'bots/crowded');
 
   const replies = await Promise.all(asked);

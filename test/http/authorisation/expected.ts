@@ -59,6 +59,7 @@ export const expected: Readonly<Record<string, Expectation>> = {
   removeTeamMember: onTeam('remove_team_members'),
   getPermissions: open,
 
+  searchListings: open,
   listPacks: open,
   getPack: open,
   getPackSeo: open,

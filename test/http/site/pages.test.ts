@@ -205,8 +205,11 @@ test('the front page shows names that lead to pages, and is JSON for programs', 
   const { text, headers } = await visit('/');
   assert.match(text, /Night &lt;market&gt;/);
   assert.ok(text.includes('href="/@lamp"'));
-  assert.match(headers.get('content-security-policy') ?? '', /img-src 'self' data: https:\/\/cdn\.example;/);
-  assert.equal(JSON.parse((await visit('/', { headers: { accept: '*/*' } })).text).name, 'rollcall');
+  const policy = headers.get('content-security-policy') ?? '';
+  assert.match(policy, /script-src 'self';.* img-src 'self' data: https:\/\/cdn\.example;/);
+  const any = await visit('/', { headers: { accept: '*/*' } });
+  assert.equal(JSON.parse(any.text).name, 'rollcall');
+  assert.equal([headers.get('vary'), any.headers.get('vary')], ['Accept', 'Accept']);
 });
 
 test('without pages a browser gets what programs get', async () => {
