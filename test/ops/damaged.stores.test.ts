@@ -43,7 +43,7 @@ test('requests that need it get 503 with an outcome; the log has it once, and /r
   const { status, notes } = await readReadiness(node);
   const { code } = await node.stop();
 
-  assert.equal(new Set(replies.map((reply) => reply.status)), new Set([503]));
+  assert.equal([...new Set(replies.map((reply) => reply.status))], [503], JSON.stringify(body));
   assert.is(body.context.code, 'store_unavailable');
   assert.is(body.context.outcome, 'not_applied');
   assert.is(replies[0]?.headers.get('retry-after'), '60');

@@ -242,8 +242,10 @@ test('a vote that is awaited is flushed early', async () => {
 });
 
 test('2,000 clients that come at once wait, and all get the next vote', async () => {
-  const start = await read('bots/crowded');
-  assert.is(start.status, 200, start.text);
+  // From another address than the tests before it, which may have used up what one may ask.
+  const headers = { 'x-forwarded-for': '10.8.0.1' };
+  const start = await world.ask('GET', '/bots/crowded/votes/log', { headers });
+  assert.is(start.status, 200, JSON.stringify(start.json));
   const { head } = start.json;
   const agent = new Agent({ maxSockets: 2_000 });
   const asked = Array.from({ length: 2_000 }, (_, index) =>
