@@ -68,7 +68,7 @@ const locateRoutes = (files: readonly RouteFile[]): LocatedRoute[] =>
     });
   });
 
-/** What the second argument of a line's `defineOperation` or `defineDeletion` matches: it may be a template. */
+/** What the path of a line's `defineOperation` or `defineDeletion` matches: it may be a template. */
 const readOperation = (line: string): RegExp | null => {
   const [, text] = /define(?:Operation|Deletion)\(['`][^'`]+['`], ['`](.+?)['`], /.exec(line) ?? [];
   if (text === undefined) return null;
