@@ -187,6 +187,7 @@ type PageRow = LeasedEndpoint &
     readonly avatar: string | null;
   };
 
+/** By `offset 0` each delivery's listing and vote are found by an index, not by a join with all others. */
 const readPage = async (
   sql: Queryable,
   lease: Lease,
@@ -224,7 +225,7 @@ const readPage = async (
     left join lateral (
       select totals.incarnation, totals.kind, totals.entity_id, named.name
       from totals ${buildListingNames(sql)}
-      where totals.incarnation = coalesce(due.subject, leased.incarnation)
+      where totals.incarnation = coalesce(due.subject, leased.incarnation) offset 0
     ) as subject on true
     left join lateral (
       select first.author, first.upvote, (extract(epoch from first.created_at) * 1000)::bigint as at_ms,
@@ -237,6 +238,7 @@ const readPage = async (
       where first.incarnation = subject.incarnation
         and first.log_number = case
           when due.subject is null then due.log_number else due.subject_number end
+      offset 0
     ) as vote on true
     left join users on users.id = coalesce(vote.author, due.details ->> 'user')
     order by due.log_number, due.kind`;
