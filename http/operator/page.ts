@@ -4,11 +4,14 @@
  *
  * The files contain no data and need no token. Each is read, and stripped of its types, at its first request.
  */
-import { readFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
 import { Type } from 'typebox';
-import { buildPageHeaders, readOnce } from '../response/document.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import {
+  buildPageHeaders,
+  PageFileParams,
+  readOnce,
+  readPagePart,
+  replyPageFile,
+} from '../response/document.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import type { AdminOperation } from './operation.ts';
@@ -40,10 +43,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
   'tables.ts': ['./page/tables.ts'],
 };
 
-const readPart = async (path: string): Promise<string> => {
-  const text = await readFile(new URL(path, import.meta.url), 'utf8');
-  return path.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
-};
+const readPart = (path: string): Promise<string> => readPagePart(new URL(path, import.meta.url));
 
 /** Reads a file at its first request. */
 const createReader = (parts: readonly string[], type: string): (() => Promise<Reply>) =>
@@ -73,8 +73,6 @@ const base = {
   replies: { 200: Type.String() },
 } as const;
 
-const FileParams = Type.Object({ file: Type.String({ maxLength: 32 }) });
-
 export const buildPageRoutes = (
   operations: readonly AdminOperation[],
   { operators, commandStart }: { operators: readonly Operator[]; commandStart: string },
@@ -96,12 +94,8 @@ export const buildPageRoutes = (
     defineRoute('pageFile', 'GET /page/{file}', {
       ...base,
       summary: "A file of the operator's page.",
-      params: FileParams,
-      handle: (_app, { params }) => {
-        const read = readers.get(params.file);
-        if (read === undefined) throw createNotFoundError('file');
-        return read();
-      },
+      params: PageFileParams,
+      handle: (_app, { params: { file } }) => replyPageFile(readers, file),
     }),
     defineRoute('pageOperations', 'GET /page/operations', {
       ...base,

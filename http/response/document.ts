@@ -1,6 +1,11 @@
 /**
- * What replies that are documents share: the headers of pages, and reading a file once.
+ * What replies that are documents share: the headers of pages, reading a file once, and the files of a page
+ * by name.
  */
+import { readFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
+import { Type } from 'typebox';
+import { createNotFoundError } from './errors.ts';
 import type { Reply } from './reply.ts';
 
 /** Headers of a page, or of a file of a page, under this content security policy. */
@@ -27,4 +32,23 @@ export const readOnce = (read: () => Promise<Reply>): (() => Promise<Reply>) => 
       });
     return reply;
   };
+};
+
+/** Reads a file of a page; a script without its types. */
+export const readPagePart = async (file: URL): Promise<string> => {
+  const text = await readFile(file, 'utf8');
+  return file.pathname.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
+};
+
+/** The parameters of a route that serves the files of a page. */
+export const PageFileParams = Type.Object({ file: Type.String({ maxLength: 32 }) });
+
+/** The reply for the file of this name. Throws `not_found` for an unknown one. */
+export const replyPageFile = (
+  readers: ReadonlyMap<string, () => Promise<Reply>>,
+  name: string,
+): Promise<Reply> => {
+  const read = readers.get(name);
+  if (read === undefined) throw createNotFoundError('file');
+  return read();
 };

@@ -1,13 +1,16 @@
 /**
  * The files of the pages: style, scripts and icon. Each is read, and stripped of its types, at its first
- * request. Used by routes.ts.
+ * request.
  */
-import { readFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
 import { basename } from 'node:path';
 import { Type } from 'typebox';
-import { buildPageHeaders, readOnce } from '../response/document.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import {
+  buildPageHeaders,
+  PageFileParams,
+  readOnce,
+  readPagePart,
+  replyPageFile,
+} from '../response/document.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { escapeHtml } from './render.ts';
@@ -24,7 +27,7 @@ const scripts = [
 
 const policy = "default-src 'none'";
 
-const readPart = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8');
+const readPart = (path: string): Promise<string> => readPagePart(new URL(path, import.meta.url));
 
 const readStyle = async ({ accents }: Site): Promise<Reply> => ({
   status: 200,
@@ -36,7 +39,7 @@ const readStyle = async ({ accents }: Site): Promise<Reply> => ({
 
 const readScript = async (path: string): Promise<Reply> => ({
   status: 200,
-  text: stripTypeScriptTypes(await readPart(path)),
+  text: await readPart(path),
   headers: buildPageHeaders(policy, 'text/javascript; charset=utf-8'),
 });
 
@@ -54,8 +57,6 @@ const buildIcon = ({ accents, settings: { siteName } }: Site): Reply => {
   };
 };
 
-const FileParams = Type.Object({ file: Type.String({ maxLength: 32 }) });
-
 export const buildAssetRoutes = (site: Site): readonly AnyRoute[] => {
   const readers = new Map<string, () => Promise<Reply>>([
     ['site.css', readOnce(() => readStyle(site))],
@@ -72,12 +73,8 @@ export const buildAssetRoutes = (site: Site): readonly AnyRoute[] => {
     defineRoute('siteFile', 'GET /site/{file}', {
       ...base,
       summary: 'A file of the pages.',
-      params: FileParams,
-      handle: (_, { params: { file } }) => {
-        const read = readers.get(file);
-        if (read === undefined) throw createNotFoundError('file');
-        return read();
-      },
+      params: PageFileParams,
+      handle: (_, { params: { file } }) => replyPageFile(readers, file),
     }),
     defineRoute('siteIcon', 'GET /favicon.svg', {
       ...base,
