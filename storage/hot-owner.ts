@@ -3,8 +3,8 @@
  * compares them, so that no database ever counts in two hot stores.
  *
  * A fleet's hot store is Redis, which may be replaced; an embedded one is the one folder whose identity SQL
- * has. Nodes of versions before know nothing of the record: they are found by their heartbeats. Called by
- * shards.ts for every opening; the embedded SQL needs none of it, because one folder holds both stores.
+ * has. Nodes of versions before know nothing of the record: they are found by their heartbeats.
+ * The embedded SQL needs no record, because one folder holds both stores.
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';

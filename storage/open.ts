@@ -5,7 +5,7 @@
  * stores in the data folder: LMDB for counters and PGlite for SQL, behind one lock that is taken first and
  * released last, so two processes never open the folder at once. With DATABASE_URL alone LMDB counts beside
  * a Postgres server: one node, behind the folder's lock and one in SQL (hot-owner.ts). Only the chosen
- * adapter is loaded, for a fast start. Called by the composition root and the command line.
+ * adapter is loaded, for a fast start.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -48,8 +48,8 @@ export const ListingSearch = Type.Object({
       maxLength: 100,
       pattern: plainText,
       description:
-        'Words, all of which a name, short text or tag contains, in any letter case; parts of words count ' +
-        'from three letters on, shorter ones are begins of words. All listings if absent.',
+        'Words; a name, short text or tag must contain each of them, in any letter case. Three letters and ' +
+        'more are found anywhere, fewer at the start of a word. All listings if absent.',
       examples: ['light house'],
     }),
   ),
@@ -63,7 +63,7 @@ export const ListingSearch = Type.Object({
     Type.String({
       maxLength: 200,
       pattern: plainText,
-      description: 'Tags, separated by commas, all of which a listing has; up to 5.',
+      description: 'Up to 5 tags, separated by commas; a listing must have each of them.',
       examples: ['moderation'],
     }),
   ),

@@ -1,7 +1,7 @@
 /**
  * What a request replies, by its method and path: `/bots/123` is the reply of `GET /bots/{id}`.
  *
- * Types alone. Used by request.ts.
+ * Types alone.
  */
 import type { Replies } from './types.ts';
 

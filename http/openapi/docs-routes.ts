@@ -3,7 +3,7 @@
  * guide as Markdown for people and language models (`/llms.txt`).
  *
  * They are ordinary routes, with the same matcher, limits and deadlines, but not part of the OpenAPI
- * document. Each is built or read once, on first use, with its tag. Used by facade.ts.
+ * document. Each is built or read once, on first use, with its tag.
  */
 import { readFile } from 'node:fs/promises';
 import { Type } from 'typebox';

@@ -2,7 +2,7 @@
  * Routes of the private listener that need no token: liveness, readiness and metrics.
  *
  * A load balancer polls `/readyz`: it answers 503 as soon as the public side drains, before that side stops
- * listening. Used by admin.ts.
+ * listening.
  */
 import { Type } from 'typebox';
 import type { App } from '../app.ts';

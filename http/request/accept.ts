@@ -1,6 +1,6 @@
 /**
  * Chooses the media type of a reply by the `Accept` header (RFC 9110, section 12.5.1): names in any case,
- * ranges, and weights, of which `q=0` refuses a type. Pure.
+ * ranges, and weights. The weight `q=0` refuses a type. Pure.
  */
 import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The accent of the pages in light and dark: the operator's colour, made darker or lighter until text in it
- * can be read (a contrast of 4.5, WCAG 2.2). Pure. Used by site.ts.
+ * can be read (a contrast of 4.5, WCAG 2.2). Pure.
  */
 
 type Rgb = readonly [number, number, number];

@@ -83,7 +83,7 @@ export const toListedPack = (row: PackRow): ListedEntity => ({
   sizeLabel: '',
 });
 
-/** Quiet colours, one of which a name without a picture gets. */
+/** Quiet colours; a name without a picture gets one of them. */
 const tones = 6;
 
 const computeTone = (name: string): number => {

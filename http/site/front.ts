@@ -3,7 +3,7 @@
  * to try.
  *
  * One text serves all visitors for a second. What cannot be read is left out, so the page is there while SQL
- * is away. Used by routes.ts.
+ * is away.
  */
 import { rankedKinds } from '../../engine/rules/boards.ts';
 import type { BoardPage } from '../../storage/catalogue/boards/boards.ts';

@@ -1,6 +1,6 @@
 /**
  * The page of one bot, server, team or pack: what people edit is text of the template, what machines count is
- * a slot. Pure. Used by listing.ts.
+ * a slot. Pure.
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import { type ListedEntity, renderEntities, renderPicture, renderTags } from './entities.ts';

@@ -4,7 +4,7 @@
  *
  * A view counts once, as `target=page` does; HEAD and what a browser fetches ahead do not count. Everything
  * that a page of a bot or server needs may be in memory, so it is served while SQL is away. The text of a
- * page is kept until its profile changes. Used by routes.ts.
+ * page is kept until its profile changes.
  */
 import { LRUCache } from 'lru-cache';
 import type { EntityView } from '../../engine/engine.ts';

@@ -1,5 +1,5 @@
 /**
- * What the pages of bots, servers, teams and packs show of what people edit. Pure. Used by listing.ts.
+ * What the pages of bots, servers, teams and packs show of what people edit. Pure.
  */
 import type { BotProfile } from '../../storage/catalogue/bots/bots.ts';
 import type { ServerProfile } from '../../storage/catalogue/lists/servers.ts';

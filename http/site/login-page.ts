@@ -1,6 +1,6 @@
 /**
  * The page to which the login provider sends people back. Its script exchanges the code for a token, keeps
- * the token for this tab, and returns to where the login began. Used by routes.ts.
+ * the token for this tab, and returns to where the login began.
  */
 import { renderPage } from './layout.ts';
 import { type Html, render } from './render.ts';

@@ -3,7 +3,7 @@
  *
  * HTML inside Markdown is shown as text. Of users, only links to https, http and mailto addresses stay, they
  * tell search engines not to follow, and pictures are links: a page loads nothing from other servers. The
- * library is loaded with the first text. Used by the other files of this folder.
+ * library is loaded with the first text.
  */
 import { createRequire } from 'node:module';
 import type { MarkdownIt as Parser } from 'markdown-it';

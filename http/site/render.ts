@@ -1,6 +1,6 @@
 /**
  * HTML as a template: what is inserted is text, unless it was rendered by this file. So a name that contains
- * markup stays a name. Pure. Used by the other files of this folder.
+ * markup stays a name. Pure.
  */
 
 /** Markup that is safe to send. */

@@ -2,7 +2,7 @@
  * The routes of the site: pages for people, at addresses of their own or in place of a reply of the API where
  * a client prefers HTML strictly.
  *
- * They are not part of the OpenAPI document. Used by facade.ts.
+ * They are not part of the OpenAPI document.
  */
 import { Type } from 'typebox';
 import type { DomainError } from '../../engine/errors.ts';

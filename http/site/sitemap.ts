@@ -1,5 +1,5 @@
 /**
- * `/sitemap.xml`, whose parts list the pages of all listings, and `/robots.txt`. Used by routes.ts.
+ * `/sitemap.xml`, whose parts list the pages of all listings, and `/robots.txt`.
  */
 import { Type } from 'typebox';
 import type { SitemapEntry } from '../../storage/catalogue/lists/sitemap.ts';

@@ -3,7 +3,7 @@
  * of them by hours, the last one by minutes.
  *
  * Every listing grows towards its totals, and its votes are those that it has. A handful of statements writes
- * a few thousand rows, because most times need none. Repeating it adds nothing. Called by demo.ts.
+ * a few thousand rows, because most times need none. Repeating it adds nothing.
  */
 import { type Level, levelTables, type Minute } from '../../storage/history/levels.ts';
 import { createHistoryPartition } from '../../storage/history/partitions.ts';

@@ -1,6 +1,6 @@
 /**
  * Logs that the disk of an embedded hot store is full: at once, then once a minute while it lasts, and when
- * there is room again. `/readyz` says the same by itself, without a look here. Used by rollcall.ts.
+ * there is room again. `/readyz` says the same by itself, without a look here.
  */
 import type { Clock } from '../../engine/ports.ts';
 

@@ -2,9 +2,9 @@
  * Backup and restore of one node that counts in DATA_DIR beside a Postgres server: a copy of the hot store
  * and a dump, of one moment.
  *
- * Writers of what the hot store counts are held up while the dump gets its snapshot and the hot store is
+ * Writers of what the hot store counts wait while the dump gets its snapshot and the hot store is
  * copied, so together they are as a killed process would leave them. A restore fills an empty folder first
- * and an empty database last, in one transaction. Called by storage/open.ts and the command line.
+ * and an empty database last, in one transaction.
  */
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';

@@ -5,8 +5,8 @@
  * which `unnest` expands. SQL may refuse a row for a reason that the plan could not see (an itag in use, a
  * concurrent writer): then the batch is halved until the line is found, and the line gets the reason. Votes
  * get their numbers in the statement that inserts them, after those that the listing has: a client that waits
- * for new votes sees no old one later. They are no events: webhooks are not told. Writes SQL only; the engine
- * reads an entity on first use.
+ * for new votes sees no old one later. They are no events and are not sent to webhooks.
+ * Writes SQL only; the engine reads an entity on first use.
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
 import { formatTexts } from '../sql/arrays.ts';

@@ -5,7 +5,7 @@
  * So an accepted vote has exactly one delivery per endpoint that is enabled when its row is written, however
  * often a flush is repeated, and so has a decision. Nothing is sent here: storage/catalogue/webhooks has the
  * queue. Every statement that changes deliveries and their endpoint writes the deliveries first, so that none
- * waits for another in a circle. Called by flush.ts, vote-log.ts, adjust.ts and the catalogue's redeems.
+ * waits for another in a circle.
  */
 import { randomUUID } from 'node:crypto';
 import { deliveryKinds, failingFrom } from '../../engine/rules/webhooks.ts';

@@ -3,7 +3,7 @@
  *
  * Postgres gives it free when the connection ends, also when the process is killed or its machine is gone. A
  * lost connection is made again, and the lock taken again; if another process has taken the database over
- * meanwhile, this one must end. Called by storage/open.ts.
+ * meanwhile, this one must end.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
@@ -32,7 +32,7 @@ interface LockState extends SessionLockOptions {
   taking: boolean;
 }
 
-/** The server gives up a silent connection: else the lock of a lost machine would be held for hours. */
+/** The server gives up a silent connection: else the lock of a lost machine would stay for hours. */
 const tryLock = async (sql: postgres.Sql): Promise<boolean> => {
   const [row] = await sql<{ taken: boolean }[]>`
     select pg_try_advisory_lock(${lockNumber}) as taken, set_config('tcp_keepalives_idle', '30', false),

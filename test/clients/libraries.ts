@@ -1,6 +1,6 @@
 /**
  * Libraries of other directories as their registries have them, with the lines changed that the client guide
- * names, and a Rollcall with COMPAT=on behind TLS, where they send to. Called by the tests beside it.
+ * names, and a Rollcall with COMPAT=on behind TLS, where they send to.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

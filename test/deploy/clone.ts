@@ -2,7 +2,7 @@
  * A fresh clone of this project, for a user without rights whose home folder is empty, and a Node from npm.
  *
  * Runs commands there as that user, and measures time and disk. As root it uses the user `nobody`; otherwise
- * the caller's own. Nothing but the registry of npm is reached. Called by ways.fault.ts.
+ * the caller's own. Nothing but the registry of npm is reached.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, lchownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
  * Guards of the two hot stores, each with its patch.
  *
- * Every one must be killed by a test that is quick. What a mutant is: mutant.ts. Called by patches.ts.
+ * Every one must be killed by a test that is quick. What a mutant is: mutant.ts.
  */
 import type { Mutant } from './mutant.ts';
 

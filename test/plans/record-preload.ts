@@ -1,6 +1,6 @@
 /**
  * Loaded before the tests of a run: appends every statement that they send to the file `STATEMENTS`, a few
- * times each, with its parameters. Used by plans-main.ts.
+ * times each, with its parameters.
  */
 import { appendFileSync } from 'node:fs';
 import { commonOptions } from '../../storage/sql/client.ts';

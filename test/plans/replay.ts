@@ -4,7 +4,7 @@
  *
  * Postgres plans the first five executions of a prepared statement for their parameters, and then once for
  * all parameters, unless that seems to cost more. `EXPLAIN EXECUTE` tells the time of each. What it runs is
- * rolled back. Used by plans-main.ts.
+ * rolled back.
  */
 import type { Sql } from '../../storage/sql/client.ts';
 import { toLiteral } from './literals.ts';

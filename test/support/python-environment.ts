@@ -1,6 +1,5 @@
 /**
- * Python for tests: interpreters, and empty environments with packages of PyPI. Called by tests that skip
- * what needs them where they are absent.
+ * Python for tests: interpreters, and empty environments with packages of PyPI.
  */
 import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
 import { join } from 'node:path';

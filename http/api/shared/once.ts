@@ -1,6 +1,6 @@
 /**
  * `Idempotency-Key` of the four creations (docs/behaviour.md, "Idempotency keys"): reads it with what a
- * repeat must have in common with the first request, and turns refusals into errors. Used by their handlers.
+ * repeat must have in common with the first request, and turns refusals into errors.
  */
 import { createHash } from 'node:crypto';
 import { DomainError } from '../../../engine/errors.ts';

@@ -2,8 +2,7 @@
  * The body of a webhook request in each format, and which addresses a format may be sent to.
  *
  * Pure, and deterministic: the same event gives the same bytes, because every attempt must send the same
- * body. Texts that users choose are escaped for the format that interprets them. Called by the sender of
- * webhooks and by the handlers that store endpoints.
+ * body. Texts that users choose are escaped for the format that interprets them.
  */
 import type {
   EventTarget,

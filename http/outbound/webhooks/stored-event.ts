@@ -1,7 +1,7 @@
 /**
  * Builds the event of a delivery from what SQL has about it.
  *
- * Pure: the same rows give the same event. Used by dispatcher.ts.
+ * Pure: the same rows give the same event.
  */
 import { emptyFacts } from '../../../engine/entity/state.ts';
 import { computeWaitEndMs } from '../../../engine/entity/votes.ts';

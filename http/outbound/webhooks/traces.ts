@@ -3,8 +3,7 @@
  * webhook of its vote.
  *
  * They are in the memory of the node that took the vote, because they only help to look at a system: after a
- * restart, or when another node sends the event, it goes out without. Bounded. Called by the route of votes
- * and by the dispatcher.
+ * restart, or when another node sends the event, it goes out without. Bounded.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { createTwoGenerationCache } from '../../../engine/tools/two-generation-cache.ts';

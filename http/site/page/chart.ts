@@ -1,5 +1,5 @@
 /**
- * A chart of one number over time, as SVG. Where there was no sample, the line has a gap. Used by listing.ts.
+ * A chart of one number over time, as SVG. Where there was no sample, the line has a gap.
  */
 
 export interface Series {

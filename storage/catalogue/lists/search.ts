@@ -75,7 +75,7 @@ interface SearchParts {
 const escapePattern = (word: string): string => word.replace(/[\\%_]/g, '\\$&');
 
 /**
- * Whether the index of words has anything to look for: three letters in a row, or the begin of a word. Other
+ * Whether the index of words has anything to look for: three letters in a row, or the start of a word. Other
  * words would read all of it. Without `unicode` it knows no letters but those of ASCII.
  */
 const isIndexed = (word: string, unicode: boolean): boolean => {
@@ -84,10 +84,10 @@ const isIndexed = (word: string, unicode: boolean): boolean => {
   return (isShort ? /^[a-z0-9]/ : /[a-z0-9]{3}/).test(word);
 };
 
-/** Two letters are the begin of a word: the index knows parts from three letters on. */
+/** Two letters are the start of a word: the index finds parts from three letters on. */
 const toPattern = (word: string): string => {
-  const isBegin = [...word].length < 3 && isIndexed(word, true);
-  return `%${isBegin ? ' ' : ''}${escapePattern(word)}%`;
+  const isStart = [...word].length < 3 && isIndexed(word, true);
+  return `%${isStart ? ' ' : ''}${escapePattern(word)}%`;
 };
 
 const buildConditions = (sql: Sql, { words, tags }: SearchRequest): Fragment => {

@@ -1,6 +1,6 @@
 /**
  * The addresses of all that is listed, for search engines: cut into parts by incarnation, so that a part is a
- * bounded read that no other listing moves. Called by catalogue.ts.
+ * bounded read that no other listing moves.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Sql } from '../../sql/client.ts';

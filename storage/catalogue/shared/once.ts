@@ -3,8 +3,7 @@
  *
  * The key and what the work led to are written in the transaction of the work: a crash leaves both or
  * neither, so there is no key "in progress" that nobody ends. A concurrent repeat waits for the lock on the
- * key, and then finds the result. What failed is not kept: a repeat does the work. Called by the edits of
- * teams, sessions, applications and redeems, and by the purge job.
+ * key, and then finds the result. What failed is not kept: a repeat does the work.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../../engine/limits.ts';

@@ -3,7 +3,7 @@
  *
  * A replay marks deliveries, and writes those that the vote log has and the endpoint never got: it was
  * disabled, or did not exist yet. Each is sent once, whatever the endpoint's health, and its result changes
- * nothing but that delivery. Called by catalogue.ts.
+ * nothing but that delivery.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { deliveryKinds } from '../../../engine/rules/webhooks.ts';

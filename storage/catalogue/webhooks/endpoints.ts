@@ -3,7 +3,7 @@
  *
  * Every edit locks the listing's row in `totals` first and then counts its enabled endpoints there: a flush,
  * which locks the same row, sees an endpoint wholly or not at all. Endpoints are deleted with their listing.
- * Secrets are sealed by the caller. Called by catalogue.ts.
+ * Secrets are sealed by the caller.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
@@ -328,7 +328,7 @@ export const disableEndpoint = (
   sql.begin(async (transaction) => {
     const [target = null] = await transaction<WebhookTarget[]>`
       select kind, entity_id as id from totals where incarnation = ${incarnation} for no key update`;
-    // In the order of a flush, since others of the listing are told.
+    // In the order of a flush, since other endpoints of the listing may get the event.
     await transaction`
       select from webhook_endpoints where incarnation = ${incarnation} order by id for no key update`;
     const [disabled] = await transaction<{ name: string; disabled_reason: string }[]>`

@@ -4,8 +4,7 @@
  *
  * A lease is also the record of an attempt before it connects. One that ended without its sender counts as a
  * failure, and the endpoint waits longer each time, so a delivery that ends its node does not end one node
- * after the other. Leases are by SQL's clock, other times are the node's, ms. Called by queue.ts, and by the
- * composition root at the start of an embedded node.
+ * after the other. Leases are by SQL's clock, other times are the node's, ms.
  */
 import { formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable } from '../../sql/client.ts';

@@ -3,7 +3,7 @@
  * that were deleted. And counts them for the metrics.
  *
  * Every statement changes a bounded number of rows and may be repeated. A delivery that expires stays for
- * `replay`. Called by ops/jobs and by watch.ts.
+ * `replay`.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';

@@ -5,7 +5,7 @@
  * A flush is acknowledged in memory only: after a crash the journal shows the entities as dirty again, and a
  * repeated flush is harmless. So what is flushed before the next checkpoint never gets into LMDB's index and
  * outbox. `publish` and `clear` run inside the write queue, after a checkpoint of their own, so no older
- * record of the journal can undo them. All steps are bounded and safe to repeat. Called by store.ts.
+ * record of the journal can undo them. All steps are bounded and safe to repeat.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ShardPosition } from '../../../engine/entity/items.ts';

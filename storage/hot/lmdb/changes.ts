@@ -3,7 +3,7 @@
  *
  * Only values, no indexes: those follow from the slots. Each value replaces the one before, so applying
  * records again, in order, gives the same store. The order of the parts is that of later versions, too: new
- * ones go before the end mark, with a default on reading. No I/O. Used by the files of this folder.
+ * ones go before the end mark, with a default on reading. No I/O.
  */
 import { Packr, RESERVE_START_SPACE, REUSE_BUFFER_MODE } from 'msgpackr';
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';

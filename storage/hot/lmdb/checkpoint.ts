@@ -4,7 +4,7 @@
  * A checkpoint takes all pending values at one moment, begins a new journal file, and writes the values in
  * bounded transactions, each synced; the last one records up to which record the tables are complete. Until
  * then a start reads the old file again, which only repeats values. So nothing is lost if it ends in
- * the middle, but the tables alone are then no copy of the store. Called by store.ts and backlog.ts.
+ * the middle, but the tables alone are then no copy of the store.
  */
 import type { Database } from 'lmdb';
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';

@@ -3,8 +3,7 @@
  *
  * Owns the overlay: the changes of earlier items of the call, which later items see instead of the stored
  * values. `decide` reads and applies everything synchronously and changes nothing; `toChanges` lists what the
- * journal records and pending.ts then adopts. The rules are elsewhere: `applyItem` decides. Called by
- * store.ts.
+ * journal records and pending.ts then adopts. The rules are elsewhere: `applyItem` decides.
  */
 import assert from 'node:assert/strict';
 import type { ApplyContext, BatchContext, Effect, ItemOutcome, Slot } from '../../../engine/entity/apply.ts';

@@ -4,7 +4,7 @@
  * A crash can tear the newest record only: the append before it was synced first. So a record that does
  * not fit its checksums is damage, except when no other follows and a part of it was never written: its
  * last bytes are missing, or a sector of it reads as zeros. Both checksums start from the seed of the store,
- * so the records of another store do not pass. Pure. Called by journal.ts.
+ * so the records of another store do not pass. Pure.
  */
 import { crc32 } from 'node:zlib';
 

@@ -1,7 +1,7 @@
 /**
  * The form in memory of the changes that LMDB's tables lack: maps of values by key.
  *
- * pending.ts reads and adds them, checkpoint.ts removes them. Used by the files of this folder.
+ * pending.ts reads and adds them, checkpoint.ts removes them.
  */
 import { type EntityAddress, oldShardCount } from '../../../engine/ids.ts';
 import type { OutboxArray, PartArray, StoredSlot } from './codec.ts';

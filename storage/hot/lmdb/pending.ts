@@ -3,7 +3,7 @@
  *
  * A value is read from here first; LMDB's older one, and what its indexes say about a pending slot, do not
  * count. Only synced changes are here, and an acknowledged flush, which is in no record: after a crash it is
- * repeated. checkpoint.ts moves the values to LMDB. Used by the files of this folder.
+ * repeated. checkpoint.ts moves the values to LMDB.
  */
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import type { Changes } from './changes.ts';

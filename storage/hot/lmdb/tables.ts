@@ -4,7 +4,7 @@
  * Opens the LMDB environment. Every write transaction is synced before its promise resolves
  * (`overlappingSync` off: data pages, fdatasync, then the meta page through a synchronous descriptor), and
  * readers see it only after that. The mirror holds generations, versions and producers; it agrees with the
- * store because one process owns the folder. Used by the files of this folder.
+ * store because one process owns the folder.
  */
 import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';

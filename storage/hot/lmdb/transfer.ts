@@ -2,7 +2,7 @@
  * Reads all records of an embedded hot store for a move, and writes those of another store.
  *
  * Reads the tables as they are after a checkpoint, so the store's own number of shards does not matter. A
- * record that cannot be read ends the move. Called by store.ts.
+ * record that cannot be read ends the move.
  */
 import { lastVoteFlags } from '../../../engine/entity/votes.ts';
 import { computeShard, type EntityAddress, type Incarnation } from '../../../engine/ids.ts';

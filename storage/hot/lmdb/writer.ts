@@ -4,8 +4,7 @@
  * Two queues, each runs one task at a time: the *write queue* for everything that decides, appends to the
  * journal or must stand still while something else does; the *table queue* for transactions of LMDB, which
  * commits do not wait for. A task of the write queue may wait for the table queue, never the reverse. A
- * transaction is synced when it resolves, and either all of it is on disk or none. Used by the files of this
- * folder.
+ * transaction is synced when it resolves, and either all of it is on disk or none.
  */
 import { statfsSync } from 'node:fs';
 import { StorageError } from '../../../engine/errors.ts';
