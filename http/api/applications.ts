@@ -17,7 +17,7 @@ import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { noContent, type Reply, replyOk } from '../response/reply.ts';
 import { createValidationError, escapePointer } from '../response/validation-error.ts';
-import { toTimestamp } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildFlag, buildText, buildTextList, Timestamp, User, UserId, Uuid } from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
@@ -60,7 +60,6 @@ export const Position = buildObject({
   questions: describe(Type.Array(Question), 'The questions to answer, in their order.'),
   tags: buildTextList('Words that describe the position.', ['Reviews', 'Support']),
 });
-export type Position = Static<typeof Position>;
 
 export const ApplicationMeta = buildObject({
   positions: describe(Type.Array(Position), 'All positions, hidden and closed ones too.'),
@@ -88,7 +87,6 @@ export const Application = buildObject(
   },
   { answers: answersExample },
 );
-export type Application = Static<typeof Application>;
 
 export const Applications = buildObject({
   apps: describe(Type.Array(Application), 'The 200 newest applications of the user, newest first.'),
@@ -159,16 +157,7 @@ export const applicationRoutes = defineRoutes('Applications', [
   }),
 ]);
 
-const toPosition = (row: PositionRow): Position => ({
-  closed: row.closed,
-  cooldown: row.cooldown_hours,
-  hidden: row.hidden,
-  id: row.id,
-  info: row.info,
-  name: row.name,
-  questions: [...row.questions],
-  tags: [...row.tags],
-});
+const toPosition = (row: PositionRow) => showRow(Position, row, { cooldown: row.cooldown_hours });
 
 /** `GET /apps/meta`. */
 export const showPositions = async (app: App): Promise<Reply> => {
@@ -179,17 +168,8 @@ export const showPositions = async (app: App): Promise<Reply> => {
   );
 };
 
-const toApplication = (row: AppRow): Application => ({
-  answers: { ...row.answers },
-  app_id: row.app_id,
-  created_at: toTimestamp(row.created_at),
-  position: row.position,
-  questions: [...row.questions],
-  review_feedback: row.review_feedback,
-  state: row.state,
-  user: toUser(row.person, { id: row.user_id, bot: false }),
-  user_id: row.user_id,
-});
+const toApplication = (row: AppRow) =>
+  showRow(Application, row, { user: toUser(row.person, { id: row.user_id, bot: false }) });
 
 /** `GET /users/{user_id}/apps`: newest first. */
 export const showApplications = async (app: App, userId: string): Promise<Reply> => {

@@ -1,12 +1,12 @@
 /**
  * The blog (contract §2.20, §4.8). The list is a snapshot that is serialised once.
  */
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { FullPostRow, PostRow } from '../../storage/catalogue/content/blog.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { toTimestamp } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildText, buildTextList, Seo, Timestamp, User } from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
@@ -39,7 +39,6 @@ const fields = {
 
 /** A post without its content, as lists show it. */
 export const PostSummary = buildObject(fields);
-export type PostSummary = Static<typeof PostSummary>;
 
 export const Posts = buildObject({
   posts: describe(Type.Array(PostSummary), 'The 500 newest published posts, newest first.'),
@@ -52,7 +51,6 @@ export const Post = buildObject({
     'The whole text, as the author wrote it.',
   ),
 });
-export type Post = Static<typeof Post>;
 
 export const blogRoutes = defineRoutes('Blog', [
   defineRoute('listPosts', 'GET /blogs/@all', {
@@ -87,15 +85,7 @@ export const blogRoutes = defineRoutes('Blog', [
 
 const toAuthor = (row: PostRow): User => toUser(row.author, { id: row.author_id, bot: false });
 
-const toPostSummary = (row: PostRow): PostSummary => ({
-  author: toAuthor(row),
-  created_at: toTimestamp(row.created_at),
-  description: row.description,
-  draft: row.draft,
-  slug: row.slug,
-  tags: [...row.tags],
-  title: row.title,
-});
+const toPostSummary = (row: PostRow) => showRow(PostSummary, row, { author: toAuthor(row) });
 
 /** `GET /blogs/@all`. */
 export const showPosts = async (app: App): Promise<Reply> => {
@@ -112,7 +102,7 @@ const readPost = async (app: App, slug: string): Promise<FullPostRow> => {
 /** `GET /blogs/{slug}`. */
 export const showPost = async (app: App, slug: string): Promise<Reply> => {
   const row = await readPost(app, slug);
-  return replyOk<Post>({ ...toPostSummary(row), content: row.content });
+  return replyOk(showRow(Post, row, { author: toAuthor(row) }));
 };
 
 /** `GET /blogs/{slug}/seo`: shows the avatar of the author. */

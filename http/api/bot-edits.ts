@@ -113,7 +113,6 @@ export const TransferBody = buildObject(
   { team_id: describe(TargetId, 'Id of the team that receives the bot.') },
   { team_id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10' },
 );
-export type TransferBody = Static<typeof TransferBody>;
 
 /** Throws `validation_failed`, which names the fields that are not https addresses. */
 export const checkBotAddresses = (body: Pick<BotSettingsBody, 'invite' | 'extra_links'>): void =>

@@ -15,7 +15,7 @@ import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import { toTimestamp, toTimestampOrNull } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   ApiResponse,
@@ -69,7 +69,6 @@ const tierFields = {
 };
 
 export const VoteCreditTier = describe(buildObject(tierFields), 'What a number of votes is worth.');
-export type VoteCreditTier = Static<typeof VoteCreditTier>;
 
 export const VoteCreditTiers = Type.Array(VoteCreditTier, {
   description: 'The tiers of each kind, by `position`; `[]` while there are none.',
@@ -109,7 +108,6 @@ const redeemFields = {
 };
 
 export const VoteRedeem = describe(buildObject(redeemFields), 'Votes that were turned into credits at once.');
-export type VoteRedeem = Static<typeof VoteRedeem>;
 
 export const Credits = buildObject({
   available_credits: buildCents(1_750, 'What can still be spent'),
@@ -196,14 +194,7 @@ export const parseVotes = (text: string): number => {
   throw createValidationError('query', { '/votes': votesRequirement });
 };
 
-const toTier = (row: TierRow): VoteCreditTier => ({
-  cents: row.cents,
-  created_at: toTimestamp(row.created_at),
-  id: row.id,
-  position: row.position,
-  target_type: row.target_type,
-  votes: row.votes,
-});
+const toTier = (row: TierRow) => showRow(VoteCreditTier, row);
 
 /** `GET /votes/credit-tiers`: the tiers of one kind, or all tiers (`null`). */
 export const showTiers = async (app: App, kind: CreditKind | null): Promise<Reply> =>
@@ -234,15 +225,13 @@ export const showCreditOverview = async (app: App, { kind, id }: CreditTarget): 
   });
 };
 
-const toVoteRedeem = (row: RedeemRow, target: CreditTarget): VoteRedeem => ({
-  created_at: toTimestamp(row.created_at),
-  credits: toExactInteger(row.credits),
-  id: row.id,
-  redeemed_at: toTimestampOrNull(row.redeemed_at),
-  redeemed_credits: toExactInteger(row.redeemed_credits),
-  target_id: target.id,
-  target_type: target.kind,
-});
+const toVoteRedeem = (row: RedeemRow, target: CreditTarget) =>
+  showRow(VoteRedeem, row, {
+    credits: toExactInteger(row.credits),
+    redeemed_credits: toExactInteger(row.redeemed_credits),
+    target_id: target.id,
+    target_type: target.kind,
+  });
 
 /** `GET …/votes/credits`: the redeemed credits, and how many of them were spent. */
 export const showCredits = async (app: App, target: CreditTarget): Promise<Reply> => {

@@ -14,7 +14,7 @@ import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
 import { noContent, type Reply, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import { computeVotes, toTimestamp } from '../response/values.ts';
+import { computeVotes, showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   buildFlag,
@@ -290,22 +290,14 @@ export const showPackSeo = async (app: App, urlOrName: string): Promise<Reply> =
   return replyOk<Seo>({ avatar: '', id: pack.url, name: pack.name, short: pack.short });
 };
 
-const toPack = (row: PackRow, page: PackPage, nowMs: number): Pack => ({
-  bot_ids: [...row.bot_ids],
-  bots: row.bot_ids.flatMap((id) => page.bots.get(id) ?? []).map((bot) => toIndexBot(bot, nowMs)),
-  created_at: toTimestamp(row.created_at),
-  name: row.name,
-  owner: toUser(row.owner, { id: row.owner_id, bot: false }),
-  server_ids: [...row.server_ids],
-  servers: row.server_ids
-    .flatMap((id) => page.servers.get(id) ?? [])
-    .map((server) => toIndexServer(server, nowMs)),
-  short: row.short,
-  tags: [...row.tags],
-  url: row.url,
-  vote_banned: row.vote_banned,
-  votes: row.votes,
-});
+const toPack = (row: PackRow, page: PackPage, nowMs: number): Pack =>
+  showRow(Pack, row, {
+    bots: row.bot_ids.flatMap((id) => page.bots.get(id) ?? []).map((bot) => toIndexBot(bot, nowMs)),
+    owner: toUser(row.owner, { id: row.owner_id, bot: false }),
+    servers: row.server_ids
+      .flatMap((id) => page.servers.get(id) ?? [])
+      .map((server) => toIndexServer(server, nowMs)),
+  });
 
 export const toPacks = (page: PackPage, nowMs: number): Pack[] =>
   page.packs.map((row) => toPack(row, page, nowMs));

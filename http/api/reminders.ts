@@ -8,7 +8,7 @@ import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
 import { noContent, type Reply, replyOk } from '../response/reply.ts';
-import { toTimestamp, toTimestampOrNull } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildTargetType, buildText, TargetId, Timestamp, toNullable, UserId } from './shared/common.ts';
 import { buildObject, describe } from './shared/example.ts';
@@ -42,7 +42,6 @@ export const Reminder = buildObject({
   target_type: Type.String({ description: '`bot`, `server`, `team` or `pack`.', examples: ['bot'] }),
   user_id: buildText('728871946456137770', 'Id of the user who is reminded.'),
 });
-export type Reminder = Static<typeof Reminder>;
 
 export const ReminderList = buildObject({
   reminders: describe(Type.Array(Reminder), 'All reminders of the user, oldest first; up to 200.'),
@@ -89,14 +88,8 @@ interface ReminderPath {
 
 const toReminderKey = (path: ReminderPath): ReminderKey => ({ userId: path.uid, ...toTarget(path) });
 
-const toReminder = (row: ReminderRow): Reminder => ({
-  created_at: toTimestamp(row.created_at),
-  last_acked: toTimestampOrNull(row.last_acked),
-  resolved: { avatar: row.avatar, name: row.name },
-  target_id: row.target_id,
-  target_type: row.target_type,
-  user_id: row.user_id,
-});
+const toReminder = (row: ReminderRow) =>
+  showRow(Reminder, row, { resolved: { avatar: row.avatar, name: row.name } });
 
 /** `GET /users/{id}/reminders`: oldest first. */
 export const showReminders = async (app: App, userId: string): Promise<Reply> => {

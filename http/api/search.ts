@@ -14,7 +14,7 @@ import type {
 import type { App } from '../app.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import { toTimestamp } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,
@@ -160,21 +160,12 @@ export const findListings = async (app: App, request: SearchRequest): Promise<Se
   );
 };
 
-const toFound = (row: FoundRow): SearchReply['results'][number] => ({
-  target_type: row.kind,
-  target_id: row.id,
-  vanity: row.vanity,
-  name: row.name,
-  avatar: row.avatar,
-  short: row.short,
-  tags: [...row.tags],
-  nsfw: row.nsfw,
-  votes: row.votes,
-  clicks: row.clicks,
-  servers: row.kind === 'bot' ? toExactInteger(String(row.servers)) : null,
-  total_members: row.total_members,
-  created_at: toTimestamp(row.created_at),
-});
+const toFound = (row: FoundRow) =>
+  showRow(Found, row, {
+    target_type: row.kind,
+    target_id: row.id,
+    servers: row.kind === 'bot' ? toExactInteger(String(row.servers)) : null,
+  });
 
 /** `GET /search`. */
 export const showSearch = async (app: App, query: ListingSearch): Promise<Reply> => {

@@ -2,7 +2,7 @@
  * Servers: a list and a page like those of bots, which the contract has for bots alone. The condensed form
  * is the contract's (§2.5).
  */
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { HotState } from '../../engine/entity/state.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
@@ -11,7 +11,7 @@ import type { IndexServerRow } from '../../storage/catalogue/shared/index-rows.t
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
-import { computeVotes, toTimestamp } from '../response/values.ts';
+import { computeVotes, showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { countVisit, type ShowEntityRequest, toVisitCount } from './bots/bots.ts';
 import { BotQuery } from './bots/schema.ts';
@@ -56,7 +56,6 @@ export const Server = describe(
   ),
   'A chat server with all that is public about it. Its numbers are live.',
 );
-export type Server = Static<typeof Server>;
 
 export const serverRoutes = defineRoutes('Beyond the contract', [
   defineRoute('listServers', 'GET /servers/@all', {
@@ -91,35 +90,18 @@ export const showServerPage = async (app: App, page: number): Promise<Reply> =>
     results: (rows: readonly IndexServerRow[]) => rows.map((row) => toIndexServer(row, app.clock.nowMs())),
   });
 
-const toServer = (
-  profile: ServerProfile,
-  state: HotState,
-  nowMs: number,
-): Omit<Server, 'long' | 'team_owner'> => ({
-  approximate_votes: state.flushedVotes,
-  avatar: profile.avatar,
-  clicks: state.clicks,
-  created_at: toTimestamp(profile.created_at),
-  extra_links: [...profile.extra_links],
-  invite: profile.invite,
-  invite_clicks: state.inviteClicks,
-  name: profile.name,
-  nsfw: profile.nsfw,
-  online_members: profile.online_members,
-  premium: isPremium(profile.premium_until, nowMs),
-  server_id: profile.id,
-  short: profile.short,
-  state: profile.state,
-  tags: [...profile.tags],
-  total_members: profile.total_members,
-  type: profile.type,
-  unique_clicks: state.uniqueClicks,
-  updated_at: toTimestamp(profile.updated_at),
-  vanity: profile.vanity,
-  vanity_ref: profile.vanity_ref,
-  vote_banned: profile.vote_banned,
-  votes: computeVotes(state),
-});
+const OwnFields = Type.Omit(Server, ['long', 'team_owner']);
+
+const toServer = (profile: ServerProfile, state: HotState, nowMs: number) =>
+  showRow(OwnFields, profile, {
+    approximate_votes: state.flushedVotes,
+    clicks: state.clicks,
+    invite_clicks: state.inviteClicks,
+    premium: isPremium(profile.premium_until, nowMs),
+    server_id: profile.id,
+    unique_clicks: state.uniqueClicks,
+    votes: computeVotes(state),
+  });
 
 /** `GET /servers/{id}`. The reply shows the totals before this visit. */
 export const showServer = (app: App, request: ShowEntityRequest): MaybePromise<Reply> => {

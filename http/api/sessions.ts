@@ -26,7 +26,7 @@ import { createPermissionError } from '../auth/authorise.ts';
 import { type MintedToken, mintToken } from '../auth/mint.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyCreated, replyMessage, replyOk } from '../response/reply.ts';
-import { toTimestamp } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   ApiResponse,
@@ -77,7 +77,6 @@ const sessionFields = buildObject(
 );
 
 export const Session = describe(sessionFields, 'What is known about a token, without the token.');
-export type Session = Static<typeof Session>;
 
 export const Sessions = buildObject({
   sessions: describe(Type.Array(Session), 'The sessions of the entity.'),
@@ -215,16 +214,7 @@ export const checkSessionBody = (body: SessionBody): void => {
 const parsePermLimits = (ids: readonly string[]): readonly Permission[] =>
   parsePermissionIds('/perm_limits', ids);
 
-export const toSession = (row: SessionRow): Session => ({
-  created_at: toTimestamp(row.created_at),
-  expiry: toTimestamp(row.expiry),
-  id: row.id,
-  name: row.name,
-  perm_limits: [...row.perm_limits],
-  target_id: row.target_id,
-  target_type: row.target_type,
-  type: row.type,
-});
+export const toSession = (row: SessionRow) => showRow(Session, row);
 
 /** `GET …/sessions`: without tokens. */
 export const showSessions = async (app: App, target: SessionTarget): Promise<Reply> => {

@@ -2,11 +2,11 @@
  * The shop (contract §2.21, §4.10): three public lists, snapshots that are serialised once. The users who
  * may use a coupon are not shown.
  */
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
-import { toTimestamp } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildFlag, buildText, buildTextList, Timestamp, toNullable, User } from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
@@ -45,7 +45,6 @@ export const ItemBenefit = describe(
   ),
   'Something that an item gives to its buyer.',
 );
-export type ItemBenefit = Static<typeof ItemBenefit>;
 
 export const ShopItem = describe(
   buildObject(
@@ -65,7 +64,6 @@ export const ShopItem = describe(
   ),
   'Something that the shop sells for credits.',
 );
-export type ShopItem = Static<typeof ShopItem>;
 
 const wholeCoupon = buildObject(
   {
@@ -91,22 +89,18 @@ const wholeCoupon = buildObject(
 );
 
 export const Coupon = describe(wholeCoupon, 'A code that takes something off a price.');
-export type Coupon = Static<typeof Coupon>;
 
 export const Coupons = buildObject({
   items: describe(Type.Array(Coupon), 'Coupons that are public, usable and not expired.'),
 });
-export type Coupons = Static<typeof Coupons>;
 
 export const Items = buildObject({
   items: describe(Type.Array(ShopItem), 'The items, in the order of their creation.'),
 });
-export type Items = Static<typeof Items>;
 
 export const ItemBenefits = buildObject({
   items: describe(Type.Array(ItemBenefit), 'The benefits, in the order of their creation.'),
 });
-export type ItemBenefits = Static<typeof ItemBenefits>;
 
 export const shopRoutes = defineRoutes('Shop', [
   defineRoute('listPublicCoupons', 'GET /shop/public-coupons', {
@@ -138,58 +132,39 @@ export const shopRoutes = defineRoutes('Shop', [
 const toUserOrNull = (id: string | null, row: BenefitRow['creator']) =>
   id === null ? null : toUser(row, { id, bot: false });
 
-const toSharedFields = (row: BenefitRow | ItemRow | CouponRow) => ({
-  created_at: toTimestamp(row.created_at),
+const toWriters = (row: BenefitRow | ItemRow | CouponRow) => ({
   created_by: toUserOrNull(row.created_by, row.creator),
-  id: row.id,
-  last_updated: toTimestamp(row.last_updated),
-  target_types: [...row.target_types],
   updated_by: toUserOrNull(row.updated_by, row.updater),
 });
 
-const toBenefit = (row: BenefitRow): ItemBenefit => ({
-  ...toSharedFields(row),
-  description: row.description,
-  name: row.name,
-});
+const toBenefit = (row: BenefitRow) => showRow(ItemBenefit, row, toWriters(row));
 
-const toItem = (row: ItemRow): ShopItem => ({
-  ...toSharedFields(row),
-  benefits: [...row.benefits],
-  cents: Number(row.cents),
-  description: row.description,
-  duration: row.duration_hours,
-  name: row.name,
-});
+const toItem = (row: ItemRow) =>
+  showRow(ShopItem, row, { ...toWriters(row), cents: Number(row.cents), duration: row.duration_hours });
 
-const toCoupon = (row: CouponRow): Coupon => ({
-  ...toSharedFields(row),
-  allowed_users: [],
-  applicable_items: [...row.applicable_items],
-  cents: Number(row.cents),
-  code: row.code,
-  expiry: row.expiry_hours,
-  max_uses: row.max_uses,
-  public: row.public,
-  requirements: [...row.requirements],
-  reuse_wait_duration: row.reuse_wait_hours,
-  usable: row.usable,
-});
+const toCoupon = (row: CouponRow) =>
+  showRow(Coupon, row, {
+    ...toWriters(row),
+    allowed_users: [],
+    cents: Number(row.cents),
+    expiry: row.expiry_hours,
+    reuse_wait_duration: row.reuse_wait_hours,
+  });
 
 /** `GET /shop/public-coupons`. */
 export const showCoupons = async (app: App): Promise<Reply> => {
   const list = await app.catalogue.shop.listPublicCoupons();
-  return replySnapshot(list, (): Coupons => ({ items: list.rows.map(toCoupon) }));
+  return replySnapshot(list, () => ({ items: list.rows.map(toCoupon) }));
 };
 
 /** `GET /shop/items`. */
 export const showItems = async (app: App): Promise<Reply> => {
   const list = await app.catalogue.shop.listItems();
-  return replySnapshot(list, (): Items => ({ items: list.rows.map(toItem) }));
+  return replySnapshot(list, () => ({ items: list.rows.map(toItem) }));
 };
 
 /** `GET /shop/item-benefits`. */
 export const showBenefits = async (app: App): Promise<Reply> => {
   const list = await app.catalogue.shop.listBenefits();
-  return replySnapshot(list, (): ItemBenefits => ({ items: list.rows.map(toBenefit) }));
+  return replySnapshot(list, () => ({ items: list.rows.map(toBenefit) }));
 };

@@ -11,7 +11,7 @@ import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/te
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyOk, replyText } from '../response/reply.ts';
-import { computeVotes, toTimestamp } from '../response/values.ts';
+import { computeVotes, showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   createTeam,
@@ -72,7 +72,6 @@ export const TeamMember = describe(
   }),
   'A member of a team. `GET /users/{id}/team/{target_id}/perms` has their permissions.',
 );
-export type TeamMember = Static<typeof TeamMember>;
 
 export const TeamEntities = buildObject(
   {
@@ -108,7 +107,6 @@ export const Team = describe(
   ),
   'A team: users who own bots and servers together.',
 );
-export type Team = Static<typeof Team>;
 
 export const TeamPermission = describe(
   buildObject({
@@ -215,28 +213,13 @@ export const parseRequiredTargets = (query: { readonly targets: string }): reado
   throw new DomainError('validation_failed', `targets ${requirement}.`, { '/targets': requirement });
 };
 
-type FixedTeamFields = Omit<Team, 'approximate_votes' | 'entities' | 'votes'>;
-
-const toFixedFields = (profile: TeamProfile): FixedTeamFields => ({
-  created_at: toTimestamp(profile.created_at),
-  extra_links: [...profile.extra_links],
-  id: profile.id,
-  name: profile.name,
-  nsfw: profile.nsfw,
-  service: profile.service,
-  short: profile.short,
-  tags: [...profile.tags],
-  updated_at: toTimestamp(profile.updated_at),
-  vanity: profile.vanity,
-  vanity_ref: profile.vanity_ref,
-  vote_banned: profile.vote_banned,
-});
+const FixedTeamFields = Type.Omit(Team, ['approximate_votes', 'entities', 'votes']);
 
 /** For each cached profile, the JSON of the fields that only an edit changes, without the closing brace. */
 const cachedHeads = new WeakMap<TeamProfile, string>();
 
 const getTeamHead = (profile: TeamProfile): string => {
-  const head = cachedHeads.get(profile) ?? JSON.stringify(toFixedFields(profile)).slice(0, -1);
+  const head = cachedHeads.get(profile) ?? JSON.stringify(showRow(FixedTeamFields, profile)).slice(0, -1);
   cachedHeads.set(profile, head);
   return head;
 };
@@ -247,16 +230,9 @@ const toTeamEntities = (
   nowMs: number,
 ): TeamEntities => ({
   bots: holdings.bots.map((row) => toIndexBot(row, nowMs)),
-  members: holdings.members.map((row) => ({
-    created_at: toTimestamp(row.created_at),
-    data_holder: row.data_holder,
-    flags: [...row.flags],
-    itag: row.itag,
-    mentionable: row.mentionable,
-    service: row.service,
-    team_id: row.team_id,
-    user: toUser(row.person, { id: row.user_id, bot: false }),
-  })),
+  members: holdings.members.map((row) =>
+    showRow(TeamMember, row, { user: toUser(row.person, { id: row.user_id, bot: false }) }),
+  ),
   servers: holdings.servers.map((row) => toIndexServer(row, nowMs)),
   targets: [...targets],
 });

@@ -10,7 +10,7 @@ import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { noContent, type Reply, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import { toTimestamp } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildTargetParams, buildText, Timestamp, Uuid } from './shared/common.ts';
 import { buildObject, describe } from './shared/example.ts';
@@ -51,7 +51,6 @@ export const Vanity = describe(
   }),
   'A short address, and the entity that has it.',
 );
-export type Vanity = Static<typeof Vanity>;
 export const VanityTargetParams = buildTargetParams(vanityKinds);
 
 export const VanityBody = buildObject({
@@ -130,14 +129,7 @@ const findVanity = async (app: App, { params, query }: VanityRequest): Promise<V
 /** `GET /vanity/{code}`. */
 export const showVanity = async (app: App, request: VanityRequest): Promise<Reply> => {
   const row = await findVanity(app, request);
-  const vanity: Vanity = {
-    code: row.code,
-    created_at: toTimestamp(row.created_at),
-    itag: row.itag,
-    target_id: row.target_id,
-    target_type: row.target_type,
-  };
-  return replyOk(vanity);
+  return replyOk(showRow(Vanity, row));
 };
 
 const toEntityPath = ({ target_type: kind, target_id: id }: VanityRow): string =>

@@ -13,7 +13,7 @@ import type { Auth } from '../auth/auth.ts';
 import { checkCursor, formatCursor } from '../feed/cursor.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { toTimestamp } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { Flag, Text, Timestamp, Uuid } from './shared/common.ts';
 import { describe } from './shared/example.ts';
@@ -66,7 +66,6 @@ export const LoggedVote = Type.Object(
     examples: [loggedVoteExample],
   },
 );
-export type LoggedVote = Static<typeof LoggedVote>;
 const cursor = (description: string) => Type.String({ description, examples: ['0-1x.1042'] });
 
 export const VoteLogReply = Type.Object(
@@ -156,15 +155,7 @@ export const readFlushedHead = async (
   return { ref, votesCast, head };
 };
 
-const toLoggedVote = (row: LogRow): LoggedVote => ({
-  number: row.number,
-  itag: row.itag,
-  author: row.author,
-  upvote: row.upvote,
-  created_at: toTimestamp(row.created_at),
-  void: row.void,
-  void_reason: row.void_reason,
-});
+const toLoggedVote = (row: LogRow) => showRow(LoggedVote, row);
 
 /** `GET …/votes/log`. At the head it reads no page: clients that wait there are many. */
 export const showVoteLog = async (

@@ -15,7 +15,7 @@ import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
 import type { App } from '../app.ts';
 import { noContent, type Reply, replyOk } from '../response/reply.ts';
-import { toTimestamp, toTimestampOrNull } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { awaitFirstChunk } from '../server/stream.ts';
 import type { VoteResult } from '../telemetry/counts.ts';
@@ -75,7 +75,6 @@ export const Vote = describe(
   }),
   'A vote of a user on an entity.',
 );
-export type Vote = Static<typeof Vote>;
 
 const ruleFields = {
   multiple_votes: Type.Boolean({
@@ -110,7 +109,6 @@ export const Wait = buildObject({
   minutes: buildCount(59, 'Whole minutes beside the hours, 0 to 59.'),
   seconds: buildCount(30, 'Seconds beside the minutes, rounded up, 0 to 59.'),
 });
-export type Wait = Static<typeof Wait>;
 
 export const VoteStatusReply = buildObject({
   has_voted: Type.Boolean({
@@ -264,20 +262,7 @@ export const toVoteInfo = (kind: EntityKind, window: VoteWindow): VoteInfo => ({
   vote_time: Math.min(voteHoursMax, Math.ceil(window.waitMs / hourMs)),
 });
 
-const toVote = (row: VoteRow): Vote => ({
-  author: row.author,
-  created_at: toTimestamp(row.created_at),
-  credit_redeem: row.credit_redeem,
-  immutable: row.immutable,
-  itag: row.itag,
-  target_id: row.target_id,
-  target_type: row.target_type,
-  upvote: row.upvote,
-  void: row.void,
-  void_reason: row.void_reason,
-  vote_num: row.vote_num,
-  voided_at: toTimestampOrNull(row.voided_at),
-});
+const toVote = (row: VoteRow) => showRow(Vote, row);
 
 /** `GET …/votes`: the vote status of a user on an entity. */
 export const showVoteStatus = async (app: App, vote: Omit<VoteRequest, 'upvote'>): Promise<Reply> => {

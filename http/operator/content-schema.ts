@@ -43,7 +43,6 @@ export const TierBody = Type.Object({
   }),
   cents: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Value of one vote, in hundredths.' }),
 });
-export type TierBody = Static<typeof TierBody>;
 
 export const TierList = buildList(
   'tiers',
@@ -61,7 +60,6 @@ export const BenefitBody = Type.Object({
   description: optional(buildProse(0, 2_000, 'Votes every four hours.')),
   target_types: targetTypes,
 });
-export type BenefitBody = Static<typeof BenefitBody>;
 
 export const ItemBody = Type.Object({
   name: buildLine(1, 100, 'Premium for a month'),
@@ -71,7 +69,6 @@ export const ItemBody = Type.Object({
   benefits: buildNameList('faster-votes'),
   target_types: targetTypes,
 });
-export type ItemBody = Static<typeof ItemBody>;
 
 export const CouponBody = Type.Object({
   code: buildLine(1, 64, 'SPRING'),
@@ -121,7 +118,6 @@ export const BlogPostBody = Type.Object({
   author: UserId,
   draft: optional(Flag),
 });
-export type BlogPostBody = Static<typeof BlogPostBody>;
 
 export const BlogPostList = buildList(
   'posts',

@@ -12,8 +12,8 @@ import { toExactInteger } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { computeVotes, toTimestamp, toTimestampOrNull } from '../response/values.ts';
-import type { OperatorBot, OperatorPack, OperatorTeam } from './schema.ts';
+import { computeVotes, showRow } from '../response/values.ts';
+import { ListedBot, ListedServer, OperatorBot, OperatorPack, OperatorTeam } from './schema.ts';
 
 const toMember = ({ user_id, person, data_holder, permissions }: MemberRow) => ({
   user_id,
@@ -22,46 +22,26 @@ const toMember = ({ user_id, person, data_holder, permissions }: MemberRow) => (
   permissions: [...permissions],
 });
 
-const toListedBot = ({ bot_id, person, type }: IndexBotRow) => ({
-  bot_id,
-  name: person?.username ?? bot_id,
-  type,
-});
+const toListedBot = (row: IndexBotRow) =>
+  showRow(ListedBot, row, { name: row.person?.username ?? row.bot_id });
 
-const toListedServer = ({ server_id, name, type, state }: IndexServerRow) => ({
-  server_id,
-  name,
-  type,
-  state,
-});
+const toListedServer = (row: IndexServerRow) => showRow(ListedServer, row);
 
 /** Shows a bot, found by id or vanity code. Rejects with `not_found`. */
 export const showBotDetails = async (app: App, idOrVanity: string): Promise<Reply> => {
   const bot = await app.catalogue.bots.find(idOrVanity);
   if (bot === null) throw createNotFoundError('bot');
   const { state } = await app.engine.read('bot', bot.id);
-  return replyOk<OperatorBot>({
+  const shown = showRow(OperatorBot, bot, {
     bot_id: bot.id,
-    client_id: bot.client_id,
     name: bot.person?.username ?? bot.id,
-    type: bot.type,
     owner: bot.owner_id ?? `team ${bot.team_id}`,
-    vanity: bot.vanity,
-    short: bot.short,
-    tags: [...bot.tags],
-    nsfw: bot.nsfw,
-    vote_banned: bot.vote_banned,
-    premium_until: toTimestampOrNull(bot.premium_until),
-    claimed_by: bot.claimed_by,
-    approval_note: bot.approval_note,
-    cert_reason: bot.cert_reason,
     votes: computeVotes(state),
     clicks: state.clicks,
     servers: toExactInteger(state.servers),
-    created_at: toTimestamp(bot.created_at),
-    updated_at: toTimestamp(bot.updated_at),
     tokens: (await app.catalogue.sessions.list({ kind: 'bot', id: bot.id })).length,
   });
+  return replyOk(shown);
 };
 
 /** Shows a team, found by id or vanity code. Rejects with `not_found`. */
@@ -71,21 +51,13 @@ export const showTeamDetails = async (app: App, idOrVanity: string): Promise<Rep
   const allKinds = { members: true, bots: true, servers: true } as const;
   const holdings = await app.catalogue.teams.holdings(team.id, allKinds);
   const { state } = await app.engine.read('team', team.id);
-  return replyOk<OperatorTeam>({
-    id: team.id,
-    name: team.name,
-    short: team.short,
-    vanity: team.vanity,
-    tags: [...team.tags],
-    nsfw: team.nsfw,
-    vote_banned: team.vote_banned,
+  const shown = showRow(OperatorTeam, team, {
     votes: computeVotes(state),
-    created_at: toTimestamp(team.created_at),
-    updated_at: toTimestamp(team.updated_at),
     members: holdings.members.map(toMember),
     bots: holdings.bots.map(toListedBot),
     servers: holdings.servers.map(toListedServer),
   });
+  return replyOk(shown);
 };
 
 /** The ids in a pack whose bot or server is deleted. */
@@ -100,18 +72,13 @@ export const showPackDetails = async (app: App, url: string): Promise<Reply> => 
   const [pack] = page.packs;
   if (pack === undefined) throw createNotFoundError('pack');
   const { state } = await app.engine.read('pack', pack.url);
-  return replyOk<OperatorPack>({
-    url: pack.url,
-    name: pack.name,
-    short: pack.short,
+  const shown = showRow(OperatorPack, pack, {
     owner: pack.owner_id,
     owner_name: pack.owner?.username ?? pack.owner_id,
-    tags: [...pack.tags],
-    vote_banned: pack.vote_banned,
     votes: computeVotes(state),
-    created_at: toTimestamp(pack.created_at),
     deleted: listDeletedIds(pack, page),
     bots: pack.bot_ids.flatMap((id) => page.bots.get(id) ?? []).map(toListedBot),
     servers: pack.server_ids.flatMap((id) => page.servers.get(id) ?? []).map(toListedServer),
   });
+  return replyOk(shown);
 };

@@ -6,7 +6,7 @@ import type { ListPage } from '../../storage/catalogue/operator/pages.ts';
 import { parsePage } from '../api/shared/request-values.ts';
 import type { App } from '../app.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { toTimestamp } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import {
   BotList,
   type ListBotsQuery,
@@ -35,12 +35,7 @@ export const replyWhole = (name: string, rows: readonly unknown[]): Reply =>
 /** The fields that the schema of a list (`buildList`) names; times become text. */
 const toRows = (list: TObject, rows: readonly object[]) => {
   const [name, { items }] = Object.entries(list.properties)[0] as [string, { readonly items: TObject }];
-  const fields = Object.keys(items.properties);
-  const toText = (value: unknown): unknown => (value instanceof Date ? toTimestamp(value) : value);
-  const shown = rows.map((row) =>
-    Object.fromEntries(fields.map((field) => [field, toText(row[field as keyof typeof row])])),
-  );
-  return { name, rows: shown };
+  return { name, rows: rows.map((row) => showRow(items, row as Readonly<Record<string, unknown>>)) };
 };
 
 /** Replies with a list that is short enough to be shown whole, with the fields of its schema. */

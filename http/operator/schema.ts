@@ -141,9 +141,8 @@ export const OperatorBot = Type.Object({
   updated_at: Timestamp,
   tokens: Type.Integer(),
 });
-export type OperatorBot = Static<typeof OperatorBot>;
-const ListedBots = Type.Array(Type.Object({ bot_id: Text, name: Text, type: Text }));
-const ListedServers = Type.Array(Type.Object({ server_id: Text, name: Text, type: Text, state: Text }));
+export const ListedBot = Type.Object({ bot_id: Text, name: Text, type: Text });
+export const ListedServer = Type.Object({ server_id: Text, name: Text, type: Text, state: Text });
 
 export const OperatorTeam = Type.Object({
   id: Text,
@@ -159,10 +158,9 @@ export const OperatorTeam = Type.Object({
   members: Type.Array(
     Type.Object({ user_id: Text, username: Text, data_holder: Flag, permissions: TextList }),
   ),
-  bots: ListedBots,
-  servers: ListedServers,
+  bots: Type.Array(ListedBot),
+  servers: Type.Array(ListedServer),
 });
-export type OperatorTeam = Static<typeof OperatorTeam>;
 
 export const OperatorPack = Type.Object({
   url: Text,
@@ -175,10 +173,9 @@ export const OperatorPack = Type.Object({
   votes: Sum,
   created_at: Timestamp,
   deleted: TextList,
-  bots: ListedBots,
-  servers: ListedServers,
+  bots: Type.Array(ListedBot),
+  servers: Type.Array(ListedServer),
 });
-export type OperatorPack = Static<typeof OperatorPack>;
 const members = Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: '0 if absent.' });
 
 export const ServerBody = Type.Object({

@@ -5,64 +5,49 @@
  * built again only when another field changes (some change by time alone). Posted integers are inserted as
  * digits, so none beyond 2^53 is rounded.
  */
+import { Type } from 'typebox';
 import type { HotState } from '../../../engine/entity/state.ts';
 import { computePresence, presenceFreshMs } from '../../../engine/rules/presence.ts';
 import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
-import { computeVotes, renderTimestamp, toTimestamp, toTimestampOrNull } from '../../response/values.ts';
+import { computeVotes, renderTimestamp, showRow, toTimestamp } from '../../response/values.ts';
 import { isPremium, toUser } from '../shared/convert.ts';
 import { CounterText } from './counter-text.ts';
-import type { Bot } from './schema.ts';
+import { Bot } from './schema.ts';
 
 /** How long a reviewer's claim on a bot lasts. */
 const claimDurationMs = 3_600_000;
 
 /** Fields that change without an edit, or that are only shown on request. */
-type VolatileField =
-  | 'approximate_votes'
-  | 'claimed_by'
-  | 'clicks'
-  | 'invite_clicks'
-  | 'last_stats_post'
-  | 'long'
-  | 'premium'
-  | 'servers'
-  | 'shard_list'
-  | 'shards'
-  | 'team_owner'
-  | 'total_uptime'
-  | 'unique_clicks'
-  | 'uptime'
-  | 'uptime_last_checked'
-  | 'user'
-  | 'users'
-  | 'votes';
+const volatileFields = [
+  'approximate_votes',
+  'claimed_by',
+  'clicks',
+  'invite_clicks',
+  'last_stats_post',
+  'long',
+  'premium',
+  'servers',
+  'shard_list',
+  'shards',
+  'team_owner',
+  'total_uptime',
+  'unique_clicks',
+  'uptime',
+  'uptime_last_checked',
+  'user',
+  'users',
+  'votes',
+] as const;
 
-const toFixedFields = (profile: BotProfile): Omit<Bot, VolatileField> => ({
-  approval_note: profile.approval_note,
-  bot_id: profile.id,
-  captcha_opt_out: profile.captcha_opt_out,
-  cert_reason: profile.cert_reason,
-  client_id: profile.client_id,
-  created_at: toTimestamp(profile.created_at),
-  extra_links: [...profile.extra_links],
-  invite: profile.invite,
-  itag: profile.itag,
-  last_claimed: toTimestampOrNull(profile.last_claimed),
-  last_japi_update: toTimestampOrNull(profile.last_lookup),
-  library: profile.library,
-  nsfw: profile.nsfw,
-  owner: profile.owner_id === null ? null : toUser(profile.owner, { id: profile.owner_id, bot: false }),
-  prefix: profile.prefix,
-  premium_period_length: profile.premium_period_hours,
-  short: profile.short,
-  start_premium_period: toTimestampOrNull(profile.start_premium_period),
-  tags: [...profile.tags],
-  type: profile.type,
-  updated_at: toTimestamp(profile.updated_at),
-  vanity: profile.vanity,
-  vanity_ref: profile.vanity_ref,
-  vote_banned: profile.vote_banned,
-});
+const FixedFields = Type.Omit(Bot, volatileFields);
+
+const toFixedFields = (profile: BotProfile) =>
+  showRow(FixedFields, profile, {
+    bot_id: profile.id,
+    last_japi_update: profile.last_lookup && toTimestamp(profile.last_lookup),
+    owner: profile.owner_id === null ? null : toUser(profile.owner, { id: profile.owner_id, bot: false }),
+    premium_period_length: profile.premium_period_hours,
+  });
 
 /** A bot's profile: the JSON of the fields that only an edit changes, and the fields that can expire. */
 export interface BotParts {

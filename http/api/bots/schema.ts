@@ -149,7 +149,6 @@ const wholeBot = buildObject(
 );
 
 export const Bot = describe(wholeBot, 'A bot with all that is public about it. Its numbers are live.');
-export type Bot = Static<typeof Bot>;
 
 export const BotsRandom = buildObject({
   bots: describe(

@@ -153,7 +153,6 @@ export const ExtraLink = describe(
   }),
   'A named link.',
 );
-export type ExtraLink = Static<typeof ExtraLink>;
 
 export const Seo = describe(
   buildObject({

@@ -7,7 +7,8 @@ import type { Permission } from '../../../engine/rules/permissions.ts';
 import { parsePermissions } from '../../../engine/rules/sessions.ts';
 import type { PersonRow } from '../../../storage/catalogue/shared/people.ts';
 import { createValidationError } from '../../response/validation-error.ts';
-import type { User } from './common.ts';
+import { showRow } from '../../response/values.ts';
+import { User } from './common.ts';
 
 /** Like `then`, but calls `next` at once with a plain value, so that fast requests create no promise. */
 export const thenMaybe = <Value, Result>(
@@ -39,16 +40,7 @@ export const toUser = (
         status: 'offline',
         username: standIn.id,
       }
-    : {
-        avatar: row.avatar,
-        bot: row.bot,
-        display_name: row.display_name,
-        extra_data: { ...row.extra_data },
-        flags: [...row.flags],
-        id: row.id,
-        status: row.status,
-        username: row.username,
-      };
+    : showRow(User, row);
 
 /** Whether premium lasts beyond `nowMs`. */
 export const isPremium = (premiumUntil: Date | null, nowMs: number): boolean =>

@@ -8,7 +8,7 @@
 import { type Static, Type } from 'typebox';
 import { computePresence } from '../../../engine/rules/presence.ts';
 import type { IndexBotRow, IndexServerRow } from '../../../storage/catalogue/shared/index-rows.ts';
-import { toTimestamp } from '../../response/values.ts';
+import { showRow } from '../../response/values.ts';
 import {
   buildCount,
   buildFlag,
@@ -99,45 +99,20 @@ export const indexServerFields = {
 export const IndexServer = describe(buildObject(indexServerFields), 'A chat server as lists show it.');
 export type IndexServer = Static<typeof IndexServer>;
 
-export const toIndexBot = (row: IndexBotRow, nowMs: number): IndexBot => ({
-  approximate_votes: row.votes,
-  bot_id: row.bot_id,
-  clicks: row.clicks,
-  created_at: toTimestamp(row.created_at),
-  invite_clicks: row.invite_clicks,
-  library: row.library,
-  nsfw: row.nsfw,
-  premium: isPremium(row.premium_until, nowMs),
-  servers: toExactInteger(row.servers),
-  shards: toExactInteger(row.shards),
-  short: row.short,
-  tags: [...row.tags],
-  type: row.type,
-  user: {
-    ...toUser(row.person, { id: row.bot_id, bot: true }),
-    status: computePresence({ status: row.status, lastStatsPostMs: row.last_stats_post_ms }, nowMs),
-  },
-  vanity: row.vanity,
-  vanity_ref: row.vanity_ref,
-  votes: row.votes,
-});
+export const toIndexBot = (row: IndexBotRow, nowMs: number): IndexBot =>
+  showRow(IndexBot, row, {
+    approximate_votes: row.votes,
+    premium: isPremium(row.premium_until, nowMs),
+    servers: toExactInteger(row.servers),
+    shards: toExactInteger(row.shards),
+    user: {
+      ...toUser(row.person, { id: row.bot_id, bot: true }),
+      status: computePresence({ status: row.status, lastStatsPostMs: row.last_stats_post_ms }, nowMs),
+    },
+  });
 
-export const toIndexServer = (row: IndexServerRow, nowMs: number): IndexServer => ({
-  approximate_votes: row.votes,
-  avatar: row.avatar,
-  clicks: row.clicks,
-  invite_clicks: row.invite_clicks,
-  name: row.name,
-  nsfw: row.nsfw,
-  online_members: row.online_members,
-  premium: isPremium(row.premium_until, nowMs),
-  server_id: row.server_id,
-  short: row.short,
-  state: row.state,
-  tags: [...row.tags],
-  total_members: row.total_members,
-  type: row.type,
-  vanity: row.vanity,
-  vanity_ref: row.vanity_ref,
-  votes: row.votes,
-});
+export const toIndexServer = (row: IndexServerRow, nowMs: number): IndexServer =>
+  showRow(IndexServer, row, {
+    approximate_votes: row.votes,
+    premium: isPremium(row.premium_until, nowMs),
+  });

@@ -155,7 +155,6 @@ export const Webhook = Type.Object(shownFields, {
   description: 'An address that receives the votes of a listing, without its secret.',
   examples: [webhookExample],
 });
-export type Webhook = Static<typeof Webhook>;
 
 export const WebhookList = Type.Object(
   { webhooks: describe(Type.Array(Webhook), 'The webhooks of the entity; up to 5.') },

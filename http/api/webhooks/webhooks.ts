@@ -21,14 +21,14 @@ import { createWebhookSecret, isWebhookSecret, toWebhookHeaders } from '../../ou
 import { createNotFoundError } from '../../response/errors.ts';
 import { noContent, type Reply, replyCreated, replyOk } from '../../response/reply.ts';
 import { createValidationError } from '../../response/validation-error.ts';
-import { toTimestamp, toTimestampOrNull } from '../../response/values.ts';
-import type {
+import { showRow, toTimestamp } from '../../response/values.ts';
+import {
   Webhook,
-  WebhookBody,
-  WebhookCreated,
-  WebhookEditBody,
-  WebhookSecret,
-  WebhookTest,
+  type WebhookBody,
+  type WebhookCreated,
+  type WebhookEditBody,
+  type WebhookSecret,
+  type WebhookTest,
 } from './schema.ts';
 
 /** One endpoint of one listing. */
@@ -58,24 +58,12 @@ export const findWebhook = async (app: App, { target, webhookId }: WebhookPath):
 /** A former owner's webhook, which the present one may use only at another address. */
 const isTransferred = ({ disabled_reason: reason }: EndpointRow): boolean => reason === 'transferred';
 
-const toWebhook = (row: EndpointRow): Webhook => ({
-  id: row.id,
-  name: row.name,
-  url: isTransferred(row) ? `${new URL(row.url).origin}/…` : row.url,
-  events: [...row.events],
-  format: row.format,
-  scope: row.scope,
-  up_only: row.up_only,
-  enabled: row.enabled,
-  disabled_reason: row.disabled_reason,
-  created_at: toTimestamp(row.created_at),
-  last_delivered_at: toTimestampOrNull(row.last_delivered_at),
-  failing_since: row.failing_since_ms === 0 ? null : toTimestamp(new Date(row.failing_since_ms)),
-  pending: row.pending,
-  next_attempt_at: row.pending === 0 ? null : toNextAttempt(row),
-  last_attempt: row.last_attempt,
-  secret_hint: row.secret_hint,
-});
+const toWebhook = (row: EndpointRow) =>
+  showRow(Webhook, row, {
+    url: isTransferred(row) ? `${new URL(row.url).origin}/…` : row.url,
+    failing_since: row.failing_since_ms === 0 ? null : toTimestamp(new Date(row.failing_since_ms)),
+    next_attempt_at: row.pending === 0 ? null : toNextAttempt(row),
+  });
 
 /** A due time that is not yet one of a repeat may be that of the vote, or 0. */
 const toNextAttempt = ({ due_at_ms: dueMs, created_at: createdAt }: EndpointRow): string | null =>
