@@ -12,11 +12,11 @@ import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { createSemaphore } from '../../engine/tools/semaphore.ts';
 import { createHistory } from '../history/read.ts';
 import type { Sql } from '../sql/client.ts';
-import { asStorage } from '../sql/errors.ts';
+import { asStorage, bindStorage } from '../sql/errors.ts';
 import { createBoards } from './boards/boards.ts';
 import type { CheckRules } from './boards/uptime.ts';
 import { createBotEdits } from './bots/bot-edits.ts';
-import { type BotIds, type BotPerson, findKnownBot, noteLookup } from './bots/bot-people.ts';
+import { findKnownBot, noteLookup } from './bots/bot-people.ts';
 import { type BotProfile, findBots } from './bots/bots.ts';
 import { createApplications } from './content/applications.ts';
 import { createBlog } from './content/blog.ts';
@@ -36,9 +36,7 @@ import {
   insertSession,
   insertSessionOnce,
   listSessions,
-  type NewSession,
   type SessionOfToken,
-  type SessionTarget,
 } from './people/sessions.ts';
 import {
   type CachedList,
@@ -48,19 +46,12 @@ import {
   type Snapshots,
 } from './shared/cache.ts';
 import { createNotices } from './shared/notices.ts';
-import type { Once } from './shared/once.ts';
 import { findPeople } from './shared/people.ts';
 import { findAccess } from './shared/permissions.ts';
 import { createVanities } from './shared/vanity.ts';
 import { createTeamEdits } from './teams/team-edits.ts';
 import { createTeamMembers } from './teams/team-members.ts';
-import {
-  findTeamIdByName,
-  findTeams,
-  readHoldings,
-  type TeamProfile,
-  type TeamSelection,
-} from './teams/teams.ts';
+import { findTeamIdByName, findTeams, readHoldings, type TeamProfile } from './teams/teams.ts';
 import {
   createLookUp,
   createNamesOfKind,
@@ -68,24 +59,11 @@ import {
   forgetOnCommit,
   type UnknownNames,
 } from './unknown.ts';
-import {
-  type CreditKind,
-  listTiers,
-  type RedeemRequest,
-  readRedeemBalance,
-  readRedeems,
-} from './votes/credits.ts';
+import { listTiers, readRedeemBalance, readRedeems } from './votes/credits.ts';
 import { createPushOutbox } from './votes/push.ts';
 import { redeemVotes } from './votes/redeem.ts';
 import { createReminders } from './votes/reminders.ts';
-import {
-  type LogHead,
-  type LogPage,
-  type LogPosition,
-  readEachLog,
-  readLogHeads,
-  readLogPages,
-} from './votes/vote-log.ts';
+import { type LogHead, type LogPage, readEachLog, readLogHeads, readLogPages } from './votes/vote-log.ts';
 import { createVoterOrders } from './votes/voter-order.ts';
 import {
   countVotes,
@@ -156,11 +134,7 @@ const createBots = (
   random: lists.readRandomBots,
   frontPage: () => snapshots.get('bots index', () => asStorage('bots.index', () => readFrontPage(sql))),
   edits: createBotEdits(sql),
-  /** Reads what the directory knows about the bot of an application. */
-  known: (ids: BotIds) => asStorage('bots.known', () => findKnownBot(sql, ids)),
-  /** Stores a lookup. False when the bot is unknown or a later lookup is stored. */
-  noteLookup: (ids: BotIds, person: BotPerson) =>
-    asStorage('bots.noteLookup', () => noteLookup(sql, ids, person)),
+  ...bindStorage('bots', sql, { known: findKnownBot, noteLookup }),
 });
 
 const createServers = (cache: RowCache<ServerProfile>, lists: Lists) => ({
@@ -170,10 +144,7 @@ const createServers = (cache: RowCache<ServerProfile>, lists: Lists) => ({
 
 const createTeams = (sql: Sql, cache: RowCache<TeamProfile>) => ({
   ...createProfiles(cache),
-  holdings: (teamId: string, selection: TeamSelection) =>
-    asStorage('teams.holdings', () => readHoldings(sql, teamId, selection)),
-  /** The id of the oldest team with this name, in any letter case; `null` when there is none. */
-  idByName: (name: string) => asStorage('teams.idByName', () => findTeamIdByName(sql, name)),
+  ...bindStorage('teams', sql, { holdings: readHoldings, idByName: findTeamIdByName }),
   edits: createTeamEdits(sql),
   members: createTeamMembers(sql),
 });
@@ -186,8 +157,7 @@ const createPacks = (sql: Sql, lists: Lists, unknown: UnknownNames) => ({
     isNone: ({ packs }) => packs.length === 0,
     load: (url) => asStorage('packs.find', () => findPack(sql, url)),
   }),
-  /** Finds by url, else by name. */
-  summary: (urlOrName: string) => asStorage('packs.summary', () => findPackSummary(sql, urlOrName)),
+  ...bindStorage('packs', sql, { summary: findPackSummary }),
   edits: createPackEdits(sql),
   page: lists.readPacks,
 });
@@ -207,15 +177,14 @@ const createSessionLoader = (sql: Sql): ((hash: Buffer) => Promise<SessionOfToke
   });
 
 const createSessions = (sql: Sql) => ({
-  list: (target: SessionTarget) => asStorage('sessions.list', () => listSessions(sql, target)),
+  ...bindStorage('sessions', sql, {
+    list: listSessions,
+    insert: insertSession,
+    insertOnce: insertSessionOnce,
+    remove: deleteSession,
+  }),
   /** Finds the session of a token for authentication, expired or not. */
   byTokenHash: createSessionLoader(sql),
-  insert: (session: NewSession, apiSessionsMax: number) =>
-    asStorage('sessions.insert', () => insertSession(sql, session, apiSessionsMax)),
-  insertOnce: (session: NewSession, rules: { readonly apiSessionsMax: number; readonly once: Once }) =>
-    asStorage('sessions.insert', () => insertSessionOnce(sql, session, rules)),
-  remove: (target: SessionTarget, sessionId: string) =>
-    asStorage('sessions.remove', () => deleteSession(sql, target, sessionId)),
 });
 
 const createVotes = (sql: Sql) => {
@@ -255,24 +224,17 @@ const createVoteLog = (sql: Sql) => ({
     keysMax: logsPerLookUp,
     ...shareLogReads,
   }),
-  /** The heads of several logs at one moment, by incarnation. Deleted listings are missing. */
-  heads: (incarnations: readonly number[]) =>
-    asStorage('votes.logHeads', () => readLogHeads(sql, incarnations)),
-  /** At most `limit` votes of each log. */
-  each: (positions: readonly LogPosition[], limit: number) =>
-    asStorage('votes.eachLog', () => readEachLog(sql, positions, limit)),
+  ...bindStorage('voteLog', sql, { heads: readLogHeads, each: readEachLog }),
 });
 
-const createCredits = (sql: Sql) => ({
-  /** In ascending order; tiers of all kinds when `kind` is `null`. */
-  tiers: (kind: CreditKind | null) => asStorage('credits.tiers', () => listTiers(sql, kind)),
-  /** `appliedSequence` is the last adjustment that the caller's totals contain. */
-  balance: (target: { readonly ref: EntityRef; readonly kind: CreditKind }, appliedSequence: number) =>
-    asStorage('credits.standing', () => readRedeemBalance(sql, target, appliedSequence)),
-  redeems: (ref: EntityRef) => asStorage('credits.redeems', () => readRedeems(sql, ref)),
-  /** Ledger when it resolves. The caller flushes before and delivers the adjustment afterwards. */
-  redeem: (request: RedeemRequest, once?: Once) => redeemVotes(sql, request, once),
-});
+const createCredits = (sql: Sql) =>
+  bindStorage('credits', sql, {
+    tiers: listTiers,
+    balance: readRedeemBalance,
+    redeems: readRedeems,
+    /** The caller flushes before and delivers the adjustment afterwards. */
+    redeem: redeemVotes,
+  });
 
 /** Creates the catalogue over one SQL client. It has caches, so a process creates only one. */
 export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {

@@ -57,7 +57,7 @@ export const markDueByReleases = async (sql: Queryable, adjustmentIds: readonly 
  * Makes all waiting reminders of a listing due after an edit that the wait depends on (a premium period
  * began): each is checked again.
  */
-export const markDueByEdit = async (sql: Queryable, { kind, id }: { kind: EntityKind; id: string }) => {
+export const markDueByEdit = async (sql: Queryable, kind: EntityKind, id: string) => {
   await sql`
     with locked as (
       select reminders.incarnation, reminders.user_id

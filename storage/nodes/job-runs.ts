@@ -8,7 +8,7 @@
  * with every kind of store, because SQL is part of each.
  */
 import type { Sql } from '../sql/client.ts';
-import { asStorage } from '../sql/errors.ts';
+import { bindStorage } from '../sql/errors.ts';
 
 export interface JobInstant {
   readonly name: string;
@@ -20,36 +20,12 @@ export interface JobClaim extends JobInstant {
   readonly attempt: number;
 }
 
-export interface JobRuns {
-  /**
-   * Makes this due time the first one of a new job, so that earlier ones do not count as missed. Does nothing
-   * for a known job, or while the due time is in the future.
-   */
-  begin(instant: JobInstant): Promise<void>;
-  /**
-   * Claims a run. `null` if it is finished, owned by another node, older than the newest one, or not due yet.
-   */
-  claim(instant: JobInstant, leaseMs: number): Promise<JobClaim | null>;
-  /** Extends the lease. False if this node no longer owns the run. */
-  extend(claim: JobClaim, leaseMs: number): Promise<boolean>;
-  /** Marks an owned run as finished. */
-  finish(claim: JobClaim): Promise<void>;
-  /** Ends an attempt with an error: any node may claim the run again after `pauseMs`. */
-  fail(claim: JobClaim, why: { readonly error: string; readonly pauseMs: number }): Promise<void>;
-  /** Deletes runs that ended long ago, of all jobs or of one; except the newest of each job. */
-  purge(olderThanDays: number, name?: string): Promise<void>;
-}
-
 const errorLengthMax = 500;
 
-export const createJobRuns = (sql: Sql, node: string): JobRuns => ({
-  begin: (instant) => asStorage('jobs.begin', () => begin(sql, node, instant)),
-  claim: (instant, leaseMs) => asStorage('jobs.claim', () => claim({ sql, node }, instant, leaseMs)),
-  extend: (run, leaseMs) => asStorage('jobs.extend', () => extend({ sql, node }, run, leaseMs)),
-  finish: (run) => asStorage('jobs.finish', () => finish({ sql, node }, run)),
-  fail: (run, why) => asStorage('jobs.fail', () => fail({ sql, node }, run, why)),
-  purge: (days, name) => asStorage('jobs.purge', () => purge(sql, days, name)),
-});
+export const createJobRuns = (sql: Sql, node: string) =>
+  bindStorage('jobs', { sql, node }, { begin, claim, extend, finish, fail, purge });
+
+export type JobRuns = ReturnType<typeof createJobRuns>;
 
 interface JobRunsParts {
   readonly sql: Sql;
@@ -58,7 +34,11 @@ interface JobRunsParts {
 
 const toDate = ({ dueAtMs }: JobInstant): Date => new Date(dueAtMs);
 
-const begin = async (sql: Sql, node: string, instant: JobInstant): Promise<void> => {
+/**
+ * Makes this due time the first one of a new job, so that earlier ones do not count as missed. Does nothing
+ * for a known job, or while the due time is in the future.
+ */
+const begin = async ({ sql, node }: JobRunsParts, instant: JobInstant): Promise<void> => {
   await sql`
     insert into job_runs (name, due_at, node, attempts, lease_until, finished_at)
     select ${instant.name}, ${toDate(instant)}, ${node}, 0, now(), now()
@@ -67,6 +47,9 @@ const begin = async (sql: Sql, node: string, instant: JobInstant): Promise<void>
     on conflict do nothing`;
 };
 
+/**
+ * Claims a run. `null` if it is finished, owned by another node, older than the newest one, or not due yet.
+ */
 const claim = async ({ sql, node }: JobRunsParts, instant: JobInstant, leaseMs: number) => {
   const { name } = instant;
   const [row] = await sql<{ attempts: number }[]>`
@@ -86,6 +69,7 @@ const buildOwnRunCondition = ({ sql, node }: JobRunsParts, run: JobClaim) => sql
   name = ${run.name} and due_at = ${toDate(run)} and node = ${node} and attempts = ${run.attempt}
   and finished_at is null`;
 
+/** Extends the lease. False if this node no longer owns the run. */
 const extend = async (parts: JobRunsParts, run: JobClaim, leaseMs: number): Promise<boolean> => {
   const rows = await parts.sql`
     update job_runs set lease_until = now() + make_interval(secs => ${leaseMs / 1000})
@@ -93,11 +77,13 @@ const extend = async (parts: JobRunsParts, run: JobClaim, leaseMs: number): Prom
   return rows.length > 0;
 };
 
+/** Marks an owned run as finished. */
 const finish = async (parts: JobRunsParts, run: JobClaim): Promise<void> => {
   await parts.sql`update job_runs set finished_at = now(), error = ''
     where ${buildOwnRunCondition(parts, run)}`;
 };
 
+/** Ends an attempt with an error: any node may claim the run again after `pauseMs`. */
 const fail = async (
   parts: JobRunsParts,
   run: JobClaim,
@@ -109,7 +95,8 @@ const fail = async (
     where ${buildOwnRunCondition(parts, run)}`;
 };
 
-const purge = async (sql: Sql, days: number, name?: string): Promise<void> => {
+/** Deletes runs that ended long ago, of all jobs or of one; except the newest of each job. */
+const purge = async ({ sql }: JobRunsParts, days: number, name?: string): Promise<void> => {
   await sql`
     delete from job_runs
     where finished_at < now() - make_interval(days => ${days})

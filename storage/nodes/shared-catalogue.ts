@@ -9,7 +9,6 @@
  */
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { OperatorCatalogue } from '../catalogue/operator/operator-catalogue.ts';
-import type { WebhookCatalogue } from '../catalogue/webhooks/webhooks.ts';
 import type { Pubsub } from './pubsub.ts';
 import type { MirroredSessions } from './sessions.ts';
 
@@ -58,9 +57,9 @@ const shareOperatorCatalogue = (
 
 /** Tells the other nodes that endpoints changed. A node that misses it reads them within seconds. */
 const shareWebhooks = (
-  webhooks: WebhookCatalogue,
+  webhooks: Catalogue['webhooks'],
   { pubsub, onWarning }: CatalogueSharing,
-): WebhookCatalogue => {
+): Catalogue['webhooks'] => {
   const announce = <Result>(result: Result): Result => {
     pubsub
       .publish({ kind: 'webhooks' })

@@ -111,3 +111,30 @@ export const asStorage = async <Result>(operation: string, task: () => Promise<R
     throw toStorageError(operation, error);
   }
 };
+
+/** Functions whose first parameter is what they all work on. */
+type Bindable<Context> = Readonly<Record<string, (context: Context, ...args: never[]) => Promise<unknown>>>;
+type Bound<Functions> = {
+  readonly [Name in keyof Functions]: Functions[Name] extends (
+    context: never,
+    ...args: infer Args
+  ) => PromiseLike<infer Result>
+    ? (...args: Args) => Promise<Result>
+    : never;
+};
+
+/**
+ * Binds functions to their first parameter: the SQL client, or an object that has it. Each rejects with a
+ * `StorageError` if it fails, whose operation is `AREA.NAME`.
+ */
+export const bindStorage = <Context, Functions extends Bindable<Context>>(
+  area: string,
+  context: Context,
+  functions: Functions,
+): Bound<Functions> => {
+  const bound = Object.entries(functions).map(([name, run]) => [
+    name,
+    (...args: never[]) => asStorage(`${area}.${name}`, () => run(context, ...args)),
+  ]);
+  return Object.fromEntries(bound);
+};

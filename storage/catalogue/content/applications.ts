@@ -174,13 +174,12 @@ export interface PositionFields extends PositionRow {
  * Writes a position; ledger when it resolves. `bot_question_missing`: a position with this id is about a bot
  * and needs a short question `bot_id`. `limit_reached`: there are 200 positions.
  */
-export const upsertPosition = (
+export const upsertPosition = async (
   sql: Queryable,
   fields: PositionFields,
-): Promise<'done' | 'bot_question_missing' | 'limit_reached'> =>
-  asStorage('applications.upsertPosition', async () => {
-    if (!canRequest(fields.id, fields.questions)) return 'bot_question_missing';
-    const rows = await sql`
+): Promise<'done' | 'bot_question_missing' | 'limit_reached'> => {
+  if (!canRequest(fields.id, fields.questions)) return 'bot_question_missing';
+  const rows = await sql`
       insert into app_positions
         (id, ordinal, name, info, tags, questions, closed, hidden, cooldown_hours)
       select ${fields.id}, ${fields.ordinal}::integer, ${fields.name}, ${fields.info},
@@ -193,42 +192,39 @@ export const upsertPosition = (
         tags = excluded.tags, questions = excluded.questions, closed = excluded.closed,
         hidden = excluded.hidden, cooldown_hours = excluded.cooldown_hours
       returning id`;
-    return rows.length === 1 ? 'done' : 'limit_reached';
-  });
+  return rows.length === 1 ? 'done' : 'limit_reached';
+};
 
 /** Deletes a position; ledger when it resolves. Its applications stay. Resolves to whether it existed. */
-export const deletePosition = (sql: Queryable, id: string): Promise<boolean> =>
-  asStorage('applications.deletePosition', async () => {
-    const rows = await sql`delete from app_positions where id = ${id} returning id`;
-    return rows.length === 1;
-  });
+export const deletePosition = async (sql: Queryable, id: string): Promise<boolean> => {
+  const rows = await sql`delete from app_positions where id = ${id} returning id`;
+  return rows.length === 1;
+};
 
 /** Lists applications in one state, oldest first, `appsPerPage` per page; pages count from 1. */
-export const listApplications = (
+export const listApplications = async (
   sql: Queryable,
   state: AppState,
   page: number,
-): Promise<{ readonly count: number; readonly rows: readonly AppRow[] }> =>
-  asStorage('applications.list', async () => {
-    const [total] = await sql<{ count: number }[]>`select count(*) from apps where state = ${state}`;
-    const rows = await sql<AppRow[]>`
+): Promise<{ readonly count: number; readonly rows: readonly AppRow[] }> => {
+  const [total] = await sql<{ count: number }[]>`select count(*) from apps where state = ${state}`;
+  const rows = await sql<AppRow[]>`
       select ${buildAppColumns(sql)} from apps
       where apps.state = ${state} order by apps.created_at, apps.app_id
       limit ${appsPerPage} offset ${(page - 1) * appsPerPage}`;
-    return { count: total?.count ?? 0, rows };
-  });
+  return { count: total?.count ?? 0, rows };
+};
 
 /** Decides a pending application once; ledger when it resolves. The applicant sees `feedback`. */
-export const reviewApplication = (
+export const reviewApplication = async (
   sql: Queryable,
   id: string,
   verdict: AppVerdict,
-): Promise<'done' | 'not_found' | 'already_reviewed'> =>
-  asStorage('applications.review', async () => {
-    const rows = await sql`
+): Promise<'done' | 'not_found' | 'already_reviewed'> => {
+  const rows = await sql`
       update apps set state = ${verdict.state}, review_feedback = ${verdict.feedback}, reviewed_at = now()
       where app_id = ${id} and state = 'pending' returning app_id`;
-    if (rows.length === 1) return 'done';
-    const existing = await sql`select from apps where app_id = ${id}`;
-    return existing.length === 1 ? 'already_reviewed' : 'not_found';
-  });
+  if (rows.length === 1) return 'done';
+  const existing = await sql`select from apps where app_id = ${id}`;
+  return existing.length === 1 ? 'already_reviewed' : 'not_found';
+};

@@ -70,9 +70,8 @@ const readPost = async (sql: Queryable, slug: string): Promise<FullPostRow | nul
  * Writes a post; ledger when it resolves. Its time is that of its publication: it is reset while the post is
  * a draft, and an edit of a published post keeps it.
  */
-export const upsertPost = (sql: Queryable, post: PostFields): Promise<void> =>
-  asStorage('blog.upsertPost', async () => {
-    await sql`
+export const upsertPost = async (sql: Queryable, post: PostFields): Promise<void> => {
+  await sql`
       insert into blog_posts (slug, title, description, content, tags, author_id, draft)
       values (${post.slug}, ${post.title}, ${post.description}, ${post.content},
         ${post.tags as string[]}::text[], ${post.authorId}, ${post.draft})
@@ -80,11 +79,10 @@ export const upsertPost = (sql: Queryable, post: PostFields): Promise<void> =>
         content = excluded.content, tags = excluded.tags, author_id = excluded.author_id,
         draft = excluded.draft,
         created_at = case when blog_posts.draft then now() else blog_posts.created_at end`;
-  });
+};
 
 /** Deletes a post or draft; ledger when it resolves. Resolves to whether it existed. */
-export const deletePost = (sql: Queryable, slug: string): Promise<boolean> =>
-  asStorage('blog.deletePost', async () => {
-    const rows = await sql`delete from blog_posts where slug = ${slug} returning slug`;
-    return rows.length === 1;
-  });
+export const deletePost = async (sql: Queryable, slug: string): Promise<boolean> => {
+  const rows = await sql`delete from blog_posts where slug = ${slug} returning slug`;
+  return rows.length === 1;
+};

@@ -140,15 +140,19 @@ const upsert = async (
   return done;
 };
 
-/** Creates or replaces a benefit. This and all edits below are ledger when they resolve. */
-export const upsertBenefit = (sql: Sql, fields: BenefitFields, by: string | null): Promise<ShopOutcome> =>
+/** Creates or replaces a benefit; `by` is the user who does. All edits are ledger when they resolve. */
+export const upsertBenefit = (
+  sql: Sql,
+  fields: BenefitFields,
+  by: string | null = null,
+): Promise<ShopOutcome> =>
   sql.begin(async (transaction): Promise<ShopOutcome> => {
     await lockShop(transaction);
     return upsert(transaction, 'shop_benefits', { row: { ...fields }, by });
   });
 
 /** Creates or replaces an item; `unknown` when it refers to benefits that do not exist. */
-export const upsertItem = (sql: Sql, fields: ItemFields, by: string | null): Promise<ShopOutcome> =>
+export const upsertItem = (sql: Sql, fields: ItemFields, by: string | null = null): Promise<ShopOutcome> =>
   sql.begin(async (transaction): Promise<ShopOutcome> => {
     await lockShop(transaction);
     const ids = await findMissingIds(transaction, 'shop_benefits', fields.benefits);
@@ -157,7 +161,11 @@ export const upsertItem = (sql: Sql, fields: ItemFields, by: string | null): Pro
   });
 
 /** Creates or replaces a coupon; `unknown` when it refers to items that do not exist. */
-export const upsertCoupon = (sql: Sql, fields: CouponFields, by: string | null): Promise<ShopOutcome> =>
+export const upsertCoupon = (
+  sql: Sql,
+  fields: CouponFields,
+  by: string | null = null,
+): Promise<ShopOutcome> =>
   sql.begin(async (transaction): Promise<ShopOutcome> => {
     await lockShop(transaction);
     const ids = await findMissingIds(transaction, 'shop_items', fields.applicable_items);

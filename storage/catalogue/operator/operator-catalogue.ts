@@ -8,27 +8,21 @@
 import type { EntityKind, Incarnation } from '../../../engine/ids.ts';
 import { resetVotes, type VoteReset, voidVote } from '../../ledger/adjust.ts';
 import type { Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { createListingEdits } from '../bots/listing-edits.ts';
 import {
-  type AppState,
-  type AppVerdict,
   deletePosition,
   listApplications,
   listPositions,
-  type PositionFields,
   reviewApplication,
   upsertPosition,
 } from '../content/applications.ts';
-import { deletePost, listAllPosts, type PostFields, upsertPost } from '../content/blog.ts';
+import { deletePost, listAllPosts, upsertPost } from '../content/blog.ts';
 import { createReservedNames } from '../content/reserved-names.ts';
 import {
-  type BenefitFields,
-  type CouponFields,
   deleteBenefit,
   deleteCoupon,
   deleteItem,
-  type ItemFields,
   listBenefits,
   listCoupons,
   listItems,
@@ -37,25 +31,12 @@ import {
   upsertItem,
 } from '../content/shop.ts';
 import { createPeopleEdits } from '../people/people-edits.ts';
-import { deleteTier, type TierRow, upsertTier } from '../votes/credits.ts';
+import { deleteTier, upsertTier } from '../votes/credits.ts';
 import { createAudit } from './audit.ts';
 import { createDirectoryLists } from './directory-lists.ts';
 import { createFailures } from './failures.ts';
 import { createPreviews } from './previews.ts';
 import { createUuidLookup } from './uuids.ts';
-
-const createShopCatalogue = (sql: Sql) => ({
-  putBenefit: (fields: BenefitFields) => asStorage('shop.putBenefit', () => upsertBenefit(sql, fields, null)),
-  putItem: (fields: ItemFields) => asStorage('shop.putItem', () => upsertItem(sql, fields, null)),
-  putCoupon: (fields: CouponFields) => asStorage('shop.putCoupon', () => upsertCoupon(sql, fields, null)),
-  removeBenefit: (id: string) => asStorage('shop.removeBenefit', () => deleteBenefit(sql, id)),
-  removeItem: (id: string) => asStorage('shop.removeItem', () => deleteItem(sql, id)),
-  removeCoupon: (id: string) => asStorage('shop.removeCoupon', () => deleteCoupon(sql, id)),
-  benefits: () => asStorage('shop.benefits', () => listBenefits(sql)),
-  items: () => asStorage('shop.items', () => listItems(sql)),
-  /** All coupons, also those that are not public. */
-  coupons: () => asStorage('shop.coupons', () => listCoupons(sql)),
-});
 
 const createVotesCatalogue = (sql: Sql) => ({
   /** The caller flushes before, and delivers the adjustment afterwards. */
@@ -82,28 +63,25 @@ export const createOperatorCatalogue = (sql: Sql) => ({
   previews: createPreviews(sql),
   findByUuid: createUuidLookup(sql),
   votes: createVotesCatalogue(sql),
-  tiers: {
-    /** False when the limit on tiers is reached. */
-    put: (tier: Omit<TierRow, 'created_at'>) => asStorage('tiers.put', () => upsertTier(sql, tier)),
-    remove: (id: string) => asStorage('tiers.remove', () => deleteTier(sql, id)),
-  },
-  shop: createShopCatalogue(sql),
-  blog: {
-    /** All posts, also drafts. */
-    posts: () => asStorage('blog.all', () => listAllPosts(sql)),
-    put: (post: PostFields) => upsertPost(sql, post),
-    remove: (slug: string) => deletePost(sql, slug),
-  },
-  positions: {
-    /** All positions, also hidden ones. */
-    listAll: () => asStorage('applications.allPositions', () => listPositions(sql)),
-    put: (fields: PositionFields) => upsertPosition(sql, fields),
-    remove: (id: string) => deletePosition(sql, id),
-  },
-  applications: {
-    page: (state: AppState, page: number) => listApplications(sql, state, page),
-    review: (id: string, verdict: AppVerdict) => reviewApplication(sql, id, verdict),
-  },
+  tiers: bindStorage('tiers', sql, { put: upsertTier, remove: deleteTier }),
+  shop: bindStorage('shop', sql, {
+    putBenefit: upsertBenefit,
+    putItem: upsertItem,
+    putCoupon: upsertCoupon,
+    removeBenefit: deleteBenefit,
+    removeItem: deleteItem,
+    removeCoupon: deleteCoupon,
+    benefits: listBenefits,
+    items: listItems,
+    coupons: listCoupons,
+  }),
+  blog: bindStorage('blog', sql, { posts: listAllPosts, put: upsertPost, remove: deletePost }),
+  positions: bindStorage('positions', sql, {
+    listAll: listPositions,
+    put: upsertPosition,
+    remove: deletePosition,
+  }),
+  applications: bindStorage('applications', sql, { page: listApplications, review: reviewApplication }),
 });
 
 export type OperatorCatalogue = ReturnType<typeof createOperatorCatalogue>;

@@ -6,7 +6,7 @@
  * nothing.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { retrySerializable } from '../../sql/retry.ts';
 
 export type LoginUse = 'code' | 'state';
@@ -26,22 +26,21 @@ export interface SignIn {
 }
 export type SignInOutcome = 'signed_in' | 'banned' | 'not_banned';
 
-export const createLogins = (sql: Sql) => ({
-  /** Marks a code or state as used; ledger when it resolves. False when it was used before. */
-  claim: (kind: LoginUse, hash: Buffer) => asStorage('logins.claim', () => claim(sql, kind, hash)),
-  /** Makes a code or state usable again after a failed login. */
-  release: (kind: LoginUse, hash: Buffer) => asStorage('logins.release', () => release(sql, kind, hash)),
-  /** Writes user and session, unless the ban rule refuses; ledger when it resolves. */
-  signIn: (request: SignIn) =>
-    asStorage('logins.signIn', () => retrySerializable(() => signIn(sql, request))),
-});
+export const createLogins = (sql: Sql) =>
+  bindStorage('logins', sql, {
+    claim,
+    release,
+    signIn: (client: Sql, request: SignIn) => retrySerializable(() => signIn(client, request)),
+  });
 
+/** Marks a code or state as used; ledger when it resolves. False when it was used before. */
 const claim = async (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<boolean> => {
   const rows = await sql`
     insert into login_uses (kind, hash) values (${kind}, ${hash}) on conflict do nothing returning kind`;
   return rows.length === 1;
 };
 
+/** Makes a code or state usable again after a failed login. */
 const release = async (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<void> => {
   await sql`delete from login_uses where kind = ${kind} and hash = ${hash}`;
 };

@@ -9,7 +9,7 @@ import type { EntityKind } from '../../../engine/ids.ts';
 import { markDueByEdit } from '../../ledger/due-reminders.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { bindStorage } from '../../sql/errors.ts';
 import { lockOwner } from '../shared/listings.ts';
 
 export interface ReminderRow {
@@ -59,27 +59,15 @@ export type ReminderUpdate =
   | { readonly kind: 'over'; readonly nowMs: number }
   | { readonly kind: 'idle' };
 
-export const createReminders = (sql: Sql) => ({
-  list: (userId: string) => asStorage('reminders.list', () => listReminders(sql, userId)),
-  /** Creates a reminder; ledger when it resolves. An existing one is not changed. */
-  set: (key: ReminderKey, start: ReminderStart) =>
-    asStorage('reminders.set', () => setReminder(sql, key, start)),
-  /** Deletes a reminder; ledger when it resolves. False when there is none. */
-  remove: (key: ReminderKey) => asStorage('reminders.remove', () => removeReminder(sql, key)),
-  /**
-   * Makes all reminders of this listing due. Call after the engine has received an edit that may shorten
-   * waits.
-   */
-  markDue: (kind: EntityKind, id: string) =>
-    asStorage('reminders.lookAgain', () => markDueByEdit(sql, { kind, id })),
-  /** Lists due reminders, longest overdue first. */
-  listDue: (nowMs: number, limit: number) => asStorage('reminders.due', () => selectDue(sql, nowMs, limit)),
-  /**
-   * Records the result of a check, with its messages. False when the reminder has changed since it was read.
-   */
-  recordCheck: (due: DueReminder, verdict: ReminderUpdate) =>
-    asStorage('reminders.settle', () => updateReminder(sql, due, verdict)),
-});
+export const createReminders = (sql: Sql) =>
+  bindStorage('reminders', sql, {
+    list: listReminders,
+    set: setReminder,
+    remove: removeReminder,
+    markDue: markDueByEdit,
+    listDue: selectDue,
+    recordCheck: updateReminder,
+  });
 
 export type Reminders = ReturnType<typeof createReminders>;
 

@@ -46,6 +46,10 @@ const buildLeaseOver = (sql: Queryable, lapsePausesMs: readonly number[]) => {
     * (200 + abs(hashtext(id::text || lease_number) % 800)) / 1000 <= ${buildSqlNow(sql)}`;
 };
 
+/**
+ * Leases at most `limit` endpoints with due deliveries, longest overdue first; at most `unprovenLimit` of
+ * them are unproven. No other node gets them meanwhile.
+ */
 export const takeLeases = (
   sql: Queryable,
   { nowMs, leaseMs, limit, unprovenLimit, lapsePausesMs }: LeaseRequest,
@@ -92,6 +96,7 @@ export const renewLeases = async (sql: Queryable, leases: readonly Lease[], leas
 export const buildHeld = (sql: Queryable, { id, number }: Lease) =>
   sql`id = ${id} and lease_number = ${number} and lease_until_ms > 0`;
 
+/** Records an attempt before it is made, and its next time; `triesMax` of them expire it. */
 export const beginAttempt = async (
   sql: Queryable,
   lease: Lease,
@@ -111,6 +116,7 @@ export const beginAttempt = async (
 };
 
 /**
+ * Ends a lease after a page without deliveries. False when there is new work: read again.
  * The next due time is that of the first waiting delivery, but not before the endpoint may be tried again.
  */
 export const releaseLease = async (sql: Queryable, lease: Lease, signal: number): Promise<boolean> => {
@@ -122,6 +128,7 @@ export const releaseLease = async (sql: Queryable, lease: Lease, signal: number)
   return rows.length > 0;
 };
 
+/** Ends a lease while deliveries are due: from then on. */
 export const endLease = async (sql: Queryable, lease: Lease, dueMs: number): Promise<void> => {
   await sql`
     update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${dueMs}

@@ -10,17 +10,15 @@ import { failingFrom } from '../../../engine/rules/webhooks.ts';
 import type { EventDetails, VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 import { formatBooleans, formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { bindStorage } from '../../sql/errors.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
-import { type AttemptRow, buildSends, disableEndpoint, type WebhookTarget } from './endpoints.ts';
+import { type AttemptRow, buildSends, disableEndpoint } from './endpoints.ts';
 import {
-  type BegunAttempt,
   beginAttempt,
   buildHeld,
   endLease,
   type Lease,
-  type LeaseRequest,
   releaseLease,
   renewLeases,
   takeLeases,
@@ -126,47 +124,20 @@ export interface PageResult {
   readonly isLast: boolean;
 }
 
-export interface WebhookQueue {
-  /**
-   * Leases at most `limit` endpoints with due deliveries, longest overdue first; at most
-   * `unprovenLimit` of them are unproven. No other node gets them meanwhile.
-   */
-  take(request: LeaseRequest): Promise<readonly Lease[]>;
-  /** Renews those that are still held. */
-  renew(leases: readonly Lease[], leaseMs: number): Promise<void>;
-  /** Records an attempt before it is made, and its next time; `triesMax` of them expire it. */
-  begin(lease: Lease, attempt: BegunAttempt): Promise<void>;
-  /**
-   * Reads at most `limit` due deliveries, in the order of the votes; `null` when the lease or the endpoint is
-   * gone.
-   */
-  readPage(
-    lease: Lease,
-    request: { readonly nowMs: number; readonly limit: number },
-  ): Promise<DeliveryPage | null>;
-  /** Records results. True when nothing is left, which ends the lease. */
-  record(lease: Lease, page: PageResult): Promise<boolean>;
-  /** Ends a lease after a page without deliveries. False when there is new work: read again. */
-  release(lease: Lease, signal: number): Promise<boolean>;
-  /** Ends a lease while deliveries are due: from then on. */
-  hand(lease: Lease, dueMs: number): Promise<void>;
-  /**
-   * Disables an endpoint, unless its owner has edited it since the page was read. Resolves to the listing,
-   * `null` when it was not disabled.
-   */
-  disable(endpoint: LeasedEndpoint, reason: string): Promise<WebhookTarget | null>;
-}
+/** The work of a sender: leases of endpoints, their due deliveries, and the results. */
+export const createWebhookQueue = (sql: Sql) =>
+  bindStorage('webhooks', sql, {
+    take: takeLeases,
+    renew: renewLeases,
+    begin: beginAttempt,
+    readPage,
+    record,
+    release: releaseLease,
+    hand: endLease,
+    disable: disableEndpoint,
+  });
 
-export const createWebhookQueue = (sql: Sql): WebhookQueue => ({
-  take: (request) => asStorage('webhooks.take', () => takeLeases(sql, request)),
-  renew: (leases, leaseMs) => asStorage('webhooks.renew', () => renewLeases(sql, leases, leaseMs)),
-  begin: (lease, attempt) => asStorage('webhooks.begin', () => beginAttempt(sql, lease, attempt)),
-  readPage: (lease, request) => asStorage('webhooks.page', () => readPage(sql, lease, request)),
-  record: (lease, page) => asStorage('webhooks.record', () => record(sql, lease, page)),
-  release: (lease, signal) => asStorage('webhooks.release', () => releaseLease(sql, lease, signal)),
-  hand: (lease, dueMs) => asStorage('webhooks.hand', () => endLease(sql, lease, dueMs)),
-  disable: (endpoint, reason) => asStorage('webhooks.disable', () => disableEndpoint(sql, endpoint, reason)),
-});
+export type WebhookQueue = ReturnType<typeof createWebhookQueue>;
 
 type PageRow = LeasedEndpoint &
   LogTimeline &
@@ -187,11 +158,14 @@ type PageRow = LeasedEndpoint &
     readonly avatar: string | null;
   };
 
-/** By `offset 0` each delivery's listing and vote are found by an index, not by a join with all others. */
+/**
+ * Reads at most `limit` due deliveries, in the order of the votes; `null` when the lease or the endpoint is
+ * gone. By `offset 0` each delivery's listing and vote are found by an index, not by a join with all others.
+ */
 const readPage = async (
   sql: Queryable,
   lease: Lease,
-  { nowMs, limit }: Parameters<WebhookQueue['readPage']>[1],
+  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
 ): Promise<DeliveryPage | null> => {
   const rows = await sql<PageRow[]>`
     with leased as (
@@ -337,6 +311,7 @@ const endDoneLease = (sql: Queryable, lease: Lease, { endpoint, isLast }: PageRe
       due_at_ms = case when ${isDone} then null else due_at_ms end`;
 };
 
+/** Records results. True when nothing is left, which ends the lease. */
 const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<boolean> => {
   const { results, nowMs } = page;
   const delivered = results.some(({ state }) => state === 'delivered');
