@@ -15,23 +15,28 @@ export interface WebhookTarget {
   readonly id: string;
   readonly name: string;
 }
+/** Timestamps are in RFC 3339 format, UTC, with milliseconds. */
 export interface VoteCreated {
   readonly type: 'vote.created';
+  /** When the user voted. */
   readonly timestamp: string;
   readonly data: {
+    /** The epoch of the vote log, and the position of the request's first vote in it. */
     readonly epoch: string;
-    /** Position of the request's first vote in the vote log. */
     readonly number: number;
+    /** The request's first vote. */
     readonly itag: string;
+    /** All votes of the request, in order of their numbers. */
     readonly vote_ids: readonly string[];
-    /** How many votes it counted for. */
+    /** How many votes the request counted for. */
     readonly weight: number;
     readonly upvote: boolean;
     readonly user: WebhookUser;
     readonly target: WebhookTarget;
-    /** The total once this vote was written. */
+    /** The listing's total once this vote was written. */
     readonly votes: number;
     readonly created_at: string;
+    /** When the user may vote again, by the rules at the time of the vote. */
     readonly next_vote_at: string;
     readonly test: false;
   };
@@ -39,6 +44,7 @@ export interface VoteCreated {
 /** A decision made past votes void. */
 export interface VoteVoided {
   readonly type: 'vote.voided';
+  /** When it was decided. */
   readonly timestamp: string;
   readonly data: {
     readonly epoch: string;
@@ -59,13 +65,14 @@ export interface VoteVoided {
     /** For a reset: the votes before this time became void. */
     readonly before: string | null;
     readonly target: WebhookTarget;
-    /** The total after the decision. */
+    /** The listing's total after the decision. */
     readonly votes: number;
     readonly test: false;
   };
 }
 interface ListingEvent<Type extends string, Reported> {
   readonly type: Type;
+  /** When it was noticed. */
   readonly timestamp: string;
   readonly data: Reported & { readonly target: WebhookTarget; readonly test: false };
 }
@@ -83,6 +90,7 @@ export interface WebhookTested {
   readonly timestamp: string;
   readonly data: {
     readonly webhook_id: string;
+    /** Who pressed the button, or the owner when a token of the listing did. */
     readonly user: WebhookUser;
     readonly target: WebhookTarget;
     readonly test: true;

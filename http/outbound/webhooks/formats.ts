@@ -4,9 +4,8 @@
  * Pure, and deterministic: the same event gives the same bytes, because every attempt must send the same
  * body. Texts that users choose are escaped for the format that interprets them.
  */
+import type { WebhookTarget, WebhookUser } from '../../client/receive.ts';
 import type {
-  EventTarget,
-  EventUser,
   ListingEvent,
   TestEvent,
   VoidedEvent,
@@ -100,15 +99,18 @@ const toReported = ({ type, data }: ListingEvent): object => {
       return { webhook_id: data.webhook_id, name: data.name, reason: data.reason };
   }
 };
-const toUser = ({ id, username, display_name, avatar }: EventUser): EventUser => ({
+const toUser = ({ id, username, display_name, avatar }: WebhookUser): WebhookUser => ({
   id,
   username,
   display_name,
   avatar,
 });
-const toTarget = ({ type, id, name }: EventTarget): EventTarget => ({ type, id, name });
+const toTarget = ({ type, id, name }: WebhookTarget): WebhookTarget => ({ type, id, name });
 
-const topggTargets: Readonly<Partial<Record<EventTarget['type'], string>>> = { bot: 'bot', server: 'guild' };
+const topggTargets: Readonly<Partial<Record<WebhookTarget['type'], string>>> = {
+  bot: 'bot',
+  server: 'guild',
+};
 
 const toTopggBody = (event: WebhookEvent): object | undefined => {
   if (event.type !== 'vote.created' && event.type !== 'webhook.test') return undefined;
@@ -228,7 +230,7 @@ const describeVoided = ({ data }: VoidedEvent): DiscordText => {
   return { description: `${what}: ${why}.`, color: grey, fields: [['Votes', String(votes)]] };
 };
 
-const nameUser = ({ id, username, display_name }: EventUser): string =>
+const nameUser = ({ id, username, display_name }: WebhookUser): string =>
   `**${escapeMarkdown(display_name || username || id)}**`;
 
 /** Escaped, it fits into the 256 characters of a title. */
