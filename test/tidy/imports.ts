@@ -57,8 +57,8 @@ const fences: readonly Fence[] = [
   },
   {
     target: /^http\/client\//,
-    allowed: /^(http\/client\/|bench\/|test\/)/,
-    advice: 'http/client is a library for other programs; the server does not use it',
+    allowed: /^(http\/(client|outbound\/webhooks)\/|bench\/|test\/)/,
+    advice: 'http/client is a library for other programs; the server takes only types of webhooks from it',
   },
   {
     target: /^node:process$/,
