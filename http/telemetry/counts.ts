@@ -83,6 +83,10 @@ export const createFeedCounts = () => ({
 export type FeedCounts = ReturnType<typeof createFeedCounts>;
 
 export const createCounts = () => ({
+  /** Answered requests. */
+  requests: 0,
+  commits: { calls: 0, items: 0, milliseconds: 0 },
+  flushes: { rounds: 0, milliseconds: 0 },
   commitFailures: countBy(['not_applied', 'unknown']),
   continuityLosses: countBy(continuityLosses) as Record<string, number>,
   retransmitBytes: 0,
@@ -143,6 +147,9 @@ const increase = (counts: Record<string, number>, value: string): void => {
 
 export const createEngineMeters = (counts: NodeCounts, observe: Observe): EngineMeters => ({
   recordCommit: (items, milliseconds) => {
+    counts.commits.calls += 1;
+    counts.commits.items += items;
+    counts.commits.milliseconds += milliseconds;
     observe('rollcall_batch_items', items);
     observe('rollcall_batch_commit_duration_seconds', milliseconds / 1_000);
   },
@@ -163,6 +170,8 @@ export const createEngineMeters = (counts: NodeCounts, observe: Observe): Engine
     counts.loads += entities;
   },
   recordFlush: (entities, votes, milliseconds) => {
+    counts.flushes.rounds += 1;
+    counts.flushes.milliseconds += milliseconds;
     observe('rollcall_flush_duration_seconds', milliseconds / 1_000);
     counts.flushedRows.entities += entities;
     counts.flushedRows.votes += votes;

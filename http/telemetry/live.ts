@@ -8,20 +8,20 @@
  */
 import type { Clock } from '../../engine/ports.ts';
 import { alignPause } from '../../engine/tools/align-pause.ts';
-import { computeFigures, computeMean, toTenths, type WatchedFigures } from './figures.ts';
-import type {
-  LiveFrame,
-  LivePoint,
-  LiveRoute,
-  NodeStatus,
-  NodeTotals,
-  RequestCounts,
-} from './node-status.ts';
+import {
+  computeFigures,
+  computeMean,
+  type NodeTotals,
+  readTotals,
+  toTenths,
+  type WatchedFigures,
+} from './figures.ts';
+import type { LiveFrame, LivePoint, LiveRoute, NodeStatus, RequestCounts } from './node-status.ts';
 import { boundsMs } from './timings.ts';
 
 export interface LiveOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;
-  readonly figures: Pick<WatchedFigures, 'metrics' | 'totals' | 'levels' | 'startedMs'>;
+  readonly figures: Pick<WatchedFigures, 'metrics' | 'startedMs'>;
   readonly requestCounts: RequestCounts;
   /** Routes whose requests wait for something to happen: their times say nothing about the node. */
   readonly waitingRoutes: ReadonlySet<string>;
@@ -69,7 +69,7 @@ const takeSample = ({ clock, figures, requestCounts }: LiveOptions): Sample => {
   const { user, system } = process.cpuUsage();
   return {
     atMs: clock.monotonicMs(),
-    totals: { ...figures.totals },
+    totals: readTotals(figures.metrics.counts),
     cpuMs: (user + system) / 1_000,
     counts,
   };
@@ -90,15 +90,11 @@ export const estimatePercentile = (counts: ArrayLike<number>, share: number): nu
   return boundsMs.at(-1) ?? null;
 };
 
-/** What happened between two samples. */
-const compare = (newer: Sample, older: Sample) => {
-  const seconds = Math.max(0.001, (newer.atMs - older.atMs) / 1_000);
-  const count = (name: keyof NodeTotals): number => newer.totals[name] - older.totals[name];
-  return { seconds, count, perSecond: (name: keyof NodeTotals) => toTenths(count(name) / seconds) };
-};
+const measureSeconds = (newer: Sample, older: Sample): number =>
+  Math.max(0.001, (newer.atMs - older.atMs) / 1_000);
 
 const listRoutes = (newer: Sample, older: Sample, names: readonly string[]) => {
-  const { seconds } = compare(newer, older);
+  const seconds = measureSeconds(newer, older);
   const rows = names.map((route, index) => {
     const row = newer.counts.subarray(index * stride, (index + 1) * stride);
     const counts = row.map((count, at) => count - (older.counts[index * stride + at] as number));
@@ -135,6 +131,10 @@ const addCounts = ({ rows }: ReturnType<typeof listRoutes>, waiting: ReadonlySet
 const sumFailures = ({ rows }: ReturnType<typeof listRoutes>): number =>
   rows.reduce((total, { failures }) => total + failures, 0);
 
+/** Adds the numbers of all values of a label. */
+const sumCounts = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+
 /** `samples` has at least two, the oldest first; they are never empty after the start. */
 const buildFrame = (options: LiveOptions, samples: readonly Sample[]): LiveFrame => {
   const { clock, figures, node, version, requestCounts, waitingRoutes } = options;
@@ -143,19 +143,18 @@ const buildFrame = (options: LiveOptions, samples: readonly Sample[]): LiveFrame
     Sample,
     Sample,
   ];
-  const { metrics, totals, levels, startedMs } = figures;
-  const { sse, websocket } = metrics.feed.connections;
-  const last = compare(newest, previous);
+  const { startedMs } = figures;
+  const { counts } = figures.metrics;
+  const { sse, websocket } = counts.feed.connections;
+  const seconds = measureSeconds(newest, previous);
+  const { totals } = newest;
+  const last = previous.totals;
+  const commits = totals.commits.calls - last.commits.calls;
   const window = listRoutes(newest, oldest, requestCounts.names);
   const all = addCounts(window, waitingRoutes);
   const failures = sumFailures(listRoutes(newest, previous, requestCounts.names));
   const uptime_s = Math.round((clock.monotonicMs() - startedMs) / 1_000);
-  const own = computeFigures({
-    totals: newest.totals,
-    levels,
-    last: previous.totals,
-    seconds: last.seconds,
-  });
+  const own = computeFigures(counts, { totals, last, seconds });
   const others = options.listNodes().filter((other) => other.node !== node);
   const self = { node, version, figures: { uptime_s, ...own } };
   return {
@@ -165,22 +164,22 @@ const buildFrame = (options: LiveOptions, samples: readonly Sample[]): LiveFrame
     uptime_s,
     ...options.readHealth(),
     ...own,
-    failures_per_s: toTenths(failures / last.seconds),
+    failures_per_s: toTenths(failures / seconds),
     p50_ms: estimatePercentile(all, 0.5),
     p99_ms: estimatePercentile(all, 0.99),
-    commits_per_s: last.perSecond('commits'),
-    items_per_commit: computeMean(last.count('commitItems'), last.count('commits')),
-    flushes_per_s: last.perSecond('flushes'),
-    pending_items: levels.pendingItems,
-    actors: levels.actors,
-    commit_failures: totals.commitFailures,
-    flush_failures: totals.flushFailures,
-    dead_letters: totals.deadLetters,
-    job_failures: totals.jobFailures,
-    webhooks: levels.webhooks,
+    commits_per_s: toTenths(commits / seconds),
+    items_per_commit: computeMean(totals.commits.items - last.commits.items, commits),
+    flushes_per_s: toTenths((totals.flushes.rounds - last.flushes.rounds) / seconds),
+    pending_items: counts.pendingItems,
+    actors: counts.actors,
+    commit_failures: sumCounts(counts.commitFailures),
+    flush_failures: sumCounts(counts.flushFailures),
+    dead_letters: counts.deadLetters,
+    job_failures: sumCounts(counts.jobFailures),
+    webhooks: counts.webhooks,
     feed_connections: sse + websocket,
     memory_mb: readMemoryMb(),
-    cpu_percent: Math.round((newest.cpuMs - previous.cpuMs) / last.seconds / 10),
+    cpu_percent: Math.round((newest.cpuMs - previous.cpuMs) / seconds / 10),
     routes: toLiveRoutes(window),
     nodes: [self, ...others].sort((one, other) => (one.node < other.node ? -1 : 1)),
   };

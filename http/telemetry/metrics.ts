@@ -26,6 +26,7 @@ import {
   type FeedCounts,
   type HistoryMeters,
   type JobMeters,
+  type NodeCounts,
   type Observe,
   type OutboundMeters,
   type WebhookMeters,
@@ -37,6 +38,8 @@ import type { RequestMeters } from './request-meters.ts';
 import { registerTimings } from './timings.ts';
 
 export interface Metrics {
+  /** What all of them show. Readers only read it. */
+  readonly counts: Readonly<NodeCounts>;
   readonly engine: EngineMeters;
   readonly requests: RequestMeters;
   readonly requestCounts: RequestCounts;
@@ -149,7 +152,7 @@ const readStatuses = (counts: Uint32Array, route: number): Record<string, number
   return statuses;
 };
 
-const createRequestMeters = (registry: Registry, routeNames: readonly string[]) => {
+const createRequestMeters = (registry: Registry, routeNames: readonly string[], node: NodeCounts) => {
   const labels = [...routeNames, 'none'];
   const counts = new Uint32Array(labels.length * statusesMax);
   registerMetrics(registry, requestMetrics, () => ({ labels, counts }));
@@ -164,6 +167,7 @@ const createRequestMeters = (registry: Registry, routeNames: readonly string[]) 
       const label = index === -1 || index >= routeNames.length ? routeNames.length : index;
       const slot = label * statusesMax + status;
       counts[slot] = (counts[slot] as number) + 1;
+      node.requests += 1;
       timings.observe(label, milliseconds);
     },
   };
@@ -229,8 +233,9 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     else histogram?.labels(label).observe(value);
   };
   return {
+    counts,
     engine: createEngineMeters(counts, observe),
-    ...createRequestMeters(registry, routeNames),
+    ...createRequestMeters(registry, routeNames, counts),
     directory: createDirectoryMeters(counts),
     jobs: createJobMeters(counts, observe),
     history: createHistoryMeters(counts, observe),

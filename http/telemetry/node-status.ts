@@ -34,31 +34,6 @@ export interface RequestCounts {
   countFailures(index: number): number;
 }
 
-/** What a node did since its start. */
-export interface NodeTotals {
-  requests: number;
-  commits: number;
-  commitMs: number;
-  commitItems: number;
-  commitFailures: number;
-  flushes: number;
-  flushMs: number;
-  flushFailures: number;
-  deadLetters: number;
-  jobFailures: number;
-}
-
-/** What a node was last at. */
-export interface NodeLevels {
-  backlogEntities: number;
-  outboxVotes: number;
-  flushLagMs: number;
-  pendingItems: number;
-  actors: number;
-  /** The webhooks of the fleet. */
-  webhooks: NodeCounts['webhooks'];
-}
-
 /** One second of a node, for charts. */
 export type LivePoint = Pick<
   LiveFrame,
