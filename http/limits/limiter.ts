@@ -14,32 +14,15 @@ import {
 } from '../../engine/tools/two-generation-cache.ts';
 import { decideRate, type LimitPolicy, type RateDecision } from './gcra.ts';
 
-/** Names of the rate limits (docs/behaviour.md, "Rate limits"). */
-export type LimitName =
-  | 'login'
-  | 'bot_create'
-  | 'bot_meta'
-  | 'auth_test'
-  | 'stats'
-  | 'vote_log'
-  | 'bot_shards'
-  | 'badge'
-  | 'history'
-  | 'search'
-  | 'feed'
-  | 'webhook_edit'
-  | 'webhook_test'
-  | 'webhook_view';
-
 /** Settings of one limit: `requests` per `seconds`, and at most `burst` at once. */
 export interface LimitSetting {
   readonly requests: number;
   readonly seconds: number;
   readonly burst: number;
 }
-export type LimitSettings = Readonly<Record<LimitName, LimitSetting>>;
 
-export const defaultLimits: LimitSettings = {
+/** The rate limits by their names (docs/behaviour.md, "Rate limits"). */
+export const defaultLimits = {
   login: { requests: 5, seconds: 60, burst: 5 },
   bot_create: { requests: 5, seconds: 60, burst: 5 },
   bot_meta: { requests: 10, seconds: 60, burst: 10 },
@@ -54,7 +37,9 @@ export const defaultLimits: LimitSettings = {
   history: { requests: 20, seconds: 1, burst: 40 },
   search: { requests: 5, seconds: 1, burst: 25 },
   feed: { requests: 5, seconds: 1, burst: 25 },
-};
+} as const satisfies Readonly<Record<string, LimitSetting>>;
+export type LimitName = keyof typeof defaultLimits;
+export type LimitSettings = Readonly<Record<LimitName, LimitSetting>>;
 
 /** Rate limits counted in the store that all nodes share. */
 export interface SharedRates {
@@ -219,22 +204,9 @@ export const createLimit = (
 
 /** Creates one table per limit. */
 export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Limiter => {
-  const tables: Record<LimitName, RateTable> = {
-    login: createRateTable('login', settings.login),
-    bot_create: createRateTable('bot_create', settings.bot_create),
-    bot_meta: createRateTable('bot_meta', settings.bot_meta),
-    auth_test: createRateTable('auth_test', settings.auth_test),
-    stats: createRateTable('stats', settings.stats),
-    vote_log: createRateTable('vote_log', settings.vote_log),
-    bot_shards: createRateTable('bot_shards', settings.bot_shards),
-    webhook_edit: createRateTable('webhook_edit', settings.webhook_edit),
-    webhook_test: createRateTable('webhook_test', settings.webhook_test),
-    webhook_view: createRateTable('webhook_view', settings.webhook_view),
-    badge: createRateTable('badge', settings.badge),
-    history: createRateTable('history', settings.history),
-    search: createRateTable('search', settings.search),
-    feed: createRateTable('feed', settings.feed),
-  };
+  const tables = Object.fromEntries(
+    Object.entries(settings).map(([name, setting]) => [name, createRateTable(name, setting)]),
+  ) as Record<LimitName, RateTable>;
   return {
     take: (limit, key, nowMs) => take(tables[limit], key, nowMs),
     takeShared: (limit, key, nowMs) => {

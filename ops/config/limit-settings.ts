@@ -9,18 +9,10 @@ const limitPerMinute = (requests: number) => ({ requests, seconds: 60, burst: re
 
 /** All rate limits of the public listener; `stats` is per token, the others are per client address. */
 export const toLimitSettings = (config: Config): LimitSettings => ({
+  ...defaultLimits,
   login: limitPerMinute(config.loginsPerMinute),
   bot_create: limitPerMinute(config.botCreationsPerMinute),
   bot_meta: limitPerMinute(config.botMetaPerMinute),
   auth_test: limitPerMinute(config.authTestsPerMinute),
   stats: { requests: config.statsPostsPerSecond, seconds: 1, burst: config.statsPostsBurst },
-  vote_log: defaultLimits.vote_log,
-  bot_shards: defaultLimits.bot_shards,
-  webhook_edit: defaultLimits.webhook_edit,
-  webhook_test: defaultLimits.webhook_test,
-  webhook_view: defaultLimits.webhook_view,
-  badge: defaultLimits.badge,
-  history: defaultLimits.history,
-  search: defaultLimits.search,
-  feed: defaultLimits.feed,
 });
