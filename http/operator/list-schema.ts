@@ -2,7 +2,7 @@
  * Schemas of the operator's lists: the rows, and what every list says about its length.
  */
 import { type Static, type TSchema, Type } from 'typebox';
-import { Flag, Text, Timestamp, toNullable } from '../api/shared/common.ts';
+import { buildInputTime, Flag, TargetId, Text, Timestamp, toNullable, UserId } from '../api/shared/common.ts';
 import { plainText } from '../api/shared/patterns.ts';
 
 /** A list whose rows are in the member `name`. */
@@ -123,4 +123,34 @@ export const TeamList = buildList(
 export const PackList = buildList(
   'packs',
   Type.Object({ url: Text, name: Text, owner: Text, vote_banned: Flag, created_at: Timestamp }),
+);
+
+export const VotesQuery = Type.Object({
+  target_type: Type.Optional(
+    Type.Enum(['bot', 'server', 'team', 'pack'], {
+      description: 'bot, server, team or pack; with target_id.',
+    }),
+  ),
+  target_id: Type.Optional(
+    Type.String({ ...TargetId, description: 'Only votes for this listing; with target_type.' }),
+  ),
+  user: Type.Optional(Type.String({ ...UserId, description: 'Only votes of this user.' })),
+  since: Type.Optional(buildInputTime('Only votes cast at this time or later.')),
+  before: Type.Optional(buildInputTime('Only votes cast before this time.')),
+  page,
+});
+export type VotesQuery = Static<typeof VotesQuery>;
+
+export const VoteList = buildList(
+  'votes',
+  Type.Object({
+    created_at: Timestamp,
+    target_type: Text,
+    target_id: Text,
+    author: Text,
+    upvote: Flag,
+    void: Flag,
+    void_reason: Text,
+    itag: Text,
+  }),
 );

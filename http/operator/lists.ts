@@ -2,10 +2,12 @@
  * Replies with the operator's lists: a page of rows with the total and the number of the next page.
  */
 import type { TObject } from 'typebox';
+import { foldTargetId } from '../../engine/ids.ts';
 import type { ListPage } from '../../storage/catalogue/operator/pages.ts';
 import { parsePage } from '../api/shared/request-values.ts';
 import type { App } from '../app.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
 import { showRow } from '../response/values.ts';
 import {
   BotList,
@@ -16,6 +18,8 @@ import {
   ServerList,
   TeamList,
   type UsersQuery,
+  VoteList,
+  type VotesQuery,
 } from './list-schema.ts';
 import { Users } from './schema.ts';
 
@@ -78,6 +82,27 @@ export const showTeams = async (app: App, query: SearchQuery): Promise<Reply> =>
 export const showPacks = async (app: App, query: SearchQuery): Promise<Reply> => {
   const request = toRequest(query);
   return replyListPage(PackList, await app.catalogue.operator.lists.packs(request), request.page);
+};
+
+/** Throws when only one of the two fields that name a listing is given. */
+export const assertWholeListing = ({ target_type, target_id }: VotesQuery): void => {
+  if ((target_type === undefined) === (target_id === undefined)) return;
+  const missing = target_type === undefined ? '/target_type' : '/target_id';
+  throw createValidationError('query', { [missing]: 'is needed with the other field of the listing' });
+};
+
+const dayMs = 86_400_000;
+
+/** Votes of all listings and users are those of a day, unless `since` says otherwise. */
+export const showVotes = async (app: App, query: VotesQuery): Promise<Reply> => {
+  const { target_type: kind, target_id, user, before } = query;
+  const endMs = before === undefined ? app.clock.nowMs() : Date.parse(before);
+  const isWhole = target_id === undefined && user === undefined;
+  const { since = isWhole ? new Date(endMs - dayMs).toISOString() : undefined } = query;
+  const id = kind && target_id ? foldTargetId(kind, target_id) : undefined;
+  const page = parsePage(query);
+  const list = await app.catalogue.operator.votes.list({ kind, id, user, since, before }, page);
+  return replyListPage(VoteList, list, page);
 };
 
 /** Replies with what a UUID names; with an empty list when it names nothing. */

@@ -34,6 +34,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
   'audit.ts': ['./page/audit.ts'],
   'dom.ts': ['./page/dom.ts'],
   'figures.ts': ['./page/figures.ts'],
+  'filters.ts': ['./page/filters.ts'],
   'format.ts': ['./page/format.ts'],
   'now.ts': ['./page/now.ts'],
   'operations.ts': ['./page/operations.ts'],
@@ -41,6 +42,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
   'series.ts': ['./page/series.ts'],
   'screens.ts': ['./page/screens.ts'],
   'tables.ts': ['./page/tables.ts'],
+  'votes.ts': ['./page/votes.ts'],
 };
 
 const readPart = (path: string): Promise<string> => readPagePart(new URL(path, import.meta.url));

@@ -2,12 +2,22 @@
  * Operations on past votes (docs/operating.md, "The operator's side"). A job makes the
  * monthly reset; here an operator starts it by hand.
  */
+import { VoteList, VotesQuery } from './list-schema.ts';
+import { assertWholeListing, showVotes } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewReset, previewResetAll, previewVoid } from './previews.ts';
 import { ListingParams, ResetAllBody, ResetBody, VoteParams } from './schema.ts';
 import { resetAll, resetListing, voidVote } from './vote-edits.ts';
 
 export const voteOperations: readonly AdminOperation[] = [
+  defineOperation('votes list', 'GET /votes', {
+    name: 'listVotesOf',
+    summary: 'Lists votes, void ones too, newest first: of a listing, a user or a time; else of a day.',
+    query: VotesQuery,
+    check: ({ query }) => assertWholeListing(query),
+    replies: { 200: VoteList },
+    handle: (app, { query }) => showVotes(app, query),
+  }),
   defineOperation('votes void', 'DELETE /votes/{itag}', {
     name: 'voidVote',
     summary: 'Voids one vote; its user may vote again.',

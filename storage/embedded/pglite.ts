@@ -179,10 +179,6 @@ interface RunningWorker {
   readonly cleanUp: () => void;
 }
 
-const takeCheckpoint = ({ sql }: Pool, { onWarning }: EmbeddedOptions): void => {
-  sql`checkpoint`.catch((error: unknown) => onWarning?.('a checkpoint failed', error));
-};
-
 const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): EmbeddedSql => {
   const { worker, pool } = running;
   const ended = new Promise<void>((fulfil) => worker.once('exit', () => fulfil()));
@@ -190,12 +186,19 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
   let alive = true;
   let closing: Promise<void> | null = null;
   const send = (request: WorkerRequest): void => worker.postMessage(request);
+  /** The close writes one of its own, and ends the connection of this one. */
+  const takeCheckpoint = (): void => {
+    if (closing) return;
+    pool.sql`checkpoint`.catch((error: unknown) => {
+      if (!closing) options.onWarning?.('a checkpoint failed', error);
+    });
+  };
   worker.on('error', (error) => {
     reason = error.message;
   });
   worker.on('message', (message: WorkerReply) => {
     if (message.kind === 'failed') reason = message.message;
-    if (message.kind === 'checkpoint_due') takeCheckpoint(pool, options);
+    if (message.kind === 'checkpoint_due') takeCheckpoint();
   });
   void ended.then(() => {
     alive = false;

@@ -4,15 +4,16 @@
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
 import { exportFile, fill, make, notify } from './dom.ts';
+import { type Filter, makeFilterForm } from './filters.ts';
 import { formatCount } from './format.ts';
 import type { Screen } from './screens.ts';
 import { makeList } from './tables.ts';
 
-const filters = [
-  ['operator', 'Operator'],
-  ['operation', 'Command, or its first word'],
-  ['target', 'Id of the target'],
-] as const;
+const filters: readonly Filter[] = [
+  { name: 'operator', label: 'Operator' },
+  { name: 'operation', label: 'Command, or its first word' },
+  { name: 'target', label: 'Id of the target' },
+];
 
 const rowsPerRequest = 1_000;
 
@@ -49,30 +50,13 @@ const makeExport = (session: PageSession, query: URLSearchParams): HTMLElement =
 
 export const showAudit: Screen = (place, session, argument) => {
   const query = new URLSearchParams(argument);
-  const inputs = filters.map(([name]) =>
-    make('input', { name, id: `filter-${name}`, value: query.get(name) ?? '', autocomplete: 'off' }),
-  );
-  const onsubmit = (event: Event): void => {
-    event.preventDefault();
-    const next = inputs.map(({ name, value }) => [name, value.trim()]).filter(([, value]) => value !== '');
-    location.hash = `#audit/${encodeURIComponent(new URLSearchParams(next).toString())}`;
-  };
   const list = makeList(session, {
     caption: 'What operators changed or tried to change, newest first',
     path: `/audit?${query}`,
     none: query.size === 0 ? 'Nothing yet.' : 'Nothing like this.',
     toRow: ({ details, ...row }) => ({ ...row, details }),
   });
-  const rows = filters.map(([name, label], at) =>
-    make('div', {}, make('label', { for: `filter-${name}` }, label), inputs[at] ?? null),
-  );
-  const actions = make(
-    'div',
-    { class: 'actions' },
-    make('button', { class: 'main' }, 'Filter'),
-    makeExport(session, query),
-  );
-  const form = make('form', { class: 'columns', role: 'search', onsubmit }, ...rows, actions);
+  const form = makeFilterForm({ screen: 'audit', filters, query }, makeExport(session, query));
   fill(place, make('h1', {}, 'Audit'), form, list.element);
   void list.load();
   return () => {};

@@ -8,15 +8,8 @@ import { showAudit } from './audit.ts';
 import { fill, isCommandKey, make, showPairs } from './dom.ts';
 import { showNow } from './now.ts';
 import { showQueue } from './queue.ts';
-import {
-  entityScreens,
-  type Screen,
-  showAll,
-  showFailures,
-  showFind,
-  showPeople,
-  showVotes,
-} from './screens.ts';
+import { entityScreens, type Screen, showAll, showFailures, showFind, showPeople } from './screens.ts';
+import { showVotes } from './votes.ts';
 
 const menu = [
   ['now', 'Now'],

@@ -218,6 +218,31 @@ export const makeForm = (
   );
 };
 
+/** Values of the path of a change of one row, and the command that makes it. */
+interface RowChange {
+  readonly command: string;
+  readonly label: string;
+  readonly given: Readonly<Record<string, string>>;
+  readonly onDone: () => void;
+}
+
+/** A button in a row of a table: asks as the form of the operation does. */
+export const makeRowButton = (
+  session: PageSession,
+  { command, label, given, onDone }: RowChange,
+): HTMLElement | null => {
+  const operation = session.operations.find((one) => one.command === command);
+  if (operation === undefined) return null;
+  const onclick = async (): Promise<void> => {
+    const answer = await send(session, operation, buildFields(operation, given));
+    if (answer === null) return;
+    const isDone = answer.status >= 200 && answer.status < 300;
+    notify(describeAnswer(answer), isDone ? 'done' : 'wrong');
+    if (isDone) onDone();
+  };
+  return make('button', { type: 'button', disabled: session.readOnly, onclick }, label);
+};
+
 /** Forms that are closed until they are needed. */
 export const makeForms = (
   session: PageSession,

@@ -1,11 +1,12 @@
 /**
- * The screens that are lists and forms: find, one entity, votes, people, troubles, and all operations.
+ * The screens that are lists and forms: find, one entity, people, troubles, and all operations.
  * Each shows itself in `place` and returns what ends it.
  */
 import { type Answer, describeAnswer, type Json, type PageOperation, type PageSession } from './api.ts';
 import { fill, make } from './dom.ts';
-import { makeForms } from './operations.ts';
-import { makeAnswer, makeList, makeObject } from './tables.ts';
+import { toFilterAddress } from './filters.ts';
+import { makeForms, makeRowButton } from './operations.ts';
+import { makeAnswer, makeList, makeObject, makeTable } from './tables.ts';
 
 export type Screen = (place: HTMLElement, session: PageSession, argument: string) => () => void;
 const noCleanUp = (): void => {};
@@ -144,42 +145,55 @@ const makeEntityScreen =
     return noCleanUp;
   };
 
-/** The tokens of an entity, and what each store has about it. */
+type Target = Readonly<Record<'target_type' | 'target_id', string>>;
+
+/** The active tokens of an entity, each with a button that revokes it; `null` for none. */
+const makeTokens = (
+  session: PageSession,
+  { target, json }: { target: Target; json: Json },
+  onDone: () => void,
+) => {
+  const rows = json.sessions as readonly Json[];
+  if (rows.length === 0) return null;
+  const makeAction = ({ id }: Json) =>
+    makeRowButton(session, {
+      command: 'tokens revoke',
+      label: 'Revoke',
+      given: { ...target, session_id: String(id) },
+      onDone,
+    });
+  return makeTable(rows, { caption: 'Active tokens', makeAction });
+};
+
+/** The tokens of an entity, its votes, and what each store has about it. */
 const loadMore = async (
   session: PageSession,
-  { name }: Kind,
+  kind: Kind,
   { id, place }: { id: string; place: HTMLElement },
-) => {
+): Promise<void> => {
+  const { name } = kind;
   const key = encodeURIComponent(id);
+  const target = { target_type: name, target_id: id };
+  const votes = toFilterAddress('votes', name === 'user' ? { user: id } : target);
   const paths = [
-    ['What operators changed', `/audit?target=${key}`],
     ...(name === 'pack' ? [] : [['Active tokens', `/${name}/${key}/tokens`]]),
+    ['What operators changed', `/audit?target=${key}`],
     ...(name === 'user' ? [] : [['What each store has', `/stores/inspect/${name}/${key}`]]),
   ] as const;
   const answers = await Promise.all(paths.map(([, path = '']) => session.call('GET', path)));
   const parts = paths.flatMap(([title = ''], at) => {
     const { status, json } = answers[at] as Answer;
-    return status === 200 ? [make('details', {}, make('summary', {}, title), makeAnswer(json))] : [];
+    if (status !== 200) return [];
+    if ('sessions' in json)
+      return makeTokens(session, { target, json }, () => void loadMore(session, kind, { id, place })) ?? [];
+    return [make('details', {}, make('summary', {}, title), makeAnswer(json))];
   });
-  fill(place, ...(parts.length === 0 ? [] : [make('h2', {}, 'More')]), ...parts);
+  fill(place, make('h2', {}, 'More'), make('p', {}, make('a', { href: votes }, 'Votes')), ...parts);
 };
 
 export const entityScreens: Readonly<Record<string, Screen>> = Object.fromEntries(
   kinds.map((kind) => [kind.name, makeEntityScreen(kind)]),
 );
-
-export const showVotes: Screen = (place, session) => {
-  // Of the listings' operations those that change whether users may vote.
-  const changes = selectGroups(session, ['votes', 'listings']).filter(({ method }) => method !== 'GET');
-  const forms = makeForms(session, changes);
-  fill(
-    place,
-    make('h1', {}, 'Votes'),
-    make('p', {}, 'Void one vote by its itag, the votes of one listing, or all; forbid or allow votes.'),
-    forms,
-  );
-  return noCleanUp;
-};
 
 export const showPeople: Screen = (place, session, ban) => {
   const people = kinds.find(({ name }) => name === 'user') as Kind;

@@ -35,6 +35,7 @@ const screensOfIds: Readonly<Record<string, string>> = {
   server_id: 'server',
   user_id: 'user',
   owner: 'user',
+  author: 'user',
 };
 
 /** Fields that are shown once, and are needed elsewhere. */
@@ -55,10 +56,15 @@ export interface TableOptions {
   readonly caption: string;
   /** Where a row leads; `null` for nowhere. Its first cell becomes the link. */
   readonly linkRow?: (row: Json) => string | null;
+  /** What a row ends with: a button that changes it. */
+  readonly makeAction?: (row: Json) => Child;
 }
 
 /** A table with a column for each field that any row has a value in. */
-export const makeTable = (rows: readonly Json[], { caption, linkRow }: TableOptions): HTMLElement => {
+export const makeTable = (
+  rows: readonly Json[],
+  { caption, linkRow, makeAction }: TableOptions,
+): HTMLElement => {
   const names = Object.keys(rows[0] ?? {}).filter((name) =>
     rows.some((row) => formatValue(row[name]) !== '–'),
   );
@@ -71,7 +77,7 @@ export const makeTable = (rows: readonly Json[], { caption, linkRow }: TableOpti
         typeof row[name] === 'number' ? 'number' : text.length <= shortCharactersMax ? 'short' : '';
       return make('td', { class: kind }, cell);
     });
-    return make('tr', {}, ...cells);
+    return make('tr', {}, ...cells, makeAction ? make('td', { class: 'short' }, makeAction(row)) : null);
   };
   const isNumber = (name: string): boolean => rows.some((row) => typeof row[name] === 'number');
   const titles = names.map((name) =>
@@ -83,7 +89,7 @@ export const makeTable = (rows: readonly Json[], { caption, linkRow }: TableOpti
       'table',
       {},
       make('caption', {}, caption),
-      make('thead', {}, make('tr', {}, ...titles)),
+      make('thead', {}, make('tr', {}, ...titles, makeAction ? make('td', {}) : null)),
       make('tbody', {}, ...rows.map(makeRow)),
     ),
   );

@@ -37,8 +37,10 @@ import { createDirectoryLists } from './directory-lists.ts';
 import { createFailures } from './failures.ts';
 import { createPreviews } from './previews.ts';
 import { createUuidLookup } from './uuids.ts';
+import { listVotesOf, type VoteFilter } from './vote-list.ts';
 
 const createVotesCatalogue = (sql: Sql) => ({
+  list: (filter: VoteFilter, page: number) => listVotesOf(sql, filter, page),
   /** The caller flushes before, and delivers the adjustment afterwards. */
   voidOne: (itag: string) => voidVote(sql, itag, 'operator'),
   /** Resolves to the number of listings changed, or -1 when this same reset was made before. */

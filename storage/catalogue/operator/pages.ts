@@ -35,9 +35,10 @@ export interface ListSource {
   readonly rowsMax?: number;
 }
 
-const readTotal = async (
+/** Counts the rows, up to `countedMax`. */
+export const readTotal = async (
   sql: Sql,
-  { table, where }: ListSource,
+  { table, where }: Pick<ListSource, 'table' | 'where'>,
 ): Promise<Pick<ListPage<unknown>, 'total' | 'totalIs'>> => {
   const [row] = await sql<{ counted: number; estimated: number }[]>`
     select count(*) as counted,
