@@ -20,7 +20,7 @@ const screens = {
   now: '.group',
   'find/a': 'table',
   queue: '.detail h2, .none',
-  votes: '.forms',
+  votes: 'table',
   'people/': 'table',
   troubles: 'table',
   audit: 'table',
@@ -179,6 +179,55 @@ test('an itag leads to its listing', async () => {
   await page.getByText('has this itag').waitFor();
   await page.getByRole('link', { name: `bot ${id}` }).click();
   await page.locator('.facts').getByText(id, { exact: true }).first().waitFor();
+  await end();
+});
+
+test('votes by user and listing say why they are void, and one is voided from its row', async () => {
+  const { user, bot } = world.demo;
+  const voted = await fetch(`${world.node.url}/users/${user.id}/bots/${bot.id}/votes?upvote=true`, {
+    method: 'PUT',
+    headers: { 'user-auth': user.token },
+  });
+  assert.ok([204, 429].includes(voted.status), String(voted.status));
+  const filter = new URLSearchParams({ target_type: 'bot', target_id: bot.id, user: user.id });
+  await until('the vote is in SQL', async () =>
+    ((await operate('GET', `/votes?${filter}`)).votes as readonly { void: boolean }[]).some(
+      (vote) => !vote.void,
+    ),
+  );
+  const { page, end } = await openPage(robin, `user/${user.id}`);
+  await page.getByRole('link', { name: 'Votes', exact: true }).last().click();
+  await page.getByLabel('Listing: its kind').selectOption('bot');
+  await page.getByLabel('Listing: its id').fill(bot.id);
+  await page.getByRole('button', { name: 'Filter' }).click();
+  const before = await page.getByRole('button', { name: 'Void', exact: true }).count();
+  await page.getByRole('button', { name: 'Void', exact: true }).first().click();
+  await page.getByRole('dialog').getByText(`of user ${user.id} on bot ${bot.id}`).waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('cell', { name: 'operator', exact: true }).first().waitFor();
+
+  assert.is(await page.getByRole('button', { name: 'Void', exact: true }).count(), before - 1);
+  await end();
+});
+
+test('a token is revoked from its row; a token that may only read cannot', async () => {
+  const bot = world.demo.bot.id;
+  const issued = await operate('POST', `/bot/${bot}/tokens`, { name: 'leaked' });
+  const headers = { 'bot-auth': String(issued.token) };
+  const readIt = async () => (await readPublic(`/bots/${bot}/sessions`, headers)).status;
+  assert.is(await readIt(), 200);
+  const reading = await openPage(reader, `bot/${bot}`);
+  const row = (page: Page) => page.getByRole('row').filter({ hasText: 'leaked' });
+  assert.ok(await row(reading.page).getByRole('button', { name: 'Revoke' }).isDisabled());
+  await reading.end();
+
+  const { page, end } = await openPage(robin, `bot/${bot}`);
+  await row(page).getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('dialog').getByText('"leaked"').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Go on' }).click();
+  await row(page).waitFor({ state: 'detached' });
+
+  await until('the token is refused', async () => (await readIt()) === 401);
   await end();
 });
 

@@ -125,6 +125,34 @@ test('votes void: the total falls, the voter may vote again; once, and 404 for a
   assert.is((await operate('DELETE /votes/one')).status, 400);
 });
 
+test('votes list: by listing, user and time, each with whether and why it is void', async () => {
+  await world.vote('ben', 'bots/bot2');
+  await show('/users/ben/bots/bot2/votes/@all'); // Flushes.
+  const list = async (query: string) => {
+    const { status, json } = await operate(`GET /votes?${query}`);
+    assert.is(status, 200, JSON.stringify(json));
+    return json.votes.map((vote: Record<string, unknown>) =>
+      [vote.target_id, vote.author, vote.void, vote.void_reason].join(' '),
+    );
+  };
+  const ofAnn = ['bot2 ann false ', 'bot2 ann true operator'];
+  const ofBot = ['bot2 ben false ', ...ofAnn];
+  const all = ['bot1 ben false ', ...ofBot].sort();
+  const now = new Date(world.clock.nowMs() + 1).toISOString();
+  const dayAgo = new Date(world.clock.nowMs() - 86_400_000).toISOString();
+
+  assert.equal((await list('target_type=bot&target_id=bot2')).sort(), [...ofBot].sort());
+  assert.equal((await list('user=ann')).sort(), ofAnn);
+  assert.equal((await list('user=ann&target_type=bot&target_id=bot2')).sort(), ofAnn);
+  assert.equal(await list('user=ann&target_type=bot&target_id=bot1'), []);
+  assert.equal((await list(`since=${dayAgo}&before=${now}`)).sort(), all);
+  assert.equal((await list('')).sort(), all);
+  for (const query of [`since=${now}`, `before=${dayAgo}`, `user=ann&before=${dayAgo}`])
+    assert.equal(await list(query), [], query);
+  for (const query of ['target_id=bot2', 'target_type=bot', 'since=yesterday'])
+    assert.is((await operate(`GET /votes?${query}`)).status, 400, query);
+});
+
 test('votes reset: one listing begins at 0 and its voters may vote again; not in the future', async () => {
   await world.vote('ann', 'bots/bot3');
   await world.vote('ben', 'bots/bot3');

@@ -90,6 +90,12 @@ test('a command prints the new state', async () => {
   assert.equal(await run('users unban 5'), { code: 0, out: 'User 5 is no longer banned.\n', err: '' });
 });
 
+test('votes and tokens are listed with what names them in the commands that void and revoke', async () => {
+  assert.equal(await run('votes list --user 5'), { code: 0, out: 'None.\n', err: '' });
+  const { session_id } = JSON.parse((await run('tokens issue user 5 --json')).out);
+  assert.match((await run('tokens list user 5')).out, new RegExp(session_id));
+});
+
 test('a refusal names the options that were typed: exit code 2, or 1 for what does not exist', async () => {
   for (const [line, expected] of [
     ['bots approve 123', /^There is no such bot\.$/m],
