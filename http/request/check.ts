@@ -3,19 +3,85 @@
  * TypeBox checks in nanoseconds but gives no reasons; explain.ts (Ajv) finds them when a check fails.
  *
  * `compileRoute` prepares a route once, at start.
+ *
+ * A query is parsed into the names that its route declares: unknown names are ignored, the last of a repeated
+ * name counts, a plus sign is a space. Malformed percent-encoding is a 400. Values stay strings until
+ * explain.ts coerces them.
+ *
+ * A minimum length of text does not count white space and invisible characters at both ends, so text without
+ * any visible character is refused wherever there is a minimum. It applies to every `minLength` of every
+ * schema, so no field can be forgotten. A maximum counts every character, because every one is stored.
  */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import type { DomainError } from '../../engine/errors.ts';
+import { isVisiblyLong } from '../../engine/rules/text.ts';
 import {
   createTwoGenerationCache,
   type TwoGenerationCache,
 } from '../../engine/tools/two-generation-cache.ts';
+import { createValidationError, escapePointer } from '../response/validation-error.ts';
 import type { AnyRoute } from '../route.ts';
 import { coerceQuery, explain } from './explain.ts';
 import { registerFormats } from './formats.ts';
 import { listParameterNames } from './match.ts';
-import { withVisibleMinimums } from './minimums.ts';
-import { parseQuery } from './query.ts';
+
+type Node = Readonly<Record<string, unknown>>;
+
+const addVisibleMinimum = (node: Node, min: number): Node => ({
+  ...node,
+  '~refine': [{ check: (text: unknown) => isVisiblyLong(text as string, min), error: () => 'too short' }],
+});
+
+const expand = (value: unknown): unknown => {
+  if (Array.isArray(value)) {
+    const items = value.map(expand);
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const node = value as Node;
+  const entries = Object.entries(node).map(([key, member]) => [
+    key,
+    key === 'examples' ? member : expand(member),
+  ]);
+  const isUnchanged = entries.every(([key, member]) => node[key as string] === member);
+  const expanded = isUnchanged ? node : (Object.fromEntries(entries) as Node);
+  const min = node.type === 'string' ? node.minLength : 0;
+  return typeof min === 'number' && min > 0 ? addVisibleMinimum(expanded, min) : expanded;
+};
+
+/** Returns the schema for TypeBox to compile; the same object if it has no minimum length of text. */
+export const withVisibleMinimums = (schema: TSchema): TSchema => expand(schema) as TSchema;
+
+/** `name` is the parameter, `''` while it is not known: then the pointer names the whole query. */
+const createTextError = (name: string): DomainError =>
+  createValidationError('query', {
+    [name === '' ? '' : `/${escapePointer(name)}`]: 'must be percent-encoded UTF-8 text without NUL',
+  });
+
+const decodeQueryText = (raw: string, name = ''): string => {
+  const spaced = raw.includes('+') ? raw.replaceAll('+', ' ') : raw;
+  if (!spaced.includes('%')) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    throw createTextError(name);
+  }
+};
+
+/** Returns the values of the known names. Throws `validation_failed`. */
+const parseQuery = (text: string, known: ReadonlySet<string>): Record<string, string> => {
+  const values: Record<string, string> = {};
+  for (const pair of text.split('&')) {
+    const equals = pair.indexOf('=');
+    const name = decodeQueryText(equals === -1 ? pair : pair.slice(0, equals));
+    if (!known.has(name)) continue;
+    const value = equals === -1 ? '' : decodeQueryText(pair.slice(equals + 1), name);
+    if (value.includes('\u0000') || !value.isWellFormed()) throw createTextError(name);
+    values[name] = value;
+  }
+  return values;
+};
 
 registerFormats();
 

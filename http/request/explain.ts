@@ -36,7 +36,7 @@ const checkMinimum: SchemaValidateFunction = (
   return false;
 };
 
-/** Replaces Ajv's `minLength` by the rule of minimums.ts. */
+/** Replaces Ajv's `minLength` by the rule of check.ts. */
 const minLengthKeyword: FuncKeywordDefinition = {
   keyword: 'minLength',
   type: 'string',

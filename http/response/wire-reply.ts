@@ -3,12 +3,23 @@
  *
  * All header lines of a reply form one text, because writing each header separately costs time on the hot
  * path. Therefore every header value that a handler sets is checked for line breaks here. Pure.
+ *
+ * An entity tag is the first 120 bits of the SHA-1 of the body: it identifies content and has no security
+ * purpose.
  */
 
+import { hash } from 'node:crypto';
 import type { WireReply } from '../server/exchange.ts';
 import type { Cors } from './cors.ts';
-import { computeEtag, matchesEtag } from './etag.ts';
 import type { Reply } from './reply.ts';
+
+/** Returns a strong tag, in quotes. */
+const computeEtag = (body: string | Uint8Array): string => `"${hash('sha1', body, 'base64').slice(0, 20)}"`;
+
+/** Whether an `If-None-Match` value names this tag; weak comparison, as for GET. */
+const matchesEtag = (ifNoneMatch: string, etag: string): boolean =>
+  ifNoneMatch === '*' ||
+  ifNoneMatch.split(',', 64).some((candidate) => candidate.trim().replace(/^W\//, '') === etag);
 
 /** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
 export type Caching = 'no-store' | 'entity' | 'list';

@@ -5,10 +5,12 @@
  * inserted, and only where (generation, version) grows: a repeated, late or reordered flush changes nothing,
  * and a deleted listing stays deleted. A flush of an outdated generation is refused. Every rejection is a
  * `StorageError`.
+ * The counted columns are those of totals.ts.
  */
-import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import { createEntityRef, type EntityKind, type EntityRef } from '../../engine/ids.ts';
 import type { Edit, FlushRound, Ledger, LedgerEntity } from '../../engine/ports.ts';
-import type { Sql, Transaction } from '../sql/client.ts';
+import { formatTexts } from '../sql/arrays.ts';
+import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { retrySerializable } from '../sql/retry.ts';
 import { markAdjustmentsDelivered, selectOpenAdjustments } from './adjustments.ts';
@@ -27,9 +29,55 @@ import {
 } from './generations.ts';
 import { locks } from './locks.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
-import { selectEntities, toLedgerEntity } from './rows.ts';
+import { readTotals, type TotalsColumns } from './totals.ts';
 import { lockTotals } from './vote-log.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
+
+interface EntityRow extends TotalsColumns {
+  /** Position in `targets`, from 1. */
+  readonly position: number;
+  readonly incarnation: number;
+  readonly kind: EntityKind;
+  readonly entity_id: string;
+  readonly generation: number;
+  readonly version: number;
+  readonly revision: number;
+  readonly listed: boolean;
+  readonly vote_banned: boolean;
+  readonly premium_until_ms: number;
+  readonly listed_since_ms: number;
+}
+
+/** Reads the existing listings among `targets`, each through an index. */
+const selectEntities = (
+  sql: Queryable,
+  targets: readonly { readonly kind: EntityKind; readonly id: string }[],
+): Promise<readonly EntityRow[]> => sql<EntityRow[]>`
+  select requested.position, totals.*, facts.revision, facts.listed, facts.vote_banned,
+    coalesce(extract(epoch from facts.premium_until) * 1000, 0)::bigint as premium_until_ms,
+    case when facts.listed then coalesce(extract(epoch from facts.listed_since) * 1000, 0) else 0 end::bigint
+      as listed_since_ms
+  from unnest(
+    ${formatTexts(targets.map(({ kind }) => kind))}::text[],
+    ${formatTexts(targets.map(({ id }) => id))}::text[]
+  ) with ordinality as requested (kind, id, position)
+  join totals on totals.kind = requested.kind and totals.entity_id = requested.id
+  join facts on facts.incarnation = totals.incarnation`;
+
+/** Converts a row. */
+const toLedgerEntity = (row: EntityRow): LedgerEntity => ({
+  ref: createEntityRef(row.kind, row.entity_id, row.incarnation),
+  facts: {
+    revision: row.revision,
+    listed: row.listed,
+    voteBanned: row.vote_banned,
+    premiumUntilMs: row.premium_until_ms,
+    listedSinceMs: row.listed_since_ms,
+  },
+  totals: readTotals(row),
+  generation: row.generation,
+  version: row.version,
+});
 
 /** What one flush wrote, for those who wait for votes. */
 export interface FlushedVotes {

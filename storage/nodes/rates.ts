@@ -3,7 +3,7 @@
  *
  * The clock of Redis decides, and keys expire by themselves, so no sweep is needed. If a stored number is
  * further in the future than the algorithm allows, that clock was set back since; it then counts as a burst
- * that is used up. The arithmetic equals that of `http/limits/gcra.ts`; a test compares the two. Rejects
+ * that is used up. The arithmetic equals that of `http/limits/limiter.ts`; a test compares the two. Rejects
  * with a `StorageError` when Redis is away or slow; the HTTP side then limits per node. Called for rare and
  * expensive operations only, never on the hot path.
  */

@@ -9,9 +9,8 @@ import * as assert from 'uvu/assert';
 import { StatsBody } from '../../http/api/bots/schema.ts';
 import { routes } from '../../http/api/table.ts';
 import { adminOperations } from '../../http/operator/table.ts';
-import { compileCheck } from '../../http/request/check.ts';
+import { compileCheck, withVisibleMinimums } from '../../http/request/check.ts';
 import { coerceQuery, explain } from '../../http/request/explain.ts';
-import { withVisibleMinimums } from '../../http/request/minimums.ts';
 
 const test = suite('minimum lengths');
 

@@ -120,7 +120,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'rate limits',
-    file: 'http/limits/gcra.ts',
+    file: 'http/limits/limiter.ts',
     find: `  const allowed = nextMs - nowMs <= toleranceMs + 1e-6;`,
     replace: `  const allowed = nextMs > 0;`,
     why: 'a flood would pass',

@@ -1,7 +1,7 @@
 /**
  * Prints how many files of the sources a request passes, on a node of this process with embedded stores:
  *
- *   node ops/setup/run.mjs test/tidy/hops-main.ts [--list]
+ *   npm run test:hops [-- --list]
  *
  * V8 counts calls. A file counts if a function of it ran between the request and its answer (of a webhook:
  * its delivery). Each request is made ten times, and the least counts, since timers run meanwhile, too.

@@ -4,6 +4,10 @@
  * A page view changes only two counters. So the text around those two is cached as a *template*, which is
  * built again only when another field changes (some change by time alone). Posted integers are inserted as
  * digits, so none beyond 2^53 is rounded.
+ *
+ * Each reply writes the digits of the two counters into the same bytes, so a page view neither joins a text
+ * nor converts one to bytes. A reply that is not written at once may show the counters of a later one; bytes
+ * of another length are a new buffer, so they never mix.
  */
 import { Type } from 'typebox';
 import type { HotState } from '../../../engine/entity/state.ts';
@@ -11,8 +15,64 @@ import { computePresence, presenceFreshMs } from '../../../engine/rules/presence
 import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
 import { computeVotes, renderTimestamp, showRow, toTimestamp } from '../../response/values.ts';
 import { isPremium, toUser } from '../shared/convert.ts';
-import { CounterText } from './counter-text.ts';
 import { Bot } from './schema.ts';
+
+/** A counter's digits in the bytes. */
+interface Digits {
+  at: number;
+  length: number;
+  value: number;
+  /** Integers from `least` to below `limit` have this length. */
+  least: number;
+  limit: number;
+}
+
+const createDigits = (at: number): Digits => ({ at, length: 1, value: 0, least: 0, limit: 10 });
+
+const writeDigits = (bytes: Buffer, { at, length }: Digits, value: number): void => {
+  let rest = value;
+  for (let index = at + length - 1; index >= at; index--) {
+    const digit = rest % 10;
+    bytes[index] = 48 + digit;
+    rest = (rest - digit) / 10;
+  }
+};
+
+export class CounterText {
+  private bytes: Buffer;
+  private readonly first: Digits;
+  private readonly second: Digits;
+
+  /** The text around the counters, which are 0 at first. */
+  constructor(before: string, between: string, after: string) {
+    this.bytes = Buffer.from([before, between, after].join('0'));
+    this.first = createDigits(Buffer.byteLength(before));
+    this.second = createDigits(this.bytes.length - Buffer.byteLength(after) - 1);
+  }
+
+  /** Returns the bytes with these safe integers, valid until the next call. */
+  write(first: number, second: number): Buffer {
+    if (first !== this.first.value) this.change(this.first, first);
+    if (second !== this.second.value) this.change(this.second, second);
+    return this.bytes;
+  }
+
+  private change(digits: Digits, value: number): void {
+    digits.value = value;
+    if (value < digits.least || value >= digits.limit) this.resize(digits, String(value).length);
+    writeDigits(this.bytes, digits, value);
+  }
+
+  private resize(digits: Digits, length: number): void {
+    const { bytes, first, second } = this;
+    const end = digits.at + digits.length;
+    this.bytes = Buffer.concat([bytes.subarray(0, digits.at), Buffer.alloc(length), bytes.subarray(end)]);
+    if (digits === first) second.at += length - first.length;
+    digits.length = length;
+    digits.least = length === 1 ? 0 : 10 ** (length - 1);
+    digits.limit = 10 ** length;
+  }
+}
 
 /** How long a reviewer's claim on a bot lasts. */
 const claimDurationMs = 3_600_000;

@@ -1,17 +1,56 @@
 /**
- * Routes of bots (contract §4.2): the lists, one bot, the stats post. The work is done beside it.
+ * Routes of bots (contract §4.2): the lists, one bot, the stats post. Lists and the front page are serialised
+ * once per snapshot: an object that many requests share. Its text is cached by it and dropped with it.
  */
 import { limits } from '../../../engine/limits.ts';
 import { perPage } from '../../../engine/rules/pages.ts';
+import type { FrontPage } from '../../../storage/catalogue/lists/front-page.ts';
+import type { IndexBotRow } from '../../../storage/catalogue/shared/index-rows.ts';
+import type { App } from '../../app.ts';
 import type { BodyLimits } from '../../request/body.ts';
+import type { Reply } from '../../response/reply.ts';
 import { defineRoute, defineRoutes } from '../../route.ts';
+import { toPacks } from '../packs.ts';
 import { ApiResponse, buildPageSchema, PageQuery, Seo } from '../shared/common.ts';
-import { IndexBot } from '../shared/index-entities.ts';
+import { IndexBot, toIndexBot } from '../shared/index-entities.ts';
+import { replyPage, replySnapshot } from '../shared/list-replies.ts';
 import { parsePage } from '../shared/request-values.ts';
 import { showBot, showBotSeo } from './bots.ts';
-import { showBotPage, showFrontPage, showRandomBots } from './lists.ts';
 import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from './schema.ts';
 import { recordStats } from './stats.ts';
+
+const toIndexBots = (app: App, rows: readonly IndexBotRow[]): IndexBot[] =>
+  rows.map((row) => toIndexBot(row, app.clock.nowMs()));
+
+/** `GET /bots/@all`. */
+const showBotPage = async (app: App, page: number): Promise<Reply> =>
+  replyPage(await app.catalogue.bots.page(page), {
+    rowsPerPage: perPage.bots,
+    results: (rows) => toIndexBots(app, rows),
+  });
+
+const randomBotsCount = 6;
+
+/** `GET /bots/@random`: never cached. */
+const showRandomBots = async (app: App): Promise<Reply> => ({
+  status: 200,
+  json: { bots: toIndexBots(app, await app.catalogue.bots.random(randomBotsCount)) },
+});
+
+const toBotsIndex = (app: App, page: FrontPage): BotsIndex => ({
+  certified: toIndexBots(app, page.bots.certified),
+  most_viewed: toIndexBots(app, page.bots.most_viewed),
+  packs: toPacks(page.packs, app.clock.nowMs()),
+  premium: toIndexBots(app, page.bots.premium),
+  recently_added: toIndexBots(app, page.bots.recently_added),
+  top_voted: toIndexBots(app, page.bots.top_voted),
+});
+
+/** `GET /bots/@index`. */
+const showFrontPage = async (app: App): Promise<Reply> => {
+  const page = await app.catalogue.bots.frontPage();
+  return replySnapshot(page, () => toBotsIndex(app, page));
+};
 
 /** A full `shard_list` of 20-digit numbers takes 344,000 bytes; real clients also send unknown fields. */
 const statsBodyLimits: BodyLimits = {

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CounterText } from '../../../http/api/bots/counter-text.ts';
+import { CounterText } from '../../../http/api/bots/bot-json.ts';
 
 const test = suite('a text with counters');
 

@@ -6,7 +6,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DomainError } from '../../../engine/errors.ts';
-import { parseTokenHeaders } from '../../../http/auth/token-headers.ts';
+import { parseTokenHeaders } from '../../../http/auth/authorise.ts';
 import { RequestHeaders, takeHeader } from '../../../http/server/request-headers.ts';
 
 const test = suite('auth headers');

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { decideRate, type LimitPolicy } from '../../../http/limits/gcra.ts';
+import { decideRate, type LimitPolicy } from '../../../http/limits/limiter.ts';
 
 const test = suite('gcra');
 /** Five a minute, five at once. */

@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { chooseMediaType } from '../../../http/request/accept.ts';
+import { chooseMediaType } from '../../../http/request/call.ts';
 
 const test = suite('accept');
 const offered = ['application/json', 'text/csv'] as const;
