@@ -31,15 +31,22 @@ const toListedServer = (row: IndexServerRow) => showRow(ListedServer, row);
 export const showBotDetails = async (app: App, idOrVanity: string): Promise<Reply> => {
   const bot = await app.catalogue.bots.find(idOrVanity);
   if (bot === null) throw createNotFoundError('bot');
-  const { state } = await app.engine.read('bot', bot.id);
+  const [{ state }, team, staffNote, sessions] = await Promise.all([
+    app.engine.read('bot', bot.id),
+    bot.team_id === null ? null : app.catalogue.teams.find(bot.team_id),
+    app.catalogue.operator.listings.readStaffNote(bot.id),
+    app.catalogue.sessions.list({ kind: 'bot', id: bot.id }),
+  ]);
   const shown = showRow(OperatorBot, bot, {
     bot_id: bot.id,
     name: bot.person?.username ?? bot.id,
     owner: bot.owner_id ?? `team ${bot.team_id}`,
+    owner_name: team?.name ?? bot.owner?.username ?? '',
+    staff_note: staffNote,
     votes: computeVotes(state),
     clicks: state.clicks,
     servers: toExactInteger(state.servers),
-    tokens: (await app.catalogue.sessions.list({ kind: 'bot', id: bot.id })).length,
+    tokens: sessions.length,
   });
   return replyOk(shown);
 };

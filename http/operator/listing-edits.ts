@@ -3,7 +3,8 @@
  * the cached profile, and the engine sends the new facts (listed, vote-banned, premium) to the hot store.
  */
 import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
-import type { Review, ReviewedKind } from '../../storage/catalogue/bots/listing-edits.ts';
+import type { ReviewedKind } from '../../storage/catalogue/bots/listing-edits.ts';
+import type { Review } from '../../storage/catalogue/shared/listings.ts';
 import { type BotBody, createBot } from '../api/bot-edits.ts';
 import { deleteTeam } from '../api/members.ts';
 import { deletePack } from '../api/packs.ts';
@@ -38,6 +39,7 @@ const replyChanged = async (
   return replyMessage(`${kind} ${id} ${change}.`);
 };
 
+/** Each browser of the owner gets a message. */
 export const reviewListing = async (
   app: App,
   target: { readonly kind: ReviewedKind; readonly id: string },

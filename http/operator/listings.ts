@@ -29,6 +29,7 @@ import { previewRemoval, previewVoteBan } from './previews.ts';
 import {
   AddBotBody,
   ClaimBody,
+  DenialBody,
   FindParams,
   FoundList,
   ListingParams,
@@ -56,7 +57,7 @@ const verdicts = [
   {
     verb: 'deny',
     type: 'denied',
-    summary: 'Denies the listing: it is not shown in lists and cannot receive votes.',
+    summary: 'Denies the listing, with a reason: it is not shown in lists and cannot receive votes.',
   },
   {
     verb: 'pend',
@@ -71,7 +72,7 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
       name: `${verb}_${kind}`,
       summary,
       params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
-      body: NoteBody,
+      body: verb === 'deny' ? DenialBody : NoteBody,
       handle: (app, { params, body }) =>
         reviewListing(app, { kind, id: params.id }, { type, note: body.note ?? '' }),
     }),

@@ -94,12 +94,20 @@ export const TokenBody = Type.Object({
 export type TokenBody = Static<typeof TokenBody>;
 export const TokenIssued = Type.Object({ session_id: Text, target_id: Text, token: Text });
 
+const noteUse = 'The owner gets a push message with it, and a bot has it on its page.';
+
 const note = Type.String({
   ...buildProse(0, 2_000, 'Tested, works as described.'),
-  description: 'Up to 2,000 characters, shown on the page of a bot. Servers do not store it.',
+  description: `Up to 2,000 characters. ${noteUse}`,
 });
 
 export const NoteBody = Type.Object({ note: Type.Optional(note) });
+export const DenialBody = Type.Object({
+  note: Type.String({
+    ...buildProse(1, 2_000, 'The invite leads nowhere.'),
+    description: `The reason, 1 to 2,000 characters. ${noteUse}`,
+  }),
+});
 export const ReasonBody = Type.Object({ reason: Type.Optional(note) });
 
 export const PremiumBody = Type.Object({
@@ -125,9 +133,16 @@ export const OperatorBot = Type.Object({
   name: Text,
   type: Text,
   owner: Text,
+  owner_name: Text,
   vanity: Text,
   short: Text,
+  long: Text,
+  invite: Text,
+  extra_links: Type.Array(Type.Object({ name: Text, value: Text })),
+  library: Text,
+  prefix: Text,
   tags: TextList,
+  staff_note: Text,
   nsfw: Flag,
   vote_banned: Flag,
   premium_until: toNullable(Timestamp),

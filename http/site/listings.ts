@@ -98,9 +98,12 @@ export const describeBot = (
     ['Last numbers', renderSlot('last_post')],
     ...listDates(profile),
   ];
+  const described = describeProfile(profile, nowMs);
+  const reason = profile.type === 'denied' ? ` ${profile.approval_note}` : '';
   const listing: Listing = {
-    ...describeProfile(profile, nowMs),
+    ...described,
     kind: 'bot',
+    hidden: `${described.hidden}${reason}`.trim(),
     name: readName(profile.person, profile.id),
     avatar: profile.person?.avatar ?? '',
     invites: hasInvite(profile) ? 'Add to a server' : '',

@@ -40,6 +40,8 @@ export const pushLimits = {
 const ttlSeconds = 12 * 3_600;
 const nameLengthMax = 100;
 const avatarLengthMax = 1_024;
+/** The whole note is on the page of the listing; a message has room for some 4,000 bytes. */
+const noteLengthMax = 300;
 
 /** Sends until no message is due. Rejects with the first failure of the outbox or the engine. */
 export const sendMessages = async (parts: PushSenderParts, signal: AbortSignal): Promise<void> => {
@@ -86,17 +88,39 @@ const sendToBrowser = async (
 
 /** Whether the user has voted again since the message was queued. Not checked for the first attempt. */
 const isOutdated = async ({ engine }: PushSenderParts, message: PushMessage): Promise<boolean> =>
+  message.review === null &&
   message.attempts > 1 &&
   (await engine.readVoteStatus(message.kind, message.targetId, message.userId)).waitMs > 0;
 
 /** The same for each attempt, so that the browser shows a repeated message only once. */
-const toTopic = ({ kind, targetId, userId }: PushMessage): string =>
-  hash('sha256', `${kind} ${targetId} ${userId}`, 'base64url').slice(0, 32);
+const toTopic = ({ kind, targetId, userId, review }: PushMessage): string =>
+  hash('sha256', `${kind} ${targetId} ${userId}${review === null ? '' : ' review'}`, 'base64url').slice(
+    0,
+    32,
+  );
 
-const toPayload = ({ kind, targetId, name, avatar }: PushMessage): string => {
-  const short = [...name].slice(0, nameLengthMax).join('');
+const shorten = (text: string, lengthMax: number): string => {
+  const characters = [...text];
+  return characters.length <= lengthMax ? text : `${characters.slice(0, lengthMax - 1).join('')}…`;
+};
+
+const results = {
+  approved: 'Approved',
+  certified: 'Certified',
+  denied: 'Not accepted',
+  pending: 'Waits for a review again',
+} as const;
+
+const toText = (review: PushMessage['review'], name: string): string => {
+  if (review === null) return `You can vote again: ${name}`;
+  const note = shorten(review.note.trim(), noteLengthMax);
+  return `${results[review.type]}: ${name}${note === '' ? '' : `\n${note}`}`;
+};
+
+const toPayload = ({ kind, targetId, name, avatar, review }: PushMessage): string => {
+  const short = shorten(name, nameLengthMax);
   return JSON.stringify({
-    message: `You can vote again: ${short}`,
+    message: toText(review, short),
     resolved: { avatar: avatar.length > avatarLengthMax ? '' : avatar, name: short },
     target_id: targetId,
     target_type: kind,

@@ -137,7 +137,7 @@ test('a bot denied at one node accepts no votes at the other, an approved one do
   };
   assert.is(await vote(first), 204);
 
-  await operate({ method: 'POST', path: `/bots/${bot}/deny`, body: {} });
+  await operate({ method: 'POST', path: `/bots/${bot}/deny`, body: { note: 'No.' } });
   // Uses a user who has voted already: until the node knows of the denial, the user only gets 429.
   await waitUntil('denied at the other node', async () => (await vote(first)) === 409);
   await operate({ method: 'POST', path: `/bots/${bot}/approve`, body: {} });

@@ -1,6 +1,6 @@
 /**
  * Makes elements. Text is only ever text: strings become text nodes, so no name or message of a user can be
- * markup. Links stay inside the page.
+ * markup. Links stay inside the page, but for `makeWebLink`.
  */
 
 export type Child = Node | string | number | null;
@@ -23,6 +23,17 @@ export const make = <Tag extends keyof HTMLElementTagNameMap>(
   }
   fill(element, ...children);
   return element;
+};
+
+/**
+ * A link to an address that a user gave, opened beside the page, which it cannot reach and does not learn of.
+ * What is not an https address stays text.
+ */
+export const makeWebLink = (address: string): HTMLElement => {
+  if (!/^https:/i.test(address) || !URL.canParse(address)) return make('span', {}, address);
+  const link = make('a', { rel: 'noopener noreferrer nofollow', target: '_blank', dir: 'ltr' }, address);
+  link.href = address;
+  return link;
 };
 
 /** Replaces what the element contains. */

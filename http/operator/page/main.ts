@@ -26,7 +26,7 @@ const keys = [
   [`1 – ${menu.length}`, 'the screens, in the order of the menu'],
   ['/', 'find'],
   ['j k', 'in the queue: the next bot, the one before'],
-  ['a d', 'in the queue: approve, deny; it is sent after ten seconds'],
+  ['a d', 'in the queue: approve, or deny with a note; it is sent after ten seconds'],
   ['u', 'in the queue: take the newest decision back'],
   ['c', 'in the queue: claim'],
   ['?', 'this list'],

@@ -1,11 +1,12 @@
 /**
  * The screen *Queue*: bots that wait for a review, oldest first, one beside the list, decided by keys.
  *
- * A decision is sent after `undoSeconds`, until then it can be taken back. Right before that the bot is read
- * again: when another operator has decided meanwhile, nothing is sent.
+ * A denial needs a reason, which goes to the owner. A decision is sent after `undoSeconds`, until then it can
+ * be taken back. Right before that the bot is read again: when another operator has decided meanwhile,
+ * nothing is sent.
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
-import { fill, isCommandKey, make, notify } from './dom.ts';
+import { fill, isCommandKey, make, makeWebLink, notify } from './dom.ts';
 import { formatDuration } from './format.ts';
 import { formatTotal, makeObject } from './tables.ts';
 
@@ -26,6 +27,46 @@ interface Decision {
   readonly note: string;
   secondsLeft: number;
 }
+
+interface ReviewedLink {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What the owner wrote, whole: the text, where the bot leads, and what they tell the reviewers. */
+const makeReviewed = (bot: Json): HTMLElement => {
+  const pairs: (readonly [string, ...(Node | string)[]])[] = [
+    ['Owner', `${bot.owner_name} (${bot.owner})`],
+    ['Note to the reviewers', String(bot.staff_note) || '–'],
+    ['Short', String(bot.short)],
+    ['Invite', makeWebLink(String(bot.invite))],
+    ...(bot.extra_links as readonly ReviewedLink[]).map(
+      ({ name, value }) => [name, makeWebLink(value)] as const,
+    ),
+    ['Prefix', make('code', {}, String(bot.prefix))],
+    ['Library', String(bot.library)],
+  ];
+  return make(
+    'div',
+    {},
+    make(
+      'dl',
+      { class: 'facts' },
+      ...pairs.flatMap(([name, ...value]) => [
+        make('dt', { dir: 'auto' }, name),
+        make('dd', { dir: 'auto' }, ...value),
+      ]),
+    ),
+    make('h3', {}, 'Long text'),
+    make('p', { class: 'long', dir: 'auto' }, String(bot.long)),
+  );
+};
+
+/** What `makeReviewed` shows already, and the fields of the review, which are empty. */
+const shownFields: ReadonlySet<string> = new Set([
+  ...['name', 'owner', 'owner_name', 'staff_note', 'short', 'long', 'invite', 'extra_links', 'prefix'],
+  ...['library', 'approval_note', 'cert_reason'],
+]);
 
 const results = { approve: 'approved', deny: 'denied' } as const;
 const readNowMs = (): number => performance.timeOrigin + performance.now();
@@ -119,11 +160,11 @@ class Queue {
     const { readOnly } = this.#session;
     const button = (text: string, attributes: Record<string, string | boolean>, onclick: () => void) =>
       make('button', { ...attributes, disabled: readOnly, onclick }, text);
-    const { name, approval_note, cert_reason, ...facts } = bot;
+    const others = Object.fromEntries(Object.entries(bot).filter(([field]) => !shownFields.has(field)));
     fill(
       this.#detail,
-      make('h2', {}, String(name)),
-      make('label', { for: 'note' }, 'Note, shown on the page of the bot'),
+      make('h2', { dir: 'auto' }, String(bot.name)),
+      make('label', { for: 'note' }, 'Note to the owner, also shown on the page of the bot'),
       this.#note,
       make(
         'div',
@@ -133,7 +174,8 @@ class Queue {
         button('Claim (c)', {}, () => void this.claim()),
         button('Undo (u)', {}, () => this.undo()),
       ),
-      makeObject(facts),
+      makeReviewed(bot),
+      makeObject(others),
     );
   }
 
@@ -146,6 +188,11 @@ class Queue {
   decide(verb: Decision['verb']): void {
     const bot = this.#bots.find(({ bot_id }) => bot_id === this.#chosen);
     if (bot === undefined || this.#session.readOnly || this.#decisions.has(bot.bot_id)) return;
+    if (verb === 'deny' && this.#note.value.trim() === '') {
+      notify('A denial needs a reason: write it here, then leave the field and press d.', 'wrong');
+      this.#note.focus();
+      return;
+    }
     this.#decisions.set(bot.bot_id, { bot, verb, note: this.#note.value, secondsLeft: undoSeconds });
     notify(`${bot.name} is ${results[verb]} in ${undoSeconds} s; u takes it back.`, 'done');
     this.move(1);

@@ -2,8 +2,7 @@
  * Changes of listings that only operators make: type, premium, claim, vote ban, and servers as a whole.
  *
  * Each change is one transaction. It raises the listing's revision if it changes what the engine reads, so
- * the engine can tell newer facts from older ones. The caller drops caches and refreshes the engine. Called
- * by catalogue.ts.
+ * the engine can tell newer facts from older ones. The caller drops caches and refreshes the engine.
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { EntityKind } from '../../../engine/ids.ts';
@@ -13,18 +12,13 @@ import { asStorage } from '../../sql/errors.ts';
 import { runTransaction } from '../../sql/retry.ts';
 import { endSessionsOf } from '../people/sessions.ts';
 import { listedTypes } from '../shared/index-rows.ts';
-import { openListing } from '../shared/listings.ts';
+import { openListing, type Review } from '../shared/listings.ts';
 import { giveVanity } from '../shared/vanity.ts';
+import { enqueueReview, type ReviewedListing } from '../votes/push.ts';
 import { disableTransferred } from '../webhooks/endpoints.ts';
 import { removeBot } from './bot-edits.ts';
 
-export type ListingType = 'pending' | 'approved' | 'certified' | 'denied';
 export type ReviewedKind = 'bot' | 'server';
-export interface Review {
-  readonly type: ListingType;
-  /** The operator's note: `approval_note`, or `cert_reason` for `certified`. Bots only. */
-  readonly note: string;
-}
 export interface PremiumPeriod {
   /** 0 ends the period. */
   readonly hours: number;
@@ -48,17 +42,31 @@ export interface ServerFields {
 const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
 const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
 
-const reviewBot = (sql: Queryable, id: string, { type, note }: Review) => sql`
+/** The note is its `approval_note`, or for `certified` its `cert_reason`. */
+const reviewBot = (sql: Queryable, id: string, { type, note }: Review) => sql<ReviewedListing[]>`
   update bots set type = ${type}, revision = revision + 1, updated_at = now(),
     approval_note = case when ${type} = 'certified' then approval_note else ${note} end,
     cert_reason = case when ${type} = 'certified' then ${note} else '' end,
     claimed_by = '', last_claimed = null,
     listed_since = case when ${type} = any(${listedTypes as string[]}) then coalesce(listed_since, now()) end
-  where bot_id = ${id} returning bot_id`;
+  where bot_id = ${id} returning incarnation, owner_id, team_id`;
 
-const reviewServer = (sql: Queryable, id: string, { type }: Review) => sql`
+/** Servers have no field for the note. */
+const reviewServer = (sql: Queryable, id: string, { type }: Review) => sql<ReviewedListing[]>`
   update servers set type = ${type}, revision = revision + 1, updated_at = now()
-  where server_id = ${id} returning server_id`;
+  where server_id = ${id} returning incarnation, null as owner_id, team_id`;
+
+/** Records the verdict, and queues the messages that tell the owner. */
+const reviewListing = async (
+  transaction: Transaction,
+  { kind, id }: { readonly kind: ReviewedKind; readonly id: string },
+  review: Review,
+): Promise<boolean> => {
+  const [listing] = await (kind === 'bot' ? reviewBot : reviewServer)(transaction, id, review);
+  if (listing === undefined) return false;
+  await enqueueReview(transaction, listing, review);
+  return true;
+};
 
 const addServer = async (transaction: Transaction, id: string, fields: ServerFields): Promise<boolean> => {
   const incarnation = await openListing(transaction, { kind: 'server', id });
@@ -113,7 +121,14 @@ const isOneRowChanged = (
 /** Each change resolves to whether the listing exists; ledger when it resolves. */
 export const createListingEdits = (sql: Sql) => ({
   review: (kind: ReviewedKind, id: string, review: Review) =>
-    isOneRowChanged('listings.review', () => (kind === 'bot' ? reviewBot : reviewServer)(sql, id, review)),
+    runTransaction(sql, 'listings.review', (transaction) => reviewListing(transaction, { kind, id }, review)),
+  /** What the owner wrote to the reviewers; `''` for nothing. */
+  readStaffNote: (botId: string) =>
+    asStorage('listings.readStaffNote', async () => {
+      const [bot] = await sql<{ note: string }[]>`
+        select coalesce(staff_note, '') as note from bots where bot_id = ${botId}`;
+      return bot?.note ?? '';
+    }),
   setPremium: (kind: ReviewedKind, id: string, { hours, startAt }: PremiumPeriod) =>
     isOneRowChanged(
       'listings.setPremium',

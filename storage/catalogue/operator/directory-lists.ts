@@ -8,8 +8,8 @@
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import type { ListingType } from '../bots/listing-edits.ts';
 import type { BanKind, UserRow } from '../people/people-edits.ts';
+import type { ListingType } from '../shared/listings.ts';
 import { buildPage, type ListPage, type ListSource, readPage, type StatementPart } from './pages.ts';
 
 export interface BotSummary {

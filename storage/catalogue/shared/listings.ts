@@ -1,5 +1,6 @@
 /**
- * The first steps of creating a listing of any kind: its incarnation, its totals row, and the owner's cap.
+ * What operators decide about a listing, and the first steps of creating one of any kind: its incarnation,
+ * its totals row, and the owner's cap.
  *
  * The totals row is created in the same transaction as the catalogue row; the flusher updates it later. The
  * opposite is `deleteListing` in storage/ledger/adjust.ts.
@@ -7,6 +8,14 @@
 import { computeShard, type EntityKind, toAddress } from '../../../engine/ids.ts';
 import type { Transaction } from '../../sql/client.ts';
 import { insertMissingPerson } from './people.ts';
+
+export type ListingType = 'pending' | 'approved' | 'certified' | 'denied';
+
+/** What an operator decided about a listing, with their words. */
+export interface Review {
+  readonly type: ListingType;
+  readonly note: string;
+}
 
 /**
  * Creates the totals row. Resolves to the new listing's incarnation, or `null` when a listing of this kind

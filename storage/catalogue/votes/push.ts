@@ -1,5 +1,6 @@
 /**
- * Browsers that receive push messages, and the outbox of messages that wait to be sent.
+ * Browsers that receive push messages, and the outbox of messages that wait to be sent: those of reminders,
+ * and those that tell owners about a review of their listing.
  *
  * An endpoint belongs to the user who subscribed with it last. `take` counts an attempt and moves the next
  * one to the end of a lease before anything is sent: another node sends the message again if this one dies,
@@ -7,9 +8,9 @@
  * the keys. All times come from the caller, in ms.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
-import type { Queryable, Sql } from '../../sql/client.ts';
+import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { lockOwner } from '../shared/listings.ts';
+import { lockOwner, type Review } from '../shared/listings.ts';
 import { buildListingNames } from './reminders.ts';
 
 export interface BrowserInfo {
@@ -41,6 +42,8 @@ export interface PushMessage extends PushTarget {
   readonly id: number;
   readonly subscriptionId: string;
   readonly incarnation: number;
+  /** What the message is about; `null`: the wait for a vote is over. */
+  readonly review: Review | null;
   readonly userId: string;
   readonly kind: EntityKind;
   readonly targetId: string;
@@ -68,7 +71,7 @@ export const createPushOutbox = (sql: Sql) => ({
   drop: (id: string) => asStorage('push.drop', () => drop(sql, id)),
   /** Leases due messages, longest overdue first. No other node receives them before the lease ends. */
   take: (request: TakeRequest) => asStorage('push.take', () => take(sql, request)),
-  /** Deletes a delivered message and records the time on its reminder. */
+  /** Deletes a delivered message and records the time on its reminder, if it has one. */
   recordDelivery: (message: PushMessage, nowMs: number) =>
     asStorage('push.delivered', () => recordDelivery(sql, message, nowMs)),
   /** Deletes a message that will not be sent again. */
@@ -122,22 +125,51 @@ const take = (sql: Queryable, { nowMs, leaseMs, limit }: TakeRequest) => sql<Pus
     where id in (
       select id from push_messages where next_at_ms <= ${nowMs}
       order by next_at_ms limit ${limit} for update skip locked)
-    returning id, subscription_id, incarnation, user_id, attempts
+    returning id, subscription_id, coalesce(incarnation, reviewed) as incarnation, user_id, attempts,
+      case when reviewed is not null
+        then jsonb_build_object('type', review_type, 'note', review_note) end as review
   )
   select taken.id, taken.subscription_id as "subscriptionId", taken.incarnation, taken.user_id as "userId",
-    taken.attempts, push.endpoint, push.auth, push.p256dh, totals.kind, totals.entity_id as "targetId",
-    coalesce(named.name, totals.entity_id) as name, coalesce(named.avatar, '') as avatar
+    taken.attempts, taken.review, push.endpoint, push.auth, push.p256dh, totals.kind,
+    totals.entity_id as "targetId", coalesce(named.name, totals.entity_id) as name,
+    coalesce(named.avatar, '') as avatar
   from taken
   join push_subscriptions as push on push.id = taken.subscription_id
   join totals on totals.incarnation = taken.incarnation
   ${buildListingNames(sql)}
   order by taken.id`;
 
+/** Those who own a listing: a user, or a team. */
+export interface ReviewedListing {
+  readonly incarnation: number;
+  readonly owner_id: string | null;
+  readonly team_id: string | null;
+}
+
+/**
+ * Queues a message to each browser of the owner; of a team's members those get it who may be mentioned. It
+ * replaces one about an earlier review that was not sent yet, under another id: that may be on its way.
+ */
+export const enqueueReview = async (
+  transaction: Transaction,
+  { incarnation, owner_id: owner, team_id: team }: ReviewedListing,
+  { type, note }: Review,
+): Promise<void> => {
+  await transaction`delete from push_messages where reviewed = ${incarnation}`;
+  await transaction`
+    insert into push_messages (subscription_id, reviewed, user_id, review_type, review_note, next_at_ms)
+    select id, ${incarnation}, user_id, ${type}, ${note}, 0 from push_subscriptions
+    where user_id = ${owner} or user_id in (
+      select user_id from team_members where team_id = ${team} and mentionable)
+    order by id`;
+};
+
 const recordDelivery = async (sql: Queryable, message: PushMessage, nowMs: number): Promise<void> => {
   await sql`
     with deleted as (delete from push_messages where id = ${message.id})
     update reminders set last_acked = greatest(last_acked, ${new Date(nowMs)}::timestamptz)
-    where incarnation = ${message.incarnation} and user_id = ${message.userId}`;
+    where incarnation = ${message.incarnation} and user_id = ${message.userId}
+      and ${message.review === null}`;
 };
 
 const abandon = async (sql: Queryable, message: PushMessage): Promise<void> => {

@@ -53,7 +53,7 @@ const accepted = [204, 429];
 const edits: readonly Edit[] = [
   { method: 'PUT', path: `/bot/${outsider}/vote-ban`, answers: [403] },
   { method: 'DELETE', path: `/bot/${outsider}/vote-ban`, answers: accepted },
-  { method: 'POST', path: `/bots/${outsider}/deny`, body: {}, answers: [404, 409] },
+  { method: 'POST', path: `/bots/${outsider}/deny`, body: { note: 'No.' }, answers: [404, 409] },
   { method: 'POST', path: `/bots/${outsider}/approve`, body: {}, answers: accepted },
   { method: 'PUT', path: `/bots/${outsider}/premium`, body: { hours: 100 }, answers: accepted },
 ];

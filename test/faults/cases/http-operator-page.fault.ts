@@ -90,14 +90,22 @@ test('a bot that is approved by a key is listed at the public port; undo takes i
   await heading.waitFor();
 
   await page.keyboard.press('d');
+  await page.getByText('A denial needs a reason').waitFor();
+  await page.keyboard.type('Its invite leads nowhere.');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('d');
   await page.getByText(/^denied in/).waitFor();
   await page.keyboard.press('u');
   await page.getByText(/^denied in/).waitFor({ state: 'detached' });
   await heading.waitFor();
+  assert.is(await page.getByLabel('Note to the owner').inputValue(), 'Its invite leads nowhere.');
+  await page.getByLabel('Note to the owner').fill('Works as described.');
+  await page.keyboard.press('Tab');
   await page.keyboard.press('a');
   await page.getByText(`${bot?.name}: bot ${bot?.bot_id} is approved.`).waitFor();
 
-  assert.is((await readPublic(`/bots/${bot?.bot_id}`)).json.type, 'approved');
+  const { type, approval_note } = (await readPublic(`/bots/${bot?.bot_id}`)).json;
+  assert.equal([type, approval_note], ['approved', 'Works as described.']);
   const entries = (await operate('GET', '/audit')).entries as { operation: string; operator: string }[];
   assert.equal([entries[0]?.operation, entries[0]?.operator], ['bots approve', 'robin']);
   assert.not.ok(entries.some(({ operation }) => operation === 'bots deny'));
@@ -115,6 +123,8 @@ test('two operators decide on one bot: the second one learns it, and changes not
   await until('a second between the two', async () =>
     first.page.getByText(/^approved in [1-9] s/).isVisible(),
   );
+  await second.page.getByLabel('Note to the owner').fill('No.');
+  await second.page.keyboard.press('Tab');
   await second.page.keyboard.press('d');
   await first.page.getByText(`${bot?.name}: bot ${bot?.bot_id} is approved.`).waitFor();
   await second.page.getByText('another operator was faster').waitFor();
@@ -122,6 +132,27 @@ test('two operators decide on one bot: the second one learns it, and changes not
   assert.is((await readPublic(`/bots/${bot?.bot_id}`)).json.type, 'approved');
   await first.end();
   await second.end();
+});
+
+test('the queue shows all that is reviewed, and its links tell nothing about the page', async () => {
+  const [{ bot_id: id } = { bot_id: '' }] = await listPending();
+  const bot = await operate('GET', `/bots/${id}`);
+  const { page, end } = await openPage(robin, 'queue');
+  const detail = page.locator('.detail');
+  await detail.getByRole('heading', { name: String(bot.name), exact: true }).waitFor();
+  const shown = await detail.innerText();
+  for (const field of ['owner_name', 'short', 'long', 'invite', 'library', 'prefix'])
+    assert.ok(
+      shown.replaceAll(/\s+/g, ' ').includes(String(bot[field]).trim().replaceAll(/\s+/g, ' ')),
+      field,
+    );
+
+  const invite = detail.getByRole('link', { name: String(bot.invite) });
+  assert.equal(
+    [await invite.getAttribute('rel'), await invite.getAttribute('target')],
+    ['noopener noreferrer nofollow', '_blank'],
+  );
+  await end();
 });
 
 test('names of users stay text on every screen that shows them', async () => {

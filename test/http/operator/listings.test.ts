@@ -48,6 +48,35 @@ test('bots approve: listed and open to votes at once, with the note; deny: neith
   await until('not listed', async () => !(await listedBots()).includes('fresh'));
 });
 
+test('a denial without a reason → 400, of bots and servers, and changes nothing', async () => {
+  const unexplained = '758641373074423810';
+  await addBot(world.sql, 'unexplained', { type: 'pending' });
+  await addServer(world.sql, unexplained, { team_id: 'team1' });
+  for (const path of ['/bots/unexplained', `/servers/${unexplained}`])
+    for (const body of [{}, { note: '' }, { note: ' \n' }])
+      assert.is((await operate(`POST ${path}/deny`, body)).json.context.code, 'validation_failed', path);
+
+  assert.is((await show('/bots/unexplained')).type, 'pending');
+  assert.is((await show(`/servers/${unexplained}`)).type, 'approved');
+});
+
+test('bots show: all that is reviewed, also what only reviewers may read', async () => {
+  await addBot(world.sql, 'reviewed', { type: 'pending', owner_id: 'robin' });
+  const extra_links = [{ name: 'Website', value: 'https://reviewed.example' }];
+  await world.sql`
+    update bots set long = 'All of it.', invite = 'https://invite.example', library = 'eris', prefix = '?',
+      extra_links = ${JSON.stringify(extra_links)}::text::jsonb, staff_note = 'For you.'
+    where bot_id = 'reviewed'`;
+  world.catalogue.bots.drop('reviewed');
+  const { json } = await operate('GET /bots/reviewed');
+
+  assert.equal(
+    [json.long, json.invite, json.library, json.prefix, json.extra_links, json.staff_note, json.owner_name],
+    ['All of it.', 'https://invite.example', 'eris', '?', extra_links, 'For you.', 'name-of-robin'],
+  );
+  assert.not.ok(JSON.stringify(await show('/bots/reviewed?include=long')).includes('For you.'));
+});
+
 test('bots certify and pend: the reason comes and goes with the type', async () => {
   await addBot(world.sql, 'steady');
   await done('POST /bots/steady/certify', { reason: 'Reliable for a year.' });
@@ -294,7 +323,7 @@ test('an unknown target → 404, and nothing is created', async () => {
     'GET /teams/ghost',
     'GET /packs/ghost',
   ]) {
-    const { status, json } = await operate(words, words.startsWith('POST') ? {} : undefined);
+    const { status, json } = await operate(words, words.startsWith('POST') ? { note: 'No.' } : undefined);
     assert.equal([status, json.context.code], [404, 'not_found'], words);
   }
 });

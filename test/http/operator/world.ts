@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { createAdmin } from '../../../http/operator/listener.ts';
 import { watchFigures } from '../../../http/telemetry/figures.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
-import { type Asked, type AskOptions, openWorld, type World } from '../api/world.ts';
+import { type Asked, type AskOptions, openWorld, type World, type WorldOptions } from '../api/world.ts';
 import { silentLogger } from '../silent-logger.ts';
 
 export const operatorToken = 'operator-of-this-test-operator-of-this-test';
@@ -44,8 +44,8 @@ const readFrom = async (world: World, path: string): Promise<Operated['json']> =
 
 const longSeconds = 90 * 86_400;
 
-export const openOperated = async (): Promise<OperatedWorld> => {
-  const world = await openWorld();
+export const openOperated = async (options: WorldOptions = {}): Promise<OperatedWorld> => {
+  const world = await openWorld(options);
   const version = { version: '1.2.3', commit: 'unknown' };
   const figures = watchFigures(createMetrics([], version), world.app.clock);
   const admin = createAdmin({

@@ -103,6 +103,8 @@ test('a refusal names the options that were typed: exit code 2, or 1 for what do
     ['bots premium 1 --hours -1', /--hours/],
     ['bots premium 1 --hours=-1', /^ {2}--hours must be 0 or more$/m],
     ['bots premium 1', /^ {2}--hours is missing$/m],
+    ['bots deny 1', /^ {2}--note is missing$/m],
+    ['servers deny 758641373074423808 --note _', /^ {2}--note must/m],
     ['bots list --type odd', /^ {2}--type must be one of "pending"/m],
     ['positions put staff --name Staff', /^ {2}"questions" in --file is missing$/m],
     ['users list --page 0', /^ {2}--page must be a whole number from 1$/m],

@@ -176,7 +176,7 @@ export const addTeam = async (sql: Sql, id: string, vanity = `team-${id}`): Prom
 export const addMember = async (
   sql: Sql,
   teamId: string,
-  member: { user: string; permissions: string[]; created_at?: Date },
+  member: { user: string; permissions: string[]; mentionable?: boolean; created_at?: Date },
 ): Promise<void> => {
   const { user, ...rest } = member;
   await sql`insert into team_members ${sql({ team_id: teamId, user_id: user, itag: nextUuid(), ...rest })}`;

@@ -45,6 +45,7 @@ const released: Readonly<Record<string, string>> = {
   '028.do.webhook-scopes-and-events.sql': 'dbea0ed3fbdebc4756df1627d781fa9173cbd903b2de4ee426fe48839c42e133',
   '029.do.votes-by-time.sql': 'd52464ee41c9ee2bf21756ace1914748a7033c2d877d75511308150351d40418',
   '030.do.idempotency-keys.sql': '025c51d87836b0f2049207ef69081e28fa7497cc6f7d18c8cc842b356f4e0a77',
+  '031.do.review-messages.sql': '66bf5f0e55881e2ff3ac8779b94261a3715c715622af304d79f9187d8ac04f11',
   '032.do.hot-store.sql': '59c5f707a09f10d8b0058145d26e9c7376802b2c85ef576f02c9b23d4bc9c471',
   '033.do.search.sql': 'b3389edd6095bc7e4d9bd1489a3895317ae8f047aa8ccbda4ae2bce894e7408a',
 };
