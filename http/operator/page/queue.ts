@@ -249,7 +249,10 @@ export const showQueue = (place: HTMLElement, session: PageSession): (() => void
     u: () => queue.undo(),
   };
   const onKey = (event: KeyboardEvent): void => {
-    if (isCommandKey(event)) keys[event.key]?.();
+    const run = isCommandKey(event) ? keys[event.key] : undefined;
+    if (run === undefined) return;
+    event.preventDefault(); // Else the field that it moves to gets the letter.
+    run();
   };
   const warn = (event: BeforeUnloadEvent): void => {
     if (queue.hasDecisions) event.preventDefault();

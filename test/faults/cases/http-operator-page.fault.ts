@@ -135,7 +135,8 @@ test('two operators decide on one bot: the second one learns it, and changes not
 });
 
 test('the queue shows all that is reviewed, and its links tell nothing about the page', async () => {
-  const [{ bot_id: id } = { bot_id: '' }] = await listPending();
+  const { id } = world.demo.bot;
+  await operate('POST', `/bots/${id}/pend`, {});
   const bot = await operate('GET', `/bots/${id}`);
   const { page, end } = await openPage(robin, 'queue');
   const detail = page.locator('.detail');
@@ -153,6 +154,7 @@ test('the queue shows all that is reviewed, and its links tell nothing about the
     ['noopener noreferrer nofollow', '_blank'],
   );
   await end();
+  await operate('POST', `/bots/${id}/approve`, {});
 });
 
 test('names of users stay text on every screen that shows them', async () => {

@@ -148,6 +148,14 @@ test('a listed page has previews and a canonical address, another is not to be i
   assert.not.ok((await visit('/@packs/night-owls')).text.includes('/@windmill'));
 });
 
+test('a listing that was not accepted says why', async () => {
+  await addBot(sql, 'bot3', { vanity: 'unlit', type: 'denied' });
+  await sql`update bots set approval_note = 'It does not <answer>.' where bot_id = 'bot3'`;
+  const { text } = await visit('/@unlit');
+
+  assert.match(text, /It was not accepted, so it is not listed\. It does not &lt;answer&gt;\./);
+});
+
 test('a code that changes its owner leads to the new one', async () => {
   const robin = await world.token('user', 'robin');
   await visit('/@lighthouse');
