@@ -5,7 +5,7 @@
  * Order: the source is closed (`moving`), the target is closed (`receiving`) and filled, complete
  * (`received`), the source is marked as `moved` for good, the target is opened. So at each moment at most one
  * of the two starts, and the same command continues after any interruption; before the source is `moved` it
- * fills the target again. SQL is filled in one transaction.
+ * fills the target again. SQL is filled in one transaction, and meanwhile the hot store.
  */
 import type { ShardVersion } from '../../engine/entity/items.ts';
 import { allShards, shardCount } from '../../engine/ids.ts';
@@ -14,7 +14,7 @@ import type { Stores } from '../open.ts';
 import { readShardCount, takeShardCount } from '../shards.ts';
 import { migrate } from '../sql/migrate.ts';
 import { type Mark, readMark, readMoveId, removeMark, writeMark } from './marks.ts';
-import { assignShards, countRows, endTimeLimits, writeCopy } from './sql-copy.ts';
+import { assignShards, countRows, endTimeLimits, writeCopy, writeWhileReading } from './sql-copy.ts';
 
 /** The two cannot be moved; the message is for the operator. */
 export class MoveError extends Error {}
@@ -110,18 +110,23 @@ const fillTarget = async (plan: MovePlan, id: string): Promise<number> => {
   await target.hot.transfer.writeHeads(
     heads.map((head, index) => ({ ...head, shard: allShards[index] as (typeof allShards)[number] })),
   );
-  for await (const records of source.hot.transfer.readRecords()) {
-    await target.hot.transfer.writeRecords(records);
-    onCopied(records.length);
-  }
   await target.sql.begin(async (transaction) => {
     await endTimeLimits(transaction);
-    await writeCopy([source.sql, transaction], sameShards, onCopied);
+    const hot = copyHot(plan, onCopied);
+    hot.catch(() => {});
+    // Both end before the stores are closed, also when one of them fails.
+    await writeCopy([source.sql, transaction], sameShards, onCopied).finally(() => hot);
     if (!sameShards) await assignShards(transaction, heads[0]?.generation ?? 1);
     await writeMark(transaction, { state: 'received', id }, `from ${plan.from}`);
   });
   return done;
 };
+
+const copyHot = ({ source, target }: MovePlan, onCopied: (count: number) => void): Promise<void> =>
+  writeWhileReading(source.hot.transfer.readRecords(), async (records) => {
+    await target.hot.transfer.writeRecords(records);
+    onCopied(records.length);
+  });
 
 /** Versions of different shards do not compare: all begin a generation, after the last version. */
 const mergeHeads = (versions: readonly ShardVersion[]): readonly ShardVersion[] => {

@@ -1,19 +1,15 @@
 /**
  * A directory moves from the embedded stores to servers and back: `inspect` finds no difference, visitors,
- * last votes and shards of bots go with it, and of the two at most one starts. `KILLS=20` kills it
- * at twenty moments. Time limit: 900 s.
+ * last votes and shards of bots go with it, and of the two at most one starts.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids.ts';
 import { prepareStores, readShardCount } from '../../../storage/shards.ts';
 import { fillDirectory, makeDataFolder, openAtRest, tokenOf } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
-import { quiet, spawnNode, startNode } from '../../support/node-process.ts';
+import { spawnNode, startNode } from '../../support/node-process.ts';
 import { runOps } from '../../support/ops-process.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
@@ -23,7 +19,6 @@ import { until } from '../../support/until.ts';
 type Settings = Readonly<Record<string, string>>;
 
 const test = suite('a move to other stores');
-const kills = Number(process.env.KILLS ?? 1);
 const folder = makeFolder('rollcall-move-');
 const postgres = await startPostgres();
 const redis = await startRedis();
@@ -157,33 +152,6 @@ test('a directory of 128 shards gets 16', async () => {
     [newShardCount, newShardCount],
   );
   await after.close();
-});
-
-test('a move that is killed leaves at most one directory, and the same command goes on', async () => {
-  for (let kill = 0; kill < kills; kill++) {
-    const source = join(folder, `killed-${kill}`);
-    await makeDataFolder(source, { users: 20, bots: 10, servers: 2, teams: 1, packs: 1 });
-    const store = await startRedis();
-    try {
-      const target = { REDIS_URL: store.url, DATABASE_URL: await postgres.database(`killed_${kill}`) };
-      const args = ['--to-redis', target.REDIS_URL, '--to-database', target.DATABASE_URL];
-      const program = new URL('../../../ops/cli/main.ts', import.meta.url).pathname;
-      const env = { ...process.env, ...quiet, DATA_DIR: source };
-      const child = spawn(process.execPath, [...process.execArgv, program, 'move', ...args], { env });
-      const exited = once(child, 'exit');
-      await Promise.race([exited, pause(600 + (kill * 3_000) / kills)]);
-      child.kill('SIGKILL');
-      await exited;
-      const again = await move(source, {}, args);
-      assert.ok(again.code === 0 || /moved before/.test(again.err), again.err);
-      assert.match(await startFails(source, {}), /was moved to/);
-      const node = await startNode({ dataDir: join(folder, `after-${kill}`), settings: target });
-      assert.is((await request(`${node.url}/bots/${directory.bots[0]}`)).status, 200);
-      await node.stop();
-    } finally {
-      await store.dispose();
-    }
-  }
 });
 
 test.run();
