@@ -31,7 +31,7 @@ const usage = `Usage: npm run bench -- load [options]
   --json FILE        also writes the figures to FILE
   --profile FOLDER   also writes a CPU profile of the server to FOLDER
 
-With everything it takes 18 minutes.
+With everything it takes 22 minutes.
 `;
 
 interface LoadOptions {
