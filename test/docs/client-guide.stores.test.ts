@@ -6,7 +6,7 @@
  * An example in a language that the machine lacks is skipped, and the test says so.
  *
  * A `running` example does not end by itself: it is stopped once it has printed that text. One that receives
- * webhooks gets forged requests first, then a vote signed with its secret.
+ * webhooks gets forged requests first, then a vote signed with its secret; one that logs users in gets one.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,6 +21,14 @@ import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
 import { createWebhookSecret, toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
 import { upvote } from '../http/outbound/webhooks/sample-events.ts';
 import { makeFolder } from '../support/folder.ts';
+import {
+  clientId,
+  clientSecret,
+  type OpenIdProvider,
+  redirectUri,
+  startOpenIdProvider,
+  visit,
+} from '../support/login-provider.ts';
 import { reportSkipped } from '../support/needing-suite.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 import { pluck } from '../support/pluck.ts';
@@ -51,10 +59,18 @@ const test = suite('client guide');
 const folder = makeFolder('rollcall-guide-');
 const empty = makeFolder('rollcall-reader-');
 let node: StartedNode;
+let provider: OpenIdProvider;
 let variables: Record<string, string>;
 
 test.before(async () => {
-  node = await startNode({ dataDir: join(folder, 'data'), settings: { DEMO: 'on' } });
+  provider = await startOpenIdProvider();
+  const login = {
+    LOGIN_ISSUER: provider.issuer,
+    LOGIN_CLIENT_ID: clientId,
+    LOGIN_CLIENT_SECRET: clientSecret,
+  };
+  const settings = { DEMO: 'on', ...login, LOGIN_REDIRECT_URIS: redirectUri };
+  node = await startNode({ dataDir: join(folder, 'data'), settings });
   const demo = JSON.parse(readFileSync(join(folder, 'data/demo.json'), 'utf8'));
   mkdirSync(join(empty, 'node_modules'));
   const installed = fileURLToPath(new URL('../../node_modules/standardwebhooks', import.meta.url));
@@ -65,12 +81,14 @@ test.before(async () => {
     BOT_TOKEN: demo.bot.token,
     USER_ID: demo.user.id,
     USER_TOKEN: demo.user.token,
+    LOGIN_ADDRESS: redirectUri,
     PORT: String(await findFreePort()),
     WEBHOOK_SECRET: createWebhookSecret(),
   };
 });
 test.after(async () => {
   await node.stop();
+  await provider.close();
 });
 
 /** What runs a program that follows as the last argument. */
@@ -105,9 +123,9 @@ const runUntilPrinted = async ({ language, code, printed }: Example): Promise<vo
     text += chunk;
   });
   try {
-    if (code.includes('WEBHOOK_SECRET')) {
+    if (code.includes('createServer') || code.includes('HTTPServer')) {
       await until('the example listens', () => text.includes('listening'), 30_000);
-      await sendWebhooks();
+      await (code.includes('LOGIN_ADDRESS') ? logIn() : sendWebhooks());
     }
     await until('the documented output', () => matches(printed, text.trimEnd()), 30_000);
   } finally {
@@ -133,6 +151,17 @@ const sendWebhooks = async (): Promise<void> => {
   assert.is(await statusOf(sign(createWebhookSecret(), nowSeconds), body), 401);
   assert.is(await statusOf({}, body), 401);
   assert.is(await statusOf(genuine, body), 204);
+};
+
+/** As a browser: to the provider, and back with what it sent. Another browser cannot end the login. */
+const logIn = async (): Promise<void> => {
+  const site = `http://127.0.0.1:${variables.PORT}`;
+  const begun = await fetch(site, { redirect: 'manual' });
+  const returned = await visit(begun.headers.get('location') ?? '', '728871946456137770');
+  const back = `${site}/login?${returned}`;
+  assert.is((await fetch(back)).status, 400);
+  const [cookie = ''] = begun.headers.getSetCookie();
+  assert.is((await fetch(back, { headers: { cookie: cookie.split(';')[0] ?? '' } })).status, 200);
 };
 const formerSecret = createWebhookSecret();
 

@@ -115,6 +115,11 @@ test('/llms.txt begins with the name, links to documents that exist, and names e
   const served = await ask(world, 'GET', '/llms.txt');
 
   assert.match(guide, /^# Rollcall\n\n> /);
+  const first = guide.indexOf('curl -X POST $URL/auth/test');
+  assert.ok(first > 0 && first < guide.indexOf('## Tokens'), 'what to call first');
+  for (const part of ['## Tokens', '## Limits', '## Errors', '## Votes'])
+    assert.ok(guide.includes(part), part);
+  assert.not.match(guide, /this page/);
   for (const [, path = ''] of guide.matchAll(/\]\((\/[^)]*)\)/g))
     assert.is((await ask(world, 'GET', path)).status, 200, path);
   for (const { method, path } of routes) assert.ok(guide.includes(`\`${method} ${path}\``), path);
