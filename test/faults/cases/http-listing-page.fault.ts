@@ -1,13 +1,39 @@
 /**
  * The pages of listings in a real browser (headless Chromium): names of 64 letters, right to left, emoji and
  * five-digit votes fit on small and large screens, in light and dark; a vote shows at once and the second
- * click is the second user's; the keyboard alone is enough; nothing breaks the policy of the pages.
+ * click is the second user's; without the demo a vote goes through the login of the contract; times without
+ * samples are gaps of the chart; the keyboard alone is enough; nothing breaks the policy of the pages.
  */
 import * as assert from 'uvu/assert';
+import { findFreePort } from '../../../bench/shared/free-port.ts';
 import { createPageSuite, listViolations } from '../../support/browser.ts';
+import { clientId, clientSecret, says, startPlainProvider } from '../../support/login-provider.ts';
 import { until } from '../../support/until.ts';
 
-const { test, world } = createPageSuite('listing pages');
+/** A login on loopback: it lets in whoever comes, and sends the browser back. */
+const provider = await startPlainProvider();
+provider.profile = (request, body, response) => {
+  const { pathname, searchParams } = new URL(request.url ?? '', provider.url);
+  if (pathname !== '/authorize')
+    return says(200, { id: '728871946456137770', username: 'wren' })(request, body, response);
+  const back = new URL(searchParams.get('redirect_uri') ?? '');
+  back.search = String(new URLSearchParams({ code: 'a code', state: searchParams.get('state') ?? '' }));
+  response.writeHead(302, { location: back.href }).end();
+};
+
+const { test, world } = createPageSuite('listing pages', async () => {
+  const PORT = String(await findFreePort());
+  return {
+    PORT,
+    LOGIN_CLIENT_ID: clientId,
+    LOGIN_CLIENT_SECRET: clientSecret,
+    LOGIN_AUTHORIZE_URL: `${provider.url}/authorize`,
+    LOGIN_TOKEN_URL: `${provider.url}/token`,
+    LOGIN_PROFILE_URL: `${provider.url}/profile`,
+    LOGIN_REDIRECT_URIS: `http://127.0.0.1:${PORT}/login`,
+  };
+});
+test.after(() => provider.close());
 
 const rename = async (id: string, name: string): Promise<void> => {
   const reply = await fetch(`${world.node.adminUrl}/users/${id}`, {
@@ -66,6 +92,54 @@ test('the second click is the vote of the second user, and then the wait is said
   assert.ok(await button.isDisabled());
   // At a weekend a vote counts twice.
   await votes.filter({ hasText: new RegExp(`^(${before + 2}|${before + 4})$`) }).waitFor();
+  assert.equal(problems, []);
+  await page.close();
+});
+
+test('a vote leads through the login and is cast at once; logging out revokes the token', async () => {
+  const { page } = await world.openPage();
+  await page.route('**/docs/demo.json', (route) => route.fulfill({ json: null }));
+  await page.goto(`${world.node.url}/@${world.demo.server.id}`);
+  await page.getByRole('button', { name: 'Vote', exact: true }).click();
+  await page.getByText('Thank you for your vote.').waitFor();
+
+  assert.is(new URL(page.url()).pathname, `/@${world.demo.server.id}`);
+  const readToken = `JSON.parse(sessionStorage.getItem('rollcall-account')).token`;
+  const headers = { 'User-Auth': String(await page.evaluate(readToken)) };
+  const own = `${world.node.url}/users/728871946456137770/notifications`;
+  assert.is((await fetch(own, { headers })).status, 200);
+  await page.reload();
+  await page.getByText(/You can vote again in \d+ hours?/).waitFor();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('button', { name: 'Log out' }).waitFor({ state: 'detached' });
+  await until('the token is revoked', async () => (await fetch(own, { headers })).status === 401);
+  await page.close();
+});
+
+test('times without samples are gaps of the chart, and keys say so', async () => {
+  const { page, problems } = await world.openPage();
+  const values = [5, null, 6, 7, null, null, 8, 9];
+  await page.route('**/history?metrics=*', async (route) => {
+    const times = values.map((_, day) => new Date(Date.UTC(2026, 2, 1 + day)).toISOString());
+    const metric = new URL(route.request().url()).searchParams.get('metrics') ?? '';
+    await route.fulfill({ json: { times, series: { [metric]: values } } });
+  });
+  await page.goto(`${world.node.url}/@${world.demo.bot.id}`);
+  const chart = page.locator('svg.chart');
+  await chart.waitFor();
+  const lines = await chart
+    .locator('.line')
+    .evaluateAll((all) => all.map((line) => line.getAttribute('d')?.split('L').length));
+  assert.equal(
+    [lines, await chart.locator('.area').count(), await chart.locator('.dot').count()],
+    [[2, 2], 2, 1],
+  );
+
+  await chart.focus();
+  await page.keyboard.press('End');
+  await page.locator('.readout', { hasText: /: 9 votes$/ }).waitFor();
+  for (const _ of [1, 2]) await page.keyboard.press('ArrowLeft');
+  await page.locator('.readout', { hasText: /: no sample$/ }).waitFor();
   assert.equal(problems, []);
   await page.close();
 });

@@ -198,6 +198,7 @@ test('votes by user and listing say why they are void, and one is voided from it
   await page.getByLabel('Listing: its kind').selectOption('bot');
   await page.getByLabel('Listing: its id').fill(bot.id);
   await page.getByRole('button', { name: 'Filter' }).click();
+  await page.getByRole('button', { name: 'Void', exact: true }).first().waitFor();
   const before = await page.getByRole('button', { name: 'Void', exact: true }).count();
   await page.getByRole('button', { name: 'Void', exact: true }).first().click();
   await page.getByRole('dialog').getByText(`of user ${user.id} on bot ${bot.id}`).waitFor();
