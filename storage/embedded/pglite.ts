@@ -40,6 +40,8 @@ export interface EmbeddedSql extends Pool {
 
 /** Some systems limit the path of a unix socket to 104 bytes. */
 const socketPathBytesMax = 100;
+/** The thread makes few objects, and V8 would let them take as much as those of a server. */
+const youngMbMax = 12;
 /** Only on a broken disk does the last checkpoint take longer. */
 const closeTimeoutMs = 30_000;
 
@@ -126,7 +128,11 @@ const connect = (address: SocketAddress, port: number): Sql =>
   });
 
 const startWorker = (settings: WorkerSettings): Worker =>
-  new Worker(new URL('./pglite-worker.ts', import.meta.url), { workerData: settings, name: 'pglite' });
+  new Worker(new URL('./pglite-worker.ts', import.meta.url), {
+    workerData: settings,
+    name: 'pglite',
+    resourceLimits: { maxYoungGenerationSizeMb: youngMbMax },
+  });
 
 /** Creates the database under a draft name and renames it: a kill in between leaves no half database. */
 const createDatabase = async (directory: string): Promise<void> => {

@@ -332,6 +332,18 @@ test('the types of a text are stripped once, and a changed text is stripped agai
   assert.equal(readdirSync(cache), [file], 'one file per source');
 });
 
+test('compiled code is kept, but not by the program of an installation', async () => {
+  const compiled = join(root, 'node_modules/.rollcall/compiled');
+  const stripped = join(root, 'ops/setup/stripped.mjs');
+  await run('script.ts');
+  assert.is(readdirSync(compiled).length, 1, 'one folder for this version of Node');
+
+  rmSync(compiled, { recursive: true });
+  const started = spawn(process.execPath, ['--import', `${stripped}?read-only`, join(root, 'script.ts')]);
+  await watchChild(started).ended;
+  assert.is(existsSync(compiled), false);
+});
+
 test('a script runs where the cache cannot be written', async () => {
   fakeNpm('mkdir -p node_modules/.rollcall && touch node_modules/.rollcall/stripped');
 
