@@ -9,6 +9,7 @@
  */
 import { createEntityRef, type EntityKind, type EntityRef } from '../../engine/ids.ts';
 import type { Edit, FlushRound, Ledger, LedgerEntity } from '../../engine/ports.ts';
+import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { formatTexts } from '../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
@@ -33,6 +34,8 @@ import { readTotals, type TotalsColumns } from './totals.ts';
 import { lockTotals } from './vote-log.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
 
+type Target = Parameters<Ledger['find']>[0][number];
+
 interface EntityRow extends TotalsColumns {
   /** Position in `targets`, from 1. */
   readonly position: number;
@@ -49,10 +52,9 @@ interface EntityRow extends TotalsColumns {
 }
 
 /** Reads the existing listings among `targets`, each through an index. */
-const selectEntities = (
-  sql: Queryable,
-  targets: readonly { readonly kind: EntityKind; readonly id: string }[],
-): Promise<readonly EntityRow[]> => sql<EntityRow[]>`
+const selectEntities = (sql: Queryable, targets: readonly Target[]): Promise<readonly EntityRow[]> => sql<
+  EntityRow[]
+>`
   select requested.position, totals.*, facts.revision, facts.listed, facts.vote_banned,
     coalesce(extract(epoch from facts.premium_until) * 1000, 0)::bigint as premium_until_ms,
     case when facts.listed then coalesce(extract(epoch from facts.listed_since) * 1000, 0) else 0 end::bigint
@@ -121,8 +123,9 @@ export const createLedger = (sql: Sql, options: LedgerOptions = {}): Ledger => {
     timeline: null,
     look: null,
   };
+  const findOne = createFinder(sql);
   return {
-    find: (targets) => asStorage('ledger.find', () => find(state, targets)),
+    find: (targets) => Promise.all(targets.map(findOne)),
     flush: (round) => asStorage('ledger.flush', () => flush(state, round)),
     writeDeadLetter: (row) => asStorage('ledger.bury', () => insertDeadLetter(sql, row)),
     listVoters: (target, page) => asStorage('ledger.voters', () => selectVoters(sql, target, page)),
@@ -171,14 +174,23 @@ const listAdjustments = async (state: LedgerState, limit: number, target?: Entit
   return selectOpenAdjustments(state.sql, limit, target);
 };
 
-const find = async (
-  state: LedgerState,
-  targets: readonly { readonly kind: EntityKind; readonly id: string }[],
-): Promise<readonly (LedgerEntity | null)[]> => {
+const targetsPerStatement = 500;
+
+/**
+ * Finds listings by at most two statements at a time; requests that arrive meanwhile share the next one. So a
+ * flood of unknown ids keeps no other work from SQL.
+ */
+const createFinder = (sql: Sql): ((target: Target) => Promise<LedgerEntity | null>) =>
+  createBatchLoader({
+    loadMany: (targets) => asStorage('ledger.find', () => findMany(sql, targets)),
+    keysMax: targetsPerStatement,
+    batchesMax: 2,
+    schedule: queueMicrotask,
+  });
+
+const findMany = async (sql: Sql, targets: readonly Target[]): Promise<readonly (LedgerEntity | null)[]> => {
   const entities: (LedgerEntity | null)[] = targets.map(() => null);
-  if (targets.length === 0) return entities;
-  for (const row of await selectEntities(state.sql, targets))
-    entities[row.position - 1] = toLedgerEntity(row);
+  for (const row of await selectEntities(sql, targets)) entities[row.position - 1] = toLedgerEntity(row);
   return entities;
 };
 

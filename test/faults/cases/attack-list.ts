@@ -142,6 +142,8 @@ const webSockets = {
   answers: ['101', ...refusals],
   demanded: ['101'],
 };
+/** What costs next to nothing when it is repeated. */
+const repeated = { connections: 200, answers: ['200'], demanded: ['200'], waitMsMax: 250 };
 const costlyJson = { connections: 20, answers: ['200', '400', '413', ...refusals], waitMsMax: 250 };
 /** The private listener takes so many wrong tokens of one address a minute, and some at once. */
 const wrongTokensMax = 25;
@@ -234,6 +236,42 @@ export const attacks: readonly Attack[] = [
     run: frames((index) =>
       Array.from({ length: 20 }, (_, message) => frame(textFrame, unknownTargets(index, message))),
     ),
+  },
+  {
+    name: 'charts of one badge, each in another colour',
+    ...repeated,
+    answers: ['200', ...refusals],
+    run: simple(({ bot }) => (index, number) => {
+      const name = distinct(index, number);
+      const color = (name & 0xffffff).toString(16).padStart(6, '0');
+      return request({ path: `/badges/bots/${bot}/spark-votes.svg?color=${color}`, headers: from(name) });
+    }),
+  },
+  {
+    name: 'pages past the end of a list, each another',
+    ...repeated,
+    answers: ['200', ...refusals],
+    run: simple(({ bot }) => (index, number) => {
+      const name = distinct(index, number);
+      const lists = ['/bots/@all', '/servers/@all', '/packs/@all', `/bots/${bot}/votes/user-list`];
+      return request({ path: `${lists[index % lists.length]}?page=${1_000 + name}`, headers: from(name) });
+    }),
+  },
+  {
+    name: 'the documents, again and again',
+    ...repeated,
+    run: simple(() => (index) => request({ path: index % 2 === 0 ? '/openapi.json' : '/llms.txt' })),
+  },
+  {
+    name: 'long polls beyond the limit',
+    connections: 5_500,
+    waitMsMax: 250,
+    answers: ['200', ...refusals],
+    demanded: ['503'],
+    run: simple(({ bot }) => (index, number) => {
+      const headers = from(distinct(index, number));
+      return request({ path: `/bots/${bot}/votes/log?wait=25`, headers });
+    }),
   },
   {
     name: 'bodies with a token that never end',

@@ -27,9 +27,11 @@ const toCells = ({ waits, harmless, alone, memory, lived }: Outcome): string[] =
 };
 
 /** What else a row's attack did; the row itself is printed at the end. */
-const print = (arena: Arena, { attack, waits, harvest }: Outcome): void => {
+const print = (arena: Arena, { attack, waits, harvest, cpuMs }: Outcome): void => {
   const { answers, closed, closedMsMax, openMsMax } = harvest;
-  const figures = { served: waits.answered, answers, closed, closedMsMax, openMsMax };
+  const answered = Object.values(answers).reduce((sum, count) => sum + count, 0);
+  const cpuUsEach = Math.round((cpuMs * 1_000) / Math.max(1, answered));
+  const figures = { served: waits.answered, answers, cpuUsEach, closed, closedMsMax, openMsMax };
   printFigures(`${arena.stores}, ${attack.name}`, figures);
 };
 

@@ -5,11 +5,12 @@
  * Attackers and the ordinary client are processes of their own; this one only watches.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { tokenOf } from '../../support/directory.ts';
 import type { ClientLog } from '../harness/client-log.ts';
+import { readCoreTime } from '../harness/core-time.ts';
 import { seed } from '../harness/fault-case.ts';
 import { operatorToken, outsider } from '../harness/stack.ts';
 import type { Arena } from './attack-arena.ts';
@@ -34,6 +35,8 @@ export interface Outcome {
   readonly alone: Waits | null;
   /** MiB of the node: before, at most, and after. */
   readonly memory: { readonly before: number; readonly most: number; readonly after: number };
+  /** CPU time of all threads of the node meanwhile, ms; 0 if it ended. */
+  readonly cpuMs: number;
   readonly lived: boolean;
   readonly harvest: Harvest;
   /** What the node wrote meanwhile. */
@@ -122,6 +125,16 @@ const memoryOf = (pid: number): number => {
   }
 };
 
+/** CPU time of all threads of the process, ms; 0 once it is gone. */
+const readCpuMs = (pid: number): number => {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return threads.reduce((sum, thread) => sum + readCoreTime(`${pid}/task/${thread}`).cpuMs, 0);
+  } catch {
+    return 0;
+  }
+};
+
 /* ------------------------------------------------------------------- a run */
 
 type Run = Omit<Outcome, 'harmless' | 'alone'>;
@@ -132,6 +145,7 @@ const run = async (arena: Arena, attack: Attack, seconds: number): Promise<Run> 
   const stopOrdinary = await startOrdinary(arena);
   const before = memoryOf(node.pid);
   let most = before;
+  const cpuBeforeMs = readCpuMs(node.pid);
   const attackers = start(attackerProgram, [attack.name, JSON.stringify(targetOf(arena, attack, seconds))]);
   let lived = true;
   node.exited.then(() => {
@@ -147,11 +161,20 @@ const run = async (arena: Arena, attack: Attack, seconds: number): Promise<Run> 
       if (lived) throw error;
       return emptyHarvest();
     });
+    const cpuMs = Math.max(0, readCpuMs(node.pid) - cpuBeforeMs);
     const part = await stopOrdinary();
     adopt(arena.log, part);
     await sleep(restMs);
     const memory = { before, most, after: memoryOf(node.pid) };
-    return { attack, waits: waitsOf(part), memory, lived, harvest, output: node.output().slice(written) };
+    return {
+      attack,
+      waits: waitsOf(part),
+      memory,
+      cpuMs,
+      lived,
+      harvest,
+      output: node.output().slice(written),
+    };
   } finally {
     clearInterval(watch);
     attackers.kill('SIGKILL');

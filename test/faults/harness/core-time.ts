@@ -11,8 +11,9 @@ export interface CoreTime {
   readonly waitMs: number;
 }
 
-export const readCoreTime = (pid: number | 'self'): CoreTime => {
-  const [cpuNs, waitNs] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ').map(Number);
+/** Of a process, `self`, or `PID/task/THREAD`. */
+export const readCoreTime = (process: number | string): CoreTime => {
+  const [cpuNs, waitNs] = readFileSync(`/proc/${process}/schedstat`, 'utf8').split(' ').map(Number);
   return { cpuMs: (cpuNs ?? 0) / 1e6, waitMs: (waitNs ?? 0) / 1e6 };
 };
 

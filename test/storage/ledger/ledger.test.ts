@@ -7,6 +7,7 @@ import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { splitChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
+import type { Sql } from '../../../storage/sql/client.ts';
 import { pluck } from '../../support/pluck.ts';
 import { claimLedger } from './contract.ts';
 import { claimLetters, claimRetries } from './letters.ts';
@@ -44,6 +45,18 @@ const tablesOf = async (numbers: readonly number[]): Promise<readonly string[]> 
   return rows.map(({ name }) => name);
 };
 
+/** The same SQL, and how many statements it has got. */
+const countStatementsOf = (sql: Sql): readonly [Sql, () => number] => {
+  let statements = 0;
+  const counting = new Proxy(sql, {
+    apply: (target, self, args) => {
+      statements += 1;
+      return Reflect.apply(target, self, args);
+    },
+  });
+  return [counting, () => statements];
+};
+
 test('votes are in the partition of their month, which is created in advance', async () => {
   const ref = await world.list('months');
   await world.ledger.flush({
@@ -59,20 +72,28 @@ test('votes are in the partition of their month, which is created in advance', a
   assert.is(next?.made, true);
 });
 
+test('listings looked for at once share a few statements, and each gets its own answer', async () => {
+  const made = await Promise.all(['one', 'two', 'three'].map((id) => world.list(`sought-${id}`)));
+  const [sql, countStatements] = countStatementsOf(world.sql);
+  const ledger = createLedger(sql);
+  const find = async ({ kind, id }: Pick<EntityRef, 'kind' | 'id'>) =>
+    (await ledger.find([{ kind, id }]))[0]?.ref ?? null;
+  const unknown = Array.from({ length: 40 }, (_, index) => ({ kind: 'pack', id: `no-${index}` }) as const);
+
+  const found = await Promise.all([...unknown, ...made].map(find));
+
+  assert.equal(found, [...unknown.map(() => null), ...made]);
+  assert.is(countStatements(), 1);
+});
+
 test('edits and adjustments looked for at once cost one statement while there are none', async () => {
   await world.sql`delete from edited`;
   await world.sql`update adjustments set settled_at = now() where settled_at is null`;
-  let statements = 0;
-  const counting = new Proxy(world.sql, {
-    apply: (target, self, args) => {
-      statements += 1;
-      return Reflect.apply(target, self, args);
-    },
-  });
-  const ledger = createLedger(counting);
+  const [sql, countStatements] = countStatementsOf(world.sql);
+  const ledger = createLedger(sql);
 
   assert.equal(await Promise.all([ledger.listEdits(9), ledger.listAdjustments(9)]), [[], []]);
-  assert.is(statements, 1);
+  assert.is(countStatements(), 1);
 
   const ref = await world.list('looked-for');
   await world.sql.begin((transaction) => writeAdjustment(transaction, ref.incarnation, { upvotes: 1 }));
