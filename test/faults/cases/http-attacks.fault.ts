@@ -17,7 +17,10 @@ const rows = new Map<string, string[]>(chosen.map(({ name }) => [name, []]));
 
 const toCells = ({ waits, harmless, alone, memory, lived }: Outcome): string[] => {
   const [worst, p99, beside] = [waits.worstMs, waits.p99Ms, harmless.worstMs].map((each) => each.toFixed(0));
-  const baseline = `${beside} beside harmless clients${alone ? `, ${alone.worstMs.toFixed(0)} alone` : ''}`;
+  const own = alone
+    ? `; ${waits.worstOwnMs.toFixed(0)} with a core, ${alone.worstOwnMs.toFixed(0)} alone`
+    : '';
+  const baseline = `${beside} beside harmless clients${own}`;
   const [before, most, after] = [memory.before, memory.most, memory.after].map((each) => each.toFixed(0));
   return [
     `${worst} ms (p99 ${p99}; ${baseline})`,

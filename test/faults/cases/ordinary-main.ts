@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '../../../ops/demo/random.ts';
 import type { Directory } from '../../support/directory.ts';
 import { createClient, NoAnswer } from '../../support/http-client.ts';
-import { createLog } from '../harness/client-log.ts';
+import { type ClientLog, createLog } from '../harness/client-log.ts';
+import { timeWork } from '../harness/core-time.ts';
 import { click, type LoadParts, postStats } from '../harness/load.ts';
 
 /** What the process is started with. */
@@ -17,14 +18,35 @@ export interface Ordinary {
   readonly nextId: number;
   readonly life: number;
   readonly seed: number;
+  /** The node's process. */
+  readonly pid: number;
+}
+
+/** What it sends back. */
+export interface OrdinaryLog {
+  readonly log: ClientLog;
+  /**
+   * How long each request took without the time for which the node's main thread, or this process, was ready
+   * and had no core: attackers on the same machine take those.
+   */
+  readonly ownMs: readonly number[];
 }
 
 const everyMs = 50;
 
 const [words = '{}'] = process.argv.slice(2);
-const { url, directory, nextId, life, seed } = JSON.parse(words) as Ordinary;
+const { url, directory, nextId, life, seed, pid } = JSON.parse(words) as Ordinary;
 const log = { ...createLog(), nextId, life };
 const client = createClient(1);
+const ownMs: number[] = [];
+const timed = async (step: typeof click): Promise<unknown> => {
+  let answer: unknown;
+  const work = async (): Promise<void> => {
+    answer = await step(parts);
+  };
+  ownMs.push((await timeWork(pid, work)).ownMs);
+  return answer;
+};
 const parts: LoadParts = { url, client, directory, log, random: createRandom(seed), connections: 1 };
 let stopped = false;
 process.on('message', () => {
@@ -34,7 +56,7 @@ process.on('disconnect', () => process.exit(1));
 
 for (let turn = 0; !stopped; turn++) {
   const beganMs = performance.now();
-  const answers = [await click(parts), await postStats(parts)];
+  const answers = [await timed(click), await timed(postStats)];
   // A connection that fails at once would fill the log.
   const failed = answers.some((answer) => answer instanceof NoAnswer);
   const leftMs = everyMs - (performance.now() - beganMs);
@@ -42,4 +64,4 @@ for (let turn = 0; !stopped; turn++) {
   if (turn === 0) process.send?.('begun');
 }
 client.close();
-process.send?.(log, () => process.exit(0));
+process.send?.({ log, ownMs } satisfies OrdinaryLog, () => process.exit(0));
