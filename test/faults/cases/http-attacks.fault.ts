@@ -17,10 +17,8 @@ const rows = new Map<string, string[]>(chosen.map(({ name }) => [name, []]));
 
 const toCells = ({ waits, harmless, alone, memory, lived }: Outcome): string[] => {
   const [worst, p99, beside] = [waits.worstMs, waits.p99Ms, harmless.worstMs].map((each) => each.toFixed(0));
-  const own = alone
-    ? `; ${waits.worstOwnMs.toFixed(0)} with a core, ${alone.worstOwnMs.toFixed(0)} alone`
-    : '';
-  const baseline = `${beside} beside harmless clients${own}`;
+  const own = `${waits.worstOwnMs.toFixed(0)} with a core${alone ? `, ${alone.worstOwnMs.toFixed(0)} alone` : ''}`;
+  const baseline = `${own}; ${beside} beside harmless clients`;
   const [before, most, after] = [memory.before, memory.most, memory.after].map((each) => each.toFixed(0));
   return [
     `${worst} ms (p99 ${p99}; ${baseline})`,
