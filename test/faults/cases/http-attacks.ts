@@ -215,7 +215,7 @@ export const runAttack = async (arena: Arena, attack: Attack): Promise<Outcome> 
 const harmlessFactor = 3;
 const aloneMs = 50;
 
-/** The worst wait that is allowed; attackers on the same machine take cores, which is no wait of the node's. */
+/** The worst wait that is allowed, of `worstOwnMs`: attackers on the same machine take cores. */
 export const allowedMs = ({ attack, harmless, alone }: Outcome): number =>
   alone === null
     ? Math.max(attack.waitMsMax ?? Number.POSITIVE_INFINITY, harmlessFactor * harmless.worstOwnMs)
