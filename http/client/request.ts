@@ -2,8 +2,9 @@
  * Sends requests to a directory: builds them, waits and repeats where that helps, and turns every failure
  * into one kind of error.
  *
- * Uses web standards only (`fetch`, `AbortSignal`), so it runs on Node 18, Deno, Bun and in browsers. Nothing
- * of the server imports this folder, and it imports nothing: openapi/client-script.ts joins its files to one.
+ * Uses web standards only (`fetch`, `AbortSignal`), so it runs on Node 18, Deno, Bun and in browsers. The
+ * server imports only types of webhooks from this folder, and it imports nothing: openapi/client-script.ts
+ * joins its files to one.
  */
 import type { ReplyOf } from './replies.ts';
 import type { ApiResponse, ShardsBody, StatsBody, VoteStatus } from './types.ts';
