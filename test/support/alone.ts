@@ -28,6 +28,12 @@ export const findDatabase = (dataDir: string): { readonly DATABASE_URL?: string 
   return { DATABASE_URL: url.href };
 };
 
+/** A pooler keeps connections of processes that have ended, and a template may have none. */
+const endSessions = (database: string): void => {
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`;
+  execFileSync(findProgram('psql'), [findServer(), '--quiet', '--command', end], { stdio: 'ignore' });
+};
+
 /** Makes the database of a folder, a copy of another's or empty. Returns whether there is a server. */
 export const makeDatabase = (dataDir: string, from: string | null = null): boolean => {
   if (findServer() === '') return false;
@@ -35,6 +41,7 @@ export const makeDatabase = (dataDir: string, from: string | null = null): boole
   const server = `--maintenance-db=${findServer()}`;
   execFileSync(findProgram('dropdb'), [server, '--if-exists', '--force', name]);
   const template = from === null ? [] : [`--template=${nameDatabase(from)}`];
+  if (from !== null) endSessions(nameDatabase(from));
   execFileSync(findProgram('createdb'), [server, ...template, name]);
   return true;
 };

@@ -34,7 +34,7 @@ const directory = await makeDataFolder(join(folder, 'first'), {
   teams: 1,
   packs: 1,
 });
-const [bot = '', user = ''] = [directory.bots[0], directory.users[1]];
+const [bot = '', user = '', otherUser = ''] = [directory.bots[0], ...directory.users.slice(1)];
 
 const request = async (url: string, options: RequestInit = {}) => {
   const reply = await fetch(url, options);
@@ -44,6 +44,21 @@ const request = async (url: string, options: RequestInit = {}) => {
 const votePath = `/users/${user}/bots/${bot}/votes?upvote=true`;
 const userAuth = { 'User-Auth': tokenOf('user', user) };
 const botAuth = { 'Bot-Auth': tokenOf('bot', bot) };
+
+const readLog = async (url: string, query: string) => {
+  const { status, text } = await request(`${url}/bots/${bot}/votes/log${query}`);
+  assert.is(status, 200, text);
+  return JSON.parse(text) as { epoch: string; head: string; results: { number: number }[] };
+};
+
+/** A cursor from before the move leads to the next vote. */
+const assertLogGoesOn = async (url: string, logged: { epoch: string; head: string }): Promise<void> => {
+  const other = { method: 'PUT', headers: { 'User-Auth': tokenOf('user', otherUser) } };
+  assert.is((await request(url + votePath.replace(user, otherUser), other)).status, 204);
+  const later = await readLog(url, `?after=${logged.head}&wait=20`);
+  assert.equal([later.epoch, later.results.length], [logged.epoch, 1], 'the cursor goes on');
+  assert.is(later.results[0]?.number, 2);
+};
 
 /** What operators see of all bots, without what differs by kind of store. */
 const inspectAll = async (dataDir: string, settings: Settings): Promise<readonly string[]> => {
@@ -84,6 +99,7 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
     body: JSON.stringify(parts),
   });
   assert.is(posted.status, 200, posted.text);
+  const logged = await readLog(counting.url, '');
   await counting.stop();
 
   const servers = { REDIS_URL: redis.url, DATABASE_URL: await postgres.database('moved') };
@@ -101,6 +117,7 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
     429,
     'the voter still waits',
   );
+  await assertLogGoesOn(node.url, logged);
   await request(`${node.url}/bots/${bot}?target=page`);
   await until('the visitor counts as a click and not as unique', async () => {
     const shown = JSON.parse((await request(`${node.url}/bots/${bot}`)).text);
