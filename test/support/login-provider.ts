@@ -11,7 +11,7 @@ import { Provider } from 'oidc-provider';
 import { close, listen } from './loopback.ts';
 
 export const clientId = 'rollcall';
-export const clientSecret = 'a-secret-of-ours:100%&more';
+export const clientSecret = 'ours:100%&more';
 /** Where users are redirected to; nothing listens there. */
 export const redirectUri = 'https://directory.example.org/login';
 export const otherRedirectUri = 'https://directory.example.org/other';

@@ -68,7 +68,7 @@ test('an exchange sends code, verifier and secret, then fetches the profile with
   };
 
   assert.equal(await exchange(), { kind: 'profile', profile: robin });
-  const secret = encodeURIComponent(clientSecret).replaceAll('%20', '+');
+  const secret = encodeURIComponent(clientSecret);
   assert.equal(seen, [
     `Basic ${Buffer.from(`${clientId}:${secret}`).toString('base64')}`,
     {
