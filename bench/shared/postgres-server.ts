@@ -128,6 +128,7 @@ const startPooler = async (port: number): Promise<Pgbouncer | null> => {
     `pool_mode = ${mode}`,
     `ignore_startup_parameters = ${ignored}`,
     'default_pool_size = 90',
+    'server_login_retry = 1',
   ]);
 };
 

@@ -101,8 +101,15 @@ export const slow: Fault = async (world) => {
 
 /** A session that locks what every flush needs. */
 export const locked: Fault = async (world) => {
-  const sql = postgresClient(world.databaseUrl, { max: 1 });
+  const sql = postgresClient(world.databaseUrl, { max: 1, fetch_types: false });
   try {
+    // A pooler in between goes on refusing for a while.
+    await until('Postgres answers', () =>
+      sql`select 1`.then(
+        () => true,
+        () => false,
+      ),
+    );
     await sql.begin(async (transaction) => {
       await transaction`lock table totals, votes in access exclusive mode`;
       await counts(world, 100);
