@@ -22,12 +22,14 @@ export const showRow = <Schema extends TObject, const Computed extends Partial<S
   row: { readonly [Name in Exclude<keyof Static<Schema>, keyof Computed>]: Stored<Static<Schema>[Name]> },
   computed?: Computed,
 ): Static<Schema> => {
-  const values: Readonly<Record<string, unknown>> = { ...row, ...computed };
-  const shown = Object.keys(schema.properties).map((name) => {
-    const value = values[name];
-    return [name, value instanceof Date ? toTimestamp(value) : value];
-  });
-  return Object.fromEntries(shown);
+  const stored: Readonly<Record<string, unknown>> = row;
+  const others: Readonly<Record<string, unknown>> = computed ?? {};
+  const shown: Record<string, unknown> = {};
+  for (const name of Object.keys(schema.properties)) {
+    const value = Object.hasOwn(others, name) ? others[name] : stored[name];
+    shown[name] = value instanceof Date ? toTimestamp(value) : value;
+  }
+  return shown as Static<Schema>;
 };
 
 /** JSON text of a time in ms; 0 means never and gives `null`. */
