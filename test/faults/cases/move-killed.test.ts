@@ -12,18 +12,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids.ts';
+import { newShardCount, setShardCount } from '../../../engine/ids.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
 import { readMark } from '../../../storage/move/marks.ts';
 import { openStores } from '../../../storage/open.ts';
-import { prepareStores } from '../../../storage/shards.ts';
-import { copyDataFolder, fillDirectory, makeDataFolder, openAtRest } from '../../support/directory.ts';
+import { copyDataFolder, makeDataFolder, makeOldDataFolder } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { quiet } from '../../support/node-process.ts';
 import { runOps } from '../../support/ops-process.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { makeBareFolder } from '../../support/sql-template.ts';
 import { faultCase } from '../harness/fault-case.ts';
 
 /** Where a directory is: a data folder, and the servers beside it. */
@@ -141,17 +139,6 @@ faultCase(test, {
   },
 });
 
-const makeOf128 = async (dataDir: string): Promise<void> => {
-  await makeBareFolder(dataDir);
-  const stores = await openAtRest(dataDir);
-  await stores.sql`alter table generations drop constraint this_directory_has_16_shards`;
-  await stores.sql`update store_shards set number = ${oldShardCount}`;
-  await prepareStores(stores);
-  await fillDirectory(stores.sql, sizes);
-  await stores.close();
-  setShardCount(newShardCount);
-};
-
 faultCase(test, {
   title: 'from 128 shards to 16: none or one directory is open, and nothing is missing',
   name: 'kill -9 of a move to 16 shards',
@@ -160,7 +147,8 @@ faultCase(test, {
   run: async ({ seed, count }) => {
     const random = createRandom(seed);
     const template = join(folder, 'of-128');
-    await makeOf128(template);
+    await makeOldDataFolder(template, sizes);
+    setShardCount(newShardCount);
     for (let round = 0; round < count; round++) {
       const from = { dataDir: copyDataFolder(template, join(folder, `old-${round}`)), settings: {} };
       const to = { dataDir: join(folder, `new-${round}`), settings: {} };

@@ -4,9 +4,9 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobMeters } from '../../../http/telemetry/counts.ts';
 import { createReminderJob } from '../../../ops/jobs/jobs.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { silentMeters } from '../../support/job-meters.ts';
 import { pluck } from '../../support/pluck.ts';
 import { type Browser, startPushService } from '../../support/push-service.ts';
 import { openOperated } from './world.ts';
@@ -27,16 +27,9 @@ test.before.each(() => service.answer(() => ({ status: 201 })));
 
 const serverId = '758641373074423808';
 const silent = (): void => {};
-const meters: JobMeters = {
-  recordSuccess: silent,
-  recordFailure: silent,
-  declareJobs: silent,
-  recordUnnumberedVotes: silent,
-  recordPush: silent,
-};
 /** Sends what waits to be sent. */
 const send = (): Promise<void> =>
-  createReminderJob({ ...world, meters, log: silent }).run(new AbortController().signal);
+  createReminderJob({ ...world, meters: silentMeters, log: silent }).run(new AbortController().signal);
 const subscribe = async (user: string): Promise<Browser> => {
   const browser = service.browser();
   const { endpoint, auth, p256dh } = browser;

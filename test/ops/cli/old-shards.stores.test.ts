@@ -10,10 +10,9 @@ import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids
 import { runReflush, runRestore } from '../../../ops/cli/restore.ts';
 import { readConfig } from '../../../ops/config/config.ts';
 import { start } from '../../../ops/rollcall.ts';
-import { prepareStores, readShardCount } from '../../../storage/shards.ts';
-import { copyDataFolder, fillDirectory, makeDataFolder, openAtRest } from '../../support/directory.ts';
+import { readShardCount } from '../../../storage/shards.ts';
+import { copyDataFolder, makeDataFolder, makeOldDataFolder, openAtRest } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
-import { makeBareFolder } from '../../support/sql-template.ts';
 import { count, run, shown, sizes, takeBackup, vote } from './counting.ts';
 
 const test = suite('old number of shards');
@@ -40,13 +39,7 @@ const readCounts = async (dataDir: string): Promise<readonly number[]> => {
 const used = toPath('used');
 const fresh = toPath('fresh');
 await makeDataFolder(fresh, sizes);
-await makeBareFolder(used);
-const stores = await openAtRest(used);
-await stores.sql`alter table generations drop constraint this_directory_has_16_shards`;
-await stores.sql`update store_shards set number = ${oldShardCount}`;
-await prepareStores(stores);
-await fillDirectory(stores.sql, sizes);
-await stores.close();
+await makeOldDataFolder(used, sizes);
 const counted = await onNode(used, async (url) => {
   await count(url, 0, '18446744073709551557');
   return shown(url);

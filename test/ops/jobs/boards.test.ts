@@ -4,26 +4,18 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobMeters } from '../../../http/telemetry/counts.ts';
 import { computePeriodMs, createBoardsJobs } from '../../../ops/jobs/boards.ts';
 import type { NodeJob } from '../../../ops/jobs/job.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { createJobRuns } from '../../../storage/nodes/job-runs.ts';
 import { addBot, addUser, openDirectory } from '../../storage/catalogue/directory.ts';
 
+import { silentMeters } from '../../support/job-meters.ts';
+
 const test = suite('jobs of boards');
 const directory = await openDirectory();
 const { sql } = directory;
 test.after(() => directory.close());
-
-const silent = (): void => {};
-const meters: JobMeters = {
-  recordSuccess: silent,
-  recordFailure: silent,
-  declareJobs: silent,
-  recordUnnumberedVotes: silent,
-  recordPush: silent,
-};
 
 /** The database compares due times with its own clock, so the test's clock stays in the past. */
 const startMs = Math.floor(Date.now() / 3_600_000 - 48) * 3_600_000;
@@ -59,7 +51,7 @@ const openNode = (name: string): Node => {
       },
     },
     runs: createJobRuns(sql, name),
-    meters,
+    meters: silentMeters,
     clock: { nowMs: () => nowMs },
     monotonicMs: () => 0,
     boardSeconds: 60,

@@ -7,12 +7,12 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobMeters } from '../../../http/telemetry/counts.ts';
 import { createReminderJob } from '../../../ops/jobs/jobs.ts';
 import { pushLimits } from '../../../ops/jobs/push-messages.ts';
 import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
 import { openWorld } from '../../http/api/world.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
+import { silentMeters } from '../../support/job-meters.ts';
 import { pluck } from '../../support/pluck.ts';
 import { type Browser, startPushService } from '../../support/push-service.ts';
 
@@ -45,13 +45,7 @@ test.before.each(async () => {
 const silent = (): void => {};
 /** Runs the job once, as every node does each fifteen seconds. */
 const tick = async (signal = new AbortController().signal): Promise<void> => {
-  const meters: JobMeters = {
-    recordSuccess: silent,
-    recordFailure: silent,
-    declareJobs: silent,
-    recordUnnumberedVotes: silent,
-    recordPush: (outcome) => pushed.push(outcome),
-  };
+  const meters = { ...silentMeters, recordPush: (outcome: string) => pushed.push(outcome) };
   const { run } = createReminderJob({ ...world, meters, log: silent });
   await run(signal);
 };

@@ -7,7 +7,6 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobMeters } from '../../../http/telemetry/counts.ts';
 import { monthly } from '../../../ops/jobs/calendar.ts';
 import type { FleetJob, JobRun } from '../../../ops/jobs/job.ts';
 import { createMonthlyReset } from '../../../ops/jobs/jobs.ts';
@@ -17,6 +16,7 @@ import { createJobRuns } from '../../../storage/nodes/job-runs.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql, type ServerSql } from '../../../storage/sql/server.ts';
 import { addBot, addUser, addVote } from '../../storage/catalogue/directory.ts';
+import { silentMeters } from '../../support/job-meters.ts';
 import { pluck } from '../../support/pluck.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 
@@ -41,13 +41,7 @@ for (let node = 0; node < 3; node++) nodes.push(await openServerSql(url));
 await migrate(sqlOf(0));
 
 const silent = (): void => {};
-const meters: JobMeters = {
-  recordSuccess: silent,
-  recordFailure: (job) => failures.push(job),
-  declareJobs: silent,
-  recordUnnumberedVotes: silent,
-  recordPush: silent,
-};
+const meters = { ...silentMeters, recordFailure: (job: string) => failures.push(job) };
 
 /** Creates the schedule of node number `node`; its time is `now`. */
 const open = (node: number, job: FleetJob, leaseMs = 30_000): Schedule => {
