@@ -77,7 +77,7 @@ export const BotBody = buildObject(
     staff_note: Type.Optional(
       describe(
         toNullable(buildProse(0, 512, 'The invite requests no permissions.')),
-        'A note for the reviewers, up to 512 characters. Nobody else sees it.',
+        'A note for the reviewers, up to 512 characters. Only they see it.',
       ),
     ),
     team_owner: Type.Optional(

@@ -1,5 +1,5 @@
 /**
- * Builds /llms.txt, for a language model that helps somebody write a bot: what to call first, the rules,
+ * Builds /llms.txt, for a language model that helps a person write a bot: what to call first, the rules,
  * links to the rest, and all operations, as one short Markdown text (llmstxt.org). Pure.
  */
 import type { AnyRoute } from '../route.ts';
@@ -14,7 +14,7 @@ const links = [
 ] as const;
 
 /** Before the rules, which begin with the second heading of the introduction. */
-const firstCalls = `## If you help somebody write a bot
+const firstCalls = `## If you help a person write a bot
 
 Ask for the address of this server (\`$URL\`: where this text is, without \`/llms.txt\`), the id of the bot
 and its token. Never put a token into code, a repository or a reply: read it from the environment. Then call

@@ -17,8 +17,8 @@ const rows = new Map<string, string[]>(chosen.map(({ name }) => [name, []]));
 
 const toCells = ({ waits, harmless, alone, memory, lived }: Outcome): string[] => {
   const [worst, p99, beside] = [waits.worstMs, waits.p99Ms, harmless.worstMs].map((each) => each.toFixed(0));
-  const nobody = alone ? `, ${alone.worstOwnMs.toFixed(0)} alone` : '';
-  const own = `${waits.worstOwnMs.toFixed(0)} with a core${nobody}`;
+  const withoutAttack = alone ? `, ${alone.worstOwnMs.toFixed(0)} alone` : '';
+  const own = `${waits.worstOwnMs.toFixed(0)} with a core${withoutAttack}`;
   const baseline = `${own}; ${beside} beside harmless clients`;
   const [before, most, after] = [memory.before, memory.most, memory.after].map((each) => each.toFixed(0));
   return [

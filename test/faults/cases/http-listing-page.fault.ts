@@ -10,7 +10,7 @@ import { createPageSuite, listViolations } from '../../support/browser.ts';
 import { clientId, clientSecret, says, startPlainProvider } from '../../support/login-provider.ts';
 import { until } from '../../support/until.ts';
 
-/** A login on loopback: it lets in whoever comes, and sends the browser back. */
+/** A login on loopback: it accepts every login, and sends the browser back. */
 const provider = await startPlainProvider();
 provider.profile = (request, body, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', provider.url);

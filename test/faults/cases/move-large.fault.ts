@@ -55,7 +55,7 @@ const fillSql = async (sql: Sql): Promise<void> => {
     insert into bots (bot_id, incarnation, client_id, itag, vanity_ref, type, owner_id, library, prefix,
       short, long, invite)
     select target_id, target_id::bigint, target_id, gen_random_uuid(), itag, 'approved', '1', 'any', '!',
-      'Counts what it is told to count.', repeat('Counts what it is told to count. ', 10), ''
+      'Counts what it is asked to count.', repeat('Counts what it is asked to count. ', 10), ''
     from coded`;
   await sql`
     insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
