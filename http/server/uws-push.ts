@@ -13,6 +13,7 @@ import type {
   WebSocket,
   WebSocketBehavior,
 } from 'uWebSockets.js';
+import type { WireReply } from './exchange.ts';
 import type { OpenPush, PushConnection, PushOwner } from './push-connection.ts';
 import { pump, type StreamSink } from './stream.ts';
 
@@ -192,6 +193,35 @@ const sent = 1;
 export const openWebSocket = (response: HttpResponse, offer: UpgradeOffer, push: OpenPush): void => {
   const data: SocketData = { push, socket: null };
   response.upgrade(data, offer.key, offer.protocol, offer.extensions, offer.context);
+};
+
+/**
+ * When an upgrade that is refused for now is answered: nearly all that it costs is the connection, and a
+ * client that is refused at once can come back fifty times a second.
+ */
+const refusalMs = 1_000;
+/** A node that has more of them to answer answers at once. */
+const refusalsMax = 1_000;
+let refusals = 0;
+
+/** Calls `write` in a later tick, or later for a refusal of a node that is not leaving. */
+export const answerUpgrade = ({ status, close }: WireReply, write: () => void): StreamSink => {
+  const isSlow = (status === 429 || status === 503) && !close && refusals < refusalsMax;
+  if (!isSlow) {
+    setImmediate(write);
+    return { abort: () => {} };
+  }
+  refusals++;
+  const timer = setTimeout(() => {
+    refusals--;
+    write();
+  }, refusalMs);
+  return {
+    abort: () => {
+      refusals--;
+      clearTimeout(timer);
+    },
+  };
 };
 
 /** A longer message closes the connection: with a status code up to `messageBytesRead`. */

@@ -20,6 +20,7 @@ import { RequestHeaders, takeHeader } from './request-headers.ts';
 import { RequestIds } from './request-ids.ts';
 import type { StreamSink } from './stream.ts';
 import {
+  answerUpgrade,
   createSocketBehavior,
   openChunkStream,
   openEventStream,
@@ -230,14 +231,16 @@ class UwsExchange implements Exchange {
       return;
     }
     const isWhole = reply.stream === undefined && reply.push === undefined;
-    const immediate = parsing && !reply.close && isWhole;
+    const immediate = parsing && !reply.close && isWhole && this.offer === null;
     if (immediate && this.#server.pipelineLimit.mayWriteNow()) {
       this.#write(reply);
       return;
     }
     this.trackInFlight();
-    if (parsing) setImmediate(() => this.#writeLater(reply));
-    else this.#writeLater(reply);
+    const write = (): void => this.#writeLater(reply);
+    if (this.offer !== null) this.#sink = answerUpgrade(reply, write);
+    else if (parsing) setImmediate(write);
+    else write();
   }
 
   #hold(reply: WireReply): void {

@@ -5,6 +5,7 @@
 import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { answerUpgrade } from '../../../http/server/uws-push.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { openWorld as openNode } from '../../world.ts';
 import { openWorld, type World } from '../api/world.ts';
@@ -60,6 +61,56 @@ test('a node takes so many connections, and says when to try again', async () =>
   assert.equal([response.status, context.code], [503, 'feed_full']);
   assert.is(response.headers.get('retry-after'), '10');
   for (const client of opened) client.close();
+});
+
+const openSocketFrom = (address: string) =>
+  openSocket(base, 'targets=bot/bot1', { 'X-Forwarded-For': address });
+
+test('an upgrade refused for now is answered later, and others are served meanwhile', async () => {
+  const full = [await openSocketFrom('10.0.5.1'), await openSocketFrom('10.0.5.1')];
+  const answered: string[] = [];
+  const refused = openSocketFrom('10.0.5.1').then(
+    () => answered.push('served'),
+    () => answered.push('refused'),
+  );
+  const neighbour = await openSocketFrom('10.0.5.2');
+  answered.push('neighbour');
+  await neighbour.next('totals');
+  await refused;
+  assert.equal(answered, ['neighbour', 'refused']);
+
+  for (const client of full) client.close();
+  await Promise.all(full.map(({ closed }) => closed));
+  let again: FeedClient | null = null;
+  while (again === null) again = await openSocketFrom('10.0.5.1').catch(() => null);
+  await again.next('totals');
+  for (const client of [neighbour, again]) client.close();
+});
+
+const refusal = { status: 429, headers: '', body: '', close: false };
+const nextTick = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+test('so many refusals wait, the next is answered at once, and a client that leaves makes room', async () => {
+  let answers = 0;
+  const answer = () => answerUpgrade(refusal, () => answers++);
+  const waiting = Array.from({ length: 1_000 }, answer);
+  answer();
+  await nextTick();
+  assert.is(answers, 1);
+
+  waiting.pop()?.abort();
+  waiting.push(answer());
+  await nextTick();
+  assert.is(answers, 1);
+  for (const each of waiting) each.abort();
+});
+
+test('a node that is leaving lets no refusal wait', async () => {
+  let answers = 0;
+  answerUpgrade({ ...refusal, close: true }, () => answers++);
+  await nextTick();
+
+  assert.is(answers, 1);
 });
 
 test('votes that are not public are 403 on the feed, too', async () => {
