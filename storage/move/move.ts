@@ -30,7 +30,7 @@ export interface MovePlan {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** Moves or continues a move. Resolves to the rows of SQL and records of the hot store that it copied. */
+/** Moves or continues a move. Resolves to the rows of SQL and entries of the hot store that it copied. */
 export const applyMove = async (plan: MovePlan): Promise<number> => {
   const { source, target } = plan;
   const sourceMark = await readMark(source.sql);
@@ -97,7 +97,7 @@ const prepareTarget = async ({ target, from, to }: MovePlan, id: string): Promis
 const fillTarget = async (plan: MovePlan, id: string): Promise<number> => {
   const { source, target } = plan;
   const versions = await source.hot.readVersions(allShards);
-  const total = await countRows(source.sql);
+  const total = (await countRows(source.sql)) + (await source.hot.transfer.countEntries());
   let done = 0;
   const onCopied = (count: number): void => {
     done += count;
@@ -123,10 +123,7 @@ const fillTarget = async (plan: MovePlan, id: string): Promise<number> => {
 };
 
 const copyHot = ({ source, target }: MovePlan, onCopied: (count: number) => void): Promise<void> =>
-  writeWhileReading(source.hot.transfer.readRecords(), async (records) => {
-    await target.hot.transfer.writeRecords(records);
-    onCopied(records.length);
-  });
+  writeWhileReading(source.hot.transfer.readRecords(onCopied), target.hot.transfer.writeRecords);
 
 /** Versions of different shards do not compare: all begin a generation, after the last version. */
 const mergeHeads = (versions: readonly ShardVersion[]): readonly ShardVersion[] => {

@@ -31,8 +31,13 @@ export interface HotTransfer {
   hasNodes(): Promise<boolean>;
   /** Removes everything. Only for a store that is being filled. */
   removeAll(): Promise<void>;
-  /** Reads all records in chunks, whatever number of shards the store has. Nothing may write meanwhile. */
-  readRecords(): AsyncIterable<readonly HotRecord[]>;
+  /** Counts the entries that `readRecords` reads; on Redis an entry is a key. */
+  countEntries(): Promise<number>;
+  /**
+   * Reads all records in chunks, whatever number of shards the store has; `onEntries` gets the number of
+   * entries of each chunk. Nothing may write meanwhile.
+   */
+  readRecords(onEntries: (count: number) => void): AsyncIterable<readonly HotRecord[]>;
   /** Writes records under this process's number of shards. *Hot* when it resolves. */
   writeRecords(records: readonly HotRecord[]): Promise<void>;
   /** Writes the positions of shards. *Hot* when it resolves. */

@@ -89,18 +89,31 @@ export const writeCopy = async (
 };
 
 /**
- * Drops the indexes that no constraint needs, and returns the statements that make them again: building them
- * at the end takes a fraction of the time that adding row by row takes.
+ * Drops keys, references and indexes, and returns the statements that make them again: building them at the
+ * end takes a fraction of the time that adding and checking row by row takes.
  */
 const dropIndexes = async (target: Transaction): Promise<readonly string[]> => {
+  const constraints = await target<{ of: string; name: string; type: string; definition: string }[]>`
+    select c.relname as of, k.conname as name, k.contype as type, pg_get_constraintdef(k.oid) as definition
+    from pg_constraint k join pg_class c on c.oid = k.conrelid
+    where k.connamespace = current_schema()::regnamespace and k.contype in ('f', 'p', 'u')
+      and k.conparentid = 0 and c.relname <> all(${ownTables})
+    order by k.contype = 'f' desc, c.relname, k.conname`;
+  for (const { of, name } of constraints)
+    await target.unsafe(`alter table ${quote(of)} drop constraint ${quote(name)}`);
   const indexes = await target<{ name: string; definition: string }[]>`
     select c.relname as name, pg_get_indexdef(c.oid) as definition
-    from pg_class c join pg_index i on i.indexrelid = c.oid
+    from pg_class c join pg_index i on i.indexrelid = c.oid join pg_class t on t.oid = i.indrelid
     where c.relnamespace = current_schema()::regnamespace and not c.relispartition
-      and not exists (select from pg_constraint k where k.conindid = c.oid)`;
+      and t.relname <> all(${ownTables}) order by c.relname`;
   for (const { name } of indexes) await target.unsafe(`drop index ${quote(name)}`);
+  const toAdd = (isReference: boolean): string[] =>
+    constraints
+      .filter(({ type }) => (type === 'f') === isReference)
+      .map(({ of, name, definition }) => `alter table ${quote(of)} add constraint ${quote(name)} ${definition}`);
   // Of a partitioned table the definition says that partitions have none.
-  return indexes.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
+  const toCreate = indexes.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
+  return [...toAdd(false), ...toCreate, ...toAdd(true)];
 };
 
 /** A copy takes as long as it takes. */

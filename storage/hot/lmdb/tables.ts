@@ -199,11 +199,15 @@ export const putMeta = (tables: Tables, shard: Shard, state: ShardVersion): void
   tables.meta.put(toShardKey(shard), packShard(state));
 };
 
+/** Counts a table's entries, without those that are only in the journal. */
+export const countStored = (table: { getStats(): object }): number =>
+  (table.getStats() as { entryCount: number }).entryCount;
+
 /** Counts the index of dirty slots, and the outbox. */
-export const countStoredBacklog = ({ dirty, outbox }: Tables): { entities: number; votes: number } => {
-  const count = (stats: object) => (stats as { entryCount: number }).entryCount;
-  return { entities: count(dirty.getStats()), votes: count(outbox.getStats()) };
-};
+export const countStoredBacklog = ({ dirty, outbox }: Tables): { entities: number; votes: number } => ({
+  entities: countStored(dirty),
+  votes: countStored(outbox),
+});
 
 /** LMDB's statistics omit the trees of duplicate values; a visitor takes about this many bytes there. */
 const visitorBytes = 32;
@@ -211,8 +215,7 @@ const visitorBytes = 32;
 /** Measures the bytes in use, without free pages. */
 export const measureUsedBytes = (tables: Tables): number => {
   const { meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts } = tables;
-  const visitorsCount = (visitors.getStats() as { entryCount: number }).entryCount;
-  let bytes = visitorsCount * visitorBytes;
+  let bytes = countStored(visitors) * visitorBytes;
   for (const table of [meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts]) {
     const stats = table.getStats() as Record<string, number>;
     const { pageSize = 4_096, treeBranchPageCount = 0, treeLeafPageCount = 0, overflowPages = 0 } = stats;

@@ -20,7 +20,7 @@ import {
   toVisitorsKey,
   toVoterKey,
 } from './keys.ts';
-import { putFormat, putMeta, type Tables } from './tables.ts';
+import { countStored, putFormat, putMeta, type Tables } from './tables.ts';
 import { type Writer, writeInTables } from './writer.ts';
 
 const chunkMax = 1_000;
@@ -36,10 +36,16 @@ export const createTransfer = (writer: Writer): HotTransfer => {
       for (const table of [meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts])
         await table.clearAsync();
     },
-    readRecords: async function* () {
+    countEntries: async () => {
+      await runCheckpoint(writer);
+      const { slots, votes, visitors, parts } = tables;
+      return [slots, votes, visitors, parts].reduce((sum, table) => sum + countStored(table), 0);
+    },
+    readRecords: async function* (onEntries) {
       await runCheckpoint(writer);
       let chunk: HotRecord[] = [];
       for (const record of listRecords(tables)) {
+        onEntries(record.kind === 'visitors' ? record.visitors.length : 1);
         chunk.push(record);
         if (chunk.length < chunkMax) continue;
         yield chunk;

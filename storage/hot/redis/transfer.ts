@@ -22,16 +22,14 @@ const scanCount = 1_000;
 
 /** `voteWaitMaxMs`: how long last votes are stored. */
 export const createTransfer = (link: Link, voteWaitMaxMs: number): HotTransfer => ({
-  isEmpty: async () => {
-    const sizes = await Promise.all(link.listPrimaries().map((primary) => primary.dbsize()));
-    return sizes.every((size) => size === 0);
-  },
+  isEmpty: async () => (await countKeys(link)) === 0,
   hasNodes: async () => Number(await link.send('EXISTS', [nodesSeenKey])) > 0,
   removeAll: async () => {
     for (const primary of link.listPrimaries()) await primary.flushdb();
   },
-  readRecords: async function* () {
-    for (const primary of link.listPrimaries()) yield* readPrimary(primary, link.prefix);
+  countEntries: () => countKeys(link),
+  readRecords: async function* (onEntries) {
+    for (const primary of link.listPrimaries()) yield* readPrimary(primary, link.prefix, onEntries);
   },
   writeRecords: async (records) => {
     const commands = records.flatMap((record) => listCommands(link.prefix, record, voteWaitMaxMs));
@@ -46,6 +44,11 @@ export const createTransfer = (link: Link, voteWaitMaxMs: number): HotTransfer =
   },
 });
 
+const countKeys = async (link: Link): Promise<number> => {
+  const sizes = await Promise.all(link.listPrimaries().map((primary) => primary.dbsize()));
+  return sizes.reduce((sum, size) => sum + size, 0);
+};
+
 const packDoubles = (values: readonly number[]): Buffer => {
   const bytes = Buffer.alloc(values.length * 8);
   for (const [index, value] of values.entries()) bytes.writeDoubleLE(value, index * 8);
@@ -54,11 +57,16 @@ const packDoubles = (values: readonly number[]): Buffer => {
 
 /* ---------------------------------------------------------------- reading */
 
-async function* readPrimary(primary: Redis, prefix: string): AsyncGenerator<readonly HotRecord[]> {
+async function* readPrimary(
+  primary: Redis,
+  prefix: string,
+  onEntries: (count: number) => void,
+): AsyncGenerator<readonly HotRecord[]> {
   let cursor = '0';
   do {
     const [next, keys] = await primary.scan(cursor, 'MATCH', `${prefix}{s*}:*`, 'COUNT', scanCount);
     const chunks = await Promise.all(keys.map((key) => readKey(primary, key.slice(prefix.length), key)));
+    onEntries(keys.length);
     yield chunks.flat();
     cursor = next;
   } while (cursor !== '0');

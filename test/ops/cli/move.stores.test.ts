@@ -7,13 +7,17 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids.ts';
 import { prepareStores, readShardCount } from '../../../storage/shards.ts';
+import type { Queryable } from '../../../storage/sql/client.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { openServerSql } from '../../../storage/sql/server.ts';
+import { openStream } from '../../http/feed/clients.ts';
 import { fillDirectory, makeDataFolder, openAtRest, tokenOf } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { spawnNode, startNode } from '../../support/node-process.ts';
 import { runOps } from '../../support/ops-process.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { makeBareFolder } from '../../support/sql-template.ts';
+import { makeBareFolder, openMigratedSql } from '../../support/sql-template.ts';
 import { until } from '../../support/until.ts';
 
 type Settings = Readonly<Record<string, string>>;
@@ -60,6 +64,54 @@ const assertLogGoesOn = async (url: string, logged: { epoch: string; head: strin
   assert.is(later.results[0]?.number, 2);
 };
 
+/** The id of an event from before the move leads to the votes since. */
+const assertFeedGoesOn = async (url: string, id: string): Promise<void> => {
+  const stream = await openStream(url, `targets=bot/${bot}&channels=votes`, { 'Last-Event-ID': id });
+  const { data } = await stream.find(({ event }) => event !== 'hello');
+  const events = stream.messages.map(({ event }) => event);
+  stream.close();
+  assert.equal([data.number, data.author, ...events], [2, otherUser, 'hello', 'vote']);
+};
+
+/** Indexes, constraints, triggers and columns, by their table. */
+const readSchema = async (sql: Queryable): Promise<readonly { of: string; part: string }[]> => sql`
+  with here as (
+    select oid, relname from pg_class
+    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p'))
+  select relname as of, format('index %s %s', indisvalid, pg_get_indexdef(indexrelid)) as part
+    from pg_index join here on oid = indrelid
+  union all select relname, format('constraint %s %s %s', conname, convalidated, pg_get_constraintdef(k.oid))
+    from pg_constraint k join here on here.oid = conrelid
+  union all select relname, format('trigger %s %s', tgenabled, pg_get_triggerdef(t.oid))
+    from pg_trigger t join here on here.oid = tgrelid where not tgisinternal
+  union all select relname, format('column %s %s %s', attname, format_type(atttypid, atttypmod), attnotnull)
+    from pg_attribute join here on oid = attrelid where attnum > 0
+  order by 1, 2`;
+
+/** A moved directory may have more partitions than a new one. */
+const assertSchema = async (moved: Queryable, fresh: Queryable): Promise<void> => {
+  const expected = await readSchema(fresh);
+  const tables = new Set(expected.map(({ of }) => of));
+  const found = (await readSchema(moved)).filter(({ of }) => tables.has(of));
+  assert.ok(tables.size > 50, `${tables.size} tables`);
+  assert.equal([...found], [...expected]);
+};
+
+const assertServerSchema = async (databaseUrl: string): Promise<void> => {
+  const moved = await openServerSql(databaseUrl);
+  const fresh = await openServerSql(await postgres.database('fresh'));
+  await migrate(fresh.sql);
+  await assertSchema(moved.sql, fresh.sql);
+  await Promise.all([moved.close(), fresh.close()]);
+};
+
+const assertEmbeddedSchema = async (dataDir: string): Promise<void> => {
+  const moved = await openAtRest(dataDir);
+  const fresh = await openMigratedSql(join(folder, 'fresh'));
+  await assertSchema(moved.sql, fresh.sql);
+  await Promise.all([moved.close(), fresh.close()]);
+};
+
 /** What operators see of all bots, without what differs by kind of store. */
 const inspectAll = async (dataDir: string, settings: Settings): Promise<readonly string[]> => {
   const shown: string[] = [];
@@ -100,6 +152,9 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
   });
   assert.is(posted.status, 200, posted.text);
   const logged = await readLog(counting.url, '');
+  const stream = await openStream(counting.url, `targets=bot/${bot}&channels=votes`);
+  const { id: eventId } = await stream.next('hello');
+  stream.close();
   await counting.stop();
 
   const servers = { REDIS_URL: redis.url, DATABASE_URL: await postgres.database('moved') };
@@ -110,6 +165,7 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
   assert.match(await startFails(first, {}), /was moved to/);
   const second = join(folder, 'second');
   assert.equal(await inspectAll(second, servers), before);
+  await assertServerSchema(servers.DATABASE_URL);
 
   const node = await startNode({ dataDir: second, settings: servers });
   assert.is(
@@ -118,6 +174,7 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
     'the voter still waits',
   );
   await assertLogGoesOn(node.url, logged);
+  await assertFeedGoesOn(node.url, eventId);
   await request(`${node.url}/bots/${bot}?target=page`);
   await until('the visitor counts as a click and not as unique', async () => {
     const shown = JSON.parse((await request(`${node.url}/bots/${bot}`)).text);
@@ -136,7 +193,9 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
   assert.is(back.code, 0, back.err);
   assert.match(await startFails(second, servers), /was moved to/);
   assert.equal(await inspectAll(third, {}), atServers);
+  await assertEmbeddedSchema(third);
   const last = await startNode({ dataDir: third });
+  await assertFeedGoesOn(last.url, eventId);
   assert.is((await request(last.url + votePath, { method: 'PUT', headers: userAuth })).status, 429);
   await last.stop();
 });
