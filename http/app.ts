@@ -9,6 +9,7 @@ import type { SecretBox } from '../storage/catalogue/webhooks/secrets.ts';
 import type { BadgeCache } from './api/badges/badge-cache.ts';
 import type { HistoryCache } from './api/history/history-cache.ts';
 import type { VoteLogWaiters } from './api/shared/vote-log-waiters.ts';
+import type { VoteProof } from './api/shared/vote-proof.ts';
 import type { Login } from './auth/login-state.ts';
 import type { SessionCache } from './auth/sessions.ts';
 import type { Feed } from './feed/interface.ts';
@@ -32,6 +33,8 @@ export interface App {
   readonly botLookup: BotLookup;
   readonly meters: DirectoryMeters;
   readonly voteLogWaiters: VoteLogWaiters;
+  /** `null` when voters need no proof of a human. */
+  readonly voteProof: VoteProof | null;
   readonly feed: Feed;
   readonly webhooks: WebhookAccess;
   readonly badges: BadgeCache<Reply>;

@@ -48,6 +48,8 @@ export interface Route<
   readonly bodyLimits?: BodyLimits;
   /** Its handler honours `Idempotency-Key`. */
   readonly keyed?: boolean;
+  /** Its handler reads `X-Vote-Proof`. */
+  readonly proven?: boolean;
   /** A success is a stream of server-sent events. */
   readonly events?: boolean;
   /** What a client may send where it speaks WebSocket. */
@@ -113,6 +115,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly traceparent: string;
   /** The `Idempotency-Key` header as sent, `''` for none. */
   readonly idempotencyKey: string;
+  /** The `X-Vote-Proof` header as sent, `''` for none. */
+  readonly voteProof: string;
   /** The version of the WebSocket protocol that the client offers to speak, `''` if it does not. */
   readonly socketVersion: string;
   /**

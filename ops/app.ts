@@ -10,11 +10,13 @@ import { compatRoutes } from '../http/api/compat.ts';
 import { createHistoryCache } from '../http/api/history/history-cache.ts';
 import { routes } from '../http/api/table.ts';
 import { applyVoteLogSetting } from '../http/api/vote-log.ts';
+import { createVoteProof } from '../http/api/shared/vote-proof.ts';
 import type { App } from '../http/app.ts';
 import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
 import type { DemoAccounts } from '../http/openapi/docs-page.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
+import { createProofVerifier } from '../http/outbound/vote-proof.ts';
 import type { Reply } from '../http/response/reply.ts';
 import type { AnyRoute } from '../http/route.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
@@ -58,6 +60,7 @@ export const createApp = (
     login,
     meters: metrics.directory,
     voteLogWaiters,
+    voteProof: openVoteProof(config, metrics),
     feed,
     webhooks: webhooks.access,
     badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),
@@ -66,6 +69,15 @@ export const createApp = (
     listNodes,
     listWarnings,
   };
+};
+
+const openVoteProof = (config: Config, { outbound: meters }: Metrics): App['voteProof'] => {
+  if (config.voteProof === 'off') return null;
+  const { proofProvider: provider, proofSiteKey: siteKey, proofSecret: secret } = config;
+  const { proofVerifyUrl: url, proofHostname: hostname, proofAction: action, proofWhenAway: whenAway } = config;
+  const clock = systemClock;
+  const verifier = createProofVerifier({ provider, url, secret, hostname, action, clock, meters });
+  return createVoteProof({ verifier, provider, siteKey, whenAway, clock });
 };
 
 /** The public routes: with COMPAT those for libraries of other directories, too. */

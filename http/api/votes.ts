@@ -35,6 +35,7 @@ import {
 } from './shared/common.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { parsePage, requireCaller, toTarget } from './shared/request-values.ts';
+import type { SentProof } from './shared/vote-proof.ts';
 
 export const UserVotesParams = Type.Object({
   uid: UserId,
@@ -139,11 +140,24 @@ export const voteRoutes = defineRoutes('Votes', [
     params: UserVotesParams,
     query: VoteQuery,
     replies: { 204: null },
-    errors: ['not_found', 'vote_banned', 'entity_vote_banned', 'not_votable', 'vote_wait'],
+    proven: true,
+    errors: [
+      'not_found',
+      'vote_banned',
+      'entity_vote_banned',
+      'not_votable',
+      'vote_wait',
+      'proof_required',
+      'proof_unavailable',
+      'rate_limited',
+    ],
     handle: (app, request) => {
       const vote = { ...toUserTarget(request.params), upvote: request.query.upvote === 'true' };
       const { voteBanned } = requireCaller(request);
-      return castVote(app, vote, { voteBanned, traceparent: request.traceparent });
+      const { voteProof: token, traceparent } = request;
+      // The address is lost when the client leaves.
+      const proof = app.voteProof === null ? null : { token, address: request.clientAddress };
+      return castVote(app, vote, { voteBanned, traceparent, proof });
     },
   }),
   defineRoute('getStanding', 'GET /users/{uid}/{target_type}/{target_id}/votes', {
@@ -225,12 +239,42 @@ const refuseVoter = async (app: App, vote: VoteRequest): Promise<Reply> => {
   throw new DomainError('vote_banned', 'You are banned from voting.');
 };
 
+/** A vote's sender. */
+interface Voter {
+  readonly voteBanned: boolean;
+  readonly traceparent: string;
+  /** `null` where none is needed. */
+  readonly proof: SentProof | null;
+}
+
 /** `PUT …/votes`. *Hot* when it resolves. An unknown entity is reported before a vote ban of the user. */
-export const castVote = (
-  app: App,
-  vote: VoteRequest,
-  { voteBanned, traceparent }: { readonly voteBanned: boolean; readonly traceparent: string },
-): Promise<Reply> => (voteBanned ? refuseVoter(app, vote) : sendVote(app, vote, traceparent));
+export const castVote = (app: App, vote: VoteRequest, voter: Voter): Promise<Reply> => {
+  const { voteBanned, traceparent, proof } = voter;
+  if (voteBanned) return refuseVoter(app, vote);
+  if (proof === null || app.voteProof?.isProven(vote.user)) return sendVote(app, vote, traceparent);
+  return requireProof(app, vote, proof).then(() => sendVote(app, vote, traceparent));
+};
+
+/**
+ * Rejects without a proof, unless the owner of the bot spares voters that. A vote that cannot count is refused
+ * before a proof is asked for: each proof works once.
+ */
+const requireProof = async (app: App, vote: VoteRequest, proof: SentProof): Promise<void> => {
+  const { kind, id, user } = vote;
+  const { waitMs } = await app.engine.readVoteStatus(kind, id, user);
+  if (waitMs > 0) {
+    app.meters.recordVote(kind, 'wait');
+    throw toVoteError({ kind: 'refused', reason: 'wait', waitMs });
+  }
+  const bot = kind === 'bot' ? await app.catalogue.bots.find(id) : null;
+  if (bot?.captcha_opt_out) return;
+  try {
+    await app.voteProof?.prove(user, proof);
+  } catch (error) {
+    app.meters.recordVote(kind, 'unproved');
+    throw error;
+  }
+};
 
 const sendVote = (app: App, vote: VoteRequest, traceparent: string): Promise<Reply> =>
   app.engine.vote(vote).then(

@@ -93,6 +93,16 @@ const keyParameter: Json = {
   },
 };
 
+const proofParameter: Json = {
+  name: 'X-Vote-Proof',
+  in: 'header',
+  required: false,
+  description:
+    'What the widget of `context.provider` gave for `context.site_key`, after a 403 `proof_required`. Only where ' +
+    'the operator wants a proof of a human.',
+  schema: { type: 'string', minLength: 1, maxLength: 4_096, examples: ['0.Zx1a…'] },
+};
+
 const findExample = (schema: TSchema): unknown => {
   const { examples } = schema as { examples?: readonly unknown[] };
   return examples?.[0];
@@ -132,6 +142,7 @@ const buildParameters = (route: AnyRoute, path: string): Json[] => {
     })),
     ...listFields(query).map((name) => buildParameter('query', query as TObject, name)),
     ...(route.keyed ? [keyParameter] : []),
+    ...(route.proven ? [proofParameter] : []),
   ];
 };
 

@@ -181,6 +181,10 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.exchange.headers.idempotencyKey;
   }
 
+  get voteProof(): string {
+    return this.exchange.headers.voteProof;
+  }
+
   get socketVersion(): string {
     return this.exchange.socketVersion;
   }

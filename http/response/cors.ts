@@ -17,6 +17,7 @@ const requestHeaders = [
   'Last-Event-ID',
   'X-Request-Id',
   'Idempotency-Key',
+  'X-Vote-Proof',
   'traceparent',
   'tracestate',
   'baggage',

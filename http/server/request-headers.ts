@@ -35,6 +35,7 @@ export class RequestHeaders {
   lastEventId = '';
   idempotencyKey = '';
   traceparent = '';
+  voteProof = '';
   fetchSite = '';
   /** What the client will do with the reply; browsers that fetch ahead say so. */
   purpose = '';
@@ -70,6 +71,7 @@ const purposeNames: ReadonlySet<string> = new Set(['sec-purpose', 'purpose', 'x-
 const takeRareHeader = (headers: RequestHeaders, name: string, value: string): void => {
   if (name === 'idempotency-key') headers.idempotencyKey = value;
   else if (name === 'traceparent') headers.traceparent = value;
+  else if (name === 'x-vote-proof') headers.voteProof = value;
   else if (purposeNames.has(name)) headers.purpose += value;
 };
 

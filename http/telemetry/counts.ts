@@ -10,15 +10,16 @@ import type { StorageReason } from '../../engine/errors.ts';
 import { type EntityKind, entityKinds } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 
-/** What became of a vote; `failed`: a store did not answer, or refused it. */
+/** What became of a vote; `unproved`: its voter gave no proof of a human; `failed`: a store did not answer, or refused it. */
 export type VoteResult =
   | Exclude<VoteOutcome, { kind: 'voted' }>['reason']
   | 'accepted'
   | 'voter_banned'
+  | 'unproved'
   | 'failed';
 /** Where a badge came from: the reply of the last second, the stores, the last reply however old, nowhere. */
 export type BadgeSource = 'hit' | 'miss' | 'stale' | 'unavailable';
-export type OutboundService = 'lookup' | 'platform' | 'login';
+export type OutboundService = 'lookup' | 'platform' | 'login' | 'proof';
 /** `rejected`: not sent, because the circuit breaker is open or too many requests are in flight. */
 export type OutboundOutcome = 'success' | 'failure' | 'rejected';
 export type FeedEvent = (typeof feedEvents)[number];
@@ -43,6 +44,7 @@ const voteResults: readonly VoteResult[] = [
   'not_listed',
   'vote_banned',
   'voter_banned',
+  'unproved',
   'clock_ahead',
   'clock_behind',
   'failed',
@@ -126,6 +128,7 @@ export const createCounts = () => ({
     lookup: countBy<OutboundOutcome>(['success', 'failure', 'rejected']),
     platform: countBy<OutboundOutcome>(['success', 'failure', 'rejected']),
     login: countBy<OutboundOutcome>(['success', 'failure', 'rejected']),
+    proof: countBy<OutboundOutcome>(['success', 'failure', 'rejected']),
   } satisfies Record<OutboundService, unknown>,
   webhookAttempts: { delivered: 0 } as Record<string, number>,
   /** The queue of the fleet as this node last read it; every node shows the same. */

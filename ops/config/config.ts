@@ -208,8 +208,15 @@ const listContradictions = (settings: Partial<Settings>): string[] => {
   const named = servers.find((name) => name !== '') as SettingName | undefined;
   if (demo === 'on' && named)
     addMistake('demo', named, 'the demo directory works only on the embedded stores');
-  mistakes.push(...listWorkerMistakes(settings));
+  mistakes.push(...listWorkerMistakes(settings), ...listProofMistakes(settings));
   return mistakes;
+};
+
+/** A proof needs the keys of its provider. */
+const listProofMistakes = ({ voteProof, proofSecret, proofSiteKey }: Partial<Settings>): string[] => {
+  if (voteProof === undefined || voteProof === 'off') return [];
+  const missing = [...(proofSecret === '' ? ['PROOF_SECRET'] : []), ...(proofSiteKey === '' ? ['PROOF_SITE_KEY'] : [])];
+  return missing.map((variable) => `${variable}: VOTE_PROOF is ${voteProof}, so set this one too`);
 };
 
 const portMax = 65_535;

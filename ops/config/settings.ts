@@ -47,6 +47,12 @@ const buildAddressWithId = (example: string) =>
     expected: 'an http or https address with {id} in it, or nothing',
     example,
   });
+const buildKey = (example: string) =>
+  buildText('', {
+    pattern: '^[!-~]{0,512}$',
+    expected: 'up to 512 characters without blanks, or nothing',
+    example,
+  });
 /** The hot store keeps the latest votes of two buckets, so no window may be longer than one bucket. */
 const buildVoteWait = (value: number) =>
   Type.Number({
@@ -144,11 +150,7 @@ const settingsSchema = Type.Object({
     expected: 'up to 256 characters without blanks, or nothing',
     example: '815553000470478850',
   }),
-  loginClientSecret: buildText('', {
-    pattern: '^[!-~]{0,512}$',
-    expected: 'up to 512 characters without blanks, or nothing',
-    example: 'what-the-provider-says',
-  }),
+  loginClientSecret: buildKey('what-the-provider-says'),
   loginClientAuth: buildChoice('basic', ['basic', 'post'], 'post'),
   loginScopes: buildList({
     pattern: '^[!#-+\\--\\[\\]-~]{1,128}$',
@@ -185,6 +187,22 @@ const settingsSchema = Type.Object({
     example: 'owner',
   }),
   compat: buildChoice('off', ['off', 'on'], 'on'),
+  voteProof: buildChoice('off', ['off', 'always'], 'always'),
+  proofProvider: buildChoice('turnstile', ['turnstile', 'hcaptcha', 'recaptcha'], 'hcaptcha'),
+  proofVerifyUrl: buildAddress('https://challenges.cloudflare.com/turnstile/v0/siteverify'),
+  proofSiteKey: buildKey('0x4AAAAAAAB1c2d3e4f5g6h7'),
+  proofSecret: buildKey('what-the-provider-says'),
+  proofHostname: buildText('', {
+    pattern: '^([A-Za-z0-9.-]{1,253})?$',
+    expected: 'a host name, or nothing',
+    example: 'example.org',
+  }),
+  proofAction: buildText('', {
+    pattern: '^[A-Za-z0-9_/-]{0,100}$',
+    expected: 'up to 100 letters, digits or _ / -, or nothing',
+    example: 'vote',
+  }),
+  proofWhenAway: buildChoice('allow', ['allow', 'refuse'], 'refuse'),
   feedConnectionsMax: buildInteger(20_000, [0, 1_000_000]),
   feedConnectionsPerAddressMax: count(20, 10_000),
   feedFrameMs: buildInteger(250, [50, 10_000]),

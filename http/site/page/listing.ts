@@ -111,6 +111,8 @@ const sendVote = async (account: Account): Promise<Wait | null> => {
     return { hours: +context.hours, minutes: +context.minutes, seconds: +context.seconds };
   if (reply.status === 401) await forgetAccount();
   note.textContent = reply.status === 401 ? 'Your login has ended. Vote again to log in.' : message;
+  if (context.code === 'proof_required')
+    note.textContent = 'Votes need a proof that you are human, which this page cannot take.';
   return null;
 };
 

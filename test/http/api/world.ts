@@ -119,6 +119,8 @@ export interface WorldOptions {
   readonly flushIntervalMs?: number;
   /** If absent, there is no login. */
   readonly login?: Login;
+  /** If absent, voters need no proof of a human. */
+  readonly voteProof?: App['voteProof'];
   /** If absent, no bot is looked up. */
   readonly botLookup?: Partial<BotLookupOptions>;
   /** If absent, this machine is a trusted proxy, so a test can act as many visitors. */
@@ -300,6 +302,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     ...parts,
     meters,
     voteLogWaiters,
+    voteProof: options.voteProof ?? null,
     feed,
     webhooks: webhooks.access,
     badges,

@@ -1,0 +1,76 @@
+/**
+ * The proof of a human before a vote (VOTE_PROOF): who has given one, and what a verifier says of a new one.
+ *
+ * Bounded: accounts that have given one, and how often an account may try. Each node remembers for itself.
+ */
+import { DomainError } from '../../../engine/errors.ts';
+import type { Clock } from '../../../engine/ports.ts';
+import { createTwoGenerationCache } from '../../../engine/tools/two-generation-cache.ts';
+import { createLimit } from '../../limits/limiter.ts';
+import type { ProofProvider, ProofVerifier } from '../../outbound/vote-proof.ts';
+
+/** What a voter sends. */
+export interface SentProof {
+  /** The `X-Vote-Proof` header, `''` for none. */
+  readonly token: string;
+  readonly address: string;
+}
+
+export interface VoteProof {
+  /** Whether the account has given a proof within a day. */
+  isProven(user: string): boolean;
+  /**
+   * Resolves when the proof counts, or the verifier is away and that is allowed. Rejects with
+   * `proof_required`, `proof_unavailable` or `rate_limited`.
+   */
+  prove(user: string, proof: SentProof): Promise<void>;
+}
+
+export interface VoteProofOptions {
+  readonly verifier: ProofVerifier;
+  readonly provider: ProofProvider;
+  readonly siteKey: string;
+  /** What happens to a vote when the verifier is away. */
+  readonly whenAway: 'allow' | 'refuse';
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
+
+const provenMs = 24 * 3_600_000;
+/** Accounts that are never forgotten early; at most twice as many are remembered. */
+const accountsMax = 50_000;
+/** Proofs of an account that are passed on to the verifier. */
+const attempts = { requests: 10, seconds: 60, burst: 10 };
+const tokenShape = /^[!-~]{1,4096}$/;
+
+export const createVoteProof = (options: VoteProofOptions): VoteProof => {
+  const { verifier, clock } = options;
+  /** Until when an account needs none, monotonic ms. */
+  const proven = createTwoGenerationCache<number>(accountsMax);
+  const takeAttempt = createLimit('vote_proof', attempts);
+  return {
+    isProven: (user) => (proven.get(user) ?? Number.NEGATIVE_INFINITY) > clock.monotonicMs(),
+    prove: async (user, { token, address }) => {
+      if (token === '') throw createProofError(options, 'A proof of a human is needed');
+      if (!tokenShape.test(token)) throw createProofError(options, 'The proof was not accepted');
+      takeAttempt(user, clock.monotonicMs());
+      const result = await verifier.verify({ user, token, address });
+      if (result === 'failed') throw createProofError(options, 'The proof was not accepted');
+      if (result === 'passed') proven.set(user, clock.monotonicMs() + provenMs);
+      else if (options.whenAway === 'refuse') throw createUnavailableError();
+    },
+  };
+};
+
+const createProofError = ({ provider, siteKey }: VoteProofOptions, what: string): DomainError =>
+  new DomainError('proof_required', `${what}: solve the widget of context.provider, and send X-Vote-Proof.`, {
+    provider,
+    site_key: siteKey,
+  });
+
+const createUnavailableError = (): DomainError =>
+  new DomainError(
+    'proof_unavailable',
+    'Proofs of a human cannot be checked at the moment. Nothing was counted; try again.',
+    { outcome: 'not_applied' },
+    10,
+  );
