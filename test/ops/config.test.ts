@@ -266,6 +266,15 @@ test('a login needs either the issuer or all three addresses of its provider', (
   assert.is(listMistakes({ ...login, ...addresses }).length, 1);
 });
 
+test('a proof of a human needs both keys of its provider', () => {
+  const proof = { VOTE_PROOF: 'always', PROOF_SITE_KEY: 'site', PROOF_SECRET: 'secret' };
+  assert.equal(listMistakes(proof), []);
+  for (const name of ['PROOF_SITE_KEY', 'PROOF_SECRET']) {
+    assert.match(listMistakes({ ...proof, [name]: '' }).join(), new RegExp(`^${name}: VOTE_PROOF is always`));
+    assert.equal(listMistakes({ ...proof, VOTE_PROOF: 'off', [name]: '' }), []);
+  }
+});
+
 test('a mistyped secret of the login provider is not repeated', () => {
   const mistakes = listMistakes({ ...login, LOGIN_CLIENT_SECRET: 'with a blank' });
 
