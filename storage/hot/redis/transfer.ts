@@ -32,7 +32,9 @@ export const createTransfer = (link: Link, voteWaitMaxMs: number): HotTransfer =
     for (const primary of link.listPrimaries()) yield* readPrimary(primary, link.prefix, onEntries);
   },
   writeRecords: async (records) => {
-    const commands = records.flatMap((record) => listCommands(link.prefix, record, voteWaitMaxMs));
+    const commands = mergeCommands(
+      records.flatMap((record) => listCommands(link.prefix, record, voteWaitMaxMs)),
+    );
     await Promise.all(commands.map(([name, ...args]) => link.send(name, args)));
   },
   writeHeads: async (heads) => {
@@ -154,7 +156,19 @@ const unpackVotes = (packed: Buffer) => {
 
 /* ---------------------------------------------------------------- writing */
 
-type Command = readonly [name: string, ...args: (string | number | Buffer)[]];
+type Command = [name: string, key: string, ...args: (string | number | Buffer)[]];
+
+/** One command for each key; all but PEXPIRE take any number of fields or members. */
+const mergeCommands = (commands: readonly Command[]): readonly Command[] => {
+  const merged = new Map<string, Command>();
+  for (const command of commands) {
+    const [name, key, ...args] = command;
+    const known = merged.get(`${name} ${key}`);
+    if (known === undefined || name === 'PEXPIRE') merged.set(`${name} ${key}`, command);
+    else known.push(...args);
+  }
+  return [...merged.values()];
+};
 
 const listCommands = (prefix: string, record: HotRecord, voteWaitMaxMs: number): readonly Command[] => {
   const { address, incarnation } = record;
