@@ -8,9 +8,9 @@ import type { Logger } from 'pino';
 import { createBadgeCache } from '../http/api/badges/badge-cache.ts';
 import { compatRoutes } from '../http/api/compat.ts';
 import { createHistoryCache } from '../http/api/history/history-cache.ts';
+import { createVoteProof } from '../http/api/shared/vote-proof.ts';
 import { routes } from '../http/api/table.ts';
 import { applyVoteLogSetting } from '../http/api/vote-log.ts';
-import { createVoteProof } from '../http/api/shared/vote-proof.ts';
 import type { App } from '../http/app.ts';
 import type { SessionCache } from '../http/auth/sessions.ts';
 import { createFacade, type Facade } from '../http/facade.ts';
@@ -74,7 +74,12 @@ export const createApp = (
 const openVoteProof = (config: Config, { outbound: meters }: Metrics): App['voteProof'] => {
   if (config.voteProof === 'off') return null;
   const { proofProvider: provider, proofSiteKey: siteKey, proofSecret: secret } = config;
-  const { proofVerifyUrl: url, proofHostname: hostname, proofAction: action, proofWhenAway: whenAway } = config;
+  const {
+    proofVerifyUrl: url,
+    proofHostname: hostname,
+    proofAction: action,
+    proofWhenAway: whenAway,
+  } = config;
   const clock = systemClock;
   const verifier = createProofVerifier({ provider, url, secret, hostname, action, clock, meters });
   return createVoteProof({ verifier, provider, siteKey, whenAway, clock });

@@ -98,8 +98,8 @@ const proofParameter: Json = {
   in: 'header',
   required: false,
   description:
-    'What the widget of `context.provider` gave for `context.site_key`, after a 403 `proof_required`. Only where ' +
-    'the operator wants a proof of a human.',
+    'What the widget of `context.provider` gave for `context.site_key`, after a 403 `proof_required`. Only ' +
+    'where the operator wants a proof of a human.',
   schema: { type: 'string', minLength: 1, maxLength: 4_096, examples: ['0.Zx1a…'] },
 };
 

@@ -17,7 +17,11 @@ export type ProofResult = 'passed' | 'failed' | 'unavailable';
 
 export interface ProofVerifier {
   /** Resolves within two seconds. `address` is the client's. Never rejects. */
-  verify(proof: { readonly user: string; readonly token: string; readonly address: string }): Promise<ProofResult>;
+  verify(proof: {
+    readonly user: string;
+    readonly token: string;
+    readonly address: string;
+  }): Promise<ProofResult>;
 }
 
 /** Where each verifier answers, unless the operator names another address. */
@@ -73,7 +77,8 @@ const judge = ({ hostname, action }: ProofVerifierOptions, answer: Static<typeof
 
 /** The same for the same proof of the same account: Turnstile then answers again as before, at any node. */
 const deriveId = (key: string): string => {
-  const [, ...parts] = /^(.{8})(.{4})(.{4})(.{4})(.{12})/.exec(createHash('sha256').update(key).digest('hex')) ?? [];
+  const [, ...parts] =
+    /^(.{8})(.{4})(.{4})(.{4})(.{12})/.exec(createHash('sha256').update(key).digest('hex')) ?? [];
   return parts.join('-');
 };
 

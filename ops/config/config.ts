@@ -215,7 +215,10 @@ const listContradictions = (settings: Partial<Settings>): string[] => {
 /** A proof needs the keys of its provider. */
 const listProofMistakes = ({ voteProof, proofSecret, proofSiteKey }: Partial<Settings>): string[] => {
   if (voteProof === undefined || voteProof === 'off') return [];
-  const missing = [...(proofSecret === '' ? ['PROOF_SECRET'] : []), ...(proofSiteKey === '' ? ['PROOF_SITE_KEY'] : [])];
+  const missing = [
+    ...(proofSecret === '' ? ['PROOF_SECRET'] : []),
+    ...(proofSiteKey === '' ? ['PROOF_SITE_KEY'] : []),
+  ];
   return missing.map((variable) => `${variable}: VOTE_PROOF is ${voteProof}, so set this one too`);
 };
 

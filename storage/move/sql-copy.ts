@@ -110,7 +110,9 @@ const dropIndexes = async (target: Transaction): Promise<readonly string[]> => {
   const toAdd = (isReference: boolean): string[] =>
     constraints
       .filter(({ type }) => (type === 'f') === isReference)
-      .map(({ of, name, definition }) => `alter table ${quote(of)} add constraint ${quote(name)} ${definition}`);
+      .map(
+        ({ of, name, definition }) => `alter table ${quote(of)} add constraint ${quote(name)} ${definition}`,
+      );
   // Of a partitioned table the definition says that partitions have none.
   const toCreate = indexes.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
   return [...toAdd(false), ...toCreate, ...toAdd(true)];

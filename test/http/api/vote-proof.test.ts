@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { createVoteProof } from '../../../http/api/shared/vote-proof.ts';
 import { createProofVerifier, type ProofProvider } from '../../../http/outbound/vote-proof.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
-import { addBot, addServer, addUser } from '../../storage/catalogue/directory.ts';
+import { addBot, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { close, listen } from '../../support/loopback.ts';
 import { codeOf, openWorld, type World } from './world.ts';
 
@@ -49,7 +49,9 @@ const createHonest = (provider: ProofProvider) => {
       return { json: { success: false, 'error-codes': ['timeout-or-duplicate'] } };
     used.set(response, key);
     const action = provider === 'turnstile' ? { action: 'vote' } : {};
-    return { json: { success: true, hostname: 'example.org', challenge_ts: '2026-01-01T00:00:00Z', ...action } };
+    return {
+      json: { success: true, hostname: 'example.org', challenge_ts: '2026-01-01T00:00:00Z', ...action },
+    };
   };
 };
 
@@ -68,7 +70,13 @@ interface ProofSettings {
   readonly timeLimitMs?: number;
 }
 const create = (settings: ProofSettings = {}) => {
-  const { provider = 'turnstile', secret = 'secret', hostname = '', action = '', whenAway = 'refuse' } = settings;
+  const {
+    provider = 'turnstile',
+    secret = 'secret',
+    hostname = '',
+    action = '',
+    whenAway = 'refuse',
+  } = settings;
   const { timeLimitMs = 20_000 } = settings;
   const verifier = createProofVerifier({
     ...{ provider, url, secret, hostname, action, clock, meters, timeLimitMs },
@@ -87,7 +95,8 @@ const users = Array.from({ length: 60 }, (_, index) => `user${index}`);
 const tokens = new Map<string, string>();
 await addBot(world.sql, 'bot1');
 await addBot(world.sql, 'bot2');
-await addServer(world.sql, 'server1');
+await addTeam(world.sql, 'team1');
+await addServer(world.sql, 'server1', { team_id: 'team1' });
 for (const user of users) {
   await addUser(world.sql, user);
   tokens.set(user, await world.token('user', user));

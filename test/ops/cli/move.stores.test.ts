@@ -64,6 +64,30 @@ const assertLogGoesOn = async (url: string, logged: { epoch: string; head: strin
   assert.is(later.results[0]?.number, 2);
 };
 
+const postParts = async (url: string): Promise<void> => {
+  const parts = {
+    shard_count: 2,
+    shards: [
+      { id: 0, servers: 5 },
+      { id: 1, servers: 7 },
+    ],
+  };
+  const posted = await request(`${url}/bots/stats/shards`, {
+    method: 'POST',
+    headers: botAuth,
+    body: JSON.stringify(parts),
+  });
+  assert.is(posted.status, 200, posted.text);
+};
+
+/** The id with which a feed of the bot's votes goes on after those of now. */
+const readEventId = async (url: string): Promise<string> => {
+  const stream = await openStream(url, `targets=bot/${bot}&channels=votes`);
+  const { id } = await stream.next('hello');
+  stream.close();
+  return id;
+};
+
 /** The id of an event from before the move leads to the votes since. */
 const assertFeedGoesOn = async (url: string, id: string): Promise<void> => {
   const stream = await openStream(url, `targets=bot/${bot}&channels=votes`, { 'Last-Event-ID': id });
@@ -138,23 +162,9 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
   const counting = await startNode({ dataDir: first });
   assert.is((await request(counting.url + votePath, { method: 'PUT', headers: userAuth })).status, 204);
   await request(`${counting.url}/bots/${bot}?target=page`);
-  const parts = {
-    shard_count: 2,
-    shards: [
-      { id: 0, servers: 5 },
-      { id: 1, servers: 7 },
-    ],
-  };
-  const posted = await request(`${counting.url}/bots/stats/shards`, {
-    method: 'POST',
-    headers: botAuth,
-    body: JSON.stringify(parts),
-  });
-  assert.is(posted.status, 200, posted.text);
+  await postParts(counting.url);
   const logged = await readLog(counting.url, '');
-  const stream = await openStream(counting.url, `targets=bot/${bot}&channels=votes`);
-  const { id: eventId } = await stream.next('hello');
-  stream.close();
+  const eventId = await readEventId(counting.url);
   await counting.stop();
 
   const servers = { REDIS_URL: redis.url, DATABASE_URL: await postgres.database('moved') };
