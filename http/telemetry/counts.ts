@@ -10,7 +10,7 @@ import type { StorageReason } from '../../engine/errors.ts';
 import { type EntityKind, entityKinds } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 
-/** What became of a vote; `unproved`: no proof of a human; `failed`: a store did not answer, or refused it. */
+/** What became of a vote. `unproved`: no proof of a human; `failed`: a store did not answer, or refused. */
 export type VoteResult =
   | Exclude<VoteOutcome, { kind: 'voted' }>['reason']
   | 'accepted'
