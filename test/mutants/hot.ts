@@ -238,7 +238,7 @@ export const hotMutants: readonly Mutant[] = [
   {
     name: 'a move reads the tables without the journal',
     file: 'storage/hot/lmdb/transfer.ts',
-    find: `      await runCheckpoint(writer);\n`,
+    find: `    await runCheckpoint(writer);\n`,
     replace: '',
     killers: [durabilityTest],
     why: 'the other store would lack what was acknowledged (I1)',

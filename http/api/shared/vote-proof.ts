@@ -46,13 +46,22 @@ export const createVoteProof = (options: VoteProofOptions): VoteProof => {
   const { verifier, clock } = options;
   /** Until when an account needs none, monotonic ms. */
   const proven = createTwoGenerationCache<number>(accountsMax);
-  const takeAttempt = createLimit('vote_proof', attempts);
+  const take = createLimit('vote_proof', attempts);
+  const countAttempt = (user: string): void => {
+    try {
+      take(user, clock.monotonicMs());
+    } catch (error) {
+      const { message, retryAfterSeconds } = error as DomainError;
+      // Without the headers of a limit: the operation has none where no proof is asked for.
+      throw new DomainError('rate_limited', message, {}, retryAfterSeconds);
+    }
+  };
   return {
     isProven: (user) => (proven.get(user) ?? Number.NEGATIVE_INFINITY) > clock.monotonicMs(),
     prove: async (user, { token, address }) => {
       if (token === '') throw createProofError(options, 'A proof of a human is needed');
       if (!tokenShape.test(token)) throw createProofError(options, 'The proof was not accepted');
-      takeAttempt(user, clock.monotonicMs());
+      countAttempt(user);
       const result = await verifier.verify({ user, token, address });
       if (result === 'failed') throw createProofError(options, 'The proof was not accepted');
       if (result === 'passed') proven.set(user, clock.monotonicMs() + provenMs);

@@ -27,6 +27,11 @@ const chunkMax = 1_000;
 
 export const createTransfer = (writer: Writer): HotTransfer => {
   const { tables } = writer;
+  /** The tables with all that is committed. */
+  const completeTables = async (): Promise<Tables> => {
+    await runCheckpoint(writer);
+    return tables;
+  };
   return {
     isEmpty: async () =>
       tables.slots.getKeysCount({ limit: 1 }) === 0 && tables.meta.getKeysCount({ limit: 1 }) === 0,
@@ -37,14 +42,12 @@ export const createTransfer = (writer: Writer): HotTransfer => {
         await table.clearAsync();
     },
     countEntries: async () => {
-      await runCheckpoint(writer);
-      const { slots, votes, visitors, parts } = tables;
+      const { slots, votes, visitors, parts } = await completeTables();
       return [slots, votes, visitors, parts].reduce((sum, table) => sum + countStored(table), 0);
     },
     readRecords: async function* (onEntries) {
-      await runCheckpoint(writer);
       let chunk: HotRecord[] = [];
-      for (const record of listRecords(tables)) {
+      for (const record of listRecords(await completeTables())) {
         onEntries(record.kind === 'visitors' ? record.visitors.length : 1);
         chunk.push(record);
         if (chunk.length < chunkMax) continue;

@@ -93,6 +93,7 @@ const voteProof: World['app']['voteProof'] = {
 const world = await openWorld({ voteProof });
 const users = Array.from({ length: 60 }, (_, index) => `user${index}`);
 const tokens = new Map<string, string>();
+await addUser(world.sql, 'robin');
 await addBot(world.sql, 'bot1');
 await addBot(world.sql, 'bot2');
 await addTeam(world.sql, 'team1');

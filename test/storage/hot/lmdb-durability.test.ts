@@ -232,16 +232,18 @@ test('a move reads what is only in the journal', async () => {
   const store = await openPublished({ path: makeFolder('rollcall-lmdb-') });
   await send(store, 1, init, click(1), vote(1));
   const kinds: string[] = [];
-  const expected = await store.transfer.countEntries();
   let entries = 0;
   const chunks = store.transfer.readRecords((count) => {
     entries += count;
   });
   for await (const records of chunks) kinds.push(...records.map(({ kind }) => kind));
+  const expected = await store.transfer.countEntries();
+  await send(store, 2, click(2), vote(2));
+  const more = await store.transfer.countEntries();
   await store.close();
 
   assert.equal(kinds.sort(), ['state', 'visitors', 'votes']);
-  assert.equal([entries, expected], [3, 3]);
+  assert.equal([entries, expected, more], [3, 3, 5]);
 });
 
 /** Commits until it is told to stop; counts what was acknowledged. */
