@@ -60,7 +60,7 @@ import {
 /** The parts of the engine that commands use. */
 export interface CommandCore extends Core {
   readonly flusher: Pick<Flusher, 'waitForFlush' | 'flushEarly' | 'getBacklogSize'>;
-  readonly stalenessPoller: Pick<StalenessPoller, 'rechecking' | 'suspectStale'>;
+  readonly stalenessPoller: Pick<StalenessPoller, 'awaitRecheck' | 'suspectStale'>;
   readonly load: Loader;
   readonly hot: Pick<HotReader, 'readParts'>;
   readonly liveness: LivenessParts;
@@ -97,7 +97,7 @@ export const createCommands = (core: CommandCore): Commands => ({
 /* ------------------------------------------------------------------ reads */
 
 const read = (core: CommandCore, kind: EntityKind, id: string): EntityView | Promise<EntityView> => {
-  const { rechecking } = core.stalenessPoller;
+  const rechecking = core.stalenessPoller.awaitRecheck();
   if (rechecking !== null) return rechecking.then(() => read(core, kind, id));
   const live = core.registry.findCurrent(kind, id);
   if (live !== undefined) return readView(core, live);
@@ -107,13 +107,15 @@ const read = (core: CommandCore, kind: EntityKind, id: string): EntityView | Pro
 const readView = (core: CommandCore, actor: Actor): EntityView =>
   actor.readView(core.clock.nowMs(), core.rules().uptime);
 
-const watch = (core: CommandCore, target: Target, onChanged: () => void): Watch => ({
-  read: () => readWatched(core, target),
-  close: core.registry.watches.add(toAddress(target.kind, target.id), onChanged),
-});
+const watch = (core: CommandCore, target: Target, onChanged: () => void): Watch => {
+  const close = core.registry.watches.add(toAddress(target.kind, target.id), onChanged);
+  // Wakes the poller if it rests.
+  void core.stalenessPoller.awaitRecheck();
+  return { read: () => readWatched(core, target), close };
+};
 
 const readWatched = (core: CommandCore, target: Target): WatchedView | Promise<WatchedView> => {
-  const { rechecking } = core.stalenessPoller;
+  const rechecking = core.stalenessPoller.awaitRecheck();
   if (rechecking !== null) return rechecking.then(() => readWatched(core, target));
   const live = core.registry.findCurrent(target.kind, target.id);
   if (live !== undefined) return toWatchedView(live);

@@ -59,6 +59,8 @@ export const limits = {
   retransmitPollMs: 400,
   /** Pause between two polls of the versions of shards that other nodes may have changed (I9). */
   stalenessPollMs: 400,
+  /** After so many polls without a read of any entity, a node polls no more until the next one. */
+  stalenessPollsUnused: 12,
   /**
    * After a stall of the process, reads wait at most `recheckMsMax` for the hot store to report what other
    * nodes changed, then use the cached states. `recheckPollMs`: pause between two polls without an answer.
@@ -92,6 +94,8 @@ export const limits = {
   flushRequestsMax: 10_000,
   /** Rounds for one set of flush requests before other work continues. */
   flushRequestRoundsMax: 64,
+  /** While there is nothing to flush, one look in so many asks the ledger for what must be delivered. */
+  looksPerDelivery: 3,
   /** Longest pause between attempts while the ledger does not answer. */
   flushBackoffMaxMs: 2_000,
   /** Votes in the outbox at which new votes are answered 503, and at which they are accepted again. */

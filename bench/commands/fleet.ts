@@ -27,6 +27,7 @@ const usage = `Usage: npm run bench -- fleet [options]
   --rate N              mixed requests per second to all nodes together (1000)
   --seconds S           measured seconds of each size and routing (8)
   --idle-seconds S      seconds without any request, at one node and at the largest size (60); 0: none
+  --embedded            the idle part for one node on its embedded stores
   --routing NAME        random, id (the id of the bot selects the node); default both
   --json FILE           also writes the figures to FILE
 
@@ -45,6 +46,7 @@ interface FleetOptions {
   readonly rate: number;
   readonly seconds: number;
   readonly idleSeconds: number;
+  readonly embedded: boolean;
   readonly routings: readonly Routing[];
   readonly jsonFile: string | undefined;
 }
@@ -66,14 +68,16 @@ interface LoadRow {
 const nodesMax = 16;
 const warmUpSeconds = 4;
 const bots = 1_000;
-/** Until all nodes know each other, and everything that the load left behind is in SQL. */
-const settleMs = 12_000;
+/** Until all nodes know each other, all that the load left behind is in SQL, and V8 has collected garbage. */
+const settleMs = 30_000;
 
 const parseOptions = (args: readonly string[]): FleetOptions | null => {
   const names = { nodes: text, rate: text, seconds: text, routing: text, json: text, help: flag };
-  const given = parseWords(args, { ...names, 'idle-seconds': text }).values;
+  const given = parseWords(args, { ...names, embedded: flag, 'idle-seconds': text }).values;
   if (given.help) return null;
-  const { routing = '', nodes = '1,2,4,8' } = given;
+  const { routing = '', embedded = false } = given;
+  const { nodes = embedded ? 'none' : '1,2,4,8' } = given;
+  if (embedded && nodes !== 'none') throw new ArgumentError('--embedded measures one idle node only.');
   if (routing !== '' && !(routings as readonly string[]).includes(routing))
     throw new ArgumentError(`--routing is "${routing}" but must be one of ${routings.join(', ')}.`);
   return {
@@ -87,6 +91,7 @@ const parseOptions = (args: readonly string[]): FleetOptions | null => {
     rate: parseCount('rate', given.rate ?? '1000', [8, 20_000]),
     seconds: parseCount('seconds', given.seconds ?? '8', [1, 600]),
     idleSeconds: parseCount('idle-seconds', given['idle-seconds'] ?? '60', [0, 3_600]),
+    embedded,
     routings: routing === '' ? routings : [routing as Routing],
     jsonFile: given.json,
   };
@@ -148,7 +153,7 @@ const describeIdle = ({ nodes, used }: IdleRow): string => {
   return (
     `idle, ${nodes} node${nodes === 1 ? '' : 's'}, ${used.seconds.toFixed(0)} s; a second and node: ` +
     `${per(used.serverUs / 10_000, 2)} % of a core, ${per(used.wakeUps, 1)} wake-ups, ` +
-    `${per(used.redisCommands, 1)} Redis commands, Redis ${per(used.redisUs / 1_000, 2)} ms, ` +
+    `${per(used.redisCommands, 1)} Redis commands, ${per(used.statements, 2)} SQL statements, Redis ${per(used.redisUs / 1_000, 2)} ms, ` +
     `Postgres ${per(used.postgresUs / 1_000, 2)} ms`
   );
 };
@@ -226,7 +231,7 @@ export const runFleet = async (args: readonly string[], live: Live, signal: Abor
     return 0;
   }
   const directory = createDirectory({ bots, users: countUsers(options) });
-  const stores = await openStores('redis', false);
+  const stores = await openStores(options.embedded ? 'embedded' : 'redis', false);
   const empty = { nodes: [], bare: [], idle: [], rows: [] };
   const folder = createFolder();
   const world: World = { options, live, stores, directory, folder, ...empty, usedSeconds: 0 };

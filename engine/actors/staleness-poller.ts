@@ -7,8 +7,10 @@
  * change: the next reader loads them, while turns need no state. Where the store does not know what changed,
  * it discards the shard's actors. No decision uses these versions, and discarding loses nothing. A process
  * that did not run for a while (it or its machine was stopped) missed its polls: then reads wait until a poll
- * started after that is answered. Bound: one poll at a time, `shardCount` shards. Off on a node that shares
- * its stores with no other. Started and stopped by `create.ts`.
+ * started after that is answered. For the same reason a node may rest: where nothing was read for some
+ * seconds and nothing is watched, it polls no more until the next reader, who waits for one answer. Bound: one
+ * poll at a time, `shardCount` shards. Off on a node that shares its stores with no other. Started and stopped
+ * by `create.ts`.
  */
 
 import type { OutputGate } from '../commit/output-gate.ts';
@@ -25,8 +27,11 @@ export interface StalenessPollerParts {
   readonly clock: Clock;
   readonly meters: EngineMeters;
   readonly outputGate: Pick<OutputGate, 'getVersion' | 'observeVersion'>;
-  readonly registry: Pick<Registry, 'listShards' | 'discardShard' | 'markStale' | 'markUnflushedStale'>;
-  /** Called at each interval, also while a poll has no answer: this process runs. */
+  readonly registry: Pick<
+    Registry,
+    'listShards' | 'discardShard' | 'markStale' | 'markUnflushedStale' | 'watches'
+  >;
+  /** Called at each interval, also while a poll has no answer, unless the poller rests: this process runs. */
   readonly onPoll?: (() => void) | undefined;
 }
 
@@ -37,8 +42,11 @@ export interface StalenessPoller {
   covers(shard: Shard): boolean;
   /** Cached states may be stale: polls at once. Does nothing unless started. */
   suspectStale(): void;
-  /** Resolves when cached states are valid again or `limits.recheckMsMax` has passed; `null` if they are. */
-  readonly rechecking: Promise<void> | null;
+  /**
+   * Call before each read of cached states. Resolves when they are valid again or `limits.recheckMsMax` has
+   * passed; `null` if they are.
+   */
+  awaitRecheck(): Promise<void> | null;
 }
 
 interface Recheck {
@@ -49,6 +57,10 @@ interface Recheck {
 
 interface PollerState extends StalenessPollerParts {
   stopped: boolean;
+  /** Intervals since the last read. */
+  unusedPolls: number;
+  /** No timer runs: whoever reads next polls. */
+  resting: boolean;
   cancel: () => void;
   recheck: Recheck | null;
   polling: boolean;
@@ -67,6 +79,8 @@ export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPol
   const state: PollerState = {
     ...parts,
     stopped: true,
+    unusedPolls: 0,
+    resting: false,
     cancel: () => {},
     recheck: null,
     polling: false,
@@ -85,7 +99,9 @@ export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPol
     },
     suspectStale: () => startRecheck(state),
     covers: (shard) => !state.stopped && state.seen.has(shard),
-    get rechecking() {
+    awaitRecheck: () => {
+      state.unusedPolls = 0;
+      if (state.resting) startRecheck(state);
       return state.recheck?.promise ?? null;
     },
   };
@@ -93,6 +109,7 @@ export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPol
 
 const startRecheck = (state: PollerState): void => {
   if (state.stopped) return;
+  if (state.resting) scheduleTick(state);
   cancelRecheckTimer(state);
   const { promise, resolve } = state.recheck ?? Promise.withResolvers<void>();
   const cancelTimer = state.clock.after(limits.recheckMsMax, () => finishRecheck(state));
@@ -108,8 +125,15 @@ const finishRecheck = (state: PollerState): void => {
   state.recheck = null;
 };
 
+const isUnused = ({ unusedPolls, recheck, registry }: PollerState): boolean =>
+  unusedPolls > limits.stalenessPollsUnused && recheck === null && registry.watches.isEmpty();
+
 const scheduleTick = (state: PollerState): void => {
+  state.resting = false;
   state.cancel = state.clock.after(limits.stalenessPollMs, () => {
+    state.unusedPolls += 1;
+    state.resting = isUnused(state);
+    if (state.resting) return;
     scheduleTick(state);
     state.onPoll?.();
     if (!state.polling) poll(state);

@@ -18,6 +18,7 @@ export interface Watches {
   notifyShard(shard: Shard): void;
   /** Shards with watched entities. */
   listShards(): Iterable<Shard>;
+  isEmpty(): boolean;
 }
 
 export const createWatches = (): Watches => {
@@ -48,5 +49,6 @@ export const createWatches = (): Watches => {
       for (const address of byShard.get(shard) ?? []) notify(address);
     },
     listShards: () => byShard.keys(),
+    isEmpty: () => listeners.size === 0,
   };
 };

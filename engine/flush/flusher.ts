@@ -82,6 +82,8 @@ interface FlusherState extends FlusherParts {
   failure: unknown;
   /** Monotonic ms. The backlog of this node's shards at that time is in the ledger. */
   caughtUpMs: number;
+  /** Looks since the last round that found nothing to flush. */
+  looksAtRest: number;
 }
 
 export const createFlusher = (parts: FlusherParts): Flusher => {
@@ -97,6 +99,7 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     failures: 0,
     failure: null,
     caughtUpMs: parts.clock.monotonicMs(),
+    looksAtRest: 0,
   };
   return {
     start: () => {
@@ -152,14 +155,17 @@ const startRounds = (state: FlusherState): void => {
   );
 };
 
-/** One look at the backlog; where nothing waits, no round runs. */
+/** One look at the backlog; where nothing waits, no round runs, and few looks deliver. */
 const work = async (state: FlusherState): Promise<void> => {
   const startedMs = state.clock.monotonicMs();
   if (!isWanted(state) && (await isAtRest(state))) {
     state.caughtUpMs = startedMs;
-    if (state.mode !== 'stopped') await state.deliver();
+    if (state.mode === 'stopped') return;
+    const isDue = state.looksAtRest % limits.looksPerDelivery === 0;
+    if (!isDue || (await state.deliver()) === 0) state.looksAtRest += 1;
     return;
   }
+  state.looksAtRest = 0;
   await runRounds(state)
     .catch((error: unknown) => reconcileIfOutdated(state, error))
     .finally(() => measureBacklog(state));

@@ -2,15 +2,17 @@
  * Pauses of work that repeats, chosen so that it falls together: a process with nothing to do then wakes less
  * often. Pure.
  */
-const alignedFromMs = 1_000;
-const gridMs = 500;
+const secondMs = 1_000;
+const halfSecondMs = 500;
 
 /**
- * The pause in whole ms, so that it ends at a multiple of half a second of the monotonic time: up to a
- * quarter of a second shorter or longer than `pauseMs`. A pause below a second stays as it is.
+ * The pause in whole ms, so that pauses of whole seconds end at a whole second of the monotonic time, and
+ * others at a multiple of half a second: up to half of that shorter or longer than `pauseMs`. A pause below a
+ * second stays as it is.
  */
 export const alignPause = (pauseMs: number, monotonicMs: number): number => {
-  if (pauseMs < alignedFromMs) return pauseMs;
+  if (pauseMs < secondMs) return pauseMs;
+  const gridMs = pauseMs % secondMs === 0 ? secondMs : halfSecondMs;
   const endMs = Math.round((monotonicMs + pauseMs) / gridMs) * gridMs;
   return Math.ceil(endMs - monotonicMs);
 };

@@ -2,9 +2,9 @@
  * The live frames of a node: once a second, what it does now, as server-sent events for the operator's
  * page.
  *
- * Each second it copies the counters and computes a frame from the copies; a stream that opens also gets the
- * main figures of the last 15 minutes. A frame becomes text once for all streams, and only while one is
- * open. A slow reader skips frames. At most `streamsMax` streams are open. Created and closed by admin.ts.
+ * Each second it copies the counters, unless no request came, and computes the main figures, which a stream
+ * that opens gets for the last 15 minutes. A frame is built from the copies once for all streams, and only
+ * while one is open. A slow reader skips frames. At most `streamsMax` streams are open. Created and closed by admin.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
 import { alignPause } from '../../engine/tools/align-pause.ts';
@@ -59,19 +59,25 @@ interface Sample {
   readonly counts: Float64Array;
 }
 
-const takeSample = ({ clock, figures, requestCounts }: LiveOptions): Sample => {
+const copyCounts = (requestCounts: RequestCounts): Float64Array => {
   const { names } = requestCounts;
   const counts = new Float64Array(names.length * stride);
   names.forEach((_, index) => {
     counts.set(requestCounts.getDurations(index), index * stride);
     counts[index * stride + bucketCount] = requestCounts.countFailures(index);
   });
+  return counts;
+};
+
+/** `last` is the sample before, whose counts are those of now if there was no request since. */
+const takeSample = ({ clock, figures, requestCounts }: LiveOptions, last?: Sample): Sample => {
+  const totals = readTotals(figures.metrics.counts);
   const { user, system } = process.cpuUsage();
   return {
     atMs: clock.monotonicMs(),
-    totals: readTotals(figures.metrics.counts),
+    totals,
     cpuMs: (user + system) / 1_000,
-    counts,
+    counts: last?.totals.requests === totals.requests ? last.counts : copyCounts(requestCounts),
   };
 };
 
@@ -95,6 +101,7 @@ const measureSeconds = (newer: Sample, older: Sample): number =>
 
 const listRoutes = (newer: Sample, older: Sample, names: readonly string[]) => {
   const seconds = measureSeconds(newer, older);
+  if (newer.counts === older.counts) return { seconds, rows: [] };
   const rows = names.map((route, index) => {
     const row = newer.counts.subarray(index * stride, (index + 1) * stride);
     const counts = row.map((count, at) => count - (older.counts[index * stride + at] as number));
@@ -135,38 +142,49 @@ const sumFailures = ({ rows }: ReturnType<typeof listRoutes>): number =>
 const sumCounts = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** `samples` has at least two, the oldest first; they are never empty after the start. */
-const buildFrame = (options: LiveOptions, samples: readonly Sample[]): LiveFrame => {
-  const { clock, figures, node, version, requestCounts, waitingRoutes } = options;
-  const [newest, previous, oldest] = [samples.at(-1), samples.at(-2), samples[0]] as Sample[] as [
-    Sample,
-    Sample,
-    Sample,
-  ];
-  const { startedMs } = figures;
-  const { counts } = figures.metrics;
-  const { sse, websocket } = counts.feed.connections;
+/** What points and frames have in common. `samples` has at least two, the oldest first. */
+const measure = (options: LiveOptions, samples: readonly Sample[]) => {
+  const { figures, requestCounts, waitingRoutes } = options;
+  const [newest, previous, oldest] = [samples.at(-1), samples.at(-2), samples[0]] as [Sample, Sample, Sample];
   const seconds = measureSeconds(newest, previous);
   const { totals } = newest;
   const last = previous.totals;
-  const commits = totals.commits.calls - last.commits.calls;
+  const own = computeFigures(figures.metrics.counts, { totals, last, seconds });
   const window = listRoutes(newest, oldest, requestCounts.names);
   const all = addCounts(window, waitingRoutes);
   const failures = sumFailures(listRoutes(newest, previous, requestCounts.names));
-  const uptime_s = Math.round((clock.monotonicMs() - startedMs) / 1_000);
-  const own = computeFigures(counts, { totals, last, seconds });
+  const point: LivePoint = {
+    at_ms: options.clock.nowMs(),
+    requests_per_s: own.requests_per_s,
+    failures_per_s: toTenths(failures / seconds),
+    p50_ms: estimatePercentile(all, 0.5),
+    p99_ms: estimatePercentile(all, 0.99),
+    hot_store_ms: own.hot_store_ms,
+    flush_lag_s: own.flush_lag_s,
+  };
+  return { newest, previous, seconds, own, window, point };
+};
+
+type Measured = ReturnType<typeof measure>;
+
+const buildFrame = (options: LiveOptions, measured: Measured): LiveFrame => {
+  const { clock, figures, node, version } = options;
+  const { newest, previous, seconds, own, window, point } = measured;
+  const { counts } = figures.metrics;
+  const { sse, websocket } = counts.feed.connections;
+  const { totals } = newest;
+  const last = previous.totals;
+  const commits = totals.commits.calls - last.commits.calls;
+  const uptime_s = Math.round((clock.monotonicMs() - figures.startedMs) / 1_000);
   const others = options.listNodes().filter((other) => other.node !== node);
   const self = { node, version, figures: { uptime_s, ...own } };
   return {
-    at_ms: clock.nowMs(),
     node,
     version,
     uptime_s,
     ...options.readHealth(),
     ...own,
-    failures_per_s: toTenths(failures / seconds),
-    p50_ms: estimatePercentile(all, 0.5),
-    p99_ms: estimatePercentile(all, 0.99),
+    ...point,
     commits_per_s: toTenths(commits / seconds),
     items_per_commit: computeMean(totals.commits.items - last.commits.items, commits),
     flushes_per_s: toTenths((totals.flushes.rounds - last.flushes.rounds) / seconds),
@@ -195,16 +213,6 @@ const readMemoryMb = (): number => {
   }
 };
 
-const toPoint = (frame: LiveFrame): LivePoint => ({
-  at_ms: frame.at_ms,
-  requests_per_s: frame.requests_per_s,
-  failures_per_s: frame.failures_per_s,
-  p50_ms: frame.p50_ms,
-  p99_ms: frame.p99_ms,
-  hot_store_ms: frame.hot_store_ms,
-  flush_lag_s: frame.flush_lag_s,
-});
-
 const formatEvent = (event: 'history' | 'frame', data: unknown): string =>
   `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
@@ -215,22 +223,34 @@ export const createLive = (options: LiveOptions): Live => {
   const points: LivePoint[] = [];
   /** One per open stream: wakes it. */
   const wakers = new Set<() => void>();
+  let measured: Measured | null = null;
   let [frame, text] = [null as LiveFrame | null, ''];
   let closed = false;
   const wakeAll = (): void => {
     for (const wake of wakers) wake();
   };
+  let dueMs = 0;
+  const scheduleTick = (): (() => void) => {
+    const pauseMs = alignPause(frameMs, clock.monotonicMs());
+    dueMs = clock.monotonicMs() + pauseMs;
+    return clock.after(pauseMs, tick);
+  };
   const tick = (): void => {
-    samples.push(takeSample(options));
+    options.figures.metrics.recordLoopLag(clock.monotonicMs() - dueMs);
+    samples.push(takeSample(options, samples.at(-1)));
     if (samples.length > windowSeconds + 1) samples.shift();
-    frame = buildFrame(options, samples);
-    text = '';
-    points.push(toPoint(frame));
+    measured = measure(options, samples);
+    [frame, text] = [null, ''];
+    points.push(measured.point);
     if (points.length > pointsMax) points.shift();
-    cancel = clock.after(alignPause(frameMs, clock.monotonicMs()), tick);
+    cancel = scheduleTick();
     wakeAll();
   };
-  let cancel = clock.after(frameMs, tick);
+  const getFrame = (): LiveFrame | null => {
+    if (measured !== null) frame ??= buildFrame(options, measured);
+    return frame;
+  };
+  let cancel = scheduleTick();
   async function* sendEvents(waker: Waker): AsyncGenerator<string> {
     if (wakers.size >= streamsMax || closed) return;
     wakers.add(waker.wake);
@@ -238,12 +258,13 @@ export const createLive = (options: LiveOptions): Live => {
       yield `retry: 2000\n${formatEvent('history', points)}`;
       let sent: LiveFrame | null = null;
       while (!closed && !waker.left) {
-        if (frame === sent) {
+        const next = getFrame();
+        if (next === sent) {
           await waker.sleep();
           continue;
         }
-        sent = frame;
-        if (text === '') text = formatEvent('frame', frame);
+        sent = next;
+        if (text === '') text = formatEvent('frame', next);
         yield text;
       }
     } finally {

@@ -1,26 +1,23 @@
 /**
  * Prometheus metrics of the event loop: how long it was busy, and how long it kept others waiting.
  *
- * Node measures the lag by a timer, and its numbers contain the timer's interval, so an idle process seems to
- * be late by a whole interval. Here the interval is subtracted; the names are those of prom-client, for
- * ready-made dashboards. The lag is that since the last scrape; the first interval after a scrape is not
- * measured. Registered by metrics.ts.
+ * prom-client measures the lag by a timer of its own, which wakes an idle process, and its numbers contain the
+ * timer's interval. Here it is how late the timer of the live frames was, once a second; the names are those of
+ * prom-client, for ready-made dashboards. The lag is that since the last scrape. Registered by metrics.ts.
  */
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks';
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 
-/** Each sample wakes the process. */
-const sampleMs = 500;
 /** prom-client samples, too: as rarely as a timer can. */
 const neverMs = 2 ** 31 - 1;
+const nsPerMs = 1e6;
 
-type Delay = ReturnType<typeof monitorEventLoopDelay>;
-const figures: Readonly<Record<string, (delay: Delay) => number>> = {
+const figures: Readonly<Record<string, (lag: RecordableHistogram) => number>> = {
   mean: ({ mean }) => mean,
   max: ({ max }) => max,
-  p50: (delay) => delay.percentile(50),
-  p90: (delay) => delay.percentile(90),
-  p99: (delay) => delay.percentile(99),
+  p50: (lag) => lag.percentile(50),
+  p90: (lag) => lag.percentile(90),
+  p99: (lag) => lag.percentile(99),
 };
 const nameOf = (figure: string): string => `nodejs_eventloop_lag_${figure}_seconds`;
 
@@ -32,8 +29,11 @@ const misnamedMetrics = [
 ];
 const replacedMetrics = [...Object.keys(figures), 'min', 'stddev'].map(nameOf);
 
-/** Registers the default metrics of prom-client, with true ones of the event loop. */
-export const registerProcessMeters = (register: Registry): void => {
+/**
+ * Registers the default metrics of prom-client, with true ones of the event loop. Returns the function that
+ * records how late a timer was, ms.
+ */
+export const registerProcessMeters = (register: Registry): ((lateMs: number) => void) => {
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: neverMs });
   for (const name of [...misnamedMetrics, ...replacedMetrics]) register.removeSingleMetric(name);
   const registers = [register];
@@ -46,18 +46,18 @@ export const registerProcessMeters = (register: Registry): void => {
       this.inc(performance.eventLoopUtilization().active / 1_000);
     },
   });
-  const delay = monitorEventLoopDelay({ resolution: sampleMs });
-  delay.enable();
+  const lag = createHistogram();
   for (const [figure, read] of Object.entries(figures)) {
     new Gauge({
       name: nameOf(figure),
       help: `How late the event loop was since the last scrape (${figure}), in seconds.`,
       registers,
       collect() {
-        const late = delay.count === 0 ? 0 : read(delay) / 1e6 - sampleMs;
-        this.set(Math.max(0, late) / 1_000);
-        if (figure === 'p99') delay.reset();
+        this.set(lag.count === 0 ? 0 : read(lag) / nsPerMs / 1_000);
+        if (figure === 'p99') lag.reset();
       },
     });
   }
+  // A timer is late by up to a millisecond, or early.
+  return (lateMs) => lag.record(Math.max(1, Math.round(lateMs * nsPerMs)));
 };

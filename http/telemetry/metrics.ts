@@ -49,6 +49,8 @@ export interface Metrics {
   readonly outbound: OutboundMeters;
   readonly webhooks: WebhookMeters;
   readonly feed: FeedCounts;
+  /** Records how late a timer of the event loop was, ms. */
+  recordLoopLag(lateMs: number): void;
   /** Records this node's clock minus the hot store's, ms. */
   recordClockAhead(milliseconds: number): void;
   /** From here on every scrape shows what `read` returns. */
@@ -224,7 +226,7 @@ const registerBuild = (registry: Registry, { version, commit }: Version): void =
 export const createMetrics = (routeNames: readonly string[], version: Version): Metrics => {
   const registry = new Registry();
   registerBuild(registry, version);
-  registerProcessMeters(registry);
+  const recordLoopLag = registerProcessMeters(registry);
   const counts = createCounts();
   const histograms = registerMetrics(registry, countMetrics, () => counts);
   const observe: Observe = (name, value, label) => {
@@ -242,6 +244,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     outbound: createOutboundMeters(counts, observe),
     webhooks: createWebhookMeters(counts),
     feed: counts.feed,
+    recordLoopLag,
     recordClockAhead: (milliseconds) => {
       counts.clockAheadMs = milliseconds;
     },

@@ -3,7 +3,7 @@
  * and what this node knows about endpoints.
  *
  * The node keeps in memory which listings have an enabled endpoint, so that votes on others cost nothing. It
- * reads that after its own edits, after hints of other nodes and, on shared stores, every five seconds. An
+ * reads that after its own edits, after hints of other nodes and, on shared stores, every ten seconds. An
  * outdated answer only delays: the flush decides in SQL what is to be sent.
  */
 import type { CommitRules } from '../../engine/entity/items.ts';

@@ -83,12 +83,12 @@ test('an idle event loop is not late, a stalled one is, by as long as it stood s
   );
   const before = await scrape();
   await pause(700);
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
   await pause(10);
   const after = await scrape();
 
   assert.ok(lag(after, 'max') >= 0.9, `late by ${lag(after, 'max')} s`);
-  assert.ok(active(after) - active(before) >= 1.4, `${active(before)} → ${active(after)}`);
+  assert.ok(active(after) - active(before) >= 1.9, `${active(before)} → ${active(after)}`);
 });
 
 test('every metric of Rollcall has a panel on the dashboard, and each panel shows a real one', async () => {

@@ -93,6 +93,44 @@ test('only shards with actors are polled, in one call per interval', async () =>
   assert.is(world.polled[0], 2);
 });
 
+/** Two nodes that know the bot `a`; none has read anything for long. */
+const createResting = async () => {
+  const [home, other] = [await world.start('home'), await world.start('other')];
+  world.ledger.list('bot', 'a');
+  for (const engine of [home, other]) await world.see(engine, 'a');
+  await world.pass(limits.stalenessPollMs * (limits.stalenessPollsUnused + 1));
+  world.polled.length = 0;
+  return { home, other };
+};
+
+test('without reads a node rests, and its next reader sees what another node changed meanwhile', async () => {
+  const { home, other } = await createResting();
+  await world.pass(5_000);
+  assert.equal(world.polled, []);
+
+  await world.until(home.postStats('a', { servers: '5' }));
+  assert.is((await world.see(other, 'a')).state.servers, '5');
+  await world.until(home.postStats('a', { servers: '6' }));
+  await world.pass(900);
+  assert.is((await world.see(other, 'a')).state.servers, '6', 'it polls again');
+});
+
+test('a watch keeps a node from resting, and wakes one that rests', async () => {
+  const { home, other } = await createResting();
+  let changes = 0;
+  const { close } = other.watch('bot', 'a', () => void changes++);
+  await world.pass(limits.stalenessPollMs * limits.stalenessPollsUnused * 2);
+  await world.until(home.postStats('a', { servers: '5' }));
+  await world.pass(900);
+  assert.is(changes, 1);
+
+  close();
+  await world.pass(limits.stalenessPollMs * (limits.stalenessPollsUnused + 1));
+  world.polled.length = 0;
+  await world.pass(2_000);
+  assert.equal(world.polled, []);
+});
+
 test('while the store does not answer, cached states stay readable and polling continues', async () => {
   let away = false;
   const world = await createWorld({

@@ -16,6 +16,10 @@ export interface World extends Kit {
   /** The backlog's age as reported to the meters, round by round. */
   readonly lagsMs: number[];
   delivered: number;
+  /** How many deliveries find an open adjustment from now on. */
+  open: number;
+  /** Whether deliveries fail. */
+  fails: boolean;
   /** The shards that the flusher flushes. */
   shards: readonly Shard[] | null;
   /** Runs before every flush; if it throws, the flush fails with that error. */
@@ -41,6 +45,8 @@ export const createWorld = async (): Promise<World> => {
     receipts,
     lagsMs,
     delivered: 0,
+    open: 0,
+    fails: false,
     shards: null,
     before: () => {},
     flusher: createFlusher({
@@ -53,8 +59,10 @@ export const createWorld = async (): Promise<World> => {
       onFlushed: (receipt) => receipts.push(receipt),
       reconcile: async () => {},
       deliver: async () => {
+        if (world.fails) throw new Error('no answer');
         world.delivered += 1;
-        return 0;
+        world.open -= 1;
+        return world.open >= 0 ? 1 : 0;
       },
     }),
   };

@@ -38,11 +38,34 @@ test('a round carries totals and votes in one transaction, and leaves nothing', 
 
 test('rounds come once per interval, and adjustments after each', async () => {
   world.flusher.start();
+  for (let count = 0; count < 3; count++) {
+    await commit(world, ...(count === 0 ? [initOf(ref)] : []), clickOn(ref));
+    await world.pass(1_000);
+  }
+  await world.pass(100);
 
-  await world.pass(3_500);
-
+  assert.is(world.rounds.length, 3);
   assert.is(world.delivered, 3);
+});
+
+test('where nothing waits, one look in three asks for adjustments, the next one if it failed', async () => {
+  world.flusher.start();
+  await world.pass(1_100);
+  assert.is(world.delivered, 1);
+  await world.pass(5_000);
+  assert.is(world.delivered, 2);
   assert.is(world.rounds.length, 0);
+
+  world.open = 2;
+  await world.pass(3_000);
+  assert.is(world.delivered, 5, 'the third finds nothing');
+
+  world.fails = true;
+  await world.pass(3_000);
+  assert.ok(world.flusher.getLastError() !== null);
+  world.fails = false;
+  await world.pass(2_100);
+  assert.is(world.flusher.getLastError(), null);
 });
 
 test('where nothing waits, the store is called once per interval, and nothing is written', async () => {

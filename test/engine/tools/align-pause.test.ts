@@ -7,13 +7,19 @@ import { alignPause } from '../../../engine/tools/align-pause.ts';
 
 const test = suite('aligned pauses');
 
-test('pauses that begin at different times end at half seconds, at most a quarter of a second off', () => {
-  for (const pauseMs of [1_000, 3_000, 5_000, 30_000])
+test('pauses of whole seconds end at whole seconds, others at half ones, at most half of that off', () => {
+  for (const [pauseMs, gridMs] of [
+    [1_000, 1_000],
+    [3_000, 1_000],
+    [30_000, 1_000],
+    [1_500, 500],
+    [1_234, 500],
+  ] as const)
     for (let nowMs = 0.25; nowMs < 2_000; nowMs += 7.5) {
       const aligned = alignPause(pauseMs, nowMs);
       assert.ok(Number.isInteger(aligned));
-      assert.ok(Math.abs(aligned - pauseMs) <= 251, `${pauseMs} at ${nowMs}: ${aligned}`);
-      assert.ok((nowMs + aligned) % 500 < 1, `${pauseMs} at ${nowMs}: ${aligned}`);
+      assert.ok(Math.abs(aligned - pauseMs) <= gridMs / 2 + 1, `${pauseMs} at ${nowMs}: ${aligned}`);
+      assert.ok((nowMs + aligned) % gridMs < 1, `${pauseMs} at ${nowMs}: ${aligned}`);
     }
 });
 
