@@ -68,9 +68,9 @@ export interface Registry {
   trackVotes(actor: Actor): void;
   /**
    * Marks tracked actors stale whose flushed votes did not change for `limits.unflushedPollsMax` calls:
-   * another node may have flushed them, and a flush changes no version.
+   * another node may have flushed them, and a flush changes no version. After a rest, all of them.
    */
-  markUnflushedStale(): void;
+  markUnflushedStale(afterRest: boolean): void;
   countActors(): number;
   readonly watches: Watches;
 }
@@ -134,7 +134,7 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     markStale: (address, version) => markStale(state, address, version),
     listShards: () => listShards(state),
     trackVotes: (actor) => trackVotes(state, actor),
-    markUnflushedStale: () => markUnflushedStale(state),
+    markUnflushedStale: (afterRest) => markUnflushedStale(state, afterRest),
     countActors: () => actors.size,
     watches: state.watches,
   };
@@ -295,7 +295,7 @@ const untrackVotes = (state: RegistryState, actor: Actor): void => {
   state.unflushed.delete(actor);
 };
 
-const markUnflushedStale = (state: RegistryState): void => {
+const markUnflushedStale = (state: RegistryState, afterRest: boolean): void => {
   for (const [actor, polls] of [...state.unflushed]) {
     const { address } = actor.ref;
     const flushedVotes = actor.getFlushedVotes();
@@ -303,7 +303,7 @@ const markUnflushedStale = (state: RegistryState): void => {
     polls.flushedVotes = flushedVotes;
     polls.times += 1;
     if (state.actors.get(address) !== actor) untrackVotes(state, actor);
-    else if (polls.times === limits.unflushedPollsMax) {
+    else if (afterRest || polls.times === limits.unflushedPollsMax) {
       actor.markFlushStale();
       untrackVotes(state, actor);
     }

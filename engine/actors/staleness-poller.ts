@@ -61,6 +61,8 @@ interface PollerState extends StalenessPollerParts {
   unusedPolls: number;
   /** No timer runs: whoever reads next polls. */
   resting: boolean;
+  /** No poll was answered since the last rest. */
+  rested: boolean;
   cancel: () => void;
   recheck: Recheck | null;
   polling: boolean;
@@ -81,6 +83,7 @@ export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPol
     stopped: true,
     unusedPolls: 0,
     resting: false,
+    rested: false,
     cancel: () => {},
     recheck: null,
     polling: false,
@@ -133,6 +136,7 @@ const scheduleTick = (state: PollerState): void => {
   state.cancel = state.clock.after(limits.stalenessPollMs, () => {
     state.unusedPolls += 1;
     state.resting = isUnused(state);
+    state.rested ||= state.resting;
     if (state.resting) return;
     scheduleTick(state);
     state.onPoll?.();
@@ -148,7 +152,8 @@ const poll = (state: PollerState): void => {
   pollShards(state, shards, isOver).then(
     () => {
       if (isOver()) return;
-      state.registry.markUnflushedStale();
+      state.registry.markUnflushedStale(state.rested);
+      state.rested = false;
       finishRecheck(state);
       state.polling = false;
     },
