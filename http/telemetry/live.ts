@@ -3,8 +3,8 @@
  * page.
  *
  * Each second it copies the counters, unless no request came, and computes the main figures, which a stream
- * that opens gets for the last 15 minutes. A frame is built from the copies once for all streams, and only
- * while one is open. A slow reader skips frames. At most `streamsMax` streams are open. Created and closed by admin.ts.
+ * that opens gets for the last 15 minutes. A frame is built once for all streams, and only while one is open.
+ * A slow reader skips frames. At most `streamsMax` streams are open. Created and closed by admin.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
 import { alignPause } from '../../engine/tools/align-pause.ts';
@@ -216,9 +216,24 @@ const readMemoryMb = (): number => {
 const formatEvent = (event: 'history' | 'frame', data: unknown): string =>
   `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
+/** Calls `tick` once a second, and records how late each call is. Returns a function that stops it. */
+const startTicks = ({ clock, figures }: LiveOptions, tick: () => void): (() => void) => {
+  let cancel = (): void => {};
+  const schedule = (): void => {
+    const nowMs = clock.monotonicMs();
+    const pauseMs = alignPause(frameMs, nowMs);
+    cancel = clock.after(pauseMs, () => {
+      figures.metrics.recordLoopLag(clock.monotonicMs() - nowMs - pauseMs);
+      tick();
+      schedule();
+    });
+  };
+  schedule();
+  return () => cancel();
+};
+
 /** Starts the sampler. */
 export const createLive = (options: LiveOptions): Live => {
-  const { clock } = options;
   const samples: Sample[] = [takeSample(options)];
   const points: LivePoint[] = [];
   /** One per open stream: wakes it. */
@@ -229,28 +244,20 @@ export const createLive = (options: LiveOptions): Live => {
   const wakeAll = (): void => {
     for (const wake of wakers) wake();
   };
-  let dueMs = 0;
-  const scheduleTick = (): (() => void) => {
-    const pauseMs = alignPause(frameMs, clock.monotonicMs());
-    dueMs = clock.monotonicMs() + pauseMs;
-    return clock.after(pauseMs, tick);
-  };
   const tick = (): void => {
-    options.figures.metrics.recordLoopLag(clock.monotonicMs() - dueMs);
     samples.push(takeSample(options, samples.at(-1)));
     if (samples.length > windowSeconds + 1) samples.shift();
     measured = measure(options, samples);
     [frame, text] = [null, ''];
     points.push(measured.point);
     if (points.length > pointsMax) points.shift();
-    cancel = scheduleTick();
     wakeAll();
   };
   const getFrame = (): LiveFrame | null => {
     if (measured !== null) frame ??= buildFrame(options, measured);
     return frame;
   };
-  let cancel = scheduleTick();
+  const cancel = startTicks(options, tick);
   async function* sendEvents(waker: Waker): AsyncGenerator<string> {
     if (wakers.size >= streamsMax || closed) return;
     wakers.add(waker.wake);

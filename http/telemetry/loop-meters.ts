@@ -1,9 +1,10 @@
 /**
  * Prometheus metrics of the event loop: how long it was busy, and how long it kept others waiting.
  *
- * prom-client measures the lag by a timer of its own, which wakes an idle process, and its numbers contain the
- * timer's interval. Here it is how late the timer of the live frames was, once a second; the names are those of
- * prom-client, for ready-made dashboards. The lag is that since the last scrape. Registered by metrics.ts.
+ * prom-client measures the lag by a timer of its own, which wakes an idle process, and its numbers contain
+ * the timer's interval. Here it is how late the timer of the live frames was, once a second; the names are
+ * those of prom-client, for ready-made dashboards. The lag is that since the last scrape. Registered by
+ * metrics.ts.
  */
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks';
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
