@@ -153,8 +153,8 @@ const describeIdle = ({ nodes, used }: IdleRow): string => {
   return (
     `idle, ${nodes} node${nodes === 1 ? '' : 's'}, ${used.seconds.toFixed(0)} s; a second and node: ` +
     `${per(used.serverUs / 10_000, 2)} % of a core, ${per(used.wakeUps, 1)} wake-ups, ` +
-    `${per(used.redisCommands, 1)} Redis commands, ${per(used.statements, 2)} SQL statements, Redis ${per(used.redisUs / 1_000, 2)} ms, ` +
-    `Postgres ${per(used.postgresUs / 1_000, 2)} ms`
+    `${per(used.redisCommands, 1)} Redis commands, ${per(used.statements, 2)} SQL statements, ` +
+    `Redis ${per(used.redisUs / 1_000, 2)} ms, Postgres ${per(used.postgresUs / 1_000, 2)} ms`
   );
 };
 

@@ -8,9 +8,9 @@
  * it discards the shard's actors. No decision uses these versions, and discarding loses nothing. A process
  * that did not run for a while (it or its machine was stopped) missed its polls: then reads wait until a poll
  * started after that is answered. For the same reason a node may rest: where nothing was read for some
- * seconds and nothing is watched, it polls no more until the next reader, who waits for one answer. Bound: one
- * poll at a time, `shardCount` shards. Off on a node that shares its stores with no other. Started and stopped
- * by `create.ts`.
+ * seconds and nothing is watched, it polls no more until the next reader, who waits for one answer. Bound:
+ * one poll at a time, `shardCount` shards. Off on a node that shares its stores with no other. Started and
+ * stopped by `create.ts`.
  */
 
 import type { OutputGate } from '../commit/output-gate.ts';

@@ -160,8 +160,7 @@ const work = async (state: FlusherState): Promise<void> => {
   const startedMs = state.clock.monotonicMs();
   if (!isWanted(state) && (await isAtRest(state))) {
     state.caughtUpMs = startedMs;
-    if (state.mode === 'stopped') return;
-    const isDue = state.looksAtRest % limits.looksPerDelivery === 0;
+    const isDue = state.mode !== 'stopped' && state.looksAtRest % limits.looksPerDelivery === 0;
     if (!isDue || (await state.deliver()) === 0) state.looksAtRest += 1;
     return;
   }
