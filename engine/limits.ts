@@ -111,6 +111,11 @@ export const limits = {
   /** Votes listed in one adjustment. */
   adjustmentVotersMax: 500,
   adjustmentsPerRound: 200,
+  /** Plans of void votes that wait for the operator or have work to do; further ones are refused. */
+  openPlansMax: 100,
+  planVotesMax: 5_000_000,
+  /** How long a used plan can be undone. */
+  planUndoDays: 30,
   /** Recent votes that an activation sends to an emptied store in one step. */
   votersPerStep: 500,
   /** Listings whose edited facts are delivered in one round. */

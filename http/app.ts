@@ -43,6 +43,8 @@ export interface App {
   readonly settings: FacadeSettings;
   /** The live nodes of the fleet as of their last heartbeats, this one included. */
   readonly listNodes: () => readonly NodeStatus[];
+  /** Lets a job of this node run now: there is work for it. */
+  readonly wakeJob: (job: 'void_plans') => void;
   /** Guarantees of the stores that are weaker than they should be now; the node stays ready. */
   readonly listWarnings: () => readonly string[];
 }

@@ -32,7 +32,8 @@ import type { Webhooks } from './services/webhooks.ts';
 export type PublicApp = App & { readonly sessions: SessionCache };
 
 /** What handlers use and the composition root makes. */
-export interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'feed'> {
+export interface AppParts
+  extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'feed' | 'wakeJob'> {
   readonly webhooks: Pick<Webhooks, 'access'>;
   readonly metrics: Metrics;
   readonly listWarnings: () => readonly string[];
@@ -42,7 +43,7 @@ export interface AppParts extends Pick<App, 'engine' | 'push' | 'login' | 'voteL
 export const createApp = (
   { catalogue, sessions, listNodes }: Pick<ClusterContext, 'catalogue' | 'sessions' | 'listNodes'>,
   config: Config,
-  { engine, push, login, voteLogWaiters, feed, webhooks, metrics, listWarnings }: AppParts,
+  { engine, push, login, voteLogWaiters, feed, wakeJob, webhooks, metrics, listWarnings }: AppParts,
 ): PublicApp => {
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
@@ -67,6 +68,7 @@ export const createApp = (
     history: createHistoryCache(),
     settings: config,
     listNodes,
+    wakeJob,
     listWarnings,
   };
 };

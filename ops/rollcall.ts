@@ -13,6 +13,7 @@ import type { Logger } from 'pino';
 import { createEngine } from '../engine/create.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CommitRules } from '../engine/entity/items.ts';
+import { computeLongestWaitMs } from '../engine/entity/votes.ts';
 import { StorageError } from '../engine/errors.ts';
 import { assignShards } from '../engine/flush/shard-assignment.ts';
 import type { Shard } from '../engine/ids.ts';
@@ -146,10 +147,11 @@ const startOn = async (stores: Stores, config: Config, options: Omit<StartContex
   const services = await openServices(stores, config, context);
   const counting = await startEngine(stores, config, { ...context, ...fleet, services });
   const parts = { ...context, ...fleet, ...services, ...counting, stores, operatorToken };
-  const listeners = createListeners(config, parts);
+  let jobs: Schedule | null = null;
+  const listeners = createListeners(config, { ...parts, wakeJob: (job) => jobs?.wake(job) });
   const { url, adminUrl, demo } = await listeners.open();
   const cancelTimers = startTimers(parts);
-  const jobs = startJobs(parts, config);
+  jobs = startJobs(parts, config);
   followFleet(parts, adminUrl);
   const stop = createStop({ ...parts, ...listeners, config, cancelTimers, jobs });
   const notes = [...stores.notes, ...context.watches.listNotes()];
@@ -246,6 +248,7 @@ const startJobs = (
     ...{ engine, catalogue, node },
     ...{ push, webhooks, log, clock: systemClock, writesDeliveries: config.webhooks === 'on' },
     ...{ meters: metrics.jobs, historyMeters: metrics.history },
+    voteWaitMsMax: computeLongestWaitMs(toCommitRules(config, []).windows),
     onLogged: metrics.directory.recordLoggedVotes,
     onSuccess: (job, ms) => logger.info({ job, ms: Math.round(ms) }, 'job done'),
   });

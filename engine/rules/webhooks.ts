@@ -13,4 +13,5 @@ export const deliveryKinds = {
   'vote.ready': 3,
   'listing.updated': 4,
   'webhook.disabled': 5,
+  'vote.restored': 6,
 } as const;

@@ -41,18 +41,17 @@ export interface VoteCreated {
     readonly test: false;
   };
 }
-/** A decision made past votes void. */
-export interface VoteVoided {
-  readonly type: 'vote.voided';
+interface VoteDecision<Type extends string> {
+  readonly type: Type;
   /** When it was decided. */
   readonly timestamp: string;
   readonly data: {
     readonly epoch: string;
-    /** The highest position in the vote log of the votes that became void. */
+    /** The highest position of these votes in the vote log. */
     readonly number: number;
     /** `operator`, `redeemed` or `monthly_reset`; others may come later. */
     readonly reason: string;
-    /** How many votes became void. */
+    /** How many votes became void, or count again. */
     readonly upvotes: number;
     readonly downvotes: number;
     /** The vote if it was a single one, else `null`. */
@@ -70,6 +69,10 @@ export interface VoteVoided {
     readonly test: false;
   };
 }
+/** A decision made past votes void. */
+export type VoteVoided = VoteDecision<'vote.voided'>;
+/** The operator took such a decision back. */
+export type VoteRestored = VoteDecision<'vote.restored'>;
 interface ListingEvent<Type extends string, Reported> {
   readonly type: Type;
   /** When it was noticed. */
@@ -100,6 +103,7 @@ export interface WebhookTested {
 export type ReceivedEvent = (
   | VoteCreated
   | VoteVoided
+  | VoteRestored
   | VoteReady
   | ListingUpdated
   | WebhookDisabled

@@ -28,8 +28,11 @@ export interface AdminOperation {
   readonly isPreviewed: boolean;
 }
 
-/** Describes in one or two sentences what a request would do. Rejects as the operation itself would. */
-export type Preview<Request> = (app: App, request: Request) => Promise<string>;
+/**
+ * Describes in one or two sentences what a request would do; or replies with what it has planned, whose
+ * `plan` the body of the request then names. Rejects as the operation itself would.
+ */
+export type Preview<Request> = (app: App, request: Request) => Promise<string | Reply>;
 
 type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
   RouteDefinition<P, Q, B>,
@@ -42,6 +45,11 @@ type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema
   /** False for the steps of an operation that is recorded as a whole. Default: all but GET. */
   readonly isAudited?: boolean;
   readonly preview?: Preview<RouteRequest<P, Q, B>>;
+  /** More for the audit record than the fields of the request. */
+  readonly describe?: (
+    app: App,
+    request: RouteRequest<P, Q, B>,
+  ) => Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
 };
 
 /** The query of operations with a preview. */
@@ -76,10 +84,11 @@ type AnyRequest = RouteRequest<TObject, TObject, TSchema>;
 const runAudited = async (
   app: App,
   operation: string,
-  { request, task }: { request: AnyRequest; task: () => Reply | Promise<Reply> },
+  { request, more, task }: { request: AnyRequest; more: object; task: () => Reply | Promise<Reply> },
 ): Promise<Reply> => {
   const { audit } = app.catalogue.operator;
-  const details = { ...truncateFields(request.query), ...truncateFields(request.body as object | undefined) };
+  const fields = { ...request.query, ...(request.body as object | undefined), ...more };
+  const details = truncateFields(fields);
   const target = Object.values(request.params).join(' ');
   const id = await audit.begin({ operator: request.operator, operation, target, details });
   try {
@@ -92,6 +101,9 @@ const runAudited = async (
   }
 };
 
+const toPreviewReply = (preview: string | Reply): Reply =>
+  typeof preview === 'string' ? replyMessage(preview) : preview;
+
 const isDryRun = (query: unknown): boolean => (query as { readonly dry_run?: boolean }).dry_run === true;
 
 /** Builds the route of an operation. Reads (GET) and dry runs are not audited. */
@@ -100,12 +112,13 @@ export const defineOperation = <P extends TObject, Q extends TObject, B extends 
   pattern: RoutePattern,
   definition: OperationDefinition<P, Q, B>,
 ): AdminOperation => {
-  const { name, preview, isAudited = !pattern.startsWith('GET '), ...routeFields } = definition;
-  const run = (app: App, request: RouteRequest<P, Q, B>): Reply | Promise<Reply> =>
+  const { name, preview, describe, isAudited = !pattern.startsWith('GET '), ...routeFields } = definition;
+  const run = async (app: App, request: RouteRequest<P, Q, B>): Promise<Reply> =>
     !isAudited
       ? definition.handle(app, request)
       : runAudited(app, command, {
           request: request as unknown as AnyRequest,
+          more: (await describe?.(app, request)) ?? {},
           task: () => definition.handle(app, request),
         });
   const route = defineRoute<P, Q, B>(name, pattern, {
@@ -116,7 +129,7 @@ export const defineOperation = <P extends TObject, Q extends TObject, B extends 
     auth: { kind: 'public' },
     handle: async (app, request) =>
       preview !== undefined && isDryRun(request.query)
-        ? replyMessage(await preview(app, request))
+        ? toPreviewReply(await preview(app, request))
         : run(app, request),
   });
   return { command, route, isPreviewed: preview !== undefined };

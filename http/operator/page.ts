@@ -38,6 +38,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
   'format.ts': ['./page/format.ts'],
   'now.ts': ['./page/now.ts'],
   'operations.ts': ['./page/operations.ts'],
+  'plans.ts': ['./page/plans.ts'],
   'queue.ts': ['./page/queue.ts'],
   'series.ts': ['./page/series.ts'],
   'screens.ts': ['./page/screens.ts'],

@@ -16,7 +16,7 @@ interface Target<Kind> {
   readonly id: string;
 }
 
-const formatCount = (count: number, noun: string): string =>
+export const formatCount = (count: number, noun: string): string =>
   `${count.toLocaleString('en').replaceAll(',', ' ')} ${noun}${count === 1 ? '' : 's'}`;
 
 const describeListing = async (app: App, target: Target<EntityKind>) => {

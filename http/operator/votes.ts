@@ -2,11 +2,23 @@
  * Operations on past votes (docs/operating.md, "The operator's side"). A job makes the
  * monthly reset; here an operator starts it by hand.
  */
-import { VoteList, VotesQuery } from './list-schema.ts';
+import { parsePage } from '../api/shared/request-values.ts';
+import { PageOnlyQuery, VoteList, VotesQuery } from './list-schema.ts';
 import { assertWholeListing, showVotes } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
+import { PlanBody, PlanList, PlanParams, ShownPlan, SkippedList } from './plan-schema.ts';
 import { previewReset, previewResetAll, previewVoid } from './previews.ts';
 import { ListingParams, ResetAllBody, ResetBody, VoteParams } from './schema.ts';
+import {
+  describePlan,
+  planVotes,
+  previewUndo,
+  restorePlan,
+  showPlanNow,
+  showPlans,
+  showSkipped,
+  voidPlan,
+} from './void-plans.ts';
 import { resetAll, resetListing, voidVote } from './vote-edits.ts';
 
 export const voteOperations: readonly AdminOperation[] = [
@@ -24,6 +36,46 @@ export const voteOperations: readonly AdminOperation[] = [
     params: VoteParams,
     preview: (app, { params }) => previewVoid(app, params.itag),
     handle: (app, { params }) => voidVote(app, params.itag),
+  }),
+  defineOperation('votes void-many', 'POST /votes/void', {
+    name: 'voidPlan',
+    summary: 'Voids the votes that a query finds: first shows them as a plan, then voids exactly those.',
+    body: PlanBody,
+    replies: { 200: ShownPlan },
+    preview: (app, { body, operator }) => planVotes(app, body, operator),
+    describe: (app, { body: { plan } }) => (plan === undefined ? {} : describePlan(app, plan)),
+    handle: (app, { body }) => voidPlan(app, body),
+  }),
+  defineOperation('votes undo', 'POST /votes/void/{plan}/undo', {
+    name: 'undoPlan',
+    summary: 'Makes the votes that a plan voided count again, within 30 days.',
+    params: PlanParams,
+    replies: { 200: ShownPlan },
+    preview: (app, { params }) => previewUndo(app, params.plan),
+    describe: (app, { params }) => describePlan(app, params.plan),
+    handle: (app, { params }) => restorePlan(app, params.plan),
+  }),
+  defineOperation('votes plans', 'GET /votes/void', {
+    name: 'listVoidPlans',
+    summary: 'Lists the plans, newest first.',
+    query: PageOnlyQuery,
+    replies: { 200: PlanList },
+    handle: (app, { query }) => showPlans(app, parsePage(query)),
+  }),
+  defineOperation('votes plan', 'GET /votes/void/{plan}', {
+    name: 'findVoidPlan',
+    summary: 'Shows a plan: what it holds, and how far it is.',
+    params: PlanParams,
+    replies: { 200: ShownPlan },
+    handle: (app, { params }) => showPlanNow(app, params.plan),
+  }),
+  defineOperation('votes left-out', 'GET /votes/void/{plan}/left-out', {
+    name: 'listLeftOut',
+    summary: 'Names the votes of a plan that its newest step left as they were, and says why.',
+    params: PlanParams,
+    query: PageOnlyQuery,
+    replies: { 200: SkippedList },
+    handle: (app, { params, query }) => showSkipped(app, params.plan, query),
   }),
   defineOperation('votes reset', 'POST /{target_type}/{target_id}/votes/reset', {
     name: 'resetVotes',

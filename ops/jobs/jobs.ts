@@ -1,6 +1,6 @@
 /**
  * Creates all jobs of a node: the monthly reset of votes, the purge of old rows, reminders, numbers of votes
- * that have none, shards of bots that stopped posting, the history, and leaderboards.
+ * that have none, plans of void votes, shards of bots that stopped posting, the history, and leaderboards.
  *
  * Some things need no job: a premium period and a login end when their time, which is compared at each use,
  * has passed; lists are read again on request; the first vote of a month creates the partition of the next
@@ -10,6 +10,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { PushClient } from '../../http/outbound/push.ts';
 import type { HistoryMeters, JobMeters } from '../../http/telemetry/counts.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
+import { purgePlans } from '../../storage/catalogue/operator/void-plans.ts';
 import { purgeLogins } from '../../storage/catalogue/people/logins.ts';
 import { purgeNotices } from '../../storage/catalogue/shared/notices.ts';
 import { purgeKeys } from '../../storage/catalogue/shared/once.ts';
@@ -26,6 +27,7 @@ import type { FleetJob, NodeJob } from './job.ts';
 import { sendMessages } from './push-messages.ts';
 import { checkReminders } from './reminders.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
+import { createVoidPlansJob } from './void-plans.ts';
 
 export interface JobsParts extends HistorySettings {
   readonly engine: Engine;
@@ -36,6 +38,8 @@ export interface JobsParts extends HistorySettings {
   readonly meters: JobMeters;
   readonly historyMeters: HistoryMeters;
   readonly node: string;
+  /** The longest wait for a vote, ms. */
+  readonly voteWaitMsMax: number;
   readonly webhookLogDays: number;
   readonly boardSeconds: number;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
@@ -71,6 +75,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
       await purgeVoterOrders(parts.catalogue.sql);
       await purgeNotices(parts.catalogue.sql);
       await purgeKeys(parts.catalogue.sql);
+      await purgePlans(parts.catalogue.sql, signal);
       await purgeDeliveries(parts.catalogue.sql, parts.webhookLogDays, signal);
       await runs.purge(runRetentionDays);
       await runs.purge(historyRunRetentionDays, 'history');
@@ -86,6 +91,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
       createReminderJob(parts),
       createNumberingJob(parts),
       createShardsJob(parts),
+      createVoidPlansJob(parts),
       ...createWebhookJobs(parts),
       ...createBoardsJobs({ ...boardParts, runs, meters, onFailure }),
     ],

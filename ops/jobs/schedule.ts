@@ -30,6 +30,8 @@ export interface Schedule {
   start(): void;
   /** Runs the fleet jobs that are due and not done. Resolves when they have ended; never rejects. */
   sweep(): Promise<void>;
+  /** Runs a node job now, if it does not run already. */
+  wake(job: string): void;
   /** Aborts running jobs and waits until they have ended. */
   stop(): Promise<void>;
 }
@@ -63,6 +65,9 @@ export const createSchedule = (parts: ScheduleParts): Schedule => {
       for (const job of parts.nodeJobs) void runNodeJob(state, job);
     },
     sweep: () => sweep(state),
+    wake: (name) => {
+      for (const job of parts.nodeJobs) if (job.name === name) void runNodeJob(state, job);
+    },
     stop: () => stop(state),
   };
 };

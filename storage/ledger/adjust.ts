@@ -1,87 +1,18 @@
 /**
- * Changes past votes: voids one, resets many, deletes a listing. Each change is one SQL transaction that
- * writes adjustments for the hot store.
+ * Changes past votes of whole listings: a reset, a deletion. Each change is one SQL transaction that writes
+ * adjustments for the hot store; void-votes.ts voids single votes in the same way.
  *
  * The caller first drains the outbox (`engine.flushed`), so that all votes concerned have rows, and delivers
  * the adjustments afterwards (`engine.deliver`). A crash in between loses nothing, because adjustments stay
- * open until delivered. The transaction that voids a vote row also subtracts it from the totals.
+ * open until delivered.
  */
 
-import type { CastVote } from '../../engine/entity/items.ts';
 import type { EntityKind, EntityRef, Incarnation } from '../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { lockListing, writeAdjustment, writeForget } from './adjustments.ts';
+import { lockListing, writeAdjustments, writeForget } from './adjustments.ts';
 import { locks } from './locks.ts';
 import { writeVoidDeliveries } from './webhook-deliveries.ts';
-
-/** After a `redeemed` vote its voter still has to wait for the window; after the others not. */
-export type VoidReason = 'operator' | 'redeemed';
-export type VoidOutcome =
-  | { readonly kind: 'voided'; readonly target: EntityRef }
-  | { readonly kind: 'already_void' | 'unknown_vote' };
-
-interface VoteRow {
-  readonly incarnation: number;
-  readonly author: string;
-  readonly upvote: boolean;
-  readonly void: boolean;
-  readonly at_ms: number;
-  readonly log_number: number | null;
-}
-
-const findVote = async (sql: Queryable, itag: string): Promise<VoteRow | undefined> => {
-  const [vote] = await sql<VoteRow[]>`
-    select incarnation, author, upvote, void, (extract(epoch from created_at) * 1000)::bigint as at_ms,
-      log_number
-    from vote_rows where itag = ${itag}`;
-  return vote;
-};
-
-/**
- * Whether another vote of the same request still counts or was redeemed: then its voter still has to wait.
- */
-const isHoldingVoter = async (transaction: Transaction, itag: string): Promise<boolean> => {
-  const others = await transaction`
-    select from vote_rows as other join votes as voided
-      on voided.author = other.author and voided.incarnation = other.incarnation
-      and voided.target_type = other.target_type and voided.target_id = other.target_id
-      and voided.created_at = other.created_at
-    where voided.itag = ${itag} and other.itag <> ${itag}
-      and (not other.void or other.void_reason = 'redeemed') limit 1`;
-  return others.length > 0;
-};
-
-/**
- * Voids one vote. *Ledger* when it resolves; `engine.deliver` brings it to the hot store. Rejects with a
- * `StorageError`.
- */
-export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<VoidOutcome> =>
-  asStorage('ledger.voidVote', () =>
-    sql.begin(async (transaction): Promise<VoidOutcome> => {
-      await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
-      const unlocked = await findVote(transaction, itag);
-      if (!unlocked) return { kind: 'unknown_vote' };
-      const target = await lockListing(transaction, unlocked.incarnation);
-      const vote = await findVote(transaction, itag);
-      if (!vote || vote.void || !target) return { kind: 'already_void' };
-      await transaction`
-        update votes set void = true, void_reason = ${reason}, voided_at = now() where itag = ${itag}`;
-      const castVote: CastVote = { user: vote.author, atMs: vote.at_ms };
-      const isHeld = reason === 'redeemed' || (await isHoldingVoter(transaction, itag));
-      const { incarnation, log_number: number } = vote;
-      const [upvotes, downvotes] = vote.upvote ? [1, 0] : [0, 1];
-      await writeAdjustment(transaction, incarnation, {
-        upvotes: -upvotes,
-        downvotes: -downvotes,
-        ...(reason === 'redeemed' ? { pinned: [castVote] } : {}),
-        ...(isHeld ? {} : { release: [castVote] }),
-      });
-      const decision = { incarnation, number, reason, upvotes, downvotes, beforeMs: null, single: true };
-      await writeVoidDeliveries(transaction, [decision]);
-      return { kind: 'voided', target };
-    }),
-  );
 
 export interface VoteReset {
   /** All listings, or one. */
@@ -156,18 +87,17 @@ export const resetVotes = (sql: Sql, reset: VoteReset): Promise<number> =>
         values (${String(reset.scope)}, ${new Date(reset.atMs)}, ${reset.reason})
         on conflict do nothing returning at`;
       if (inserted.length === 0) return -1;
-      for (const { incarnation, upvotes, downvotes } of affected) {
-        const castVotes = pinned.get(incarnation) ?? [];
-        await writeAdjustment(transaction, incarnation, {
-          upvotes: -upvotes,
-          downvotes: -downvotes,
-          releaseBeforeMs: reset.atMs,
-          pinned: castVotes.map(({ author, at_ms }) => ({ user: author, atMs: at_ms })),
-        });
-      }
       const { atMs: beforeMs, reason } = reset;
+      const changes = affected.map(({ incarnation, upvotes, downvotes }) => ({
+        incarnation,
+        upvotes: -upvotes,
+        downvotes: -downvotes,
+        releaseBeforeMs: beforeMs,
+        pinned: (pinned.get(incarnation) ?? []).map(({ author, at_ms }) => ({ user: author, atMs: at_ms })),
+      }));
+      await writeAdjustments(transaction, changes);
       const decisions = affected.map((listing) => ({ ...listing, reason, beforeMs, single: false }));
-      await writeVoidDeliveries(transaction, decisions);
+      await writeVoidDeliveries(transaction, 'vote.voided', decisions);
       return affected.length;
     }),
   );

@@ -10,8 +10,10 @@ import type { AdjustItem, CastVote } from '../../engine/entity/items.ts';
 import { createEntityRef, type EntityKind, type EntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Adjustment } from '../../engine/ports.ts';
+import { formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Queryable, Transaction } from '../sql/client.ts';
 import { markDueByReleases } from './due-reminders.ts';
+import { lockTotals } from './vote-log.ts';
 
 /** What an adjustment changes; see `AdjustItem`. */
 export type AdjustmentChange = Partial<
@@ -96,24 +98,42 @@ export const lockListing = async (
   return row ? createEntityRef(row.kind, row.entity_id, incarnation) : null;
 };
 
+/** A change of one listing. */
+export interface ListingChange extends AdjustmentChange {
+  readonly incarnation: number;
+}
+
+/** Adjustments written by one statement: each may list `limits.adjustmentVotersMax` votes. */
+const rowsPerStatement = 100;
+
 /**
- * Writes a change as one or more adjustments, by its number of cast votes. Does nothing for a deleted
- * listing.
+ * Writes changes as adjustments, each as one or more by its number of cast votes. Locks the listings; does
+ * nothing for deleted ones.
  */
-export const writeAdjustment = async (
+export const writeAdjustments = async (
   transaction: Transaction,
-  incarnation: number,
-  change: AdjustmentChange,
+  changes: readonly ListingChange[],
 ): Promise<void> => {
-  const listing = await lockListing(transaction, incarnation);
-  if (!listing) return;
-  for (const row of splitChange(change, limits.adjustmentVotersMax)) {
+  await lockTotals(
+    transaction,
+    changes.map(({ incarnation }) => incarnation),
+  );
+  const rows = changes.flatMap(({ incarnation, ...change }) =>
+    splitChange(change, limits.adjustmentVotersMax).map((row) => ({ incarnation, row })),
+  );
+  for (let from = 0; from < rows.length; from += rowsPerStatement) {
+    const step = rows.slice(from, from + rowsPerStatement);
     await transaction`
       insert into adjustments (incarnation, kind, entity_id, action, sequence, payload)
-      select incarnation, kind, entity_id, 'adjust', 1 + greatest(adjustment, (
-        select max(sequence) from adjustments
-        where incarnation = ${incarnation} and action = 'adjust')), ${JSON.stringify(row)}::text::jsonb
-      from totals where incarnation = ${incarnation}`;
+      select totals.incarnation, kind, entity_id, 'adjust',
+        row_number() over (partition by totals.incarnation order by position) + greatest(adjustment, (
+          select max(sequence) from adjustments
+          where adjustments.incarnation = totals.incarnation and action = 'adjust')), payload::jsonb
+      from unnest(
+        ${formatNumbers(step.map(({ incarnation }) => incarnation))}::bigint[],
+        ${formatTexts(step.map(({ row }) => JSON.stringify(row)))}::text[]
+      ) with ordinality as change (incarnation, payload, position) join totals using (incarnation)
+      order by position`;
   }
 };
 

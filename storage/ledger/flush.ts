@@ -12,7 +12,7 @@ import { formatBooleans, formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Transaction } from '../sql/client.ts';
 import { isUniqueViolation } from '../sql/errors.ts';
 import { createSerializationFailure } from '../sql/retry.ts';
-import { writeAdjustment } from './adjustments.ts';
+import { writeAdjustments } from './adjustments.ts';
 import { writeTotals } from './totals.ts';
 import { buildDeliveries, type DeliveryRules } from './webhook-deliveries.ts';
 
@@ -191,8 +191,8 @@ const readTaken = (transaction: Transaction) => transaction`
 
 /** Subtracts late votes from the totals and releases their voters. */
 export const adjustLateVotes = async (transaction: Transaction, late: readonly LateVotes[]) => {
-  for (const { incarnation, upvotes, downvotes, voters } of late) {
-    const counts = { upvotes: -upvotes, downvotes: -downvotes };
-    await writeAdjustment(transaction, incarnation, { ...counts, release: voters });
-  }
+  const changes = late.map(({ incarnation, upvotes, downvotes, voters }) => {
+    return { incarnation, upvotes: -upvotes, downvotes: -downvotes, release: voters };
+  });
+  await writeAdjustments(transaction, changes);
 };

@@ -24,7 +24,7 @@ export const selectVoters = async (
     where target_type = ${kind} and target_id = ${id} and incarnation = ${incarnation}
       and created_at >= ${new Date(Math.max(sinceMs, after?.atMs ?? 0))}
       and (created_at, author) > (${new Date(after?.atMs ?? 0)}, ${after?.user ?? ''})
-      and (not void or void_reason = 'redeemed')
+      and (not void or holds)
     group by created_at, author order by created_at, author limit ${limit}`;
   return rows.map(({ user, at_ms, pinned }) => ({ user, atMs: at_ms, pinned }));
 };

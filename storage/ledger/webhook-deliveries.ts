@@ -75,32 +75,36 @@ const signalEndpoints = (transaction: Transaction, dueMs: ReturnType<typeof buil
   ) as locked
   where endpoint.id = locked.id`;
 
-/** What `details` of a delivery of the kind `vote.voided` has. */
+/** What `details` of a delivery of the kinds `vote.voided` and `vote.restored` has. */
 export interface VoidedDetails {
   /** The decision, a UUID: the same for all endpoints. */
   readonly id: string;
   readonly reason: 'operator' | 'redeemed' | 'monthly_reset';
-  /** The votes that became void. */
+  /** The votes that became void, or count again. */
   readonly upvotes: number;
   readonly downvotes: number;
   /** For a reset: the votes before this time became void. */
   readonly beforeMs: number | null;
   /** The decision is about one vote: the one that has the delivery's number. */
   readonly single: boolean;
+  /** The highest number of these votes, if it is not that of the delivery. */
+  readonly number?: number;
 }
 /** What `details` of a delivery of the other kinds has. */
 export interface EventDetails extends Readonly<Record<string, unknown>> {
   /** The event, a UUID: the same for all endpoints. */
   readonly id: string;
 }
-/** A decision that made votes of one listing void. */
-export interface VoidDecision extends Omit<VoidedDetails, 'id'> {
+/** A decision that made votes of one listing void, or count again. */
+export interface VoidDecision extends Omit<VoidedDetails, 'id' | 'number'> {
   readonly incarnation: number;
-  /**
-   * The highest number of these votes. No other decision has it, because votes become void once. `null` when
-   * none has a number yet.
-   */
+  /** The highest number of these votes. `null` when none has a number yet. */
   readonly number: number | null;
+  /**
+   * A later decision may be about the same votes: it takes its place in the queue from the sequence. Other
+   * decisions have the place of `number`, because only a plan makes votes void that can count again.
+   */
+  readonly isRepeatable?: boolean;
 }
 
 /**
@@ -108,12 +112,17 @@ export interface VoidDecision extends Omit<VoidedDetails, 'id'> {
  * the listings locked; the total that is reported contains those that the hot store does not have yet. A
  * decision about votes without a number is not reported, because these votes were not either.
  */
-export const writeVoidDeliveries = async (transaction: Transaction, decisions: readonly VoidDecision[]) => {
+export const writeVoidDeliveries = async (
+  transaction: Transaction,
+  type: 'vote.voided' | 'vote.restored',
+  decisions: readonly VoidDecision[],
+) => {
   const numbered = decisions.filter(({ number }) => number !== null);
   if (numbered.length === 0) return;
-  const toDetails = ({ incarnation, number, ...decided }: VoidDecision): VoidedDetails => ({
+  const toDetails = ({ incarnation, number, isRepeatable, ...decided }: VoidDecision): VoidedDetails => ({
     id: randomUUID(),
     ...decided,
+    ...(isRepeatable && { number: Number(number) }),
   });
   await transaction`
     with decision as (
@@ -124,9 +133,11 @@ export const writeVoidDeliveries = async (transaction: Transaction, decisions: r
       ) as decision (incarnation, number, details)
     ), delivery as (
       insert into webhook_deliveries (${buildPlaceColumns(transaction)}, kind, weight, votes, details)
-      select ${buildPlace(transaction)}, ${deliveryKinds['vote.voided']}, 1, votes, details
+      select ${buildPlace(transaction)}, ${deliveryKinds[type]}, 1, votes, details
       from (
-        select endpoint.id, endpoint.sequenced, totals.incarnation as subject, number, details,
+        select endpoint.id, endpoint.sequenced or details ? 'number' as sequenced,
+          totals.incarnation as subject, case when details ? 'number' then null else number end as number,
+          details,
           totals.votes + coalesce((
             select sum(coalesce((payload ->> 'upvotes')::bigint, 0)
               - coalesce((payload ->> 'downvotes')::bigint, 0))
@@ -134,9 +145,9 @@ export const writeVoidDeliveries = async (transaction: Transaction, decisions: r
             where adjustments.incarnation = totals.incarnation and action = 'adjust'
               and sequence > totals.adjustment), 0) as votes
         from decision join totals using (incarnation) ${buildListeners(transaction)}
-        where 'vote.voided' = any (endpoint.events)
+        where ${type}::text = any (endpoint.events)
           and not (endpoint.up_only and details ->> 'upvotes' = '0')
-        order by endpoint.id, totals.incarnation, number
+        order by endpoint.id, totals.incarnation, decision.number
       ) as chosen
       on conflict do nothing
       returning endpoint_id
@@ -146,7 +157,7 @@ export const writeVoidDeliveries = async (transaction: Transaction, decisions: r
 
 /** An event of one listing that is not about numbered votes. */
 export interface NewListingEvent {
-  readonly type: Exclude<keyof typeof deliveryKinds, 'vote.created' | 'vote.voided'>;
+  readonly type: Exclude<keyof typeof deliveryKinds, 'vote.created' | 'vote.voided' | 'vote.restored'>;
   readonly incarnation: number;
   /** What the event tells, as JSON. `user` is a user's id. */
   readonly details: Readonly<Record<string, unknown>>;

@@ -56,8 +56,8 @@ const Events = Type.Array(Type.Enum([...webhookEvents], { examples: ['vote.creat
   maxItems: 16,
   uniqueItems: true,
   description:
-    'Which events are sent: `vote.created`, `vote.voided`, `vote.ready` (a user with a reminder may vote ' +
-    'again), `listing.updated` (its profile was edited), ' +
+    'Which events are sent: `vote.created`, `vote.voided`, `vote.restored` (void votes count again), ' +
+    '`vote.ready` (a user with a reminder may vote again), `listing.updated` (its profile was edited), ' +
     '`webhook.disabled` (another webhook of the listing was). `webhook.test` always is, on request.',
 });
 

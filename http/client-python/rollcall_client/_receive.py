@@ -78,9 +78,9 @@ class VoteVoidedData(TypedDict):
 
 
 class VoteVoided(TypedDict):
-    """A decision made past votes void."""
+    """A decision made past votes void, or the operator took such a decision back."""
 
-    type: Literal["vote.voided"]
+    type: Literal["vote.voided", "vote.restored"]
     timestamp: str
     data: VoteVoidedData
     id: str

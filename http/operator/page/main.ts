@@ -7,6 +7,7 @@ import { authenticate, forgetToken, type PageSession, readToken } from './api.ts
 import { showAudit } from './audit.ts';
 import { fill, isCommandKey, make, showPairs } from './dom.ts';
 import { showNow } from './now.ts';
+import { showPlan } from './plans.ts';
 import { showQueue } from './queue.ts';
 import { entityScreens, type Screen, showAll, showFailures, showFind, showPeople } from './screens.ts';
 import { showVotes } from './votes.ts';
@@ -46,6 +47,7 @@ const screens: Readonly<Record<string, Screen>> = {
   find: showFind,
   queue: showQueue,
   votes: showVotes,
+  plan: showPlan,
   people: showPeople,
   troubles: showFailures,
   audit: showAudit,

@@ -137,6 +137,11 @@ const confirmChange = async (session: PageSession, operation: PageOperation, req
   const target = decodeURIComponent(request.path).split('/').slice(1, 3).join(' ');
   if (!operation.isPreviewed) return confirm(operation.command, `${operation.summary} (${target})`, 'Go on');
   const preview = await session.call(operation.method, `${request.path}?dry_run=true`, request.body);
+  const { plan } = preview.json;
+  if (preview.status === 200 && typeof plan === 'string') {
+    location.hash = `#plan/${plan}`; // There it is confirmed.
+    return false;
+  }
   if (preview.status === 200) return confirm(operation.command, describeAnswer(preview), 'Go on');
   notify(describeAnswer(preview), 'wrong');
   return false;

@@ -1,11 +1,12 @@
 /**
  * The screen *Votes*: past votes, filtered as the address says, each with whether and why it is void and a
- * button that voids it; below, the operations on votes.
+ * button that voids it; below, plans, and the operations on votes. A new plan begins with the same filter.
  */
-import type { PageSession } from './api.ts';
+import type { PageOperation, PageSession } from './api.ts';
 import { fill, make } from './dom.ts';
 import { type Filter, makeFilterForm } from './filters.ts';
 import { makeForms, makeRowButton } from './operations.ts';
+import { makePlanList } from './plans.ts';
 import type { Screen } from './screens.ts';
 import { makeList } from './tables.ts';
 
@@ -49,14 +50,24 @@ export const showVotes: Screen = (place, session, argument) => {
   const changes = session.operations.filter(
     ({ command, method }) => /^(votes|listings) /.test(command) && method !== 'GET',
   );
+  const isByQuery = ({ command }: PageOperation): boolean => command === 'votes void-many';
+  const given = Object.fromEntries(query);
+  const plans = makePlanList(session);
   fill(
     place,
     make('h1', {}, 'Votes'),
     makeFilterForm({ screen: 'votes', filters, query }),
     list.element,
+    plans.element,
     make('h2', {}, 'Operations'),
-    makeForms(session, changes, { onDone: () => void list.load() }),
+    makeForms(session, changes.filter(isByQuery), { given }),
+    makeForms(
+      session,
+      changes.filter((change) => !isByQuery(change)),
+      { onDone: () => void list.load() },
+    ),
   );
   void list.load();
+  void plans.load();
   return () => {};
 };

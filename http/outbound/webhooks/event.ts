@@ -11,6 +11,7 @@ import type {
   ListingUpdated,
   VoteCreated,
   VoteReady,
+  VoteRestored,
   VoteVoided,
   WebhookDisabled,
   WebhookTested,
@@ -29,8 +30,8 @@ export type WebhookFormat = (typeof webhookFormats)[number];
 type Identified<Event> = Event & { readonly id: string };
 
 export type VoteEvent = Identified<VoteCreated>;
-/** One decision about past votes of a listing, of however many votes. */
-export type VoidedEvent = Identified<VoteVoided>;
+/** One decision about past votes of a listing, of however many votes, or that it was taken back. */
+export type VoidedEvent = Identified<VoteVoided | VoteRestored>;
 /** What happens to a listing beside votes. */
 export type ListingEvent = Identified<VoteReady | ListingUpdated | WebhookDisabled>;
 /** Sent by the test button. */
@@ -41,6 +42,7 @@ export type WebhookEvent = VoteEvent | VoidedEvent | ListingEvent | TestEvent;
 export const webhookEvents = [
   'vote.created',
   'vote.voided',
+  'vote.restored',
   'vote.ready',
   'listing.updated',
   'webhook.disabled',

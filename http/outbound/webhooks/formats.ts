@@ -59,7 +59,7 @@ const toStandardBody = (event: WebhookEvent): object => {
     const { webhook_id, user, target, test } = event.data;
     return { type, timestamp, data: { webhook_id, user: toUser(user), target: toTarget(target), test } };
   }
-  if (event.type === 'vote.voided') return toStandardVoided(event);
+  if (event.type === 'vote.voided' || event.type === 'vote.restored') return toStandardVoided(event);
   if (event.type !== 'vote.created') {
     const { target, test } = event.data;
     return { type, timestamp, data: { ...toReported(event), target: toTarget(target), test } };
@@ -178,6 +178,7 @@ const describe = (event: WebhookEvent): DiscordText => {
     case 'vote.created':
       return describeVote(event);
     case 'vote.voided':
+    case 'vote.restored':
       return describeVoided(event);
     default:
       return { description: describeOther(event), color: grey, fields: [] };
@@ -221,10 +222,12 @@ const voidReasons: Readonly<Record<string, string>> = {
   monthly_reset: 'a new month began',
 };
 
-const describeVoided = ({ data }: VoidedEvent): DiscordText => {
+const describeVoided = ({ type, data }: VoidedEvent): DiscordText => {
   const { vote, upvotes, downvotes, reason, votes } = data;
   const count = upvotes + downvotes;
-  const many = count === 1 ? '1 vote no longer counts' : `${count} votes no longer count`;
+  const verb = count === 1 ? 'counts' : 'count';
+  const change = type === 'vote.restored' ? `${verb} again` : `no longer ${verb}`;
+  const many = `${count} vote${count === 1 ? '' : 's'} ${change}`;
   const what = vote === null ? many : `The vote of ${nameUser(vote.user)} no longer counts`;
   const why = voidReasons[reason] ?? reason;
   return { description: `${what}: ${why}.`, color: grey, fields: [['Votes', String(votes)]] };

@@ -33,7 +33,8 @@ export const toWebhookEvent = (
   const first = vote === null || itag === undefined ? null : { ...vote, itag };
   const known = { ...delivery, subject, number: number ?? 0, endpointId };
   if (details === null) return first && toVoteEvent(known, first, windows);
-  if (delivery.kind !== deliveryKinds['vote.voided']) return toListingEvent(known, details);
+  const { 'vote.voided': voidedKind, 'vote.restored': restoredKind } = deliveryKinds;
+  if (delivery.kind !== voidedKind && delivery.kind !== restoredKind) return toListingEvent(known, details);
   const voided = details as VoidedDetails;
   if (voided.single && first === null) return null;
   return toVoidedEvent(known, voided, voided.single ? first : null);
@@ -99,12 +100,12 @@ const toVoteEvent = (
 };
 
 const toVoidedEvent = (
-  { number, votes, createdAt, subject, endpointId }: KnownDelivery,
-  { id, reason, upvotes, downvotes, beforeMs }: VoidedDetails,
+  { kind, number: place, votes, createdAt, subject, endpointId }: KnownDelivery,
+  { id, reason, upvotes, downvotes, beforeMs, number = place }: VoidedDetails,
   vote: FirstVote | null,
 ): VoidedEvent => {
   return {
-    type: 'vote.voided',
+    type: kind === deliveryKinds['vote.restored'] ? 'vote.restored' : 'vote.voided',
     id: toEventId(id, endpointId),
     timestamp: createdAt.toISOString(),
     data: {

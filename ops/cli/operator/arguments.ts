@@ -26,6 +26,8 @@ export interface ParsedCommand {
   readonly json: boolean;
   /** The operator has confirmed it already. */
   readonly isConfirmed: boolean;
+  /** It only shows what it would do. */
+  readonly isDryRun: boolean;
 }
 
 /** A field of the query or the body. */
@@ -228,13 +230,15 @@ export const parseCommand = (argv: readonly string[]): ParsedCommand => {
     collectFields(operation, 'query', parsed.values) as Record<string, string>,
   );
   const path = buildPath(operation, parsed.positionals);
+  const isDryRun = parsed.values['dry-run'] === true;
   return {
     operation,
     path: query.size === 0 ? path : `${path}?${query}`,
     body: operation.route.body === undefined ? undefined : collectFields(operation, 'body', parsed.values),
     bodyFile: String(parsed.values.file ?? ''),
     json: parsed.values.json === true,
-    isConfirmed: !operation.isPreviewed || parsed.values.yes === true || parsed.values['dry-run'] === true,
+    isConfirmed: !operation.isPreviewed || parsed.values.yes === true || isDryRun,
+    isDryRun,
   };
 };
 

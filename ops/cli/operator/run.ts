@@ -28,6 +28,7 @@ import {
   toParameterName,
 } from './arguments.ts';
 import { findKey, getNodeUrl, type OperatorKey, type OperatorReply, readReply, sendRequest } from './call.ts';
+import { followPlan, isPlanned } from './plans.ts';
 import { formatAnswer, formatJson } from './table.ts';
 
 const readBody = ({ body, bodyFile }: ParsedCommand): string | undefined => {
@@ -83,18 +84,46 @@ export const runOperation = async (
 ): Promise<number> => {
   const command = parseCommand(argv);
   const key = findKey(config);
-  const preview = command.isConfirmed ? null : await sendCommand(toDryRun(command), config, key);
-  if (preview?.status === 200) await confirm(terminal, escapeUnsafe(String(preview.answer.message)));
-  const reply =
-    preview === null || preview.status === 200 ? await sendCommand(command, config, key) : preview;
+  const send = (sent: ParsedCommand): Promise<OperatorReply> => sendCommand(sent, config, key);
+  const read = async (path: string): Promise<OperatorReply> =>
+    readReply(await sendRequest(config, key, { method: 'GET', path }), getNodeUrl(config));
+  const follow = (reply: OperatorReply): Promise<OperatorReply> => followPlan(reply, terminal, read);
+  const run = isPlanned(command.operation) ? runPlanned : runPreviewed;
+  const reply = await follow(await run(command, terminal, { send, follow }));
   const { status, answer } = reply;
   if (command.json) terminal.out.write(formatJson(answer));
   if (status < 300) {
     if (!command.json) terminal.out.write(formatAnswer(answer));
-    return 0;
+    return answer.state === 'refused' ? 1 : 0;
   }
   terminal.err.write(describeRefusal(command, reply, key));
   return status === 400 ? 2 : 1;
+};
+
+interface Requests {
+  readonly send: (command: ParsedCommand) => Promise<OperatorReply>;
+  /** Waits for the plan in a reply. */
+  readonly follow: (reply: OperatorReply) => Promise<OperatorReply>;
+}
+
+const runPreviewed = async (command: ParsedCommand, terminal: Terminal, { send }: Requests) => {
+  if (command.isConfirmed) return send(command);
+  const preview = await send(toDryRun(command));
+  if (preview.status !== 200) return preview;
+  await confirm(terminal, escapeUnsafe(String(preview.answer.message)));
+  return send(command);
+};
+
+/** The request names the plan that the operator saw, so exactly that is done. */
+const runPlanned = async (command: ParsedCommand, terminal: Terminal, { send, follow }: Requests) => {
+  const preview = await follow(await send(command.isDryRun ? command : toDryRun(command)));
+  const { plan, state, summary } = preview.answer;
+  if (command.isDryRun || preview.status !== 200 || state !== 'planned') return preview;
+  if (!command.isConfirmed) {
+    terminal.err.write(formatAnswer(preview.answer));
+    await confirm(terminal, escapeUnsafe(String(summary)));
+  }
+  return send({ ...command, body: { plan }, bodyFile: '' });
 };
 
 const toDryRun = (command: ParsedCommand): ParsedCommand => ({

@@ -6,7 +6,8 @@
  * update caches, sessions and the engine after a change.
  */
 import type { EntityKind, Incarnation } from '../../../engine/ids.ts';
-import { resetVotes, type VoteReset, voidVote } from '../../ledger/adjust.ts';
+import { resetVotes, type VoteReset } from '../../ledger/adjust.ts';
+import { voidVote } from '../../ledger/void-votes.ts';
 import type { Sql } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { createListingEdits } from '../bots/listing-edits.ts';
@@ -35,8 +36,18 @@ import { deleteTier, upsertTier } from '../votes/credits.ts';
 import { createAudit } from './audit.ts';
 import { createDirectoryLists } from './directory-lists.ts';
 import { createFailures } from './failures.ts';
+import { fillPlan, listNextListings, takePage } from './plan-steps.ts';
 import { createPreviews } from './previews.ts';
 import { createUuidLookup } from './uuids.ts';
+import {
+  createPlan,
+  findPlan,
+  listOpenPlans,
+  listPlans,
+  listSkipped,
+  startUndo,
+  startVoiding,
+} from './void-plans.ts';
 import { listVotesOf, type VoteFilter } from './vote-list.ts';
 
 const createVotesCatalogue = (sql: Sql) => ({
@@ -65,6 +76,18 @@ export const createOperatorCatalogue = (sql: Sql) => ({
   previews: createPreviews(sql),
   findByUuid: createUuidLookup(sql),
   votes: createVotesCatalogue(sql),
+  plans: bindStorage('plans', sql, {
+    create: createPlan,
+    find: findPlan,
+    page: listPlans,
+    open: listOpenPlans,
+    skipped: listSkipped,
+    startVoiding,
+    startUndo,
+    fill: fillPlan,
+    nextListings: listNextListings,
+    takePage,
+  }),
   tiers: bindStorage('tiers', sql, { put: upsertTier, remove: deleteTier }),
   shop: bindStorage('shop', sql, {
     putBenefit: upsertBenefit,

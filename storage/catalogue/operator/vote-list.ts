@@ -5,7 +5,7 @@
  * votes are not here until they are flushed. Read only.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
-import type { Sql } from '../../sql/client.ts';
+import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import type { VoteRow } from '../votes/votes.ts';
 import { buildPage, type ListPage, readTotal, type StatementPart } from './pages.ts';
@@ -21,10 +21,14 @@ export interface VoteFilter {
 }
 
 /** As in votes.ts, the empty string keeps the planner from the target's index where a user is given. */
-const buildKind = (sql: Sql, user: string | undefined): StatementPart =>
+const buildKind = (sql: Queryable, user: string | undefined): StatementPart =>
   user === undefined ? sql`target_type` : sql`target_type || ''`;
 
-const buildFilter = (sql: Sql, { kind, id, user, since, before }: VoteFilter): StatementPart => sql`
+/** Builds the condition on `votes`, or on a view of them. */
+export const buildVoteFilter = (
+  sql: Queryable,
+  { kind, id, user, since, before }: VoteFilter,
+): StatementPart => sql`
   where true
   ${kind === undefined ? sql`` : sql`and ${buildKind(sql, user)} = ${kind}`}
   ${id === undefined ? sql`` : sql`and target_id = ${id}`}
@@ -35,7 +39,7 @@ const buildFilter = (sql: Sql, { kind, id, user, since, before }: VoteFilter): S
 /** Reads a page, newest first; pages count from 1. */
 export const listVotesOf = (sql: Sql, filter: VoteFilter, page: number): Promise<ListPage<VoteRow>> =>
   asStorage('votes.list', async () => {
-    const where = buildFilter(sql, filter);
+    const where = buildVoteFilter(sql, filter);
     const [rows, total] = await Promise.all([
       sql<VoteRow[]>`
         select votes.* from (

@@ -9,7 +9,7 @@
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import { computeValueCents } from '../../../engine/rules/credits.ts';
-import { lockListing, writeAdjustment } from '../../ledger/adjustments.ts';
+import { lockListing, writeAdjustments } from '../../ledger/adjustments.ts';
 import { locks } from '../../ledger/locks.ts';
 import { writeVoidDeliveries } from '../../ledger/webhook-deliveries.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
@@ -44,7 +44,7 @@ const redeem = async (transaction: Transaction, request: RedeemRequest): Promise
   const id = await writeRedeem(transaction, { ref, votes, credits, cycle: redeemable.cycle });
   const number = await voidOldest(transaction, { ref, votes, id, since: redeemable.since });
   const { incarnation } = ref;
-  await writeAdjustment(transaction, incarnation, { upvotes: -votes });
+  await writeAdjustments(transaction, [{ incarnation, upvotes: -votes }]);
   const counts = { upvotes: votes, downvotes: 0 };
   const decision = {
     incarnation,
@@ -54,7 +54,7 @@ const redeem = async (transaction: Transaction, request: RedeemRequest): Promise
     beforeMs: null,
     single: false,
   } as const;
-  await writeVoidDeliveries(transaction, [decision]);
+  await writeVoidDeliveries(transaction, 'vote.voided', [decision]);
   return { kind: 'redeemed', id, credits };
 };
 

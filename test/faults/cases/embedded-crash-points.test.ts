@@ -14,8 +14,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deleteListing, voidVote } from '../../../storage/ledger/adjust.ts';
+import { deleteListing } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
+import { voidVote } from '../../../storage/ledger/void-votes.ts';
 import {
   copyDataFolder,
   type Directory,

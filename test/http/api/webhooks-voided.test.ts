@@ -7,7 +7,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { upsertTier } from '../../../storage/catalogue/votes/credits.ts';
-import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
+import { resetVotes } from '../../../storage/ledger/adjust.ts';
+import { voidVote } from '../../../storage/ledger/void-votes.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
 import { startWebhookReceivers } from '../../support/webhook-receivers.ts';
@@ -81,6 +82,52 @@ test('a voided vote, a redeem and a reset each reach the receiver once', async (
     .filter((one) => one.path.endsWith(`/${bot}`))
     .map((one) => one.headers['webhook-id']);
   assert.equal(listed.map(({ id }: { id: string }) => id).sort(), ids.sort());
+});
+
+test('a plan is one event a page and listing, again after an undo, and an undo is one, too', async () => {
+  const bot = 'planned';
+  const ref = await addBot(world.sql, bot);
+  const { json } = await call('POST', `/bots/${bot}/webhooks`, {
+    name: 'x',
+    url: receivers.url('ok', bot),
+    events: ['vote.voided', 'vote.restored'],
+  });
+  assert.ok(json.id);
+  for (let count = 0; count < 3; count++) await vote(bot);
+  const { plans } = world.catalogue.operator;
+  const query = {
+    target_type: ref.kind,
+    target_id: bot,
+    since: '2020-01-01T00:00:00Z',
+    before: '2150-01-01T00:00:00Z',
+  };
+  const waits = { nowMs: world.clock.nowMs(), waitMsMax: 1 };
+  const use = async (): Promise<string> => {
+    const plan = { query, reason: 'A farm.', operator: 'robin', releases: false } as const;
+    const id = (await plans.create(plan)) ?? '';
+    await plans.fill(id);
+    assert.ok(await plans.startVoiding(id));
+    while ((await plans.takePage(id, waits)).isMore);
+    return id;
+  };
+  const first = await use();
+  assert.ok(await plans.startUndo(first));
+  while ((await plans.takePage(first, waits)).isMore);
+  await use();
+  await world.engine.deliverAdjustments('bot', bot);
+  await world.webhooks.look();
+  await until('three events', () => receivedAt(bot).length >= 3);
+
+  const said = receivedAt(bot).map(({ type, data }) => {
+    const { number, reason, upvotes, downvotes, votes } = data;
+    return [type, number, reason, upvotes, downvotes, data.vote, data.before, votes, data.target.id];
+  });
+  const count = [3, 'operator', 3, 0, null, null];
+  assert.equal(said, [
+    ['vote.voided', ...count, 0, ref.id],
+    ['vote.restored', ...count, 3, ref.id],
+    ['vote.voided', ...count, 0, ref.id],
+  ]);
 });
 
 test('the format topgg has no void votes → 400, also when the format changes', async () => {

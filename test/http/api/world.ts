@@ -12,6 +12,7 @@ import { formatWithOptions } from 'node:util';
 import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { computeLongestWaitMs } from '../../../engine/entity/votes.ts';
 import type { Clock, Ledger } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import { createBadgeCache } from '../../../http/api/badges/badge-cache.ts';
@@ -31,6 +32,7 @@ import type { WebhookSenderOptions } from '../../../http/outbound/webhooks/send.
 import type { Reply } from '../../../http/response/reply.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
+import { createVoidPlansJob } from '../../../ops/jobs/void-plans.ts';
 import { openWebhooks, type Webhooks } from '../../../ops/services/webhooks.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import type { EmbeddedSql } from '../../../storage/embedded/pglite.ts';
@@ -297,7 +299,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
   const login = options.login ?? null;
   const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
-  const badges = createBadgeCache<Reply>(300);
+  const voidPlans = createVoidPlansJob({ ...parts, voteWaitMsMax: computeLongestWaitMs(rules.windows) });
   const app: App = {
     ...parts,
     meters,
@@ -305,10 +307,11 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     voteProof: options.voteProof ?? null,
     feed,
     webhooks: webhooks.access,
-    badges,
+    badges: createBadgeCache<Reply>(300),
     history: createHistoryCache(),
     settings,
     listNodes: () => [],
+    wakeJob: () => void voidPlans.run(new AbortController().signal).catch(silent),
     listWarnings: () => ['Postgres is away'],
   };
   const facade = createFacadeOf(app, sessions, options);

@@ -19,6 +19,7 @@ import { watchChild } from '../../support/child.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { close, listen } from '../../support/loopback.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
+import { until } from '../../support/until.ts';
 import { type Ran, runOnStreams } from './streams.ts';
 
 const test = suite('commands for a running node');
@@ -234,6 +235,38 @@ test('teams show and packs show print tables; a team can be deleted when it owns
   assert.equal(deleted, { code: 0, out: `team ${team} is deleted.\n`, err: '' });
   assert.equal([JSON.parse(after.out).bots, JSON.parse(after.out).deleted], [[], [keptBot]]);
   assert.match((await run(`teams show ${team}`)).err, /There is no such team/);
+});
+
+test('votes void-many shows a plan, voids exactly that when confirmed, and undo takes it back', async () => {
+  const bot = '815553000470478851';
+  const file = join(folder, 'voted.json');
+  writeFileSync(file, JSON.stringify({ ...botBody, owner: '5' }));
+  assert.is((await run(`bots add ${bot} --file ${file}`)).code, 0);
+  await run(`bots approve ${bot}`);
+  await asUser('5', `PUT /users/5/bots/${bot}/votes?upvote=true`, {});
+  const readVotes = async (): Promise<number> =>
+    ((await (await fetch(`${node.url}/bots/${bot}`)).json()) as { votes: number }).votes;
+  const query = `--target-type bot --target-id ${bot} --since 2020-01-01T00:00:00Z --reason A_farm.`;
+
+  const shown = await run(`votes void-many ${query}`);
+  assert.equal([shown.code, shown.out], [2, '']);
+  assert.match(shown.err, /^summary +Voids 1 vote of 1 listing\. Their voters wait/m);
+  assert.match(shown.err, /^bot +815553000470478851 +1 +0 +1 +0$/m);
+  assert.match(shown.err, /add --yes/);
+  assert.is(await readVotes(), 1);
+  assert.match((await run(`votes void-many ${query} --dry-run`)).out, /^state +planned$/m);
+  const { plan, voided } = JSON.parse((await run(`votes void-many ${query} --yes --json`)).out);
+  assert.is(voided, 1);
+  await until('voided', async () => (await readVotes()) === 0);
+  assert.match((await run('votes plans')).out, new RegExp(`^${plan} +voided +A farm\\. +admin .* 1$`, 'm'));
+  const undo = await run(`votes undo ${plan}`);
+  assert.match(undo.err, /^Makes 1 vote of the plan "A farm\." count again/);
+  assert.match(
+    (await run(`votes undo ${plan} --yes`)).out,
+    /^summary +1 vote of 1 void ones count again\.$/m,
+  );
+  await until('restored', async () => (await readVotes()) === 1);
+  assert.equal(await run(`votes left-out ${plan}`), { code: 0, out: 'None.\n', err: '' });
 });
 
 test('help lists the commands of a group, and the options of a command', () => {

@@ -14,7 +14,8 @@ import {
 } from '../../../engine/rules/boards.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
-import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
+import { resetVotes } from '../../../storage/ledger/adjust.ts';
+import { voidVote } from '../../../storage/ledger/void-votes.ts';
 import { never } from '../history/world.ts';
 import { addBot, addServer, addTeam, addUser, addVote, openDirectory } from './directory.ts';
 

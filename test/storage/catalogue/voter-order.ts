@@ -4,8 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { Random } from '../../../ops/demo/random.ts';
-import { resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
+import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { locks } from '../../../storage/ledger/locks.ts';
+import { voidVote } from '../../../storage/ledger/void-votes.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 
 /** So few that many votes share one. */

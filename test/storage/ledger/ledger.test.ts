@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { splitChange, writeAdjustment } from '../../../storage/ledger/adjustments.ts';
+import { splitChange, writeAdjustments } from '../../../storage/ledger/adjustments.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { pluck } from '../../support/pluck.ts';
@@ -96,7 +96,9 @@ test('edits and adjustments looked for at once cost one statement while there ar
   assert.is(countStatements(), 1);
 
   const ref = await world.list('looked-for');
-  await world.sql.begin((transaction) => writeAdjustment(transaction, ref.incarnation, { upvotes: 1 }));
+  await world.sql.begin((transaction) =>
+    writeAdjustments(transaction, [{ incarnation: ref.incarnation, upvotes: 1 }]),
+  );
   await world.sql`insert into edited (incarnation, revision) values (${ref.incarnation}, 1)`;
   const [edits, adjustments] = await Promise.all([ledger.listEdits(9), ledger.listAdjustments(9)]);
   assert.equal([edits.length, adjustments.length], [1, 1]);
@@ -192,7 +194,9 @@ test('sequences have no gaps per listing under concurrent decisions', async () =
   const ref = await world.list('dense');
   await Promise.all(
     Array.from({ length: 20 }, () =>
-      world.sql.begin((transaction) => writeAdjustment(transaction, ref.incarnation, { upvotes: -1 })),
+      world.sql.begin((transaction) =>
+        writeAdjustments(transaction, [{ incarnation: ref.incarnation, upvotes: -1 }]),
+      ),
     ),
   );
 

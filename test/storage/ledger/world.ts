@@ -5,8 +5,9 @@
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
 import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
 import type { DirtyEntity, Ledger, OutboxVote } from '../../../engine/ports.ts';
-import { deleteListing, resetVotes, voidVote } from '../../../storage/ledger/adjust.ts';
+import { deleteListing, resetVotes } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
+import { voidVote } from '../../../storage/ledger/void-votes.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { createLedgerModel } from '../../model/ledger-model.ts';
 import { openDirectory } from '../catalogue/directory.ts';

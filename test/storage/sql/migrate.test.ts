@@ -48,6 +48,7 @@ const released: Readonly<Record<string, string>> = {
   '031.do.review-messages.sql': '66bf5f0e55881e2ff3ac8779b94261a3715c715622af304d79f9187d8ac04f11',
   '032.do.hot-store.sql': '59c5f707a09f10d8b0058145d26e9c7376802b2c85ef576f02c9b23d4bc9c471',
   '033.do.search.sql': 'b3389edd6095bc7e4d9bd1489a3895317ae8f047aa8ccbda4ae2bce894e7408a',
+  '035.do.void-plans.sql': '89d142fa44f1168d6f47ce05273f43991e96289e5f3ed967703d3c33d69413e4',
 };
 
 const write = (name: string, text: string): void => writeFileSync(join(files, name), text);

@@ -1,0 +1,184 @@
+/**
+ * Handlers of plans: votes that operators void by a query, with a preview before and an undo after
+ * (docs/operating.md, "Void votes by a query").
+ *
+ * A handler only records what the operator wants; a job does the work, on this node at once. A reply waits
+ * for it for a moment, so a small plan is done in its reply, and a large one shows how far it is.
+ */
+import { foldTargetId } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
+import type { PlanState, SkipCounts, VoidPlan } from '../../storage/catalogue/operator/void-plans.ts';
+import { parsePage } from '../api/shared/request-values.ts';
+import type { App } from '../app.ts';
+import { createLimitError, createNotFoundError } from '../response/errors.ts';
+import { type Reply, replyOk } from '../response/reply.ts';
+import { createValidationError } from '../response/validation-error.ts';
+import { showRow } from '../response/values.ts';
+import { assertWholeListing, replyListPage } from './lists.ts';
+import { type PlanBody, PlanList, ShownPlan, SkippedList } from './plan-schema.ts';
+import { formatCount } from './previews.ts';
+
+/** A reply waits this long for the job; the operator's tools then ask again. */
+const answerMsMax = 1_500;
+const lookEveryMs = 50;
+const dayMs = 86_400_000;
+
+const workStates: ReadonlySet<PlanState> = new Set(['planning', 'voiding', 'undoing']);
+
+const readPlan = async (app: App, id: string): Promise<VoidPlan> => {
+  const plan = await app.catalogue.operator.plans.find(id);
+  if (plan === null) throw createNotFoundError('plan');
+  return plan;
+};
+
+/** Lets the job of this node work on the plan. Replies when it has nothing more to do, or after a moment. */
+const replyAfterWork = async (app: App, id: string): Promise<Reply> => {
+  app.wakeJob('void_plans');
+  const endMs = app.clock.monotonicMs() + answerMsMax;
+  let plan = await readPlan(app, id);
+  while (workStates.has(plan.state) && app.clock.monotonicMs() < endMs) {
+    await new Promise<void>((resolve) => void app.clock.after(lookEveryMs, resolve));
+    plan = await readPlan(app, id);
+  }
+  return replyOk(showPlan(plan));
+};
+
+/** The fields of the query; throws for one that is missing or contradicts another. */
+const readQuery = (app: App, { reason, release, plan, ...query }: PlanBody) => {
+  assertWholeListing(query);
+  const { since, before = new Date(app.clock.nowMs()).toISOString(), target_type: kind, target_id } = query;
+  if (since === undefined) throw createValidationError('body', { '/since': 'is needed for a plan' });
+  if (reason === undefined) throw createValidationError('body', { '/reason': 'is needed for a plan' });
+  if (Date.parse(since) >= Date.parse(before))
+    throw createValidationError('body', { '/before': 'must be later than since' });
+  const target = kind && target_id ? { target_id: foldTargetId(kind, target_id) } : {};
+  return { query: { ...query, ...target, since, before }, reason, releases: release === true };
+};
+
+/** The dry run: makes the plan, or shows the one that the body names. */
+export const planVotes = async (app: App, body: PlanBody, operator: string): Promise<Reply> => {
+  if (body.plan !== undefined) return showPlanNow(app, body.plan);
+  const plan = { ...readQuery(app, body), operator };
+  const { target_type: kind, target_id: id } = plan.query;
+  if (kind !== undefined && id !== undefined) await app.engine.waitForFlush(kind, id);
+  const created = await app.catalogue.operator.plans.create(plan);
+  if (created !== null) return replyAfterWork(app, created);
+  throw createLimitError('There are too many open plans: use them, or wait a day.', limits.openPlansMax);
+};
+
+/** Makes the votes of a plan void. */
+export const voidPlan = async (app: App, { plan: id }: PlanBody): Promise<Reply> => {
+  if (id === undefined)
+    throw createValidationError('body', { '/plan': 'is needed: ask with dry_run=true for a plan' });
+  if (await app.catalogue.operator.plans.startVoiding(id)) return replyAfterWork(app, id);
+  const { state } = await readPlan(app, id);
+  throw createValidationError('body', { '/plan': `is ${state}, or older than a day: make a new one` });
+};
+
+/** Makes the votes of a plan count again. */
+export const restorePlan = async (app: App, id: string): Promise<Reply> => {
+  if (await app.catalogue.operator.plans.startUndo(id)) return replyAfterWork(app, id);
+  const { state } = await readPlan(app, id);
+  const rule = `only one that was used within ${limits.planUndoDays} days can be undone`;
+  throw createValidationError('path', { '/plan': `is ${state}: ${rule}` });
+};
+
+export const previewUndo = async (app: App, id: string): Promise<string> => {
+  const { voided, restored, reason } = await readPlan(app, id);
+  const votes = formatCount(voided - restored, 'vote');
+  return (
+    `Makes ${votes} of the plan "${reason}" count again, except where a reset covers them or a released ` +
+    'voter has voted again, or still may.'
+  );
+};
+
+export const showPlanNow = async (app: App, id: string): Promise<Reply> =>
+  replyOk(showPlan(await readPlan(app, id)));
+
+export const showPlans = async (app: App, page: number): Promise<Reply> => {
+  const { rows, ...list } = await app.catalogue.operator.plans.page(page);
+  return replyListPage(PlanList, { ...list, rows: rows.map(showPlan) }, page);
+};
+
+export const showSkipped = async (app: App, id: string, query: { page?: string }): Promise<Reply> => {
+  await readPlan(app, id);
+  const page = parsePage(query);
+  return replyListPage(SkippedList, await app.catalogue.operator.plans.skipped(id, page), page);
+};
+
+/** What the audit log has of a request that names a plan. */
+export const describePlan = async (app: App, id: string): Promise<Record<string, unknown>> => {
+  const plan = await app.catalogue.operator.plans.find(id);
+  if (plan === null) return {};
+  const { query, reason, releases: release, votes } = plan;
+  return { ...query, reason, release, votes };
+};
+
+const showPlan = (plan: VoidPlan) => {
+  const { id, preview, releases: release, position: done, started_at } = plan;
+  const { skipped = {}, listings_total = 0, listings = [], samples = [] } = preview;
+  const undoUntil = started_at && new Date(started_at.getTime() + limits.planUndoDays * dayMs);
+  return showRow(ShownPlan, plan, {
+    plan: id,
+    query: { ...plan.query },
+    summary: summarise(plan),
+    release,
+    done,
+    skipped,
+    listings_total,
+    // JSON of SQL has its members in no order that anyone chose.
+    listings: listings.map((listing) => showRow(ShownPlan.properties.listings.items, listing)),
+    samples: samples.map((vote) =>
+      showRow(ShownPlan.properties.samples.items, { ...vote, created_at: new Date(vote.created_at) }),
+    ),
+    undo_until: undoUntil?.toISOString() ?? null,
+  });
+};
+
+const whyLeft: Readonly<Record<string, string>> = {
+  immutable: 'immutable',
+  redeemed: 'redeemed',
+  operator: 'voided by an operator',
+  monthly_reset: 'void by a monthly reset',
+  deleted: 'of deleted listings',
+  voted_again: 'whose author has voted again',
+  may_vote_again: 'whose author may still vote again (undo again when their waits are over)',
+};
+
+/** `; left out: 3 redeemed, 2 immutable`, or nothing. */
+const describeLeft = (counts: SkipCounts): string => {
+  const parts = Object.entries(counts).map(([why, votes]) => `${votes} ${whyLeft[why] ?? why}`);
+  return parts.length === 0 ? '' : `; left out: ${parts.join(', ')}`;
+};
+
+const summarise = ({
+  state,
+  votes,
+  preview,
+  position,
+  left_out,
+  voided,
+  restored,
+  releases,
+}: VoidPlan): string => {
+  const all = formatCount(votes, 'vote');
+  const progress = `${formatCount(position, 'vote')} of ${all} looked at`;
+  switch (state) {
+    case 'planning':
+      return 'The query runs.';
+    case 'refused':
+      return `The query found more than ${formatCount(limits.planVotesMax, 'vote')}: ask for a shorter time.`;
+    case 'planned': {
+      const listings = formatCount(preview.listings_total ?? 0, 'listing');
+      const voters = releases ? 'may vote again at once' : 'wait as if these votes counted';
+      return `Voids ${all} of ${listings}${describeLeft(preview.skipped ?? {})}. Their voters ${voters}.`;
+    }
+    case 'voiding':
+    case 'undoing':
+      return `${state === 'voiding' ? 'Voiding' : 'Undoing'}: ${progress}.`;
+    case 'voided':
+      return `${formatCount(voided, 'vote')} became void${describeLeft(left_out)}.`;
+    case 'undone':
+      return `${formatCount(restored, 'vote')} of ${voided} void ones count again${describeLeft(left_out)}.`;
+  }
+};

@@ -1,0 +1,270 @@
+/**
+ * The work on a plan of void votes: its query, and one page of its votes after the other.
+ *
+ * Each step is one transaction, which moves the plan on, too, so a plan goes on where it stopped, on any
+ * node; nodes leave a plan to the one that works on it. A page looks at its votes again under the locks of
+ * every change of past votes: what became void otherwise meanwhile stays as it is. Every vote of a page must
+ * be found: a statement that is planned while rows move to a new partition does not see them.
+ */
+import type { EntityKind } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
+import { locks } from '../../ledger/locks.ts';
+import { buildFoundColumns, type FoundVote, restoreVotes, voidVotes } from '../../ledger/void-votes.ts';
+import { lockTotals } from '../../ledger/vote-log.ts';
+import { formatNumbers, formatTexts } from '../../sql/arrays.ts';
+import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { createSerializationFailure, runTransaction } from '../../sql/retry.ts';
+import type { StatementPart } from './pages.ts';
+import type { PlanQuery, VoidPlan } from './void-plans.ts';
+import { buildVoteFilter } from './vote-list.ts';
+
+/** Votes of one transaction. */
+export const votesPerPage = 500;
+const listingsShownMax = 50;
+const samplesMax = 20;
+/** The query of a plan reads all votes of its time. The pool's own timeout is meant for requests. */
+const fillMsMax = 600_000;
+
+class TooManyVotes extends Error {}
+
+/**
+ * Runs the query of a new plan and stores its votes; ledger when it resolves. Does nothing when another node
+ * does it, or has done it.
+ */
+export const fillPlan = async (
+  sql: Sql,
+  id: string,
+  votesMax: number = limits.planVotesMax,
+): Promise<void> => {
+  try {
+    await runTransaction(sql, 'plans.fill', async (transaction) => {
+      await transaction`select set_config('statement_timeout', ${String(fillMsMax)}, true)`;
+      const [plan] = await transaction<{ query: PlanQuery }[]>`
+        select query from void_plans where id = ${id} and state = 'planning' for update skip locked`;
+      if (plan === undefined) return;
+      const votes = await storeVotes(transaction, id, plan.query);
+      if (votes > votesMax) throw new TooManyVotes('the query found too many votes');
+    });
+  } catch (error) {
+    if (!((error as Error).cause instanceof TooManyVotes)) throw error;
+    await sql`update void_plans set state = 'refused' where id = ${id} and state = 'planning'`;
+  }
+};
+
+/** The condition of a plan. Origins are found by their own indexes, and lead to votes by their whole key. */
+const buildCondition = (sql: Queryable, query: PlanQuery): StatementPart => {
+  const { target_type: kind, target_id: id, user, since, before } = query;
+  const { address_hash: address, network_hash: network, flags } = query;
+  const where = buildVoteFilter(sql, { kind, id, user, since, before });
+  if (address === undefined && network === undefined && flags === undefined) return where;
+  return sql`${where} and (itag, created_at) in (
+    select itag, at from vote_origins
+    where at >= ${since}::timestamptz and at < ${before}::timestamptz
+      ${address === undefined ? sql`` : sql`and address_hash = ${address}::text::bigint`}
+      ${network === undefined ? sql`` : sql`and network_hash = ${network}::text::bigint`}
+      ${flags === undefined ? sql`` : sql`and flags > 0 and flags & ${flags} <> 0`})`;
+};
+
+/** Votes of one listing are neighbours, and so are those of one request: a page touches few listings. */
+const storeVotes = async (transaction: Transaction, id: string, query: PlanQuery): Promise<number> => {
+  const [plan] = await transaction<{ votes: number }[]>`
+    with found as materialized (
+      select itag, created_at, incarnation, target_type, target_id, author, upvote,
+        case when void then void_reason when immutable then 'immutable' end as skipped
+      from vote_rows ${buildCondition(transaction, query)}
+    ), chosen as (
+      select * from found where skipped is null
+    ), stored as (
+      insert into void_plan_votes (plan, position, incarnation, itag, created_at)
+      select ${id}, row_number() over (order by incarnation, created_at, author, itag), incarnation, itag,
+        created_at
+      from chosen
+    ), listing as (
+      select incarnation, target_type, target_id, count(*) filter (where upvote) as upvotes,
+        count(*) filter (where not upvote) as downvotes
+      from chosen group by incarnation, target_type, target_id
+    )
+    update void_plans set state = 'planned', votes = (select count(*) from chosen),
+      preview = jsonb_build_object(
+        'skipped', ${countSkipped(transaction)},
+        'listings_total', (select count(*) from listing),
+        'listings', ${showListings(transaction)},
+        'samples', ${drawSamples(transaction)})
+    where id = ${id} returning votes`;
+  return plan?.votes ?? 0;
+};
+
+const countSkipped = (sql: Queryable) => sql`(
+  select coalesce(jsonb_object_agg(skipped, votes), '{}') from (
+    select skipped, count(*) as votes from found where skipped is not null group by skipped) as counted)`;
+
+const showListings = (sql: Queryable) => sql`(
+  select coalesce(jsonb_agg(to_jsonb(shown)), '[]') from (
+    select target_type, target_id, listing.upvotes, listing.downvotes, votes as votes_before,
+      votes - listing.upvotes + listing.downvotes as votes_after
+    from listing join totals using (incarnation)
+    order by listing.upvotes + listing.downvotes desc, incarnation limit ${listingsShownMax}) as shown)`;
+
+const drawSamples = (sql: Queryable) => sql`(
+  select coalesce(jsonb_agg(to_jsonb(drawn)), '[]') from (
+    select itag, created_at, target_type, target_id, author, upvote from chosen
+    order by random() limit ${samplesMax}) as drawn)`;
+
+/**
+ * The listings of the next page if votes cast since must be in SQL before it: those whose voters may have
+ * voted again.
+ */
+export const listNextListings = (
+  sql: Queryable,
+  id: string,
+): Promise<readonly { readonly kind: EntityKind; readonly id: string }[]> => sql<
+  { kind: EntityKind; id: string }[]
+>`
+  select distinct kind, entity_id as id
+  from void_plans join void_plan_votes as planned on plan = void_plans.id
+    and planned.position > void_plans.position and planned.position <= void_plans.position + ${votesPerPage}
+  join totals using (incarnation)
+  where void_plans.id = ${id} and state = 'undoing' and releases`;
+
+type StartedPlan = Pick<VoidPlan, 'id' | 'state' | 'position' | 'votes' | 'releases' | 'left_out'>;
+/** A vote of a page; `skipped` says why it stays as it is. */
+type PageVote = FoundVote & {
+  readonly position: number;
+  readonly skipped: string | null;
+  /** Whether it is of the step's business: an undo has none with what others made void, or nobody. */
+  readonly isOwn: boolean;
+};
+
+export interface VoteWaits {
+  readonly nowMs: number;
+  /** The longest wait for a vote. */
+  readonly waitMsMax: number;
+}
+
+export interface PageOutcome {
+  /** Not after the last page, nor while another node works on the plan. */
+  readonly isMore: boolean;
+  /** A listing whose votes the page changed. */
+  readonly listing: { readonly kind: EntityKind; readonly id: string } | null;
+}
+
+/** Deals with the next page of a plan; ledger when it resolves. */
+export const takePage = (sql: Sql, id: string, waits: VoteWaits): Promise<PageOutcome> =>
+  runTransaction(sql, 'plans.advance', async (transaction) => {
+    const [plan] = await transaction<StartedPlan[]>`
+      select id, state, position, votes, releases, left_out from void_plans
+      where id = ${id} and state in ('voiding', 'undoing') for update skip locked`;
+    if (plan === undefined) return { isMore: false, listing: null };
+    await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
+    const listings = await listPageListings(transaction, plan);
+    await lockTotals(
+      transaction,
+      listings.map(({ incarnation }) => incarnation),
+    );
+    const isVoiding = plan.state === 'voiding';
+    const page = await (isVoiding
+      ? findVoidable(transaction, plan)
+      : findRestorable(transaction, plan, waits));
+    const size = Math.min(votesPerPage, plan.votes - plan.position);
+    if (page.length !== size) throw createSerializationFailure('votes were being moved to a partition');
+    const votes = page.filter(({ isOwn, skipped }) => isOwn && skipped === null);
+    if (isVoiding)
+      await voidVotes(transaction, votes, { reason: 'operator', plan: id, releases: plan.releases });
+    else await restoreVotes(transaction, votes);
+    return { isMore: await recordPage(transaction, plan, page), listing: listings[0] ?? null };
+  });
+
+/** Builds the condition for the votes of the page. */
+const buildPageCondition = (sql: Queryable, { id, position }: StartedPlan) => sql`
+  planned.plan = ${id} and planned.position > ${position}::bigint
+  and planned.position <= ${position}::bigint + ${votesPerPage}`;
+
+/** The existing listings of the page. */
+const listPageListings = (transaction: Transaction, plan: StartedPlan) => transaction<
+  { incarnation: number; kind: EntityKind; id: string }[]
+>`
+  select incarnation, kind, entity_id as id from totals where incarnation in (
+    select incarnation from void_plan_votes as planned where ${buildPageCondition(transaction, plan)})`;
+
+/** `offset 0` makes SQL look up each vote by its key, here and below. */
+const findVoidable = (transaction: Transaction, plan: StartedPlan): Promise<readonly PageVote[]> =>
+  transaction<PageVote[]>`
+    select planned.position, ${buildFoundColumns(transaction)},
+      case when void then void_reason when immutable then 'immutable' end as skipped, true as "isOwn"
+    from void_plan_votes as planned cross join lateral (
+      select * from vote_rows
+      where vote_rows.itag = planned.itag and vote_rows.created_at = planned.created_at offset 0) as votes
+    where ${buildPageCondition(transaction, plan)}`;
+
+/** Clocks of nodes and of the hot store differ by less. */
+const clockMsMax = 60_000;
+
+/**
+ * Finds the votes of the page that the plan made void. A vote of a released voter does not come back while
+ * its wait lasts, or if the voter voted again within it: two votes of one wait would count (I5). Votes of
+ * the same plan were cast before. They follow in the order of their times, so none of them counts yet.
+ */
+const findRestorable = (
+  transaction: Transaction,
+  plan: StartedPlan,
+  { nowMs, waitMsMax }: VoteWaits,
+): Promise<readonly PageVote[]> => {
+  const wait = transaction`make_interval(secs => ${waitMsMax / 1_000})`;
+  return transaction<PageVote[]>`
+    select planned.position, ${buildFoundColumns(transaction)}, case
+      when reset.reason is not null then reset.reason
+      when not ${plan.releases}::boolean then null
+      when again.author is not null then 'voted_again'
+      when votes.created_at > ${new Date(nowMs - waitMsMax - clockMsMax)} then 'may_vote_again'
+    end as skipped, votes.void and votes.void_plan is not distinct from planned.plan as "isOwn"
+    from void_plan_votes as planned cross join lateral (
+      select * from votes
+      where votes.itag = planned.itag and votes.created_at = planned.created_at offset 0) as votes
+    left join lateral (
+      select reason from vote_resets
+      where scope in ('all', votes.incarnation::text) and at > votes.created_at order by at limit 1
+    ) as reset on true
+    left join lateral (
+      select author from votes as newer
+      where ${plan.releases}::boolean and newer.author = votes.author
+        and newer.target_type || '' = votes.target_type and newer.target_id = votes.target_id
+        and newer.incarnation = votes.incarnation and newer.created_at > votes.created_at
+        and newer.created_at < votes.created_at + ${wait} and newer.void_plan is distinct from votes.void_plan
+      limit 1
+    ) as again on true
+    where ${buildPageCondition(transaction, plan)}`;
+};
+
+/** Moves the plan on. Resolves to whether another page follows. */
+const recordPage = async (
+  transaction: Transaction,
+  plan: StartedPlan,
+  page: readonly PageVote[],
+): Promise<boolean> => {
+  const own = page.filter(({ isOwn }) => isOwn);
+  const left = own.filter(({ skipped }) => skipped !== null);
+  await transaction`
+    update void_plan_votes set skipped = page.skipped
+    from (
+      select planned.position, found.skipped
+      from void_plan_votes as planned left join unnest(
+        ${formatNumbers(left.map(({ position }) => position))}::bigint[],
+        ${formatTexts(left.map(({ skipped }) => skipped ?? ''))}::text[]
+      ) as found (position, skipped) on found.position = planned.position
+      where ${buildPageCondition(transaction, plan)} and planned.skipped is distinct from found.skipped
+    ) as page
+    where void_plan_votes.plan = ${plan.id} and void_plan_votes.position = page.position`;
+  const counts: Record<string, number> = { ...plan.left_out };
+  for (const { skipped } of left) counts[skipped ?? ''] = (counts[skipped ?? ''] ?? 0) + 1;
+  const done = own.length - left.length;
+  const position = Math.min(plan.votes, plan.position + votesPerPage);
+  const isLast = position === plan.votes;
+  const isVoiding = plan.state === 'voiding';
+  const state = isLast ? (isVoiding ? 'voided' : 'undone') : plan.state;
+  await transaction`
+    update void_plans set state = ${state}, position = ${position},
+      left_out = ${JSON.stringify(counts)}::text::jsonb,
+      voided = voided + ${isVoiding ? done : 0}, restored = restored + ${isVoiding ? 0 : done}
+    where id = ${plan.id}`;
+  return !isLast;
+};

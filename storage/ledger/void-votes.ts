@@ -1,0 +1,174 @@
+/**
+ * Makes votes void, and makes void votes count again: their rows, the adjustments for the hot store, and what
+ * webhooks report, in the caller's transaction.
+ *
+ * The same for a single vote and for a page of a plan (catalogue/operator/void-plans.ts). The hot store
+ * follows when the adjustments are delivered; until then they stay open in SQL.
+ */
+import type { CastVote } from '../../engine/entity/items.ts';
+import type { EntityRef } from '../../engine/ids.ts';
+import { formatTexts } from '../sql/arrays.ts';
+import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+import { lockListing, writeAdjustments } from './adjustments.ts';
+import { locks } from './locks.ts';
+import { type VoidDecision, writeVoidDeliveries } from './webhook-deliveries.ts';
+
+/** After a `redeemed` vote its voter still has to wait for the window. */
+export type VoidReason = 'operator' | 'redeemed';
+export type VoidOutcome =
+  | { readonly kind: 'voided'; readonly target: EntityRef }
+  | { readonly kind: 'already_void' | 'unknown_vote' };
+
+/** A vote as the transaction found it after it had locked the listing. */
+export interface FoundVote {
+  readonly itag: string;
+  /** Text: a Date would cut off microseconds. */
+  readonly created_at: string;
+  readonly at_ms: number;
+  readonly incarnation: number;
+  readonly author: string;
+  readonly upvote: boolean;
+  readonly log_number: number | null;
+}
+
+/** The columns of `FoundVote`. */
+export const buildFoundColumns = (sql: Queryable) => sql`
+  votes.itag, votes.created_at::text as created_at,
+  (extract(epoch from votes.created_at) * 1000)::bigint as at_ms,
+  votes.incarnation, votes.author, votes.upvote, votes.log_number`;
+
+export interface VoidChange {
+  readonly reason: VoidReason;
+  /** The plan that the votes belong to, `null` for none. */
+  readonly plan: string | null;
+  /** Whether their voters may vote again at once. */
+  readonly releases: boolean;
+}
+
+/** Makes votes void that are not. The caller has locked their listings, which exist. */
+export const voidVotes = async (
+  transaction: Transaction,
+  votes: readonly FoundVote[],
+  { reason, plan, releases }: VoidChange,
+): Promise<void> => {
+  await transaction`
+    update votes set void = true, void_reason = ${reason}, voided_at = now(), void_plan = ${plan}
+    from ${buildChosen(transaction, votes)}
+    where votes.itag = chosen.itag and votes.created_at = chosen.created_at`;
+  const held = releases ? await findHeld(transaction, votes) : null;
+  const listings = groupByListing(votes);
+  const changes = listings.map(({ incarnation, upvotes, downvotes, own }) => ({
+    incarnation,
+    upvotes: -upvotes,
+    downvotes: -downvotes,
+    ...(held && { release: listCastVotes(own.filter((vote) => !held.has(toRequest(vote)))) }),
+    ...(reason === 'redeemed' && { pinned: listCastVotes(own) }),
+  }));
+  await writeAdjustments(transaction, changes);
+  const decisions = listings.map((listing) => ({ ...toDecision(listing, plan === null), reason }));
+  await writeVoidDeliveries(transaction, 'vote.voided', decisions);
+};
+
+/**
+ * Makes votes count again that a plan voided. Their voters wait no longer than before. The caller has locked
+ * their listings, which exist.
+ */
+export const restoreVotes = async (transaction: Transaction, votes: readonly FoundVote[]): Promise<void> => {
+  await transaction`
+    update votes set void = false, void_reason = '', voided_at = null, void_plan = null
+    from ${buildChosen(transaction, votes)}
+    where votes.itag = chosen.itag and votes.created_at = chosen.created_at`;
+  const listings = groupByListing(votes);
+  await writeAdjustments(transaction, listings);
+  const decisions = listings.map((listing) => ({
+    ...toDecision(listing, false),
+    reason: 'operator' as const,
+  }));
+  await writeVoidDeliveries(transaction, 'vote.restored', decisions);
+};
+
+/** Rows by their whole key: with the itag alone, each partition would be searched. */
+const buildChosen = (transaction: Transaction, votes: readonly FoundVote[]) => transaction`unnest(
+  ${formatTexts(votes.map(({ itag }) => itag))}::uuid[],
+  ${formatTexts(votes.map(({ created_at }) => created_at))}::timestamptz[]
+) as chosen (itag, created_at)`;
+
+/** The votes of one request have it in common. */
+const toRequest = ({
+  incarnation,
+  author,
+  at_ms,
+}: Pick<FoundVote, 'incarnation' | 'author' | 'at_ms'>): string => `${incarnation} ${at_ms} ${author}`;
+
+/**
+ * Finds the requests of which another vote still counts or holds its voter: then that voter has to wait.
+ * `offset 0` makes SQL look up each request's votes by the index of their author.
+ */
+const findHeld = async (transaction: Transaction, votes: readonly FoundVote[]): Promise<Set<string>> => {
+  const rows = await transaction<Pick<FoundVote, 'incarnation' | 'author' | 'at_ms'>[]>`
+    select ${buildFoundColumns(transaction)}
+    from ${buildChosen(transaction, votes)}
+    join votes on votes.itag = chosen.itag and votes.created_at = chosen.created_at
+    cross join lateral (
+      select from vote_rows as other
+      where other.author = votes.author and other.target_type || '' = votes.target_type
+        and other.target_id = votes.target_id and other.created_at = votes.created_at
+        and other.incarnation = votes.incarnation and other.itag <> votes.itag
+        and (not other.void or other.holds)
+      offset 0) as held`;
+  return new Set(rows.map(toRequest));
+};
+
+interface ListingVotes {
+  readonly incarnation: number;
+  readonly upvotes: number;
+  readonly downvotes: number;
+  readonly own: readonly FoundVote[];
+}
+
+const groupByListing = (votes: readonly FoundVote[]): readonly ListingVotes[] =>
+  [...Map.groupBy(votes, ({ incarnation }) => incarnation)].map(([incarnation, own]) => {
+    const upvotes = own.filter(({ upvote }) => upvote).length;
+    return { incarnation, upvotes, downvotes: own.length - upvotes, own };
+  });
+
+/** Each request once. */
+const listCastVotes = (votes: readonly FoundVote[]): readonly CastVote[] =>
+  [...new Map(votes.map((vote) => [toRequest(vote), vote])).values()].map(({ author, at_ms }) => ({
+    user: author,
+    atMs: at_ms,
+  }));
+
+const toDecision = (
+  { incarnation, upvotes, downvotes, own }: ListingVotes,
+  single: boolean,
+): Omit<VoidDecision, 'reason'> => {
+  const numbers = own.flatMap(({ log_number }) => log_number ?? []);
+  const number = numbers.length === 0 ? null : Math.max(...numbers);
+  return { incarnation, upvotes, downvotes, number, beforeMs: null, single, isRepeatable: !single };
+};
+
+const findVote = async (sql: Queryable, itag: string) => {
+  const [vote] = await sql<(FoundVote & { readonly void: boolean })[]>`
+    select ${buildFoundColumns(sql)}, void from vote_rows as votes where itag = ${itag}`;
+  return vote;
+};
+
+/**
+ * Voids one vote. *Ledger* when it resolves; `engine.deliver` brings it to the hot store. Rejects with a
+ * `StorageError`.
+ */
+export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<VoidOutcome> =>
+  asStorage('ledger.voidVote', () =>
+    sql.begin(async (transaction): Promise<VoidOutcome> => {
+      await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
+      const unlocked = await findVote(transaction, itag);
+      if (!unlocked) return { kind: 'unknown_vote' };
+      const target = await lockListing(transaction, unlocked.incarnation);
+      const vote = await findVote(transaction, itag);
+      if (!vote || vote.void || !target) return { kind: 'already_void' };
+      await voidVotes(transaction, [vote], { reason, plan: null, releases: reason !== 'redeemed' });
+      return { kind: 'voided', target };
+    }),
+  );
