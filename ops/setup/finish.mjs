@@ -1,12 +1,12 @@
 /**
  * Ends every `npm install` (as its `postinstall` script), also one that was run by hand and by another Node:
  * installs the native parts for the pinned Node, fetches the vendored script, compiles our sources ahead,
- * checks that everything loads, and records what is installed.
+ * checks that everything loads, prepares the database that first starts copy, and records what is installed.
  *
  * npm chooses binary packages for the Node it runs on, so with another Node it runs a second time, on the
  * pinned one. Plain JavaScript for Node 18 and later. On failure it prints the cause and exits with 1.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -53,11 +53,23 @@ const installNatives = () => {
   return runNpm(install) ?? findNativeProblem();
 };
 
+const preloaded = ['--import', new URL('stripped.mjs', import.meta.url).href];
+
+/** Runs beside the other steps. Without a prepared database a first start creates one, which takes longer. */
+const prepareDatabase = async () => {
+  const program = join(root, 'storage', 'embedded', 'pglite-create-main.ts');
+  if (!existsSync(program)) return;
+  const prepared = join(findOwnFolder(root), 'prepared');
+  const args = [...preloaded, program, `${prepared}.database`, prepared];
+  const child = spawn(pinnedNode, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  const code = await new Promise((resolve) => child.once('close', resolve).once('error', resolve));
+  if (code !== 0) console.warn('No database was prepared: first starts take some seconds longer.');
+};
+
 /** Loads every module of the server and its commands once, which also compiles our sources ahead. */
 const findLoadProblem = () => {
   if (!existsSync(join(root, 'ops', 'main.ts'))) return null;
-  const stripped = new URL('stripped.mjs', import.meta.url).href;
-  const { status, stderr } = runPinned(['--import', stripped, join(root, 'ops', 'setup', 'load.mjs')]);
+  const { status, stderr } = runPinned([...preloaded, join(root, 'ops', 'setup', 'load.mjs')]);
   return status === 0 ? null : `a module does not load: ${lastError(stderr)}`;
 };
 
@@ -65,11 +77,14 @@ const main = async () => {
   const { vendored = {}, version } = readManifest(root);
   mkdirSync(findOwnFolder(root), { recursive: true });
   forgetInstalled(root);
+  const nodeProblem = findNodeProblem();
+  const preparing = nodeProblem === null ? prepareDatabase() : null;
   const problem =
-    findNodeProblem() ??
+    nodeProblem ??
     installNatives() ??
     (await fetchVendored(findOwnFolder(root), vendored, runNpm)) ??
     findLoadProblem();
+  await preparing;
   if (problem !== null) {
     console.error(`Rollcall is not installed: ${problem}`);
     return 1;

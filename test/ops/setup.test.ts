@@ -115,6 +115,26 @@ test('a changed dependency installs again', async () => {
   assert.is(countInstallations(), 2);
 });
 
+test('an installation prepares a database, and does without where that fails', async () => {
+  writeScript('storage/embedded/pglite-create-main.ts');
+  const program = join(root, 'storage/embedded/pglite-create-main.ts');
+  writeFileSync(
+    program,
+    `import { writeFileSync } from 'node:fs'; writeFileSync('prepared-in', process.argv[3]);`,
+  );
+  await run('script.ts');
+  assert.match(readFileSync(join(root, 'prepared-in'), 'utf8'), /node_modules\/\.rollcall\/prepared$/);
+
+  rmSync(join(root, 'node_modules'), { recursive: true });
+  writeFileSync(program, 'process.exit(3);');
+  const { code } = await run('script.ts');
+  assert.is(code, 7);
+  assert.match(
+    readFileSync(join(root, 'node_modules/.rollcall/install.log'), 'utf8'),
+    /No database was prepared/,
+  );
+});
+
 test('two starts at once install once', async () => {
   fakeNpm('sleep 0.5');
   const [one, other] = await Promise.all([run('script.ts', 'one'), run('script.ts', 'other')]);
