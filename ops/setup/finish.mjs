@@ -53,7 +53,11 @@ const installNatives = () => {
   return runNpm(install) ?? findNativeProblem();
 };
 
-const preloaded = ['--import', new URL('stripped.mjs', import.meta.url).href];
+const preloaded = [
+  '--disable-warning=ExperimentalWarning',
+  '--import',
+  new URL('stripped.mjs', import.meta.url).href,
+];
 
 /** Runs beside the other steps. Without a prepared database a first start creates one, which takes longer. */
 const prepareDatabase = async () => {
