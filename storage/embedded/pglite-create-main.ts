@@ -7,7 +7,7 @@
 import { rmSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import { syncFolder } from './copy.ts';
-import { savePrepared } from './prepared.ts';
+import { packPrepared } from './prepared.ts';
 
 const [directory = '', prepared] = process.argv.slice(2);
 
@@ -22,6 +22,6 @@ for (const name of ['template0', 'template1']) await database.exec(`drop databas
 await database.close();
 if (prepared === undefined) await syncFolder(directory);
 else {
-  savePrepared(directory, prepared);
+  packPrepared(directory, prepared);
   rmSync(directory, { recursive: true });
 }

@@ -18,8 +18,8 @@ import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
 import { commonOptions, createAdmittedPool, type Pool, type Sql } from '../sql/client.ts';
 import { type PackContents, syncPath } from './copy.ts';
-import { copyPrepared, createProgram } from './prepared.ts';
 import type { WorkerReply, WorkerRequest, WorkerSettings } from './pglite-worker.ts';
+import { createProgram, unpackPrepared } from './prepared.ts';
 
 export interface EmbeddedOptions {
   /** The folder of the database and nothing else. Created if missing, and its parents too. */
@@ -157,7 +157,7 @@ const runCreateProgram = async (directory: string): Promise<void> => {
 const createDatabase = async ({ directory, preparedFolder }: EmbeddedOptions): Promise<void> => {
   const draft = `${directory}.new`;
   rmSync(draft, { recursive: true, force: true });
-  if (!(await copyPrepared(draft, preparedFolder))) await runCreateProgram(draft);
+  if (!(await unpackPrepared(draft, preparedFolder))) await runCreateProgram(draft);
   renameSync(draft, directory);
   await syncPath(dirname(directory), true);
 };

@@ -35,7 +35,7 @@ const computeKey = (): string => {
 };
 
 /** Packs the closed database in `directory` into `folder`, which appears complete or not at all. */
-export const savePrepared = (directory: string, folder = preparedFolder): void => {
+export const packPrepared = (directory: string, folder = preparedFolder): void => {
   const draft = `${folder}.new`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true });
@@ -54,7 +54,7 @@ export const savePrepared = (directory: string, folder = preparedFolder): void =
  * Copies it to the new folder `directory`, and syncs that. Resolves to false where there is none that can be
  * used; the folder may then be left in part.
  */
-export const copyPrepared = async (directory: string, folder = preparedFolder): Promise<boolean> => {
+export const unpackPrepared = async (directory: string, folder = preparedFolder): Promise<boolean> => {
   try {
     const { key, contents } = JSON.parse(readFileSync(join(folder, manifestName), 'utf8')) as Manifest;
     if (key !== computeKey()) return false;

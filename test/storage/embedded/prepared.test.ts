@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
-import { copyPrepared, createProgram } from '../../../storage/embedded/prepared.ts';
+import { unpackPrepared, createProgram } from '../../../storage/embedded/prepared.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { makeFolder } from '../../support/folder.ts';
 
@@ -85,7 +85,7 @@ test('none, a half one, a damaged one and one of another version are not used', 
     ),
     spoil('damaged', flipByte),
   ];
-  for (const folder of spoilt) assert.is(await copyPrepared(`${folder}-copy`, folder), false, folder);
+  for (const folder of spoilt) assert.is(await unpackPrepared(`${folder}-copy`, folder), false, folder);
 });
 
 test('a first start that cannot use it creates a database', async () => {
