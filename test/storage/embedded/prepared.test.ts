@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type EmbeddedSql, openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
-import { unpackPrepared, createProgram } from '../../../storage/embedded/prepared.ts';
+import { createProgram, unpackPrepared } from '../../../storage/embedded/prepared.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { makeFolder } from '../../support/folder.ts';
 
