@@ -3,7 +3,7 @@
  * same command goes on, and everything is there.
  *
  * One directory moves in a circle: embedded, Redis and Postgres, embedded, Postgres alone, embedded. Another
- * goes from 128 shards to 16 again and again. Time limit: 2400 s.
+ * goes from 128 shards to 16 again and again. KILLS sets how often each direction is killed. Time limit: 2400 s.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,6 +35,8 @@ const folder = makeFolder('rollcall-move-killed-');
 const program = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
 const postgres = await startPostgres();
 test.after(() => postgres.close());
+/** Of each direction. */
+const kills = Number(process.env.KILLS ?? 20);
 const sizes = { users: 20, bots: 10, servers: 2, teams: 1, packs: 1 };
 /** How long a whole move takes, by its direction; the first kill guesses. */
 const wholeMs = new Map<string, number>();
@@ -127,7 +129,7 @@ const circle = async (embedded: Stores, round: string, next: () => number): Prom
 faultCase(test, {
   title: 'between all kinds of stores: none or one directory is open, and nothing is missing',
   name: 'kill -9 of a move between stores',
-  counts: { quick: 1, faults: 20 },
+  counts: { quick: 1, faults: kills },
   once: true,
   run: async ({ seed, count }) => {
     const random = createRandom(seed);
@@ -142,7 +144,7 @@ faultCase(test, {
 faultCase(test, {
   title: 'from 128 shards to 16: none or one directory is open, and nothing is missing',
   name: 'kill -9 of a move to 16 shards',
-  counts: { faults: 20 },
+  counts: { faults: kills },
   once: true,
   run: async ({ seed, count }) => {
     const random = createRandom(seed);
