@@ -14,6 +14,11 @@ const [directory = '', prepared] = process.argv.slice(2);
 /** Small files: a new one is filled with zeros while statements wait. */
 const initDbStartParams = ['--wal-segsize=4'];
 
+const parent = process.ppid;
+process.once('exit', () => {
+  // Nobody waits for it any more: the next start creates another, and may have removed half of this one.
+  if (process.ppid !== parent) rmSync(directory, { recursive: true, force: true });
+});
 rmSync(directory, { recursive: true, force: true });
 const database = await PGlite.create(directory, { initDbStartParams });
 // Two thirds of all files are of the databases from which others could be created.

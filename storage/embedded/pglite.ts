@@ -8,11 +8,11 @@
  * is answered (synced-files.ts).
  */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
@@ -150,13 +150,25 @@ const runCreateProgram = async (directory: string): Promise<void> => {
   if (code !== 0) throw createUnreachableError('create', output.trim() || 'its process was ended');
 };
 
+/** Removes what killed starts left. A program that outlived its start may still write; it ends by itself. */
+const removeDrafts = (directory: string): void => {
+  for (const name of readdirSync(dirname(directory))) {
+    if (!name.startsWith(`${basename(directory)}.new`)) continue;
+    try {
+      rmSync(join(dirname(directory), name), { recursive: true });
+    } catch (error) {
+      if (!['ENOTEMPTY', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+  }
+};
+
 /**
- * Copies the prepared database, or creates one, under a draft name and renames it: a kill in between leaves
- * no half database.
+ * Copies the prepared database, or creates one, under a draft name of its own and renames it: a kill in
+ * between leaves no half database.
  */
 const createDatabase = async ({ directory, preparedFolder }: EmbeddedOptions): Promise<void> => {
-  const draft = `${directory}.new`;
-  rmSync(draft, { recursive: true, force: true });
+  removeDrafts(directory);
+  const draft = `${directory}.new-${randomBytes(4).toString('hex')}`;
   if (!(await unpackPrepared(draft, preparedFolder))) await runCreateProgram(draft);
   renameSync(draft, directory);
   await syncPath(dirname(directory), true);
