@@ -3,8 +3,8 @@
  * same command goes on, and everything is there.
  *
  * One directory moves in a circle: embedded, Redis and Postgres, embedded, Postgres alone, embedded. Another
- * goes from 128 shards to 16 again and again. KILLS sets how often each direction is killed. Time limit:
- * 2400 s.
+ * goes from 128 shards to 16 again and again. KILLS sets how often each direction is killed.
+ * Time limit: 2400 s.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
