@@ -65,18 +65,18 @@ export const showPlan: Screen = (place, session, id) => {
     clearTimeout(timer);
     const answer = await session.call('GET', path);
     if (ended) return;
-    const { json } = answer;
+    const { summary, ...facts } = answer.json;
     if (answer.status !== 200) {
       fill(part, make('p', { class: 'none' }, describeAnswer(answer)));
       return;
     }
-    const isWorking = working.has(json.state);
+    const isWorking = working.has(facts.state);
     fill(
       part,
-      make('p', {}, String(json.summary)),
-      isWorking ? makeProgress(json) : null,
-      makeActions(session, json, () => void load()),
-      makeObject(json),
+      make('p', {}, String(summary)),
+      isWorking ? makeProgress(answer.json) : null,
+      makeActions(session, answer.json, () => void load()),
+      makeObject(facts),
     );
     if (isWorking) timer = setTimeout(load, lookEveryMs);
     else void left.load();

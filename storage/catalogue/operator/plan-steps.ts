@@ -3,8 +3,8 @@
  *
  * Each step is one transaction, which moves the plan on, too, so a plan goes on where it stopped, on any
  * node; nodes leave a plan to the one that works on it. A page looks at its votes again under the locks of
- * every change of past votes: what became void otherwise meanwhile stays as it is. Every vote of a page must
- * be found: a statement that is planned while rows move to a new partition does not see them.
+ * every change of past votes: what became void otherwise meanwhile stays as it is. No partition of votes may
+ * be made meanwhile: a statement that is planned while rows move to it does not see them.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
@@ -13,7 +13,7 @@ import { buildFoundColumns, type FoundVote, restoreVotes, voidVotes } from '../.
 import { lockTotals } from '../../ledger/vote-log.ts';
 import { formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
-import { createSerializationFailure, runTransaction } from '../../sql/retry.ts';
+import { runTransaction } from '../../sql/retry.ts';
 import type { StatementPart } from './pages.ts';
 import type { PlanQuery, VoidPlan } from './void-plans.ts';
 import { buildVoteFilter } from './vote-list.ts';
@@ -42,6 +42,7 @@ export const fillPlan = async (
       const [plan] = await transaction<{ query: PlanQuery }[]>`
         select query from void_plans where id = ${id} and state = 'planning' for update skip locked`;
       if (plan === undefined) return;
+      await transaction`select pg_advisory_xact_lock_shared(${locks.partitions})`;
       const votes = await storeVotes(transaction, id, plan.query);
       if (votes > votesMax) throw new TooManyVotes('the query found too many votes');
     });
@@ -155,7 +156,8 @@ export const takePage = (sql: Sql, id: string, waits: VoteWaits): Promise<PageOu
       select id, state, position, votes, releases, left_out from void_plans
       where id = ${id} and state in ('voiding', 'undoing') for update skip locked`;
     if (plan === undefined) return { isMore: false, listing: null };
-    await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
+    await transaction`
+      select pg_advisory_xact_lock_shared(${locks.votes}), pg_advisory_xact_lock_shared(${locks.partitions})`;
     const listings = await listPageListings(transaction, plan);
     await lockTotals(
       transaction,
@@ -165,8 +167,6 @@ export const takePage = (sql: Sql, id: string, waits: VoteWaits): Promise<PageOu
     const page = await (isVoiding
       ? findVoidable(transaction, plan)
       : findRestorable(transaction, plan, waits));
-    const size = Math.min(votesPerPage, plan.votes - plan.position);
-    if (page.length !== size) throw createSerializationFailure('votes were being moved to a partition');
     const votes = page.filter(({ isOwn, skipped }) => isOwn && skipped === null);
     if (isVoiding)
       await voidVotes(transaction, votes, { reason: 'operator', plan: id, releases: plan.releases });

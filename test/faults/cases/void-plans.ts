@@ -2,7 +2,8 @@
  * Past votes in SQL, and a plan that voids them through any node, for the cases of plans.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Sql } from '../../../storage/sql/client.ts';
+import type { EntityKind } from '../../../engine/ids.ts';
+import type { Sql, Transaction } from '../../../storage/sql/client.ts';
 import type { Client } from '../../support/http-client.ts';
 import { operate } from '../harness/operate.ts';
 
@@ -19,20 +20,36 @@ export interface ShownPlan {
   readonly left_out: Readonly<Record<string, number>>;
 }
 
+/** Runs statements that may take longer than those of requests. */
+export const slowly = <Result>(
+  sql: Sql,
+  task: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> =>
+  sql.begin(async (transaction) => {
+    await transaction`set local statement_timeout = 0`;
+    return task(transaction);
+  }) as Promise<Result>;
+
 /**
- * Writes so many upvotes of ten days ago for each bot, each of a voter of its own, and counts them. No node
- * may know the bots yet.
+ * Writes so many upvotes of ten days ago for each listing, each of a voter of its own, and counts them. No
+ * node may know the listings yet.
  */
-export const addPastVotes = async (sql: Sql, bots: readonly string[], votes: number): Promise<void> => {
-  await sql`
+export const addPastVotes = async (
+  sql: Sql,
+  ids: readonly string[],
+  votes: number,
+  kind: EntityKind = 'bot',
+): Promise<void> =>
+  slowly(sql, async (transaction) => {
+    await transaction`
     insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
     select gen_random_uuid(), now() - interval '10 days' - number * interval '1 millisecond', incarnation,
       kind, entity_id, 'farm' || number, true, 0
     from totals cross join generate_series(1, ${votes}::int) as number
-    where kind = 'bot' and entity_id = any(${[...bots]})`;
-  await sql`
-    update totals set upvotes = upvotes + ${votes} where kind = 'bot' and entity_id = any(${[...bots]})`;
-};
+    where kind = ${kind} and entity_id = any(${[...ids]})`;
+    await transaction`
+    update totals set upvotes = upvotes + ${votes} where kind = ${kind} and entity_id = any(${[...ids]})`;
+  });
 
 const ask = async (
   { client, findNode }: { readonly client: Client; readonly findNode: FindNode },
