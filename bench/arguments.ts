@@ -45,6 +45,7 @@ export const usage = `Usage: npm run bench -- [options]
        npm run bench -- load [--help]
        npm run bench -- webhooks [--help]
        npm run bench -- feed [--help]
+       npm run bench -- prove [--help]
        npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json
 
@@ -163,8 +164,8 @@ interface GivenTarget {
   readonly 'i-own-this': boolean;
 }
 
-/** A server on another machine needs `--i-own-this`. */
-const parseTarget = (given: GivenTarget): TargetOptions | null => {
+/** A server on another machine needs `--i-own-this`. Throws `ArgumentError`. */
+export const parseTarget = (given: GivenTarget): TargetOptions | null => {
   if (given.url === undefined) {
     if (given.tokens === undefined) return null;
     throw new ArgumentError('--tokens needs --url.');

@@ -12,6 +12,7 @@ import { runFeed } from './commands/feed.ts';
 import { runFleet } from './commands/fleet.ts';
 import { runGrowth } from './commands/growth.ts';
 import { runLoad } from './commands/load.ts';
+import { runProve } from './commands/prove.ts';
 import { runTokens } from './commands/tokens.ts';
 import { runWebhooks } from './commands/webhooks.ts';
 import { createLive } from './report/live.ts';
@@ -74,6 +75,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   if (command === 'fleet') return runFleet(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'load') return runLoad(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'feed') return runFeed(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'prove') return runProve(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'tokens') {
     console.log(runTokens(rest));

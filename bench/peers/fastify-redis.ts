@@ -22,7 +22,7 @@ import {
   voteWaitHours,
 } from './peer.ts';
 
-const { store, directory } = readPeerSettings();
+const { store, directory, port } = readPeerSettings();
 const redis = new Redis(store, { enableAutoPipelining: true });
 const app = fastify();
 const findBot = createSessions((hash) => redis.get(`session:bot:${hash}`));
@@ -33,7 +33,9 @@ const fill = async (): Promise<void> => {
   for (const { id, token } of directory.users) pipeline.set(`session:user:${hashToken(token)}`, id);
   for (const [index, { id, token }] of directory.bots.entries()) {
     pipeline.set(`session:bot:${hashToken(token)}`, id);
-    pipeline.hset(`bot:${id}`, { profile: JSON.stringify(createProfile(id, index)), clicks: 0, votes: 0 });
+    const bot = { profile: JSON.stringify(createProfile(id, index)), clicks: 0, votes: 0 };
+    // A restart leaves what was counted.
+    for (const [field, value] of Object.entries(bot)) pipeline.hsetnx(`bot:${id}`, field, value);
   }
   await pipeline.exec();
 };
@@ -70,6 +72,6 @@ app.put<Vote>('/users/:user/bots/:bot/votes', async (request, reply) => {
 });
 
 await fill();
-await app.listen({ host: '127.0.0.1', port: 0 });
+await app.listen({ host: '127.0.0.1', port });
 printAddress(app.server.address() as AddressInfo);
 process.on('SIGTERM', () => process.exit(0));

@@ -22,7 +22,7 @@ import {
 } from './peer.ts';
 import { type BotRow, createHolderLookup, openTables, toPage } from './tables.ts';
 
-const { store, directory } = readPeerSettings();
+const { store, directory, port } = readPeerSettings();
 const sql = await openTables(store, directory);
 const findBot = createSessions(createHolderLookup(sql, 'bot'));
 const findUser = createSessions(createHolderLookup(sql, 'user'));
@@ -68,6 +68,6 @@ app.put<Vote>('/users/:user/bots/:bot/votes', async (request, reply) => {
   return reply.code(204).send();
 });
 
-await app.listen({ host: '127.0.0.1', port: 0 });
+await app.listen({ host: '127.0.0.1', port });
 printAddress(app.server.address() as AddressInfo);
 process.on('SIGTERM', () => process.exit(0));

@@ -11,9 +11,16 @@ import type { AddressInfo } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Directory } from '../scenarios/directory.ts';
 
-/** Where the store is and what to fill it with. */
-export const readPeerSettings = (): { readonly store: string; readonly directory: Directory } => ({
+interface PeerSettings {
+  readonly store: string;
+  readonly directory: Directory;
+  readonly port: number;
+}
+
+/** Where the store is, what to fill it with, and where to listen. */
+export const readPeerSettings = (): PeerSettings => ({
   store: process.env.PEER_STORE ?? '',
+  port: Number(process.env.PEER_PORT ?? '0'),
   directory: JSON.parse(readFileSync(process.env.PEER_DIRECTORY ?? '', 'utf8')) as Directory,
 });
 

@@ -44,15 +44,26 @@ const programs: Readonly<Record<PeerName, string>> = {
   'fastify-sql': '../peers/fastify-sql.ts',
 };
 
+/** Starts a peer, on a free port if none is named; in a database that exists (`address`) it goes on. */
 export const startPeer = async (
   name: PeerName,
   { stores, directory, folder }: Pick<Wanted, 'stores' | 'directory' | 'folder'>,
+  port = 0,
+  address: string | undefined = undefined,
 ): Promise<ServerProcess> => {
   const file = join(folder.path, 'directory.json');
   writeFileSync(file, JSON.stringify(directory));
   const { redis = null, postgres = null } = stores.peers ?? {};
-  const store = name === 'fastify-redis' ? redis?.url : await postgres?.database(name.replaceAll('-', '_'));
-  const settings = { PEER_STORE: store ?? '', PEER_DIRECTORY: file, NODE_ENV: 'production' };
+  const store =
+    name === 'fastify-redis'
+      ? redis?.url
+      : (address ?? (await postgres?.database(name.replaceAll('-', '_'))));
+  const settings = {
+    PEER_STORE: store ?? '',
+    PEER_DIRECTORY: file,
+    PEER_PORT: String(port),
+    NODE_ENV: 'production',
+  };
   return startServer({ file: programs[name], settings });
 };
 

@@ -17,6 +17,8 @@ export interface ServerProcess {
   readonly adminUrl: string;
   /** SIGTERM, then SIGKILL when it takes too long. Resolves when it has ended. */
   stop(): Promise<void>;
+  /** SIGKILL; resolves when it has ended. */
+  kill(): Promise<void>;
 }
 
 export interface Program {
@@ -100,7 +102,11 @@ export const startServer = async (program: Program): Promise<ServerProcess> => {
     await closed;
     clearTimeout(timer);
   };
-  return { child, url, adminUrl: /Operator +(http:\S+)/.exec(output())?.[1] ?? '', stop };
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await closed;
+  };
+  return { child, url, adminUrl: /Operator +(http:\S+)/.exec(output())?.[1] ?? '', stop, kill };
 };
 
 /** Kills every process started here, at once. */

@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ImportRecord } from '../../storage/import/kinds.ts';
 import { type Directory, toImportLines } from '../scenarios/directory.ts';
 import { runProgram, type ServerProcess, startServer } from './process.ts';
 
@@ -61,22 +62,25 @@ const buildSettings = (folder: Folder, stores: Readonly<Record<string, string>>)
 export const importDirectory = async (
   folder: Folder,
   { directory, stores }: Pick<RollcallOptions, 'directory' | 'stores'>,
+  more: readonly ImportRecord[] = [],
 ): Promise<void> => {
   const file = join(folder.path, 'directory.jsonl');
-  writeFileSync(file, toImportLines(directory));
+  const lines = more.map((record) => `${JSON.stringify(record)}\n`);
+  writeFileSync(file, toImportLines(directory) + lines.join(''));
   const own = buildSettings(folder, stores);
   await runProgram({ file: '../../ops/cli/main.ts', args: ['import', file], settings: own });
 };
 
-/** Starts the server on the existing stores. */
+/** Starts the server on the existing stores; `more` are settings beside those of every measured server. */
 export const startOn = (
   folder: Folder,
   { profileDir, stores }: Pick<RollcallOptions, 'profileDir' | 'stores'>,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> => {
   const nodeWords = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
   return startServer({
     file: '../../ops/main.ts',
-    settings: buildSettings(folder, stores),
+    settings: { ...buildSettings(folder, stores), ...more },
     nodeArgs: nodeWords,
   });
 };

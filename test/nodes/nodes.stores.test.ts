@@ -4,10 +4,10 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { nowMs } from '../faults/harness/client-log.ts';
+import { nowMs } from '../../bench/prove/client-log.ts';
+import { buildStatsBody, findPostShown } from '../../bench/prove/post-body.ts';
 import { seed } from '../faults/harness/fault-case.ts';
 import { printFigures } from '../faults/harness/figures.ts';
-import { postShown, statsBody } from '../faults/harness/load.ts';
 import { onServers } from '../faults/harness/on-servers.ts';
 import { type Life, outsider } from '../faults/harness/stack.ts';
 import { acknowledged, underLoad } from '../faults/harness/waits.ts';
@@ -19,11 +19,11 @@ const test = suite('several nodes');
 /** Posts for the bot outside of the log. Resolves to the status. */
 const post = async ({ node }: Life, id: number): Promise<number> => {
   const headers = { 'Bot-Auth': tokenOf('bot', outsider), 'Content-Type': 'application/json' };
-  const reply = await fetch(`${node.url}/bots/stats`, { method: 'POST', headers, body: statsBody(id) });
+  const reply = await fetch(`${node.url}/bots/stats`, { method: 'POST', headers, body: buildStatsBody(id) });
   return reply.status;
 };
 const readShown = async ({ node }: Life): Promise<number | null> =>
-  postShown(await (await fetch(`${node.url}/bots/${outsider}`)).text());
+  findPostShown(await (await fetch(`${node.url}/bots/${outsider}`)).text());
 
 test('two nodes under load: nothing is lost, doubled, mixed up or undone', () =>
   onServers({ seed }, async ({ stack }) => {

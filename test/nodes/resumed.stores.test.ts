@@ -6,13 +6,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { postShown, statsBody } from '../faults/harness/load.ts';
+import { buildStatsBody, findPostShown } from '../../bench/prove/post-body.ts';
+import { type Answer, createClient } from '../../bench/shared/http-client.ts';
 import { onServers } from '../faults/harness/on-servers.ts';
 import { operate } from '../faults/harness/operate.ts';
 import type { Life, Stack } from '../faults/harness/stack.ts';
 import { probe } from '../faults/harness/waits.ts';
 import { tokenOf } from '../support/directory.ts';
-import { type Answer, createClient } from '../support/http-client.ts';
 import { until } from '../support/until.ts';
 
 const test = suite('a node that was stopped');
@@ -92,14 +92,14 @@ test('shows nothing older than a second, from its first answer on', () =>
         const reply = await stack.client.ask(`${busy.node.url}/bots/stats`, {
           method: 'POST',
           headers,
-          body: statsBody(value),
+          body: buildStatsBody(value),
         });
         assert.is(reply.status, 200, reply.text);
       }
     };
     await postAll(1);
     for (const bot of bots) {
-      await until('the node knows the bot', async () => postShown((await read(bot)).text) === 1);
+      await until('the node knows the bot', async () => findPostShown((await read(bot)).text) === 1);
     }
     const stopPosting = keepBusy(world);
     try {
@@ -110,11 +110,12 @@ test('shows nothing older than a second, from its first answer on', () =>
       );
 
       // Every write was acknowledged more than a second before the node continued.
-      for (const { text, status } of queued) assert.equal([status, postShown(text)], [200, 2], 'as queued');
+      for (const { text, status } of queued)
+        assert.equal([status, findPostShown(text)], [200, 2], 'as queued');
       const endMs = performance.now() + watchedMs;
       for (let count = 0; performance.now() < endMs; count++) {
         const { text, status } = await read(bots[count % bots.length] ?? '');
-        assert.equal([status, postShown(text)], [200, 2], `read ${count}`);
+        assert.equal([status, findPostShown(text)], [200, 2], `read ${count}`);
       }
     } finally {
       stopped.node.signal('SIGCONT');

@@ -7,13 +7,13 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { buildStatsBody, findPostShown } from '../../bench/prove/post-body.ts';
 import { findFreePort } from '../../bench/shared/free-port.ts';
+import { createClient } from '../../bench/shared/http-client.ts';
 import { type ConfigError, readConfig } from '../../ops/config/config.ts';
 import { openStores } from '../../storage/open.ts';
-import { postShown, statsBody } from '../faults/harness/load.ts';
 import { fillDirectory, tokenOf } from '../support/directory.ts';
 import { makeFolder } from '../support/folder.ts';
-import { createClient } from '../support/http-client.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -88,7 +88,7 @@ const startPosting = () => {
     for (let id = 1; !state.stopped; id++) {
       sent.set(bot, id);
       const status = await client
-        .ask(`${supervisor.url}/bots/stats`, { method: 'POST', headers, body: statsBody(id) })
+        .ask(`${supervisor.url}/bots/stats`, { method: 'POST', headers, body: buildStatsBody(id) })
         .then(
           (answer) => answer.status,
           () => pause(5, 0),
@@ -165,7 +165,7 @@ test('a worker killed under load is restarted, and nothing acknowledged is lost'
 
   for (const bot of bots) {
     const { text } = await client.ask(`${supervisor.url}/bots/${bot}`);
-    const shown = postShown(text) ?? 0;
+    const shown = findPostShown(text) ?? 0;
     assert.ok(shown >= (posting.acknowledged.get(bot) ?? 0), `bot ${bot} shows ${shown}`);
     assert.ok(shown <= (posting.sent.get(bot) ?? 0), `bot ${bot} shows ${shown}`);
   }

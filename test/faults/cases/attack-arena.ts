@@ -4,11 +4,11 @@
  * stores and log are compared: every acknowledged change is there, once.
  */
 
+import { type ClientLog, endLife } from '../../../bench/prove/client-log.ts';
 import type { Directory } from '../../support/directory.ts';
 import { type StartedNode, startNode } from '../../support/node-process.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { type ClientLog, endLife } from '../harness/client-log.ts';
 import { conclude, createRun, lastLook, settings, stopWell } from '../harness/embedded-run.ts';
 import { seed } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';

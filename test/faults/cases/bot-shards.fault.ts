@@ -7,8 +7,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
+import { NoAnswer } from '../../../bench/shared/http-client.ts';
 import { tokenOf } from '../../support/directory.ts';
-import { NoAnswer } from '../../support/http-client.ts';
 import { until } from '../../support/until.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { onServers } from '../harness/on-servers.ts';

@@ -8,10 +8,10 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Answer } from '../../support/http-client.ts';
+import { nowMs } from '../../../bench/prove/client-log.ts';
+import type { Answer } from '../../../bench/shared/http-client.ts';
 import { openShiftedClocks, type ShiftedClock, type ShiftedClocks } from '../../support/shifted-clock.ts';
 import { until } from '../../support/until.ts';
-import { nowMs } from '../harness/client-log.ts';
 import { faultCase, skip } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';
 import { onServers } from '../harness/on-servers.ts';

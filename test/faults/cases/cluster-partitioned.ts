@@ -8,10 +8,10 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
+import { nowMs } from '../../../bench/prove/client-log.ts';
 import { type Island, raiseIsland } from '../../support/island.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
-import { nowMs } from '../harness/client-log.ts';
 import { onServers } from '../harness/on-servers.ts';
 import { type ClusterFault, type ClusterFigures, type ClusterWorld, judgeFaults } from './on-cluster.ts';
 

@@ -10,13 +10,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { endLife } from '../../../bench/prove/client-log.ts';
 import type { Facts } from '../../../engine/entity/state.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Stores } from '../../../storage/open.ts';
 import { openAtRest } from '../../support/directory.ts';
 import type { StartedNode } from '../../support/node-process.ts';
 import { until } from '../../support/until.ts';
-import { endLife } from '../harness/client-log.ts';
 import {
   lastLook,
   openNode,

@@ -4,8 +4,8 @@
  * Still guaranteed: nothing is refused, lost or counted twice, a month's votes are reset once.
  */
 import * as assert from 'uvu/assert';
+import { type Answer, createClient } from '../../../bench/shared/http-client.ts';
 import { type Directory, openAtRest, tokenOf } from '../../support/directory.ts';
-import { type Answer, createClient } from '../../support/http-client.ts';
 import { type StartedNode, startNode } from '../../support/node-process.ts';
 import { pluck } from '../../support/pluck.ts';
 import type { ShiftedClock, ShiftedClocks } from '../../support/shifted-clock.ts';

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { endLife } from '../../../bench/prove/client-log.ts';
 import { deleteListing } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { voidVote } from '../../../storage/ledger/void-votes.ts';
@@ -26,7 +27,6 @@ import {
   tokenOf,
 } from '../../support/directory.ts';
 import { type NodeProcess, type StartedNode, spawnNode, startNode } from '../../support/node-process.ts';
-import { endLife } from '../harness/client-log.ts';
 import { type CrashPoint, crashPoints, hotVerbs, ledgerVerbs } from '../harness/crash-points.ts';
 import { lastLook, type Run, read, runEmbedded, settings } from '../harness/embedded-run.ts';
 import { countOf, faultCase } from '../harness/fault-case.ts';

@@ -8,9 +8,10 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nowMs, type Span } from '../../../bench/prove/client-log.ts';
+import { judgeVotes, tally } from '../../../bench/prove/judge.ts';
 import { until } from '../../support/until.ts';
 import { readAtRest } from '../harness/at-rest.ts';
-import { nowMs, type Span } from '../harness/client-log.ts';
 import {
   lookAtBots,
   openNode,
@@ -22,7 +23,6 @@ import {
 } from '../harness/embedded-run.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';
-import { judgeVotes, tally } from '../harness/judge.ts';
 import { startLoad } from '../harness/load.ts';
 import { asRowsMayKnow, withoutMissingRows } from '../harness/missing-rows.ts';
 import { useTemplate } from '../harness/plans.ts';

@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nowMs } from '../../../bench/prove/client-log.ts';
+import type { Answer } from '../../../bench/shared/http-client.ts';
 import { copyDataFolder, tokenOf } from '../../support/directory.ts';
-import type { Answer } from '../../support/http-client.ts';
 import type { StartedNode } from '../../support/node-process.ts';
 import { until } from '../../support/until.ts';
-import { nowMs } from '../harness/client-log.ts';
 import {
   judgeAtRest,
   lastLook,

@@ -7,8 +7,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
+import { type ClientLog, endLife } from '../../../bench/prove/client-log.ts';
+import { tally } from '../../../bench/prove/judge.ts';
 import { spawnNode } from '../../support/node-process.ts';
-import { type ClientLog, endLife } from '../harness/client-log.ts';
 import {
   judgeOverHttp,
   lastLook,
@@ -20,7 +21,6 @@ import {
 } from '../harness/embedded-run.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';
-import { tally } from '../harness/judge.ts';
 import { startLoad } from '../harness/load.ts';
 import { useTemplate } from '../harness/plans.ts';
 

@@ -11,9 +11,9 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { endLife, nowMs } from '../../../bench/prove/client-log.ts';
 import { blockFor, eatMemory, evaluate, inspected } from '../../support/inspector.ts';
 import type { StartedNode } from '../../support/node-process.ts';
-import { endLife, nowMs } from '../harness/client-log.ts';
 import {
   lastLook,
   openNode,

@@ -10,8 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { endLife, nowMs } from '../../../bench/prove/client-log.ts';
 import { type NodeOptions, type StartedNode, spawnNode } from '../../support/node-process.ts';
-import { endLife, nowMs } from '../harness/client-log.ts';
 import {
   judgeAtRest,
   lastLook,

@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nowMs } from '../../../bench/prove/client-log.ts';
 import { until } from '../../support/until.ts';
-import { nowMs } from '../harness/client-log.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { onServers, type ServersWorld } from '../harness/on-servers.ts';
 import { acknowledged, underLoad } from '../harness/waits.ts';

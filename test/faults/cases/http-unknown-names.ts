@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
+import { type ClientRequest, createClient } from '../../../bench/shared/http-client.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
 import { type Directory, tokenOf } from '../../support/directory.ts';
-import { type ClientRequest, createClient } from '../../support/http-client.ts';
 
 export type FloodName = 'one vanity code' | 'distinct bots' | 'distinct tokens';
 

@@ -11,17 +11,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { buildStatsBody, findPostShown } from '../../../bench/prove/post-body.ts';
 import { findFreePort } from '../../../bench/shared/free-port.ts';
+import { type Client, createClient } from '../../../bench/shared/http-client.ts';
 import { openStores } from '../../../storage/open.ts';
 import { type Directory, fillDirectory, tokenOf } from '../../support/directory.ts';
 import { startHaproxy } from '../../support/haproxy.ts';
-import { type Client, createClient } from '../../support/http-client.ts';
 import { mainProgram, type StartedNode, startNode } from '../../support/node-process.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 import { countOf, faultCase } from '../harness/fault-case.ts';
-import { postShown, statsBody } from '../harness/load.ts';
 
 const test = suite('rolling restart');
 
@@ -221,7 +221,7 @@ const startLoad = (world: World): Load => {
       for (const bot of own) {
         const headers = { 'Bot-Auth': tokenOf('bot', bot), 'Content-Type': 'application/json' };
         sent.set(bot, id);
-        const body = statsBody(id);
+        const body = buildStatsBody(id);
         if (await ask(`${url}/bots/stats`, { method: 'POST', headers, body })) acknowledged.set(bot, id);
         await ask(`${url}/bots/${bot}?target=page`);
       }
@@ -251,7 +251,7 @@ const wrongIn = async ({ client, directory, places }: World, load: Load): Promis
       const least = load.acknowledged.get(bot) ?? 0;
       let shown: number | null = null;
       await until(`bot ${bot} shows ${least} at every node`, async () => {
-        shown = postShown((await client.ask(`http://127.0.0.1:${port}/bots/${bot}`)).text);
+        shown = findPostShown((await client.ask(`http://127.0.0.1:${port}/bots/${bot}`)).text);
         return shown !== null && shown >= least;
       }).catch((error: Error) => wrong.push(error.message));
       if ((shown ?? 0) > (load.sent.get(bot) ?? 0))

@@ -4,12 +4,13 @@
  *
  * The faults are in `cluster-primary-lost.ts` and `cluster-partitioned.ts`.
  */
+
+import { type ClientLog, nowMs } from '../../../bench/prove/client-log.ts';
 import { computeShard, type EntityKind, type Shard, toAddress } from '../../../engine/ids.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import type { Target } from '../../support/directory.ts';
 import type { RedisCluster } from '../../support/redis-cluster.ts';
 import { until } from '../../support/until.ts';
-import { type ClientLog, nowMs } from '../harness/client-log.ts';
 import type { Figures } from '../harness/figures.ts';
 import { onServers, type ServersWorld } from '../harness/on-servers.ts';
 import { judgeWithResent, type Resent } from '../harness/resent.ts';

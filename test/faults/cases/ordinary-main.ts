@@ -4,10 +4,10 @@
  * its own, so that its waits are the server's and not those of busy attackers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type ClientLog, createLog } from '../../../bench/prove/client-log.ts';
+import { createClient, NoAnswer } from '../../../bench/shared/http-client.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
 import type { Directory } from '../../support/directory.ts';
-import { createClient, NoAnswer } from '../../support/http-client.ts';
-import { type ClientLog, createLog } from '../harness/client-log.ts';
 import { timeWork } from '../harness/core-time.ts';
 import { click, type LoadParts, postStats } from '../harness/load.ts';
 

@@ -10,11 +10,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nowMs } from '../../../bench/prove/client-log.ts';
+import type { Answer } from '../../../bench/shared/http-client.ts';
 import type { CutProxy } from '../../support/cut-proxy.ts';
 import { tokenOf } from '../../support/directory.ts';
-import type { Answer } from '../../support/http-client.ts';
 import { until } from '../../support/until.ts';
-import { nowMs } from '../harness/client-log.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { addRuns, type Figures } from '../harness/figures.ts';
 import { onServers } from '../harness/on-servers.ts';

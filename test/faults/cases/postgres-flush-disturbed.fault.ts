@@ -8,13 +8,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Answer } from '../../../bench/shared/http-client.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import { renewGenerations } from '../../../engine/flush/generations.ts';
 import { allShards, computeShard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
-import type { Answer } from '../../support/http-client.ts';
 import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
 import { faultCase } from '../harness/fault-case.ts';

@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { nowMs, type Sight } from '../harness/client-log.ts';
+import { nowMs, type Sight } from '../../../bench/prove/client-log.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { type Stack, untilFlushed } from '../harness/stack.ts';
 import { acknowledged, underLoad } from '../harness/waits.ts';

@@ -5,8 +5,8 @@
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nowMs } from '../../../bench/prove/client-log.ts';
 import { until } from '../../support/until.ts';
-import { nowMs } from '../harness/client-log.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { round } from '../harness/figures.ts';
 import type { ServersWorld as World } from '../harness/on-servers.ts';

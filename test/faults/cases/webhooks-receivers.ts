@@ -3,8 +3,8 @@
  * acknowledgement, and what arrived.
  */
 import * as assert from 'uvu/assert';
+import { type Client, createClient } from '../../../bench/shared/http-client.ts';
 import { directoryOf, tokenOf } from '../../support/directory.ts';
-import { type Client, createClient } from '../../support/http-client.ts';
 import { type StartedNode, startNode } from '../../support/node-process.ts';
 import { makeTemplate, type Template } from '../../support/template.ts';
 import type { ReceivedWebhook, WebhookReceivers } from '../../support/webhook-receivers.ts';

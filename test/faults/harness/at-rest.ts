@@ -4,6 +4,7 @@
  * Opens and closes the stores itself; changes nothing in them.
  */
 
+import type { VoteRows } from '../../../bench/prove/judge.ts';
 import { emptyTotals, type Totals } from '../../../engine/entity/state.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
@@ -11,7 +12,6 @@ import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Stores } from '../../../storage/open.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { openAtRest, type Target } from '../../support/directory.ts';
-import type { VoteRows } from './judge.ts';
 import { keyOf } from './load.ts';
 
 export interface AtRest {

@@ -3,13 +3,7 @@
  * clicks, the voters of every target, and one bot's votes against their rows.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRandom, type Random } from '../../../ops/demo/random.ts';
-import type { Directory } from '../../support/directory.ts';
-import { type Answer, type Client, createClient, type NoAnswer } from '../../support/http-client.ts';
-import { type NodeOptions, type StartedNode, startNode } from '../../support/node-process.ts';
-import { readAtRest } from './at-rest.ts';
-import { type ClientLog, createLog, endLife, type VoteOp } from './client-log.ts';
-import { demandClean, type Figures } from './figures.ts';
+import { type ClientLog, createLog, endLife, type VoteOp } from '../../../bench/prove/client-log.ts';
 import {
   createVerdict,
   forgetVisitors,
@@ -18,7 +12,13 @@ import {
   judgeVotes,
   tally,
   type Verdict,
-} from './judge.ts';
+} from '../../../bench/prove/judge.ts';
+import { type Answer, type Client, createClient, type NoAnswer } from '../../../bench/shared/http-client.ts';
+import { createRandom, type Random } from '../../../ops/demo/random.ts';
+import type { Directory } from '../../support/directory.ts';
+import { type NodeOptions, type StartedNode, startNode } from '../../support/node-process.ts';
+import { readAtRest } from './at-rest.ts';
+import { demandClean, type Figures } from './figures.ts';
 import { keyOf, look, startLoad } from './load.ts';
 
 const voteWaitHours = 0.01;

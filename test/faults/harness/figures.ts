@@ -2,7 +2,7 @@
  * Figures of a fault case: adds those of several runs, prints them as one JSON line for the table of
  * docs/reliability.md (`write-table.ts`), and throws where a verdict is not clean.
  */
-import type { Verdict } from './judge.ts';
+import type { Verdict } from '../../../bench/prove/judge.ts';
 
 export interface Figures {
   readonly acked: number;

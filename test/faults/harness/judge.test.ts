@@ -3,9 +3,22 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ClientLog, createLog, type Outcome, type StatsOp, type VoteOp } from './client-log.ts';
-import { createVerdict, judgeClicks, judgeStats, judgeVotes, type Verdict, type VoteRows } from './judge.ts';
-import { postShown, statsBody } from './load.ts';
+import {
+  type ClientLog,
+  createLog,
+  type Outcome,
+  type StatsOp,
+  type VoteOp,
+} from '../../../bench/prove/client-log.ts';
+import {
+  createVerdict,
+  judgeClicks,
+  judgeStats,
+  judgeVotes,
+  type Verdict,
+  type VoteRows,
+} from '../../../bench/prove/judge.ts';
+import { buildStatsBody, findPostShown } from '../../../bench/prove/post-body.ts';
 import { withoutUncertainRefusals } from './merged-votes.ts';
 import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
 
@@ -76,9 +89,9 @@ const judged = (log: ClientLog, rows: readonly VoteRows[] = []): Record<keyof Ve
 const clean = { lost: 0, doubled: 0, mixed: 0, fell: 0 };
 
 test('fields of two posts are distinguished from those of one, to the last digit', () => {
-  assert.is(postShown(statsBody(7)), 7);
-  assert.is(postShown(statsBody(7).replace('"shards":8', '"shards":9')), null);
-  assert.is(postShown(statsBody(7).replace('600000007', '600000008')), null);
+  assert.is(findPostShown(buildStatsBody(7)), 7);
+  assert.is(findPostShown(buildStatsBody(7).replace('"shards":8', '"shards":9')), null);
+  assert.is(findPostShown(buildStatsBody(7).replace('600000007', '600000008')), null);
 });
 
 test('an acknowledged post that is gone after the restart is lost', () => {

@@ -3,9 +3,9 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isLinearizable, type Model, type Operation } from '../../support/linearizability.ts';
-import { createLog, type VoteOp } from './client-log.ts';
-import { firstWindowFaults } from './first-window.ts';
+import { createLog, type VoteOp } from '../../../bench/prove/client-log.ts';
+import { firstWindowFaults } from '../../../bench/prove/first-window.ts';
+import { isLinearizable, type Model, type Operation } from '../../../bench/prove/linearizability.ts';
 
 const test = suite('linearizability');
 

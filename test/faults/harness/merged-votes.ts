@@ -4,8 +4,8 @@
  * counts, and the node reports it; the other one's row may be in SQL. And a vote with an unknown outcome made
  * the user wait, and was lost: no node has it to resend. Everything else is a fault.
  */
-import type { ClientLog, VoteOp } from './client-log.ts';
-import type { Verdict, VoteRows } from './judge.ts';
+import type { ClientLog, VoteOp } from '../../../bench/prove/client-log.ts';
+import type { Verdict, VoteRows } from '../../../bench/prove/judge.ts';
 
 export interface Findings {
   readonly verdict: Verdict;

@@ -2,7 +2,7 @@
  * The verdict when SQL was restored older than the hot store: votes of the time in between count, and make
  * their users wait, but have no rows. Nothing else is excused. Pure.
  */
-import type { ClientLog, Span, VoteOp } from './client-log.ts';
+import type { ClientLog, Span, VoteOp } from '../../../bench/prove/client-log.ts';
 
 const touches = ({ callMs, returnMs }: VoteOp, { fromMs, toMs }: Span): boolean =>
   returnMs >= fromMs && callMs <= toMs;

@@ -1,7 +1,7 @@
 /**
  * Requests of an operator to a node of the stack, at its private listener.
  */
-import type { Answer } from '../../support/http-client.ts';
+import type { Answer } from '../../../bench/shared/http-client.ts';
 import { type Life, operatorToken, type Stack } from './stack.ts';
 
 export interface Operation {

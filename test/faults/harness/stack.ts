@@ -9,18 +9,25 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type ClientLog, createLog, nowMs, type Sight, type Span } from '../../../bench/prove/client-log.ts';
+import { firstWindowFaults } from '../../../bench/prove/first-window.ts';
+import {
+  createVerdict,
+  forgetVisitors,
+  judgeClicks,
+  judgeStats,
+  judgeVotes,
+  tally,
+} from '../../../bench/prove/judge.ts';
+import { type Client, createClient } from '../../../bench/shared/http-client.ts';
 import { createRandom, type Random } from '../../../ops/demo/random.ts';
 import { openStores, type Stores } from '../../../storage/open.ts';
 import { type Directory, directoryOf, fillDirectory, type Sizes } from '../../support/directory.ts';
-import { type Client, createClient } from '../../support/http-client.ts';
 import { type NodeOptions, type StartedNode, startNode } from '../../support/node-process.ts';
 import { until } from '../../support/until.ts';
 import { inspect } from './at-rest.ts';
-import { type ClientLog, createLog, nowMs, type Sight, type Span } from './client-log.ts';
 import { settings, waitMs } from './embedded-run.ts';
 import { demandClean, type Figures } from './figures.ts';
-import { firstWindowFaults } from './first-window.ts';
-import { createVerdict, forgetVisitors, judgeClicks, judgeStats, judgeVotes, tally } from './judge.ts';
 import { type Load, type LoadParts, look, startLoad } from './load.ts';
 import { withoutMerged, withoutUncertainRefusals } from './merged-votes.ts';
 import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';

@@ -3,12 +3,12 @@
  * serving again, the longest time without an acknowledged change.
  */
 import * as assert from 'uvu/assert';
+import { type ClientLog, nowMs, type Span } from '../../../bench/prove/client-log.ts';
+import { tally } from '../../../bench/prove/judge.ts';
+import type { Answer } from '../../../bench/shared/http-client.ts';
 import { tokenOf } from '../../support/directory.ts';
-import type { Answer } from '../../support/http-client.ts';
 import { until } from '../../support/until.ts';
-import { type ClientLog, nowMs, type Span } from './client-log.ts';
 import { round } from './figures.ts';
-import { tally } from './judge.ts';
 import { type Life, outsider, type Stack } from './stack.ts';
 
 /** Runs the task while so many connections send requests. */

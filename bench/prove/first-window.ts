@@ -2,8 +2,9 @@
  * Each user's votes on each target, from the user's first request until a window has passed, as a history
  * that must have an order: exactly one is accepted, and no vote is refused before it, on any node.
  */
-import { isLinearizable, type Model, type Operation } from '../../support/linearizability.ts';
+
 import type { ClientLog, VoteOp } from './client-log.ts';
+import { isLinearizable, type Model, type Operation } from './linearizability.ts';
 
 type Event = 'accepted' | 'refused';
 

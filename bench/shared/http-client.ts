@@ -5,6 +5,7 @@
  * Never repeats a request.
  */
 import { Agent, request as send } from 'node:http';
+import { request as sendSecurely, Agent as TlsAgent } from 'node:https';
 
 export interface ClientRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -38,14 +39,20 @@ const answerMsMax = 15_000;
 
 /** A client with at most so many connections. */
 export const createClient = (connections: number): Client => {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections, scheduling: 'fifo' });
+  const options = { keepAlive: true, maxSockets: connections, scheduling: 'fifo' } as const;
+  const agents = { http: new Agent(options), https: new TlsAgent(options) };
   return {
     ask: (url, asked = {}) =>
       new Promise((resolve, reject) => {
         const fail = (error: NodeJS.ErrnoException): void => reject(new NoAnswer(error));
-        const outgoing = send(
+        const isTls = url.startsWith('https:');
+        const outgoing = (isTls ? sendSecurely : send)(
           url,
-          { agent, method: asked.method ?? 'GET', headers: asked.headers },
+          {
+            agent: isTls ? agents.https : agents.http,
+            method: asked.method ?? 'GET',
+            headers: asked.headers,
+          },
           (reply) => {
             const chunks: Buffer[] = [];
             reply.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -60,6 +67,9 @@ export const createClient = (connections: number): Client => {
         outgoing.on('error', fail);
         outgoing.end(asked.body);
       }),
-    close: () => agent.destroy(),
+    close: () => {
+      agents.http.destroy();
+      agents.https.destroy();
+    },
   };
 };

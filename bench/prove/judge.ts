@@ -49,7 +49,7 @@ const newestBefore = (marks: readonly { readonly atMs: number; readonly value: n
 };
 
 /** How many of the sorted marks lie strictly before the moment. */
-const countBefore = (sorted: readonly { readonly atMs: number }[], moment: number): number => {
+export const countBefore = (sorted: readonly { readonly atMs: number }[], moment: number): number => {
   let low = 0;
   let high = sorted.length;
   while (low < high) {
@@ -124,7 +124,8 @@ const isKept = (log: ClientLog, { bot, life, callMs, returnMs }: ClickOp): boole
   );
 };
 
-const addresses = (clicks: readonly ClickOp[]): number => new Set(clicks.map(({ address }) => address)).size;
+const countAddresses = (clicks: readonly ClickOp[]): number =>
+  new Set(clicks.map(({ address }) => address)).size;
 
 /**
  * Clicks: at most a batch behind, never more than sent, never falling; unique ones never more than visitors.
@@ -132,13 +133,14 @@ const addresses = (clicks: readonly ClickOp[]): number => new Set(clicks.map(({ 
 export const judgeClicks = (log: ClientLog, verdict: Verdict, staleMs = 0): void => {
   for (const [bot, sights] of Map.groupBy(log.sights, (sight) => sight.bot)) {
     const sent = log.clicks.filter((op) => op.bot === bot && op.outcome !== 'fail');
+    const visitors = countAddresses(sent);
     const byCall = sent.map((op) => ({ atMs: op.callMs })).sort((left, right) => left.atMs - right.atMs);
     const seen = newestBefore(sights.map((sight) => ({ atMs: sight.returnMs, value: sight.clicks })));
     for (const sight of sights) {
       const where = `bot ${bot} at ${sight.callMs.toFixed(0)} (life ${sight.life})`;
       const most = countBefore(byCall, sight.returnMs);
       if (sight.clicks > most) verdict.doubled.push(`${where} has ${sight.clicks} clicks of ${most} sent`);
-      if (sight.uniqueClicks > Math.min(sight.clicks, addresses(sent)))
+      if (sight.uniqueClicks > Math.min(sight.clicks, visitors))
         verdict.doubled.push(`${where} has ${sight.uniqueClicks} unique clicks of ${sight.clicks}`);
       const before = seen(sight.callMs - staleMs);
       if (sight.clicks < before)
@@ -147,22 +149,32 @@ export const judgeClicks = (log: ClientLog, verdict: Verdict, staleMs = 0): void
       const proven = provenClicks(log, sent, sight.callMs);
       if (sight.clicks < proven.length)
         verdict.lost.push(`${where} has ${sight.clicks} clicks, and ${proven.length} were proven`);
-      if (sight.uniqueClicks < addresses(proven))
-        verdict.lost.push(`${where} has ${sight.uniqueClicks} unique clicks of ${addresses(proven)}`);
+      if (sight.uniqueClicks < countAddresses(proven))
+        verdict.lost.push(`${where} has ${sight.uniqueClicks} unique clicks of ${countAddresses(proven)}`);
     }
   }
 };
 
-/** Whether the accepted request can be this operation's. */
-const fits = (log: ClientLog, op: VoteOp, rows: VoteRows): boolean =>
-  op.upvote === rows.upvote && rows.atMs >= op.callMs - slackMs && rows.atMs <= overMs(log, op) + slackMs;
+/** Votes as SQL or the vote log has them, and what is known of their windows and times. */
+export interface VotesFound {
+  readonly rows: readonly VoteRows[];
+  /** The shortest window that was in force. */
+  readonly waitMs: number;
+  /** The longest one; the same if absent. */
+  readonly waitMsMax?: number;
+  /** How far the clocks of client and server may be apart. */
+  readonly clocksMs?: number;
+}
 
 /** Votes at rest: each acknowledged one has its rows, each row its request, one per user and window. */
 export const judgeVotes = (
   log: ClientLog,
-  { rows, waitMs }: { readonly rows: readonly VoteRows[]; readonly waitMs: number },
+  { rows, waitMs, waitMsMax = waitMs, clocksMs = slackMs }: VotesFound,
   verdict: Verdict,
 ): void => {
+  /** Whether the accepted request can be this operation's. */
+  const fits = (op: VoteOp, { upvote, atMs }: VoteRows): boolean =>
+    op.upvote === upvote && atMs >= op.callMs - clocksMs && atMs <= overMs(log, op) + clocksMs;
   const pair = ({ target, user }: { target: string; user: string }): string => `${user} on ${target}`;
   const sent = Map.groupBy(log.votes, pair);
   const found = Map.groupBy(rows, pair);
@@ -177,15 +189,15 @@ export const judgeVotes = (
     }
     const ops = sent.get(name) ?? [];
     for (const op of ops.filter((one) => one.outcome === 'ok')) {
-      const at = left.findIndex((one) => fits(log, op, one));
+      const at = left.findIndex((one) => fits(op, one));
       if (at < 0) verdict.lost.push(`${name}: the vote acknowledged at ${op.returnMs.toFixed(0)}`);
       else left.splice(at, 1);
     }
     for (const one of left) {
-      if (!ops.some((op) => op.outcome === 'unknown' && fits(log, op, one)))
+      if (!ops.some((op) => op.outcome === 'unknown' && fits(op, one)))
         verdict.doubled.push(`${name}: a vote at ${one.atMs} that no client was answered`);
     }
-    judgeRefusals({ name, ops, rows: found.get(name) ?? [], waitMs }, verdict);
+    judgeRefusals({ name, ops, rows: found.get(name) ?? [], waitMsMax, clocksMs }, verdict);
   }
 };
 
@@ -193,15 +205,16 @@ interface Pair {
   readonly name: string;
   readonly ops: readonly VoteOp[];
   readonly rows: readonly VoteRows[];
-  readonly waitMs: number;
+  readonly waitMsMax: number;
+  readonly clocksMs: number;
 }
 
 /** A refused vote must have had an accepted one before it, less than a window ago. */
-const judgeRefusals = ({ name, ops, rows, waitMs }: Pair, verdict: Verdict): void => {
+const judgeRefusals = ({ name, ops, rows, waitMsMax, clocksMs }: Pair, verdict: Verdict): void => {
   for (const op of ops) {
     if (!op.refused) continue;
     const holder = rows.some(
-      ({ atMs }) => atMs <= op.returnMs + slackMs && atMs > op.callMs - waitMs - slackMs,
+      ({ atMs }) => atMs <= op.returnMs + clocksMs && atMs > op.callMs - waitMsMax - clocksMs,
     );
     if (!holder)
       verdict.lost.push(

@@ -1,5 +1,5 @@
 /**
- * The client's log: each request, its time, and its answer. The fault tests judge a store by it alone.
+ * The client's log: each request, its time, and its answer. `prove` and the fault tests judge by it.
  *
  * Times are wall milliseconds of this machine with fractions, the same clock the node uses. Of an operation
  * with an unknown outcome the effect may come at any time until its node's life ends.
@@ -45,6 +45,8 @@ export interface Sight {
   readonly post: number | null;
   readonly clicks: number;
   readonly uniqueClicks: number;
+  /** Upvotes minus downvotes, where they are judged by what readers saw. */
+  readonly votes?: number;
   /** Taken after a restart, with nothing else going on. */
   readonly quiet: boolean;
 }

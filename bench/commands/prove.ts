@@ -1,0 +1,284 @@
+/**
+ * `npm run bench -- prove`: drives a server, lets anybody kill what they like meanwhile, and judges in the
+ * end what it acknowledged by what it has. Without `--url` it starts the server itself, and kills it.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom, type Random } from '../../ops/demo/random.ts';
+import { ArgumentError, flag, parseCount, parseTarget, parseWords, text } from '../arguments.ts';
+import {
+  type Disturbance,
+  disturbances,
+  type OwnServers,
+  startOwn,
+  startOwnPeer,
+} from '../prove/own-servers.ts';
+import { type ProveOptions, prove } from '../prove/prove.ts';
+import { type Lie, type Proof, type ProofKind, proofKinds } from '../prove/verdict.ts';
+import type { Live } from '../report/live.ts';
+import { alignColumns } from '../report/text.ts';
+import { createDirectory } from '../scenarios/directory.ts';
+import { type PeerName, peerNames } from '../scenarios/scenario.ts';
+import { killOnExit } from '../servers/process.ts';
+import { readTokens } from '../target.ts';
+
+const usage = `Usage: npm run bench -- prove [options]
+
+Posts, clicks, votes and redeems with values of their own, reads, follows the feed, and receives webhooks;
+then waits for quiet and compares what was acknowledged with what is there. Exits with 1 on any lie.
+
+  --seconds N       how long to drive (30)
+  --rate N          requests a second in all (150)
+  --bots N          how many bots are driven (6)
+  --while WHAT      meanwhile: a command for the shell, or nodes, redis, postgres, nothing: what of its own
+                    servers is killed and started again (nodes)
+  --nodes N         own nodes on a Redis and a Postgres; 0: one on embedded stores (0)
+  --servers NAMES   rollcall (default), ${peerNames.join(', ')}: one after the other, in one table
+  --seed N          of the load
+  --json FILE       also writes the verdict to FILE
+
+A server that already runs (it counts these requests; nobody else may use these bots meanwhile):
+  --url A[,B]       its addresses, best those of the nodes
+  --tokens FILE     as "tokens FOLDER" writes them
+  --direct          each address is one node: no number may ever fall there
+  --history N       seconds to wait for a sample of the history at the end (0; own servers 75)
+  --i-own-this      needed when an address is not this machine
+`;
+
+interface ProveArguments {
+  readonly seconds: number;
+  readonly rate: number;
+  readonly bots: number;
+  readonly during: string;
+  readonly nodes: number;
+  readonly servers: readonly string[];
+  readonly seed: number;
+  readonly jsonFile: string | undefined;
+  readonly urls: readonly string[];
+  readonly tokensFile: string;
+  readonly isLoopback: boolean;
+  readonly isDirect: boolean;
+  readonly historyMs: number;
+}
+
+const parseServers = (given: string): readonly string[] => {
+  const names = given.split(',');
+  for (const name of names) {
+    if (name !== 'rollcall' && !peerNames.some((peer) => peer === name))
+      throw new ArgumentError(`There is no server "${name}" to prove.`);
+  }
+  return names;
+};
+
+const shape = {
+  seconds: text,
+  rate: text,
+  bots: text,
+  while: text,
+  nodes: text,
+  servers: text,
+  seed: text,
+  json: text,
+  url: text,
+  tokens: text,
+  history: text,
+  direct: flag,
+  'i-own-this': flag,
+  help: flag,
+} as const;
+
+const parseOptions = (args: readonly string[]): ProveArguments | null => {
+  const given = parseWords(args, shape).values;
+  if (given.help) return null;
+  const { tokens, 'i-own-this': mine } = given;
+  const targets = (given.url?.split(',') ?? []).map((url) =>
+    parseTarget({ url, 'i-own-this': mine, ...(tokens !== undefined && { tokens }) }),
+  );
+  const during = given.while ?? (targets.length === 0 ? 'nodes' : 'nothing');
+  if (targets.length > 0 && during !== 'nothing' && disturbances.some((name) => name === during))
+    throw new ArgumentError(`--while ${during} is for own servers: name a command that does it.`);
+  const nodes = parseCount('nodes', given.nodes ?? '0', [0, 8]);
+  if (nodes === 0 && ['redis', 'postgres'].includes(during))
+    throw new ArgumentError(`--while ${during} needs --nodes 1 or more.`);
+  return {
+    seconds: parseCount('seconds', given.seconds ?? '30', [1, 86_400]),
+    rate: parseCount('rate', given.rate ?? '150', [1, 5_000]),
+    bots: parseCount('bots', given.bots ?? '6', [1, 100]),
+    during,
+    nodes,
+    servers: parseServers(given.servers ?? 'rollcall'),
+    seed: parseCount('seed', given.seed ?? String(Date.now() % 1_000_000), [0, 1_000_000_000]),
+    jsonFile: given.json,
+    urls: targets.flatMap((target) => target?.url ?? []),
+    tokensFile: tokens ?? '',
+    isLoopback: targets.every((target) => target?.isLoopback ?? true),
+    isDirect: given.direct,
+    historyMs:
+      1_000 * parseCount('history', given.history ?? (targets.length === 0 ? '75' : '0'), [0, 3_600]),
+  };
+};
+
+/* ------------------------------------------------------------- meanwhile */
+
+/** Runs until its time is over, the log is full, or the run is interrupted. */
+const createClock = ({ seconds }: ProveArguments, stop: AbortSignal, isFull: () => boolean) => {
+  const endMs = performance.now() + seconds * 1_000;
+  return (): boolean => performance.now() >= endMs || stop.aborted || isFull();
+};
+
+const tickMs = 200;
+const disturbMsMax = 4_000;
+
+/** Kills one of the own servers after the other. */
+const disturb = async (
+  { servers, random, what }: { servers: OwnServers; random: Random; what: Disturbance },
+  isOver: () => boolean,
+): Promise<number> => {
+  let times = 0;
+  for (; !isOver(); times++) {
+    await sleep(1_000 + random.below(disturbMsMax));
+    if (isOver()) return times;
+    await servers.disturb(what, random);
+  }
+  return times;
+};
+
+/** Runs a command of the shell beside the load; it ends with it. */
+const runCommand = async (command: string, isOver: () => boolean): Promise<string> => {
+  const child = spawn('sh', ['-c', command], { stdio: 'inherit', detached: true });
+  killOnExit(child);
+  const closed = once(child, 'close');
+  while (!isOver()) await sleep(tickMs);
+  if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+  const [code, signal] = await closed;
+  return `the command ended with ${code ?? signal}`;
+};
+
+/* ------------------------------------------------------------- the table */
+
+const columns = ['lost', 'doubled', 'late', 'other'] as const;
+const columnOf: Readonly<Record<string, (typeof columns)[number]>> = {
+  lost: 'lost',
+  missing: 'lost',
+  short: 'lost',
+  doubled: 'doubled',
+  repeated: 'doubled',
+  'accepted twice': 'doubled',
+  late: 'late',
+};
+
+const countLies = (lies: readonly Lie[], kind: ProofKind, column: (typeof columns)[number]): number =>
+  lies.filter((lie) => lie.kind === kind && (columnOf[lie.name] ?? 'other') === column).length;
+
+const toRow = (server: string, kind: ProofKind, { figures, lies }: Proof): readonly string[] => {
+  const found = figures[kind];
+  if (found === null) return [server, kind, ...Array.from({ length: 7 }, () => '–')];
+  const { acknowledged, unknown, refused } = found;
+  const counts = columns.map((column) => countLies(lies, kind, column));
+  return [server, kind, ...[acknowledged, unknown, refused, ...counts].map(String)];
+};
+
+/** The table of all servers, and the first lies of each in words. */
+const describeProofs = (proofs: ReadonlyMap<string, Proof>): string => {
+  const head = ['server', 'what', 'acknowledged', 'unknown', 'refused', ...columns];
+  const rows = [...proofs].flatMap(([server, proof]) => proofKinds.map((kind) => toRow(server, kind, proof)));
+  const shown = 20;
+  const lies = [...proofs].flatMap(([server, proof]) => {
+    const lines = proof.lies.slice(0, shown).map((lie) => `  ${lie.kind} ${lie.name}: ${lie.text}`);
+    const rest = proof.lies.length > shown ? [`  … and ${proof.lies.length - shown} more`] : [];
+    return lines.length === 0 ? [] : [`${server}:`, ...lines, ...rest];
+  });
+  return [alignColumns({ head, rows, textColumns: 2 }), ...(lies.length > 0 ? ['', ...lies] : [])].join('\n');
+};
+
+/* ------------------------------------------------------------- the runs */
+
+interface Context {
+  readonly given: ProveArguments;
+  readonly live: Live;
+  readonly stop: AbortSignal;
+}
+
+const ownUsers = 400;
+const remoteClocksMs = 5_000;
+const localClocksMs = 5;
+
+const buildOptions = ({ given, live }: Context) => ({
+  bots: given.bots,
+  random: createRandom(given.seed),
+  rate: given.rate,
+  historyMs: given.historyMs,
+  show: (line: string) => live.show(line),
+});
+
+/** A server of our own: started, driven, killed meanwhile, ended. */
+const proveOwn = async (context: Context, name: string): Promise<Proof> => {
+  const { given, live, stop } = context;
+  const directory = createDirectory({ bots: given.bots, users: ownUsers });
+  const isPeer = name !== 'rollcall';
+  const servers = isPeer
+    ? await startOwnPeer(name as PeerName, directory)
+    : await startOwn({ directory, nodes: given.nodes });
+  const options = buildOptions(context);
+  const what = disturbances.find((one) => one === given.during);
+  const meanwhile: ProveOptions['meanwhile'] = async (isFull) => {
+    const isOver = createClock(given, stop, isFull);
+    if (what === undefined) live.print(`${name}: ${await runCommand(given.during, isOver)}`);
+    else if (what === 'nothing') while (!isOver()) await sleep(tickMs);
+    else {
+      const random = createRandom(given.seed + 1);
+      live.print(`${name}: ${what} killed ${await disturb({ servers, random, what }, isOver)} times`);
+    }
+  };
+  try {
+    const { urls, waitMs } = servers;
+    const own = { urls, waitMs, directory, isDirect: true, clocksMs: localClocksMs, firstId: 1 };
+    return await prove({ ...options, ...own, meanwhile });
+  } finally {
+    await servers.close();
+  }
+};
+
+const proveTarget = (context: Context): Promise<Proof> => {
+  const { given, live, stop } = context;
+  const { urls, isDirect, isLoopback } = given;
+  const meanwhile: ProveOptions['meanwhile'] = async (isFull) => {
+    const isOver = createClock(given, stop, isFull);
+    if (given.during === 'nothing') while (!isOver()) await sleep(tickMs);
+    else live.print(await runCommand(given.during, isOver));
+  };
+  return prove({
+    ...buildOptions(context),
+    urls,
+    waitMs: null,
+    directory: readTokens(given.tokensFile),
+    isDirect,
+    clocksMs: isLoopback ? localClocksMs : remoteClocksMs,
+    // Above the numbers of every earlier run.
+    firstId: Date.now() * 10,
+    meanwhile,
+  });
+};
+
+/** Resolves to the exit code: 0 without a lie, else 1. */
+export const runProve = async (args: readonly string[], live: Live, stop: AbortSignal): Promise<number> => {
+  const given = parseOptions(args);
+  if (given === null) {
+    console.log(usage);
+    return 0;
+  }
+  const context = { given, live, stop };
+  const proofs = new Map<string, Proof>();
+  try {
+    if (given.urls.length > 0) proofs.set(given.urls.join(','), await proveTarget(context));
+    else for (const name of given.servers) if (!stop.aborted) proofs.set(name, await proveOwn(context, name));
+  } finally {
+    live.clear();
+  }
+  console.log(describeProofs(proofs));
+  if (given.jsonFile !== undefined)
+    writeFileSync(given.jsonFile, `${JSON.stringify(Object.fromEntries(proofs), null, 2)}\n`);
+  return [...proofs.values()].some(({ lies }) => lies.length > 0) ? 1 : 0;
+};

@@ -1,0 +1,265 @@
+/**
+ * The load of `prove`: posts, shards, clicks, votes and redeems with values of their own, each in
+ * the log with its time and its answer. Each connection sends one request after the other, at a fixed rate.
+ *
+ * An address whose connection failed begins a new life: what its node had not written yet may be gone. The
+ * log has a bound; when it is full, the load ends.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../ops/demo/random.ts';
+import type { Holder } from '../scenarios/directory.ts';
+import { type Answer, type ClientRequest, NoAnswer } from '../shared/http-client.ts';
+import { nowMs, type VoteOp } from './client-log.ts';
+import { beginOperation, endOperation } from './operations.ts';
+import { buildStatsBody } from './post-body.ts';
+import type { ProveLog, RedeemOp } from './prove-log.ts';
+import { buildShardsBody, parts, toTurn } from './shards.ts';
+import { addSights } from './sights.ts';
+import { type Listing, type Subject, toVisitor } from './subject.ts';
+
+export interface DriveOptions {
+  readonly subject: Subject;
+  readonly log: ProveLog;
+  readonly random: Random;
+  /** Requests a second in all. */
+  readonly rate: number;
+}
+export interface Drive {
+  readonly isFull: () => boolean;
+  stop(): Promise<void>;
+}
+
+interface DriveState extends DriveOptions {
+  /** The life of each address. */
+  readonly lives: number[];
+  nextLife: number;
+  nextPair: number;
+  nextTurn: number;
+  readonly recent: Pick<VoteOp, 'target' | 'user'>[];
+  readonly tokens: ReadonlyMap<string, string>;
+}
+
+const entriesMax = 600_000;
+const connectionsMax = 64;
+const backoffMs = 50;
+const recentMax = 40;
+const visitorsMax = 3_000;
+const redeemTriesMax = 30;
+const strangeMax = 50;
+const expected = new Set([200, 204, 409, 429, 503]);
+/** Times without room that are so near are one. */
+const sameSpanMs = 1_000;
+
+/** Statuses of a proxy whose server was gone. */
+const goneStatuses = [502, 504];
+
+const ask = async (
+  state: DriveState,
+  place: number,
+  { path, ...request }: ClientRequest & { readonly path: string },
+): Promise<Answer | NoAnswer> => {
+  const { subject, log } = state;
+  const callMs = nowMs();
+  const answer = await subject.client.ask(`${subject.urls[place]}${path}`, request).catch((error) => {
+    if (!(error instanceof NoAnswer)) throw error;
+    return error;
+  });
+  if (answer instanceof NoAnswer || goneStatuses.includes(answer.status)) {
+    state.lives[place] = ++state.nextLife;
+    log.unanswered += 1;
+    return answer instanceof NoAnswer ? answer : new NoAnswer(new Error(`status ${answer.status}`));
+  }
+  if (answer.status === 503) addSpan(log, callMs);
+  if (!expected.has(answer.status) && log.strange.length < strangeMax)
+    log.strange.push(`${answer.status} to ${path}: ${answer.text.slice(0, 300)}`);
+  return answer;
+};
+
+/** The store may have refused whole batches while a request was 503. */
+const addSpan = ({ withoutRoom }: ProveLog, fromMs: number): void => {
+  const last = withoutRoom.at(-1);
+  const toMs = nowMs();
+  if (last === undefined || fromMs > last.toMs + sameSpanMs) withoutRoom.push({ fromMs, toMs });
+  else withoutRoom.splice(-1, 1, { fromMs: Math.min(last.fromMs, fromMs), toMs });
+};
+
+type Step = (state: DriveState) => Promise<Answer | NoAnswer>;
+
+/** Draws an address; the operation that begins now belongs to its present life. */
+const draw = ({ subject, random, lives, log }: DriveState): number => {
+  const place = random.below(subject.urls.length);
+  log.life = lives[place] as number;
+  return place;
+};
+
+const pickListing = ({ subject, random }: DriveState, posts?: Listing['posts']): Listing =>
+  random.pick(subject.listings.filter((listing) => posts === undefined || listing.posts === posts));
+
+const jsonOf = (token: string) => ({ 'Bot-Auth': token, 'Content-Type': 'application/json' });
+
+const post: Step = async (state) => {
+  const { id: bot, token } = pickListing(state, 'totals');
+  const place = draw(state);
+  const op = { ...beginOperation(state.log), op: 'stats' as const, bot };
+  state.log.stats.push(op);
+  const body = buildStatsBody(op.id, !state.subject.has.has('log'));
+  const answer = await ask(state, place, {
+    path: '/bots/stats',
+    method: 'POST',
+    headers: jsonOf(token),
+    body,
+  });
+  endOperation(op, answer, [200]);
+  return answer;
+};
+
+const postShard: Step = async (state) => {
+  const { id, token } = pickListing(state, 'shards');
+  const shard = state.random.below(parts);
+  const bot = `${id}#${shard}`;
+  const place = draw(state);
+  const op = { ...beginOperation(state.log), op: 'stats' as const, bot };
+  state.log.stats.push(op);
+  const turn = toTurn(++state.nextTurn);
+  const turns = state.log.turns.get(bot) ?? new Map<number, number>();
+  state.log.turns.set(bot, turns.set(turn, op.id));
+  const body = buildShardsBody({ [shard]: turn });
+  const request = { path: '/bots/stats/shards', method: 'POST', headers: jsonOf(token), body } as const;
+  const answer = await ask(state, place, request);
+  endOperation(op, answer, [200]);
+  return answer;
+};
+
+const click: Step = async (state) => {
+  const listing = pickListing(state);
+  const { log, subject, random } = state;
+  const place = draw(state);
+  const address = toVisitor(subject.firstId, 3 + random.below(visitorsMax));
+  const op = { ...beginOperation(log), op: 'click' as const, bot: listing.id, address };
+  log.clicks.push(op);
+  const headers = { 'X-Forwarded-For': address };
+  const answer = await ask(state, place, { path: `/bots/${listing.id}?target=page`, headers });
+  endOperation(op, answer, [200]);
+  addSights(log, { ...op, listing, quiet: false }, answer);
+  return answer;
+};
+
+const look: Step = async (state) => {
+  const listing = pickListing(state);
+  const place = draw(state);
+  const { life } = state.log;
+  const callMs = nowMs();
+  const answer = await ask(state, place, { path: `/bots/${listing.id}` });
+  addSights(state.log, { callMs, returnMs: nowMs(), life, listing, quiet: false }, answer);
+  return answer;
+};
+
+const vote = async (state: DriveState, { target, user }: Pick<VoteOp, 'target' | 'user'>) => {
+  const { log, random, tokens } = state;
+  const upvote = random.below(8) > 0;
+  const place = draw(state);
+  const op = { ...beginOperation(log), op: 'vote' as const, target, user, upvote, refused: false };
+  log.votes.push(op);
+  const path = `/users/${user}/${target.replace('/', 's/')}/votes?upvote=${upvote}`;
+  const headers = { 'User-Auth': tokens.get(user) ?? '' };
+  const answer = await ask(state, place, { path, method: 'PUT', headers });
+  endOperation(op, answer, [204]);
+  op.refused = op.status === 429 && !(answer as Answer).text.includes('"rate_limited"');
+  return answer;
+};
+
+/** The next user and bot, of whom each pair comes once before any comes again. */
+const nextPair = (state: DriveState): Pick<VoteOp, 'target' | 'user'> => {
+  const { listings, directory, voted } = state.subject;
+  const { users } = directory;
+  for (let tries = 0; tries < users.length * listings.length; tries++) {
+    const number = state.nextPair++;
+    const index = number % users.length;
+    const bot = listings[(index + Math.floor(number / users.length)) % listings.length] as Listing;
+    const pair = { target: `bot/${bot.id}`, user: (users[index] as Holder).id };
+    if (voted.has(`${pair.user} on ${pair.target}`)) continue;
+    state.recent.push(pair);
+    if (state.recent.length > recentMax) state.recent.shift();
+    return pair;
+  }
+  throw new Error('All users of the tokens file have voted for all bots: make more.');
+};
+
+/** New votes; some are repeated within the wait, some are sent twice at once. */
+const castVotes: Step = async (state) => {
+  const { random, recent } = state;
+  const chance = random.next();
+  if (chance < 0.15 && recent.length > 0) return vote(state, random.pick(recent));
+  const pair = nextPair(state);
+  const answers = await Promise.all(Array.from({ length: chance > 0.9 ? 2 : 1 }, () => vote(state, pair)));
+  return answers[0] as Answer | NoAnswer;
+};
+
+const redeem: Step = async (state) => {
+  const { log, random } = state;
+  const { id, token } = pickListing(state);
+  const op: RedeemOp = { bot: id, callMs: nowMs(), returnMs: Number.POSITIVE_INFINITY, outcome: 'unknown' };
+  log.redeems.push(op);
+  const headers = { 'Bot-Auth': token, 'Idempotency-Key': random.uuid() };
+  const path = `/bots/${id}/votes/credits?votes=1`;
+  for (let tries = 1; ; tries++) {
+    const answer = await ask(state, draw(state), { path, method: 'POST', headers });
+    op.returnMs = nowMs();
+    if (answer instanceof NoAnswer || [429, 503].includes(answer.status)) {
+      if (tries === redeemTriesMax) return answer;
+      await sleep(backoffMs * tries);
+      continue;
+    }
+    if (answer.status !== 409 || !answer.text.includes('idempotency')) {
+      op.outcome = answer.status === 200 ? 'ok' : 'fail';
+      return answer;
+    }
+    await sleep(backoffMs);
+  }
+};
+
+const listSteps = ({ has, listings, directory }: Subject): readonly Step[] => [
+  post,
+  post,
+  post,
+  ...(listings.some(({ posts }) => posts === 'shards') ? [postShard, postShard] : []),
+  click,
+  click,
+  look,
+  ...(directory.users.length > 0 ? [castVotes, castVotes] : []),
+  ...(has.has('redeems') ? [redeem] : []),
+];
+
+const countEntries = ({ stats, clicks, votes, sights, feedSights }: ProveLog): number =>
+  stats.length + clicks.length + votes.length + sights.length + feedSights.length;
+
+/** Starts all connections. */
+export const startDrive = (options: DriveOptions): Drive => {
+  const { subject, log, random, rate } = options;
+  const tokens = new Map(subject.directory.users.map(({ id, token }) => [id, token]));
+  const lives = subject.urls.map((_, index) => index);
+  const places = { lives, nextLife: lives.length, nextPair: 0, nextTurn: 1, recent: [], tokens };
+  const state: DriveState = { ...options, ...places };
+  const steps = listSteps(subject);
+  const connections = Math.min(connectionsMax, Math.max(4, Math.ceil(rate / 8)));
+  const paceMs = (connections * 1_000) / rate;
+  let stopped = false;
+  const isFull = (): boolean => countEntries(log) >= entriesMax;
+  const connection = async (): Promise<void> => {
+    await sleep(random.next() * paceMs);
+    while (!stopped && !isFull()) {
+      const startedMs = nowMs();
+      const answer = await random.pick(steps)(state);
+      if (answer instanceof NoAnswer || answer.status === 503) await sleep(backoffMs);
+      await sleep(Math.max(0, paceMs - (nowMs() - startedMs)));
+    }
+  };
+  const ended = Promise.all(Array.from({ length: connections }, connection));
+  return {
+    isFull,
+    stop: async () => {
+      stopped = true;
+      await ended;
+    },
+  };
+};

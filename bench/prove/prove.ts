@@ -1,0 +1,47 @@
+/**
+ * One run of `prove`: looks at the server, drives it while something is done to it, waits for quiet, judges.
+ */
+import type { Random } from '../../ops/demo/random.ts';
+import { nowMs } from './client-log.ts';
+import { startDrive } from './drive.ts';
+import { type Follower, startFollower } from './followers.ts';
+import { createProveLog } from './prove-log.ts';
+import { settle } from './settle.ts';
+import { openSubject, type SubjectOptions } from './subject.ts';
+import { judgeRun, type Proof } from './verdict.ts';
+import { openReceiver } from './webhook-receiver.ts';
+
+export interface ProveOptions extends SubjectOptions {
+  readonly random: Random;
+  /** Requests a second. */
+  readonly rate: number;
+  /** How long to wait for a sample of the history at the end, in milliseconds. */
+  readonly historyMs: number;
+  /** Runs under the load, which ends with it; `isFull` says that the log takes no more. */
+  readonly meanwhile: (isFull: () => boolean) => Promise<void>;
+  /** What is going on, for the terminal. */
+  readonly show?: (text: string) => void;
+}
+
+/** Resolves to the verdict; rejects when the server cannot be driven at all. */
+export const prove = async (options: ProveOptions): Promise<Proof> => {
+  const { random, rate, historyMs, meanwhile, firstId, show = () => {} } = options;
+  const subject = await openSubject(options);
+  const log = createProveLog(firstId);
+  const receiver = await openReceiver(subject);
+  let follower: Follower | null = null;
+  try {
+    follower = subject.has.has('feed') ? await startFollower(subject, log) : null;
+    const startMs = nowMs();
+    show('driving …');
+    const drive = startDrive({ subject, log, random, rate });
+    await meanwhile(drive.isFull).finally(drive.stop);
+    show('waiting for quiet …');
+    const settled = await settle({ subject, log, follower, receiver, historyMs }, startMs);
+    return judgeRun(log, { subject, settled, wrong: receiver.wrong });
+  } finally {
+    await follower?.stop();
+    await receiver.close();
+    subject.client.close();
+  }
+};

@@ -1,0 +1,360 @@
+/**
+ * The verdict of `prove`: the client's log against what the server has, each lie under its kind and name.
+ * Uses the judge of the fault tests, and adds what only clients see: totals of votes, the vote log, the feed,
+ * webhooks, the history, redeems. Pure.
+ */
+import type { ClientLog, Outcome, Sight } from './client-log.ts';
+import { firstWindowFaults } from './first-window.ts';
+import { countBefore, createVerdict, judgeClicks, judgeStats, judgeVotes, type Verdict } from './judge.ts';
+import type { ProveLog } from './prove-log.ts';
+import { type LogEntry, type Settled, toVoteRows } from './settle.ts';
+import type { Subject } from './subject.ts';
+
+export const proofKinds = [
+  'posts',
+  'shards',
+  'clicks',
+  'votes',
+  'vote log',
+  'feed',
+  'webhooks',
+  'history',
+  'redeems',
+  'replies',
+] as const;
+export type ProofKind = (typeof proofKinds)[number];
+
+export interface Lie {
+  readonly kind: ProofKind;
+  /** Such as `lost`, `doubled` or `late`. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What one kind counted; `null`: the server lacks it. */
+interface KindFigures {
+  readonly acknowledged: number;
+  readonly unknown: number;
+  readonly refused: number;
+}
+export interface Proof {
+  readonly figures: Readonly<Record<ProofKind, KindFigures | null>>;
+  readonly lies: readonly Lie[];
+}
+
+/** What was acknowledged elsewhere is visible after a second; a busy machine gets more. */
+const lateMs = 5_000;
+/** A point of the history is right to about two seconds. */
+const sampleMs = 2_500;
+
+const isPart = (bot: string): boolean => bot.includes('#');
+
+const name = (kind: ProofKind, lie: string, texts: readonly string[]): Lie[] =>
+  texts.map((text) => ({ kind, name: lie, text }));
+
+/** What the readers of the load saw may be old for a while; what is seen at the end may not. */
+const judgeSights = (
+  log: ClientLog,
+  { judge, kind }: { readonly judge: typeof judgeStats; readonly kind: ProofKind },
+  isDirect: boolean,
+): Lie[] => {
+  const judged = (sights: readonly Sight[], staleMs: number): Verdict => {
+    const verdict = createVerdict();
+    judge({ ...log, sights: [...sights] }, verdict, staleMs);
+    return verdict;
+  };
+  const last = judged(
+    log.sights.filter(({ quiet }) => quiet),
+    0,
+  );
+  const before = judged(
+    log.sights.filter(({ quiet }) => !quiet),
+    lateMs,
+  );
+  // Judged by address, because each is a node.
+  const falls = judged(log.sights, isDirect ? 0 : lateMs).fell;
+  return [
+    ...name(kind, 'lost', last.lost),
+    ...name(kind, 'late', before.lost),
+    ...name(kind, 'doubled', [...last.doubled, ...before.doubled]),
+    ...name(kind, 'mixed', [...last.mixed, ...before.mixed]),
+    ...name(kind, 'fell', falls),
+  ];
+};
+
+const judgeNumbers = (log: ProveLog, subject: Subject): Lie[] => {
+  const isDirect = subject.isDirect && subject.urls.length === 1;
+  const ofParts = log.sights.filter(({ bot }) => isPart(bot));
+  const ofBots = log.sights.filter(({ bot }) => !isPart(bot));
+  const clicks = judgeSights({ ...log, sights: ofBots }, { judge: judgeClicks, kind: 'clicks' }, isDirect);
+  return [
+    ...judgeSights({ ...log, sights: ofBots }, { judge: judgeStats, kind: 'posts' }, isDirect),
+    ...judgeSights({ ...log, sights: ofParts }, { judge: judgeStats, kind: 'shards' }, isDirect),
+    ...(subject.has.has('unique clicks')
+      ? clicks
+      : clicks.filter(({ text }) => !text.includes('unique clicks'))),
+  ];
+};
+
+/* ----------------------------------------------------------------- votes */
+
+const judgeVoteRequests = (log: ProveLog, subject: Subject, settled: readonly Settled[]): Lie[] => {
+  const { waitMs, clocksMs } = subject;
+  const accepted = log.votes.filter(({ outcome }) => outcome === 'ok');
+  const twice = firstWindowFaults({ ...log, votes: accepted }, waitMs.min);
+  const disordered = firstWindowFaults(log, waitMs.min).filter((line) => !twice.includes(line));
+  const lies = [
+    ...name('votes', 'accepted twice', twice),
+    ...name('votes', 'refused without cause', disordered),
+  ];
+  if (!subject.has.has('log')) return lies;
+  const verdict = createVerdict();
+  const rows = toVoteRows(settled);
+  judgeVotes(log, { rows, waitMs: waitMs.min, waitMsMax: waitMs.max, clocksMs }, verdict);
+  const isRefusal = (line: string): boolean => line.includes(': refused at ');
+  return [
+    ...lies,
+    ...name('votes', 'refused without cause', verdict.lost.filter(isRefusal)),
+    ...name(
+      'votes',
+      'lost',
+      verdict.lost.filter((line) => !isRefusal(line)),
+    ),
+    ...name('votes', 'doubled', verdict.doubled),
+  ];
+};
+
+interface Marks {
+  readonly atMs: number;
+}
+const sortMarks = (times: readonly number[]): Marks[] =>
+  [...times].sort((left, right) => left - right).map((atMs) => ({ atMs }));
+
+/** How many of these operations were sent, and how many had been acknowledged, before a moment. */
+const countOperations = (
+  operations: readonly { readonly callMs: number; readonly returnMs: number; readonly outcome: Outcome }[],
+) => {
+  const sent = sortMarks(operations.filter(({ outcome }) => outcome !== 'fail').map(({ callMs }) => callMs));
+  const acked = sortMarks(
+    operations.filter(({ outcome }) => outcome === 'ok').map(({ returnMs }) => returnMs),
+  );
+  return {
+    sent: (moment: number): number => countBefore(sent, moment),
+    acked: (moment: number): number => countBefore(acked, moment),
+  };
+};
+
+/** How many votes a request counts for, the least and the most: two on weekends. */
+const findWeights = (settled: readonly Settled[]): { readonly min: number; readonly max: number } => {
+  const weights = toVoteRows(settled).map(({ numbers }) => numbers.length);
+  if (weights.length === 0) return { min: 1, max: 1 };
+  return { min: Math.min(2, ...weights), max: Math.min(2, Math.max(...weights)) };
+};
+
+/** Totals lie between what was acknowledged and what was sent; a downvote or a redeem lowers them. */
+const judgeVoteTotals = (log: ProveLog, settled: readonly Settled[]): Lie[] => {
+  const { min, max } = findWeights(settled);
+  const lies: Lie[] = [];
+  for (const [bot, sights] of Map.groupBy(log.sights, (sight) => sight.bot)) {
+    const votes = log.votes.filter(({ target }) => target === `bot/${bot}`);
+    const up = countOperations(votes.filter(({ upvote }) => upvote));
+    const down = countOperations(votes.filter(({ upvote }) => !upvote));
+    const redeemed = countOperations(log.redeems.filter((one) => one.bot === bot));
+    for (const { callMs, returnMs, quiet, votes: shown } of sights) {
+      if (shown === undefined) continue;
+      const seenMs = quiet ? callMs : callMs - lateMs;
+      const low = min * up.acked(seenMs) - max * down.sent(returnMs) - redeemed.sent(returnMs);
+      const high = max * up.sent(returnMs) - min * down.acked(seenMs) - redeemed.acked(seenMs);
+      const where = `bot ${bot} at ${callMs.toFixed(0)} has ${shown} votes, not ${low} to ${high}`;
+      if (shown < low) lies.push({ kind: 'votes', name: quiet ? 'lost' : 'late', text: where });
+      if (shown > high) lies.push({ kind: 'votes', name: 'doubled', text: where });
+    }
+  }
+  return lies;
+};
+
+/** The last total is what the log's entries and the redeems make. */
+const judgeTotalOfLog = (log: ProveLog, { listing, entries, redeems }: Settled): Lie[] => {
+  const isVoided = entries.some((one) => one.void && one.void_reason !== 'redeemed');
+  if (listing.base.cursor === '' || isVoided) return [];
+  const unique = new Map(entries.map((entry) => [entry.itag, entry]));
+  const sum = [...unique.values()].reduce((total, { upvote }) => total + (upvote ? 1 : -1), 0) - redeems;
+  return log.sights
+    .filter(({ bot, quiet, votes }) => quiet && bot === listing.id && votes !== sum)
+    .map(({ votes }) => ({
+      kind: 'votes',
+      name: 'total and log differ',
+      text: `bot ${listing.id} has ${votes} more votes, and its log ${sum}`,
+    }));
+};
+
+/* ------------------------------------------- the log, the feed, webhooks, history */
+
+const listMissing = (entries: readonly LogEntry[]): readonly number[] => {
+  const numbers = new Set(entries.map(({ number }) => number));
+  const missing: number[] = [];
+  for (let number = Math.min(...numbers); number < Math.max(...numbers); number++)
+    if (!numbers.has(number)) missing.push(number);
+  return missing;
+};
+
+const judgeLog = ({ listing, entries }: Settled): Lie[] => {
+  const numbers = new Set(entries.map(({ number }) => number));
+  const itags = new Set(entries.map(({ itag }) => itag));
+  const where = `the vote log of bot ${listing.id}`;
+  const repeats = entries.length - Math.min(numbers.size, itags.size);
+  return [
+    ...name(
+      'vote log',
+      'missing',
+      listMissing(entries).map((number) => `${where} lacks number ${number}`),
+    ),
+    ...name('vote log', 'repeated', repeats > 0 ? [`${where} has ${repeats} entries twice`] : []),
+  ];
+};
+
+const judgeFeed = (log: ProveLog, { listing, entries, followed }: Settled): Lie[] => {
+  if (followed === null || followed.isReset) return [];
+  const where = `the feed of bot ${listing.id}`;
+  const missing = entries.filter(({ number }) => !followed.numbers.has(number));
+  const last = log.sights.findLast(({ bot, quiet }) => quiet && bot === listing.id);
+  const shown = (followed.totals?.clicks ?? 0) - listing.base.clicks;
+  const isOld = last !== undefined && shown !== last.clicks;
+  return [
+    ...name(
+      'feed',
+      'missing',
+      missing.map(({ number }) => `${where} lacks vote ${number}`),
+    ),
+    ...name(
+      'feed',
+      'repeated',
+      followed.repeated.map((number) => `${where} has vote ${number} twice`),
+    ),
+    ...name('feed', 'lost', isOld ? [`${where} ends with ${shown} clicks and not ${last.clicks}`] : []),
+  ];
+};
+
+/** What the feed showed, judged as what any reader saw. */
+const judgeFeedSights = (log: ProveLog): Lie[] => {
+  const verdict = createVerdict();
+  const seen = { ...log, sights: log.feedSights };
+  judgeStats(seen, verdict, lateMs);
+  judgeClicks({ ...seen, sights: seen.sights.filter(({ bot }) => !isPart(bot)) }, verdict, lateMs);
+  const doubled = verdict.doubled.filter((line) => !line.includes('unique clicks'));
+  return [
+    ...name('feed', 'late', verdict.lost),
+    ...name('feed', 'doubled', doubled),
+    ...name('feed', 'mixed', verdict.mixed),
+    ...name('feed', 'fell', verdict.fell),
+  ];
+};
+
+const judgeWebhook = ({ listing, entries, delivered }: Settled): Lie[] => {
+  const missing = delivered === null ? [] : entries.filter(({ number }) => !delivered.has(number));
+  const texts = missing.map(({ number }) => `the webhook of bot ${listing.id} did not get vote ${number}`);
+  return name('webhooks', 'missing', texts);
+};
+
+/** Each point of clicks lies between what readers had seen before it and what was sent by then. */
+const judgeHistory = (log: ProveLog, { listing, entries, history }: Settled): Lie[] => {
+  const lies: Lie[] = [];
+  const sights = log.sights.filter(({ bot }) => bot === listing.id);
+  const quiet = sights.findLast((sight) => sight.quiet);
+  const sent = sortMarks(log.clicks.filter(({ bot }) => bot === listing.id).map(({ callMs }) => callMs));
+  const logged = entries.at(-1)?.number;
+  for (const { atMs, clicks, votesLogged } of history) {
+    const isAfter = quiet !== undefined && atMs > quiet.returnMs;
+    const seen = sights.filter(({ returnMs }) => returnMs < atMs - sampleMs).map((sight) => sight.clicks);
+    const low = Math.max(0, ...seen);
+    const high = countBefore(sent, atMs + sampleMs);
+    const where = `the history of bot ${listing.id} at ${new Date(atMs).toISOString()}`;
+    if (clicks !== null && clicks < low)
+      lies.push({ kind: 'history', name: 'short', text: `${where} has ${clicks} clicks of ${low}` });
+    if (clicks !== null && clicks > high)
+      lies.push({ kind: 'history', name: 'doubled', text: `${where} has ${clicks} clicks of ${high} sent` });
+    if (isAfter && votesLogged !== null && logged !== undefined && votesLogged !== logged) {
+      const lie = votesLogged < logged ? 'short' : 'doubled';
+      lies.push({ kind: 'history', name: lie, text: `${where} has ${votesLogged} votes of ${logged}` });
+    }
+  }
+  return lies;
+};
+
+const judgeRedeems = (log: ProveLog, { listing, redeems }: Settled): Lie[] => {
+  const own = log.redeems.filter(({ bot }) => bot === listing.id);
+  const acked = own.filter(({ outcome }) => outcome === 'ok').length;
+  const most = own.filter(({ outcome }) => outcome !== 'fail').length;
+  const text = `bot ${listing.id} has ${redeems} redeems, and must have ${acked} to ${most}`;
+  if (redeems < acked) return name('redeems', 'lost', [text]);
+  return name('redeems', 'doubled', redeems > most ? [text] : []);
+};
+
+/* -------------------------------------------------------------- together */
+
+const countOutcomes = (
+  operations: readonly { readonly outcome: Outcome; readonly refused?: boolean }[],
+): KindFigures => ({
+  acknowledged: operations.filter(({ outcome }) => outcome === 'ok').length,
+  unknown: operations.filter(({ outcome }) => outcome === 'unknown').length,
+  refused: operations.filter(({ outcome }) => outcome === 'fail').length,
+});
+
+const buildFigures = (log: ProveLog, subject: Subject, settled: readonly Settled[]): Proof['figures'] => {
+  const only = (acknowledged: number): KindFigures => ({ acknowledged, unknown: 0, refused: 0 });
+  const unless = (has: boolean, figures: KindFigures): KindFigures | null => (has ? figures : null);
+  const sum = (count: (one: Settled) => number): number =>
+    settled.reduce((total, one) => total + count(one), 0);
+  const hasLog = subject.has.has('log');
+  const hooked = settled.some(({ delivered }) => delivered !== null);
+  return {
+    posts: countOutcomes(log.stats.filter(({ bot }) => !isPart(bot))),
+    shards: unless(subject.has.has('shards'), countOutcomes(log.stats.filter(({ bot }) => isPart(bot)))),
+    clicks: countOutcomes(log.clicks),
+    votes: unless(log.votes.length > 0 || hasLog, countOutcomes(log.votes)),
+    'vote log': unless(hasLog, only(sum(({ entries }) => entries.length))),
+    feed: unless(
+      settled.some(({ followed }) => followed !== null),
+      only(sum(({ followed }) => followed?.numbers.size ?? 0) + log.feedSights.length),
+    ),
+    webhooks: unless(hooked, only(sum(({ delivered }) => delivered?.size ?? 0))),
+    history: unless(
+      subject.has.has('history'),
+      only(sum(({ history }) => history.filter(({ clicks }) => clicks !== null).length)),
+    ),
+    redeems: unless(subject.has.has('redeems'), countOutcomes(log.redeems)),
+    replies: only(log.sights.length),
+  };
+};
+
+/** Judges a run that has settled. */
+export const judgeRun = (
+  log: ProveLog,
+  {
+    subject,
+    settled,
+    wrong,
+  }: {
+    readonly subject: Subject;
+    readonly settled: readonly Settled[];
+    /** Faults of webhooks. */
+    readonly wrong: readonly string[];
+  },
+): Proof => {
+  const lies = [
+    ...judgeNumbers(log, subject),
+    ...judgeVoteRequests(log, subject, settled),
+    ...judgeVoteTotals(log, settled),
+    ...settled.flatMap((one) => judgeTotalOfLog(log, one)),
+    ...settled.flatMap(judgeLog),
+    ...settled.flatMap((one) => judgeFeed(log, one)),
+    ...judgeFeedSights(log),
+    ...settled.flatMap(judgeWebhook),
+    ...name('webhooks', 'wrong', wrong),
+    ...settled.flatMap((one) => judgeHistory(log, one)),
+    ...(subject.has.has('redeems') ? settled.flatMap((one) => judgeRedeems(log, one)) : []),
+    ...name('replies', 'of another listing', log.misplaced),
+    ...name('replies', 'unexpected', log.strange),
+  ];
+  return { figures: buildFigures(log, subject, settled), lies };
+};

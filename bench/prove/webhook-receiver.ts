@@ -1,0 +1,108 @@
+/**
+ * A webhook of each driven bot that lets us make one, and its receiver on loopback: which positions of the
+ * vote log its events covered.
+ */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { receive } from '../../http/client/receive.ts';
+import type { Listing, Subject } from './subject.ts';
+
+export interface WebhookReceiver {
+  /** Bots that have one. */
+  readonly bots: ReadonlySet<string>;
+  /** By bot: numbers of votes whose event came. */
+  readonly numbers: ReadonlyMap<string, ReadonlySet<number>>;
+  /** Events with a wrong signature, or one id for two events, in words. */
+  readonly wrong: readonly string[];
+  /** Deletes the webhooks and ends. */
+  close(): Promise<void>;
+}
+
+interface ReceiverState {
+  readonly secrets: Map<string, string>;
+  readonly numbers: Map<string, Set<number>>;
+  /** The first number of each event, by its id. */
+  readonly events: Map<string, number>;
+  readonly wrong: string[];
+}
+
+const wrongMax = 50;
+
+const readBody = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+};
+
+/** The path is the bot's id. */
+const take = async (state: ReceiverState, request: IncomingMessage): Promise<void> => {
+  const { secrets, numbers, events, wrong } = state;
+  const bot = (request.url ?? '').slice(1);
+  const body = await readBody(request);
+  const event = await receive({ headers: request.headers, body }, secrets.get(bot) ?? '').catch(
+    (error: Error) => error,
+  );
+  if (event instanceof Error) {
+    if (wrong.length < wrongMax) wrong.push(`webhook of bot ${bot}: ${event.message}`);
+    return;
+  }
+  if (event.type !== 'vote.created') return;
+  const { number, weight, target } = event.data;
+  const before = events.get(event.id) ?? number;
+  events.set(event.id, number);
+  if ((before !== number || target.id !== bot) && wrong.length < wrongMax)
+    wrong.push(`webhook of bot ${bot}: event ${event.id} is about vote ${number} of ${target.id}`);
+  const seen = numbers.get(bot) ?? new Set();
+  for (let covered = number; covered < number + weight; covered++) seen.add(covered);
+  numbers.set(bot, seen);
+};
+
+interface CreatedWebhook {
+  readonly id: string;
+  readonly secret: string;
+}
+
+const createWebhook = async (
+  { client, urls }: Subject,
+  { id, token }: Listing,
+  url: string,
+): Promise<CreatedWebhook | null> => {
+  const headers = { 'Bot-Auth': token, 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ name: 'prove', url });
+  const request = { method: 'POST', headers, body } as const;
+  const { status, text } = await client.ask(`${urls[0]}/bots/${id}/webhooks`, request);
+  return status === 201 ? (JSON.parse(text) as CreatedWebhook) : null;
+};
+
+/** Listens, and makes the webhooks that the tokens and the server allow; the set of bots may be empty. */
+export const openReceiver = async (subject: Subject): Promise<WebhookReceiver> => {
+  const state: ReceiverState = { secrets: new Map(), numbers: new Map(), events: new Map(), wrong: [] };
+  const server = createServer((request, response) => {
+    void take(state, request).finally(() => response.writeHead(204).end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const created = new Map<Listing, string>();
+  for (const listing of subject.has.has('log') ? subject.listings : []) {
+    const webhook = await createWebhook(subject, listing, `http://127.0.0.1:${port}/${listing.id}`);
+    if (webhook === null) continue;
+    created.set(listing, webhook.id);
+    state.secrets.set(listing.id, webhook.secret);
+  }
+  return {
+    bots: new Set([...created.keys()].map(({ id }) => id)),
+    numbers: state.numbers,
+    wrong: state.wrong,
+    close: async () => {
+      for (const [{ id, token }, webhook] of created)
+        await subject.client
+          .ask(`${subject.urls[0]}/bots/${id}/webhooks/${webhook}`, {
+            method: 'DELETE',
+            headers: { 'Bot-Auth': token },
+          })
+          .catch(() => {});
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+};
