@@ -3,6 +3,7 @@
  * its own.
  */
 import type { Client } from '../shared/http-client.ts';
+import { askPatiently } from './patient.ts';
 import { readDigits } from './post-body.ts';
 
 /** How many shards a bot has. */
@@ -36,7 +37,7 @@ export const readParts = (text: string): readonly number[] | null => {
 export const postAllParts = async (client: Client, url: string, token: string): Promise<boolean> => {
   const turns = Object.fromEntries(Array.from({ length: parts }, (_, id) => [id, 1]));
   const headers = { 'Bot-Auth': token, 'Content-Type': 'application/json' };
-  const answer = await client.ask(`${url}/bots/stats/shards`, {
+  const answer = await askPatiently(client, `${url}/bots/stats/shards`, {
     method: 'POST',
     headers,
     body: buildShardsBody(turns),

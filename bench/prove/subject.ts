@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Directory, Holder } from '../scenarios/directory.ts';
 import { type Answer, type Client, createClient } from '../shared/http-client.ts';
+import { askPatiently } from './patient.ts';
 import { readDigits } from './post-body.ts';
 import { postAllParts, readParts } from './shards.ts';
 
@@ -57,8 +58,6 @@ export interface Subject extends Omit<SubjectOptions, 'waitMs'> {
 }
 
 const connections = 128;
-const triesMax = 60;
-const pauseMs = 1_000;
 const hourMs = 3_600_000;
 /** The wait by default, also of the peers. */
 const usualWait = { min: 12 * hourMs, max: 12 * hourMs };
@@ -69,16 +68,8 @@ export const read = async (
   url: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer | null> => {
-  for (let tries = 1; ; tries++) {
-    const answer = await client.ask(url, { headers }).catch((error: Error) => error);
-    if (!(answer instanceof Error)) {
-      if (answer.status === 200) return answer;
-      if ([400, 403, 404, 405].includes(answer.status)) return null;
-    }
-    if (tries === triesMax)
-      throw new Error(`${url}: ${answer instanceof Error ? answer.message : answer.status}`);
-    await sleep(pauseMs);
-  }
+  const answer = await askPatiently(client, url, { headers });
+  return answer.status === 200 ? answer : null;
 };
 
 export const readJson = async <Content>(

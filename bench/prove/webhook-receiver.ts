@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { receive } from '../../http/client/receive.ts';
+import { askPatiently } from './patient.ts';
 import type { Listing, Subject } from './subject.ts';
 
 export interface WebhookReceiver {
@@ -70,7 +71,7 @@ const createWebhook = async (
   const headers = { 'Bot-Auth': token, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ name: 'prove', url });
   const request = { method: 'POST', headers, body } as const;
-  const { status, text } = await client.ask(`${urls[0]}/bots/${id}/webhooks`, request);
+  const { status, text } = await askPatiently(client, `${urls[0]}/bots/${id}/webhooks`, request);
   return status === 201 ? (JSON.parse(text) as CreatedWebhook) : null;
 };
 
