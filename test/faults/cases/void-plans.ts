@@ -2,9 +2,9 @@
  * Past votes in SQL, and a plan that voids them through any node, for the cases of plans.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '../../../bench/shared/http-client.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Sql, Transaction } from '../../../storage/sql/client.ts';
-import type { Client } from '../../support/http-client.ts';
 import { operate } from '../harness/operate.ts';
 
 /** A node that answers now; another one after each kill. */
