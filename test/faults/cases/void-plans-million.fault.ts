@@ -35,13 +35,14 @@ const addFarmedPacks = async (sql: Sql): Promise<void> => {
   await addPastVotes(sql, ids, sizes.packVotes, 'pack');
 };
 
-/** Votes older than this become void by the reset: half of the bot's, and none of the packs'. */
-const resetAgo = `interval '10 days' + ${sizes.botVotes / 2} * interval '1 millisecond'`;
-
-/** As the job does; with so many votes it takes longer than a request may. */
+/**
+ * Half of the bot's votes are older, none of the packs'. As the job does: with so many votes it takes longer
+ * than a request may.
+ */
 const resetWhileVoiding = async ({ stores: { sql } }: Stack): Promise<void> => {
-  const [row] = await sql.unsafe<{ at: Date }[]>(`select now() - ${resetAgo} as at`);
-  const atMs = (row?.at ?? new Date(0)).getTime();
+  const [row] = await sql<{ created_at: Date }[]>`
+    select created_at from votes where author = ${`farm${sizes.botVotes / 2}`} and target_id = ${outsider}`;
+  const atMs = row?.created_at.getTime() ?? 0;
   assert.ok((await resetVotes(sql, { scope: 'all', atMs, reason: 'monthly_reset' })) >= 0);
 };
 
