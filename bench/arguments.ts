@@ -46,6 +46,7 @@ export const usage = `Usage: npm run bench -- [options]
        npm run bench -- webhooks [--help]
        npm run bench -- feed [--help]
        npm run bench -- prove [--help]
+       npm run bench -- search [--help]
        npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json
 
@@ -54,7 +55,8 @@ machine, with a Redis and a Postgres of its own. Under ten minutes. Writes repor
 result.json.
 
   --quick            five shorter rounds of stats, read, page and vote, then 50 requests/s: 2.5 minutes
-  --only NAMES       scenarios, separated by commas: ${scenarioNames.join(', ')}
+  --only NAMES       scenarios, separated by commas: ${scenarioNames.join(', ')};
+                     site: page, listing and search
   --stores NAME      redis (default: Redis and Postgres), or embedded
   --peers WHICH      all, stats (only there; quick's default), none
   --rounds N         rounds per scenario (3; quick 5)
@@ -90,7 +92,8 @@ export const parseCount = (name: string, text: string, bounds: readonly [number,
   if (Number.isInteger(value)) return value;
   throw new ArgumentError(`--${name} must be a whole number.`);
 };
-const parseChoice = <Choice extends string>(
+/** Throws `ArgumentError`. */
+export const parseChoice = <Choice extends string>(
   name: string,
   text: string,
   choices: readonly Choice[],
@@ -100,12 +103,15 @@ const parseChoice = <Choice extends string>(
   throw new ArgumentError(`--${name} is "${text}" but must be one of ${choices.join(', ')}.`);
 };
 
+/** `--only site`: what a visitor's browser asks for, and `page` to compare with. */
+const siteScenarios = ['page', 'listing', 'search'] as const;
+
 const parseScenarios = (
   text: string | undefined,
   otherwise: readonly ScenarioName[],
 ): readonly ScenarioName[] => {
   if (text === undefined) return otherwise;
-  const wanted = text.split(',').map((name) => name.trim());
+  const wanted = text.split(',').flatMap((name) => (name.trim() === 'site' ? siteScenarios : [name.trim()]));
   for (const name of wanted) {
     if ((scenarioNames as readonly string[]).includes(name)) continue;
     throw new ArgumentError(`There is no scenario "${name}"; the scenarios are ${scenarioNames.join(', ')}.`);

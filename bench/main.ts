@@ -13,6 +13,7 @@ import { runFleet } from './commands/fleet.ts';
 import { runGrowth } from './commands/growth.ts';
 import { runLoad } from './commands/load.ts';
 import { runProve } from './commands/prove.ts';
+import { runSearch } from './commands/search.ts';
 import { runTokens } from './commands/tokens.ts';
 import { runWebhooks } from './commands/webhooks.ts';
 import { createLive } from './report/live.ts';
@@ -77,6 +78,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   if (command === 'feed') return runFeed(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'prove') return runProve(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'search') return runSearch(rest, createLive(process.stderr));
   if (command === 'tokens') {
     console.log(runTokens(rest));
     return 0;

@@ -7,6 +7,7 @@
 import postgres from 'postgres';
 import { computeShard, toAddress } from '../../engine/ids.ts';
 import type { Sql } from '../../storage/sql/client.ts';
+import type { Names } from '../search/names.ts';
 
 const firstId = 500_000_000_000_000_000n;
 const batchRows = 10_000;
@@ -16,23 +17,37 @@ export const toGrownId = (index: number): string => String(firstId + BigInt(inde
 interface Copies {
   readonly template: string;
   readonly count: number;
+  /** What each is called; all alike if absent. */
+  readonly makeNames?: (index: number) => Names;
 }
+
+/** The accounts of bots. First, so that the search describes each bot once. */
+const addAccounts = async (sql: Sql, ids: readonly string[], names: readonly Names[]): Promise<void> => {
+  await sql`insert into users (id, username, display_name, bot)
+    select id, username, display_name, true from unnest(${ids as string[]}::text[],
+      ${names.map(({ username }) => username)}::text[], ${names.map(({ displayName }) => displayName)}::text[])
+      as list (id, username, display_name)`;
+};
 
 /** Adds `count` bots like `template`. Calls `onBatch` with the number so far. */
 export const copyBots = async (
   sql: Sql,
-  { template, count }: Copies,
+  { template, count, makeNames }: Copies,
   onBatch: (done: number) => void,
 ): Promise<void> => {
   for (let from = 0; from < count; from += batchRows) {
     const length = Math.min(batchRows, count - from);
     const ids = Array.from({ length }, (_, index) => toGrownId(from + index));
     const shards = ids.map((id) => Number(computeShard(toAddress('bot', id))));
+    const names = makeNames === undefined ? [] : ids.map((_, index) => makeNames(from + index));
+    if (names.length > 0) await addAccounts(sql, ids, names);
     await sql`
       with new as (
-        select id, shard, nextval('incarnations') as incarnation, gen_random_uuid() as vanity_ref
-        from unnest(string_to_array(${ids.join()}, ','),
-          string_to_array(${shards.join()}, ',')::smallint[]) as list (id, shard)),
+        select id, shard, nextval('incarnations') as incarnation, gen_random_uuid() as vanity_ref,
+          list.short, string_to_array(list.tags, ',') as tags
+        from unnest(string_to_array(${ids.join()}, ','), string_to_array(${shards.join()}, ',')::smallint[],
+          ${names.map(({ short }) => short)}::text[], ${names.map(({ tags }) => tags.join())}::text[])
+          as list (id, shard, short, tags)),
       counted as (
         insert into totals (incarnation, kind, entity_id, shard)
         select incarnation, 'bot', id, shard from new),
@@ -42,7 +57,7 @@ export const copyBots = async (
       insert into bots (bot_id, incarnation, client_id, itag, vanity_ref, type, owner_id, library, prefix,
         short, long, invite, tags, listed_since)
       select id, new.incarnation, id, gen_random_uuid(), new.vanity_ref, type, owner_id, library, prefix,
-        short, long, invite, tags, listed_since
+        coalesce(new.short, template.short), long, invite, coalesce(new.tags, template.tags), listed_since
       from new cross join (select * from bots where bot_id = ${template}) as template`;
     onBatch(from + length);
   }

@@ -306,7 +306,16 @@ export const collectRatios = (scenarios: readonly ScenarioFigures[]): Record<str
       );
     }),
   );
-  return Object.fromEntries(
-    all.flatMap(([name, spread]) => (spread === null ? [] : [[name, rounded(spread.median)]])),
-  );
+  return Object.fromEntries([
+    ...all.flatMap(([name, spread]) => (spread === null ? [] : [[name, rounded(spread.median)]])),
+    ...compareViews(scenarios),
+  ]);
+};
+
+/** CPU of a view in a browser ÷ CPU of the same view as JSON. */
+const compareViews = (scenarios: readonly ScenarioFigures[]): [string, number][] => {
+  const [html, json] = (['listing', 'page'] as const).map(
+    (name) => scenarios.find(({ scenario }) => scenario === name)?.servers.rollcall?.cpuUs.median ?? 0,
+  ) as [number, number];
+  return html > 0 && json > 0 ? [['listing_cpu_vs_page', rounded(html / json)]] : [];
 };

@@ -4,11 +4,13 @@
 import { badges } from './badges.ts';
 import { churn } from './churn.ts';
 import { index } from './index.ts';
+import { listing } from './listing.ts';
 import { mixed } from './mixed.ts';
 import { page } from './page.ts';
 import { parts } from './parts.ts';
 import { read } from './read.ts';
 import type { LoadRequest, LoadScenarioName, Round, Scenario } from './scenario.ts';
+import { search } from './search.ts';
 import { stats } from './stats.ts';
 import { vote } from './vote.ts';
 
@@ -20,6 +22,8 @@ const scenarios: Readonly<Record<LoadScenarioName, Scenario>> = {
   vote,
   index,
   badges,
+  listing,
+  search,
   mixed,
   churn,
 };

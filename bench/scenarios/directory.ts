@@ -40,12 +40,15 @@ export const createDirectory = (sizes: DirectorySizes): Directory => {
 export const toImportLines = (directory: Directory): string =>
   `${[
     ...directory.users.map(({ id }, index) => user(id, index)),
-    ...directory.bots.map(({ id }, index) => bot(id, index, toOwner(directory, index))),
+    ...directory.bots.map(({ id }, index) => buildBotRecord(id, index, toOwner(directory, index))),
     ...directory.users.map((holder) => session('user', holder)),
     ...directory.bots.map((holder) => session('bot', holder)),
   ]
     .map((record) => JSON.stringify(record))
     .join('\n')}\n`;
+
+/** The vanity code of a bot. */
+export const toCode = (id: string): string => `b${id}`;
 
 const toOwner = ({ users }: Directory, index: number): string => (users[index % users.length] as Holder).id;
 
@@ -57,11 +60,18 @@ const user = (id: string, index: number): ImportRecord => ({
 
 const long = 'Counts what happens on a server and tells the people who run it. '.repeat(12);
 
-const bot = (id: string, index: number, owner: string): ImportRecord => ({
+/** A bot in the import format; `more` replaces what is not wanted. */
+export const buildBotRecord = (
+  id: string,
+  index: number,
+  owner: string,
+  more: object = {},
+): ImportRecord => ({
   kind: 'bot',
   bot_id: id,
   owner,
   type: 'approved',
+  vanity: toCode(id),
   user: { username: `bot-${index}` },
   library: 'typescript',
   prefix: '!',
@@ -69,6 +79,7 @@ const bot = (id: string, index: number, owner: string): ImportRecord => ({
   long,
   invite: `https://chat.example/invite/${index}`,
   tags: ['utility', 'statistics'],
+  ...more,
 });
 
 const session = (kind: TokenKind, holder: Holder): ImportRecord => ({

@@ -1,10 +1,14 @@
 /**
  * `page`: visitors open a bot's page, each from their own address behind a proxy. Counts clicks and visitors.
  */
-import { drawRequests, type LoadRequest, pickSkewed, type Round, type Scenario } from './scenario.ts';
-
-const createAddress = (chance: () => number): string =>
-  `10.${[0, 0, 0].map(() => Math.floor(chance() * 256)).join('.')}`;
+import {
+  createAddress,
+  drawRequests,
+  type LoadRequest,
+  pickSkewed,
+  type Round,
+  type Scenario,
+} from './scenario.ts';
 
 export const createVisit = (chance: () => number, round: Round): LoadRequest => ({
   method: 'GET',

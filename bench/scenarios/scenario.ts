@@ -47,6 +47,8 @@ export const scenarioNames = [
   'vote',
   'index',
   'badges',
+  'listing',
+  'search',
   'mixed',
   'churn',
   'idle',
@@ -63,6 +65,10 @@ export type PeerName = (typeof peerNames)[number];
 /** Creates numbers from 0 to below 1, the same for the same connection and round. */
 export const createChances = ({ round, connection }: Round): (() => number) =>
   createRandom(round * 100_003 + connection).next;
+
+/** An address of a visitor behind a proxy. */
+export const createAddress = (chance: () => number): string =>
+  `10.${[0, 0, 0].map(() => Math.floor(chance() * 256)).join('.')}`;
 
 const requestsPerConnection = 64;
 

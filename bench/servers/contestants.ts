@@ -7,7 +7,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findFailedClaims, type Skill } from '../peers/check.ts';
-import type { Directory } from '../scenarios/directory.ts';
+import { type Directory, toCode } from '../scenarios/directory.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import { type ServerProcess, startServer } from './process.ts';
 import { type BodySizes, type Folder, startBare, startRollcall } from './rollcall.ts';
@@ -76,8 +76,8 @@ const startEmbedded = ({ directory, folder }: Wanted): Promise<ServerProcess> =>
 
 /** The body sizes of the bare server, so that both servers send the same number of bytes. */
 export const readBodySizes = async (url: string, { bots }: Directory): Promise<BodySizes> => {
-  const size = async (path: string): Promise<number> => {
-    const response = await fetch(`${url}${path}`);
+  const size = async (path: string, accept = '*/*'): Promise<number> => {
+    const response = await fetch(`${url}${path}`, { headers: { Accept: accept } });
     if (!response.ok) throw new Error(`GET ${path} answers ${response.status}`);
     return (await response.arrayBuffer()).byteLength;
   };
@@ -85,6 +85,8 @@ export const readBodySizes = async (url: string, { bots }: Directory): Promise<B
     bot: await size(`/bots/${bots[0]?.id}`),
     index: await size('/bots/@index'),
     badge: await size(`/badges/bots/${bots[0]?.id}/servers.svg`),
+    listing: await size(`/@${toCode(bots[0]?.id ?? '')}`, 'text/html'),
+    search: await size('/search?q=bot-1'),
   };
 };
 

@@ -58,7 +58,7 @@ const buildSettings = (folder: Folder, stores: Readonly<Record<string, string>>)
   DATA_DIR: join(folder.path, 'data'),
 });
 
-/** Imports the directory, as an operator does. */
+/** Imports the directory and `more` records, as an operator does. */
 export const importDirectory = async (
   folder: Folder,
   { directory, stores }: Pick<RollcallOptions, 'directory' | 'stores'>,
@@ -91,16 +91,24 @@ export const startRollcall = async (folder: Folder, options: RollcallOptions): P
   return startOn(folder, options);
 };
 
-/** Bytes of a bot, the index and a badge. */
+/** Bytes of a bot, the index, a badge, a bot's page in a browser, and the answer to a search. */
 export interface BodySizes {
   readonly bot: number;
   readonly index: number;
   readonly badge: number;
+  readonly listing: number;
+  readonly search: number;
 }
 
 /** Starts the bare server, which answers with bodies of the given sizes. */
-export const startBare = ({ bot, index, badge }: BodySizes): Promise<ServerProcess> =>
+export const startBare = ({ bot, index, badge, listing, search }: BodySizes): Promise<ServerProcess> =>
   startServer({
     file: './bare.ts',
-    settings: { BODY_BYTES: String(bot), INDEX_BYTES: String(index), BADGE_BYTES: String(badge) },
+    settings: {
+      BODY_BYTES: String(bot),
+      INDEX_BYTES: String(index),
+      BADGE_BYTES: String(badge),
+      LISTING_BYTES: String(listing),
+      SEARCH_BYTES: String(search),
+    },
   });

@@ -48,6 +48,7 @@ test('without words every scenario runs, and a report is left', () => {
 
 test('scenarios are run in one order, whatever order they are named in', () => {
   assert.equal(parseArguments(['--only', 'vote, stats']).scenarios, ['stats', 'vote']);
+  assert.equal(parseArguments(['--only', 'site']).scenarios, ['page', 'listing', 'search']);
 });
 
 test('words that mean nothing are refused with what would', () => {

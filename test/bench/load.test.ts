@@ -13,7 +13,7 @@ const test = suite('bench load');
 const directory = createDirectory({ bots: 20, users: 16 });
 const watch = { begun: () => {}, ended: () => {} };
 
-const server = await startBare({ bot: 1_000, index: 5_000, badge: 1_300 });
+const server = await startBare({ bot: 1_000, index: 5_000, badge: 1_300, listing: 10_000, search: 1_000 });
 test.after(async () => {
   await server.stop();
 });

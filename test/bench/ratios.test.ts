@@ -50,6 +50,14 @@ test('failed answers leave no ratio', () => {
   assert.equal(result.ratios, {});
 });
 
+test('a view in a browser is compared with the same view as JSON', () => {
+  const page = [sampleOf({ scenario: 'page', cpuUs: 20 }), sampleOf({ scenario: 'page', server: 'bare' })];
+  const listing = sampleOf({ scenario: 'listing', cpuUs: 35 });
+
+  assert.is(resultOf([...page, listing]).ratios.listing_cpu_vs_page, 1.75);
+  assert.is(resultOf(page).ratios.listing_cpu_vs_page, undefined);
+});
+
 test('ratios are taken within rounds and have the names that tools look for', () => {
   const result = resultOf([
     sampleOf({ round: 1, cpuUs: 20 }),

@@ -1,0 +1,102 @@
+/**
+ * Random searches: one after the other, then 20 searchers at once beside reads of bots at a fixed rate.
+ */
+import { createRandom, type Random } from '../../ops/demo/random.ts';
+import { percentile } from '../report/statistics.ts';
+import { drawSearch } from './names.ts';
+
+export interface SearchFigures {
+  readonly searches: number;
+  readonly medianMs: number;
+  readonly p99Ms: number;
+  readonly worstMs: number;
+  /** What took longest. */
+  readonly worst: string;
+  /** Answers other than 200. */
+  readonly failed: number;
+}
+
+export interface BesideFigures {
+  readonly searches: number;
+  readonly readP50Ms: number;
+  readonly readP99Ms: number;
+  readonly readWorstMs: number;
+  readonly failed: number;
+}
+
+interface Timed {
+  readonly path: string;
+  readonly ms: number;
+  readonly ok: boolean;
+}
+
+/** A new visitor for each request, so that none meets the limit of an address. */
+const ask = async (url: string, path: string, random: Random): Promise<Timed> => {
+  const address = `10.${random.below(256)}.${random.below(256)}.${random.below(256)}`;
+  const begunMs = performance.now();
+  const response = await fetch(`${url}${path}`, { headers: { 'X-Forwarded-For': address } });
+  await response.arrayBuffer();
+  return { path, ms: performance.now() - begunMs, ok: response.ok };
+};
+
+const untimed = 50;
+
+/** `count` searches, one at a time. */
+export const measureSearches = async (url: string, count: number): Promise<SearchFigures> => {
+  const random = createRandom(count);
+  const all: Timed[] = [];
+  for (let index = 0; index < untimed + count; index++) {
+    const timed = await ask(url, drawSearch(random), random);
+    if (index >= untimed) all.push(timed);
+  }
+  const times = all.map(({ ms }) => ms);
+  const [worst] = all.toSorted((a, b) => b.ms - a.ms);
+  return {
+    searches: count,
+    medianMs: percentile(times, 0.5),
+    p99Ms: percentile(times, 0.99),
+    worstMs: worst?.ms ?? 0,
+    worst: worst?.path ?? '',
+    failed: all.filter(({ ok }) => !ok).length,
+  };
+};
+
+const betweenReadsMs = 20;
+
+/** Reads of bots, 50 a second, while `searchers` clients search without a pause. */
+export const measureBeside = async (
+  url: string,
+  { botIds, searchers, seconds }: { botIds: readonly string[]; searchers: number; seconds: number },
+): Promise<BesideFigures> => {
+  const random = createRandom(searchers + 1);
+  const untilMs = performance.now() + seconds * 1_000;
+  let searches = 0;
+  let failed = 0;
+  const count = ({ ok }: Timed): void => {
+    if (!ok) failed++;
+  };
+  const search = async (): Promise<void> => {
+    while (performance.now() < untilMs) {
+      count(await ask(url, drawSearch(random), random));
+      searches++;
+    }
+  };
+  const reads: Promise<Timed>[] = [];
+  const read = async (): Promise<void> => {
+    for (let dueMs = performance.now(); dueMs < untilMs; dueMs += betweenReadsMs) {
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
+      reads.push(ask(url, `/bots/${random.pick(botIds)}`, random));
+    }
+  };
+  await Promise.all([read(), ...Array.from({ length: searchers }, search)]);
+  const timed = await Promise.all(reads);
+  timed.forEach(count);
+  const times = timed.map(({ ms }) => ms);
+  return {
+    searches,
+    readP50Ms: percentile(times, 0.5),
+    readP99Ms: percentile(times, 0.99),
+    readWorstMs: Math.max(...times),
+    failed,
+  };
+};
