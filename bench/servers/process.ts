@@ -7,7 +7,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { nodeFlags, preloaded } from '../../ops/setup/launch.mjs';
+import { buildNodeFlags, preloaded } from '../../ops/setup/launch.mjs';
 import { hasProc } from '../machine/cpu.ts';
 
 export interface ServerProcess {
@@ -48,7 +48,7 @@ const launch = ({
 }: Program): ChildProcess => {
   const program = fileURLToPath(new URL(file, import.meta.url));
   const reporting = hasProc ? [] : ['--import', preload];
-  const node = [...nodeFlags, ...preloaded, ...reporting, ...nodeWords];
+  const node = [...buildNodeFlags(settings), ...preloaded, ...reporting, ...nodeWords];
   const child = spawn(process.execPath, [...node, program, ...words], {
     // A process group of its own: Ctrl-C in a terminal reaches the suite alone, which ends its servers in
     // order.

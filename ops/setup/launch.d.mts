@@ -4,6 +4,8 @@
 
 /** The command-line options for Node. */
 export const nodeFlags: readonly string[];
+export const busyNodeFlag: string;
+export const buildNodeFlags: (settings: Readonly<Record<string, string | undefined>>) => readonly string[];
 /** More options: modules that Node loads before the program. Their paths are those of this checkout. */
 export const preloaded: readonly string[];
 /** Runs a script or tool; resolves to its exit code. */

@@ -22,7 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findPortFault } from '../../http/server/listen-fault.ts';
-import { nodeFlags } from '../../ops/setup/launch.mjs';
+import { busyNodeFlag, nodeFlags } from '../../ops/setup/launch.mjs';
 import { type Ended, watchChild } from '../support/child.ts';
 import { makeFolder } from '../support/folder.ts';
 import { listen } from '../support/loopback.ts';
@@ -383,7 +383,8 @@ test('the program gives Node the same options as npm start', () => {
     ' ',
   );
 
-  assert.ok(text.includes(`/node" ${nodeFlags.join(' ')} `), nodeFlags.join(' '));
+  assert.ok(text.includes(`/node" ${nodeFlags.join(' ')} $busy `), nodeFlags.join(' '));
+  assert.match(text, new RegExp(`-z "\\$\\{REDIS_URL-\\}" .. || busy=${busyNodeFlag}\n`));
 });
 
 test.run();
