@@ -1,16 +1,17 @@
 /**
  * `npm run bench -- search`: how long searches take in a large directory, and what they cost others.
  */
-import { alignColumns } from '../report/text.ts';
-import type { Live } from '../report/live.ts';
-import { describeMachine } from '../machine/machine.ts';
-import { buildBotRecord, createDirectory } from '../scenarios/directory.ts';
-import { createFolder, type Folder, importDirectory, importLines, startOn } from '../servers/rollcall.ts';
-import { openStores, type Stores } from '../servers/stores.ts';
+
 import { flag, parseChoice, parseCount, parseWords, text } from '../arguments.ts';
 import { fillBots, toGrownId } from '../growth/fill.ts';
+import { describeMachine } from '../machine/machine.ts';
+import type { Live } from '../report/live.ts';
+import { alignColumns } from '../report/text.ts';
+import { buildBotRecord, createDirectory } from '../scenarios/directory.ts';
 import { measureBeside, measureSearches } from '../search/measure.ts';
 import { makeNames } from '../search/names.ts';
+import { createFolder, type Folder, importDirectory, importLines, startOn } from '../servers/rollcall.ts';
+import { openStores, type Stores } from '../servers/stores.ts';
 
 const usage = `Usage: npm run bench -- search [options]
 
@@ -44,13 +45,14 @@ const parse = (args: readonly string[]): Wanted | null => {
   };
 };
 
-/** Fills the stores of the folder with this many bots, each with names of its own; the first ones have tokens. */
-const fill = async (
-  folder: Folder,
-  stores: Stores,
-  listings: number,
-  live: Live,
-): Promise<readonly string[]> => {
+interface World {
+  readonly folder: Folder;
+  readonly stores: Stores;
+  readonly live: Live;
+}
+
+/** Fills the stores with bots of names of their own. Resolves to the ids of the first 1,000, which are read. */
+const fill = async ({ folder, stores, live }: World, listings: number): Promise<readonly string[]> => {
   const directory = createDirectory({ bots: 1_000, users: 10 });
   await importDirectory(folder, { directory, stores: stores.rollcall });
   const count = listings - directory.bots.length;
@@ -58,9 +60,8 @@ const fill = async (
   if (address === '') await importLines(folder, toNamedLines(count), stores.rollcall);
   else {
     const template = directory.bots[0]?.id ?? '';
-    await fillBots(address, { template, count, makeNames }, (done) =>
-      live.show(`${done} of ${count} bots …`),
-    );
+    const copies = { template, count, makeNames };
+    await fillBots(address, copies, (done) => live.show(`${done} of ${count} bots …`));
   }
   return directory.bots.map(({ id }) => id);
 };
@@ -76,43 +77,36 @@ const toNamedLines = (count: number): string =>
     return `${JSON.stringify(record)}\n`;
   }).join('');
 
-const formatMs = (ms: number): string => ms.toFixed(1);
+interface Times {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly worstMs: number;
+  readonly failed: number;
+}
 
-const measure = async (url: string, botIds: readonly string[], wanted: Wanted, live: Live) => {
-  live.show('searches …');
-  const alone = await measureSearches(url, wanted.searches);
-  live.show('reads without searches …');
-  const { seconds, searchers } = wanted;
+const toRow = (
+  what: string,
+  requests: number,
+  { p50Ms, p99Ms, worstMs, failed }: Times,
+): readonly string[] => [
+  what,
+  String(requests),
+  ...[p50Ms, p99Ms, worstMs].map((ms) => ms.toFixed(1)),
+  String(failed),
+];
+
+/** Measures a server that holds these bots; prints a table. */
+const measure = async (url: string, botIds: readonly string[], { searches, searchers, seconds }: Wanted) => {
+  const alone = await measureSearches(url, searches);
   const before = await measureBeside(url, { botIds, searchers: 0, seconds });
-  live.show('reads beside searches …');
   const beside = await measureBeside(url, { botIds, searchers, seconds });
   const rows = [
-    [
-      'searches one after the other',
-      alone.searches,
-      formatMs(alone.medianMs),
-      formatMs(alone.p99Ms),
-      formatMs(alone.worstMs),
-      alone.failed,
-    ],
-    [
-      'reads at 50/s',
-      seconds * 50,
-      formatMs(before.readP50Ms),
-      formatMs(before.readP99Ms),
-      formatMs(before.readWorstMs),
-      before.failed,
-    ],
-    [
-      `reads at 50/s beside ${searchers} searchers (${beside.searches} searches)`,
-      seconds * 50,
-      formatMs(beside.readP50Ms),
-      formatMs(beside.readP99Ms),
-      formatMs(beside.readWorstMs),
-      beside.failed,
-    ],
+    toRow('searches one after the other', searches, alone),
+    toRow('reads at 50/s', before.reads, before),
+    toRow(`reads beside ${searchers} searchers (${beside.searches} searches)`, beside.reads, beside),
   ];
-  return { rows: rows.map((row) => row.map(String)), worst: alone.worst };
+  const head = ['', 'requests', 'p50 ms', 'p99 ms', 'worst ms', 'failed'];
+  console.log(`${alignColumns({ head, textColumns: 1, rows })}\nthe slowest search: ${alone.worst}`);
 };
 
 /** The exit code. Throws `ArgumentError`. */
@@ -126,25 +120,14 @@ export const runSearch = async (args: readonly string[], live: Live): Promise<nu
   const folder = createFolder();
   const stores = await openStores(wanted.kind, false);
   try {
-    const botIds = await fill(folder, stores, wanted.listings, live);
+    const botIds = await fill({ folder, stores, live }, wanted.listings);
     const server = await startOn(folder, { profileDir: null, stores: stores.rollcall });
-    try {
-      const { rows, worst } = await measure(server.url, botIds, wanted, live);
-      live.clear();
-      console.log(
-        `${wanted.listings.toLocaleString('en-US')} listings, ${wanted.kind}; ${processor}, ${cores} cores, ${date}, ${commit}`,
-      );
-      console.log(
-        alignColumns({
-          head: ['', 'requests', 'p50 ms', 'p99 ms', 'worst ms', 'failed'],
-          textColumns: 1,
-          rows,
-        }),
-      );
-      console.log(`the slowest search: ${worst}`);
-    } finally {
-      await server.stop();
-    }
+    live.clear();
+    console.log(
+      `${wanted.listings.toLocaleString('en-US')} listings, ${wanted.kind}; ${processor}, ${cores} cores`,
+    );
+    console.log(`${date}, ${commit}`);
+    await measure(server.url, botIds, wanted).finally(server.stop);
   } finally {
     await stores.close();
     folder.remove();

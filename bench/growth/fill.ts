@@ -22,11 +22,12 @@ interface Copies {
 }
 
 /** The accounts of bots. First, so that the search describes each bot once. */
-const addAccounts = async (sql: Sql, ids: readonly string[], names: readonly Names[]): Promise<void> => {
+const addAccounts = async (sql: Sql, ids: readonly string[], names: readonly Names[]) => {
+  const usernames = names.map(({ username }) => username);
+  const displayNames = names.map(({ displayName }) => displayName);
   await sql`insert into users (id, username, display_name, bot)
     select id, username, display_name, true from unnest(${ids as string[]}::text[],
-      ${names.map(({ username }) => username)}::text[], ${names.map(({ displayName }) => displayName)}::text[])
-      as list (id, username, display_name)`;
+      ${usernames}::text[], ${displayNames}::text[]) as list (id, username, display_name)`;
 };
 
 /** Adds `count` bots like `template`. Calls `onBatch` with the number so far. */

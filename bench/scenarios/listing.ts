@@ -1,5 +1,6 @@
 /**
- * `listing`: visitors open the page of a bot in a browser, each from their own address. Counts what `page` does.
+ * `listing`: visitors open the page of a bot in a browser, each from their own address. Counts what `page`
+ * counts.
  */
 import { toCode } from './directory.ts';
 import { createAddress, drawRequests, pickSkewed, type Scenario } from './scenario.ts';

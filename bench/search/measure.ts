@@ -5,23 +5,23 @@ import { createRandom, type Random } from '../../ops/demo/random.ts';
 import { percentile } from '../report/statistics.ts';
 import { drawSearch } from './names.ts';
 
-export interface SearchFigures {
-  readonly searches: number;
-  readonly medianMs: number;
+interface Times {
+  readonly p50Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** What took longest. */
-  readonly worst: string;
   /** Answers other than 200. */
   readonly failed: number;
 }
 
-export interface BesideFigures {
+export interface SearchFigures extends Times {
+  /** The path that took longest. */
+  readonly worst: string;
+}
+
+/** The times of the reads. */
+export interface BesideFigures extends Times {
+  readonly reads: number;
   readonly searches: number;
-  readonly readP50Ms: number;
-  readonly readP99Ms: number;
-  readonly readWorstMs: number;
-  readonly failed: number;
 }
 
 interface Timed {
@@ -39,6 +39,16 @@ const ask = async (url: string, path: string, random: Random): Promise<Timed> =>
   return { path, ms: performance.now() - begunMs, ok: response.ok };
 };
 
+const toTimes = (all: readonly Timed[]): Times => {
+  const times = all.map(({ ms }) => ms);
+  return {
+    p50Ms: percentile(times, 0.5),
+    p99Ms: percentile(times, 0.99),
+    worstMs: Math.max(...times),
+    failed: all.filter(({ ok }) => !ok).length,
+  };
+};
+
 const untimed = 50;
 
 /** `count` searches, one at a time. */
@@ -49,16 +59,8 @@ export const measureSearches = async (url: string, count: number): Promise<Searc
     const timed = await ask(url, drawSearch(random), random);
     if (index >= untimed) all.push(timed);
   }
-  const times = all.map(({ ms }) => ms);
   const [worst] = all.toSorted((a, b) => b.ms - a.ms);
-  return {
-    searches: count,
-    medianMs: percentile(times, 0.5),
-    p99Ms: percentile(times, 0.99),
-    worstMs: worst?.ms ?? 0,
-    worst: worst?.path ?? '',
-    failed: all.filter(({ ok }) => !ok).length,
-  };
+  return { ...toTimes(all), worst: worst?.path ?? '' };
 };
 
 const betweenReadsMs = 20;
@@ -72,13 +74,11 @@ export const measureBeside = async (
   const untilMs = performance.now() + seconds * 1_000;
   let searches = 0;
   let failed = 0;
-  const count = ({ ok }: Timed): void => {
-    if (!ok) failed++;
-  };
   const search = async (): Promise<void> => {
     while (performance.now() < untilMs) {
-      count(await ask(url, drawSearch(random), random));
+      const { ok } = await ask(url, drawSearch(random), random);
       searches++;
+      if (!ok) failed++;
     }
   };
   const reads: Promise<Timed>[] = [];
@@ -90,13 +90,6 @@ export const measureBeside = async (
   };
   await Promise.all([read(), ...Array.from({ length: searchers }, search)]);
   const timed = await Promise.all(reads);
-  timed.forEach(count);
-  const times = timed.map(({ ms }) => ms);
-  return {
-    searches,
-    readP50Ms: percentile(times, 0.5),
-    readP99Ms: percentile(times, 0.99),
-    readWorstMs: Math.max(...times),
-    failed,
-  };
+  const times = toTimes(timed);
+  return { ...times, reads: timed.length, searches, failed: failed + times.failed };
 };

@@ -1,6 +1,6 @@
 /**
- * Names and texts of listings for the search, as varied as those of a directory: some words are frequent, most
- * are rare. The same number gives the same names. Pure.
+ * Names and texts of listings for the search, as varied as those of a directory: some words are frequent,
+ * most are rare. The same number gives the same names. Pure.
  */
 import { createRandom, type Random } from '../../ops/demo/random.ts';
 
@@ -36,7 +36,7 @@ export const makeNames = (index: number): Names => {
   };
 };
 
-/** The query of a search as people send them: words, parts, pairs, unknown words, tags, any order, some pages. */
+/** A search as people send them: words, parts, pairs, unknown words, tags, any order, some later pages. */
 export const drawSearch = (random: Random): string => {
   const word = pickWord(random);
   const start = random.below(Math.max(1, word.length - 4));

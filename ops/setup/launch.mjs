@@ -28,8 +28,8 @@ export const nodeFlags = [
 
 /**
  * The young generation of a node on Redis, in MiB. The default of 16 is too small for the objects of some
- * thousand requests in flight: they would be copied about every 2,500 requests, and many would move to the old
- * generation. A node on the embedded stores stays with the default, which is no slower there and 60 MB lighter.
+ * thousand requests in flight: they would be copied about every 2,500 requests, and many would move to the
+ * old generation. A node on the embedded stores has the default: no slower there, and 60 MB lighter.
  */
 export const busyNodeFlag = '--max-semi-space-size=64';
 
