@@ -2,6 +2,7 @@
  * `npm run bench -- search`: how long searches take in a large directory, and what they cost others.
  */
 
+import type { ImportRecord } from '../../storage/import/kinds.ts';
 import { flag, parseChoice, parseCount, parseWords, text } from '../arguments.ts';
 import { fillBots, toGrownId } from '../growth/fill.ts';
 import { describeMachine } from '../machine/machine.ts';
@@ -10,7 +11,7 @@ import { alignColumns } from '../report/text.ts';
 import { buildBotRecord, createDirectory } from '../scenarios/directory.ts';
 import { measureBeside, measureSearches } from '../search/measure.ts';
 import { makeNames } from '../search/names.ts';
-import { createFolder, type Folder, importDirectory, importLines, startOn } from '../servers/rollcall.ts';
+import { createFolder, type Folder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores, type Stores } from '../servers/stores.ts';
 
 const usage = `Usage: npm run bench -- search [options]
@@ -51,16 +52,15 @@ interface World {
   readonly live: Live;
 }
 
-/** Fills the stores with bots of names of their own. Resolves to the ids of the first 1,000, which are read. */
+/** Fills the stores with bots of names of their own. Resolves to the ids of the first 1,000, to be read. */
 const fill = async ({ folder, stores, live }: World, listings: number): Promise<readonly string[]> => {
   const directory = createDirectory({ bots: 1_000, users: 10 });
-  await importDirectory(folder, { directory, stores: stores.rollcall });
   const count = listings - directory.bots.length;
   const address = stores.rollcall.DATABASE_URL ?? '';
-  if (address === '') await importLines(folder, toNamedLines(count), stores.rollcall);
-  else {
-    const template = directory.bots[0]?.id ?? '';
-    const copies = { template, count, makeNames };
+  const named = address === '' ? Array.from({ length: count }, (_, index) => buildNamedBot(index)) : [];
+  await importDirectory(folder, { directory, stores: stores.rollcall }, named);
+  if (address !== '') {
+    const copies = { template: directory.bots[0]?.id ?? '', count, makeNames };
     await fillBots(address, copies, (done) => live.show(`${done} of ${count} bots …`));
   }
   return directory.bots.map(({ id }) => id);
@@ -69,13 +69,11 @@ const fill = async ({ folder, stores, live }: World, listings: number): Promise<
 /** The first user of `createDirectory`. */
 const ownerId = '200000000000000000';
 
-const toNamedLines = (count: number): string =>
-  Array.from({ length: count }, (_, index) => {
-    const { username, displayName, short, tags } = makeNames(index);
-    const user = { username, display_name: displayName };
-    const record = buildBotRecord(toGrownId(index), index, ownerId, { user, short, tags });
-    return `${JSON.stringify(record)}\n`;
-  }).join('');
+const buildNamedBot = (index: number): ImportRecord => {
+  const { username, displayName, short, tags } = makeNames(index);
+  const user = { username, display_name: displayName };
+  return buildBotRecord(toGrownId(index), index, ownerId, { user, short, tags });
+};
 
 interface Times {
   readonly p50Ms: number;
