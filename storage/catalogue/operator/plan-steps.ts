@@ -52,18 +52,9 @@ export const fillPlan = async (
   }
 };
 
-/** The condition of a plan. Origins are found by their own indexes, and lead to votes by their whole key. */
 const buildCondition = (sql: Queryable, query: PlanQuery): StatementPart => {
   const { target_type: kind, target_id: id, user, since, before } = query;
-  const { address_hash: address, network_hash: network, flags } = query;
-  const where = buildVoteFilter(sql, { kind, id, user, since, before });
-  if (address === undefined && network === undefined && flags === undefined) return where;
-  return sql`${where} and (itag, created_at) in (
-    select itag, at from vote_origins
-    where at >= ${since}::timestamptz and at < ${before}::timestamptz
-      ${address === undefined ? sql`` : sql`and address_hash = ${address}::text::bigint`}
-      ${network === undefined ? sql`` : sql`and network_hash = ${network}::text::bigint`}
-      ${flags === undefined ? sql`` : sql`and flags > 0 and flags & ${flags} <> 0`})`;
+  return buildVoteFilter(sql, { kind, id, user, since, before });
 };
 
 /** Votes of one listing are neighbours, and so are those of one request: a page touches few listings. */
