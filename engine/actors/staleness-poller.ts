@@ -136,12 +136,19 @@ const scheduleTick = (state: PollerState): void => {
   state.cancel = state.clock.after(limits.stalenessPollMs, () => {
     state.unusedPolls += 1;
     state.resting = isUnused(state);
-    state.rested ||= state.resting;
+    if (state.resting) beginRest(state);
+    else scheduleTick(state);
     if (state.resting) return;
-    scheduleTick(state);
     state.onPoll?.();
     if (!state.polling) poll(state);
   });
+};
+
+/** The answer to a poll from before the rest would count as one from after it: it is ignored. */
+const beginRest = (state: PollerState): void => {
+  state.rested = true;
+  state.poll += 1;
+  state.polling = false;
 };
 
 const poll = (state: PollerState): void => {

@@ -250,6 +250,35 @@ test('votes flushed by another node show in the approximate number after a few p
   assert.is(state.flushedVotes, state.upvotes - state.downvotes);
 });
 
+test('a poll from before a rest does not count as one after it', async () => {
+  let holding = false;
+  const answered = Promise.withResolvers<void>();
+  const world = await createWorld({
+    hot: (hot) => ({
+      ...hot,
+      readVersions: async (shards) => {
+        if (holding) await answered.promise;
+        return hot.readVersions(shards);
+      },
+    }),
+  });
+  const [home, other] = [await world.start('home'), await world.start('other')];
+  const ref = world.ledger.list('bot', 'a');
+  world.ledger.edit(ref, { listed: true });
+  await world.see(other, 'a');
+  holding = true;
+  await world.pass(limits.stalenessPollMs * (limits.stalenessPollsUnused + 2));
+  holding = false;
+  answered.resolve();
+  await world.pass(limits.stalenessPollMs);
+
+  await world.until(other.vote({ kind: 'bot', id: 'a', user: 'u', upvote: true }));
+  await world.until(home.waitForFlush('bot', 'a'));
+  await world.pass(2_500);
+  const { state } = await world.see(other, 'a');
+  assert.is(state.flushedVotes, state.upvotes - state.downvotes);
+});
+
 test('an entity with constant votes stays live, because each flush updates it', async () => {
   const home = await world.start('home');
   const ref = world.ledger.list('bot', 'a');
