@@ -53,7 +53,8 @@ const listBanned = async (): Promise<string[]> => {
 
 test('every deletion, ban, reset, void and revocation asks', () => {
   const asking = adminOperations.filter(({ isPreviewed }) => isPreviewed).map(({ command }) => command);
-  const expected = /^(\S+ delete|users (vote-)?ban|listings vote-ban|votes (void|reset.*)|tokens revoke)$/;
+  const expected =
+    /^(\S+ delete|users (vote-)?ban|listings vote-ban|votes (void.*|undo|reset.*)|tokens revoke)$/;
   const all = adminOperations.map(({ command }) => command);
 
   assert.equal(
