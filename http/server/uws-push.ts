@@ -189,7 +189,10 @@ class Socket implements PushConnection {
 /** Result of a send that left nothing in the buffer. */
 const sent = 1;
 
-/** Changes the protocol of a request. Must be called corked. */
+/**
+ * Changes the protocol of a request. Must not be called corked: where the socket stays at its address in
+ * memory, `cork` takes it for a response afterwards, and closes it if some bit of it says so.
+ */
 export const openWebSocket = (response: HttpResponse, offer: UpgradeOffer, push: OpenPush): void => {
   const data: SocketData = { push, socket: null };
   response.upgrade(data, offer.key, offer.protocol, offer.extensions, offer.context);

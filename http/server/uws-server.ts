@@ -249,16 +249,16 @@ class UwsExchange implements Exchange {
   }
 
   #writeLater(reply: WireReply): void {
-    if (!this.#aborted) this.#response.cork(() => this.#write(reply));
+    if (this.#aborted) return;
+    if (reply.push === undefined || this.offer === null) this.#response.cork(() => this.#write(reply));
+    else {
+      this.#release();
+      openWebSocket(this.#response, this.offer, reply.push);
+    }
   }
 
   #write(reply: WireReply): void {
     const response = this.#response;
-    if (reply.push !== undefined && this.offer !== null) {
-      this.#release();
-      openWebSocket(response, this.offer, reply.push);
-      return;
-    }
     if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
     // One call writes all header lines: each call costs time, and uWebSockets.js copies the text unchanged.
     const lines = reply.close ? reply.headers : keepAliveLine + reply.headers;
