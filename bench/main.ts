@@ -78,7 +78,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   if (command === 'feed') return runFeed(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'prove') return runProve(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'search') return runSearch(rest, createLive(process.stderr));
+  if (command === 'search') return runSearch(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'tokens') {
     console.log(runTokens(rest));
     return 0;

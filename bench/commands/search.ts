@@ -108,12 +108,18 @@ const measure = async (url: string, botIds: readonly string[], { searches, searc
 };
 
 /** The exit code. Throws `ArgumentError`. */
-export const runSearch = async (args: readonly string[], live: Live): Promise<number> => {
+export const runSearch = async (
+  args: readonly string[],
+  live: Live,
+  signal: AbortSignal,
+): Promise<number> => {
   const wanted = parse(args);
   if (wanted === null) {
     console.log(usage);
     return 0;
   }
+  // The servers and stores end with this process.
+  signal.addEventListener('abort', () => process.exit(130));
   const { processor, cores, commit, date } = describeMachine();
   const folder = createFolder();
   const stores = await openStores(wanted.kind, false);
