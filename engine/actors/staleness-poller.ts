@@ -59,7 +59,7 @@ interface PollerState extends StalenessPollerParts {
   stopped: boolean;
   /** Intervals since the last read. */
   unusedPolls: number;
-  /** No timer runs: whoever reads next polls. */
+  /** No timer runs: the next read polls. */
   resting: boolean;
   /** No poll was answered since the last rest. */
   rested: boolean;
@@ -135,10 +135,11 @@ const scheduleTick = (state: PollerState): void => {
   state.resting = false;
   state.cancel = state.clock.after(limits.stalenessPollMs, () => {
     state.unusedPolls += 1;
-    state.resting = isUnused(state);
-    if (state.resting) beginRest(state);
-    else scheduleTick(state);
-    if (state.resting) return;
+    if (isUnused(state)) {
+      beginRest(state);
+      return;
+    }
+    scheduleTick(state);
     state.onPoll?.();
     if (!state.polling) poll(state);
   });
@@ -146,6 +147,7 @@ const scheduleTick = (state: PollerState): void => {
 
 /** The answer to a poll from before the rest would count as one from after it: it is ignored. */
 const beginRest = (state: PollerState): void => {
+  state.resting = true;
   state.rested = true;
   state.poll += 1;
   state.polling = false;
