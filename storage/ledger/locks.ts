@@ -8,6 +8,6 @@ export const locks = {
   votes: 722_501_002,
   /** Held while a generation is issued. */
   generations: 722_501_003,
-  /** Held while a partition is created; shared by those who must find every vote. */
+  /** Held while a partition is created; shared by transactions that must find every vote. */
   partitions: 722_501_004,
 } as const;

@@ -56,13 +56,13 @@ export const voidVotes = async (
     update votes set void = true, void_reason = ${reason}, voided_at = now(), void_plan = ${plan}
     from ${buildChosen(transaction, votes)}
     where votes.itag = chosen.itag and votes.created_at = chosen.created_at`;
-  const held = releases ? await findHeld(transaction, votes) : null;
+  const waiting = releases ? await findWaiting(transaction, votes) : null;
   const listings = groupByListing(votes);
   const changes = listings.map(({ incarnation, upvotes, downvotes, own }) => ({
     incarnation,
     upvotes: -upvotes,
     downvotes: -downvotes,
-    ...(held && { release: listCastVotes(own.filter((vote) => !held.has(toRequest(vote)))) }),
+    ...(waiting && { release: listCastVotes(own.filter((vote) => !waiting.has(toRequest(vote)))) }),
     ...(reason === 'redeemed' && { pinned: listCastVotes(own) }),
   }));
   await writeAdjustments(transaction, changes);
@@ -80,7 +80,12 @@ export const restoreVotes = async (transaction: Transaction, votes: readonly Fou
     from ${buildChosen(transaction, votes)}
     where votes.itag = chosen.itag and votes.created_at = chosen.created_at`;
   const listings = groupByListing(votes);
-  await writeAdjustments(transaction, listings);
+  const changes = listings.map(({ incarnation, upvotes, downvotes }) => ({
+    incarnation,
+    upvotes,
+    downvotes,
+  }));
+  await writeAdjustments(transaction, changes);
   const decisions = listings.map((listing) => ({
     ...toDecision(listing, false),
     reason: 'operator' as const,
@@ -102,10 +107,10 @@ const toRequest = ({
 }: Pick<FoundVote, 'incarnation' | 'author' | 'at_ms'>): string => `${incarnation} ${at_ms} ${author}`;
 
 /**
- * Finds the requests of which another vote still counts or holds its voter: then that voter has to wait.
+ * Finds the requests whose voters have to wait, because another vote of the request counts or is pinned.
  * `offset 0` makes SQL look up each request's votes by the index of their author.
  */
-const findHeld = async (transaction: Transaction, votes: readonly FoundVote[]): Promise<Set<string>> => {
+const findWaiting = async (transaction: Transaction, votes: readonly FoundVote[]): Promise<Set<string>> => {
   const rows = await transaction<Pick<FoundVote, 'incarnation' | 'author' | 'at_ms'>[]>`
     select ${buildFoundColumns(transaction)}
     from ${buildChosen(transaction, votes)}
@@ -116,7 +121,7 @@ const findHeld = async (transaction: Transaction, votes: readonly FoundVote[]): 
         and other.target_id = votes.target_id and other.created_at = votes.created_at
         and other.incarnation = votes.incarnation and other.itag <> votes.itag
         and (not other.void or other.holds)
-      offset 0) as held`;
+      offset 0) as waiting`;
   return new Set(rows.map(toRequest));
 };
 

@@ -213,7 +213,7 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'a plan leaves what became void since',
     file: 'storage/catalogue/operator/plan-steps.ts',
-    find: `case when void then void_reason when immutable then 'immutable' end as skipped, true`,
+    find: `\${buildSkipped(transaction)}, true`,
     replace: 'null as skipped, true',
     killers: ['test/http/operator/void-plans.test.ts'],
     why: 'redeemed votes would leave the total twice',
@@ -243,7 +243,7 @@ const otherMutants: readonly Mutant[] = [
     why: 'the total would have votes that are void',
   },
   {
-    name: 'held voters of a plan are held by a store that forgot them',
+    name: 'voters of a plan wait in a store that forgot them',
     file: 'storage/ledger/voters.ts',
     find: 'and (not void or holds)',
     replace: `and (not void or void_reason = 'redeemed')`,

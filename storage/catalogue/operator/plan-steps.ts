@@ -14,7 +14,6 @@ import { lockTotals } from '../../ledger/vote-log.ts';
 import { formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { runTransaction } from '../../sql/retry.ts';
-import type { StatementPart } from './pages.ts';
 import type { PlanQuery, VoidPlan } from './void-plans.ts';
 import { buildVoteFilter } from './vote-list.ts';
 
@@ -52,18 +51,19 @@ export const fillPlan = async (
   }
 };
 
-const buildCondition = (sql: Queryable, query: PlanQuery): StatementPart => {
-  const { target_type: kind, target_id: id, user, since, before } = query;
-  return buildVoteFilter(sql, { kind, id, user, since, before });
-};
+/** Why a vote is not made void, as a column of `vote_rows`; null if it is. */
+const buildSkipped = (sql: Queryable) =>
+  sql`case when void then void_reason when immutable then 'immutable' end as skipped`;
 
 /** Votes of one listing are neighbours, and so are those of one request: a page touches few listings. */
 const storeVotes = async (transaction: Transaction, id: string, query: PlanQuery): Promise<number> => {
+  const { target_type: kind, target_id, user, since, before } = query;
+  const where = buildVoteFilter(transaction, { kind, id: target_id, user, since, before });
   const [plan] = await transaction<{ votes: number }[]>`
     with found as materialized (
       select itag, created_at, incarnation, target_type, target_id, author, upvote,
-        case when void then void_reason when immutable then 'immutable' end as skipped
-      from vote_rows ${buildCondition(transaction, query)}
+        ${buildSkipped(transaction)}
+      from vote_rows ${where}
     ), chosen as (
       select * from found where skipped is null
     ), stored as (
@@ -123,7 +123,7 @@ type StartedPlan = Pick<VoidPlan, 'id' | 'state' | 'position' | 'votes' | 'relea
 type PageVote = FoundVote & {
   readonly position: number;
   readonly skipped: string | null;
-  /** Whether it is of the step's business: an undo has none with what others made void, or nobody. */
+  /** Whether the step concerns it: an undo concerns only what its plan made void. */
   readonly isOwn: boolean;
 };
 
@@ -180,8 +180,7 @@ const listPageListings = (transaction: Transaction, plan: StartedPlan) => transa
 /** `offset 0` makes SQL look up each vote by its key, here and below. */
 const findVoidable = (transaction: Transaction, plan: StartedPlan): Promise<readonly PageVote[]> =>
   transaction<PageVote[]>`
-    select planned.position, ${buildFoundColumns(transaction)},
-      case when void then void_reason when immutable then 'immutable' end as skipped, true as "isOwn"
+    select planned.position, ${buildFoundColumns(transaction)}, ${buildSkipped(transaction)}, true as "isOwn"
     from void_plan_votes as planned cross join lateral (
       select * from vote_rows
       where vote_rows.itag = planned.itag and vote_rows.created_at = planned.created_at offset 0) as votes
