@@ -5,8 +5,8 @@
  * The verifier is not trusted: one time limit, a size cap, and an answer about another host or action is no
  * proof. An answer is kept for its proof and account, because a verifier accepts each proof once.
  */
-import { createHash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
+import { v5 as toUuidV5 } from 'uuid';
 import type { Clock } from '../../engine/ports.ts';
 import type { OutboundMeters } from '../telemetry/counts.ts';
 import { type FetchResult, fetchJson } from './fetch-json.ts';
@@ -75,12 +75,9 @@ const judge = ({ hostname, action }: ProofVerifierOptions, answer: Static<typeof
   (action === '' || answer.action === action) &&
   (answer.score ?? 1) >= scoreMin;
 
+const idNamespace = '5b0e5f7c-7a4d-4f0f-9a43-6c1f3b9f2d58';
 /** The same for the same proof of the same account: Turnstile then answers again as before, at any node. */
-const deriveId = (key: string): string => {
-  const [, ...parts] =
-    /^(.{8})(.{4})(.{4})(.{4})(.{12})/.exec(createHash('sha256').update(key).digest('hex')) ?? [];
-  return parts.join('-');
-};
+const deriveId = (key: string): string => toUuidV5(key, idNamespace);
 
 const buildForm = (
   { provider, secret }: ProofVerifierOptions,
