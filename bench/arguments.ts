@@ -103,7 +103,7 @@ export const parseChoice = <Choice extends string>(
   throw new ArgumentError(`--${name} is "${text}" but must be one of ${choices.join(', ')}.`);
 };
 
-/** `--only site`: what a visitor's browser asks for, and `page` to compare with. */
+/** `--only site`: what a visitor's browser requests, and `page` to compare with. */
 const siteScenarios = ['page', 'listing', 'search'] as const;
 
 const parseScenarios = (

@@ -6,7 +6,7 @@
 const usersBase = 18_446_744_073_600_000_000n;
 
 /**
- * The fields of post `id`: each tells the id, so fields of two posts never fit together. `isPlain`: for
+ * The fields of post `id`: each contains the id, so fields of two posts never fit together. `isPlain`: for
  * servers that have neither so large numbers nor lists.
  */
 export const buildStatsBody = (id: number, isPlain = false): string =>

@@ -3,6 +3,7 @@
  * vote log, the redeems, the history, and what the feed and the webhooks have brought by then.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { VoteLogResult } from '../../http/client/types.ts';
 import { nowMs } from './client-log.ts';
 import type { Followed, Follower } from './followers.ts';
 import type { VoteRows } from './judge.ts';
@@ -11,16 +12,6 @@ import { addSights } from './sights.ts';
 import { type Listing, read, readJson, type Subject } from './subject.ts';
 import type { WebhookReceiver } from './webhook-receiver.ts';
 
-/** One entry of a vote log. */
-export interface LogEntry {
-  readonly number: number;
-  readonly itag: string;
-  readonly author: string;
-  readonly upvote: boolean;
-  readonly created_at: string;
-  readonly void: boolean;
-  readonly void_reason: string;
-}
 interface HistoryPoint {
   readonly atMs: number;
   /** Since the beginning of the run; `null`: no sample. */
@@ -31,7 +22,7 @@ interface HistoryPoint {
 /** What was found of one bot. */
 export interface Settled {
   readonly listing: Listing;
-  readonly entries: readonly LogEntry[];
+  readonly entries: readonly VoteLogResult[];
   /** How many redeems were added. */
   readonly redeems: number;
   readonly history: readonly HistoryPoint[];
@@ -56,12 +47,12 @@ const readMs = 250;
 const pageRows = 100;
 
 interface LogPage {
-  readonly results: readonly LogEntry[];
+  readonly results: readonly VoteLogResult[];
   readonly next: string;
 }
 
-const readLog = async (subject: Subject, { id, base }: Listing): Promise<LogEntry[]> => {
-  const entries: LogEntry[] = [];
+const readLog = async (subject: Subject, { id, base }: Listing): Promise<VoteLogResult[]> => {
+  const entries: VoteLogResult[] = [];
   if (base.cursor === '') return entries;
   for (let after = base.cursor; ; ) {
     const query = new URLSearchParams({ after, limit: String(pageRows) });
@@ -119,7 +110,7 @@ const lookAtAll = async ({ subject, log }: SettleOptions): Promise<void> => {
 const isCaughtUp = (
   { log, follower, receiver }: SettleOptions,
   { id, base }: Listing,
-  entries: readonly LogEntry[],
+  entries: readonly VoteLogResult[],
 ): boolean => {
   const followed = follower?.followed.get(`bot/${id}`);
   const hooked = receiver.bots.has(id) ? receiver.numbers.get(id) : null;
@@ -136,7 +127,7 @@ const isCaughtUp = (
 /** Waits until the feed and the webhooks have what the logs have, for a minute at most. */
 const waitForAll = async (
   options: SettleOptions,
-  entries: ReadonlyMap<Listing, readonly LogEntry[]>,
+  entries: ReadonlyMap<Listing, readonly VoteLogResult[]>,
 ): Promise<void> => {
   const endMs = nowMs() + catchUpMsMax;
   while (nowMs() < endMs) {
@@ -164,7 +155,7 @@ export const settle = async (options: SettleOptions, startMs: number): Promise<r
   const quietMs = nowMs();
   for (let life = 0; life <= log.unanswered + subject.urls.length; life++) log.endedMs[life] = quietMs;
   await lookAtAll(options);
-  const entries = new Map<Listing, readonly LogEntry[]>();
+  const entries = new Map<Listing, readonly VoteLogResult[]>();
   for (const listing of subject.listings) entries.set(listing, await readLog(subject, listing));
   await waitForAll(options, entries);
   await waitForSample(options, quietMs);
@@ -188,7 +179,7 @@ export const toVoteRows = (settled: readonly Settled[]): readonly VoteRows[] =>
     const unique = new Map(entries.map((entry) => [entry.itag, entry]));
     const requests = Map.groupBy(unique.values(), (one) => `${one.author} ${one.created_at} ${one.upvote}`);
     return [...requests.values()].map((rows) => {
-      const [{ author, upvote, created_at: at }] = rows as [LogEntry];
+      const [{ author, upvote, created_at: at }] = rows as [VoteLogResult];
       const numbers = rows.map((_, index) => index);
       return { target: `bot/${listing.id}`, user: author, atMs: Date.parse(at), upvote, numbers };
     });

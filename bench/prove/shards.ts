@@ -1,5 +1,5 @@
 /**
- * Posts of shards whose sum tells which post of each shard it has: each shard counts its turns in digits of
+ * Posts of shards whose sum shows which post of each shard it has: each shard counts its posts in digits of
  * its own.
  */
 import type { Client } from '../shared/http-client.ts';

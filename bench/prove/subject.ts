@@ -1,6 +1,6 @@
 /**
  * What `prove` drives: addresses, bots and users with their tokens, which operations the server has, and what
- * it showed before. Everything is judged from there on, so nobody else may change these bots meanwhile.
+ * it showed before. Everything is judged from there on, so no other client may change these bots meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Directory, Holder } from '../scenarios/directory.ts';

@@ -3,11 +3,12 @@
  * Uses the judge of the fault tests, and adds what only clients see: totals of votes, the vote log, the feed,
  * webhooks, the history, redeems. Pure.
  */
+import type { VoteLogResult } from '../../http/client/types.ts';
 import type { ClientLog, Outcome, Sight } from './client-log.ts';
 import { firstWindowFaults } from './first-window.ts';
 import { countBefore, createVerdict, judgeClicks, judgeStats, judgeVotes, type Verdict } from './judge.ts';
 import type { ProveLog } from './prove-log.ts';
-import { type LogEntry, type Settled, toVoteRows } from './settle.ts';
+import { type Settled, toVoteRows } from './settle.ts';
 import type { Subject } from './subject.ts';
 
 export const proofKinds = [
@@ -190,7 +191,7 @@ const judgeTotalOfLog = (log: ProveLog, { listing, entries, redeems }: Settled):
 
 /* ------------------------------------------- the log, the feed, webhooks, history */
 
-const listMissing = (entries: readonly LogEntry[]): readonly number[] => {
+const listMissing = (entries: readonly VoteLogResult[]): readonly number[] => {
   const numbers = new Set(entries.map(({ number }) => number));
   const missing: number[] = [];
   for (let number = Math.min(...numbers); number < Math.max(...numbers); number++)
