@@ -39,7 +39,7 @@ then waits for quiet and compares what was acknowledged with what is there. Exit
   --seed N          of the load
   --json FILE       also writes the verdict to FILE
 
-A server that already runs (it counts these requests; nobody else may use these bots meanwhile):
+A server that already runs (it counts these requests; no other client may use these bots meanwhile):
   --url A[,B]       its addresses, best those of the nodes
   --tokens FILE     as "tokens FOLDER" writes them
   --direct          each address is one node: no number may ever fall there

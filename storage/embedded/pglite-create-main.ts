@@ -16,7 +16,7 @@ const initDbStartParams = ['--wal-segsize=4'];
 
 const parent = process.ppid;
 process.once('exit', () => {
-  // Nobody waits for it any more: the next start creates another, and may have removed half of this one.
+  // Its parent has ended: the next start creates another, and may have removed half of this one.
   if (process.ppid !== parent) rmSync(directory, { recursive: true, force: true });
 });
 rmSync(directory, { recursive: true, force: true });

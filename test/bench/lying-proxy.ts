@@ -1,5 +1,5 @@
 /**
- * A proxy between `prove` and a real server that tells one planned lie: it drops, repeats or changes what
+ * A proxy between `prove` and a real server that plants one lie: it drops, repeats or changes what
  * passes. Everything else goes through untouched.
  */
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';

@@ -10,7 +10,7 @@ export interface PlantedLie {
   readonly name: string;
   /** Waits for a sample of the history. */
   readonly needsSample?: boolean;
-  /** A lie about one bot of these, told once. */
+  /** A lie about one of these bots, planted once. */
   readonly plan: (bots: readonly { readonly id: string; readonly token: string }[]) => LiePlan;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The judge of `prove` names each lie that a proxy between it and a real server tells, and finds none where
- * none was told. Time limit: 900 s.
+ * The judge of `prove` names each lie that a proxy between it and a real server plants, and finds none where
+ * there is none. Time limit: 900 s.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

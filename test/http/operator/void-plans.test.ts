@@ -93,7 +93,7 @@ test('the totals fall by exactly the plan, page by page, and an undo restores th
   assert.equal([await countValid(large), await votesOf(small)], [1_010, 0]);
 });
 
-test('voters of a plan stay held until their window ends, and an undo leaves them so', async () => {
+test('voters of a plan wait until their window ends, also after an undo', async () => {
   const ref = await newBot();
   assert.is(await vote('ann', ref), 204);
   const plan = await use(await makePlan({ user: 'ann', ...on(ref) }));
@@ -108,7 +108,7 @@ test('voters of a plan stay held until their window ends, and an undo leaves the
   await untilVotes(ref, 2);
 });
 
-test('SQL gives a hot store the held voters of a plan again, but not released ones', async () => {
+test('SQL gives a hot store the waiting voters of a plan again, but not released ones', async () => {
   for (const release of [false, true]) {
     const ref = await newBot();
     assert.is(await vote('ben', ref), 204);

@@ -167,7 +167,7 @@ test('too many votes refuse the plan, and too many plans another one', async () 
   await sql`delete from void_plans where state = 'planning'`;
 });
 
-test('the purge keeps what can be undone, and deletes what cannot, and plans nobody used', async () => {
+test('the purge keeps what can be undone, and deletes the rest, unconfirmed plans included', async () => {
   const [old, recent, unused] = [await makePlan(), await makePlan(), await makePlan()];
   for (const id of [old, recent]) {
     await startVoiding(sql, id);
