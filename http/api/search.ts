@@ -142,7 +142,7 @@ export const parseSearch = ({ q = '', kind, tags, sort, page }: ListingSearch): 
   return {
     words,
     tags: wanted,
-    kinds: kind ? [kind] : entityKinds,
+    kind: kind || null,
     sort: sort || 'votes',
     page: parsePage(page === undefined ? {} : { page }),
   };

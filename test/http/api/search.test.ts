@@ -133,6 +133,23 @@ test('pages neither skip nor repeat, for common words and for rare ones', async 
   assert.is(common.json.count_is, 'at_least');
 });
 
+test('words and parts of words are looked up in their index', async () => {
+  const countScans = async (): Promise<number> => {
+    await sql`select pg_stat_force_next_flush()`;
+    const [index] = await sql<{ idx_scan: string }[]>`
+      select idx_scan from pg_stat_user_indexes where indexrelname = 'search_words'`;
+    return Number(index?.idx_scan);
+  };
+  // The planner then takes any index that it can use, as it does in a large directory.
+  await sql`set enable_seqscan = off`;
+  for (const query of ['q=looked+up', 'q=dex&tags=fun']) {
+    const before = await countScans();
+    await search(query);
+    assert.ok((await countScans()) > before, `${query}: ${before} scans, and no more`);
+  }
+  await sql`reset enable_seqscan`;
+});
+
 test('a directory that was large when it was migrated is filled at the next start', async () => {
   await sql`drop index search_new, search_names, search_words`;
   await sql`delete from search_entries where kind <> 'pack'`;
