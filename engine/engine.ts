@@ -60,6 +60,8 @@ export interface VoteRequest {
   readonly id: string;
   readonly user: string;
   readonly upvote: boolean;
+  /** Of `createOriginEncoder`; absent if origins of votes are not kept. */
+  readonly origin?: string | undefined;
 }
 export type VoteOutcome =
   | { readonly kind: 'voted'; readonly count: number }

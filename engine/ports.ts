@@ -72,6 +72,8 @@ export interface OutboxVote {
   readonly atMs: number;
   /** From 0 within one request. */
   readonly voteNumber: number;
+  /** As in `VoteItem`. */
+  readonly origin?: string | undefined;
 }
 export interface Backlog {
   readonly entities: readonly DirtyEntity[];

@@ -4,6 +4,7 @@
 import type { Engine } from '../engine/engine.ts';
 import type { EntityKind } from '../engine/ids.ts';
 import type { Clock } from '../engine/ports.ts';
+import type { OriginEncoder } from '../engine/rules/vote-origin.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { SecretBox } from '../storage/catalogue/webhooks/secrets.ts';
 import type { BadgeCache } from './api/badges/badge-cache.ts';
@@ -35,6 +36,8 @@ export interface App {
   readonly voteLogWaiters: VoteLogWaiters;
   /** `null` when voters need no proof of a human. */
   readonly voteProof: VoteProof | null;
+  /** `null` if where votes come from is not kept. */
+  readonly encodeOrigin: OriginEncoder | null;
   readonly feed: Feed;
   readonly webhooks: WebhookAccess;
   readonly badges: BadgeCache<Reply>;

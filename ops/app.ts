@@ -33,7 +33,7 @@ export type PublicApp = App & { readonly sessions: SessionCache };
 
 /** What handlers use and the composition root makes. */
 export interface AppParts
-  extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'feed' | 'wakeJob'> {
+  extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'encodeOrigin' | 'feed' | 'wakeJob'> {
   readonly webhooks: Pick<Webhooks, 'access'>;
   readonly metrics: Metrics;
   readonly listWarnings: () => readonly string[];
@@ -43,8 +43,10 @@ export interface AppParts
 export const createApp = (
   { catalogue, sessions, listNodes }: Pick<ClusterContext, 'catalogue' | 'sessions' | 'listNodes'>,
   config: Config,
-  { engine, push, login, voteLogWaiters, feed, wakeJob, webhooks, metrics, listWarnings }: AppParts,
+  parts: AppParts,
 ): PublicApp => {
+  const { engine, push, login, voteLogWaiters, encodeOrigin, feed, wakeJob } = parts;
+  const { webhooks, metrics, listWarnings } = parts;
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
     platformUrl: config.botLookupFallbackUrl,
@@ -62,6 +64,7 @@ export const createApp = (
     meters: metrics.directory,
     voteLogWaiters,
     voteProof: openVoteProof(config, metrics),
+    encodeOrigin,
     feed,
     webhooks: webhooks.access,
     badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),

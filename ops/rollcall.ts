@@ -19,6 +19,7 @@ import { assignShards } from '../engine/flush/shard-assignment.ts';
 import type { Shard } from '../engine/ids.ts';
 import { assertLimits } from '../engine/limits.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
+import { createOriginEncoder } from '../engine/rules/vote-origin.ts';
 import { createVoteLogWaiters } from '../http/api/shared/vote-log-waiters.ts';
 import type { App } from '../http/app.ts';
 import { createFeed } from '../http/feed/feed.ts';
@@ -298,7 +299,7 @@ const openWatches = async (
   return { clock, eviction, descriptors, disk, listNotes };
 };
 
-type Counting = Pick<App, 'engine' | 'feed' | 'voteLogWaiters'>;
+type Counting = Pick<App, 'engine' | 'feed' | 'voteLogWaiters' | 'encodeOrigin'>;
 
 const startEngine = async (
   stores: Stores,
@@ -313,7 +314,7 @@ const startEngine = async (
   }: StartContext & Fleet & { readonly services: Services },
 ): Promise<Counting> => {
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
-  const visitorSecret = await getOrCreateSecret(stores.sql, 'visitor_secret');
+  const visitorSecret = Buffer.from(await getOrCreateSecret(stores.sql, 'visitor_secret'), 'hex');
   const { webhooks } = services;
   const ledger = createLedger(stores.sql, {
     writesDeliveries: config.webhooks === 'on',
@@ -332,7 +333,7 @@ const startEngine = async (
     meters: metrics.engine,
     producer: `${hostname()}.${randomUUID()}`,
     rules: () => rules,
-    visitorSecret: Buffer.from(visitorSecret, 'hex'),
+    visitorSecret,
     newId: createVoteIds(),
     flushIntervalMs: config.flushIntervalMs,
     actorsMax: config.actorsMax,
@@ -351,7 +352,8 @@ const startEngine = async (
   const { heads: readHeads } = clusterContext.catalogue.voteLog;
   const voteLogWaiters = createVoteLogWaiters({ engine, clock: systemClock, readHeads });
   await engine.start();
-  return { engine, feed, voteLogWaiters };
+  const encodeOrigin = config.voteOriginDays === 0 ? null : createOriginEncoder(visitorSecret);
+  return { engine, feed, voteLogWaiters, encodeOrigin };
 };
 
 const startTimers = ({

@@ -12,6 +12,10 @@ import { createHmac, hash } from 'node:crypto';
 export const computeVisitor = (secret: Uint8Array, clientAddress: string): string =>
   createHmac('sha256', secret).update(clientAddress).digest().readBigInt64BE(0).toString();
 
+/** Derives a key whose hashes say nothing about those by the secret, or by another purpose. */
+export const deriveSecret = (secret: Uint8Array, purpose: string): Uint8Array =>
+  createHmac('sha256', secret).update(purpose).digest();
+
 const blockBytes = 64;
 const digestBytes = 32;
 /** The longest text of an IPv6 address has 45 characters; longer input goes through `createHmac`. */

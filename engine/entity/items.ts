@@ -119,6 +119,8 @@ export interface VoteItem {
   readonly upvote: boolean;
   readonly atMs: number;
   readonly itags: readonly string[];
+  /** Where it came from (rules/vote-origin.ts): at most 64 digits; absent if that is not kept. */
+  readonly origin?: string | undefined;
 }
 /** A decision of the ledger about past votes. Applied only if `sequence` is the state's `adjustment` + 1. */
 export interface AdjustItem {

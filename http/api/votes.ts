@@ -152,11 +152,13 @@ export const voteRoutes = defineRoutes('Votes', [
       'rate_limited',
     ],
     handle: (app, request) => {
-      const vote = { ...toUserTarget(request.params), upvote: request.query.upvote === 'true' };
-      const { voteBanned } = requireCaller(request);
+      const { voteBanned, firstSeenMs } = requireCaller(request);
       const { voteProof: token, traceparent } = request;
       // The address is lost when the client leaves.
-      const proof = app.voteProof === null ? null : { token, address: request.clientAddress };
+      const { clientAddress: address, userAgent: agent } = request;
+      const origin = app.encodeOrigin?.({ address, agent, firstSeenMs }, app.clock.nowMs());
+      const vote = { ...toUserTarget(request.params), upvote: request.query.upvote === 'true', origin };
+      const proof = app.voteProof === null ? null : { token, address };
       return castVote(app, vote, { voteBanned, traceparent, proof });
     },
   }),

@@ -14,6 +14,8 @@ export interface Caller {
   readonly limits: readonly string[];
   /** The user it acts for may not vote. Part of the session, so that a vote needs no SQL query. */
   readonly voteBanned: boolean;
+  /** When that user was seen first; `null` for other kinds, absent if the node does not know. */
+  readonly firstSeenMs?: number | null | undefined;
 }
 
 /**

@@ -7,6 +7,8 @@ import { buildProse } from '../api/shared/fields.ts';
 import { buildList, VotesQuery } from './list-schema.ts';
 
 const { target_type, target_id, user, since, before } = VotesQuery.properties;
+const buildHash = (description: string) =>
+  Type.String({ pattern: '^-?[0-9]{1,19}$', maxLength: 20, description, examples: ['-81985529216486896'] });
 const PlanId = Type.String({ ...Uuid, description: 'Id of a plan, as its preview shows it.' });
 
 export const PlanBody = Type.Object({
@@ -15,6 +17,15 @@ export const PlanBody = Type.Object({
   user,
   since,
   before,
+  address_hash: Type.Optional(buildHash('Only votes from the address with this hash.')),
+  network_hash: Type.Optional(buildHash('Only votes from the network with this hash.')),
+  flags: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 15,
+      description: 'Only votes with one of these flags: their sum.',
+    }),
+  ),
   reason: Type.Optional(
     Type.String({ ...buildProse(1, 500, 'A farm of accounts.'), description: 'Why, for the audit log.' }),
   ),

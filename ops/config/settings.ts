@@ -226,6 +226,8 @@ const settingsSchema = Type.Object({
   }),
   pushAddresses: buildChoice('public', ['public', 'any'], 'public'),
 
+  voteOriginDays: buildInteger(90, [0, 365]),
+
   webhooks: buildChoice('on', ['on', 'off'], 'off'),
   webhooksPerEntityMax: count(5, 100),
   webhookTimeoutSeconds: count(10, 30),

@@ -17,6 +17,7 @@ import { purgeKeys } from '../../storage/catalogue/shared/once.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
 import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
+import { purgeOrigins } from '../../storage/ledger/partitions.ts';
 import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import type { Webhooks } from '../services/webhooks.ts';
@@ -41,6 +42,8 @@ export interface JobsParts extends HistorySettings {
   /** The longest wait for a vote, ms. */
   readonly voteWaitMsMax: number;
   readonly webhookLogDays: number;
+  /** 0: none are kept. */
+  readonly voteOriginDays: number;
   readonly boardSeconds: number;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
   /** Called with the number of votes that a step numbered. */
@@ -61,6 +64,7 @@ const listingsPerRun = 200;
 /** A shard is shown as stale at most this much late, and twice that when its node has just died. */
 const shardsPauseMs = 15_000;
 const runRetentionDays = 400;
+const dayMs = 86_400_000;
 /** Of the job that runs every few minutes. */
 const historyRunRetentionDays = 2;
 
@@ -77,6 +81,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
       await purgeKeys(parts.catalogue.sql);
       await purgePlans(parts.catalogue.sql, signal);
       await purgeDeliveries(parts.catalogue.sql, parts.webhookLogDays, signal);
+      await purgeOrigins(parts.catalogue.sql, dueAtMs - parts.voteOriginDays * dayMs, signal);
       await runs.purge(runRetentionDays);
       await runs.purge(historyRunRetentionDays, 'history');
     },

@@ -2,18 +2,17 @@
  * The partitions of the history: created before the first row of their time, and dropped as a whole when all
  * of it has expired. Rows are deleted only with their listing.
  *
- * No lock that readers meet lasts longer than `lockMs`; what does not get its lock is done by a later run.
+ * What does not get its lock at once is done by a later run.
  */
 import { locks } from '../ledger/locks.ts';
-import type { Queryable, Sql, Transaction } from '../sql/client.ts';
-import { asStorage, toStorageError } from '../sql/errors.ts';
+import type { Sql, Transaction } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+import { dropPartition, listPartitions } from '../sql/partitions.ts';
 import { type Level, levels, levelTables, type Minute } from './levels.ts';
 
 const dayMinutes = 1_440;
 /** Minutes that one partition covers: a day, a week, 52 weeks. */
 const partitionMinutes = { fine: dayMinutes, hours: 7 * dayMinutes, days: 364 * dayMinutes } as const;
-/** An attempt to get a lock that stops readers ends after this. */
-const lockMs = 100;
 /** Deleted listings whose rows one run deletes. */
 const deletedPerRun = 200;
 
@@ -54,36 +53,17 @@ const attachPartition = async (transaction: Transaction, level: Level, start: Mi
 export const dropHistoryBefore = async (sql: Sql, level: Level, before: Minute): Promise<number> => {
   const end = computeStart(level, before);
   let dropped = 0;
-  for (const name of await asStorage('history.list', () => listPartitions(sql, level))) {
+  for (const name of await asStorage('history.list', () => listPartitions(sql, levelTables[level]))) {
     if (name >= formatName(level, end)) break;
-    if (!(await dropPartition(sql, level, { name, end }))) break;
+    const isDropped = await dropPartition(
+      sql,
+      name,
+      (transaction) => transaction`delete from history_times where level = ${level} and at < ${end}`,
+    );
+    if (!isDropped) break;
     dropped += 1;
   }
   return dropped;
-};
-
-/** Names in ascending order, which is that of their times. */
-const listPartitions = async (sql: Queryable, level: Level): Promise<readonly string[]> => {
-  const rows = await sql<{ name: string }[]>`
-    select child.relname as name from pg_inherits join pg_class as child on child.oid = inhrelid
-    where inhparent = ${levelTables[level]}::regclass order by child.relname`;
-  return rows.map(({ name }) => name);
-};
-
-/** False if a reader held it for too long. */
-const dropPartition = async (sql: Sql, level: Level, { name, end }: { name: string; end: Minute }) => {
-  try {
-    await sql.begin(async (transaction) => {
-      await transaction.unsafe(`set local lock_timeout = ${lockMs}`);
-      await transaction`drop table if exists ${transaction(name)}`;
-      await transaction`delete from history_times where level = ${level} and at < ${end}`;
-    });
-    return true;
-  } catch (error) {
-    const failure = toStorageError('history.drop', error);
-    if (failure.reason === 'busy') return false;
-    throw failure;
-  }
 };
 
 /** Deletes the rows of listings that were deleted, some listings per run. */

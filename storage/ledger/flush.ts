@@ -14,6 +14,7 @@ import { isUniqueViolation } from '../sql/errors.ts';
 import { createSerializationFailure } from '../sql/retry.ts';
 import { writeAdjustments } from './adjustments.ts';
 import { writeTotals } from './totals.ts';
+import { buildOriginColumns, hasOrigins, writeOrigins } from './vote-origins.ts';
 import { buildDeliveries, type DeliveryRules } from './webhook-deliveries.ts';
 
 /** How many votes of a flush each listing gets, by incarnation. */
@@ -118,7 +119,9 @@ const readSent = (sql: Transaction, votes: readonly OutboxVote[]) => {
         ${formatTexts(votes.map(({ user }) => user))}::text[],
         ${formatBooleans(votes.map(({ upvote }) => upvote))}::boolean[],
         ${formatNumbers(votes.map(({ voteNumber }) => voteNumber))}::smallint[]
-      ) as sent (itag, at_ms, incarnation, author, upvote, vote_num)
+        ${hasOrigins(votes) ? buildOriginColumns(sql, votes) : sql``}
+      ) as sent (itag, at_ms, incarnation, author, upvote, vote_num
+        ${hasOrigins(votes) ? sql`, address_hash, network_hash, agent_hash, account_age` : sql``})
     )`;
 };
 
@@ -169,6 +172,7 @@ const insertFresh = async (
   const [row] = await transaction<InsertedVotes[]>`
     with ${readSent(transaction, votes)}, ${numberFresh(transaction, skipsExisting)},
       ${writeFresh(transaction)}, ${findLate(transaction)}
+    ${hasOrigins(votes) ? writeOrigins(transaction) : transaction``}
     ${rules === null ? transaction`` : buildDeliveries(transaction, rules)}
     select (select count(log_number) from written) as logged,
       (select coalesce(jsonb_agg(late order by incarnation), '[]') from late) as late,

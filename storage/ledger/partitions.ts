@@ -1,18 +1,21 @@
 /**
- * Monthly partitions of the votes table, created before the first vote of a month is written.
+ * Monthly partitions of the tables of votes and of their origins, created before the first vote of a month is
+ * written; those of origins are dropped when all of it has expired.
  *
  * Runs outside the flush transaction, because it locks the default partition for a moment. If a partition
- * cannot be created now, votes go to `votes_default` and no vote is lost; the next flush tries again and
+ * cannot be created now, rows go to the default partition and none is lost; the next flush tries again and
  * moves those rows.
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
-import { toStorageError } from '../sql/errors.ts';
+import { asStorage, toStorageError } from '../sql/errors.ts';
+import { dropPartition, listPartitions } from '../sql/partitions.ts';
 import { locks } from './locks.ts';
+import { hasOrigins } from './vote-origins.ts';
 
 export interface Partitions {
   /** Creates the partitions of these votes' months and of the months after. A held lock is no failure. */
-  prepare(votes: readonly Pick<OutboxVote, 'atMs'>[]): Promise<void>;
+  prepare(votes: readonly Pick<OutboxVote, 'atMs' | 'origin'>[]): Promise<void>;
 }
 
 /** Further missing months of one flush are left to the default partition. */
@@ -28,31 +31,41 @@ const toMonth = (atMs: number): Month => {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 };
 const isPlausible = (month: Month): boolean => month >= years.first * 12 && month < years.last * 12;
-const formatPartitionName = (month: Month): string =>
-  `votes_${Math.floor(month / 12)}_${String((month % 12) + 1).padStart(2, '0')}`;
+/** The tables with a partition for each month, and their columns of time. */
+const timeColumns = { votes: 'created_at', vote_origins: 'at' } as const;
+type MonthlyTable = keyof typeof timeColumns;
+
+/** Names of one table sort as their months; the default partition is the last. */
+const formatPartitionName = (table: MonthlyTable, month: Month): string =>
+  `${table}_${Math.floor(month / 12)}_${String((month % 12) + 1).padStart(2, '0')}`;
 const computeMonthStart = (month: Month): string =>
   new Date(Date.UTC(Math.floor(month / 12), month % 12)).toISOString();
 
 export const createPartitions = (sql: Sql): Partitions => {
-  const existing = new Set<Month>();
+  const existing = { votes: new Set<Month>(), vote_origins: new Set<Month>() };
+  const prepareTable = async (table: MonthlyTable, votes: readonly Pick<OutboxVote, 'atMs'>[]) => {
+    const known = existing[table];
+    const months = new Set<Month>();
+    for (const { atMs } of votes) {
+      const month = toMonth(atMs);
+      if (!known.has(month) && isPlausible(month)) months.add(month).add(month + 1);
+    }
+    for (const month of [...months].slice(0, monthsPerFlushMax)) {
+      if (known.has(month) || (await createPartition(sql, table, month))) known.add(month);
+    }
+  };
   return {
     async prepare(votes) {
-      const months = new Set<Month>();
-      for (const { atMs } of votes) {
-        const month = toMonth(atMs);
-        if (!existing.has(month) && isPlausible(month)) months.add(month).add(month + 1);
-      }
-      for (const month of [...months].slice(0, monthsPerFlushMax)) {
-        if (existing.has(month) || (await createPartition(sql, month))) existing.add(month);
-      }
+      await prepareTable('votes', votes);
+      if (hasOrigins(votes)) await prepareTable('vote_origins', votes);
     },
   };
 };
 
 /** Resolves to true if the partition exists now. */
-const createPartition = async (sql: Sql, month: Month): Promise<boolean> => {
+const createPartition = async (sql: Sql, table: MonthlyTable, month: Month): Promise<boolean> => {
   try {
-    await sql.begin((transaction) => createAndFill(transaction, month));
+    await sql.begin((transaction) => createAndFill(transaction, table, month));
     return true;
   } catch (error) {
     const failure = toStorageError('ledger.partition', error);
@@ -65,18 +78,49 @@ const createPartition = async (sql: Sql, month: Month): Promise<boolean> => {
  * Creates a separate table, moves the month's rows from the default partition, then attaches it. Rows must
  * move first, because attaching fails while the default partition holds rows of that month.
  */
-const createAndFill = async (transaction: Transaction, month: Month): Promise<void> => {
-  const name = formatPartitionName(month);
+const createAndFill = async (transaction: Transaction, table: MonthlyTable, month: Month): Promise<void> => {
+  const name = formatPartitionName(table, month);
   const [from, to] = [computeMonthStart(month), computeMonthStart(month + 1)];
+  const [rest, column] = [transaction(`${table}_default`), transaction(timeColumns[table])];
   await transaction`select pg_advisory_xact_lock(${locks.partitions})`;
   const [present] = await transaction<{ found: boolean }[]>`select to_regclass(${name}) is not null as found`;
   if (present?.found) return;
-  await transaction`lock table votes_default in access exclusive mode`;
-  await transaction`create table ${transaction(name)} (like votes including all)`;
+  await transaction`lock table ${rest} in access exclusive mode`;
+  await transaction`create table ${transaction(name)} (like ${transaction(table)} including all)`;
   await transaction`
-    with moved as (delete from votes_default where created_at >= ${from} and created_at < ${to} returning *)
+    with moved as (delete from ${rest} where ${column} >= ${from} and ${column} < ${to} returning *)
     insert into ${transaction(name)} select * from moved`;
   await transaction.unsafe(
-    `alter table votes attach partition ${name} for values from ('${from}') to ('${to}')`,
+    `alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`,
   );
+};
+
+const rowsPerStep = 10_000;
+
+/**
+ * Removes the origins of votes from before a time, and what was found in them: whole months by dropping their
+ * partition, other rows in bounded steps. A partition in use is left to a later run.
+ */
+export const purgeOrigins = (sql: Sql, beforeMs: number, signal: AbortSignal): Promise<void> =>
+  asStorage('origins.purge', async () => {
+    const before = new Date(beforeMs).toISOString();
+    const firstKept = formatPartitionName('vote_origins', toMonth(beforeMs));
+    for (const name of await listPartitions(sql, 'vote_origins')) {
+      if (signal.aborted) return;
+      if (name < firstKept) await dropPartition(sql, name);
+      else while (!signal.aborted && (await deleteStep(sql, name, before)) === rowsPerStep);
+    }
+    await sql`delete from vote_suspects where last_at < ${before}`;
+    await sql`delete from vote_counts where hour < ${before}`;
+    await sql`
+      update dead_letters set body = body - 'origin'
+      where source = 'vote' and body ? 'origin' and (body ->> 'atMs')::float8 < ${beforeMs}`;
+  });
+
+/** Resolves to the number of rows deleted. */
+const deleteStep = async (sql: Sql, name: string, before: string): Promise<number> => {
+  const rows = await sql`
+    delete from ${sql(name)} where ctid in (
+      select ctid from ${sql(name)} where at < ${before} limit ${rowsPerStep})`;
+  return rows.count;
 };

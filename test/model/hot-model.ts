@@ -112,9 +112,10 @@ const runEffect = (shard: ModelShard, target: EntityRef, effect: Effect): void =
     if (known) known.flag = flag;
     else shard.votes.push({ listing, user, atMs, flag });
   } else if (effect.kind === 'outbox') {
-    const { user, upvote, atMs, itags } = effect.vote;
+    const { user, upvote, atMs, itags, origin } = effect.vote;
     for (const [voteNumber, itag] of itags.slice(0, effect.count).entries()) {
-      shard.outbox.set(itag, { itag, ref: target, user, upvote, atMs, voteNumber });
+      const vote = { itag, ref: target, user, upvote, atMs, voteNumber };
+      shard.outbox.set(itag, origin === undefined ? vote : { ...vote, origin });
     }
   } else if (effect.kind === 'bury') {
     const deleted = listingOf(target.address, effect.incarnation);

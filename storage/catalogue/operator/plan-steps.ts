@@ -14,6 +14,7 @@ import { lockTotals } from '../../ledger/vote-log.ts';
 import { formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { runTransaction } from '../../sql/retry.ts';
+import type { StatementPart } from './pages.ts';
 import type { PlanQuery, VoidPlan } from './void-plans.ts';
 import { buildVoteFilter } from './vote-list.ts';
 
@@ -51,14 +52,27 @@ export const fillPlan = async (
   }
 };
 
+/** The condition of a plan. The origins lead to votes by their whole key. */
+const buildCondition = (sql: Queryable, query: PlanQuery): StatementPart => {
+  const { target_type: kind, target_id: id, user, since, before } = query;
+  const { address_hash: address, network_hash: network, flags } = query;
+  const where = buildVoteFilter(sql, { kind, id, user, since, before });
+  if (address === undefined && network === undefined && flags === undefined) return where;
+  return sql`${where} and (itag, created_at) in (
+    select itag, at from vote_origins
+    where at >= ${since}::timestamptz and at < ${before}::timestamptz
+      ${address === undefined ? sql`` : sql`and address_hash = ${address}::text::bigint`}
+      ${network === undefined ? sql`` : sql`and network_hash = ${network}::text::bigint`}
+      ${flags === undefined ? sql`` : sql`and flags & ${flags}::int <> 0`})`;
+};
+
 /** Why a vote is not made void, as a column of `vote_rows`; null if it is. */
 const buildSkipped = (sql: Queryable) =>
   sql`case when void then void_reason when immutable then 'immutable' end as skipped`;
 
 /** Votes of one listing are neighbours, and so are those of one request: a page touches few listings. */
 const storeVotes = async (transaction: Transaction, id: string, query: PlanQuery): Promise<number> => {
-  const { target_type: kind, target_id, user, since, before } = query;
-  const where = buildVoteFilter(transaction, { kind, id: target_id, user, since, before });
+  const where = buildCondition(transaction, query);
   const [plan] = await transaction<{ votes: number }[]>`
     with found as materialized (
       select itag, created_at, incarnation, target_type, target_id, author, upvote,

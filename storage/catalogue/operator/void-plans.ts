@@ -23,6 +23,11 @@ export interface PlanQuery {
   readonly user?: string | undefined;
   readonly since: string;
   readonly before: string;
+  /** Of the origin of a vote; signed 64-bit numbers in decimal. */
+  readonly address_hash?: string | undefined;
+  readonly network_hash?: string | undefined;
+  /** The sum of flags of which a vote has at least one. */
+  readonly flags?: number | undefined;
 }
 export interface NewPlan {
   readonly query: PlanQuery;

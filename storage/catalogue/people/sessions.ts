@@ -41,6 +41,8 @@ export interface SessionOfToken {
   readonly banned: boolean;
   /** The user it acts for may not vote. */
   readonly voteBanned: boolean;
+  /** When that user was seen first; `null` for other kinds, absent in copies of earlier versions. */
+  readonly firstSeenMs?: number | null | undefined;
 }
 export interface NewSession {
   readonly id: string;
@@ -80,10 +82,12 @@ export const findSessionsOfTokens = async (
       sessions.type as "sessionType", sessions.perm_limits as limits,
       floor(extract(epoch from sessions.expiry) * 1000)::float8 as "expiresAtMs",
       coalesce(actor.banned, false) or coalesce(owner.banned, false) as banned,
-      sessions.target_type = 'user' and coalesce(actor.vote_banned, false) as "voteBanned"
+      sessions.target_type = 'user' and coalesce(actor.vote_banned, false) as "voteBanned",
+      case sessions.target_type when 'user' then floor(extract(epoch from actor.created_at) * 1000)
+        end::float8 as "firstSeenMs"
     from sessions
     left join lateral (
-      select banned, vote_banned from users
+      select banned, vote_banned, created_at from users
       where id = case sessions.target_type when 'user' then sessions.target_id else sessions.minted_by end
       limit 1) as actor on true
     left join lateral (

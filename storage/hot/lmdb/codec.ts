@@ -201,20 +201,22 @@ export const unpackDecisions = (array: DecisionsArray): readonly Decision[] => {
   });
 };
 
-export type OutboxArray = readonly [EntityAddress, Incarnation, string, boolean, number, number];
-
-export const packOutbox = (vote: Omit<OutboxVote, 'itag'>): OutboxArray => [
-  vote.ref.address,
-  vote.ref.incarnation,
-  vote.user,
-  vote.upvote,
-  vote.atMs,
-  vote.voteNumber,
+/** The origin is the last, if there is one. Versions from before it ignore it. */
+export type OutboxArray = readonly [
+  ...[EntityAddress, Incarnation, user: string, upvote: boolean, atMs: number, voteNumber: number],
+  origin?: string,
 ];
 
+export const packOutbox = (vote: Omit<OutboxVote, 'itag'>): OutboxArray => {
+  const { ref, user, upvote, atMs, voteNumber, origin } = vote;
+  const array = [ref.address, ref.incarnation, user, upvote, atMs, voteNumber] as const;
+  return origin === undefined ? array : [...array, origin];
+};
+
 export const unpackOutbox = (itag: string, array: OutboxArray): OutboxVote => {
-  const [address, incarnation, user, upvote, atMs, voteNumber] = array;
-  return { itag, ref: parseEntityRef(address, incarnation), user, upvote, atMs, voteNumber };
+  const [address, incarnation, user, upvote, atMs, voteNumber, origin] = array;
+  const vote = { itag, ref: parseEntityRef(address, incarnation), user, upvote, atMs, voteNumber };
+  return origin === undefined ? vote : { ...vote, origin };
 };
 
 /** Packs a visitor's hash into eight bytes, the form of the visitors table. */

@@ -100,11 +100,25 @@ const checkItags = ({ itags }: VoteItem): readonly string[] => {
   return itags;
 };
 
+/**
+ * Stands before an origin, which follows the time of its vote in the outbox: a time with so many zeros is the
+ * same number for the versions that know no origins.
+ */
+const originMark = '.0000';
+const originPattern = /^\d{1,64}$/;
+
+const packOrigin = (origin: string | undefined): string => {
+  if (origin === undefined) return '';
+  if (!originPattern.test(origin)) assert.fail(`an origin must have 1 to 64 digits, not be ${origin}`);
+  return originMark + origin;
+};
+
 const packVote = (packer: Packer, item: VoteItem): void => {
   packer.text(item.user);
   packer.flag(item.upvote);
   packer.number(item.atMs);
   packer.number(item.itags.length);
+  packer.text(packOrigin(item.origin));
   for (const itag of checkItags(item)) packer.text(itag);
 };
 
@@ -117,7 +131,7 @@ const kinds = {
   stats: { number: 2, arguments: 1 + postedNames.length },
   click: { number: 3, arguments: 1 },
   invite: { number: 4, arguments: 0 },
-  vote: { number: 5, arguments: 4 },
+  vote: { number: 5, arguments: 5 },
   adjust: { number: 6, arguments: 6 },
   facts: { number: 7, arguments: 6 },
   forget: { number: 8, arguments: 0 },
@@ -369,13 +383,15 @@ export const createVoteReader = (): ((text: string) => OutboxVote) => {
     const listingEnd = text.indexOf('\0', text.indexOf('\0', itagEnd + 1) + 1);
     const atEnd = text.indexOf('\0', listingEnd + 3);
     const numberEnd = text.indexOf('\0', atEnd + 1);
-    return {
+    const [at, origin] = text.slice(listingEnd + 3, atEnd).split(originMark);
+    const vote = {
       itag: text.slice(0, itagEnd),
       ref: getRef(text.slice(itagEnd + 1, listingEnd)),
       user: text.slice(numberEnd + 1),
       upvote: text[listingEnd + 1] === '1',
-      atMs: Number(text.slice(listingEnd + 3, atEnd)),
+      atMs: Number(at),
       voteNumber: Number(text.slice(atEnd + 1, numberEnd)),
     };
+    return origin === undefined ? vote : { ...vote, origin };
   };
 };

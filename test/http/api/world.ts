@@ -15,6 +15,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import { computeLongestWaitMs } from '../../../engine/entity/votes.ts';
 import type { Clock, Ledger } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
+import { createOriginEncoder } from '../../../engine/rules/vote-origin.ts';
 import { createBadgeCache } from '../../../http/api/badges/badge-cache.ts';
 import { createHistoryCache } from '../../../http/api/history/history-cache.ts';
 import { createVoteLogWaiters, type VoteLogWaiters } from '../../../http/api/shared/vote-log-waiters.ts';
@@ -74,6 +75,7 @@ const createClock = (): TestClock => {
 };
 
 const rules = { ...usualRules, visitorsMax: 1_000 };
+const encodeOrigin = createOriginEncoder(randomBytes(32));
 const silent = (): void => {};
 const {
   engine: engineMeters,
@@ -123,6 +125,8 @@ export interface WorldOptions {
   readonly login?: Login;
   /** If absent, voters need no proof of a human. */
   readonly voteProof?: App['voteProof'];
+  /** If absent, where votes come from is kept. */
+  readonly keepsOrigins?: false;
   /** If absent, no bot is looked up. */
   readonly botLookup?: Partial<BotLookupOptions>;
   /** If absent, this machine is a trusted proxy, so a test can act as many visitors. */
@@ -305,6 +309,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     meters,
     voteLogWaiters,
     voteProof: options.voteProof ?? null,
+    encodeOrigin: options.keepsOrigins === false ? null : encodeOrigin,
     feed,
     webhooks: webhooks.access,
     badges: createBadgeCache<Reply>(300),
@@ -319,8 +324,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     await hot.close();
     await embedded.close();
   };
-  const { sql } = embedded;
-  return { folder, sql, engine, catalogue, clock, push, webhooks, app, facade, closeStores };
+  return { folder, sql: embedded.sql, engine, catalogue, clock, push, webhooks, app, facade, closeStores };
 };
 
 const mint = async (

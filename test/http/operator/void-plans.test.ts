@@ -93,6 +93,32 @@ test('the totals fall by exactly the plan, page by page, and an undo restores th
   assert.equal([await countValid(large), await votesOf(small)], [1_010, 0]);
 });
 
+test('a plan selects by origin: an address, a network, or one of several flags', async () => {
+  const ref = await newBot(12);
+  const largest = '9223372036854775807';
+  await sql`
+    insert into vote_origins (itag, at, incarnation, author, address_hash, network_hash, agent_hash, flags)
+    select itag, created_at, incarnation, author,
+      case when at < 5 then -1 else 1 end * ${largest}::text::bigint, case when at < 8 then -3 else 3 end,
+      0, at
+    from (select *, row_number() over (order by created_at) - 1 as at from votes
+      where incarnation = ${ref.incarnation}) as votes
+    where at < 10`;
+  const countOf = async (query: object) => (await makePlan({ ...on(ref), ...query })).votes;
+
+  assert.is(await countOf({}), 12);
+  assert.is(await countOf({ address_hash: `-${largest}` }), 5);
+  assert.is(await countOf({ network_hash: '-3' }), 8);
+  assert.is(await countOf({ network_hash: '-3', address_hash: largest }), 3);
+  assert.is(await countOf({ flags: 8 }), 2);
+  assert.is(await countOf({ flags: 5 }), 7);
+  assert.is(await countOf({ address_hash: '7' }), 0);
+  for (const wrong of [{ flags: 16 }, { address_hash: '1.2.3.4' }])
+    assert.is((await refused('POST /votes/void?dry_run=true', { ...always, ...wrong }))[0], 400);
+  const plan = await use(await makePlan({ ...on(ref), flags: 8 }));
+  assert.equal([plan.voided, await countValid(ref)], [2, 10]);
+});
+
 test('voters of a plan wait until their window ends, also after an undo', async () => {
   const ref = await newBot();
   assert.is(await vote('ann', ref), 204);

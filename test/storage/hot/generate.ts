@@ -162,7 +162,9 @@ const anyVote = (world: World, target: EntityRef, nowMs: number): Item => {
   if (world.cast.length > 20) world.cast.shift();
   world.itags += 2;
   const itags = [world.itags - 1, world.itags].map((tag) => `0192-${String(tag).padStart(8, '0')}`);
-  return { kind: 'vote', target, user, upvote: chance(world, 0.7), atMs, itags };
+  const vote = { kind: 'vote', target, user, upvote: chance(world, 0.7), atMs, itags } as const;
+  const digits = pick(world, [1, 51, 61, 64]);
+  return chance(world, 0.3) ? vote : { ...vote, origin: String(upTo(world, 10)).repeat(digits) };
 };
 
 const anyAdjust = (world: World, target: EntityRef, nowMs: number): AdjustItem => {

@@ -251,7 +251,7 @@ end
 local INIT, STATS, CLICK, INVITE, VOTE, FORGET, REMEMBER = 1, 2, 3, 4, 5, 8, 10
 local appliers = { nil, applyStats, applyClick, applyInvite, nil, applyAdjust, applyFacts, nil }
 -- Arguments of each kind, beside kind, address and incarnation, and beside a vote's itags.
-local argumentCounts = { 5, STATS_ARGUMENTS, 1, 0, 4, 6, 6, 0, 0, 3 }
+local argumentCounts = { 5, STATS_ARGUMENTS, 1, 0, 5, 6, 6, 0, 0, 3 }
 
 -- Whether a lost item that was sent again is contained already, or older than the newest post. Other kinds
 -- cannot count twice.

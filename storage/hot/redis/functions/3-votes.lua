@@ -83,13 +83,14 @@ function voting.findHoldingVote(work, slot, user, atMs)
   return sinceMs, castKey, castVotes
 end
 
--- Puts accepted votes into the outbox, one for each of the itags from `at` on.
+-- Puts accepted votes into the outbox, one for each of the itags from `at` on. The origin, if any, follows the
+-- time.
 function voting.addToOutbox(work, slot, at, count)
   local items, outbox = work.items, work.outbox or {}
   work.outbox = outbox
-  local user, upvote, atMs = items[at - 4], items[at - 3], items[at - 2]
+  local user, upvote, atMs, origin = items[at - 5], items[at - 4], items[at - 3], items[at - 1]
   local head = '\0' .. slot[ADDRESS] .. '\0' .. digits(slot[INCARNATION])
-  head = head .. (upvote and '\0001\0' or '\0000\0') .. digits(atMs) .. '\0'
+  head = head .. (upvote and '\0001\0' or '\0000\0') .. digits(atMs) .. origin .. '\0'
   for number = 0, count - 1 do
     local last = #outbox
     outbox[last + 1] = '0'
@@ -97,7 +98,7 @@ function voting.addToOutbox(work, slot, at, count)
   end
 end
 
--- user, upvote, atMs, number of itags, itags
+-- user, upvote, atMs, number of itags, origin, itags
 function voting.applyVote(work, slot, at)
   local items, rest = work.items, openRest(slot)
   local user, upvote, atMs = items[at], items[at + 1], items[at + 2]
@@ -130,7 +131,7 @@ function voting.applyVote(work, slot, at)
     votes = voting.readVotes(work, key, user)
   end
   voting.writeVote(work, key, user, votes, atMs, CAST)
-  voting.addToOutbox(work, slot, at + 4, count)
+  voting.addToOutbox(work, slot, at + 5, count)
   return voting.packAcceptance(count)
 end
 

@@ -1,0 +1,98 @@
+/**
+ * The origin of a vote: what the directory keeps of where it came from, without the address.
+ *
+ * The network, the address and the client program are hashes by a key that changes each month. An origin is
+ * one text of decimal digits, because in Redis it stands behind the time of its vote, where nodes of earlier
+ * versions take it for a fraction too small to matter. Pure.
+ */
+import { createVisitorHasher, deriveSecret } from '../actors/visitors.ts';
+import { createTwoGenerationCache } from '../tools/two-generation-cache.ts';
+
+/** Who sent a vote. */
+export interface VoteClient {
+  /** The counted address, as for visitors: `203.0.113.9`, or `2001:db8::/64`. */
+  readonly address: string;
+  /** The `User-Agent` header, `''` for none. */
+  readonly agent: string;
+  /** The first login of the user; none if the node does not know it. */
+  readonly firstSeenMs?: number | null | undefined;
+}
+
+/** Columns of `vote_origins`, as SQL reads them in an array. */
+export interface OriginColumns {
+  readonly addressHash: string;
+  readonly networkHash: string;
+  readonly agentHash: string;
+  /** Seconds, or `NULL`. */
+  readonly accountAge: string;
+}
+
+/** Computes the origin of a vote at a time. */
+export type OriginEncoder = (client: VoteClient, atMs: number) => string;
+
+/** A sign and the digits of 64 bits; a sign and the digits of 32 bits. */
+const hashDigits = 20;
+const agentDigits = 11;
+/** Where the parts of an origin begin, after the packed hash of the address. */
+export const networkAt = hashDigits;
+const agentAt = networkAt + hashDigits;
+export const ageAt = agentAt + agentDigits;
+const accountAgeMax = 2 ** 31 - 1;
+const cachedAgentsMax = 500;
+
+/** Packs a signed integer in decimal as a digit for its sign, and digits. */
+export const packHash = (hash: string, digits: number = hashDigits): string =>
+  hash.startsWith('-') ? `1${hash.slice(1).padStart(digits - 1, '0')}` : `0${hash.padStart(digits - 1, '0')}`;
+
+/** The inverse. Zeros may lead. */
+export const unpackHash = (packed: string): string => `${packed[0] === '1' ? '-' : ''}${packed.slice(1)}`;
+
+/** The network that an address belongs to: an IPv4 /24, or the IPv6 /48 around its /64. */
+const toNetwork = (address: string): string => {
+  const zerosAt = address.indexOf('::');
+  if (zerosAt === -1) return `${address.slice(0, address.lastIndexOf('.'))}/24`;
+  const groups = address.slice(0, zerosAt).split(':');
+  return `${[0, 1, 2].map((at) => groups[at] || '0').join(':')}/48`;
+};
+
+const computeAge = (elapsedMs: number): number =>
+  Math.min(accountAgeMax, Math.max(0, Math.floor(elapsedMs / 1_000)));
+
+type TextHasher = (text: string) => string;
+
+const createAgentEncoder = (compute: TextHasher): TextHasher => {
+  const agents = createTwoGenerationCache<string>(cachedAgentsMax);
+  return (agent) => {
+    const known = agents.get(agent);
+    if (known !== undefined) return known;
+    const field = packHash(BigInt.asIntN(32, BigInt(compute(agent))).toString(), agentDigits);
+    agents.set(agent, field);
+    return field;
+  };
+};
+
+/** Each month (UTC) has a key of its own, so nothing can be followed for longer. */
+export const createOriginEncoder = (secret: Uint8Array): OriginEncoder => {
+  let [month, nextMonth] = [0, 0];
+  let [compute, encodeAgent]: [TextHasher, TextHasher] = [String, String];
+  return ({ address, agent, firstSeenMs }, atMs) => {
+    if (atMs < month || atMs >= nextMonth) {
+      const date = new Date(atMs);
+      month = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+      nextMonth = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+      compute = createVisitorHasher(deriveSecret(secret, `vote origins ${month}`));
+      encodeAgent = createAgentEncoder(compute);
+    }
+    const age = typeof firstSeenMs === 'number' ? computeAge(atMs - firstSeenMs) : '';
+    const network = packHash(compute(toNetwork(address)));
+    return packHash(compute(address)) + network + encodeAgent(agent) + age;
+  };
+};
+
+/** The inverse, for SQL. */
+export const parseOrigin = (origin: string): OriginColumns => ({
+  addressHash: unpackHash(origin.slice(0, networkAt)),
+  networkHash: unpackHash(origin.slice(networkAt, agentAt)),
+  agentHash: unpackHash(origin.slice(agentAt, ageAt)),
+  accountAge: origin.slice(ageAt) || 'NULL',
+});
