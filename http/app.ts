@@ -38,6 +38,8 @@ export interface App {
   readonly voteProof: VoteProof | null;
   /** `null` if where votes come from is not kept. */
   readonly encodeOrigin: OriginEncoder | null;
+  /** Gets each counted page view; `null` as above. */
+  readonly noteView: ((incarnation: number, address: string, agent: string) => void) | null;
   readonly feed: Feed;
   readonly webhooks: WebhookAccess;
   readonly badges: BadgeCache<Reply>;

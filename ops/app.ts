@@ -26,6 +26,7 @@ import type { ClusterContext } from './cluster-context.ts';
 import { isLocalOnly } from './config/addresses.ts';
 import type { Config } from './config/config.ts';
 import { toLimitSettings } from './config/limit-settings.ts';
+import type { VoteWatch } from './jobs/vote-watch.ts';
 import type { Webhooks } from './services/webhooks.ts';
 
 /** The `App` of the handlers, with the session cache that authentication reads. */
@@ -33,8 +34,12 @@ export type PublicApp = App & { readonly sessions: SessionCache };
 
 /** What handlers use and the composition root makes. */
 export interface AppParts
-  extends Pick<App, 'engine' | 'push' | 'login' | 'voteLogWaiters' | 'encodeOrigin' | 'feed' | 'wakeJob'> {
+  extends Pick<
+    App,
+    'engine' | 'push' | 'login' | 'voteLogWaiters' | 'encodeOrigin' | 'noteView' | 'feed' | 'wakeJob'
+  > {
   readonly webhooks: Pick<Webhooks, 'access'>;
+  readonly isSuspect?: VoteWatch['isSuspect'];
   readonly metrics: Metrics;
   readonly listWarnings: () => readonly string[];
 }
@@ -45,7 +50,7 @@ export const createApp = (
   config: Config,
   parts: AppParts,
 ): PublicApp => {
-  const { engine, push, login, voteLogWaiters, encodeOrigin, feed, wakeJob } = parts;
+  const { engine, push, login, voteLogWaiters, encodeOrigin, noteView, feed, wakeJob } = parts;
   const { webhooks, metrics, listWarnings } = parts;
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
@@ -63,8 +68,9 @@ export const createApp = (
     login,
     meters: metrics.directory,
     voteLogWaiters,
-    voteProof: openVoteProof(config, metrics),
+    voteProof: openVoteProof(config, metrics, parts.isSuspect),
     encodeOrigin,
+    noteView,
     feed,
     webhooks: webhooks.access,
     badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),
@@ -76,7 +82,11 @@ export const createApp = (
   };
 };
 
-const openVoteProof = (config: Config, { outbound: meters }: Metrics): App['voteProof'] => {
+const openVoteProof = (
+  config: Config,
+  { outbound: meters }: Metrics,
+  isSuspect: AppParts['isSuspect'],
+): App['voteProof'] => {
   if (config.voteProof === 'off') return null;
   const { proofProvider: provider, proofSiteKey: siteKey, proofSecret: secret } = config;
   const {
@@ -87,7 +97,7 @@ const openVoteProof = (config: Config, { outbound: meters }: Metrics): App['vote
   } = config;
   const clock = systemClock;
   const verifier = createProofVerifier({ provider, url, secret, hostname, action, clock, meters });
-  return createVoteProof({ verifier, provider, siteKey, whenAway, clock });
+  return createVoteProof({ verifier, provider, siteKey, whenAway, clock, isSuspect });
 };
 
 /** The public routes: with COMPAT those for libraries of other directories, too. */

@@ -19,7 +19,6 @@ import { assignShards } from '../engine/flush/shard-assignment.ts';
 import type { Shard } from '../engine/ids.ts';
 import { assertLimits } from '../engine/limits.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
-import { createOriginEncoder } from '../engine/rules/vote-origin.ts';
 import { createVoteLogWaiters } from '../http/api/shared/vote-log-waiters.ts';
 import type { App } from '../http/app.ts';
 import { createFeed } from '../http/feed/feed.ts';
@@ -40,6 +39,7 @@ import { readOperatorToken } from './config/operator-token.ts';
 import type { DemoFile } from './demo/access.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
+import { createVoteWatch, type VoteWatch } from './jobs/vote-watch.ts';
 import { createListeners } from './listeners.ts';
 import { createLogger, selectLogForm } from './log/log.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
@@ -233,6 +233,7 @@ const followFleet = (
 const startJobs = (
   {
     engine,
+    flagJobs,
     push,
     webhooks,
     metrics,
@@ -246,7 +247,7 @@ const startJobs = (
   const { catalogue } = clusterContext;
   const jobs = createJobs({
     ...config,
-    ...{ engine, catalogue, node },
+    ...{ engine, catalogue, node, flagJobs },
     ...{ push, webhooks, log, clock: systemClock, writesDeliveries: config.webhooks === 'on' },
     ...{ meters: metrics.jobs, historyMeters: metrics.history },
     voteWaitMsMax: computeLongestWaitMs(toCommitRules(config, []).windows),
@@ -299,7 +300,7 @@ const openWatches = async (
   return { clock, eviction, descriptors, disk, listNotes };
 };
 
-type Counting = Pick<App, 'engine' | 'feed' | 'voteLogWaiters' | 'encodeOrigin'>;
+type Counting = Pick<App, 'engine' | 'feed' | 'voteLogWaiters'> & VoteWatch;
 
 const startEngine = async (
   stores: Stores,
@@ -319,13 +320,15 @@ const startEngine = async (
   const ledger = createLedger(stores.sql, {
     writesDeliveries: config.webhooks === 'on',
     isWebhookBacklogFull: webhooks.isBacklogFull,
-    onVotes: ({ incarnations, deliveries, logged }) => {
+    onVotes: ({ incarnations, votes, deliveries, logged }) => {
+      watch.noteVotes(votes);
       metrics.directory.recordLoggedVotes(logged);
       voteLogWaiters.wake(incarnations);
       feed.wake(incarnations);
       if (deliveries > 0) webhooks.wake();
     },
   });
+  const watch = createVoteWatch(stores.sql, visitorSecret, config);
   const engine = createEngine({
     hot: hooks.hot?.(stores.hot) ?? stores.hot,
     ledger: hooks.ledger?.(ledger) ?? ledger,
@@ -352,8 +355,7 @@ const startEngine = async (
   const { heads: readHeads } = clusterContext.catalogue.voteLog;
   const voteLogWaiters = createVoteLogWaiters({ engine, clock: systemClock, readHeads });
   await engine.start();
-  const encodeOrigin = config.voteOriginDays === 0 ? null : createOriginEncoder(visitorSecret);
-  return { engine, feed, voteLogWaiters, encodeOrigin };
+  return { engine, feed, voteLogWaiters, ...watch };
 };
 
 const startTimers = ({

@@ -96,3 +96,19 @@ export const parseOrigin = (origin: string): OriginColumns => ({
   agentHash: unpackHash(origin.slice(agentAt, ageAt)),
   accountAge: origin.slice(ageAt) || 'NULL',
 });
+
+/** The bits of `vote_origins.flags`, and the kinds of `vote_suspects`; of listings alone are the last two. */
+export const voteFlags = {
+  /** Many accounts of one address voted on one listing. */
+  listing: 1,
+  /** An address with many accounts, most of which have another flag. */
+  directory: 2,
+  /** Many new accounts of one address voted on one listing. */
+  young: 4,
+  /** Votes of one address on one listing at equal intervals. */
+  rhythm: 8,
+  /** A listing got far more votes than in its own past. */
+  surge: 16,
+  /** Page views of a listing, many of which a filter would take off. */
+  views: 32,
+} as const;

@@ -253,7 +253,7 @@ interface Voter {
 export const castVote = (app: App, vote: VoteRequest, voter: Voter): Promise<Reply> => {
   const { voteBanned, traceparent, proof } = voter;
   if (voteBanned) return refuseVoter(app, vote);
-  if (proof === null || app.voteProof?.isProven(vote.user)) return sendVote(app, vote, traceparent);
+  if (proof === null || app.voteProof?.spares(vote)) return sendVote(app, vote, traceparent);
   return requireProof(app, vote, proof).then(() => sendVote(app, vote, traceparent));
 };
 

@@ -32,6 +32,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['./page/main.ts'],
   'api.ts': ['./page/api.ts'],
   'audit.ts': ['./page/audit.ts'],
+  'charts.ts': ['./page/charts.ts'],
   'dom.ts': ['./page/dom.ts'],
   'figures.ts': ['./page/figures.ts'],
   'filters.ts': ['./page/filters.ts'],
@@ -42,6 +43,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
   'queue.ts': ['./page/queue.ts'],
   'series.ts': ['./page/series.ts'],
   'screens.ts': ['./page/screens.ts'],
+  'suspects.ts': ['./page/suspects.ts'],
   'tables.ts': ['./page/tables.ts'],
   'votes.ts': ['./page/votes.ts'],
 };

@@ -9,6 +9,7 @@ import { type AdminOperation, defineOperation } from './operation.ts';
 import { PlanBody, PlanList, PlanParams, ShownPlan, SkippedList } from './plan-schema.ts';
 import { previewReset, previewResetAll, previewVoid } from './previews.ts';
 import { ListingParams, ResetAllBody, ResetBody, VoteParams } from './schema.ts';
+import { SuspectList, SuspectsQuery, showSuspects, showVoteHours, VoteHours } from './suspects.ts';
 import {
   describePlan,
   planVotes,
@@ -29,6 +30,20 @@ export const voteOperations: readonly AdminOperation[] = [
     check: ({ query }) => assertWholeListing(query),
     replies: { 200: VoteList },
     handle: (app, { query }) => showVotes(app, query),
+  }),
+  defineOperation('votes suspects', 'GET /votes/suspects', {
+    name: 'listVoteSuspects',
+    summary: 'Lists what looks wrong about votes and page views, with the reason, newest first.',
+    query: SuspectsQuery,
+    check: ({ query }) => assertWholeListing(query),
+    replies: { 200: SuspectList },
+    handle: (app, { query }) => showSuspects(app, query),
+  }),
+  defineOperation('votes hours', 'GET /votes/hours', {
+    name: 'listVoteHours',
+    summary: 'Counts the votes of each hour of two weeks, and those of new accounts.',
+    replies: { 200: VoteHours },
+    handle: (app) => showVoteHours(app),
   }),
   defineOperation('votes void', 'DELETE /votes/{itag}', {
     name: 'voidVote',

@@ -213,11 +213,13 @@ const listContradictions = (settings: Partial<Settings>): string[] => {
 };
 
 /** A proof needs the keys of its provider. */
-const listProofMistakes = ({ voteProof, proofSecret, proofSiteKey }: Partial<Settings>): string[] => {
+const listProofMistakes = (settings: Partial<Settings>): string[] => {
+  const { voteProof, proofSecret, proofSiteKey, voteOriginDays } = settings;
   if (voteProof === undefined || voteProof === 'off') return [];
   const missing = [
     ...(proofSecret === '' ? ['PROOF_SECRET'] : []),
     ...(proofSiteKey === '' ? ['PROOF_SITE_KEY'] : []),
+    ...(voteProof === 'flagged' && voteOriginDays === 0 ? ['VOTE_ORIGIN_DAYS'] : []),
   ];
   return missing.map((variable) => `${variable}: VOTE_PROOF is ${voteProof}, so set this one too`);
 };

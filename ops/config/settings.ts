@@ -187,7 +187,7 @@ const settingsSchema = Type.Object({
     example: 'owner',
   }),
   compat: buildChoice('off', ['off', 'on'], 'on'),
-  voteProof: buildChoice('off', ['off', 'always'], 'always'),
+  voteProof: buildChoice('off', ['off', 'flagged', 'always'], 'always'),
   proofProvider: buildChoice('turnstile', ['turnstile', 'hcaptcha', 'recaptcha'], 'hcaptcha'),
   proofVerifyUrl: buildAddress('https://challenges.cloudflare.com/turnstile/v0/siteverify'),
   proofSiteKey: buildKey('0x4AAAAAAAB1c2d3e4f5g6h7'),

@@ -44,6 +44,8 @@ export interface JobsParts extends HistorySettings {
   readonly webhookLogDays: number;
   /** 0: none are kept. */
   readonly voteOriginDays: number;
+  /** Those that look for what looks wrong about votes and views. */
+  readonly flagJobs: readonly NodeJob[];
   readonly boardSeconds: number;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
   /** Called with the number of votes that a step numbered. */
@@ -97,6 +99,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
       createNumberingJob(parts),
       createShardsJob(parts),
       createVoidPlansJob(parts),
+      ...parts.flagJobs,
       ...createWebhookJobs(parts),
       ...createBoardsJobs({ ...boardParts, runs, meters, onFailure }),
     ],

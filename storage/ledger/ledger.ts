@@ -8,7 +8,7 @@
  * The counted columns are those of totals.ts.
  */
 import { createEntityRef, type EntityKind, type EntityRef } from '../../engine/ids.ts';
-import type { Edit, FlushRound, Ledger, LedgerEntity } from '../../engine/ports.ts';
+import type { Edit, FlushRound, Ledger, LedgerEntity, OutboxVote } from '../../engine/ports.ts';
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { formatTexts } from '../sql/arrays.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
@@ -84,6 +84,8 @@ const toLedgerEntity = (row: EntityRow): LedgerEntity => ({
 /** What one flush wrote, for those who wait for votes. */
 export interface FlushedVotes {
   readonly incarnations: ReadonlySet<number>;
+  /** All that were flushed, also those that SQL had already. */
+  readonly votes: readonly OutboxVote[];
   /** How many votes got a number. */
   readonly logged: number;
   /** How many webhook deliveries. */
@@ -213,7 +215,7 @@ const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
   state.timeline = timeline;
   if (written === null) return;
   const incarnations = new Set(round.votes.map(({ ref }) => ref.incarnation));
-  state.onVotes?.({ incarnations, logged: written.logged, deliveries: written.deliveries });
+  state.onVotes?.({ incarnations, votes: round.votes, ...written });
 };
 
 interface FlushContext {

@@ -90,17 +90,19 @@ export const renderBotReply = (cached: CachedBot, timedView: TimedView, extras: 
 export interface PageVisit {
   readonly query: { readonly target?: string };
   readonly clientAddress: string;
+  readonly userAgent: string;
   readonly head: boolean;
 }
 
-/** The counter that a visit increments; `address` is set for a page view. */
+/** The counter that a visit increments; `address` and `agent` are set for a page view. */
 export interface VisitCount {
   readonly what: 'nothing' | 'click' | 'invite';
   readonly address: string;
+  readonly agent: string;
 }
 
-const noCount: VisitCount = { what: 'nothing', address: '' };
-const inviteCount: VisitCount = { what: 'invite', address: '' };
+const noCount: VisitCount = { what: 'nothing', address: '', agent: '' };
+const inviteCount: VisitCount = { ...noCount, what: 'invite' };
 
 /**
  * Decides which counter a visit increments. Call it before any `await`: the client's address cannot be read
@@ -109,13 +111,15 @@ const inviteCount: VisitCount = { what: 'invite', address: '' };
 export const toVisitCount = (visit: PageVisit): VisitCount => {
   const { target } = visit.query;
   if (visit.head || (target !== 'page' && target !== 'invite')) return noCount;
-  return target === 'invite' ? inviteCount : { what: 'click', address: visit.clientAddress };
+  if (target === 'invite') return inviteCount;
+  return { what: 'click', address: visit.clientAddress, agent: visit.userAgent };
 };
 
 /** Counts a visit of an entity that has been read. */
-export const countVisit = (app: App, view: EntityView, { what, address }: VisitCount): void => {
+export const countVisit = (app: App, view: EntityView, { what, address, agent }: VisitCount): void => {
   if (what === 'click') {
     app.engine.countClick(view, address);
+    app.noteView?.(view.ref.incarnation, address, agent);
     app.meters.recordClick();
   } else if (what === 'invite') app.engine.countInvite(view);
 };

@@ -3,6 +3,7 @@
  *
  * Bounded: accounts that have given one, and how often an account may try. Each node remembers for itself.
  */
+import type { VoteRequest } from '../../../engine/engine.ts';
 import { DomainError } from '../../../engine/errors.ts';
 import type { Clock } from '../../../engine/ports.ts';
 import { createTwoGenerationCache } from '../../../engine/tools/two-generation-cache.ts';
@@ -17,8 +18,8 @@ export interface SentProof {
 }
 
 export interface VoteProof {
-  /** Whether the account has given a proof within a day. */
-  isProven(user: string): boolean;
+  /** Whether a vote needs none: its account has given one within a day, or it is not under suspicion. */
+  spares(vote: VoteRequest): boolean;
   /**
    * Resolves when the proof counts, or the verifier is away and that is allowed. Rejects with
    * `proof_required`, `proof_unavailable` or `rate_limited`.
@@ -33,6 +34,8 @@ export interface VoteProofOptions {
   /** What happens to a vote when the verifier is away. */
   readonly whenAway: 'allow' | 'refuse';
   readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** Whether a vote needs a proof; absent: each does. */
+  readonly isSuspect?: ((vote: VoteRequest) => boolean) | undefined;
 }
 
 const provenMs = 24 * 3_600_000;
@@ -57,7 +60,9 @@ export const createVoteProof = (options: VoteProofOptions): VoteProof => {
     }
   };
   return {
-    isProven: (user) => (proven.get(user) ?? Number.NEGATIVE_INFINITY) > clock.monotonicMs(),
+    spares: (vote) =>
+      !(options.isSuspect?.(vote) ?? true) ||
+      (proven.get(vote.user) ?? Number.NEGATIVE_INFINITY) > clock.monotonicMs(),
     prove: async (user, { token, address }) => {
       if (token === '') throw createProofError(options, 'A proof of a human is needed');
       if (!tokenShape.test(token)) throw createProofError(options, 'The proof was not accepted');

@@ -10,6 +10,7 @@ import { showNow } from './now.ts';
 import { showPlan } from './plans.ts';
 import { showQueue } from './queue.ts';
 import { entityScreens, type Screen, showAll, showFailures, showFind, showPeople } from './screens.ts';
+import { showSuspects } from './suspects.ts';
 import { showVotes } from './votes.ts';
 
 const menu = [
@@ -17,6 +18,7 @@ const menu = [
   ['find', 'Find'],
   ['queue', 'Queue'],
   ['votes', 'Votes'],
+  ['suspects', 'Suspects'],
   ['people', 'People'],
   ['troubles', 'Troubles'],
   ['audit', 'Audit'],
@@ -47,6 +49,7 @@ const screens: Readonly<Record<string, Screen>> = {
   find: showFind,
   queue: showQueue,
   votes: showVotes,
+  suspects: showSuspects,
   plan: showPlan,
   people: showPeople,
   troubles: showFailures,

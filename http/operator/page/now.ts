@@ -3,6 +3,7 @@
  */
 import type { LiveFrame, LivePoint } from '../../telemetry/node-status.ts';
 import { watchLive } from './api.ts';
+import { type ChartPlan, createChart } from './charts.ts';
 import { fill, make, makeScroller } from './dom.ts';
 import {
   describeFrame,
@@ -11,22 +12,15 @@ import {
   type FigureGroup,
   type FigureTable,
 } from './figures.ts';
-import { findLonely, type PointField, toSeries } from './series.ts';
-
-type Plot = import('uplot');
-
-/** Loaded by page.html. */
-declare const uPlot: typeof import('uplot');
+import { type PointField, toSeries } from './series.ts';
 
 const pointsMax = 900;
 
-interface ChartPlan {
-  readonly title: string;
-  readonly unit: string;
+interface LivePlan extends Omit<ChartPlan, 'lines'> {
   readonly lines: readonly (readonly [label: string, field: PointField])[];
 }
 
-const plans: readonly ChartPlan[] = [
+const plans: readonly LivePlan[] = [
   {
     title: 'Requests',
     unit: '/s',
@@ -46,81 +40,18 @@ const plans: readonly ChartPlan[] = [
   { title: 'Commits', unit: 'ms', lines: [['commit', 'hot_store_ms']] },
 ];
 
-const readColour = (name: string): string =>
-  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-const filterPoints = (plot: Plot, at: number): number[] => findLonely([...(plot.data[at] ?? [])]);
-const pluckFields = (lines: ChartPlan['lines']): PointField[] => lines.map(([, field]) => field);
-
-const createPlot = (plan: ChartPlan, place: HTMLElement): Plot => {
-  const [text, grid] = [readColour('--quiet'), readColour('--line')];
-  const axis = {
-    stroke: text,
-    grid: { stroke: grid, width: 1 },
-    ticks: { show: false },
-    font: '12px system-ui',
-  };
-  const strokes = [readColour('--first'), readColour('--second')];
-  return new uPlot(
-    {
-      width: place.clientWidth,
-      height: 160,
-      cursor: { y: false, points: { size: 6 } },
-      legend: { live: true },
-      scales: {
-        // The last 15 minutes, also when there are fewer points.
-        x: { range: (_plot: Plot, _low: number, high: number) => [(high ?? 0) - pointsMax, high ?? 0] },
-        y: { range: (_plot: Plot, _low: number, high: number | null) => [0, Math.max(1, (high ?? 0) * 1.1)] },
-      },
-      axes: [
-        { ...axis, size: 30, incrs: [60, 300], values: '{HH}:{mm}' },
-        { ...axis, size: 46, space: 36 },
-      ],
-      series: [
-        { label: 'time', value: '{HH}:{mm}:{ss}' },
-        ...plan.lines.map(([label], at) => ({
-          label: `${label} ${plan.unit}`,
-          stroke: strokes[at] ?? text,
-          width: 1.5,
-          spanGaps: false,
-          points: { show: false, size: 4, filter: filterPoints },
-        })),
-      ],
-    },
-    [[], ...plan.lines.map(() => [])],
-    place,
-  );
-};
-
-/** The charts, and how to give them points and to end them. */
+/** The charts of the last 15 minutes, and how to give them points and to end them. */
 const createCharts = () => {
-  const places = plans.map((plan) =>
-    make('figure', { class: 'chart' }, make('figcaption', {}, `${plan.title}, ${plan.unit}`)),
-  );
+  const charts = plans.map(({ lines, ...plan }) => ({
+    ...createChart({ ...plan, seconds: pointsMax, lines: lines.map(([label]) => label) }),
+    fields: lines.map(([, field]) => field),
+  }));
   let points: LivePoint[] = [];
-  let plots: Plot[] = [];
-  const draw = (): void =>
-    plots.forEach((plot, at) => {
-      const lines = plans[at]?.lines ?? [];
-      plot.setData(toSeries(points, pluckFields(lines)));
-    });
-  const rebuild = (): void => {
-    for (const plot of plots) plot.destroy();
-    plots = plans.map((plan, at) => createPlot(plan, places[at] as HTMLElement));
-    draw();
+  const draw = (): void => {
+    for (const { setData, fields } of charts) setData(toSeries(points, fields));
   };
-  const observer = new ResizeObserver(() => {
-    if (plots.length === 0) rebuild();
-    plots.forEach((plot, at) => {
-      const width = places[at]?.clientWidth ?? 0;
-      if (width > 0 && width !== plot.width) plot.setSize({ width, height: plot.height });
-    });
-  });
-  const scheme = matchMedia('(prefers-color-scheme: dark)');
-  scheme.addEventListener('change', rebuild);
   return {
-    element: make('div', { class: 'charts' }, ...places),
-    start: () => places[0] && observer.observe(places[0]),
+    element: make('div', { class: 'charts' }, ...charts.map(({ element }) => element)),
     setPoints: (next: readonly LivePoint[]) => {
       points = next.slice(-pointsMax);
       draw();
@@ -130,9 +61,7 @@ const createCharts = () => {
       draw();
     },
     end: () => {
-      observer.disconnect();
-      scheme.removeEventListener('change', rebuild);
-      for (const plot of plots) plot.destroy();
+      for (const { end } of charts) end();
     },
   };
 };
@@ -180,7 +109,6 @@ export const showNow = (
   const groups = make('div', { class: 'groups' });
   const tables = make('div', { class: 'tables' });
   fill(place, make('h1', {}, 'Now'), notes, groups, charts.element, tables);
-  charts.start();
   let shownNotes = '';
   const showNotes = (list: readonly string[]): void => {
     if (list.join('\n') === shownNotes) return; // A screen reader would read them again.

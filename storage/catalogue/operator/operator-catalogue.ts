@@ -38,6 +38,7 @@ import { createDirectoryLists } from './directory-lists.ts';
 import { createFailures } from './failures.ts';
 import { fillPlan, listNextListings, takePage } from './plan-steps.ts';
 import { createPreviews } from './previews.ts';
+import { listSuspects, listVoteHours, type SuspectFilter } from './suspects.ts';
 import { createUuidLookup } from './uuids.ts';
 import {
   createPlan,
@@ -76,6 +77,10 @@ export const createOperatorCatalogue = (sql: Sql) => ({
   previews: createPreviews(sql),
   findByUuid: createUuidLookup(sql),
   votes: createVotesCatalogue(sql),
+  suspects: {
+    page: (filter: SuspectFilter, page: number) => listSuspects(sql, filter, page),
+    hours: (hours: number) => listVoteHours(sql, hours),
+  },
   plans: bindStorage('plans', sql, {
     create: createPlan,
     find: findPlan,

@@ -5,6 +5,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { VoteRequest } from '../../../engine/engine.ts';
 import { createVoteProof } from '../../../http/api/shared/vote-proof.ts';
 import { createProofVerifier, type ProofProvider } from '../../../http/outbound/vote-proof.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
@@ -68,6 +69,7 @@ interface ProofSettings {
   readonly action?: string;
   readonly whenAway?: 'allow' | 'refuse';
   readonly timeLimitMs?: number;
+  readonly isSuspect?: (vote: VoteRequest) => boolean;
 }
 const create = (settings: ProofSettings = {}) => {
   const {
@@ -77,17 +79,17 @@ const create = (settings: ProofSettings = {}) => {
     action = '',
     whenAway = 'refuse',
   } = settings;
-  const { timeLimitMs = 20_000 } = settings;
+  const { timeLimitMs = 20_000, isSuspect } = settings;
   const verifier = createProofVerifier({
     ...{ provider, url, secret, hostname, action, clock, meters, timeLimitMs },
   });
-  return createVoteProof({ verifier, provider, siteKey: 'site-key', whenAway, clock });
+  return createVoteProof({ verifier, provider, siteKey: 'site-key', whenAway, clock, isSuspect });
 };
 
 /** The proof of the world, which tests replace. */
 let current = create();
 const voteProof: World['app']['voteProof'] = {
-  isProven: (user) => current.isProven(user),
+  spares: (vote) => current.spares(vote),
   prove: (user, proof) => current.prove(user, proof),
 };
 const world = await openWorld({ voteProof });
@@ -253,6 +255,18 @@ test('the owner of a bot spares its voters', async () => {
   await world.sql`update bots set captcha_opt_out = true where bot_id = 'bot3'`;
   assert.is((await vote(takeUser(), undefined, 'bots/bot3')).status, 204);
   assert.equal(forms, []);
+});
+
+test('where only suspicious votes need a proof, others need none', async () => {
+  const [honest, suspect] = [takeUser(), takeUser()];
+  const seen: VoteRequest[] = [];
+  current = create({ isSuspect: (vote) => seen.push(vote) > 0 && vote.user === suspect });
+  assert.is((await vote(honest)).status, 204);
+  assert.equal(codeOf(await vote(suspect)), [403, 'proof_required']);
+  assert.is((await vote(suspect, 'human-suspect')).status, 204);
+  assert.is((await vote(suspect, undefined, 'bots/bot2')).status, 204);
+  const [{ kind, id, origin = '' } = {} as VoteRequest] = seen;
+  assert.equal([kind, id, /^\d{51,61}$/.test(origin)], ['bot', 'bot1', true]);
 });
 
 test('who must wait, and who votes for what is not there, is not asked for a proof', async () => {

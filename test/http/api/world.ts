@@ -13,7 +13,7 @@ import webPush from 'web-push';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { computeLongestWaitMs } from '../../../engine/entity/votes.ts';
-import type { Clock, Ledger } from '../../../engine/ports.ts';
+import type { Clock, Ledger, OutboxVote } from '../../../engine/ports.ts';
 import { formatToken, type TokenKind } from '../../../engine/rules/token.ts';
 import { createOriginEncoder } from '../../../engine/rules/vote-origin.ts';
 import { createBadgeCache } from '../../../http/api/badges/badge-cache.ts';
@@ -127,6 +127,8 @@ export interface WorldOptions {
   readonly voteProof?: App['voteProof'];
   /** If absent, where votes come from is kept. */
   readonly keepsOrigins?: false;
+  /** Gets votes that were flushed. */
+  readonly onVotes?: ((votes: readonly OutboxVote[]) => void) | undefined;
   /** If absent, no bot is looked up. */
   readonly botLookup?: Partial<BotLookupOptions>;
   /** If absent, this machine is a trusted proxy, so a test can act as many visitors. */
@@ -205,11 +207,13 @@ const openWebhooksOn = (
 interface Flushing {
   readonly sql: Sql;
   readonly webhooks: Webhooks;
+  readonly onVotes: WorldOptions['onVotes'];
   readonly getListeners: () => { readonly feed: Feed; readonly voteLogWaiters: VoteLogWaiters };
 }
-const createFlushedLedger = ({ sql, webhooks, getListeners }: Flushing): Ledger =>
+const createFlushedLedger = ({ sql, webhooks, onVotes, getListeners }: Flushing): Ledger =>
   createLedger(sql, {
-    onVotes: ({ incarnations, deliveries }) => {
+    onVotes: ({ incarnations, votes, deliveries }) => {
+      onVotes?.(votes);
       const { feed, voteLogWaiters } = getListeners();
       voteLogWaiters.wake(incarnations);
       feed.wake(incarnations);
@@ -278,6 +282,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     ledger: createFlushedLedger({
       sql: embedded.sql,
       webhooks,
+      onVotes: options.onVotes,
       getListeners: () => ({ feed, voteLogWaiters }),
     }),
     clock,
@@ -301,8 +306,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     ...options.push,
   });
   const botLookup = createBotLookup({ serviceUrl: '', platformUrl: '', clock, ...options.botLookup });
-  const login = options.login ?? null;
-  const parts = { engine, catalogue, sessions, clock, botLookup, push, login };
+  const parts = { engine, catalogue, sessions, clock, botLookup, push, login: options.login ?? null };
   const voidPlans = createVoidPlansJob({ ...parts, voteWaitMsMax: computeLongestWaitMs(rules.windows) });
   const app: App = {
     ...parts,
@@ -310,6 +314,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     voteLogWaiters,
     voteProof: options.voteProof ?? null,
     encodeOrigin: options.keepsOrigins === false ? null : encodeOrigin,
+    noteView: null,
     feed,
     webhooks: webhooks.access,
     badges: createBadgeCache<Reply>(300),
@@ -320,10 +325,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     listWarnings: () => ['Postgres is away'],
   };
   const facade = createFacadeOf(app, sessions, options);
-  const closeStores = async (): Promise<void> => {
-    await hot.close();
-    await embedded.close();
-  };
+  const closeStores = (): Promise<void> => hot.close().then(() => embedded.close());
   return { folder, sql: embedded.sql, engine, catalogue, clock, push, webhooks, app, facade, closeStores };
 };
 

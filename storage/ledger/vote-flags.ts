@@ -1,0 +1,240 @@
+/**
+ * Finds what looks wrong about votes: marks them with flags, and keeps the figures that say why.
+ *
+ * Nothing here changes what counts or what a client is answered. An address is judged by its votes of a day,
+ * in comparison with all votes of that day, because many honest voters may share one; a listing by its own
+ * past. Judging again changes nothing. Called by ops/jobs/vote-flags.ts.
+ */
+import { packHash, voteFlags } from '../../engine/rules/vote-origin.ts';
+import { formatNumbers } from '../sql/arrays.ts';
+import type { Queryable, Sql } from '../sql/client.ts';
+import { asStorage } from '../sql/errors.ts';
+
+/** Accounts known for less are new. */
+export const youngSeconds = 3_600;
+export const flagRules = {
+  listingAccountsMin: 5,
+  /** At least one of so many of the address's accounts voted on the listing. */
+  listingShareMin: 5,
+  directoryAccountsMin: 30,
+  rhythmVotesMin: 10,
+  /** The standard deviation of the intervals, in units of their mean; by chance it is about 1. */
+  rhythmVariationMax: 0.2,
+  surgeVotesMin: 20,
+  surgeFactor: 6,
+  pastDays: 14,
+} as const;
+
+const pairFlags = formatNumbers([voteFlags.listing, voteFlags.young, voteFlags.rhythm]);
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+export interface VoteCount {
+  readonly votes: number;
+  /** Of new accounts. */
+  readonly young: number;
+}
+
+/** Adds votes to what is usual. *Ledger* when it resolves. */
+export const addVoteCount = (sql: Sql, { votes, young }: VoteCount, atMs: number): Promise<void> =>
+  asStorage('flags.count', async () => {
+    const hour = new Date(Math.floor(atMs / hourMs) * hourMs);
+    await sql`
+      insert into vote_counts (hour, votes, young) values (${hour}, ${votes}, ${young})
+      on conflict (hour) do update set votes = vote_counts.votes + excluded.votes,
+        young = vote_counts.young + excluded.young`;
+  });
+
+/** Builds a join: `log_number` of the first vote on the listing of a totals row since a time. */
+const joinFirstVote = (sql: Queryable, name: string, since: Date) => sql`
+  left join lateral (
+    select log_number from votes
+    where target_type = totals.kind and target_id = totals.entity_id and created_at >= ${since}
+      and votes.incarnation = totals.incarnation
+    order by created_at limit 1
+  ) as ${sql(name)} on true`;
+
+/** Far more than chance: twice what is expected, and four standard deviations above it. */
+const isMore = (sql: Queryable, [number, expected]: readonly [string, string]) =>
+  sql.unsafe(`${number} >= 2 * (${expected}) and ${number} > ${expected} + 4 * sqrt(${expected}) + 1`);
+
+/** The votes of the addresses, and what they have in common on each listing with many of their accounts. */
+const measurePairs = (sql: Queryable, addresses: readonly string[], since: Date) => sql`
+  cast_vote as materialized (
+    select distinct address_hash, incarnation, author, at, account_age from vote_origins
+    where address_hash = any(${formatNumbers(addresses)}::bigint[]) and at > ${since}
+  ), usual as (
+    select coalesce(sum(votes), 0)::float8 as votes,
+      coalesce(sum(young) / nullif(sum(votes), 0), 0)::float8 as young_share
+    from vote_counts where hour > ${since}
+  ), address as (
+    select address_hash, count(*) as votes, count(distinct author) as accounts from cast_vote
+    group by address_hash
+  ), timed as (
+    select *, extract(epoch from
+      at - lag(at) over (partition by address_hash, incarnation order by at))::float8 as gap
+    from cast_vote
+  ), pair as (
+    select address_hash, incarnation, count(*) as votes, count(distinct author) as accounts,
+      count(distinct author) filter (where account_age < ${youngSeconds}) as young,
+      min(at) as first_at, max(at) as last_at, avg(gap) as gap, stddev_samp(gap) as deviation
+    from timed group by address_hash, incarnation
+    having count(distinct author) >= ${flagRules.listingAccountsMin}
+  ), measured as (
+    select pair.*, address.accounts as all_accounts, usual.young_share,
+      address.accounts * least(1,
+        greatest(0, votes_logged + 1 - coalesce(first.log_number, votes_logged + 1) - pair.votes)
+        / greatest(1, usual.votes - address.votes)) as expected,
+      pair.accounts * usual.young_share as young_expected
+    from pair join address using (address_hash) join totals using (incarnation) cross join usual
+    ${joinFirstVote(sql, 'first', since)}
+  )`;
+
+/** The flags of each pair, and the addresses most of whose accounts have one. */
+const judgePairs = (sql: Queryable) => sql`
+  judged as (
+    select *,
+      case when accounts * ${flagRules.listingShareMin} >= all_accounts
+        and ${isMore(sql, ['accounts', 'expected'])} then ${voteFlags.listing} else 0 end
+      + case when young >= ${flagRules.listingAccountsMin} and 2 * young >= accounts
+        and ${isMore(sql, ['young', 'young_expected'])} then ${voteFlags.young} else 0 end
+      + case when votes >= ${flagRules.rhythmVotesMin} and deviation < ${flagRules.rhythmVariationMax} * gap
+        then ${voteFlags.rhythm} else 0 end as flags
+    from measured
+  ), wide as (
+    select address_hash, accounts, count(distinct author) as flagged
+    from (
+      select cast_vote.address_hash, cast_vote.author, address.accounts
+      from judged join cast_vote using (address_hash, incarnation) join address using (address_hash)
+      where judged.flags > 0 and address.accounts >= ${flagRules.directoryAccountsMin}
+    ) as flagged
+    group by address_hash, accounts having 2 * count(distinct author) >= accounts
+  )`;
+
+/** What was found, a row for each flag, with its figures. */
+const listFound = (sql: Queryable) => sql`
+  found as (
+    select kind, incarnation, address_hash, first_at, last_at, jsonb_build_object(
+      'votes', votes, 'accounts', accounts, 'all_accounts', all_accounts,
+      'expected', round(expected::numeric, 1), 'young', young,
+      'young_expected', round(young_expected::numeric, 1),
+      'seconds', round(gap::numeric, 1), 'deviation', round(deviation::numeric, 1)) as figures
+    from judged
+    cross join unnest(${pairFlags}::smallint[]) as kind
+    where flags & kind <> 0
+    union all
+    select ${voteFlags.directory}::smallint, 0, address_hash, min(at), max(at), jsonb_build_object(
+      'votes', count(*), 'accounts', max(accounts), 'flagged', max(flagged),
+      'listings', count(distinct cast_vote.incarnation))
+    from wide join cast_vote using (address_hash) group by address_hash
+  )`;
+
+/** Keeps the newest figures of `found`, one row for each of its days. */
+const keepFound = (sql: Queryable, unitMs: number) => sql`
+  insert into vote_suspects (kind, at, incarnation, address_hash, first_at, last_at, figures)
+  select kind,
+    to_timestamp(floor(extract(epoch from last_at) * 1000 / ${unitMs}) * ${unitMs / 1_000}::float8),
+    incarnation, address_hash, first_at, last_at, figures
+  from found
+  on conflict (kind, at, incarnation, address_hash) do update set
+    first_at = least(vote_suspects.first_at, excluded.first_at), last_at = excluded.last_at,
+    figures = excluded.figures`;
+
+/**
+ * Judges addresses, given as their hashes, by their votes of the last day, and flags these. Resolves to those
+ * with something to find. *Ledger* when it resolves.
+ */
+export const judgeAddresses = (
+  sql: Sql,
+  addresses: readonly string[],
+  atMs: number,
+): Promise<readonly string[]> =>
+  asStorage('flags.addresses', async () => {
+    const since = new Date(atMs - dayMs);
+    const rows = await sql<{ address: string }[]>`
+      with ${measurePairs(sql, addresses, since)}, ${judgePairs(sql)}, ${listFound(sql)},
+      kept as (${keepFound(sql, dayMs)}), wanted as (
+        select address_hash, incarnation, (coalesce(judged.flags, 0)
+          | case when wide.address_hash is null then 0 else ${voteFlags.directory} end)::smallint as flags
+        from (select distinct address_hash, incarnation from cast_vote) as seen
+        left join judged using (address_hash, incarnation) left join wide using (address_hash)
+      ), marked as (
+        update vote_origins as origin set flags = origin.flags | wanted.flags from wanted
+        where origin.address_hash = wanted.address_hash and origin.incarnation = wanted.incarnation
+          and origin.at > ${since} and origin.flags | wanted.flags <> origin.flags
+      )
+      select distinct address_hash::text as address from found`;
+    return rows.map(({ address }) => address);
+  });
+
+/** Finds surges: listings with far more votes in the last hour than in an hour of the days before. */
+export const judgeListings = (sql: Sql, incarnations: readonly number[], atMs: number): Promise<void> =>
+  asStorage('flags.listings', async () => {
+    const [hour, past] = [new Date(atMs - hourMs), new Date(atMs - hourMs - flagRules.pastDays * dayMs)];
+    await sql`
+      with measured as (
+        select incarnation, votes_logged + 1 - hour.log_number as votes,
+          (hour.log_number - past.log_number) / ${flagRules.pastDays * 24}::float8 as mean
+        from totals ${joinFirstVote(sql, 'hour', hour)} ${joinFirstVote(sql, 'past', past)}
+        where incarnation = any(${formatNumbers(incarnations)}::bigint[])
+      ), found as (
+        select ${voteFlags.surge}::smallint as kind, incarnation, 0 as address_hash,
+          ${hour}::timestamptz as first_at, ${new Date(atMs)}::timestamptz as last_at,
+          jsonb_build_object('votes', votes, 'mean', round(mean::numeric, 2)) as figures
+        from measured
+        where votes > greatest(${flagRules.surgeVotesMin}, ${flagRules.surgeFactor} * mean)
+      )
+      ${keepFound(sql, hourMs)}`;
+  });
+
+const suspectsMax = 100_000;
+
+/**
+ * Reads who votes under suspicion: `address <packed hash>` and `user <id>` of what was found within a day,
+ * and `<kind> <id>` of listings with a surge within the hour.
+ */
+export const readSuspects = (sql: Sql, atMs: number): Promise<readonly string[]> =>
+  asStorage('flags.suspects', async () => {
+    const [day, hour] = [new Date(atMs - dayMs), new Date(atMs - hourMs)];
+    const rows = await sql<{ name: string | null; address: string | null }[]>`
+      with recent as (
+        select distinct address_hash from vote_suspects
+        where last_at > ${day} and address_hash <> 0 limit ${suspectsMax}
+      )
+      select null as name, address_hash::text as address from recent
+      union all (
+        select distinct 'user ' || author, null from recent join vote_origins using (address_hash)
+        where at > ${day} and flags > 0 limit ${suspectsMax})
+      union all (
+        select kind || ' ' || entity_id, null from totals where incarnation in (
+          select incarnation from vote_suspects where kind = ${voteFlags.surge} and last_at > ${hour}))`;
+    return rows.map(({ name, address }) => name ?? `address ${packHash(address ?? '0')}`);
+  });
+
+/** Page views of one listing in an hour, and those that a filter would take off. */
+export interface ViewMarks {
+  readonly incarnation: number;
+  readonly views: number;
+  readonly repeated: number;
+  readonly robots: number;
+}
+
+/** Adds what this node counted of an hour that begins at a time. *Ledger* when it resolves. */
+export const addViewMarks = (sql: Sql, marks: readonly ViewMarks[], atMs: number): Promise<void> =>
+  asStorage('flags.views', async () => {
+    const [hour, end] = [new Date(atMs), new Date(atMs + hourMs)];
+    await sql`
+      insert into vote_suspects (kind, at, incarnation, address_hash, first_at, last_at, figures)
+      select ${voteFlags.views}, ${hour}, incarnation, 0, ${hour}, ${end},
+        jsonb_build_object('views', views, 'repeated', repeated, 'robots', robots)
+      from unnest(
+        ${formatNumbers(marks.map(({ incarnation }) => incarnation))}::bigint[],
+        ${formatNumbers(marks.map(({ views }) => views))}::bigint[],
+        ${formatNumbers(marks.map(({ repeated }) => repeated))}::bigint[],
+        ${formatNumbers(marks.map(({ robots }) => robots))}::bigint[]
+      ) as marks (incarnation, views, repeated, robots)
+      on conflict (kind, at, incarnation, address_hash) do update set figures = (
+        select jsonb_object_agg(name, coalesce((vote_suspects.figures ->> name)::bigint, 0) + value::bigint)
+        from jsonb_each_text(excluded.figures) as added (name, value))`;
+  });
