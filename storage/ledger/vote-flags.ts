@@ -2,8 +2,9 @@
  * Finds what looks wrong about votes: marks them with flags, and keeps the figures that say why.
  *
  * Nothing here changes what counts or what a client is answered. An address is judged by its votes of a day,
- * in comparison with all votes of that day, because many honest voters may share one; a listing by its own
- * past. Judging again changes nothing. Called by ops/jobs/vote-flags.ts.
+ * in comparison with all votes of that day, because many honest voters may share one (a proxy that is not
+ * trusted even gives all of them one: then nothing is compared); a listing by its own past. Judging again
+ * changes nothing. Called by ops/jobs/vote-flags.ts.
  */
 import { packHash, voteFlags } from '../../engine/rules/vote-origin.ts';
 import { formatNumbers } from '../sql/arrays.ts';
@@ -83,6 +84,7 @@ const measurePairs = (sql: Queryable, addresses: readonly string[], since: Date)
     having count(distinct author) >= ${flagRules.listingAccountsMin}
   ), measured as (
     select pair.*, address.accounts as all_accounts, usual.young_share,
+      2 * address.votes <= usual.votes as is_comparable,
       address.accounts * least(1,
         greatest(0, votes_logged + 1 - coalesce(first.log_number, votes_logged + 1) - pair.votes)
         / greatest(1, usual.votes - address.votes)) as expected,
@@ -95,7 +97,7 @@ const measurePairs = (sql: Queryable, addresses: readonly string[], since: Date)
 const judgePairs = (sql: Queryable) => sql`
   judged as (
     select *,
-      case when accounts * ${flagRules.listingShareMin} >= all_accounts
+      case when is_comparable and accounts * ${flagRules.listingShareMin} >= all_accounts
         and ${isMore(sql, ['accounts', 'expected'])} then ${voteFlags.listing} else 0 end
       + case when young >= ${flagRules.listingAccountsMin} and 2 * young >= accounts
         and ${isMore(sql, ['young', 'young_expected'])} then ${voteFlags.young} else 0 end

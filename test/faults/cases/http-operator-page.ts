@@ -12,6 +12,7 @@ export const [robin, wren, reader] = ['robin', 'wren', 'reader'].map((name) => n
 ];
 
 export const { test, world } = createPageSuite('operator page', () => ({
+  TRUSTED_PROXIES: '127.0.0.1',
   ADMIN_TOKENS: `robin:${robin},wren:${wren},reader:${reader}:read`,
 }));
 

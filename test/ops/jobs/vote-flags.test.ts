@@ -104,6 +104,14 @@ test('a shared address that votes as all do is not flagged, however many account
   for (const ref of refs) assert.equal(await flagsOf(ref), { 0: 200 });
 });
 
+test('where most votes come from one address, it is compared with nothing', async () => {
+  const [ref, other] = (await Promise.all(['proxied', 'proxied-too'].map(list))) as [EntityRef, EntityRef];
+  const proxied = [...from('203.0.113.20', ref, anyTimes(90)), ...from('203.0.113.20', other, anyTimes(20))];
+  await flush([...others([other], 100), ...proxied]);
+
+  assert.equal([await flagsOf(ref), await flagsOf(other)], [{ 0: 90 }, { 0: 120 }]);
+});
+
 test('four accounts of a family are not flagged, five are', async () => {
   const [four, five, other] = (await Promise.all(['four', 'five', 'other'].map(list))) as [
     EntityRef,
@@ -209,7 +217,7 @@ test('suspicious are accounts and addresses with a flag, and listings with a sur
 
 test('judging again changes nothing, and without votes nothing is asked of SQL', async () => {
   const ref = await list('repeat');
-  await flush(from('203.0.113.9', ref, anyTimes(6)));
+  await flush([...others([await list('repeat-other')], 100), ...from('203.0.113.9', ref, anyTimes(6))]);
   const before = [await flagsOf(ref), [...(await suspectsOf(ref))]];
   const { addressHash } = parseOrigin(encode({ address: '203.0.113.9', agent: 'a' }, nowMs));
   assert.equal(await judgeAddresses(sql, [addressHash], nowMs), [addressHash]);
