@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { type Shard, shardCount } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { HotWriter } from '../ports.ts';
-import { expireTurn, hasWork, type SealedBatch, type ShardQueue, seal } from './shard-queue.ts';
+import { expireTurn, hasWork, mustRecover, type SealedBatch, type ShardQueue, seal } from './shard-queue.ts';
 
 export type CommitQueueMode = 'quiet' | 'gathering' | 'in flight' | 'resending' | 'recovering';
 
@@ -160,6 +160,10 @@ const expireOpen = (shardQueue: ShardQueue, nowMs: number): number => {
   if (expired > 0) shardQueue.open = shardQueue.open.filter((turn) => turn.stage === 'open');
   return expired;
 };
+
+/** The shard queues with work that must not be sent before lost work was searched for. */
+export const listBroken = ({ broken, shardQueues }: CommitQueue): readonly ShardQueue[] =>
+  broken ? shardQueues.filter((one) => mustRecover(one) && hasWork(one)) : [];
 
 /** Records a call that failed. */
 export const recordFailure = (queue: CommitQueue, nowMs: number): void => {

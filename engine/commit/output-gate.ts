@@ -8,8 +8,7 @@
  * - *in flight*: one call of sealed batches is out; new turns gather behind it. The reply ends this mode;
  * - *resending*: the call's outcome is unknown. After a pause the same batches with the same numbers are sent
  *   again, alone, until the store answers; a refusal ends it only if no earlier copy can take effect;
- * - *recovering*: a shard lost data. Nothing of it is sent before it has a new generation; lost work goes
- *   first (`retransmit-buffer.ts`).
+ * - *recovering*: a shard lost data, or may have. Lost work goes before anything else (`retransmit-buffer.ts`).
  * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, deadlines of waiters.
  */
 import assert from 'node:assert/strict';
@@ -24,6 +23,7 @@ import {
   computeGatherMs,
   computeResendPauseMs,
   enqueue,
+  listBroken,
   recordAnswer,
   recordCall,
   recordFailure,
@@ -43,10 +43,11 @@ import {
   createShardQueue,
   failTurn,
   hasWaiters,
-  hasWork,
   isAnswered,
+  mustRecover,
   notApplied,
   putBack,
+  recordRecovery,
   restartNumbering,
   type SealedBatch,
   type ShardQueue,
@@ -203,8 +204,7 @@ const sendSooner = (gate: OutputGateState, queue: CommitQueue): void => {
 
 const sealAndSend = (gate: OutputGateState, queue: CommitQueue): void => {
   queue.cancelLongWait = null;
-  const isBroken = (shardQueue: ShardQueue): boolean => shardQueue.broken && hasWork(shardQueue);
-  const brokenQueues = queue.broken ? queue.shardQueues.filter(isBroken) : [];
+  const brokenQueues = listBroken(queue);
   if (brokenQueues.length > 0) {
     recover(gate, queue, brokenQueues);
     return;
@@ -249,7 +249,7 @@ const handleReplies = (gate: OutputGateState, queue: CommitQueue, replies: reado
     const answered = isAnswered(reply);
     if (answered && !gate.retransmitBuffer?.hasLost(batch, reply)) {
       adoptBatchReply(gate, sealedBatch, { reply, outcomeUnknown });
-      if (shardQueue.broken) brokenQueues.push(shardQueue);
+      if (mustRecover(shardQueue)) brokenQueues.push(shardQueue);
       continue;
     }
     gate.meters.recordContinuityLoss(answered ? 'commits_lost' : reply.outcome);
@@ -299,7 +299,7 @@ const adoptBatchReply = (
     shardQueue.broken = true;
     gate.meters.recordContinuityLoss('version_regressed');
   }
-  gate.retransmitBuffer?.forgetOld(shardQueue.shard);
+  if (!shardQueue.restarted) gate.retransmitBuffer?.forgetOld(shardQueue.shard);
   const isQuery = sealed.batch.sequence === 0;
   // A query adopts nothing of other nodes; if the version fell, recovery discards the shard's actors.
   if (isQuery && !fellBack) return;
@@ -312,13 +312,13 @@ const adoptBatchReply = (
   answerTurns(sealed.turns, reply, { copy: outcomeUnknown && mayHaveLost, tail: fellBack });
 };
 
-/** Takes new generations. If that fails, the turns of those shards fail and the other shards go on. */
+/** Searches for lost work. If that fails, the turns of those shards fail and the other shards go on. */
 const recover = (gate: OutputGateState, queue: CommitQueue, shardQueues: readonly ShardQueue[]): void => {
   setMode(queue, 'recovering');
   queue.broken = true;
   renewShards(gate, shardQueues).then(
     () => {
-      for (const shardQueue of shardQueues) shardQueue.broken = false;
+      for (const shardQueue of shardQueues) recordRecovery(shardQueue);
       becomeQuiet(gate, queue);
     },
     () => {
@@ -329,9 +329,11 @@ const recover = (gate: OutputGateState, queue: CommitQueue, shardQueues: readonl
   );
 };
 
+/** Queues what is lost to be resent, and takes new generations for the shards that lost something. */
 const renewShards = async (gate: OutputGateState, shardQueues: readonly ShardQueue[]): Promise<void> => {
   await gate.retransmitBuffer?.findLost(shardQueues);
-  await gate.recover(shardQueues.map((shardQueue) => shardQueue.shard));
+  const broken = shardQueues.filter((shardQueue) => shardQueue.broken).map(({ shard }) => shard);
+  if (broken.length > 0) await gate.recover(broken);
 };
 
 const handleCallFailure = (gate: OutputGateState, queue: CommitQueue, error: unknown): void => {

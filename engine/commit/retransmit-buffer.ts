@@ -43,7 +43,7 @@ export interface RetransmitBuffer {
   forgetOld(shard: Shard): void;
   /** Whether the reply's last sequence number shows that the store lost entries of this producer. */
   hasLost(batch: Batch, reply: BatchReply): boolean;
-  /** Queries which entries of these shards the store still has, and resends the others. */
+  /** Queries which entries of these shards the store still has. Resends the others; their queues are broken. */
   findLost(shardQueues: readonly ShardQueue[]): Promise<void>;
   /** Whether the buffer holds `limits.retransmitBytesMax` or more. */
   isFull(): boolean;
@@ -151,7 +151,7 @@ const findLost = async (buffer: BufferState, shardQueues: readonly ShardQueue[])
   assert(new Set(shardQueues).size === shardQueues.length, 'one batch per shard in a call');
   const searches = shardQueues.map(({ shard }) => ({
     shard,
-    producers: listProducers(buffer.entries.get(shard) ?? []),
+    producers: [...new Set(buffer.entries.get(shard)?.map(({ producer }) => producer))],
     lastSequences: new Map<string, number>(),
   }));
   for (let open = searches; ; ) {
@@ -164,44 +164,34 @@ const findLost = async (buffer: BufferState, shardQueues: readonly ShardQueue[])
     for (const [index, { producers, lastSequences }] of open.entries())
       lastSequences.set(producers[lastSequences.size] as string, (replies[index] as BatchReply).lastSequence);
   }
-  for (const { shard, lastSequences } of searches) takeLost(buffer, shard, lastSequences);
+  for (const [index, { shard, lastSequences }] of searches.entries())
+    if (takeLost(buffer, shard, lastSequences)) (shardQueues[index] as ShardQueue).broken = true;
 };
-
-const listProducers = (entries: readonly BufferEntry[]): readonly string[] => {
-  const numbers = entries.flatMap((entry) => [entry, ...entry.items.flatMap(listCopies)]);
-  return [...new Set(numbers.map(({ producer }) => producer))];
-};
-
-const listCopies = ({ lostAt }: Item): readonly BatchNumber[] => lostAt?.copies ?? [];
 
 /**
- * Takes lost items out of the buffer and resends them; their new batch adds them again. An item stays if the
- * store lost its newest copy alone: it may fall back twice, to a time when an earlier copy was not lost yet.
+ * Takes lost items out of the buffer and resends them; their new batch adds them again. Returns whether there
+ * are any.
  */
-const takeLost = (buffer: BufferState, shard: Shard, lastSequences: ReadonlyMap<string, number>): void => {
-  const has = ({ producer, sequence }: BatchNumber): boolean =>
+const takeLost = (buffer: BufferState, shard: Shard, lastSequences: ReadonlyMap<string, number>): boolean => {
+  const has = ({ producer, sequence }: BufferEntry): boolean =>
     sequence <= (lastSequences.get(producer) ?? 0);
   const lost: Item[] = [];
   const rest: BufferEntry[] = [];
   for (const entry of buffer.entries.get(shard) ?? []) {
     if (has(entry)) rest.push(entry);
-    else
-      for (const item of entry.items) {
-        const copy = listCopies(item).findLast(has);
-        if (copy === undefined) lost.push(markLost(item, entry));
-        else rest.push({ ...entry, ...copy, items: [item] });
-      }
+    else lost.push(...entry.items.map((item) => markLost(item, entry)));
   }
   if (rest.length === 0) buffer.entries.delete(shard);
   else buffer.entries.set(shard, rest);
   const turns = lost.map((item) => toResendTurn(buffer, item));
-  if (turns.length === 0) return;
+  if (turns.length === 0) return false;
   buffer.meters.recordResends(turns.length);
   buffer.resend(shard, turns);
+  return true;
 };
 
 const markLost = (item: Item, { producer, sequence, position }: BufferEntry): Item => {
-  const copies = [...listCopies(item), { producer, sequence }];
+  const copies = [...(item.lostAt?.copies ?? []), { producer, sequence }];
   return { ...item, lostAt: { ...(item.lostAt ?? position), copies } };
 };
 

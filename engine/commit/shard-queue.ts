@@ -84,6 +84,8 @@ export interface ShardQueue {
   chainHash: number;
   /** The store lost data of this shard: it needs a new generation before anything else is sent. */
   broken: boolean;
+  /** The numbering restarted, and lost work was not searched for since a batch of it was applied. */
+  restarted: boolean;
   /** A batch of this queue is among its commit queue's sealed ones. */
   sealed: boolean;
   open: Turn[];
@@ -104,6 +106,7 @@ export const createShardQueue = (shard: Shard, producer: string): ShardQueue => 
   version: -1,
   chainHash: 0,
   broken: false,
+  restarted: false,
   sealed: false,
   open: [],
   queued: false,
@@ -179,6 +182,20 @@ export const restartNumbering = (shardQueue: ShardQueue): void => {
   shardQueue.version = -1;
   shardQueue.chainHash = 0;
   shardQueue.broken = true;
+  shardQueue.restarted = true;
+};
+
+/**
+ * Whether lost work must be searched for before anything else is sent. Also after the first batch of a new
+ * numbering: what the store lost between the last search and that batch shows in no reply to a later one.
+ */
+export const mustRecover = ({ broken, restarted, sequence }: ShardQueue): boolean =>
+  broken || (restarted && sequence > 0);
+
+/** Records that lost work was searched for, and that the shard has a new generation if it lost any. */
+export const recordRecovery = (shardQueue: ShardQueue): void => {
+  shardQueue.broken = false;
+  if (shardQueue.sequence > 0) shardQueue.restarted = false;
 };
 
 /** Puts the turns of a batch that is not and never will be applied back in front of the open ones. */

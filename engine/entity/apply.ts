@@ -15,6 +15,7 @@ import { canCountVisitor, countClick, countInvite } from './clicks.ts';
 import { isBefore } from './history.ts';
 import type {
   AdjustItem,
+  BatchNumber,
   CommitRules,
   Decision,
   InitItem,
@@ -63,6 +64,8 @@ export interface BatchContext {
   /** The version of every state that this batch changes. */
   readonly version: number;
   readonly rules: CommitRules;
+  /** Whether the shard has this batch, applied before the current one. */
+  hasBatch(batch: BatchNumber): boolean;
 }
 
 /** The store's other data about the item's own incarnation. */
@@ -140,8 +143,9 @@ const isInRow = ({ base }: Slot, { lostAt }: Item): boolean =>
   base !== undefined && lostAt !== undefined && !isBefore(base, lostAt);
 
 /** Whether a resent item must not apply: included already, or older than the last post. */
-const isAlreadyApplied = (slot: CurrentSlot, item: Item): boolean => {
+const isAlreadyApplied = (slot: CurrentSlot, item: Item, { hasBatch }: ApplyContext): boolean => {
   if (item.lostAt === undefined) return false;
+  if (item.lostAt.copies?.some(hasBatch)) return true;
   if (item.kind === 'stats') return item.atMs < slot.state.lastStatsPostMs;
   return (item.kind === 'click' || item.kind === 'invite') && isInRow(slot, item);
 };
@@ -249,7 +253,8 @@ const toStatsItem = ({ parts: [part], shardCount, ...item }: PartsItem & Item): 
 const applyParts = (slot: CurrentSlot, item: PartsItem & Item, context: ApplyContext): ItemOutcome => {
   if (item.orTotals === true && !hasPartsOf(slot.state, item.shardCount)) {
     const stats = toStatsItem(item);
-    return isAlreadyApplied(slot, stats) ? skipLost(slot, stats, context) : applyStats(slot, stats, context);
+    const isContained = isAlreadyApplied(slot, stats, context);
+    return isContained ? skipLost(slot, stats, context) : applyStats(slot, stats, context);
   }
   const lost = item.lostAt !== undefined;
   const atMs = computePostedMs(item.atMs, { nowMs: context.nowMs, lost });
@@ -328,7 +333,8 @@ export const applyItem = (item: Item, slot: Slot | null, context: ApplyContext):
     slot !== null && (slot.incarnation > incarnation || (slot.incarnation === incarnation && !slot.state));
   if (isDeleted) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);
   if (slot !== null && slot.incarnation === incarnation && isCurrent(slot)) {
-    return isAlreadyApplied(slot, item) ? skipLost(slot, item, context) : applyToCurrent(slot, item, context);
+    const isContained = isAlreadyApplied(slot, item, context);
+    return isContained ? skipLost(slot, item, context) : applyToCurrent(slot, item, context);
   }
   // The store does not know this listing, or only an earlier one of the same address.
   if (item.kind === 'init') return applyInit(slot, item, context);

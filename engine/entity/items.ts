@@ -36,6 +36,7 @@ interface Repeatable {
   /**
    * Set on an item that the store confirmed at this position and then lost. It counts again, unless the row
    * that the entity was initialised from since then includes it. `copies`: the batches it was in until now.
+   * If the store has one of them after all, because it fell back once more, the item does not count again.
    */
   readonly lostAt?: ShardPosition & { readonly copies?: readonly BatchNumber[] };
 }

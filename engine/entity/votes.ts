@@ -100,19 +100,24 @@ export interface VoteContext {
   readonly atMs: number;
   /** The store's clock: a vote timed too far ahead of it or behind it is refused. */
   readonly nowMs: number;
-  /** The vote was accepted before and then lost, so it may be old. */
+  /** The vote was accepted before and then lost: it may be old, and voting may have ended since. */
   readonly lost?: boolean | undefined;
   readonly windows: VoteWindows;
 }
 
-/** Decides one request to vote. The checks are in their documented order. */
+/** Why no voter's request is accepted, in the documented order; `null` if one may be. */
+const findRefusal = ({ state: { facts }, atMs, nowMs }: VoteContext): VoteRefusal | null => {
+  if (facts.voteBanned) return 'vote_banned';
+  if (!facts.listed) return 'not_listed';
+  if (atMs > nowMs + limits.clockAheadMaxMs) return 'clock_ahead';
+  return atMs < nowMs - limits.clockBehindMaxMs ? 'clock_behind' : null;
+};
+
+/** Decides one request to vote. */
 export const decideVote = (context: VoteContext): VoteVerdict => {
   const { state, atMs } = context;
-  if (state.facts.voteBanned) return refuseVote('vote_banned');
-  if (!state.facts.listed) return refuseVote('not_listed');
-  if (atMs > context.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');
-  const late = atMs < context.nowMs - limits.clockBehindMaxMs;
-  if (late && context.lost !== true) return refuseVote('clock_behind');
+  const refusal = context.lost === true ? null : findRefusal(context);
+  if (refusal !== null) return refuseVote(refusal);
   const window = selectWindow(state.facts, atMs, context.windows);
   const sinceMs = findHoldingSinceMs(context.votes, state.releasedBeforeMs);
   const retryAtMs = sinceMs + window.waitMs;

@@ -144,6 +144,7 @@ const runItem = (
         (vote) => vote.listing === listing && vote.user === user && vote.atMs >= fromMs && vote.atMs <= toMs,
       ),
     visited: (visitor) => shard.visitors.get(listing)?.has(visitor) ?? false,
+    hasBatch: ({ producer, sequence }) => (shard.producers.get(producer)?.sequence ?? 0) >= sequence,
     ...lookUpParts(shard.parts, listing),
   });
   for (const effect of outcome.effects) runEffect(shard, item.target, effect);

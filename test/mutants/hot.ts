@@ -99,6 +99,14 @@ export const hotMutants: readonly Mutant[] = [
     why: 'what was posted would not be stored (I1)',
   },
   {
+    name: 'Redis counts a resent item again of which it has an earlier copy',
+    file: 'storage/hot/redis/functions/3-items.lua',
+    find: `if newest and unpackLastSequence(newest) >= lostCopies[index + 1] then`,
+    replace: `if false then`,
+    killers: [redisTest],
+    why: 'a click would count twice when the store falls back a second time (I3)',
+  },
+  {
     name: 'a record of an earlier library is changed by byte positions',
     file: 'storage/hot/redis/functions/1-slots.lua',
     find: ` and not slot.isWide then`,

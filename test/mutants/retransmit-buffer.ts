@@ -7,6 +7,7 @@ import type { Mutant } from './mutant.ts';
 
 const apply = 'engine/entity/apply.ts';
 const gate = 'engine/commit/output-gate.ts';
+const queue = 'engine/commit/shard-queue.ts';
 const ring = 'engine/commit/retransmit-buffer.ts';
 const ringTest = 'test/engine/commit/retransmit-buffer.test.ts';
 
@@ -26,6 +27,13 @@ export const ringMutants: readonly Mutant[] = [
     why: 'the total would be more than the rows (I5)',
   },
   {
+    name: 'a lost vote is refused because voting has ended',
+    file: 'engine/entity/votes.ts',
+    find: `context.lost === true ? null : findRefusal(context)`,
+    replace: `findRefusal(context)`,
+    why: 'a vote acknowledged before a ban would be lost (I1)',
+  },
+  {
     name: 'a lost post overtakes a newer one',
     file: apply,
     find: `return item.atMs < slot.state.lastStatsPostMs;`,
@@ -40,11 +48,27 @@ export const ringMutants: readonly Mutant[] = [
     why: 'a vote that was answered with a refusal would be cast (I2)',
   },
   {
-    name: 'an item is resent although the store has an earlier copy',
-    file: ring,
-    find: `listCopies(item).findLast(has)`,
-    replace: `listCopies(item).find(() => false)`,
+    name: 'a resent item counts although the store has an earlier copy',
+    file: apply,
+    find: `  if (item.lostAt.copies?.some(hasBatch)) return true;\n`,
+    replace: ``,
     why: 'a click would count twice after a second loss (I3)',
+  },
+  {
+    name: 'lost work is searched for once',
+    file: queue,
+    find: `broken || (restarted && sequence > 0)`,
+    replace: `broken`,
+    killers: [ringTest],
+    why: 'what the store loses during a recovery would stay lost (I1)',
+  },
+  {
+    name: 'old items are dropped before lost ones are searched for again',
+    file: gate,
+    find: `if (!shardQueue.restarted) gate.retransmitBuffer`,
+    replace: `gate.retransmitBuffer`,
+    killers: [ringTest],
+    why: 'what the store loses during a long recovery would stay lost (I1)',
   },
   {
     name: 'an idle shard queue does not query the store',

@@ -78,15 +78,15 @@ export const ruleMutants: readonly Mutant[] = [
   {
     name: 'a vote ahead of the clock',
     file: 'engine/entity/votes.ts',
-    find: `  if (atMs > context.nowMs + limits.clockAheadMaxMs) return refuseVote('clock_ahead');\n`,
+    find: `  if (atMs > nowMs + limits.clockAheadMaxMs) return 'clock_ahead';\n`,
     replace: '',
     why: 'a node whose clock is wrong could vote for tomorrow (I5)',
   },
   {
     name: 'a vote behind the clock',
     file: 'engine/entity/votes.ts',
-    find: `  if (late && context.lost !== true) return refuseVote('clock_behind');\n`,
-    replace: '',
+    find: `atMs < nowMs - limits.clockBehindMaxMs ? 'clock_behind' : null`,
+    replace: `null`,
     why: 'a vote taken by a node with a slow clock would make its voter wait too briefly (I5)',
   },
   {

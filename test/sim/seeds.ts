@@ -31,4 +31,9 @@ export const onceFailed: readonly { readonly seed: number; readonly showed: stri
     showed: 'the store fell back twice, at last to a time that had the first copy of what was resent',
   },
   { seed: 101250, showed: 'a flush from before a loss came to SQL after the healing' },
+  { seed: 523277, showed: 'a clock jumped back behind a reset: two votes of a user in one millisecond' },
+  { seed: 563787, showed: 'the same: the check took them for one vote' },
+  { seed: 573457, showed: 'what the store lost while a shard recovered from a loss before was not resent' },
+  { seed: 537744, showed: 'the store fell back a second time, and what was found lost counted twice' },
+  { seed: 568533, showed: 'the same, after a node that started had emptied the shard in between' },
 ];

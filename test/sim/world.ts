@@ -7,6 +7,7 @@
  */
 import { createEngine } from '../../engine/create.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { Batch, BatchReply, Decision } from '../../engine/entity/items.ts';
 import type { EntityRef, Incarnation } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
@@ -40,6 +41,13 @@ export interface Loss {
   readonly floor: ReadonlyMap<Incarnation, number>;
 }
 
+/** A vote that a store lost and a node sent again: what the store decided last. */
+export interface ResentVote {
+  readonly user: string;
+  readonly ref: EntityRef;
+  readonly decision: Decision;
+}
+
 export interface World {
   readonly driver: Driver;
   readonly plan: Plan;
@@ -56,6 +64,8 @@ export interface World {
   readonly inFlight: { count: number };
   /** Every loss of data in the hot store: the effects of answers in [fromMs, atMs] may be lost. */
   readonly losses: Loss[];
+  /** By the first itag of the request. */
+  readonly resent: Map<string, ResentVote>;
   /** No more faults: the wires are calm, no node crashes. */
   healed: boolean;
   /** All listings, also removed ones. */
@@ -95,10 +105,20 @@ export const createWorld = (driver: Driver, plan: Plan, faults: LedgerFaults): W
     counts: new Map(),
     inFlight: { count: 0 },
     losses: [],
+    resent: new Map(),
     healed: false,
     refs: [],
   };
   return world;
+};
+
+/** Records what the store decided about votes that were sent again. */
+const recordResent = ({ resent }: World, { items }: Batch, { decisions }: BatchReply): void => {
+  for (const [index, item] of items.entries()) {
+    const decision = decisions?.[index];
+    if (item.kind === 'vote' && item.lostAt !== undefined && decision !== undefined)
+      resent.set(item.itags[0] as string, { user: item.user, ref: item.target, decision });
+  }
 };
 
 /** The store with a check of generations and versions after every change. */
@@ -118,6 +138,8 @@ const watched = (hot: HotModel, worldOf: () => World): HotStore => {
     ...hot,
     commit: async (batches, given) => {
       const replies = await hot.commit(batches, given);
+      for (const [index, batch] of batches.entries())
+        recordResent(worldOf(), batch, replies[index] as BatchReply);
       checkVersions();
       return replies;
     },

@@ -9,7 +9,14 @@ import assert from 'node:assert/strict';
 import type { ApplyContext, BatchContext, Effect, ItemOutcome, Slot } from '../../../engine/entity/apply.ts';
 import { applyItem } from '../../../engine/entity/apply.ts';
 import { extendChainHash } from '../../../engine/entity/history.ts';
-import type { Batch, BatchReply, CommitRules, Decision, Item } from '../../../engine/entity/items.ts';
+import type {
+  Batch,
+  BatchNumber,
+  BatchReply,
+  CommitRules,
+  Decision,
+  Item,
+} from '../../../engine/entity/items.ts';
 import { type LazyState, toLazyState } from '../../../engine/entity/lazy-state.ts';
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { lastVoteFlags } from '../../../engine/entity/votes.ts';
@@ -235,7 +242,9 @@ const decideBatch = (overlay: Overlay, batch: Batch): BatchReply => {
   if (batch.sequence !== last + 1) return reply('gap', null);
   const { plan, rules } = overlay;
   const version = shard.version + 1;
-  const context = { nowMs: plan.nowMs, generation, shardVersion: shard.version, version, rules };
+  const hasBatch = ({ producer, sequence }: BatchNumber): boolean =>
+    (shard.producers.get(producer)?.sequence ?? 0) >= sequence;
+  const context = { nowMs: plan.nowMs, generation, shardVersion: shard.version, version, rules, hasBatch };
   assert(
     batch.items.every(({ target }) => target.shard === batch.shard),
     'an item belongs to another shard',

@@ -140,7 +140,7 @@ const kinds = {
   liveness: { number: 12, arguments: 0 },
 } as const;
 
-/** Precedes an item that the store lost; the position at which it was applied follows. */
+/** Precedes an item that the store lost; where it was applied, and the batches it was in, follow. */
 const lostNumber = 9;
 
 const packArguments = (packer: Packer, item: Item): void => {
@@ -177,6 +177,7 @@ const packItem = (packer: Packer, item: Item, addressNumber: number): number => 
     packer.number(lostNumber);
     packer.number(lostAt.generation);
     packer.number(lostAt.version);
+    packer.value((lostAt.copies ?? []).flatMap(({ producer, sequence }) => [producer, sequence]));
   }
   const kind = kinds[item.kind];
   packer.number(kind.number);
@@ -184,7 +185,7 @@ const packItem = (packer: Packer, item: Item, addressNumber: number): number => 
   packer.number(item.target.incarnation);
   packArguments(packer, item);
   const itags = item.kind === 'vote' ? item.itags.length : 0;
-  return (lostAt === undefined ? 3 : 6) + kind.arguments + itags;
+  return (lostAt === undefined ? 3 : 7) + kind.arguments + itags;
 };
 
 const keyCharactersMax = 1_024;

@@ -111,7 +111,7 @@ test('later writes of other nodes do not hide the loss', async () => {
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
 });
 
-test('work whose resent copy is lost, but not its first one, is not resent again', async () => {
+test('work whose resent copy is lost, but not its first one, does not count again', async () => {
   const before = snapshot(world);
   await send(world, clickOn(ref, '1'));
   const after = snapshot(world);
@@ -126,6 +126,48 @@ test('work whose resent copy is lost, but not its first one, is not resent again
   await world.pass(limits.retransmitPollMs + 5);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 1, 'the first copy is lost, too');
+});
+
+test('work that comes back before it is resent does not count again', async () => {
+  const before = snapshot(world);
+  await send(world, clickOn(ref, '1'), vote('user'));
+  const after = snapshot(world);
+  const counts = () => {
+    const { clicks, upvotes } = stateIn(world.hot, ref) ?? {};
+    return [clicks, upvotes, world.metered.get('healed: applied')];
+  };
+  before();
+  world.recovery.run = async () => {
+    after();
+    await publishAll(world.hot, 5);
+  };
+  await world.pass(limits.retransmitPollMs + 5);
+  assert.equal(counts(), [1, 1, 2]);
+
+  before();
+  world.recovery.run = () => publishAll(world.hot, 6);
+  await world.pass(limits.retransmitPollMs + 5);
+
+  assert.equal(counts(), [1, 1, 4], 'it is kept, and resent when it is lost again');
+});
+
+test('what the store loses while the shard recovers is resent, too', async () => {
+  const empty = snapshot(world);
+  await send(world, clickOn(ref, '1'));
+  const half = snapshot(world);
+  await send(world, clickOn(ref, '2'));
+  half();
+  world.recovery.run = async () => {
+    world.recovery.run = () => publishAll(world.hot, 6);
+    await world.driver.pause(limits.retransmitKeepMs);
+    empty();
+    await publishAll(world.hot, 5);
+  };
+
+  await world.pass(limits.retransmitKeepMs + 2 * limits.retransmitPollMs);
+
+  assert.is(stateIn(world.hot, ref)?.clicks, 2);
+  assert.is(world.recovery.times, 2);
 });
 
 test('work that is lost twice is resent twice and counts once', async () => {

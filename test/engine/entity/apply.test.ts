@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { applyItem, type Lookups, type Slot } from '../../../engine/entity/apply.ts';
-import type { AdjustItem, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
+import type { AdjustItem, BatchNumber, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { createEntityRef, toIncarnation } from '../../../engine/ids.ts';
@@ -18,7 +18,8 @@ const test = suite('apply');
 const nowMs = Date.parse('2026-11-18T12:00:00Z');
 const hourMs = 3_600_000;
 const rules = { ...usualRules, visitorsMax: 3 };
-const context = { nowMs, generation: 2, shardVersion: 10, version: 11, rules };
+const hasBatch = ({ sequence }: BatchNumber): boolean => sequence <= 4;
+const context = { nowMs, generation: 2, shardVersion: 10, version: 11, rules, hasBatch };
 const target = createEntityRef('bot', '123456789012345678', 5);
 const facts = { ...emptyFacts, revision: 4, listed: true, listedSinceMs: nowMs - 3 * hourMs };
 
@@ -283,6 +284,32 @@ test('a lost vote that the SQL row includes gets its records back and is not add
   assert.is(slot?.state?.upvotes, 3);
   assert.equal(pluck(effects, 'kind'), ['mark', 'outbox']);
   assert.is(run({ ...vote, lostAt }, fromRow(7, { upvotes: 3 })).slot?.state?.upvotes, 4);
+});
+
+test('a lost vote counts although voting has ended since', () => {
+  const ended = living({ facts: { ...facts, voteBanned: true, listed: false } });
+
+  assert.is(run({ ...vote, lostAt }, ended).slot?.state?.upvotes, 1);
+  assert.is(run({ ...vote, lostAt, atMs: nowMs + 3 * hourMs }, living()).slot?.state?.upvotes, 1);
+  assert.equal(run(vote, ended).decision, { kind: 'refused', reason: 'vote_banned', retryAtMs: 0 });
+});
+
+test('a lost item does not count again in a store that has one of its batches after all', () => {
+  const inBatches = (...sequences: number[]) => ({
+    lostAt: { ...lostAt, copies: sequences.map((sequence) => ({ producer: 'p', sequence })) },
+  });
+  const items: readonly Item[] = [
+    { kind: 'click', target, visitor: '1' },
+    { kind: 'stats', target, atMs: nowMs, servers: '7' },
+    { kind: 'parts', target, atMs: nowMs, shardCount: 1, parts: [{ id: 0 }], orTotals: true },
+    vote,
+  ];
+  for (const item of items) {
+    const slot = living();
+    assert.is(run({ ...item, ...inBatches(4, 9) }, slot).slot, slot, item.kind);
+    assert.equal(run({ ...item, ...inBatches(4, 9) }, slot).decision, { kind: 'applied' });
+    assert.is.not(run({ ...item, ...inBatches(5, 9) }, slot).slot, slot, item.kind);
+  }
 });
 
 test('a lost post does not replace a newer one', () => {

@@ -235,6 +235,13 @@ const anyParts = (world: World, target: EntityRef, nowMs: number): Item => {
   };
 };
 
+/** Sometimes an item as it is resent. Its position is in no row, because only Redis keeps rows' positions. */
+const maybeLost = (world: World, item: Item): Item => {
+  if (!['stats', 'click', 'invite', 'vote', 'parts'].includes(item.kind) || chance(world, 0.95)) return item;
+  const copies = producers.map((producer) => ({ producer, sequence: 1 + upTo(world, 60) }));
+  return { ...item, lostAt: { generation: 1e9, version: 1, copies: copies.slice(upTo(world, 3)) } };
+};
+
 const anyBatch = (world: World, shard: Shard, nowMs: number): Batch => {
   const producer = pick(world, producers);
   const key = `${shard} ${producer}`;
@@ -242,7 +249,7 @@ const anyBatch = (world: World, shard: Shard, nowMs: number): Batch => {
   const newest = world.sent.get(key);
   if (newest && chance(world, 0.1)) return newest;
   const sequence = Math.max(1, last + (chance(world, 0.08) ? pick(world, [-1, 0, 2, 3]) : 1));
-  const items = Array.from({ length: upTo(world, 6) }, () => anyItem(world, shard, nowMs));
+  const items = Array.from({ length: upTo(world, 6) }, () => maybeLost(world, anyItem(world, shard, nowMs)));
   // Two votes of one user in one batch: only the first may pass.
   const vote = items.find((item) => item.kind === 'vote');
   if (vote?.kind === 'vote' && chance(world, 0.4)) {

@@ -35,8 +35,19 @@ local function getListing(slot)
 end
 
 -- The position at which the store applied the current item before it lost it: a generation and a version; nil
--- if not lost.
-local lostGeneration, lostVersion
+-- if not lost. `lostCopies`: the batches that it was in (producer, sequence, producer, sequence …).
+local lostGeneration, lostVersion, lostCopies
+
+-- Whether the store has one of these batches after all.
+local function hasCopy(work)
+  for index = 1, #lostCopies, 2 do
+    local newest = call('HGET', work.key, (parseProducer(lostCopies[index])))
+    if newest and unpackLastSequence(newest) >= lostCopies[index + 1] then
+      return true
+    end
+  end
+  return false
+end
 
 -- Whether a lost item is contained in the SQL row that its listing was initialised from.
 local function isInBaseRow(slot)
@@ -253,10 +264,11 @@ local appliers = { nil, applyStats, applyClick, applyInvite, nil, applyAdjust, a
 -- Arguments of each kind, beside kind, address and incarnation, and beside a vote's itags.
 local argumentCounts = { 5, STATS_ARGUMENTS, 1, 0, 5, 6, 6, 0, 0, 3 }
 
--- Whether a lost item that was sent again is contained already, or older than the newest post. Other kinds
--- cannot count twice.
-local function isContained(slot, kind, atMs)
-  if kind == STATS then
+-- Whether a lost item that was sent again is contained already, or older than the newest post.
+local function isContained(work, slot, kind, atMs)
+  if hasCopy(work) then
+    return true
+  elseif kind == STATS then
     return atMs < slot[LAST_STATS_POST_MS]
   end
   return (kind == CLICK or kind == INVITE) and isInBaseRow(slot)
@@ -280,7 +292,7 @@ local function applyItem(work, slot, at)
   if exists and current == incarnation then
     if kind == INIT or kind == REMEMBER then
       return APPLIED
-    elseif lostGeneration and isContained(slot, kind, items[at]) then
+    elseif lostGeneration and isContained(work, slot, kind, items[at]) then
       if kind == CLICK then
         rememberVisitor(work, slot, items[at])
       end

@@ -98,18 +98,25 @@ function voting.addToOutbox(work, slot, at, count)
   end
 end
 
+-- Why no voter's request is accepted; nil if one may be. A lost vote was accepted before.
+function voting.findRefusal(slot, rest, atMs)
+  if rest[BANNED] then
+    return VOTE_BANNED
+  elseif not slot[LISTED] then
+    return NOT_LISTED
+  elseif atMs > nowMs + clockAheadMaxMs then
+    return CLOCK_AHEAD
+  end
+  return atMs < nowMs - clockBehindMaxMs and CLOCK_BEHIND or nil
+end
+
 -- user, upvote, atMs, number of itags, origin, itags
 function voting.applyVote(work, slot, at)
   local items, rest = work.items, openRest(slot)
   local user, upvote, atMs = items[at], items[at + 1], items[at + 2]
-  if rest[BANNED] then
-    return voting.packRefusal(VOTE_BANNED, 0)
-  elseif not slot[LISTED] then
-    return voting.packRefusal(NOT_LISTED, 0)
-  elseif atMs > nowMs + clockAheadMaxMs then
-    return voting.packRefusal(CLOCK_AHEAD, 0)
-  elseif atMs < nowMs - clockBehindMaxMs and not lostGeneration then
-    return voting.packRefusal(CLOCK_BEHIND, 0)
+  local refusal = not lostGeneration and voting.findRefusal(slot, rest, atMs)
+  if refusal then
+    return voting.packRefusal(refusal, 0)
   end
   local window = findWindow(rest, atMs, rules)
   local sinceMs, key, votes = voting.findHoldingVote(work, slot, user, atMs)

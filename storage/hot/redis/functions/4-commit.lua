@@ -1,10 +1,10 @@
 -- `commit`: decides all batches of a call, then writes them.
 --
 -- A batch is one flat array: shard, producer, sequence, number of addresses, the addresses, then the items.
--- An item is its kind, the index of its address, its incarnation and its arguments. `LOST`, a generation and
--- a version precede an item that was applied there and lost. The reply is, per batch, a head and the slots of
--- its addresses in their order. Arguments: prefix, the test's clock or '', rules, the packed batches one
--- after the other.
+-- An item is its kind, the index of its address, its incarnation and its arguments. `LOST`, a generation, a
+-- version and its earlier batches precede an item that was applied there and lost. The reply is, per batch, a
+-- head and the slots of its addresses in their order. Arguments: prefix, the test's clock or '', rules, the
+-- packed batches one after the other.
 
 local LOST = 9
 local DONE, DUPLICATE, SEQUENCE_GAP, UNINITIALISED = 0, 1, 2, 3
@@ -31,8 +31,8 @@ local function decideItems(work)
     lostGeneration = nil
     local kind = items[at]
     if kind == LOST then
-      lostGeneration, lostVersion = items[at + 1], items[at + 2]
-      at = at + 3
+      lostGeneration, lostVersion, lostCopies = items[at + 1], items[at + 2], items[at + 3]
+      at = at + 4
       kind = items[at]
     end
     local decision = applyItem(work, slots[slotsAt + items[at + 1]], at + 3)
