@@ -8,6 +8,8 @@ import assert from 'node:assert/strict';
 export const limits = {
   /** Items waiting in open batches and in flight, per process; above: 503 `overloaded`. */
   pendingItemsMax: 20_000,
+  /** While no more wait, refused clicks are sent again; above, they are dropped. */
+  pendingUnawaitedMax: 10_000,
   /**
    * The least time between the starts of two calls of one commit queue, in times of a call and at most in ms,
    * while at least `gatherCrowdedShareMin` of its calls are crowded, over about `gatherCallsAverage` calls.

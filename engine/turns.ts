@@ -175,7 +175,7 @@ const toNotApplied = (error: unknown): unknown => {
 /** Whether the store says that it does not have this listing. */
 const isGone = ({ kind }: Decision): boolean => kind === 'absent' || kind === 'forgotten';
 
-/** Sends an item without a waiter in the next batch. Only a crash or a refused batch loses it. */
+/** Sends an item without a waiter in the next batch. Lost with this process, or if too many items wait. */
 export const sendUnawaited = (core: Core, item: Item): void =>
   core.outputGate.submit(new Turn(item, Number.POSITIVE_INFINITY, null));
 

@@ -70,7 +70,7 @@ export interface ClientLog {
   readonly strange: string[];
   /** Requests whose connection ended, or was refused, before an answer. */
   unanswered: number;
-  /** Times in which the store refused whole batches: clicks in them are dropped. */
+  /** Times in which the store refused whole batches: clicks in them count later. */
   readonly withoutRoom: Span[];
 }
 

@@ -5,6 +5,7 @@
  * The rule behind all of it: an operation takes effect at one moment between its call and its return, and an
  * unknown one between its call and the end of its node's life, or never.
  */
+import { limits } from '../../engine/limits.ts';
 import { type ClickOp, type ClientLog, overMs, type StatsOp, type VoteOp } from './client-log.ts';
 
 /** One accepted request to vote as SQL has it: its rows counted. */
@@ -105,23 +106,17 @@ const provenClicks = (log: ClientLog, clicks: readonly ClickOp[], moment: number
     provenUntil.set(op.life, Math.max(provenUntil.get(op.life) ?? 0, op.callMs));
   }
   return clicks.filter(
-    (op) => op.outcome === 'ok' && op.returnMs < (provenUntil.get(op.life) ?? 0) && isKept(log, op),
+    (op) => op.outcome === 'ok' && op.returnMs < (provenUntil.get(op.life) ?? 0) && !mayWait(log, op, moment),
   );
 };
 
-/**
- * Whether no refusal of the store can have met the click's batch: before the next time without room began, a
- * change of the same bot was acknowledged that was sent after the click was answered.
- */
-const isKept = (log: ClientLog, { bot, life, callMs, returnMs }: ClickOp): boolean => {
-  const next = Math.min(...log.withoutRoom.filter(({ toMs }) => toMs > callMs).map(({ fromMs }) => fromMs));
-  if (next === Number.POSITIVE_INFINITY) return true;
-  const isEarlyEnough = (op: StatsOp | VoteOp): boolean =>
-    op.life === life && op.outcome === 'ok' && op.callMs > returnMs && op.returnMs <= next;
-  return (
-    log.stats.some((op) => op.bot === bot && isEarlyEnough(op)) ||
-    log.votes.some((op) => op.target === `bot/${bot}` && isEarlyEnough(op))
-  );
+/** A node sends refused clicks again after a pause, which has certainly passed so long after a refusal. */
+const sentAgainMs = 2 * limits.resendPauseMaxMs;
+
+/** Whether the click may have met a refusal of the store and waited at that moment, or when its node ended. */
+const mayWait = ({ withoutRoom, endedMs }: ClientLog, { life, callMs }: ClickOp, moment: number): boolean => {
+  const untilMs = Math.min(moment, endedMs[life] ?? Number.POSITIVE_INFINITY);
+  return withoutRoom.some(({ toMs }) => toMs > callMs && untilMs < toMs + sentAgainMs);
 };
 
 const countAddresses = (clicks: readonly ClickOp[]): number =>

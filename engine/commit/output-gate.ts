@@ -12,7 +12,7 @@
  * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, deadlines of waiters.
  */
 import assert from 'node:assert/strict';
-import { hasFallenBack, hasMoved, isDirectSuccessor } from '../entity/history.ts';
+import { hasFallenBack, isDirectSuccessor } from '../entity/history.ts';
 import type { Batch, BatchReply, ShardVersion } from '../entity/items.ts';
 import { StorageError } from '../errors.ts';
 import { type Shard, shardCount, toShard } from '../ids.ts';
@@ -38,15 +38,19 @@ import {
 } from './retransmit-buffer.ts';
 import {
   addOpen,
+  adoptPolledVersion,
   answerTurns,
   assertReplies,
   createShardQueue,
   failTurn,
   hasWaiters,
   isAnswered,
+  markUnconfirmed,
   mustRecover,
   notApplied,
+  type PolledVersion,
   putBack,
+  type QueuedTurns,
   recordRecovery,
   restartNumbering,
   type SealedBatch,
@@ -76,10 +80,10 @@ export interface OutputGate {
   /** The shard's version according to the last reply or poll; version -1 before the first. */
   getVersion(shard: Shard): ShardVersion;
   /**
-   * Records the version `now` that a poll read; `known` is `getVersion` before the poll. Returns whether
-   * other nodes changed the shard. False while a batch of ours is out: its reply will show the change.
+   * Records the version that a poll read. Returns whether other nodes changed the shard. False while a batch
+   * of ours is out: its reply will show the change.
    */
-  observeVersion(shard: Shard, seen: { readonly known: ShardVersion; readonly now: ShardVersion }): boolean;
+  observeVersion(shard: Shard, seen: PolledVersion): boolean;
   /** Whether no commit queue waits for a failing store; `answeredMs`: when the store last answered. */
   isHealthy(answeredMs?: number): boolean;
   /** Fails open turns and stops resending; resent batches end `unknown`. */
@@ -136,15 +140,11 @@ const submit = (gate: OutputGateState, turn: Turn): void => {
     failTurn(turn, { outcome: 'not_applied', code: gate.refusing ? 'draining' : 'overloaded' });
     return;
   }
-  const shard = turn.item.target.shard;
-  const shardQueue = gate.shardQueues[shard] as ShardQueue;
-  const queue = gate.commitQueues.get(shard);
+  const shardQueue = gate.shardQueues[turn.item.target.shard] as ShardQueue;
   addOpen(shardQueue, turn);
-  enqueue(queue, shardQueue);
   countPending(gate, 1);
   if (!gate.sweeping) scheduleSweep(gate);
-  if (queue.mode === 'quiet') gather(gate, queue, !turn.answered);
-  else if (!turn.answered) sendSooner(gate, queue);
+  wakeQueue(gate, shardQueue, !turn.answered);
 };
 
 /** Changes the number of pending turns; nothing else writes it. */
@@ -159,7 +159,7 @@ const resendLost = (gate: OutputGateState, shard: Shard, turns: readonly Turn[])
   const shardQueue = gate.shardQueues[shard] as ShardQueue;
   shardQueue.lost.push(...turns);
   countPending(gate, turns.length);
-  wakeQueue(gate, shardQueue);
+  wakeQueue(gate, shardQueue, true);
   return true;
 };
 
@@ -167,14 +167,15 @@ const queryLastSequence = (gate: OutputGateState, shard: Shard, producer: string
   if (gate.stopped) return;
   const shardQueue = gate.shardQueues[shard] as ShardQueue;
   shardQueue.query = producer;
-  wakeQueue(gate, shardQueue);
+  wakeQueue(gate, shardQueue, true);
 };
 
-const wakeQueue = (gate: OutputGateState, shardQueue: ShardQueue): void => {
+/** The shard queue has new work; `awaited` is false if no caller waits for it. */
+const wakeQueue = (gate: OutputGateState, shardQueue: ShardQueue, awaited: boolean): void => {
   const queue = gate.commitQueues.get(shardQueue.shard);
   enqueue(queue, shardQueue);
-  if (queue.mode === 'quiet') gather(gate, queue, true);
-  else sendSooner(gate, queue);
+  if (queue.mode === 'quiet') gather(gate, queue, awaited);
+  else if (awaited) sendSooner(gate, queue);
 };
 
 const gather = (gate: OutputGateState, queue: CommitQueue, awaited: boolean): void => {
@@ -253,36 +254,26 @@ const handleReplies = (gate: OutputGateState, queue: CommitQueue, replies: reado
       continue;
     }
     gate.meters.recordContinuityLoss(answered ? 'commits_lost' : reply.outcome);
+    if (outcomeUnknown) markUnconfirmed(sealedBatch);
     restartNumbering(shardQueue);
     brokenQueues.push(shardQueue);
-    if (outcomeUnknown) failBatch(gate, sealedBatch, unknown);
-    else if (gate.stopped) failBatch(gate, sealedBatch, notApplied);
-    else putBack(shardQueue, sealedBatch);
+    if (outcomeUnknown) failTurns(gate, sealedBatch, unknown);
+    else if (gate.stopped) failTurns(gate, sealedBatch, notApplied);
+    else putBack(sealedBatch);
     enqueue(queue, shardQueue);
   }
   if (brokenQueues.length > 0) recover(gate, queue, brokenQueues);
   else becomeQuiet(gate, queue);
 };
 
-const observeVersion = (
-  gate: OutputGateState,
-  shard: Shard,
-  seen: { known: ShardVersion; now: ShardVersion },
-): boolean => {
-  const shardQueue = gate.shardQueues[shard] as ShardQueue;
-  const queue = gate.commitQueues.get(shard);
-  if (shardQueue.sealed) return false;
-  const { now } = seen;
-  const fellBack = hasFallenBack(now, seen.known);
-  if (fellBack) {
+const observeVersion = (gate: OutputGateState, shard: Shard, seen: PolledVersion): boolean => {
+  const change = adoptPolledVersion(gate.shardQueues[shard] as ShardQueue, seen);
+  if (change === 'fell back') {
     // `sealAndSend` takes a new generation for the shard before it sends anything new.
-    shardQueue.broken = true;
-    queue.broken = true;
+    gate.commitQueues.get(shard).broken = true;
     gate.meters.recordContinuityLoss('version_regressed');
   }
-  const moved = fellBack || hasMoved(now, shardQueue);
-  if (moved) setShardVersion(shardQueue, now);
-  return moved;
+  return change !== 'none';
 };
 
 const adoptBatchReply = (
@@ -309,6 +300,7 @@ const adoptBatchReply = (
   shardQueue.sequence = sealed.batch.sequence;
   gate.adopt(sealed.batch, reply, foreign);
   countPending(gate, -sealed.turns.length);
+  gate.retransmitBuffer?.resendAbsent(sealed.turns, reply);
   answerTurns(sealed.turns, reply, { copy: outcomeUnknown && mayHaveLost, tail: fellBack });
 };
 
@@ -323,7 +315,7 @@ const recover = (gate: OutputGateState, queue: CommitQueue, shardQueues: readonl
     },
     () => {
       recordFailure(queue, gate.clock.monotonicMs());
-      for (const shardQueue of shardQueues) failOpen(gate, shardQueue, notApplied);
+      for (const shardQueue of shardQueues) failTurns(gate, takeWaiting(shardQueue), notApplied);
       sealAndSend(gate, queue);
     },
   );
@@ -342,13 +334,10 @@ const handleCallFailure = (gate: OutputGateState, queue: CommitQueue, error: unk
   recordFailure(queue, gate.clock.monotonicMs());
   if (outcome === 'unknown') queue.outcomeUnknown = true;
   if (!queue.outcomeUnknown) {
-    for (const sealed of takeSealed(queue)) failBatch(gate, sealed, notApplied);
+    for (const sealed of takeSealed(queue)) failTurns(gate, sealed, notApplied);
     becomeQuiet(gate, queue);
-  } else if (gate.stopped) {
-    giveUp(gate, queue);
-  } else {
-    resendLater(gate, queue);
-  }
+  } else if (gate.stopped) giveUp(gate, queue);
+  else resendLater(gate, queue);
 };
 
 const resendLater = (gate: OutputGateState, queue: CommitQueue): void => {
@@ -358,20 +347,30 @@ const resendLater = (gate: OutputGateState, queue: CommitQueue): void => {
   });
 };
 
-const failBatch = (gate: OutputGateState, sealed: SealedBatch, failure: TurnFailure): void => {
-  countPending(gate, -sealed.turns.length);
-  for (const turn of sealed.turns) failTurn(turn, failure);
+/** Ends turns without a decision. Those without a waiter are sent again after a pause, while there is room. */
+const failTurns = (gate: OutputGateState, failed: QueuedTurns, failure: TurnFailure): void => {
+  const again: Turn[] = [];
+  for (const turn of failed.turns) {
+    if (turn.waiter === null && !gate.stopped && gate.pendingCount <= limits.pendingUnawaitedMax)
+      again.push(turn);
+    else {
+      countPending(gate, -1);
+      failTurn(turn, failure);
+    }
+  }
+  if (again.length > 0) sendAgainLater(gate, { ...failed, turns: again });
 };
 
-const failOpen = (gate: OutputGateState, shardQueue: ShardQueue, failure: TurnFailure): void => {
-  for (const turn of takeWaiting(shardQueue)) {
-    countPending(gate, -1);
-    failTurn(turn, failure);
-  }
+const sendAgainLater = (gate: OutputGateState, failed: QueuedTurns): void => {
+  gate.clock.after(computeResendPauseMs(gate.commitQueues.get(failed.shardQueue.shard)), () => {
+    if (gate.stopped) return failTurns(gate, failed, notApplied);
+    putBack(failed);
+    return wakeQueue(gate, failed.shardQueue, false);
+  });
 };
 
 const giveUp = (gate: OutputGateState, queue: CommitQueue): void => {
-  for (const sealed of takeSealed(queue)) failBatch(gate, sealed, unknown);
+  for (const sealed of takeSealed(queue)) failTurns(gate, sealed, unknown);
   setMode(queue, 'quiet');
 };
 
@@ -380,7 +379,7 @@ const stop = (gate: OutputGateState): void => {
   gate.stopped = true;
   for (const queue of gate.commitQueues.list()) {
     for (const shardQueue of queue.shardQueues) {
-      failOpen(gate, shardQueue, { outcome: 'not_applied', code: 'draining' });
+      failTurns(gate, takeWaiting(shardQueue), { outcome: 'not_applied', code: 'draining' });
       shardQueue.queued = false;
     }
     queue.shardQueues = [];

@@ -15,7 +15,7 @@ import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import type { Clock, HotWriter } from '../ports.ts';
-import { type ItemReply, isCounted, type ShardQueue, Turn } from './shard-queue.ts';
+import { type ItemReply, isCounted, markLost, type ShardQueue, Turn } from './shard-queue.ts';
 
 export interface RetransmitBufferParts {
   readonly hot: HotWriter;
@@ -45,6 +45,8 @@ export interface RetransmitBuffer {
   hasLost(batch: Batch, reply: BatchReply): boolean;
   /** Queries which entries of these shards the store still has. Resends the others; their queues are broken. */
   findLost(shardQueues: readonly ShardQueue[]): Promise<void>;
+  /** Initialises entities that the store lost again where turns without a waiter met them, and sends those. */
+  resendAbsent(turns: readonly Turn[], reply: BatchReply): void;
   /** Whether the buffer holds `limits.retransmitBytesMax` or more. */
   isFull(): boolean;
 }
@@ -69,6 +71,7 @@ export const createRetransmitBuffer = (parts: RetransmitBufferParts): Retransmit
       );
     },
     findLost: (shardQueues) => findLost(buffer, shardQueues),
+    resendAbsent: (turns, reply) => resendAbsent(buffer, turns, reply),
     isFull: () => buffer.bytes >= limits.retransmitBytesMax,
   };
 };
@@ -190,16 +193,13 @@ const takeLost = (buffer: BufferState, shard: Shard, lastSequences: ReadonlyMap<
   return true;
 };
 
-const markLost = (item: Item, { producer, sequence, position }: BufferEntry): Item => {
-  const copies = [...(item.lostAt?.copies ?? []), { producer, sequence }];
-  return { ...item, lostAt: { ...(item.lostAt ?? position), copies } };
-};
-
-const toResendTurn = (buffer: BufferState, item: Item): Turn =>
-  new Turn(item, Number.POSITIVE_INFINITY, {
+const toResendTurn = (buffer: BufferState, item: Item): Turn => {
+  const turn: Turn = new Turn(item, Number.POSITIVE_INFINITY, {
     answer: (reply) => handleDecision(buffer, item, reply),
-    fail: () => tryLater(buffer, item),
+    fail: () => tryLater(buffer, turn.item),
   });
+  return turn;
+};
 
 const handleDecision = (buffer: BufferState, item: Item, { decision }: ItemReply): void => {
   if (decision.kind === 'absent') reactivate(buffer, item);
@@ -207,6 +207,15 @@ const handleDecision = (buffer: BufferState, item: Item, { decision }: ItemReply
     addBytes(buffer, -estimateBytes(item));
     const merged = decision.kind === 'refused' || decision.kind === 'inconsistent';
     buffer.meters.recordResendOutcome(isCounted(decision) ? 'applied' : merged ? 'merged' : 'deleted');
+  }
+};
+
+const resendAbsent = (buffer: BufferState, turns: readonly Turn[], { decisions }: BatchReply): void => {
+  for (const [index, { waiter, item }] of turns.entries()) {
+    if (waiter !== null || decisions?.[index]?.kind !== 'absent') continue;
+    addBytes(buffer, estimateBytes(item));
+    buffer.meters.recordResends(1);
+    reactivate(buffer, item);
   }
 };
 

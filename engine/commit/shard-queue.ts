@@ -8,7 +8,16 @@
  * files of this folder use shard queues; `turns.ts` creates turns.
  */
 import assert from 'node:assert/strict';
-import type { Batch, BatchReply, Decision, Item, ShardVersion } from '../entity/items.ts';
+import { hasFallenBack, hasMoved } from '../entity/history.ts';
+import type {
+  Batch,
+  BatchNumber,
+  BatchReply,
+  Decision,
+  Item,
+  ShardPosition,
+  ShardVersion,
+} from '../entity/items.ts';
 import type { LazyState } from '../entity/lazy-state.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Shard } from '../ids.ts';
@@ -44,7 +53,8 @@ export interface Waiter {
 
 /** One item to be sent to the store. A class, because every stats post creates one. */
 export class Turn {
-  readonly item: Item;
+  /** Changes only in `markUnconfirmed`. */
+  item: Item;
   /** Monotonic ms by which the waiter is answered; Infinity for no limit. */
   readonly deadlineMs: number;
   /** `null` for a turn that no caller waits for. */
@@ -62,10 +72,12 @@ export class Turn {
   }
 }
 
-export interface SealedBatch {
+export interface QueuedTurns {
   readonly shardQueue: ShardQueue;
-  readonly batch: Batch;
   readonly turns: readonly Turn[];
+}
+export interface SealedBatch extends QueuedTurns {
+  readonly batch: Batch;
 }
 
 export interface ShardQueue {
@@ -198,10 +210,29 @@ export const recordRecovery = (shardQueue: ShardQueue): void => {
   if (shardQueue.sequence > 0) shardQueue.restarted = false;
 };
 
-/** Puts the turns of a batch that is not and never will be applied back in front of the open ones. */
-export const putBack = (shardQueue: ShardQueue, sealed: SealedBatch): void => {
-  for (const turn of sealed.turns) turn.stage = 'open';
-  shardQueue.open = [...sealed.turns, ...shardQueue.open];
+/** Puts turns that are not and never will be applied as they are back in front of the open ones. */
+export const putBack = ({ shardQueue, turns }: QueuedTurns): void => {
+  for (const turn of turns) turn.stage = 'open';
+  shardQueue.open = [...turns, ...shardQueue.open];
+};
+
+/** The item as it is resent after the store lost the batch that it was in, applied at this position. */
+export const markLost = (
+  item: Item,
+  { producer, sequence, position }: BatchNumber & { readonly position: ShardPosition },
+): Item => {
+  const copies = [...(item.lostAt?.copies ?? []), { producer, sequence }];
+  return { ...item, lostAt: { ...(item.lostAt ?? position), copies } };
+};
+
+/**
+ * Marks the items of a batch that the store does not have, but may have had: at the earliest position that is
+ * possible, so that an item that is sent again counts once. To be called before the numbering restarts.
+ */
+export const markUnconfirmed = ({ shardQueue, batch, turns }: SealedBatch): void => {
+  const { producer, sequence } = batch;
+  const position = { generation: shardQueue.generation, version: shardQueue.version + 1 };
+  for (const turn of turns) turn.item = markLost(turn.item, { producer, sequence, position });
 };
 
 /** Ends a turn with the store's decision. */
@@ -296,12 +327,31 @@ export const expireTurn = (turn: Turn): boolean => {
  * Removes and returns all turns that are not sealed, so that the caller can fail them. A turn that resends a
  * lost item is not lost by that: its waiter, the retransmit buffer, submits it again later.
  */
-export const takeWaiting = (shardQueue: ShardQueue): readonly Turn[] => {
-  const waiting = [...shardQueue.lost, ...shardQueue.open].filter((turn) => turn.stage !== 'closed');
+export const takeWaiting = (shardQueue: ShardQueue): QueuedTurns => {
+  const turns = [...shardQueue.lost, ...shardQueue.open].filter((turn) => turn.stage !== 'closed');
   shardQueue.lost = [];
   shardQueue.open = [];
   shardQueue.query = null;
-  return waiting;
+  return { shardQueue, turns };
+};
+
+export interface PolledVersion {
+  /** The version that was known before the poll. */
+  readonly known: ShardVersion;
+  readonly now: ShardVersion;
+}
+
+/** Adopts the version that a poll read, unless a batch is out. A shard that fell back is broken. */
+export const adoptPolledVersion = (
+  shardQueue: ShardQueue,
+  { known, now }: PolledVersion,
+): 'none' | 'moved' | 'fell back' => {
+  if (shardQueue.sealed) return 'none';
+  const fellBack = hasFallenBack(now, known);
+  if (fellBack) shardQueue.broken = true;
+  else if (!hasMoved(now, shardQueue)) return 'none';
+  setShardVersion(shardQueue, now);
+  return fellBack ? 'fell back' : 'moved';
 };
 
 /** Records the shard's newest known version. */

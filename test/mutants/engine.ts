@@ -40,11 +40,11 @@ const gateMutants: readonly Mutant[] = [
     name: 'a definite refusal uses the number up',
     file: gate,
     find:
-      `    for (const sealed of takeSealed(queue)) failBatch(gate, sealed, notApplied);\n` +
+      `    for (const sealed of takeSealed(queue)) failTurns(gate, sealed, notApplied);\n` +
       `    becomeQuiet(gate, queue);`,
     replace: `    for (const sealed of takeSealed(queue)) {
       sealed.shardQueue.sequence = sealed.batch.sequence;
-      failBatch(gate, sealed, notApplied);
+      failTurns(gate, sealed, notApplied);
     }
     becomeQuiet(gate, queue);`,
     why: 'the next batch would leave a gap, and a gap is taken for a loss (I3)',
@@ -52,7 +52,7 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'no new generation after a gap',
     file: gate,
-    find: `  await gate.recover(shardQueues.map((shardQueue) => shardQueue.shard));\n`,
+    find: `  if (broken.length > 0) await gate.recover(broken);\n`,
     replace: '',
     killers: [lossesTest],
     why: 'flushes of a store that fell back would lose against SQL (I10, I14)',

@@ -30,8 +30,6 @@ export interface Plan {
   readonly actorsMax: number;
   /** Wall time at the start. */
   readonly epochMs: number;
-  /** No fault at all: nothing may be lost, not even clicks, which have no waiter. */
-  readonly calm: boolean;
 }
 
 export const rules: CommitRules = {
@@ -95,6 +93,5 @@ export const drawPlan = (random: Random, posters: number): Plan => {
     poisonedUser: times(0.15, 1) > 0,
     actorsMax: random.pick([1, 2, 3, 100]),
     epochMs: drawEpoch(random),
-    calm: isCalm,
   };
 };

@@ -78,3 +78,12 @@ export const failCommits = (world: World, errors: (Error | null)[], after = fals
   };
   world.hot.hooks = after ? { afterCommit: hook } : { beforeCommit: hook };
 };
+
+/** Takes a snapshot of the store, and returns a function that restores it. */
+export const snapshot = ({ hot }: World): (() => void) => {
+  const before = structuredClone(hot.shards);
+  return () => {
+    for (const [index, shard] of structuredClone(before).entries())
+      Object.assign(hot.shards[index] as object, shard);
+  };
+};

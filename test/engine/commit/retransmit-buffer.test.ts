@@ -18,18 +18,9 @@ import {
   refusal,
   stateIn,
 } from '../kit.ts';
-import { createWorld, ref, type World, withBot } from './output-gate-kit.ts';
+import { createWorld, ref, snapshot, type World, withBot } from './output-gate-kit.ts';
 
 const test = suite('retransmit buffer');
-
-/** Takes a snapshot of the store, and returns a function that restores it. */
-const snapshot = ({ hot }: World): (() => void) => {
-  const before = structuredClone(hot.shards);
-  return () => {
-    for (const [index, shard] of structuredClone(before).entries())
-      Object.assign(hot.shards[index] as object, shard);
-  };
-};
 
 const vote = (user: string, atMs = epochMs): VoteItem => ({
   kind: 'vote',

@@ -107,7 +107,7 @@ test('turns that are put back come before later ones', () => {
   const later = recordedTurn(clickOn(ref, 'later'));
   shardQueue.open.push(later);
 
-  putBack(shardQueue, sealed as NonNullable<typeof sealed>);
+  putBack(sealed as NonNullable<typeof sealed>);
 
   assert.equal(shardQueue.open, [...turns, later]);
   assert.ok(turns.every((turn) => turn.stage === 'open'));

@@ -45,7 +45,7 @@ export const onRedis = (
   });
 };
 
-/** Load, then the fault, until it is over; clicks in between may be dropped. Returns seconds of silence. */
+/** Load, then the fault, until it is over; clicks in between count later. Returns seconds of silence. */
 export const duringFault = async (stack: Stack, fault: () => Promise<void>): Promise<number> => {
   await acknowledged(stack.log, 80);
   return timeSilence(stack, async () => {

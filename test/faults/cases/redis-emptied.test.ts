@@ -20,7 +20,7 @@ const runEmptiedAtRest = async (seed: number): Promise<AwayFigures> => {
   const figures = await onRedis({ seed, forgets: true }, async ({ stack, admin }) => {
     await underLoad(stack, connections, () => acknowledged(stack.log, 300));
     await untilFlushed(stack.stores);
-    // Nodes notice with the first changes they send, and a click among those may be dropped.
+    // Nodes notice with the first changes they send, and a click among those may count later.
     const fromMs = nowMs();
     await admin.flushall();
     const silence = await duringEach(stack, [async () => {}]);
