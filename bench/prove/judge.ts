@@ -113,7 +113,7 @@ const provenClicks = (log: ClientLog, clicks: readonly ClickOp[], moment: number
 /** A node sends refused clicks again after a pause, which has certainly passed so long after a refusal. */
 const sentAgainMs = 2 * limits.resendPauseMaxMs;
 
-/** Whether the click may have met a refusal of the store and waited at that moment, or when its node ended. */
+/** Whether the click may have been refused, and waited at that moment or when its node ended. */
 const mayWait = ({ withoutRoom, endedMs }: ClientLog, { life, callMs }: ClickOp, moment: number): boolean => {
   const untilMs = Math.min(moment, endedMs[life] ?? Number.POSITIVE_INFINITY);
   return withoutRoom.some(({ toMs }) => toMs > callMs && untilMs < toMs + sentAgainMs);

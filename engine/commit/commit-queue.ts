@@ -8,7 +8,14 @@ import assert from 'node:assert/strict';
 import { type Shard, shardCount } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { HotWriter } from '../ports.ts';
-import { expireTurn, hasWork, mustRecover, type SealedBatch, type ShardQueue, seal } from './shard-queue.ts';
+import {
+  expireTurn,
+  hasWork,
+  isRecoveryDue,
+  type SealedBatch,
+  type ShardQueue,
+  seal,
+} from './shard-queue.ts';
 
 export type CommitQueueMode = 'quiet' | 'gathering' | 'in flight' | 'resending' | 'recovering';
 
@@ -163,7 +170,7 @@ const expireOpen = (shardQueue: ShardQueue, nowMs: number): number => {
 
 /** The shard queues with work that must not be sent before lost work was searched for. */
 export const listBroken = ({ broken, shardQueues }: CommitQueue): readonly ShardQueue[] =>
-  broken ? shardQueues.filter((one) => mustRecover(one) && hasWork(one)) : [];
+  broken ? shardQueues.filter((one) => isRecoveryDue(one) && hasWork(one)) : [];
 
 /** Records a call that failed. */
 export const recordFailure = (queue: CommitQueue, nowMs: number): void => {

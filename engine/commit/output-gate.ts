@@ -8,7 +8,7 @@
  * - *in flight*: one call of sealed batches is out; new turns gather behind it. The reply ends this mode;
  * - *resending*: the call's outcome is unknown. After a pause the same batches with the same numbers are sent
  *   again, alone, until the store answers; a refusal ends it only if no earlier copy can take effect;
- * - *recovering*: a shard lost data, or may have. Lost work goes before anything else (`retransmit-buffer.ts`).
+ * - *recovering*: a shard lost data, or may have. Lost work goes before all else (`retransmit-buffer.ts`).
  * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, deadlines of waiters.
  */
 import assert from 'node:assert/strict';
@@ -46,7 +46,7 @@ import {
   hasWaiters,
   isAnswered,
   markUnconfirmed,
-  mustRecover,
+  isRecoveryDue,
   notApplied,
   type PolledVersion,
   putBack,
@@ -250,7 +250,7 @@ const handleReplies = (gate: OutputGateState, queue: CommitQueue, replies: reado
     const answered = isAnswered(reply);
     if (answered && !gate.retransmitBuffer?.hasLost(batch, reply)) {
       adoptBatchReply(gate, sealedBatch, { reply, outcomeUnknown });
-      if (mustRecover(shardQueue)) brokenQueues.push(shardQueue);
+      if (isRecoveryDue(shardQueue)) brokenQueues.push(shardQueue);
       continue;
     }
     gate.meters.recordContinuityLoss(answered ? 'commits_lost' : reply.outcome);
@@ -347,7 +347,7 @@ const resendLater = (gate: OutputGateState, queue: CommitQueue): void => {
   });
 };
 
-/** Ends turns without a decision. Those without a waiter are sent again after a pause, while there is room. */
+/** Ends turns without a decision. Those without a waiter are sent again after a pause, if there is room. */
 const failTurns = (gate: OutputGateState, failed: QueuedTurns, failure: TurnFailure): void => {
   const again: Turn[] = [];
   for (const turn of failed.turns) {

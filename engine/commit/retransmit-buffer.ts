@@ -43,9 +43,9 @@ export interface RetransmitBuffer {
   forgetOld(shard: Shard): void;
   /** Whether the reply's last sequence number shows that the store lost entries of this producer. */
   hasLost(batch: Batch, reply: BatchReply): boolean;
-  /** Queries which entries of these shards the store still has. Resends the others; their queues are broken. */
+  /** Queries which entries the store still has. Resends the others: their queues are broken. */
   findLost(shardQueues: readonly ShardQueue[]): Promise<void>;
-  /** Initialises entities that the store lost again where turns without a waiter met them, and sends those. */
+  /** Sends turns without a waiter again whose entities the store lost, after initialising these. */
   resendAbsent(turns: readonly Turn[], reply: BatchReply): void;
   /** Whether the buffer holds `limits.retransmitBytesMax` or more. */
   isFull(): boolean;

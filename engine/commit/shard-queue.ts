@@ -201,7 +201,7 @@ export const restartNumbering = (shardQueue: ShardQueue): void => {
  * Whether lost work must be searched for before anything else is sent. Also after the first batch of a new
  * numbering: what the store lost between the last search and that batch shows in no reply to a later one.
  */
-export const mustRecover = ({ broken, restarted, sequence }: ShardQueue): boolean =>
+export const isRecoveryDue = ({ broken, restarted, sequence }: ShardQueue): boolean =>
   broken || (restarted && sequence > 0);
 
 /** Records that lost work was searched for, and that the shard has a new generation if it lost any. */

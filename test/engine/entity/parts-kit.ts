@@ -53,6 +53,7 @@ export const createBot = (): Bot => {
         shardVersion: version,
         version: version + 1,
         rules,
+        hasBatch: () => false,
         votes: () => [],
         visited: () => false,
         part: (shardCount, id) => tables.get(shardCount)?.get(id) ?? null,
