@@ -1,9 +1,8 @@
 /**
  * The hot store as plain maps: the reference for every adapter, and the store of the engine's tests.
  *
- * Has no rules of its own: `applyItem` decides. The code is as simple as possible, so that it can be checked
- * by reading: one object per shard, every look-up a filter. All state is public for tests to inspect; `hooks`
- * let a test fail, delay or lose a call. It is as durable as the process.
+ * Has no rules of its own: `applyItem` decides. Simple enough to be checked by reading: one object per shard,
+ * every look-up a filter. All state is public; `hooks` let a test fail, delay or lose a call.
  */
 import assert from 'node:assert/strict';
 import { applyItem, type Effect, type Slot } from '../../engine/entity/apply.ts';
