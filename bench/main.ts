@@ -10,6 +10,7 @@ import { ArgumentError, type Options, parseArguments, usage } from './arguments.
 import { runCompare } from './commands/compare.ts';
 import { runFeed } from './commands/feed.ts';
 import { runFleet } from './commands/fleet.ts';
+import { runFollowers } from './commands/followers.ts';
 import { runGrowth } from './commands/growth.ts';
 import { runLoad } from './commands/load.ts';
 import { runProve } from './commands/prove.ts';
@@ -76,6 +77,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   if (command === 'fleet') return runFleet(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'load') return runLoad(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'feed') return runFeed(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'followers') return runFollowers(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'prove') return runProve(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'search') return runSearch(rest, createLive(process.stderr), stopOnSignals());

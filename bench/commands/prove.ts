@@ -130,6 +130,8 @@ const createClock = ({ seconds }: ProveArguments, stop: AbortSignal, isFull: () 
 
 const tickMs = 200;
 const disturbMsMax = 4_000;
+/** For a command that starts again what it has stopped. */
+const tidyMsMax = 60_000;
 
 /** Kills one of the own servers after the other. */
 const disturb = async (
@@ -145,15 +147,22 @@ const disturb = async (
   return times;
 };
 
-/** Runs a command of the shell beside the load; it ends with it. */
+/** Runs a command of the shell beside the load; it is ended with it, and may take a while to tidy up. */
 const runCommand = async (command: string, isOver: () => boolean): Promise<string> => {
   const child = spawn('sh', ['-c', command], { stdio: 'inherit', detached: true });
   killOnExit(child);
   const closed = once(child, 'close');
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  const endGroup = (signal: NodeJS.Signals): void => {
+    if (!hasEnded()) process.kill(-(child.pid as number), signal);
+  };
   while (!isOver()) await sleep(tickMs);
-  if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+  const wasEarly = hasEnded();
+  endGroup('SIGTERM');
+  const timer = setTimeout(endGroup, tidyMsMax, 'SIGKILL');
   const [code, signal] = await closed;
-  return `the command ended with ${code ?? signal}`;
+  clearTimeout(timer);
+  return `the command ended with ${code ?? signal}${wasEarly ? ' before the load did' : ''}`;
 };
 
 /* ------------------------------------------------------------- the table */

@@ -7,11 +7,11 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { readCpuTime, readResidentBytes } from '../machine/cpu.ts';
-import { yieldCores } from '../machine/places.ts';
 import type { Live } from '../report/live.ts';
 import { percentile } from '../report/statistics.ts';
 import type { Directory, Holder } from '../scenarios/directory.ts';
 import { type ServerProcess, startServer } from '../servers/process.ts';
+import { openFollowers, readCounts } from './followers.ts';
 import { type OnPosted, type Poster, type Probe, startProbe } from './posts.ts';
 
 /** One bot that all follow, or a bot for each follower. */
@@ -66,36 +66,14 @@ const settleMs = 1_000;
 /** A node reads a session from SQL again after a minute: that must not happen in one window only. */
 const sessionFreshMs = 61_000;
 
-interface FollowerCounts {
-  readonly open: number;
-  readonly messages: number;
-  readonly closed: number;
-}
-
-const readCounts = async ({ url }: ServerProcess): Promise<FollowerCounts> =>
-  (await (await fetch(url)).json()) as FollowerCounts;
-
 const startFollowers = async (
   { connections, live }: FeedWorld,
-  about: { readonly url: string; readonly firstId: string; readonly shape: Shape },
+  { shape, ...about }: { readonly url: string; readonly firstId: string; readonly shape: Shape },
 ): Promise<ServerProcess> => {
-  const followers = await startServer({
-    file: '../feed/subscribers.ts',
-    settings: {
-      COUNT: String(connections),
-      TARGETS: String(about.shape === 'one' ? 1 : connections),
-      FIRST_ID: about.firstId,
-      FEED_URL: about.url,
-    },
-  });
-  yieldCores(followers.child.pid ?? 0);
-  for (;;) {
-    const { open, closed } = await readCounts(followers);
-    if (closed > 0) throw new Error(`${closed} of the followers' connections closed`);
-    if (open === connections) break;
-    live.show(`${open} followers …`);
-    await pause(200);
-  }
+  const targets = shape === 'one' ? 1 : connections;
+  const followers = await openFollowers({ ...about, count: connections, targets }, (open) =>
+    live.show(`${open} followers …`),
+  );
   await pause(settleMs);
   return followers;
 };

@@ -1,6 +1,8 @@
 /**
  * Many WebSockets that count the messages they get: COUNT connections to FEED_URL, each following CHANNELS of
- * the target of its number, `bot/<FIRST_ID + number % TARGETS>`, from an address of its own.
+ * the target of its number, `bot/<FIRST_ID + number % TARGETS>`, each for a visitor of its own. With SOURCE,
+ * such as `127.0.1`, they connect from addresses in that network, because finding a free port of one with
+ * thousands of connections takes milliseconds.
  *
  * A program of its own, started by the feed command and a test; prints the address of its control listener,
  * which answers with the connections and messages so far. It reads only the heads of frames, so that it costs
@@ -14,6 +16,8 @@ const targets = Number(process.env.TARGETS ?? '1');
 const first = BigInt(process.env.FIRST_ID ?? '0');
 const { hostname, port } = new URL(process.env.FEED_URL ?? '');
 const channels = process.env.CHANNELS ?? 'totals';
+const source = process.env.SOURCE ?? '';
+const connectionsPerSource = 1_000;
 const openAtOnce = 64;
 
 const state = { open: 0, messages: 0, closed: 0 };
@@ -62,7 +66,9 @@ const createCounter = (answer: (bytes: Buffer) => void): ((bytes: Buffer) => voi
 
 const open = (number: number): Promise<void> =>
   new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname);
+    const localAddress =
+      source === '' ? undefined : `${source}.${1 + Math.floor(number / connectionsPerSource)}`;
+    const socket = connect({ port: Number(port), host: hostname, localAddress });
     const take = createCounter((bytes) => socket.write(bytes));
     let head = '';
     socket.on('error', reject);

@@ -39,6 +39,8 @@ export interface VoteOp extends Timed {
 export interface Sight {
   readonly bot: string;
   readonly life: number;
+  /** Number of the address that showed it, where there are several; the first if absent. */
+  readonly place?: number;
   readonly callMs: number;
   readonly returnMs: number;
   /** Id of the stats post whose fields were shown, 0 for none; `null` when they are of two posts. */

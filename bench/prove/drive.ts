@@ -140,7 +140,8 @@ const click: Step = async (state) => {
   const headers = { 'X-Forwarded-For': address };
   const answer = await ask(state, place, { path: `/bots/${listing.id}?target=page`, headers });
   endOperation(op, answer, [200]);
-  addSights(log, { ...op, listing, quiet: false }, answer);
+  const { life, callMs, returnMs } = op;
+  addSights(log, { life, place, callMs, returnMs, listing, quiet: false }, answer);
   return answer;
 };
 
@@ -150,7 +151,7 @@ const look: Step = async (state) => {
   const { life } = state.log;
   const callMs = nowMs();
   const answer = await ask(state, place, { path: `/bots/${listing.id}` });
-  addSights(state.log, { callMs, returnMs: nowMs(), life, listing, quiet: false }, answer);
+  addSights(state.log, { callMs, returnMs: nowMs(), life, place, listing, quiet: false }, answer);
   return answer;
 };
 
@@ -168,11 +169,11 @@ const vote = async (state: DriveState, { target, user }: Pick<VoteOp, 'target' |
   return answer;
 };
 
-/** The next user and bot, of whom each pair comes once before any comes again. */
+/** The next user and bot, of whom each pair comes once before any comes again; not all have voted before. */
 const nextPair = (state: DriveState): Pick<VoteOp, 'target' | 'user'> => {
   const { listings, directory, voted } = state.subject;
   const { users } = directory;
-  for (let tries = 0; tries < users.length * listings.length; tries++) {
+  for (;;) {
     const number = state.nextPair++;
     const index = number % users.length;
     const bot = listings[(index + Math.floor(number / users.length)) % listings.length] as Listing;
@@ -182,7 +183,6 @@ const nextPair = (state: DriveState): Pick<VoteOp, 'target' | 'user'> => {
     if (state.recent.length > recentMax) state.recent.shift();
     return pair;
   }
-  throw new Error('All users of the tokens file have voted for all bots: make more.');
 };
 
 /** New votes; some are repeated within the wait, some are sent twice at once. */
@@ -244,7 +244,8 @@ export const startDrive = (options: DriveOptions): Drive => {
   const connections = Math.min(connectionsMax, Math.max(4, Math.ceil(rate / 8)));
   const paceMs = (connections * 1_000) / rate;
   let stopped = false;
-  const isFull = (): boolean => countEntries(log) >= entriesMax;
+  let failed = false;
+  const isFull = (): boolean => failed || countEntries(log) >= entriesMax;
   const connection = async (): Promise<void> => {
     await sleep(random.next() * paceMs);
     while (!stopped && !isFull()) {
@@ -255,6 +256,10 @@ export const startDrive = (options: DriveOptions): Drive => {
     }
   };
   const ended = Promise.all(Array.from({ length: connections }, connection));
+  // Told by `stop`, which comes soon then.
+  ended.catch(() => {
+    failed = true;
+  });
   return {
     isFull,
     stop: async () => {

@@ -107,5 +107,5 @@ export const startOwnPeer = async (name: PeerName, directory: Directory): Promis
     await stores.close();
     folder.remove();
   };
-  return toServers(places, stores, { waitMs: null, close });
+  return toServers(places, stores.peers ?? stores, { waitMs: null, close });
 };

@@ -96,12 +96,12 @@ const readHistory = async (
 };
 
 const lookAtAll = async ({ subject, log }: SettleOptions): Promise<void> => {
-  for (const url of subject.urls) {
+  for (const [place, url] of subject.urls.entries()) {
     for (const listing of subject.listings) {
       const callMs = nowMs();
       const answer = await read(subject, `${url}/bots/${listing.id}`);
       if (answer === null) continue;
-      addSights(log, { callMs, returnMs: nowMs(), life: log.life, listing, quiet: true }, answer);
+      addSights(log, { callMs, returnMs: nowMs(), life: log.life, place, listing, quiet: true }, answer);
     }
   }
 };

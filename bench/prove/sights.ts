@@ -9,7 +9,7 @@ import type { ProveLog } from './prove-log.ts';
 import { readParts } from './shards.ts';
 import { type Listing, readPosted } from './subject.ts';
 
-interface Seen extends Pick<Sight, 'callMs' | 'returnMs' | 'life' | 'quiet'> {
+interface Seen extends Pick<Sight, 'callMs' | 'returnMs' | 'life' | 'place' | 'quiet'> {
   readonly listing: Listing;
 }
 
@@ -26,14 +26,13 @@ const findTurn = ({ turns }: ProveLog, bot: string, turn: number): number =>
 
 export const addPartSights = (
   log: ProveLog,
-  { listing, callMs, returnMs, life, quiet }: Seen,
+  { listing, ...seen }: Seen,
   text: string,
   into: Sight[] = log.sights,
 ): void => {
-  const times = { callMs, returnMs, life, quiet, clicks: 0, uniqueClicks: 0 };
   for (const [shard, turn] of (readParts(text) ?? []).entries()) {
     const bot = `${listing.id}#${shard}`;
-    into.push({ ...times, bot, post: findTurn(log, bot, turn) });
+    into.push({ ...seen, bot, post: findTurn(log, bot, turn), clicks: 0, uniqueClicks: 0 });
   }
 };
 
@@ -41,20 +40,17 @@ export const addPartSights = (
 export const addSights = (log: ProveLog, seen: Seen, answer: Answer | NoAnswer): void => {
   if (answer instanceof NoAnswer || answer.status !== 200) return;
   const { text } = answer;
-  const { listing, callMs, returnMs, life, quiet } = seen;
+  const { listing, ...at } = seen;
   const { id: bot, posts, base } = listing;
   const numbers = JSON.parse(text) as BotNumbers;
   if (numbers.bot_id !== undefined && numbers.bot_id !== bot) {
-    log.misplaced.push(`bot ${bot} at ${callMs.toFixed(0)} shows bot ${numbers.bot_id}`);
+    log.misplaced.push(`bot ${bot} at ${at.callMs.toFixed(0)} shows bot ${numbers.bot_id}`);
     return;
   }
   const isFirst = posts === 'shards' || readPosted(text) === base.posted;
   log.sights.push({
+    ...at,
     bot,
-    life,
-    callMs,
-    returnMs,
-    quiet,
     post: isFirst ? 0 : findPostShown(text),
     clicks: (numbers.clicks ?? 0) - base.clicks,
     uniqueClicks: Math.max(0, (numbers.unique_clicks ?? 0) - base.uniqueClicks),

@@ -193,5 +193,10 @@ export const openSubject = async (options: SubjectOptions): Promise<Subject> => 
     listings.push(await prepareListing(client, url, { ...bot, posts }));
   }
   const waitMs = options.waitMs ?? (await readWait(client, url, directory));
-  return { ...options, waitMs, client, listings, has, voted: await listVoters(client, url, listings) };
+  const voted = await listVoters(client, url, listings);
+  const { users } = directory;
+  const hasVoted = ({ id }: Holder): boolean => listings.every((bot) => voted.has(`${id} on bot/${bot.id}`));
+  if (users.length > 0 && users.every(hasVoted))
+    throw new Error('All users of the tokens file have voted for all bots: make more.');
+  return { ...options, waitMs, client, listings, has, voted };
 };

@@ -72,28 +72,25 @@ const judgeSights = (
     log.sights.filter(({ quiet }) => !quiet),
     lateMs,
   );
-  // Judged by address, because each is a node.
-  const falls = judged(log.sights, isDirect ? 0 : lateMs).fell;
+  const places = isDirect ? Map.groupBy(log.sights, ({ place = 0 }) => place) : new Map();
+  const falls = [judged(log.sights, lateMs), ...[...places.values()].map((sights) => judged(sights, 0))];
   return [
     ...name(kind, 'lost', last.lost),
     ...name(kind, 'late', before.lost),
     ...name(kind, 'doubled', [...last.doubled, ...before.doubled]),
     ...name(kind, 'mixed', [...last.mixed, ...before.mixed]),
-    ...name(kind, 'fell', falls),
+    ...name(kind, 'fell', [...new Set(falls.flatMap(({ fell }) => fell))]),
   ];
 };
 
-const judgeNumbers = (log: ProveLog, subject: Subject): Lie[] => {
-  const isDirect = subject.isDirect && subject.urls.length === 1;
-  const ofParts = log.sights.filter(({ bot }) => isPart(bot));
-  const ofBots = log.sights.filter(({ bot }) => !isPart(bot));
-  const clicks = judgeSights({ ...log, sights: ofBots }, { judge: judgeClicks, kind: 'clicks' }, isDirect);
+const judgeNumbers = (log: ProveLog, { isDirect, has }: Subject): Lie[] => {
+  const ofParts = { ...log, sights: log.sights.filter(({ bot }) => isPart(bot)) };
+  const ofBots = { ...log, sights: log.sights.filter(({ bot }) => !isPart(bot)) };
+  const clicks = judgeSights(ofBots, { judge: judgeClicks, kind: 'clicks' }, isDirect);
   return [
-    ...judgeSights({ ...log, sights: ofBots }, { judge: judgeStats, kind: 'posts' }, isDirect),
-    ...judgeSights({ ...log, sights: ofParts }, { judge: judgeStats, kind: 'shards' }, isDirect),
-    ...(subject.has.has('unique clicks')
-      ? clicks
-      : clicks.filter(({ text }) => !text.includes('unique clicks'))),
+    ...judgeSights(ofBots, { judge: judgeStats, kind: 'posts' }, isDirect),
+    ...judgeSights(ofParts, { judge: judgeStats, kind: 'shards' }, isDirect),
+    ...(has.has('unique clicks') ? clicks : clicks.filter(({ text }) => !text.includes('unique clicks'))),
   ];
 };
 

@@ -75,7 +75,47 @@ const createWebhook = async (
   return status === 201 ? (JSON.parse(text) as CreatedWebhook) : null;
 };
 
-/** Listens, and makes the webhooks that the tokens and the server allow; the set of bots may be empty. */
+const toPath = ({ urls }: Subject, { id }: Listing, webhook: string): string =>
+  `${urls[0]}/bots/${id}/webhooks/${webhook}`;
+
+const deleteWebhook = async (subject: Subject, listing: Listing, webhook: string): Promise<void> => {
+  const request = { method: 'DELETE', headers: { 'Bot-Auth': listing.token } } as const;
+  await subject.client.ask(toPath(subject, listing, webhook), request).catch(() => {});
+};
+
+/** Whether the server can reach this machine's loopback. */
+const isReached = async (subject: Subject, listing: Listing, webhook: string): Promise<boolean> => {
+  const request = { method: 'POST', headers: { 'Bot-Auth': listing.token } } as const;
+  const { status, text } = await askPatiently(
+    subject.client,
+    `${toPath(subject, listing, webhook)}/test`,
+    request,
+  );
+  return status === 200 && (JSON.parse(text) as { readonly delivered: boolean }).delivered;
+};
+
+/** Makes a webhook of each bot that may have one, if the first of them is reached. */
+const createWebhooks = async (
+  subject: Subject,
+  state: ReceiverState,
+  url: string,
+): Promise<Map<Listing, string>> => {
+  const created = new Map<Listing, string>();
+  for (const listing of subject.has.has('log') ? subject.listings : []) {
+    const webhook = await createWebhook(subject, listing, `${url}/${listing.id}`);
+    if (webhook === null) continue;
+    state.secrets.set(listing.id, webhook.secret);
+    if (created.size > 0 || (await isReached(subject, listing, webhook.id))) {
+      created.set(listing, webhook.id);
+      continue;
+    }
+    await deleteWebhook(subject, listing, webhook.id);
+    return created;
+  }
+  return created;
+};
+
+/** Listens, and makes the webhooks that the server allows and reaches; the set of bots may be empty. */
 export const openReceiver = async (subject: Subject): Promise<WebhookReceiver> => {
   const state: ReceiverState = { secrets: new Map(), numbers: new Map(), events: new Map(), wrong: [] };
   const server = createServer((request, response) => {
@@ -83,25 +123,13 @@ export const openReceiver = async (subject: Subject): Promise<WebhookReceiver> =
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const created = new Map<Listing, string>();
-  for (const listing of subject.has.has('log') ? subject.listings : []) {
-    const webhook = await createWebhook(subject, listing, `http://127.0.0.1:${port}/${listing.id}`);
-    if (webhook === null) continue;
-    created.set(listing, webhook.id);
-    state.secrets.set(listing.id, webhook.secret);
-  }
+  const created = await createWebhooks(subject, state, `http://127.0.0.1:${port}`);
   return {
     bots: new Set([...created.keys()].map(({ id }) => id)),
     numbers: state.numbers,
     wrong: state.wrong,
     close: async () => {
-      for (const [{ id, token }, webhook] of created)
-        await subject.client
-          .ask(`${subject.urls[0]}/bots/${id}/webhooks/${webhook}`, {
-            method: 'DELETE',
-            headers: { 'Bot-Auth': token },
-          })
-          .catch(() => {});
+      for (const [listing, webhook] of created) await deleteWebhook(subject, listing, webhook);
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
