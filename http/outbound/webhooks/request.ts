@@ -1,13 +1,12 @@
 /**
- * One POST over the sockets of a given agent, and what its outcome means.
+ * One POST over a given connection, and what its outcome means.
  *
- * Knows nothing of addresses: the agent connects only to judged ones (send.ts). A status decides the outcome,
+ * Knows nothing of addresses: the connection leads only to judged ones (send.ts). A status decides the outcome,
  * whatever becomes of the answer's body; at most 4 KB of that are read, for at most a second. No redirect is
  * followed. Never throws: every outcome is a value.
  */
-import { type Agent, type ClientRequest, type IncomingMessage, request as requestPlainly } from 'node:http';
-import { request as requestSecurely } from 'node:https';
-import { toHost } from '../guarded-address.ts';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
 import { parseRetryAfterMs } from '../retry-after.ts';
 
 /**
@@ -62,9 +61,17 @@ export const endAttempt = (attempt: WebhookAttempt, failure: WebhookFailure): vo
   attempt.stop();
 };
 
+/** A connection that carries one request at a time. */
+export interface Carrier {
+  readonly client: Pick<Dispatcher, 'dispatch' | 'destroy'>;
+  /** Answers of its present socket. */
+  answers: number;
+}
+
 export interface WebhookRequest {
   readonly url: URL;
-  readonly agent: Agent;
+  /** Destroyed where the answer did not end. */
+  readonly carrier: Carrier;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer;
   /** Not ended yet. */
@@ -80,58 +87,52 @@ const detailCharactersMax = 300;
 /** Resolves to `stale_socket` when a kept socket turned out to have ended: the request may be sent again. */
 export const sendRequest = (sent: WebhookRequest): Promise<WebhookAnswer | 'stale_socket'> =>
   new Promise((resolve) => {
-    const { url, agent, headers, body, attempt } = sent;
-    let hasAnswer = false;
-    const isPlain = url.protocol === 'http:';
-    const outgoing = (isPlain ? requestPlainly : requestSecurely)(
+    const { url, carrier, headers, body, attempt } = sent;
+    const { client } = carrier;
+    const isReused = carrier.answers > 0;
+    const stop = (): void => void client.destroy(new Error('it was ended'));
+    let answer: AnswerStart | null = null;
+    attempt.stop = stop;
+    client.dispatch(
+      { method: 'POST', path: url.pathname + url.search, headers: { ...headers }, body },
       {
-        agent,
-        headers,
-        method: 'POST',
-        host: toHost(url),
-        port: url.port === '' ? (isPlain ? 80 : 443) : Number(url.port),
-        path: url.pathname + url.search,
-      },
-      (answer) => {
-        hasAnswer = true;
-        readStart(answer, (text) => resolve(toAnswer(answer, text)));
+        onRequestStart: () => {},
+        onResponseStart: (_, status, answerHeaders) => {
+          // Others announce the answer, as 103 does.
+          if (status < 200) return;
+          const timer = setTimeout(stop, bodyMsMax);
+          answer = { status, headers: answerHeaders, chunks: [], bytes: 0, timer };
+        },
+        onResponseData: (_, chunk) => {
+          if (answer === null) return;
+          answer.chunks.push(chunk);
+          answer.bytes += chunk.length;
+          if (answer.bytes > answerBytesMax) stop();
+        },
+        onResponseEnd: () => {
+          carrier.answers++;
+          if (answer !== null) resolve(endAnswer(answer));
+        },
+        onResponseError: (_, error) => {
+          if (answer !== null) resolve(endAnswer(answer));
+          else resolve(isReused && isEnd(error) ? 'stale_socket' : toFailedAnswer(sent, error));
+        },
       },
     );
-    attempt.stop = () => outgoing.destroy(new Error('it was ended'));
-    outgoing.on('error', (error) => {
-      if (!hasAnswer) resolve(isStale(outgoing, error) ? 'stale_socket' : toFailedAnswer(sent, error));
-    });
-    // An answer that switches protocols ends without an error.
-    outgoing.on('close', () => {
-      if (!hasAnswer) resolve(toFailedAnswer(sent, new Error('it ended without an answer')));
-    });
-    outgoing.end(body);
   });
 
-const isStale = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean =>
-  reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
+interface AnswerStart {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly chunks: Buffer[];
+  bytes: number;
+  /** Ends the connection of a body that does not end. */
+  readonly timer: NodeJS.Timeout;
+}
 
-/** Calls `done` once. A body that did not end in time or in size ends the socket. */
-const readStart = (answer: IncomingMessage, done: (text: string) => void): void => {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const end = (): void => {
-    clearTimeout(timer);
-    done(toStoredText(chunks));
-  };
-  const stop = (): void => {
-    answer.destroy();
-    end();
-  };
-  const timer = setTimeout(stop, bodyMsMax);
-  answer.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > answerBytesMax) stop();
-  });
-  answer.on('end', end);
-  answer.on('error', stop);
-};
+/** Whether the receiver has ended the socket. */
+const isEnd = ({ code = '' }: NodeJS.ErrnoException): boolean =>
+  code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
 
 /** Text that SQL can store: well-formed, without NUL. */
 const toStoredText = (chunks: readonly Buffer[]): string => {
@@ -142,10 +143,11 @@ const toStoredText = (chunks: readonly Buffer[]): string => {
   return text.slice(0, read);
 };
 
-const toAnswer = (answer: IncomingMessage, response: string): WebhookAnswer => {
-  const status = answer.statusCode ?? 0;
-  const { error, detail } = judgeStatus(status, answer.headers.location);
-  return { status, error, detail: shorten(detail), response, retryAfterMs: parseRetryAfterMs(answer) };
+const endAnswer = ({ status, headers, chunks, timer }: AnswerStart): WebhookAnswer => {
+  clearTimeout(timer);
+  const { error, detail } = judgeStatus(status, headers.location);
+  const response = toStoredText(chunks);
+  return { status, error, detail: shorten(detail), response, retryAfterMs: parseRetryAfterMs(headers) };
 };
 
 const judgeStatus = (status: number, location: string | undefined): WebhookFailure => {
@@ -172,10 +174,14 @@ export const toUnanswered = ({ error, detail }: WebhookFailure): WebhookAnswer =
 const tlsCodes = /CERT|SSL|TLS|EPROTO|UNABLE_TO|HOSTNAME|_CA$/;
 
 /** Errors of several addresses come together, with a code but without a message. */
-const classify = ({ code = '', message }: NodeJS.ErrnoException): WebhookFailure => {
-  if (code.startsWith('HPE_'))
-    return { error: 'answer_invalid', detail: `The answer is not HTTP (${code}).` };
+const classify = ({ name, code = '', message }: NodeJS.ErrnoException): WebhookFailure => {
+  if (name === 'HTTPParserError')
+    return { error: 'answer_invalid', detail: `The answer is not HTTP: ${message}.` };
   if (tlsCodes.test(code)) return { error: 'tls', detail: `The TLS connection failed: ${message}` };
+  if (code === 'UND_ERR_HEADERS_OVERFLOW')
+    return { error: 'answer_invalid', detail: 'The headers of the answer are longer than 16 KB.' };
+  if (code === 'UND_ERR_SOCKET')
+    return { error: 'connection', detail: `The connection ended without an answer (${message}).` };
   if (code === 'ETIMEDOUT') return { error: 'timeout', detail: 'The host did not accept a connection.' };
   return { error: 'connection', detail: `The connection failed: ${code || message}.` };
 };

@@ -9,11 +9,9 @@
  * by the job that sends webhooks and by the handler of the test button.
  */
 import { X509Certificate } from 'node:crypto';
-import { type Agent, Agent as PlainAgent } from 'node:http';
-import { Agent as SecureAgent } from 'node:https';
 import { isIPv6 } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { checkServerIdentity, createSecureContext, type SecureContext } from 'node:tls';
+import type { Client } from 'undici';
 import {
   createPinnedLookup,
   createResolver,
@@ -23,6 +21,7 @@ import {
   vetHost,
 } from '../guarded-address.ts';
 import {
+  type Carrier,
   endAttempt,
   sendRequest,
   toUnanswered,
@@ -68,8 +67,6 @@ export interface WebhookSender {
   close(): void;
 }
 
-/** Idle sockets kept for one host: as many as one node has requests in flight, if all are to that host. */
-const idleSocketsMax = 512;
 /** Open sockets to all hosts above which none is kept, so that receivers cannot use up a process's files. */
 const keptSocketsMaxDefault = 2_048;
 /** Hosts with kept sockets; the oldest one beyond is closed when its requests are done. */
@@ -82,20 +79,21 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
   const resolveMs = Math.min(resolveMsMax, timeoutMs);
   const pool: SocketPool = {
     reach,
+    timeoutMs,
     keepMs,
     ca,
     secureContext: undefined,
     resolve: options.resolve ?? createResolver(reach, resolveMs),
     hosts: new Map(),
     keptSocketsMax: options.keptSocketsMax ?? keptSocketsMaxDefault,
-    keptSockets: new Set(),
+    kept: new Set(),
   };
   const states = new Set<ConnectionState>();
   return {
     open: (url) => {
       const fault = findAddressFault(url, reach, true);
       const target = fault === null ? new URL(url) : fault;
-      const state: ConnectionState = { pool, timeoutMs, target, attempts: new Set(), closed: false };
+      const state: ConnectionState = { pool, target, attempts: new Set(), closed: false };
       states.add(state);
       return {
         post: (headers, body) => post(state, { headers, body }),
@@ -115,7 +113,6 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
 
 interface ConnectionState {
   readonly pool: SocketPool;
-  readonly timeoutMs: number;
   /** Where requests go, or why none may. */
   readonly target: URL | string;
   /** Requests in flight. */
@@ -125,6 +122,8 @@ interface ConnectionState {
 
 interface SocketPool {
   readonly reach: Reach;
+  /** For an attempt, and for opening a connection that outlasts its attempt. */
+  readonly timeoutMs: number;
   readonly keepMs: number;
   readonly ca: string | undefined;
   /** Made once, for the first https address: reading the authorities takes as long as a handshake. */
@@ -133,24 +132,9 @@ interface SocketPool {
   /** The judgements in force, or in progress, by origin, oldest first; all requests to a host share one. */
   readonly hosts: Map<string, Host>;
   readonly keptSocketsMax: number;
-  /** Sockets that were kept after a request and are still open. */
-  readonly keptSockets: Set<Duplex>;
+  /** Those that were kept after a request and are still open. */
+  readonly kept: Set<Client>;
 }
-
-/** Lets an agent keep no more sockets open than the pool may have, over all hosts. */
-const boundAgent = ({ keptSockets, keptSocketsMax }: SocketPool, agent: Agent): Agent => {
-  const keep = agent.keepSocketAlive.bind(agent);
-  // Node closes the socket when this is false; its types call it a procedure.
-  agent.keepSocketAlive = (socket: Duplex): boolean => {
-    if (!keptSockets.has(socket)) {
-      if (keptSockets.size >= keptSocketsMax) return false;
-      keptSockets.add(socket);
-      socket.once('close', () => keptSockets.delete(socket));
-    }
-    return keep(socket) as unknown as boolean;
-  };
-  return agent;
-};
 
 interface Host {
   readonly judgement: Promise<JudgedSockets | WebhookFailure>;
@@ -160,10 +144,15 @@ interface Host {
 
 /** Sockets to the addresses of one judgement. */
 interface JudgedSockets {
-  readonly agent: Agent;
-  inFlight: number;
-  /** No request begins any more, and the last one in flight closes the sockets. */
+  readonly connect: () => HostClient;
+  /** Those that carry no request. */
+  readonly idle: Set<HostClient>;
+  /** None is kept any more. */
   retired: boolean;
+}
+
+interface HostClient extends Carrier {
+  readonly client: Client;
 }
 
 interface Message {
@@ -176,7 +165,7 @@ const closedFailure: WebhookFailure = { error: 'closed', detail: 'This server en
 const post = async (state: ConnectionState, message: Message): Promise<WebhookOutcome> => {
   const startedMs = performance.now();
   const attempt: WebhookAttempt = { failure: null, stop: () => {} };
-  const timer = setTimeout(() => endAttempt(attempt, toTimeout(state)), state.timeoutMs);
+  const timer = setTimeout(() => endAttempt(attempt, toTimeout(state.pool)), state.pool.timeoutMs);
   state.attempts.add(attempt);
   try {
     const answer = await runAttempt(state, message, attempt);
@@ -187,7 +176,7 @@ const post = async (state: ConnectionState, message: Message): Promise<WebhookOu
   }
 };
 
-const toTimeout = ({ timeoutMs }: ConnectionState): WebhookFailure => ({
+const toTimeout = ({ timeoutMs }: SocketPool): WebhookFailure => ({
   error: 'timeout',
   detail: `There was no answer within ${timeoutMs} ms.`,
 });
@@ -199,24 +188,33 @@ const runAttempt = async (state: ConnectionState, message: Message, attempt: Web
   const host = pool.hosts.get(url.origin) ?? judge(pool, url);
   const judged = host.judged ?? (await awaitJudgement(host.judgement, attempt));
   if ('error' in judged) return toUnanswered(judged);
-  judged.inFlight += 1;
-  try {
-    const send = () =>
-      attempt.failure === null
-        ? sendRequest({ ...message, attempt, url, agent: judged.agent })
-        : toUnanswered(attempt.failure);
-    const first = await send();
-    const last = first === 'stale_socket' ? await send() : first;
-    return last === 'stale_socket' ? toUnanswered(staleFailure) : last;
-  } finally {
-    judged.inFlight -= 1;
-    if (judged.retired && judged.inFlight === 0) judged.agent.destroy();
-  }
+  const send = async (carrier: HostClient) => {
+    if (attempt.failure !== null) return toUnanswered(attempt.failure);
+    const sent = await sendRequest({ ...message, attempt, url, carrier });
+    keep(pool, judged, carrier);
+    return sent;
+  };
+  const first = await send(takeIdle(judged) ?? judged.connect());
+  // The other one is new, so it cannot be stale.
+  return first === 'stale_socket' ? ((await send(judged.connect())) as WebhookAnswer) : first;
 };
 
-const staleFailure: WebhookFailure = {
-  error: 'connection',
-  detail: 'The receiver ended two kept connections, one after the other.',
+const takeIdle = ({ idle }: JudgedSockets): HostClient | undefined => {
+  const [carrier] = idle;
+  if (carrier !== undefined) idle.delete(carrier);
+  return carrier;
+};
+
+/** Keeps an open connection for the next request, if the process may have as many. */
+const keep = ({ kept, keptSocketsMax }: SocketPool, judged: JudgedSockets, carrier: HostClient): void => {
+  const { client } = carrier;
+  const isOpen = carrier.answers > 0 && !client.destroyed;
+  if (!isOpen || judged.retired || (!kept.has(client) && kept.size >= keptSocketsMax)) {
+    void client.destroy();
+    return;
+  }
+  kept.add(client);
+  judged.idle.add(carrier);
 };
 
 /** Resolves to the failure as soon as the attempt is ended. */
@@ -258,14 +256,31 @@ const openSockets = async (pool: SocketPool, url: URL): Promise<JudgedSockets | 
   const vetted = await vetHost(url, reach, resolve);
   if (vetted.kind === 'refused') return { error: 'address_refused', detail: `The URL ${vetted.reason}.` };
   if (vetted.kind === 'unresolved') return { error: 'dns', detail: `The URL ${vetted.reason}.` };
-  const lookup = createPinnedLookup(vetted.addresses);
-  const options = { keepAlive: true, maxFreeSockets: idleSocketsMax, lookup };
-  if (url.protocol === 'http:')
-    return { agent: boundAgent(pool, new PlainAgent(options)), inFlight: 0, retired: false };
   pool.secureContext ??= createSecureContext(ca === undefined ? {} : { ca });
-  const { secureContext } = pool;
-  const agent = new SecureAgent({ ...options, secureContext, checkServerIdentity: checkIdentity });
-  return { agent: boundAgent(pool, agent), inFlight: 0, retired: false };
+  // Loaded with the first request: a node without webhooks and reminders never needs it.
+  const { buildConnector, Client } = await import('undici');
+  const connect = buildConnector({
+    lookup: createPinnedLookup(vetted.addresses),
+    secureContext: pool.secureContext,
+    checkServerIdentity: checkIdentity,
+    allowH2: false,
+    timeout: pool.timeoutMs,
+  });
+  // An attempt has one time limit for all of it.
+  const settings = { connect, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: keepMsDefault };
+  const idle = new Set<HostClient>();
+  return { connect: () => createClient(new Client(url.origin, settings), pool, idle), idle, retired: false };
+};
+
+/** A connection that is forgotten with its socket; it opens one for its first request. */
+const createClient = (client: Client, { kept }: SocketPool, idle: Set<HostClient>): HostClient => {
+  const carrier: HostClient = { client, answers: 0 };
+  client.on('disconnect', () => {
+    carrier.answers = 0;
+    kept.delete(client);
+    idle.delete(carrier);
+  });
+  return carrier;
 };
 
 /** Node 22.23 takes an IPv6 address for a name, which is in no certificate. */
@@ -280,7 +295,7 @@ const retire = ({ hosts }: SocketPool, origin: string): void => {
   host?.judgement.then((judged) => {
     if ('error' in judged) return;
     judged.retired = true;
-    if (judged.inFlight === 0) judged.agent.destroy();
+    for (const { client } of judged.idle) void client.destroy();
   });
 };
 
