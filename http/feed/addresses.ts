@@ -16,8 +16,10 @@ export interface Addresses {
   leave(address: string): void;
   /** Counts a message, ping or pong. Throws `rate_limited`. */
   countFrame(address: string): void;
-  /** Counts targets of requests and messages. Throws `rate_limited`. */
+  /** Counts targets of requests and messages. Throws `rate_limited`; for 0 only while a charge is left. */
   countTargets(address: string, targets: number): void;
+  /** Something of the address named an unknown entity, or broke a limit: after a few of these it waits. */
+  charge(address: string): void;
   /** Runs the task after those before it. False when too many of the node wait. It must not reject. */
   queue(address: string, task: () => Promise<void>): boolean;
   count(): { readonly addresses: number; readonly messages: number };
@@ -29,6 +31,10 @@ interface Address {
   work: Promise<void>;
 }
 
+/** The targets that a charge counts as: four charges are a burst, more where an address may have much. */
+const computeCharge = (connectionsPerAddressMax: number): number =>
+  Math.min(feedLimits.chargedMax, (feedLimits.targetsPerConnection * connectionsPerAddressMax) / 2);
+
 export const createAddresses = (
   clock: Pick<Clock, 'monotonicMs'>,
   connectionsPerAddressMax: number,
@@ -38,8 +44,9 @@ export const createAddresses = (
     const requests = each * connectionsPerAddressMax;
     return createLimit(name, { requests, seconds: feedLimits.windowMs / 1_000, burst: 2 * requests });
   };
-  const countFrame = limit('feed_frames', feedLimits.framesPerWindow / 2);
-  const countTargets = limit('feed_targets', feedLimits.targetsPerConnection);
+  const frames = limit('feed_frames', feedLimits.framesPerWindow / 2);
+  const targets = limit('feed_targets', feedLimits.targetsPerConnection);
+  const charged = computeCharge(connectionsPerAddressMax);
   let waiting = 0;
   return {
     isFull: (address) => (addresses.get(address)?.connections ?? 0) >= connectionsPerAddressMax,
@@ -52,8 +59,9 @@ export const createAddresses = (
       const known = addresses.get(address);
       if (known !== undefined && --known.connections === 0) addresses.delete(address);
     },
-    countFrame: (address) => void countFrame(address, clock.monotonicMs()),
-    countTargets: (address, targets) => void countTargets(address, clock.monotonicMs(), targets),
+    countFrame: (address) => void frames.take(address, clock.monotonicMs()),
+    countTargets: (address, named) => void targets.take(address, clock.monotonicMs(), named),
+    charge: (address) => targets.charge(address, clock.monotonicMs(), charged),
     queue: (address, task) => {
       const known = addresses.get(address);
       if (known === undefined) return true;

@@ -68,8 +68,13 @@ export const createFeed = (parts: FeedParts): Feed => {
       admit(open, address);
       open.addresses.countTargets(address, request.targets.length);
       if (!open.isBeating) scheduleBeat(open);
-      const resolved = await open.subscriptions.resolve(request);
-      return (connection) => connect(open, connection, { address, resolved });
+      try {
+        const resolved = await open.subscriptions.resolve(request);
+        return (connection) => connect(open, connection, { address, resolved });
+      } catch (error) {
+        chargeUnknown(open, address, error);
+        throw error;
+      }
     },
     wake: (incarnations) => open.votes.wake(incarnations),
     leave: () => leave(open),
@@ -126,6 +131,11 @@ const wire = (parts: FeedParts): OpenFeed => {
     isLeaving: false,
   };
   return open;
+};
+
+/** A look-up that finds nothing costs the stores more than one that does, and is no use to anybody. */
+const chargeUnknown = ({ addresses }: OpenFeed, address: string, error: unknown): void => {
+  if (error instanceof DomainError && error.code === 'not_found') addresses.charge(address);
 };
 
 /* -------------------------------------------------------------- connections */
@@ -246,6 +256,7 @@ const isWithinLimits = ({ clock, addresses }: OpenFeed, client: Client, named: n
 const countFrame = (open: OpenFeed, client: Client, named = 0): boolean => {
   if (isWithinLimits(open, client, named)) return true;
   open.counts.refused.messages += 1;
+  open.addresses.charge(client.address);
   client.connection.end(policyCode, named === 0 ? 'too many messages' : 'too many targets');
   return false;
 };
@@ -257,6 +268,7 @@ const takeMessage = (open: OpenFeed, client: Client, text: string | null): void 
     try {
       await handleMessage(open, client, text);
     } catch (error) {
+      chargeUnknown(open, client.address, error);
       open.subscriptions.sendError(client, error);
     }
   });

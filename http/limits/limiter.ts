@@ -196,6 +196,13 @@ const take = (table: RateTable, key: string, nowMs: number, cost = 1): string =>
   return isBrief ? renderBriefHeader(table, decision) : renderLimitHeaders(table, decision);
 };
 
+const charge = (table: RateTable, key: string, nowMs: number, cost: number): void => {
+  const { burst, intervalMs } = table.policy;
+  const state = getRateState(table, key);
+  const latestMs = nowMs + (burst + cost) * intervalMs;
+  state.tatMs = Math.min(Math.max(state.tatMs, nowMs) + cost * intervalMs, latestMs);
+};
+
 const toRateDecision = (
   { burst, intervalMs }: LimitPolicy,
   answer: { readonly allowed: boolean; readonly aheadMs: number },
@@ -233,16 +240,21 @@ const takeShared = ({ table, rates }: SharedLimit, key: string, nowMs: number): 
   );
 };
 
-/**
- * Creates one limit of this node alone. A call counts as `cost` requests; it returns header lines or throws
- * `rate_limited`.
- */
-export const createLimit = (
-  name: string,
-  setting: LimitSetting,
-): ((key: string, nowMs: number, cost?: number) => string) => {
+/** One limit of this node alone. */
+export interface OwnLimit {
+  /** Counts as `cost` requests, 0 to ask only. Returns header lines or throws `rate_limited`. */
+  take(key: string, nowMs: number, cost?: number): string;
+  /** Counts what has happened already: the limit may be passed by `cost`, and the key then waits for it. */
+  charge(key: string, nowMs: number, cost: number): void;
+}
+
+/** Creates one limit of this node alone. */
+export const createLimit = (name: string, setting: LimitSetting): OwnLimit => {
   const table = createRateTable(name, setting);
-  return (key, nowMs, cost) => take(table, key, nowMs, cost);
+  return {
+    take: (key, nowMs, cost) => take(table, key, nowMs, cost),
+    charge: (key, nowMs, cost) => charge(table, key, nowMs, cost),
+  };
 };
 
 /** Creates one table per limit. */

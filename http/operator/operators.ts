@@ -45,14 +45,14 @@ export const createOperatorGuard = (
   operators: readonly Operator[],
 ): ((route: AnyRoute, call: GuardedCall) => void) => {
   const findOperator = createFinder(operators.filter(({ token }) => token !== ''));
-  const countWrong = createLimit('wrong_tokens', wrongTokens);
+  const wrong = createLimit('wrong_tokens', wrongTokens);
   return (route, call) => {
     if (openRoutes.has(route.name)) return;
     const { authorization } = call.exchange.headers;
     if (authorization === '') throw new DomainError('token_missing', 'This needs an operator token.');
     const operator = findOperator(authorization);
     if (operator === null) {
-      countWrong(call.clientAddress, call.startedMs);
+      wrong.take(call.clientAddress, call.startedMs);
       throw new DomainError('token_invalid', 'This is not the token of an operator.');
     }
     if (operator.readOnly && route.method !== 'GET') {

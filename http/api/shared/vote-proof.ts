@@ -49,7 +49,7 @@ export const createVoteProof = (options: VoteProofOptions): VoteProof => {
   const { verifier, clock } = options;
   /** Until when an account needs none, monotonic ms. */
   const proven = createTwoGenerationCache<number>(accountsMax);
-  const take = createLimit('vote_proof', attempts);
+  const { take } = createLimit('vote_proof', attempts);
   const countAttempt = (user: string): void => {
     try {
       take(user, clock.monotonicMs());

@@ -40,6 +40,31 @@ test('a subscription ends with its first unknown target, and those behind it are
   client.close();
 });
 
+test('after a few unknown targets an address waits before anything is looked up, and others do not', async () => {
+  const headers = nextAddress();
+  const client = await openSocket(base, '', headers);
+  client.send({ op: 'subscribe', targets: ['bot/nope'] });
+  await client.next('error');
+  client.send({ op: 'subscribe', targets: bots.slice(0, 1) });
+  await client.next('subscribed');
+  for (let count = 0; count < 6; count++) client.send({ op: 'subscribe', targets: ['bot/nope'] });
+  const code = await client.closed;
+  const from = feedCounts.countEntries().targets ?? 0;
+  const refused = await Promise.all(
+    [openSocket(base, '', headers), openStream(base, 'targets=bot/nope', headers)].map((opening) =>
+      opening.catch((error: unknown) => error),
+    ),
+  );
+  const looked = (feedCounts.countEntries().targets ?? 0) - from;
+  const other = await openStream(base, `targets=${bots[0]}`, nextAddress());
+
+  assert.equal([code, looked], [1_008, 0]);
+  assert.not.instance(refused[0], WebSocket);
+  assert.instance(refused[1], Refused);
+  assert.is((refused[1] as Refused).status, 429);
+  other.close();
+});
+
 test('a WebSocket that names more than 500 targets in 10 s is closed with 1008', async () => {
   const headers = nextAddress();
   const [client, other] = [await openSocket(base, '', headers), await openSocket(base, '', nextAddress())];
@@ -101,6 +126,22 @@ test('messages of an address are handled in order and one at a time, beside thos
 
   assert.is(begun, 2);
   assert.equal(done, ['b1', 'a1', 'a2']);
+});
+
+test('four charges are free, and an address waits at most for one', () => {
+  let nowMs = 1_000;
+  const limits = createAddresses({ monotonicMs: () => nowMs }, perAddress);
+  const open = () => limits.countTargets('a', 0);
+  for (let count = 0; count < 4; count++) limits.charge('a');
+  open();
+  assert.throws(() => limits.countTargets('a', 1));
+  for (let count = 0; count < 100; count++) limits.charge('a');
+  limits.countTargets('b', 100);
+  assert.throws(open);
+  nowMs += feedLimits.windowMs / 2 - 1;
+  assert.throws(open);
+  nowMs += 1;
+  open();
 });
 
 test('so many messages of a node wait, and one more is refused', () => {
