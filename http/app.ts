@@ -19,7 +19,7 @@ import type { PushClient } from './outbound/push.ts';
 import type { WebhookSender } from './outbound/webhooks/send.ts';
 import type { VoteTraces } from './outbound/webhooks/traces.ts';
 import type { Reply } from './response/reply.ts';
-import type { DirectoryMeters } from './telemetry/counts.ts';
+import type { NodeCounts } from './telemetry/counts.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
 
 /** The parts of the node that handlers use. */
@@ -32,7 +32,8 @@ export interface App {
   /** `null` when no login provider is configured. */
   readonly login: Login | null;
   readonly botLookup: BotLookup;
-  readonly meters: DirectoryMeters;
+  /** What the node counts since its start, for its metrics. */
+  readonly counts: NodeCounts;
   readonly voteLogWaiters: VoteLogWaiters;
   /** `null` when voters need no proof of a human. */
   readonly voteProof: VoteProof | null;

@@ -66,7 +66,7 @@ export const createApp = (
     botLookup,
     push,
     login,
-    meters: metrics.directory,
+    counts: metrics.counts,
     voteLogWaiters,
     voteProof: openVoteProof(config, metrics, parts.isSuspect),
     encodeOrigin,

@@ -251,7 +251,9 @@ const startJobs = (
     ...{ push, webhooks, log, clock: systemClock, writesDeliveries: config.webhooks === 'on' },
     ...{ meters: metrics.jobs, historyMeters: metrics.history },
     voteWaitMsMax: computeLongestWaitMs(toCommitRules(config, []).windows),
-    onLogged: metrics.directory.recordLoggedVotes,
+    onLogged: (votes) => {
+      metrics.counts.loggedVotes += votes;
+    },
     onSuccess: (job, ms) => logger.info({ job, ms: Math.round(ms) }, 'job done'),
   });
   jobs.start();
@@ -322,7 +324,7 @@ const startEngine = async (
     isWebhookBacklogFull: webhooks.isBacklogFull,
     onVotes: ({ incarnations, votes, deliveries, logged }) => {
       watch.noteVotes(votes);
-      metrics.directory.recordLoggedVotes(logged);
+      metrics.counts.loggedVotes += logged;
       voteLogWaiters.wake(incarnations);
       feed.wake(incarnations);
       if (deliveries > 0) webhooks.wake();

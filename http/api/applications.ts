@@ -15,7 +15,7 @@ import type {
 } from '../../storage/catalogue/content/applications.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
-import { noContent, type Reply, replyOk } from '../response/reply.ts';
+import { noContent, replyOk } from '../response/reply.ts';
 import { createValidationError, escapePointer } from '../response/validation-error.ts';
 import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
@@ -23,7 +23,7 @@ import { buildFlag, buildText, buildTextList, Timestamp, User, UserId, Uuid } fr
 import { toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { replySnapshot } from './shared/list-replies.ts';
-import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
+import { markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 import { plainText } from './shared/patterns.ts';
 
 export const ApplicationsParams = Type.Object({ user_id: UserId });
@@ -121,7 +121,10 @@ export const applicationRoutes = defineRoutes('Applications', [
     auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: ApplicationMeta },
-    handle: (app) => showPositions(app),
+    handle: async (app) => {
+      const positions = await app.catalogue.applications.listPositions();
+      return replySnapshot(positions, () => ({ positions: positions.rows.map(toPosition), stable: true }));
+    },
   }),
   defineRoute('listApplications', 'GET /users/{user_id}/apps', {
     summary: "List a user's applications",
@@ -131,7 +134,10 @@ export const applicationRoutes = defineRoutes('Applications', [
     bannedAllowed: true,
     params: ApplicationsParams,
     replies: { 200: Applications },
-    handle: (app, { params }) => showApplications(app, params.user_id),
+    handle: async (app, { params }) => {
+      const rows = await app.catalogue.applications.listOfUser(params.user_id);
+      return replyOk({ apps: rows.map(toApplication) });
+    },
   }),
   defineRoute('createApplication', 'POST /users/{user_id}/apps', {
     keyed: true,
@@ -153,29 +159,23 @@ export const applicationRoutes = defineRoutes('Applications', [
       'already_exists',
       'application_wait',
     ],
-    handle: (app, request) => sendApplication(app, request),
+    handle: async (app, request) => {
+      const { position, answers } = request.body;
+      const counts = await readBotCounts(app, request.body);
+      const sent = { userId: request.params.user_id, position, answers, counts };
+      const outcome = requireOutcome(
+        await app.catalogue.applications.send(sent, readOnce('createApplication', request)),
+      );
+      if (outcome.kind !== 'sent') throw toApplicationError(outcome);
+      return markReplayed(outcome, noContent);
+    },
   }),
 ]);
 
 const toPosition = (row: PositionRow) => showRow(Position, row, { cooldown: row.cooldown_hours });
 
-/** `GET /apps/meta`. */
-export const showPositions = async (app: App): Promise<Reply> => {
-  const positions = await app.catalogue.applications.listPositions();
-  return replySnapshot(
-    positions,
-    (): ApplicationMeta => ({ positions: positions.rows.map(toPosition), stable: true }),
-  );
-};
-
 const toApplication = (row: AppRow) =>
   showRow(Application, row, { user: toUser(row.person, { id: row.user_id, bot: false }) });
-
-/** `GET /users/{user_id}/apps`: newest first. */
-export const showApplications = async (app: App, userId: string): Promise<Reply> => {
-  const rows = await app.catalogue.applications.listOfUser(userId);
-  return replyOk({ apps: rows.map(toApplication) });
-};
 
 const toPointer = (id: string): string => `/answers/${escapePointer(id)}`;
 
@@ -237,19 +237,4 @@ const readBotCounts = async (app: App, { position, answers }: ApplicationBody): 
     if (error instanceof DomainError && error.code === 'not_found') return null;
     throw error;
   }
-};
-
-/** `POST /users/{user_id}/apps`. *Ledger* when it resolves. */
-export const sendApplication = async (
-  app: App,
-  request: KeyedRequest & { readonly params: { readonly user_id: string }; readonly body: ApplicationBody },
-): Promise<Reply> => {
-  const { params, body } = request;
-  const { position, answers } = body;
-  const sent = { userId: params.user_id, position, answers, counts: await readBotCounts(app, body) };
-  const outcome = requireOutcome(
-    await app.catalogue.applications.send(sent, readOnce('createApplication', request)),
-  );
-  if (outcome.kind !== 'sent') throw toApplicationError(outcome);
-  return markReplayed(outcome, noContent);
 };

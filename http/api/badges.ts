@@ -281,7 +281,7 @@ const renderTarget = (
 
 const keep = (app: App, url: string, reply: Reply): Reply => {
   app.badges.keep(url, reply, app.clock.monotonicMs());
-  app.meters.recordBadge('miss');
+  app.counts.badges.miss += 1;
   return reply;
 };
 
@@ -298,7 +298,7 @@ export const showBadge = (app: App, { url, params, query }: BadgeRequest): Maybe
 /** The badge that the same URL got within the last second. */
 export const findReadyBadge = (app: App, url: string, nowMs: number): Reply | null => {
   const reply = app.badges.findFresh(url, nowMs);
-  if (reply !== null) app.meters.recordBadge('hit');
+  if (reply !== null) app.counts.badges.hit += 1;
   return reply;
 };
 
@@ -324,7 +324,7 @@ const showLastBadge = (
   { file, code }: { file: BadgeFile; code: ErrorCode },
 ): Reply => {
   const last = app.badges.findLast(request.url);
-  app.meters.recordBadge(last === null ? 'unavailable' : 'stale');
+  app.counts.badges[last === null ? 'unavailable' : 'stale'] += 1;
   const { headers } = buildReply(file, { ...isBrief, error: code }, '');
   if (last !== null) return { ...last, headers: headers as Record<string, string> };
   const value = { message: 'unavailable', color: 'lightgrey', error: code, ...isBrief };

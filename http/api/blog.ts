@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import type { FullPostRow, PostRow } from '../../storage/catalogue/content/blog.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
+import { replyOk } from '../response/reply.ts';
 import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildText, buildTextList, Seo, Timestamp, User } from './shared/common.ts';
@@ -59,7 +59,10 @@ export const blogRoutes = defineRoutes('Blog', [
     auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: Posts },
-    handle: (app) => showPosts(app),
+    handle: async (app) => {
+      const posts = await app.catalogue.blog.listPosts();
+      return replySnapshot(posts, () => ({ posts: posts.rows.map(toPostSummary) }));
+    },
   }),
   defineRoute('getPost', 'GET /blogs/{slug}', {
     summary: 'Get a post',
@@ -69,7 +72,10 @@ export const blogRoutes = defineRoutes('Blog', [
     params: PostParams,
     replies: { 200: Post },
     errors: ['not_found'],
-    handle: (app, { params }) => showPost(app, params.slug),
+    handle: async (app, { params }) => {
+      const row = await readPost(app, params.slug);
+      return replyOk(showRow(Post, row, { author: toAuthor(row) }));
+    },
   }),
   defineRoute('getPostSeo', 'GET /blogs/{slug}/seo', {
     summary: 'Get the preview of a post',
@@ -79,7 +85,11 @@ export const blogRoutes = defineRoutes('Blog', [
     params: PostParams,
     replies: { 200: Seo },
     errors: ['not_found'],
-    handle: (app, { params }) => showPostSeo(app, params.slug),
+    handle: async (app, { params }) => {
+      const row = await readPost(app, params.slug);
+      const { slug: id, title: name, description: short } = row;
+      return replyOk<Seo>({ avatar: toAuthor(row).avatar, id, name, short });
+    },
   }),
 ]);
 
@@ -87,31 +97,8 @@ const toAuthor = (row: PostRow): User => toUser(row.author, { id: row.author_id,
 
 const toPostSummary = (row: PostRow) => showRow(PostSummary, row, { author: toAuthor(row) });
 
-/** `GET /blogs/@all`. */
-export const showPosts = async (app: App): Promise<Reply> => {
-  const posts = await app.catalogue.blog.listPosts();
-  return replySnapshot(posts, () => ({ posts: posts.rows.map(toPostSummary) }));
-};
-
 const readPost = async (app: App, slug: string): Promise<FullPostRow> => {
   const row = await app.catalogue.blog.findPost(slug.toLowerCase());
   if (row === null) throw createNotFoundError('post');
   return row;
-};
-
-/** `GET /blogs/{slug}`. */
-export const showPost = async (app: App, slug: string): Promise<Reply> => {
-  const row = await readPost(app, slug);
-  return replyOk(showRow(Post, row, { author: toAuthor(row) }));
-};
-
-/** `GET /blogs/{slug}/seo`: shows the avatar of the author. */
-export const showPostSeo = async (app: App, slug: string): Promise<Reply> => {
-  const row = await readPost(app, slug);
-  return replyOk<Seo>({
-    avatar: toAuthor(row).avatar,
-    id: row.slug,
-    name: row.title,
-    short: row.description,
-  });
 };

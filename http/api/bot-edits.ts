@@ -167,8 +167,7 @@ export const botEditRoutes = defineRoutes('Bots', [
     body: BotSettingsBody,
     replies: { 204: null },
     check: ({ body }) => checkBotAddresses(body),
-    handle: (app, request) =>
-      editBot(app, { botId: request.params.id, caller: requireCaller(request) }, request.body),
+    handle: (app, request) => editBot(app, request),
   }),
   defineRoute('deleteBot', 'DELETE /bots/{id}', {
     summary: 'Delete a bot',
@@ -178,7 +177,18 @@ export const botEditRoutes = defineRoutes('Bots', [
     auth: buildBotAuth('delete_bots', ['user', 'team']),
     params: BotEditParams,
     replies: { 204: null },
-    handle: (app, request) => deleteBot(app, request.params.id, requireCaller(request)),
+    // When it resolves, the bot is gone on every node and its tokens are refused.
+    handle: async (app, request) => {
+      const { id: botId } = request.params;
+      await app.engine.waitForFlush('bot', botId);
+      const actor = toBotActor(requireCaller(request));
+      const outcome = await app.catalogue.bots.edits.remove({ botId, actor });
+      if (outcome.kind !== 'done') throw toBotError(outcome);
+      app.catalogue.bots.drop(botId);
+      app.sessions.forgetTarget('bot', botId);
+      await notifyAfterCommit(app.engine.deliverAdjustments('bot', botId));
+      return noContent;
+    },
   }),
   defineRoute('transferBot', 'PATCH /users/{uid}/bots/{bid}/teams', {
     summary: 'Give a bot to a team',
@@ -197,8 +207,19 @@ export const botEditRoutes = defineRoutes('Bots', [
     params: TransferParams,
     body: TransferBody,
     replies: { 204: null },
-    handle: (app, request) =>
-      transferBot(app, { botId: request.params.bid, caller: requireCaller(request) }, request.body.team_id),
+    // When it resolves, the bot's old tokens are refused. Webhooks get the votes that were accepted before.
+    handle: async (app, request) => {
+      const { bid: botId } = request.params;
+      const actor = toOwnerActor(requireCaller(request));
+      await app.engine.waitForFlush('bot', botId);
+      const outcome = await app.catalogue.bots.edits.transfer({ botId, actor }, request.body.team_id);
+      if (outcome.kind === 'stayed') return noContent;
+      if (outcome.kind !== 'moved') throw toBotError(outcome);
+      app.catalogue.bots.drop(botId);
+      app.sessions.forgetTarget('bot', botId);
+      app.webhooks.onEdited();
+      return noContent;
+    },
   }),
 ]);
 
@@ -260,55 +281,27 @@ export const createBot = async (app: App, caller: Caller, body: BotBody): Promis
 };
 
 /** `PATCH /bots/{id}/settings`: absent fields keep their value. *Ledger* when it resolves. */
-export const editBot = async (
+const editBot = async (
   app: App,
-  target: { readonly botId: string; readonly caller: Caller },
-  body: BotSettingsBody,
+  request: { params: { id: string }; caller: Caller | null; body: BotSettingsBody },
 ): Promise<Reply> => {
-  const request = { botId: target.botId, actor: toBotActor(target.caller) };
-  const outcome = await app.catalogue.bots.edits.edit(request, {
-    captchaOptOut: body.captcha_opt_out ?? null,
-    extraLinks: body.extra_links ?? null,
-    invite: body.invite ?? null,
-    library: body.library ?? null,
-    long: body.long ?? null,
-    nsfw: body.nsfw ?? null,
-    prefix: body.prefix ?? null,
-    short: body.short ?? null,
-    tags: body.tags ?? null,
-  });
+  const { params, body } = request;
+  const actor = toBotActor(requireCaller(request));
+  const outcome = await app.catalogue.bots.edits.edit(
+    { botId: params.id, actor },
+    {
+      captchaOptOut: body.captcha_opt_out ?? null,
+      extraLinks: body.extra_links ?? null,
+      invite: body.invite ?? null,
+      library: body.library ?? null,
+      long: body.long ?? null,
+      nsfw: body.nsfw ?? null,
+      prefix: body.prefix ?? null,
+      short: body.short ?? null,
+      tags: body.tags ?? null,
+    },
+  );
   if (outcome.kind !== 'done') throw toBotError(outcome);
-  app.catalogue.bots.drop(target.botId);
-  return noContent;
-};
-
-/** `DELETE /bots/{id}`. When it resolves, the bot is gone on every node and its tokens are refused. */
-export const deleteBot = async (app: App, botId: string, caller: Caller): Promise<Reply> => {
-  await app.engine.waitForFlush('bot', botId);
-  const outcome = await app.catalogue.bots.edits.remove({ botId, actor: toBotActor(caller) });
-  if (outcome.kind !== 'done') throw toBotError(outcome);
-  app.catalogue.bots.drop(botId);
-  app.sessions.forgetTarget('bot', botId);
-  await notifyAfterCommit(app.engine.deliverAdjustments('bot', botId));
-  return noContent;
-};
-
-/**
- * `PATCH /users/{uid}/bots/{bid}/teams`. When it resolves, the bot's old tokens are refused. Webhooks get the
- * votes that were accepted before.
- */
-export const transferBot = async (
-  app: App,
-  target: { readonly botId: string; readonly caller: Caller },
-  teamId: string,
-): Promise<Reply> => {
-  const request = { botId: target.botId, actor: toOwnerActor(target.caller) };
-  await app.engine.waitForFlush('bot', target.botId);
-  const outcome = await app.catalogue.bots.edits.transfer(request, teamId);
-  if (outcome.kind === 'stayed') return noContent;
-  if (outcome.kind !== 'moved') throw toBotError(outcome);
-  app.catalogue.bots.drop(target.botId);
-  app.sessions.forgetTarget('bot', target.botId);
-  app.webhooks.onEdited();
+  app.catalogue.bots.drop(params.id);
   return noContent;
 };

@@ -8,7 +8,6 @@ import { countLive } from '../../engine/entity/parts.ts';
 import { type HotState, type Part, type PartsTable, presenceStatuses } from '../../engine/entity/state.ts';
 import { limits } from '../../engine/limits.ts';
 import type { BotProfile } from '../../storage/catalogue/bots/bots.ts';
-import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
 import type { BodyLimits } from '../request/body.ts';
@@ -206,8 +205,11 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
     query: ShardsQuery,
     replies: { 200: BotShards },
     errors: ['not_found', 'page_invalid'],
-    handle: (app, { params, query }) =>
-      showShards(app, params.id, { page: parsePage(query), state: query.state }),
+    // A page has the ids from 1,000 × (page − 1) on, so each page costs the same.
+    handle: (app, { params, query }) => {
+      const page = { page: parsePage(query), state: query.state };
+      return thenMaybe(app.catalogue.bots.find(params.id), (profile) => showShardsOf(app, profile, page));
+    },
   }),
 ]);
 
@@ -259,7 +261,7 @@ export const recordShards = async (
     .sort((one, other) => one.id - other.id);
   const post = { shardCount: shard_count, parts, cluster };
   const { state } = await app.engine.postParts(requireCaller(request).id, post);
-  app.meters.recordParts(parts.length);
+  app.counts.parts += parts.length;
   return replyMessage('Shards recorded.', describeState(state));
 };
 
@@ -305,7 +307,3 @@ const showShardsOf = async (app: App, profile: BotProfile | null, { page, state:
   };
   return replyOk(reply);
 };
-
-/** `GET /bots/{id}/shards`. A page has the ids from 1,000 × (page − 1) on, so each page costs the same. */
-export const showShards = (app: App, idOrVanity: string, page: ShardsPage): MaybePromise<Reply> =>
-  thenMaybe(app.catalogue.bots.find(idOrVanity), (profile) => showShardsOf(app, profile, page));

@@ -116,7 +116,7 @@ const recordOldShard = async (
 const recordTotals = (app: App, caller: Caller, post: OldPost): Promise<unknown> => {
   const { servers, users, shardCount = 0, list } = post;
   if (shardCount > 1 && list === undefined) {
-    app.meters.recordStatsPost();
+    app.counts.statsPosts += 1;
     return app.engine.postParts(caller.id, {
       shardCount,
       parts: [{ id: 0, servers, users }],

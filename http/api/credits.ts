@@ -9,7 +9,6 @@
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { computeTierSlices, computeValueCents } from '../../engine/rules/credits.ts';
-import type { Once } from '../../storage/catalogue/shared/once.ts';
 import type { CreditKind, RedeemOutcome, RedeemRow, TierRow } from '../../storage/catalogue/votes/credits.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
@@ -30,7 +29,7 @@ import {
 } from './shared/common.ts';
 import { toExactInteger } from './shared/convert.ts';
 import { buildObject, describe, findExample } from './shared/example.ts';
-import { markReplayed, readOnce, requireOutcome } from './shared/once.ts';
+import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 import { countText } from './shared/patterns.ts';
 import { toTarget } from './shared/request-values.ts';
 import { toVoteInfo, VoteInfo } from './votes.ts';
@@ -126,7 +125,8 @@ export const creditRoutes = defineRoutes('Votes', [
     auth: { kind: 'public' },
     query: TiersQuery,
     replies: { 200: VoteCreditTiers },
-    handle: (app, { query }) => showTiers(app, query.target_type ?? null),
+    handle: async (app, { query }) =>
+      replyOk((await app.catalogue.credits.tiers(query.target_type ?? null)).map(toTier)),
   }),
   defineRoute('getCreditOverview', 'GET /{target_type}/{target_id}/votes/credit-tiers', {
     summary: 'Get what votes are worth',
@@ -148,7 +148,17 @@ export const creditRoutes = defineRoutes('Votes', [
     params: CreditsParams,
     replies: { 200: Credits },
     errors: ['not_found'],
-    handle: (app, { params }) => showCredits(app, toTarget(params)),
+    handle: async (app, { params }) => {
+      const target = toTarget(params);
+      const { ref } = await app.engine.read(target.kind, target.id);
+      const { credits, spent, rows } = await app.catalogue.credits.redeems(ref);
+      return replyOk<Credits>({
+        available_credits: toExactInteger(String(BigInt(credits) - BigInt(spent))),
+        redeemed_credits: toExactInteger(spent),
+        redeems: rows.map((row) => toVoteRedeem(row, target)),
+        total_credits: toExactInteger(credits),
+      });
+    },
   }),
   defineRoute('redeemCredits', 'POST /{target_type}/{target_id}/votes/credits', {
     keyed: true,
@@ -170,11 +180,7 @@ export const creditRoutes = defineRoutes('Votes', [
     replies: { 200: ApiResponse },
     errors: ['not_found', 'votes_insufficient', 'no_credit_tiers'],
     check: ({ query }) => void parseVotes(query.votes),
-    handle: (app, request) =>
-      redeemCredits(app, toTarget(request.params), {
-        votes: parseVotes(request.query.votes),
-        once: readOnce('redeemCredits', request),
-      }),
+    handle: (app, request) => redeemCredits(app, request, toTarget(request.params)),
   }),
 ]);
 
@@ -188,7 +194,7 @@ const votesMax = 1_000_000_000_000;
 const votesRequirement = `must be a whole number from 1 to ${votesMax}, in digits`;
 
 /** Parses the number of votes to redeem. Throws `validation_failed`. */
-export const parseVotes = (text: string): number => {
+const parseVotes = (text: string): number => {
   const votes = /^[1-9][0-9]{0,12}$/.test(text) ? Number(text) : 0;
   if (votes >= 1 && votes <= votesMax) return votes;
   throw createValidationError('query', { '/votes': votesRequirement });
@@ -196,15 +202,11 @@ export const parseVotes = (text: string): number => {
 
 const toTier = (row: TierRow) => showRow(VoteCreditTier, row);
 
-/** `GET /votes/credit-tiers`: the tiers of one kind, or all tiers (`null`). */
-export const showTiers = async (app: App, kind: CreditKind | null): Promise<Reply> =>
-  replyOk((await app.catalogue.credits.tiers(kind)).map(toTier));
-
 /** Stands for no user where only the current vote window is needed. */
 const noUser = '';
 
 /** `GET …/votes/credit-tiers`: the value of the redeemable votes. */
-export const showCreditOverview = async (app: App, { kind, id }: CreditTarget): Promise<Reply> => {
+const showCreditOverview = async (app: App, { kind, id }: CreditTarget): Promise<Reply> => {
   const { view, window } = await app.engine.readVoteStatus(kind, id, noUser);
   const { ref, state } = view;
   const { tiers, redeemed, pendingDownvotes, pendingUpvotes } = await app.catalogue.credits.balance(
@@ -233,18 +235,6 @@ const toVoteRedeem = (row: RedeemRow, target: CreditTarget) =>
     target_type: target.kind,
   });
 
-/** `GET …/votes/credits`: the redeemed credits, and how many of them were spent. */
-export const showCredits = async (app: App, target: CreditTarget): Promise<Reply> => {
-  const { ref } = await app.engine.read(target.kind, target.id);
-  const { credits, spent, rows } = await app.catalogue.credits.redeems(ref);
-  return replyOk<Credits>({
-    available_credits: toExactInteger(String(BigInt(credits) - BigInt(spent))),
-    redeemed_credits: toExactInteger(spent),
-    redeems: rows.map((row) => toVoteRedeem(row, target)),
-    total_credits: toExactInteger(credits),
-  });
-};
-
 const toRedeemError = (outcome: Exclude<RedeemOutcome, { kind: 'redeemed' }>, target: CreditTarget) => {
   switch (outcome.kind) {
     case 'too_few':
@@ -265,18 +255,19 @@ const toRedeemError = (outcome: Exclude<RedeemOutcome, { kind: 'redeemed' }>, ta
  * `POST …/votes/credits`. *Ledger* when it resolves, and normally *hot*. If the hot store is not available,
  * the redeem is still valid, and the flusher lowers the totals later.
  */
-export const redeemCredits = async (
+const redeemCredits = async (
   app: App,
+  request: KeyedRequest & { readonly query: { readonly votes: string } },
   target: CreditTarget,
-  { votes, once }: { readonly votes: number; readonly once: Once | undefined },
 ): Promise<Reply> => {
+  const votes = parseVotes(request.query.votes);
+  const once = readOnce('redeemCredits', request);
   const { ref } = await app.engine.read(target.kind, target.id);
   await app.engine.waitForFlush(target.kind, target.id);
   const outcome = requireOutcome(await app.catalogue.credits.redeem({ ref, kind: target.kind, votes }, once));
   if (outcome.kind !== 'redeemed') throw toRedeemError(outcome, target);
-  if (!outcome.replayed) app.meters.recordRedeem(outcome.credits);
-  const delivery = app.engine.deliverAdjustments(target.kind, target.id);
-  await delivery.catch(() => undefined);
+  if (!outcome.replayed) app.counts.redeemedCents += Number(outcome.credits);
+  await app.engine.deliverAdjustments(target.kind, target.id).catch(() => undefined);
   const context = { credits: String(outcome.credits), id: outcome.id, votes: String(votes) };
   return markReplayed(outcome, replyMessage(`Redeemed ${votes} votes.`, context));
 };

@@ -3,10 +3,8 @@
  * (http/feed/). Its request is checked as any other, so what is wrong with it is an ordinary error.
  */
 import { DomainError } from '../../engine/errors.ts';
-import type { App } from '../app.ts';
 import { parseFeedQuery } from '../feed/requests.ts';
 import { FeedEvent, FeedMessage, FeedQuery } from '../feed/schema.ts';
-import type { Reply } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 
@@ -25,16 +23,15 @@ export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract
     events: true,
     messages: FeedMessage,
     errors: ['not_found', 'forbidden', 'feed_full', 'websocket_version_unsupported'],
-    handle: (app, request) => openFeed(app, request),
+    handle: async (app, { query, lastEventId, socketVersion, clientAddress }) => {
+      if (socketVersion !== '' && socketVersion !== spokenVersion) throw createVersionError();
+      const request = parseFeedQuery(query, lastEventId || (query.last_event_id ?? ''));
+      if (request.targets.length === 0 && socketVersion === '')
+        throw createValidationError('query', { '/targets': 'must name at least one entity, as bot/123' });
+      return { status: 200, headers, push: await app.feed.prepare(request, clientAddress) };
+    },
   }),
 ]);
-
-export interface FeedCall {
-  readonly query: FeedQuery;
-  readonly clientAddress: string;
-  readonly lastEventId: string;
-  readonly socketVersion: string;
-}
 
 /** nginx must not hold back what is sent. */
 const headers = {
@@ -50,14 +47,4 @@ const createVersionError = (): DomainError => {
   const message = `This server speaks version ${spokenVersion} of WebSocket: offer that, or send no Upgrade.`;
   const lines = `\r\nUpgrade: websocket\r\nSec-WebSocket-Version: ${spokenVersion}`;
   return new DomainError('websocket_version_unsupported', message, {}, 0, lines);
-};
-
-/** `GET /feed`. */
-export const openFeed = async (app: App, call: FeedCall): Promise<Reply> => {
-  const { clientAddress, query, socketVersion } = call;
-  if (socketVersion !== '' && socketVersion !== spokenVersion) throw createVersionError();
-  const request = parseFeedQuery(query, call.lastEventId || (query.last_event_id ?? ''));
-  if (request.targets.length === 0 && socketVersion === '')
-    throw createValidationError('query', { '/targets': 'must name at least one entity, as bot/123' });
-  return { status: 200, headers, push: await app.feed.prepare(request, clientAddress) };
 };

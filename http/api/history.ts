@@ -178,10 +178,15 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     query: VoteMonthsQuery,
     replies: { 200: VoteMonthsReply },
     errors: ['not_found'],
-    handle: (app, { params, query }) => showVoteMonths(app, toTarget(params), query),
+    handle: async (app, { params, query: { limit = monthsDefault } }) => {
+      const { kind, id } = toTarget(params);
+      const { ref } = await app.engine.read(kind, id);
+      return replyOk<VoteMonthsReply>({ results: [...(await app.catalogue.history.months(ref, limit))] });
+    },
   }),
 ]);
 
+const monthsDefault = 12;
 const minuteMs = 60_000;
 const dayMinutes = 1_440;
 const timeShape = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
@@ -265,7 +270,7 @@ const computeAge = (app: App, newest: number): number => {
 };
 
 /** `GET …/history`. */
-export const showHistory = async (
+const showHistory = async (
   app: App,
   target: { readonly kind: EntityKind; readonly id: string },
   { query, prefersCsv }: { query: HistoryQuery; prefersCsv: boolean },
@@ -288,17 +293,4 @@ export const showHistory = async (
       ...(query.format === undefined && { Vary: 'Accept' }),
     },
   };
-};
-
-const monthsDefault = 12;
-
-/** `GET …/votes/months`. */
-export const showVoteMonths = async (
-  app: App,
-  target: { readonly kind: EntityKind; readonly id: string },
-  { limit = monthsDefault }: { limit?: number },
-): Promise<Reply> => {
-  const { ref } = await app.engine.read(target.kind, target.id);
-  const reply: VoteMonthsReply = { results: [...(await app.catalogue.history.months(ref, limit))] };
-  return replyOk(reply);
 };

@@ -11,7 +11,6 @@ import {
   computeRank,
   findBoard,
   type Rank,
-  type RankedKind,
   rankedKinds,
   toShownScore,
 } from '../../engine/rules/boards.ts';
@@ -138,7 +137,6 @@ export const RankReply = describe(
   ),
   'The positions of one bot or server on all leaderboards.',
 );
-export type RankReply = Static<typeof RankReply>;
 
 export const leaderboardRoutes = defineRoutes('Beyond the contract', [
   defineRoute('readLeaderboard', 'GET /leaderboards/{kind}/{board}', {
@@ -152,7 +150,18 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     query: PageQuery,
     replies: { 200: LeaderboardReply },
     errors: ['page_invalid', 'not_found'],
-    handle: (app, { params, query }) => showLeaderboard(app, params, parsePage(query)),
+    handle: async (app, { params, query }) => {
+      const page = parsePage(query);
+      const { kind, board } = parseBoard(params);
+      const shown = await app.catalogue.boards.page(kind, board, page);
+      const reply = replies.get(shown) ?? {
+        status: 200,
+        text: JSON.stringify(toReply(app, board, shown)),
+        tag: { etag: '' },
+      };
+      replies.set(shown, reply);
+      return reply;
+    },
   }),
   defineRoute('readRank', 'GET /{target_type}/{target_id}/rank', {
     summary: 'Get the ranks of a bot or server',
@@ -164,20 +173,26 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     params: RankParams,
     replies: { 200: RankReply },
     errors: ['not_found'],
-    handle: (app, { params }) => showRank(app, params),
+    // `not_found` for what is not listed, as badges do.
+    handle: async (app, { params: { target_type: kind, target_id } }) => {
+      const { ref, state } = await app.engine.read(kind, target_id);
+      if (!state.facts.listed) throw createNotFoundError(kind);
+      const scores = await app.catalogue.boards.scores({ kind, incarnation: ref.incarnation });
+      const readRank = (board: BoardName): Rank | null => {
+        const edition = findBoard(kind, board) && app.catalogue.boards.find(kind, board);
+        return edition && computeRank(edition, ref.incarnation, scores.get(board) ?? null);
+      };
+      const ranks = boardNames.map((board) => [board.replaceAll('-', '_'), readRank(board)]);
+      return replyOk({ target_type: kind, target_id: ref.id, ...Object.fromEntries(ranks) });
+    },
   }),
 ]);
 
 const createUnknownError = (what: string, known: readonly string[]): DomainError =>
   new DomainError('not_found', `There is no such ${what}. Use one of: ${known.join(', ')}.`);
 
-interface NamedBoard {
-  readonly kind: RankedKind;
-  readonly board: BoardName;
-}
-
 /** Throws `not_found`, with the valid names in the message. */
-const parseBoard = (params: { readonly kind: string; readonly board: string }): NamedBoard => {
+const parseBoard = (params: { readonly kind: string; readonly board: string }) => {
   const kind = rankedKinds.find((known) => params.kind === known || params.kind === `${known}s`);
   if (kind === undefined) throw createUnknownError('kind', rankedKinds);
   const board = findBoard(kind, params.board);
@@ -211,48 +226,10 @@ const toReply = (app: App, board: BoardName, { edition, bots, servers }: BoardPa
 /** Serialised and tagged once per page, which many requests share. */
 const replies = new WeakMap<BoardPage, Reply>();
 
-/** `GET /leaderboards/{kind}/{board}`. */
-export const showLeaderboard = async (
-  app: App,
-  params: { readonly kind: string; readonly board: string },
-  page: number,
-): Promise<Reply> => {
-  const { kind, board } = parseBoard(params);
-  const shown = await app.catalogue.boards.page(kind, board, page);
-  const reply = replies.get(shown) ?? {
-    status: 200,
-    text: JSON.stringify(toReply(app, board, shown)),
-    tag: { etag: '' },
-  };
-  replies.set(shown, reply);
-  return reply;
-};
-
 /** The rank by the present votes, from memory alone; `null` for a kind without boards. */
 export const findVotesRank = (app: App, { ref, state }: EntityView): Rank | null => {
   const kind = rankedKinds.find((ranked) => ranked === ref.kind);
   const edition = kind && app.catalogue.boards.find(kind, 'votes');
   const votes = computeVotes(state);
   return edition ? computeRank(edition, ref.incarnation, votes > 0 ? votes : null) : null;
-};
-
-const toField = (board: BoardName): string => board.replaceAll('-', '_');
-
-/** `GET /{target_type}/{target_id}/rank`. Throws `not_found` for what is not listed, as badges do. */
-export const showRank = async (
-  app: App,
-  { target_type: kind, target_id }: { target_type: RankedKind; target_id: string },
-): Promise<Reply> => {
-  const { ref, state } = await app.engine.read(kind, target_id);
-  if (!state.facts.listed) throw createNotFoundError(kind);
-  const scores = await app.catalogue.boards.scores({ kind, incarnation: ref.incarnation });
-  const readRank = (board: BoardName): Rank | null => {
-    const edition = findBoard(kind, board) && app.catalogue.boards.find(kind, board);
-    return edition && computeRank(edition, ref.incarnation, scores.get(board) ?? null);
-  };
-  return replyOk({
-    target_type: kind,
-    target_id: ref.id,
-    ...Object.fromEntries(boardNames.map((board) => [toField(board), readRank(board)])),
-  } as RankReply);
 };

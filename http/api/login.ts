@@ -40,7 +40,6 @@ export const LoginUrlQuery = Type.Object({
     }),
   ),
 });
-export type LoginUrlQuery = Static<typeof LoginUrlQuery>;
 const stateExample = 'm9ksr3t4.2lN1xq5cV0aYd8fGh3jKlw.b6Zr0m7Q9pXcV2nB4tYs8uWk1eHd5gJf3aLqRoTiMxU';
 
 export const LoginUrl = buildObject({
@@ -97,7 +96,15 @@ export const loginRoutes = defineRoutes('Sessions and login', [
     query: LoginUrlQuery,
     replies: { 200: LoginUrl },
     errors: ['login_not_configured', 'login_unavailable'],
-    handle: (app, { query }) => showLoginUrl(app, query),
+    handle: async (app, { query }) => {
+      const login = requireLogin(app);
+      const redirectUri = query.redirect_uri ?? (login.redirectUris[0] as string);
+      checkRedirect(login, redirectUri);
+      const { state, challenge } = login.states.create(app.clock.nowMs());
+      const url = await login.provider.buildAuthorizeUrl({ redirectUri, state, challenge });
+      if (url === null) throw createUnavailableError();
+      return replyOk<LoginUrl>({ client_id: login.provider.clientId, url, state });
+    },
   }),
   defineRoute('logIn', `POST ${path}`, {
     auth: { kind: 'public' },
@@ -117,7 +124,12 @@ export const loginRoutes = defineRoutes('Sessions and login', [
       'forbidden',
       'login_unavailable',
     ],
-    check: ({ body }) => checkLoginBody(body),
+    // Tells old clients the protocol.
+    check: ({ body }) => {
+      if (body.protocol === loginProtocol) return;
+      const message = `The login requires the protocol "${loginProtocol}".`;
+      throw new DomainError('protocol_unsupported', message, { '/protocol': `must be "${loginProtocol}"` });
+    },
     handle: (app, { body }) => logIn(app, body),
   }),
 ]);
@@ -145,25 +157,6 @@ const checkRedirect = (login: Login, redirectUri: string): void => {
   if (!login.redirectUris.includes(redirectUri)) {
     throw createFieldError('redirect_uri', 'must be one of the allowed addresses');
   }
-};
-
-/** `GET /auth/login/chat-oauth2`. It writes nothing. */
-export const showLoginUrl = async (app: App, query: LoginUrlQuery): Promise<Reply> => {
-  const login = requireLogin(app);
-  const redirectUri = query.redirect_uri ?? (login.redirectUris[0] as string);
-  checkRedirect(login, redirectUri);
-  const { state, challenge } = login.states.create(app.clock.nowMs());
-  const url = await login.provider.buildAuthorizeUrl({ redirectUri, state, challenge });
-  if (url === null) throw createUnavailableError();
-  return replyOk<LoginUrl>({ client_id: login.provider.clientId, url, state });
-};
-
-/** Throws `protocol_unsupported`, which tells old clients the required protocol. */
-export const checkLoginBody = (body: LoginBody): void => {
-  if (body.protocol === loginProtocol) return;
-  throw new DomainError('protocol_unsupported', `The login requires the protocol "${loginProtocol}".`, {
-    '/protocol': `must be "${loginProtocol}"`,
-  });
 };
 
 /** What this login claimed, to be released if the exchange fails. */
@@ -216,7 +209,7 @@ const exchangeCode = async (app: App, login: Login, body: LoginBody): Promise<Lo
 };
 
 /** `POST /auth/login/chat-oauth2`. *Ledger* (user and session) when it resolves. */
-export const logIn = async (app: App, body: LoginBody): Promise<Reply> => {
+const logIn = async (app: App, body: LoginBody): Promise<Reply> => {
   const login = requireLogin(app);
   checkRedirect(login, body.redirect_uri);
   if (body.client_id !== login.provider.clientId)

@@ -22,16 +22,7 @@ import { createLimitError, createNotFoundError } from '../response/errors.ts';
 import { noContent, type Reply, replyCreated, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
-import {
-  buildTargetType,
-  buildTextList,
-  Flag,
-  type Seo,
-  TargetId,
-  toNullable,
-  UserId,
-  Uuid,
-} from './shared/common.ts';
+import { buildTargetType, buildTextList, Flag, TargetId, toNullable, UserId, Uuid } from './shared/common.ts';
 import { parsePermissionIds } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { buildLine, buildProse, buildTags, LinksInput } from './shared/fields.ts';
@@ -113,7 +104,6 @@ export const MemberBody = buildObject({
     examples: ['728871946456137770'],
   }),
 });
-export type MemberBody = Static<typeof MemberBody>;
 
 export const MemberEditBody = buildObject(
   {
@@ -138,7 +128,6 @@ export const MemberEditBody = buildObject(
   },
   { data_holder: null, mentionable: true, perms: ['edit_bots'] },
 );
-export type MemberEditBody = Static<typeof MemberEditBody>;
 
 export const GrantedPermissions = buildObject({
   perms: buildTextList('Ids of all permissions that the user has there, in the order of the catalogue.', [
@@ -165,8 +154,14 @@ export const memberRoutes = defineRoutes('Teams', [
     replies: { 204: null },
     errors: ['already_exists', 'limit_reached'],
     check: ({ body }) => void parseMemberPermissions(body.perms),
-    handle: (app, request) =>
-      addMember(app, { teamId: request.params.tid, caller: requireCaller(request) }, request.body),
+    handle: async (app, request) => {
+      const outcome = await app.catalogue.teams.members.add(toMemberRequest(request, request.body.user_id), {
+        permissions: parseMemberPermissions(request.body.perms),
+        membersMax: app.settings.membersPerTeamMax,
+      });
+      if (outcome.kind !== 'done') throw toMemberError(app, outcome);
+      return noContent;
+    },
   }),
   defineRoute('editTeamMember', 'PATCH /teams/{tid}/members/{mid}', {
     summary: 'Change a member',
@@ -179,8 +174,17 @@ export const memberRoutes = defineRoutes('Teams', [
     replies: { 204: null },
     errors: ['last_owner', 'last_data_holder'],
     check: ({ body }) => void parseMemberPermissions(body.perms ?? []),
-    handle: (app, request) =>
-      editMember(app, { params: request.params, caller: requireCaller(request) }, request.body),
+    // Tokens that the member created and that have more permissions than the member still has are revoked.
+    handle: async (app, request) => {
+      const { perms, data_holder: dataHolder = null, mentionable = null } = request.body;
+      const permissions = perms?.length ? parseMemberPermissions(perms) : null;
+      const changes = { permissions, dataHolder, mentionable };
+      const member = toMemberRequest(request, request.params.mid);
+      const outcome = await app.catalogue.teams.members.edit(member, changes);
+      if (outcome.kind !== 'done') throw toMemberError(app, outcome);
+      app.sessions.forget(...outcome.revoked);
+      return noContent;
+    },
   }),
   defineRoute('removeTeamMember', 'DELETE /teams/{tid}/members/{mid}', {
     summary: 'Remove a member',
@@ -191,7 +195,12 @@ export const memberRoutes = defineRoutes('Teams', [
     params: MemberParams,
     replies: { 204: null },
     errors: ['last_owner', 'last_data_holder', 'last_member'],
-    handle: (app, request) => removeMember(app, { params: request.params, caller: requireCaller(request) }),
+    handle: async (app, request) => {
+      const outcome = await app.catalogue.teams.members.remove(toMemberRequest(request, request.params.mid));
+      if (outcome.kind !== 'removed') throw toMemberError(app, outcome);
+      app.sessions.forget(...outcome.revoked);
+      return noContent;
+    },
   }),
   defineRoute('getPermissions', 'GET /users/{id}/{target_type}/{target_id}/perms', {
     summary: "List a user's permissions",
@@ -203,7 +212,12 @@ export const memberRoutes = defineRoutes('Teams', [
     params: PermissionsParams,
     replies: { 200: GrantedPermissions },
     errors: ['not_found'],
-    handle: (app, { params }) => showPermissions(app, toTarget(params), params.id),
+    handle: async (app, { params }) => {
+      const { kind, id } = toTarget(params);
+      const access = await app.catalogue.findAccess(kind, id, params.id);
+      if (access === null) throw createNotFoundError(kind);
+      return replyOk({ perms: expandPermissions(access.permissions) });
+    },
   }),
 ]);
 
@@ -211,6 +225,18 @@ const toTeamActor = (caller: Caller): TeamActor => ({
   kind: caller.kind === 'team' ? 'team' : 'user',
   id: caller.id,
   limits: caller.limits,
+});
+
+/** A request of a member of the team in the path. */
+interface TeamRequest {
+  readonly params: { readonly tid: string };
+  readonly caller: Caller | null;
+}
+
+const toMemberRequest = (request: TeamRequest, userId: string) => ({
+  teamId: request.params.tid,
+  userId,
+  actor: toTeamActor(requireCaller(request)),
 });
 
 /** Checks the permission ids of a member. Throws `validation_failed`. */
@@ -254,10 +280,11 @@ const toTeamError = (outcome: Exclude<TeamOutcome, { kind: 'done' }>): DomainErr
 /** `PATCH /teams/{tid}`: absent and `null` fields keep their value. *Ledger* when it resolves. */
 export const editTeam = async (
   app: App,
-  target: { readonly teamId: string; readonly caller: Caller },
-  body: TeamEditBody,
+  request: TeamRequest & { readonly body: TeamEditBody },
 ): Promise<Reply> => {
-  const outcome = await app.catalogue.teams.edits.edit(target.teamId, toTeamActor(target.caller), {
+  const { tid } = request.params;
+  const { body } = request;
+  const outcome = await app.catalogue.teams.edits.edit(tid, toTeamActor(requireCaller(request)), {
     name: body.name ?? null,
     short: body.short ?? null,
     tags: body.tags ?? null,
@@ -265,18 +292,19 @@ export const editTeam = async (
     nsfw: body.nsfw ?? null,
   });
   if (outcome.kind !== 'done') throw toTeamError(outcome);
-  app.catalogue.teams.drop(target.teamId);
+  app.catalogue.teams.drop(tid);
   return noContent;
 };
 
 /** `DELETE /teams/{tid}`. When it resolves, the team is gone on every node and its tokens are refused. */
-export const deleteTeam = async (app: App, teamId: string, caller: Caller): Promise<Reply> => {
-  await app.engine.waitForFlush('team', teamId);
-  const outcome = await app.catalogue.teams.edits.remove(teamId, toTeamActor(caller));
+export const deleteTeam = async (app: App, request: TeamRequest): Promise<Reply> => {
+  const { tid } = request.params;
+  await app.engine.waitForFlush('team', tid);
+  const outcome = await app.catalogue.teams.edits.remove(tid, toTeamActor(requireCaller(request)));
   if (outcome.kind !== 'done') throw toTeamError(outcome);
-  app.catalogue.teams.drop(teamId);
-  app.sessions.forgetTarget('team', teamId);
-  await notifyAfterCommit(app.engine.deliverAdjustments('team', teamId));
+  app.catalogue.teams.drop(tid);
+  app.sessions.forgetTarget('team', tid);
+  await notifyAfterCommit(app.engine.deliverAdjustments('team', tid));
   return noContent;
 };
 
@@ -310,81 +338,4 @@ const toMemberError = (
   }
   if (outcome.reason === 'permission_missing') return createPermissionError(outcome.permission);
   return refusalErrors[outcome.reason](app.settings);
-};
-
-/** The path parameters and the caller of an operation on one member. */
-export interface MemberPath {
-  readonly params: { readonly tid: string; readonly mid: string };
-  readonly caller: Caller;
-}
-
-/** `PUT /teams/{tid}/members`. *Ledger* when it resolves. */
-export const addMember = async (
-  app: App,
-  target: { readonly teamId: string; readonly caller: Caller },
-  body: MemberBody,
-): Promise<Reply> => {
-  const request = { teamId: target.teamId, userId: body.user_id, actor: toTeamActor(target.caller) };
-  const outcome = await app.catalogue.teams.members.add(request, {
-    permissions: parseMemberPermissions(body.perms),
-    membersMax: app.settings.membersPerTeamMax,
-  });
-  if (outcome.kind !== 'done') throw toMemberError(app, outcome);
-  return noContent;
-};
-
-/**
- * `PATCH /teams/{tid}/members/{mid}`: absent, `null` and `[]` fields keep their value. When it resolves,
- * tokens that the member created and that have more permissions than the member still has are refused.
- */
-export const editMember = async (app: App, path: MemberPath, body: MemberEditBody): Promise<Reply> => {
-  const { tid: teamId, mid: userId } = path.params;
-  const permissionIds = body.perms ?? [];
-  const outcome = await app.catalogue.teams.members.edit(
-    { teamId, userId, actor: toTeamActor(path.caller) },
-    {
-      permissions: permissionIds.length === 0 ? null : parseMemberPermissions(permissionIds),
-      dataHolder: body.data_holder ?? null,
-      mentionable: body.mentionable ?? null,
-    },
-  );
-  if (outcome.kind !== 'done') throw toMemberError(app, outcome);
-  app.sessions.forget(...outcome.revoked);
-  return noContent;
-};
-
-/** `DELETE /teams/{tid}/members/{mid}`. When it resolves, tokens that they minted for it are refused. */
-export const removeMember = async (app: App, path: MemberPath): Promise<Reply> => {
-  const { tid: teamId, mid: userId } = path.params;
-  const outcome = await app.catalogue.teams.members.remove({
-    teamId,
-    userId,
-    actor: toTeamActor(path.caller),
-  });
-  if (outcome.kind !== 'removed') throw toMemberError(app, outcome);
-  app.sessions.forget(...outcome.revoked);
-  return noContent;
-};
-
-/** `GET /users/{id}/{target_type}/{target_id}/perms`: `owner` is shown as all permissions. */
-export const showPermissions = async (
-  app: App,
-  target: { readonly kind: 'bot' | 'server' | 'team'; readonly id: string },
-  userId: string,
-): Promise<Reply> => {
-  const access = await app.catalogue.findAccess(target.kind, target.id, userId);
-  if (access === null) throw createNotFoundError(target.kind);
-  return replyOk({ perms: expandPermissions(access.permissions) });
-};
-
-/** `GET /teams/{id}/seo`: finds the team by id, vanity code or name. */
-export const showTeamSeo = async (app: App, idVanityOrName: string): Promise<Reply> => {
-  const { teams } = app.catalogue;
-  let profile = await teams.find(idVanityOrName);
-  if (profile === null) {
-    const id = await teams.idByName(idVanityOrName);
-    profile = id === null ? null : await teams.find(id);
-  }
-  if (profile === null) throw createNotFoundError('team');
-  return replyOk<Seo>({ avatar: '', id: profile.id, name: profile.name, short: profile.short });
 };

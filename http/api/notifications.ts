@@ -7,12 +7,11 @@ import bowser from 'bowser';
 import { type Static, Type } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
 import type { BrowserInfo, SubscriptionRow } from '../../storage/catalogue/votes/push.ts';
-import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
-import { noContent, type Reply, replyOk } from '../response/reply.ts';
+import { noContent, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import { toTimestamp } from '../response/values.ts';
+import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildFlag, buildText, Timestamp, UserId, Uuid } from './shared/common.ts';
 import { buildObject, describe } from './shared/example.ts';
@@ -46,7 +45,6 @@ export const Subscription = buildObject({
   endpoint: buildText('https://push.example.org/wpush/v2/gAAAAABl', 'Its address at the push service.'),
   notif_id: describe(Uuid, 'Id of the subscription, to end it by.'),
 });
-export type Subscription = Static<typeof Subscription>;
 
 export const SubscriptionList = buildObject({
   notifications: describe(Type.Array(Subscription), 'The subscriptions, oldest first; up to 20.'),
@@ -83,7 +81,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
     auth: { kind: 'public' },
     caching: 'entity',
     replies: { 200: PushInfo },
-    handle: (app) => showPushInfo(app),
+    handle: (app) => replyOk<PushInfo>({ public_key: app.push.publicKey }),
   }),
   defineRoute('listNotifications', 'GET /users/{id}/notifications', {
     summary: 'List push subscriptions',
@@ -91,7 +89,10 @@ export const notificationRoutes = defineRoutes('Notifications', [
     auth: ownAuth,
     params: NotificationsParams,
     replies: { 200: SubscriptionList },
-    handle: (app, { params }) => showSubscriptions(app, params.id),
+    handle: async (app, { params }) => {
+      const rows = await app.catalogue.push.list(params.id);
+      return replyOk<SubscriptionList>({ notifications: rows.map(toSubscription) });
+    },
   }),
   defineRoute('createNotification', 'POST /users/{id}/notifications', {
     summary: 'Subscribe a browser',
@@ -104,7 +105,23 @@ export const notificationRoutes = defineRoutes('Notifications', [
     replies: { 204: null },
     errors: ['limit_reached'],
     check: ({ body }) => checkSubscription(body),
-    handle: (app, { params, userAgent, body }) => subscribe(app, { userId: params.id, userAgent }, body),
+    handle: async (app, { params, userAgent, body }) => {
+      const fault = await app.push.findEndpointFault(body.endpoint);
+      if (fault !== null) throw createValidationError('body', { '/endpoint': fault });
+      const max = app.settings.pushSubscriptionsPerUserMax;
+      const subscription = {
+        id: uuidv7(),
+        userId: params.id,
+        endpoint: body.endpoint,
+        auth: body.auth.replaceAll('=', ''),
+        p256dh: body.p256dh.replaceAll('=', ''),
+        browserInfo: parseBrowserInfo(userAgent),
+        nowMs: app.clock.nowMs(),
+      };
+      if (await app.catalogue.push.subscribe(subscription, max)) return noContent;
+      const message = `You have ${max} push subscriptions, which is the maximum. Delete one first.`;
+      throw createLimitError(message, max);
+    },
   }),
   defineRoute('deleteNotification', 'DELETE /users/{id}/notification', {
     summary: 'End a push subscription',
@@ -114,27 +131,14 @@ export const notificationRoutes = defineRoutes('Notifications', [
     query: NotificationQuery,
     replies: { 204: null },
     errors: ['not_found'],
-    handle: (app, { params, query }) => unsubscribe(app, params.id, query.notif_id),
+    handle: async (app, { params, query }) => {
+      if (await app.catalogue.push.unsubscribe(params.id, query.notif_id)) return noContent;
+      throw createNotFoundError('push subscription');
+    },
   }),
 ]);
 
-/** `GET /users/notifications/info`. */
-export const showPushInfo = (app: App): Reply => {
-  return replyOk<PushInfo>({ public_key: app.push.publicKey });
-};
-
-const toSubscription = (row: SubscriptionRow): Subscription => ({
-  browser_info: { ...row.browser_info },
-  created_at: toTimestamp(row.created_at),
-  endpoint: row.endpoint,
-  notif_id: row.id,
-});
-
-/** `GET /users/{id}/notifications`: oldest first. */
-export const showSubscriptions = async (app: App, userId: string): Promise<Reply> => {
-  const rows = await app.catalogue.push.list(userId);
-  return replyOk<SubscriptionList>({ notifications: rows.map(toSubscription) });
-};
+const toSubscription = (row: SubscriptionRow) => showRow(Subscription, row, { notif_id: row.id });
 
 const isCurvePoint = (p256dh: string): boolean => {
   try {
@@ -173,34 +177,4 @@ const unknownBrowser: Pick<bowser.Parser.ParsedResult, 'browser' | 'os' | 'platf
   browser: {},
   os: {},
   platform: {},
-};
-
-export interface PushSubscriber {
-  readonly userId: string;
-  readonly userAgent: string;
-}
-
-/** `POST /users/{id}/notifications`. */
-export const subscribe = async (app: App, { userId, userAgent }: PushSubscriber, body: SubscriptionBody) => {
-  const fault = await app.push.findEndpointFault(body.endpoint);
-  if (fault !== null) throw createValidationError('body', { '/endpoint': fault });
-  const max = app.settings.pushSubscriptionsPerUserMax;
-  const subscription = {
-    id: uuidv7(),
-    userId,
-    endpoint: body.endpoint,
-    auth: body.auth.replaceAll('=', ''),
-    p256dh: body.p256dh.replaceAll('=', ''),
-    browserInfo: parseBrowserInfo(userAgent),
-    nowMs: app.clock.nowMs(),
-  };
-  if (await app.catalogue.push.subscribe(subscription, max)) return noContent;
-  const message = `You have ${max} push subscriptions, which is the maximum. Delete one first.`;
-  throw createLimitError(message, max);
-};
-
-/** `DELETE /users/{id}/notification`. */
-export const unsubscribe = async (app: App, userId: string, notificationId: string): Promise<Reply> => {
-  if (await app.catalogue.push.unsubscribe(userId, notificationId)) return noContent;
-  throw createNotFoundError('push subscription');
 };

@@ -126,7 +126,11 @@ export const packRoutes = defineRoutes('Packs', [
     query: PageQuery,
     replies: { 200: buildPageSchema(Pack, perPage.packs) },
     errors: ['page_invalid'],
-    handle: (app, { query }) => showPackPage(app, parsePage(query)),
+    handle: async (app, { query }) =>
+      replyPage(await app.catalogue.packs.page(parsePage(query)), {
+        rowsPerPage: perPage.packs,
+        results: (rows) => toPacks(rows, app.clock.nowMs()),
+      }),
   }),
   defineRoute('getPack', 'GET /packs/{id}', {
     summary: 'Get a pack',
@@ -136,7 +140,12 @@ export const packRoutes = defineRoutes('Packs', [
     params: PackParams,
     replies: { 200: Pack },
     errors: ['not_found'],
-    handle: (app, { params }) => showPack(app, params.id),
+    handle: async (app, { params }) => {
+      const [pack] = toPacks(await app.catalogue.packs.find(params.id), app.clock.nowMs());
+      if (pack === undefined) throw createNotFoundError('pack');
+      const view = await app.engine.read('pack', pack.url);
+      return replyOk({ ...pack, votes: computeVotes(view.state) });
+    },
   }),
   defineRoute('getPackSeo', 'GET /packs/{id}/seo', {
     summary: 'Get the preview of a pack',
@@ -146,7 +155,11 @@ export const packRoutes = defineRoutes('Packs', [
     params: PackParams,
     replies: { 200: Seo },
     errors: ['not_found'],
-    handle: (app, { params }) => showPackSeo(app, params.id),
+    handle: async (app, { params }) => {
+      const pack = await app.catalogue.packs.summary(params.id);
+      if (pack === null) throw createNotFoundError('pack');
+      return replyOk<Seo>({ avatar: '', id: pack.url, name: pack.name, short: pack.short });
+    },
   }),
   defineRoute('createPack', 'PUT /users/{id}/packs', {
     summary: 'Create a pack',
@@ -159,7 +172,13 @@ export const packRoutes = defineRoutes('Packs', [
     replies: { 204: null },
     errors: ['already_exists', 'limit_reached'],
     check: ({ body }) => checkPackBody(body),
-    handle: (app, { params, body }) => createPack(app, params.id, body),
+    handle: async (app, { params, body }) => {
+      const { packsPerUserMax } = app.settings;
+      const { url, bots = [], servers = [], ...fields } = body;
+      const request = { userId: params.id, url: foldTargetId('pack', url) };
+      const pack = { ...fields, bots, servers };
+      return toPackReply(app, await app.catalogue.packs.edits.create(request, pack, packsPerUserMax));
+    },
   }),
   defineRoute('editPack', 'PATCH /users/{uid}/packs/{id}', {
     summary: 'Change a pack',
@@ -171,7 +190,11 @@ export const packRoutes = defineRoutes('Packs', [
     body: PackEditBody,
     replies: { 204: null },
     errors: ['not_found'],
-    handle: (app, { params, body }) => editPack(app, params, body),
+    handle: async (app, { params, body }) => {
+      const { name = null, short = null, tags = null, bots = null, servers = null } = body;
+      const changes = { name, short, tags, bots, servers };
+      return toPackReply(app, await app.catalogue.packs.edits.edit(toPackRequest(params), changes));
+    },
   }),
   defineRoute('deletePack', 'DELETE /users/{uid}/packs/{id}', {
     summary: 'Delete a pack',
@@ -183,13 +206,6 @@ export const packRoutes = defineRoutes('Packs', [
     handle: (app, { params }) => deletePack(app, params),
   }),
 ]);
-
-/** `GET /packs/@all`. */
-export const showPackPage = async (app: App, page: number): Promise<Reply> =>
-  replyPage(await app.catalogue.packs.page(page), {
-    rowsPerPage: perPage.packs,
-    results: (rows: PackPage) => toPacks(rows, app.clock.nowMs()),
-  });
 
 const emptyPackMessage = 'must contain a bot or a server: a pack cannot be empty';
 
@@ -235,59 +251,18 @@ const toPackReply = (app: App, outcome: PackOutcome): Reply => {
   return noContent;
 };
 
-/** `PUT /users/{id}/packs`. *Ledger* when it resolves. */
-export const createPack = async (app: App, userId: string, body: PackBody): Promise<Reply> =>
-  toPackReply(
-    app,
-    await app.catalogue.packs.edits.create(
-      { userId, url: foldTargetId('pack', body.url) },
-      {
-        name: body.name,
-        short: body.short,
-        tags: body.tags,
-        bots: body.bots ?? [],
-        servers: body.servers ?? [],
-      },
-      app.settings.packsPerUserMax,
-    ),
-  );
-
 const toPackRequest = (params: { readonly uid: string; readonly id: string }): PackRequest => ({
   userId: params.uid,
   url: foldTargetId('pack', params.id),
 });
 
-/** `PATCH /users/{uid}/packs/{id}`: absent fields keep their value. *Ledger* when it resolves. */
-export const editPack = async (
-  app: App,
-  params: { readonly uid: string; readonly id: string },
-  body: PackEditBody,
-): Promise<Reply> =>
-  toPackReply(
-    app,
-    await app.catalogue.packs.edits.edit(toPackRequest(params), {
-      name: body.name ?? null,
-      short: body.short ?? null,
-      tags: body.tags ?? null,
-      bots: body.bots ?? null,
-      servers: body.servers ?? null,
-    }),
-  );
-
-/** `DELETE /users/{uid}/packs/{id}`. When it resolves, the pack is gone on every node. */
+/** When it resolves, the pack is gone on every node. */
 export const deletePack = async (app: App, params: { readonly uid: string; readonly id: string }) => {
   const request = toPackRequest(params);
   await app.engine.waitForFlush('pack', request.url);
   const reply = toPackReply(app, await app.catalogue.packs.edits.remove(request));
   await notifyAfterCommit(app.engine.deliverAdjustments('pack', request.url));
   return reply;
-};
-
-/** `GET /packs/{id}/seo`: finds the pack by url, else by name. */
-export const showPackSeo = async (app: App, urlOrName: string): Promise<Reply> => {
-  const pack = await app.catalogue.packs.summary(urlOrName);
-  if (pack === null) throw createNotFoundError('pack');
-  return replyOk<Seo>({ avatar: '', id: pack.url, name: pack.name, short: pack.short });
 };
 
 const toPack = (row: PackRow, page: PackPage, nowMs: number): Pack =>
@@ -301,12 +276,3 @@ const toPack = (row: PackRow, page: PackPage, nowMs: number): Pack =>
 
 export const toPacks = (page: PackPage, nowMs: number): Pack[] =>
   page.packs.map((row) => toPack(row, page, nowMs));
-
-/** `GET /packs/{id}`. Rejects with `not_found`. */
-export const showPack = async (app: App, url: string): Promise<Reply> => {
-  const page = await app.catalogue.packs.find(url);
-  const pack = toPacks(page, app.clock.nowMs())[0];
-  if (pack === undefined) throw createNotFoundError('pack');
-  const view = await app.engine.read('pack', pack.url);
-  return replyOk({ ...pack, votes: computeVotes(view.state) });
-};

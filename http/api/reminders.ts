@@ -76,7 +76,10 @@ export const reminderRoutes = defineRoutes('Reminders', [
     params: ReminderParams,
     replies: { 204: null },
     errors: ['not_found'],
-    handle: (app, { params }) => deleteReminder(app, params),
+    handle: async (app, { params }) => {
+      if (await app.catalogue.reminders.remove(toReminderKey(params))) return noContent;
+      throw createNotFoundError('reminder');
+    },
   }),
 ]);
 
@@ -117,10 +120,4 @@ export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> 
     throw createLimitError(message, max);
   }
   return showReminders(app, key.userId);
-};
-
-/** `DELETE …/reminders`. */
-export const deleteReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
-  if (await app.catalogue.reminders.remove(toReminderKey(path))) return noContent;
-  throw createNotFoundError('reminder');
 };

@@ -12,7 +12,7 @@ import type {
   SearchSort,
 } from '../../storage/catalogue/lists/search.ts';
 import type { App } from '../app.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
+import { replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { showRow } from '../response/values.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
@@ -124,7 +124,11 @@ export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contra
     query: ListingSearch,
     replies: { 200: SearchReply },
     errors: ['page_invalid', 'search_unavailable'],
-    handle: (app, { query }) => showSearch(app, query),
+    handle: async (app, { query }) => {
+      const { rows, count, countIs } = await findListings(app, parseSearch(query));
+      const results = rows.map(toFound);
+      return replyOk<SearchReply>({ count, count_is: countIs, per_page: perPage.search, results });
+    },
   }),
 ]);
 
@@ -166,10 +170,3 @@ const toFound = (row: FoundRow) =>
     target_id: row.id,
     servers: row.kind === 'bot' ? toExactInteger(String(row.servers)) : null,
   });
-
-/** `GET /search`. */
-export const showSearch = async (app: App, query: ListingSearch): Promise<Reply> => {
-  const { rows, count, countIs } = await findListings(app, parseSearch(query));
-  const results = rows.map(toFound);
-  return replyOk<SearchReply>({ count, count_is: countIs, per_page: perPage.search, results });
-};

@@ -7,7 +7,6 @@ import type { HotState } from '../../engine/entity/state.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { ServerProfile } from '../../storage/catalogue/lists/servers.ts';
-import type { IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
@@ -66,7 +65,11 @@ export const serverRoutes = defineRoutes('Beyond the contract', [
     query: PageQuery,
     replies: { 200: buildPageSchema(IndexServer, perPage.servers) },
     errors: ['page_invalid'],
-    handle: (app, { query }) => showServerPage(app, parsePage(query)),
+    handle: async (app, { query }) =>
+      replyPage(await app.catalogue.servers.page(parsePage(query)), {
+        rowsPerPage: perPage.servers,
+        results: (rows) => rows.map((row) => toIndexServer(row, app.clock.nowMs())),
+      }),
   }),
   defineRoute('getServer', 'GET /servers/{id}', {
     summary: 'Get a server',
@@ -83,13 +86,6 @@ export const serverRoutes = defineRoutes('Beyond the contract', [
   }),
 ]);
 
-/** `GET /servers/@all`. */
-export const showServerPage = async (app: App, page: number): Promise<Reply> =>
-  replyPage(await app.catalogue.servers.page(page), {
-    rowsPerPage: perPage.servers,
-    results: (rows: readonly IndexServerRow[]) => rows.map((row) => toIndexServer(row, app.clock.nowMs())),
-  });
-
 const OwnFields = Type.Omit(Server, ['long', 'team_owner']);
 
 const toServer = (profile: ServerProfile, state: HotState, nowMs: number) =>
@@ -104,7 +100,7 @@ const toServer = (profile: ServerProfile, state: HotState, nowMs: number) =>
   });
 
 /** `GET /servers/{id}`. The reply shows the totals before this visit. */
-export const showServer = (app: App, request: ShowEntityRequest): MaybePromise<Reply> => {
+const showServer = (app: App, request: ShowEntityRequest): MaybePromise<Reply> => {
   const targets = parseTeamTargets('team_includes', request.query.team_includes);
   const count = toVisitCount(request);
   return thenMaybe(app.catalogue.servers.find(request.params.id), (profile) => {

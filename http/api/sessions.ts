@@ -161,7 +161,10 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     params: SessionsParams,
     replies: { 200: Sessions },
     errors: ['not_found'],
-    handle: (app, { params }) => showSessions(app, toTarget(params)),
+    handle: async (app, { params }) => {
+      const rows = await app.catalogue.sessions.list(toTarget(params));
+      return replyOk({ sessions: rows.map(toSession) });
+    },
   }),
   defineRoute('createSession', 'POST /{target_type}/{target_id}/sessions', {
     keyed: true,
@@ -174,7 +177,13 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     body: SessionBody,
     replies: { 201: SessionCreated },
     errors: ['session_type_unsupported', 'not_found', 'limit_reached'],
-    check: ({ body }) => checkSessionBody(body),
+    check: ({ body }) => {
+      if (body.type !== 'api') {
+        const message = 'Only sessions of the type "api" can be created.';
+        throw new DomainError('session_type_unsupported', message, { '/type': 'must be "api"' });
+      }
+      parsePermLimits(body.perm_limits);
+    },
     handle: (app, request) => mintSession(app, request, toTarget(request.params)),
   }),
   defineRoute('revokeSession', 'DELETE /{target_type}/{target_id}/sessions/{session_id}', {
@@ -197,30 +206,24 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     limit: 'auth_test',
     body: AuthTestBody,
     replies: { 200: AuthTest },
-    handle: (app, { body }) => testToken(app, body),
+    // Reads SQL, not the session cache, so a revoked token is recognised at once.
+    handle: async (app, { body }) => {
+      const session = await findTestedSession(app, body);
+      return replyOk<AuthTest>({
+        authorized: session !== null,
+        banned: session?.banned ?? false,
+        data: session === null ? {} : { session_id: session.sessionId, perm_limits: [...session.limits] },
+        id: body.target_id,
+        target_type: body.auth_type,
+      });
+    },
   }),
 ]);
-
-/** Checks what a schema cannot. Throws `session_type_unsupported` or `validation_failed`. */
-export const checkSessionBody = (body: SessionBody): void => {
-  if (body.type !== 'api') {
-    throw new DomainError('session_type_unsupported', 'Only sessions of the type "api" can be created.', {
-      '/type': 'must be "api"',
-    });
-  }
-  parsePermLimits(body.perm_limits);
-};
 
 const parsePermLimits = (ids: readonly string[]): readonly Permission[] =>
   parsePermissionIds('/perm_limits', ids);
 
 export const toSession = (row: SessionRow) => showRow(Session, row);
-
-/** `GET …/sessions`: without tokens. */
-export const showSessions = async (app: App, target: SessionTarget): Promise<Reply> => {
-  const rows = await app.catalogue.sessions.list(target);
-  return replyOk({ sessions: rows.map(toSession) });
-};
 
 /** The caller's permissions on the target: `owner` if the caller is the target, or the team that owns it. */
 const listGrantedPermissions = async (app: App, caller: Caller, target: SessionTarget) => {
@@ -292,7 +295,7 @@ const insertSession = async (
 };
 
 /** `POST …/sessions`. Only this reply has the token. *Ledger* when it resolves. */
-export const mintSession = async (app: App, request: MintRequest, target: SessionTarget): Promise<Reply> => {
+const mintSession = async (app: App, request: MintRequest, target: SessionTarget): Promise<Reply> => {
   const caller = requireCaller(request);
   const permLimits = parsePermLimits(request.body.perm_limits);
   checkMinting(permLimits, await listGrantedPermissions(app, caller, target), caller);
@@ -336,16 +339,4 @@ const findTestedSession = async (app: App, body: AuthTestBody): Promise<SessionO
   const session = await app.catalogue.sessions.byTokenHash(hash('sha256', token, 'buffer'));
   if (session === null || session.expiresAtMs <= app.clock.nowMs()) return null;
   return session.kind === body.auth_type && session.id === body.target_id ? session : null;
-};
-
-/** `POST /auth/test`: reads SQL, not the session cache, so a revoked token is recognised at once. */
-export const testToken = async (app: App, body: AuthTestBody): Promise<Reply> => {
-  const session = await findTestedSession(app, body);
-  return replyOk<AuthTest>({
-    authorized: session !== null,
-    banned: session?.banned ?? false,
-    data: session === null ? {} : { session_id: session.sessionId, perm_limits: [...session.limits] },
-    id: body.target_id,
-    target_type: body.auth_type,
-  });
 };

@@ -4,7 +4,6 @@
  */
 import { Type } from 'typebox';
 import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';
-import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
 import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
@@ -109,7 +108,7 @@ export const shopRoutes = defineRoutes('Shop', [
     auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: Coupons },
-    handle: (app) => showCoupons(app),
+    handle: async (app) => replyItems(await app.catalogue.shop.listPublicCoupons(), toCoupon),
   }),
   defineRoute('listShopItems', 'GET /shop/items', {
     summary: 'List items',
@@ -117,7 +116,7 @@ export const shopRoutes = defineRoutes('Shop', [
     auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: Items },
-    handle: (app) => showItems(app),
+    handle: async (app) => replyItems(await app.catalogue.shop.listItems(), toItem),
   }),
   defineRoute('listItemBenefits', 'GET /shop/item-benefits', {
     summary: 'List benefits',
@@ -125,7 +124,7 @@ export const shopRoutes = defineRoutes('Shop', [
     auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: ItemBenefits },
-    handle: (app) => showBenefits(app),
+    handle: async (app) => replyItems(await app.catalogue.shop.listBenefits(), toBenefit),
   }),
 ]);
 
@@ -151,20 +150,5 @@ const toCoupon = (row: CouponRow) =>
     reuse_wait_duration: row.reuse_wait_hours,
   });
 
-/** `GET /shop/public-coupons`. */
-export const showCoupons = async (app: App): Promise<Reply> => {
-  const list = await app.catalogue.shop.listPublicCoupons();
-  return replySnapshot(list, () => ({ items: list.rows.map(toCoupon) }));
-};
-
-/** `GET /shop/items`. */
-export const showItems = async (app: App): Promise<Reply> => {
-  const list = await app.catalogue.shop.listItems();
-  return replySnapshot(list, () => ({ items: list.rows.map(toItem) }));
-};
-
-/** `GET /shop/item-benefits`. */
-export const showBenefits = async (app: App): Promise<Reply> => {
-  const list = await app.catalogue.shop.listBenefits();
-  return replySnapshot(list, () => ({ items: list.rows.map(toBenefit) }));
-};
+const replyItems = <Row>(list: { readonly rows: readonly Row[] }, show: (row: Row) => unknown): Reply =>
+  replySnapshot(list, () => ({ items: list.rows.map(show) }));

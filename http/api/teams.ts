@@ -10,14 +10,13 @@ import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/teams.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyOk, replyText } from '../response/reply.ts';
+import { replyOk, replyText } from '../response/reply.ts';
 import { computeVotes, showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   createTeam,
   deleteTeam,
   editTeam,
-  showTeamSeo,
   TeamBody,
   TeamCreated,
   TeamEditBody,
@@ -39,7 +38,6 @@ import { splitList, thenMaybe, toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { checkLinks } from './shared/fields.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
-import { requireCaller } from './shared/request-values.ts';
 
 /** The kinds of entities that a team can include. */
 export const teamTargets = ['team_member', 'bot', 'server'] as const;
@@ -142,7 +140,8 @@ export const teamRoutes = defineRoutes('Teams', [
     query: TeamQuery,
     replies: { 200: Team },
     errors: ['not_found'],
-    handle: (app, { params, query }) => showTeam(app, params.id, parseRequiredTargets(query)),
+    handle: (app, { params, query }) =>
+      thenMaybe(renderTeam(app, params.id, parseRequiredTargets(query.targets)), replyText),
   }),
   defineRoute('getTeamSeo', 'GET /teams/{id}/seo', {
     summary: 'Get the preview of a team',
@@ -152,7 +151,12 @@ export const teamRoutes = defineRoutes('Teams', [
     params: TeamParams,
     replies: { 200: Seo },
     errors: ['not_found'],
-    handle: (app, { params }) => showTeamSeo(app, params.id),
+    handle: async (app, { params }) => {
+      const { teams } = app.catalogue;
+      const profile = (await teams.find(params.id)) ?? (await findTeamByName(app, params.id));
+      if (profile === null) throw createNotFoundError('team');
+      return replyOk<Seo>({ avatar: '', id: profile.id, name: profile.name, short: profile.short });
+    },
   }),
   defineRoute('createTeam', 'POST /teams', {
     keyed: true,
@@ -163,7 +167,7 @@ export const teamRoutes = defineRoutes('Teams', [
     replies: { 201: TeamCreated },
     errors: ['limit_reached'],
     check: ({ body }) => checkLinks(body.extra_links),
-    handle: (app, request) => createTeam(app, request),
+    handle: createTeam,
   }),
   defineRoute('editTeam', 'PATCH /teams/{tid}', {
     summary: 'Change a team',
@@ -173,8 +177,7 @@ export const teamRoutes = defineRoutes('Teams', [
     body: TeamEditBody,
     replies: { 204: null },
     check: ({ body }) => checkLinks(body.extra_links),
-    handle: (app, request) =>
-      editTeam(app, { teamId: request.params.tid, caller: requireCaller(request) }, request.body),
+    handle: editTeam,
   }),
   defineRoute('deleteTeam', 'DELETE /teams/{tid}', {
     summary: 'Delete a team',
@@ -183,9 +186,14 @@ export const teamRoutes = defineRoutes('Teams', [
     params: TeamEditParams,
     replies: { 204: null },
     errors: ['team_not_empty'],
-    handle: (app, request) => deleteTeam(app, request.params.tid, requireCaller(request)),
+    handle: deleteTeam,
   }),
 ]);
+
+const findTeamByName = async ({ catalogue: { teams } }: App, name: string): Promise<TeamProfile | null> => {
+  const id = await teams.idByName(name);
+  return id === null ? null : teams.find(id);
+};
 
 /** The most values of `team_includes` and `targets`. */
 const targetsMax = 16;
@@ -203,12 +211,9 @@ export const parseTeamTargets = (name: string, list: string | undefined): readon
   return teamTargets.filter((target) => names.includes(target));
 };
 
-/**
- * Parses the parameter `targets` of `GET /teams/{id}`: which kinds of data to return. Throws
- * `validation_failed` if it is empty; the message lists all kinds.
- */
-export const parseRequiredTargets = (query: { readonly targets: string }): readonly TeamTarget[] => {
-  if (query.targets !== '') return parseTeamTargets('targets', query.targets);
+/** Throws `validation_failed` if the list is empty, too; the message names all kinds. */
+const parseRequiredTargets = (list: string): readonly TeamTarget[] => {
+  if (list !== '') return parseTeamTargets('targets', list);
   const requirement = `must name the kinds to return, separated by commas: ${teamTargets.join(', ')}`;
   throw new DomainError('validation_failed', `targets ${requirement}.`, { '/targets': requirement });
 };
@@ -266,7 +271,3 @@ export const renderTeam = (
       ),
     );
   });
-
-/** `GET /teams/{id}`. */
-export const showTeam = (app: App, idOrVanity: string, targets: readonly TeamTarget[]): MaybePromise<Reply> =>
-  thenMaybe(renderTeam(app, idOrVanity, targets), replyText);

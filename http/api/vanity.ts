@@ -5,10 +5,10 @@ import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { tokenKinds } from '../../engine/rules/token.ts';
 import { findVanityCodeFault, foldVanityCode, vanityKinds } from '../../engine/rules/vanity.ts';
-import type { VanityRow, VanityTarget } from '../../storage/catalogue/shared/vanity.ts';
+import type { VanityRow } from '../../storage/catalogue/shared/vanity.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { noContent, type Reply, replyOk } from '../response/reply.ts';
+import { noContent, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
@@ -72,7 +72,7 @@ export const vanityRoutes = defineRoutes('Vanity', [
     replies: { 200: Vanity },
     errors: ['not_found'],
     check: (request) => checkItag(request),
-    handle: (app, request) => showVanity(app, request),
+    handle: async (app, request) => replyOk(showRow(Vanity, await findVanity(app, request))),
   }),
   defineRoute('followVanity', 'GET /@{code}', {
     summary: 'Follow a vanity code',
@@ -83,7 +83,10 @@ export const vanityRoutes = defineRoutes('Vanity', [
     replies: { 302: null },
     errors: ['not_found'],
     check: (request) => checkItag(request),
-    handle: (app, request) => redirectVanity(app, request),
+    handle: async (app, request) => ({
+      status: 302,
+      headers: { Location: toEntityPath(await findVanity(app, request)) },
+    }),
   }),
   defineRoute('changeVanity', 'PATCH /{target_type}/{target_id}/vanity', {
     summary: 'Change a vanity code',
@@ -101,18 +104,32 @@ export const vanityRoutes = defineRoutes('Vanity', [
     body: VanityBody,
     replies: { 204: null },
     errors: ['already_exists'],
-    check: ({ body }) => void checkCode(body.code),
-    handle: (app, { params, body }) => changeVanity(app, toTarget(params), body.code),
+    check: ({ body }) => {
+      const fault = findVanityCodeFault(foldVanityCode(body.code));
+      if (fault !== null) throw createValidationError('body', { '/code': fault });
+    },
+    handle: async (app, { params, body }) => {
+      const target = toTarget(params);
+      const outcome = await app.catalogue.vanity.change(target, body.code);
+      if (outcome === 'not_found') throw createNotFoundError(target.kind);
+      if (outcome === 'reserved') throw createValidationError('body', { '/code': 'is reserved' });
+      if (outcome === 'taken') {
+        const message = 'Another entity already has this code.';
+        throw new DomainError('already_exists', message, { '/code': 'is taken' });
+      }
+      app.catalogue[`${target.kind}s`].drop(target.id);
+      return noContent;
+    },
   }),
 ]);
 
-export interface VanityRequest {
+interface VanityRequest {
   readonly params: { readonly code: string };
   readonly query: VanityQuery;
 }
 
 /** Throws `validation_failed` if `itag=true` and the path has no UUID. */
-export const checkItag = ({ params, query }: VanityRequest): void => {
+const checkItag = ({ params, query }: VanityRequest): void => {
   if (query.itag !== 'true' || isUuid(params.code)) return;
   throw createValidationError('path', { '/code': 'must be a UUID if itag=true' });
 };
@@ -126,36 +143,5 @@ const findVanity = async (app: App, { params, query }: VanityRequest): Promise<V
   return row;
 };
 
-/** `GET /vanity/{code}`. */
-export const showVanity = async (app: App, request: VanityRequest): Promise<Reply> => {
-  const row = await findVanity(app, request);
-  return replyOk(showRow(Vanity, row));
-};
-
 const toEntityPath = ({ target_type: kind, target_id: id }: VanityRow): string =>
   `/${kind}s/${encodeURIComponent(id)}${kind === 'team' ? '?targets=team_member,bot,server' : ''}`;
-
-/** `GET /@{code}`. */
-export const redirectVanity = async (app: App, request: VanityRequest): Promise<Reply> => ({
-  status: 302,
-  headers: { Location: toEntityPath(await findVanity(app, request)) },
-});
-
-/** Throws `validation_failed` for a code that no entity may have. */
-export const checkCode = (code: string): void => {
-  const fault = findVanityCodeFault(foldVanityCode(code));
-  if (fault === null) return;
-  throw createValidationError('body', { '/code': fault });
-};
-
-/** `PATCH /{target_type}/{target_id}/vanity`. */
-export const changeVanity = async (app: App, target: VanityTarget, code: string): Promise<Reply> => {
-  const outcome = await app.catalogue.vanity.change(target, code);
-  if (outcome === 'not_found') throw createNotFoundError(target.kind);
-  if (outcome === 'reserved') throw createValidationError('body', { '/code': 'is reserved' });
-  if (outcome === 'taken') {
-    throw new DomainError('already_exists', 'Another entity already has this code.', { '/code': 'is taken' });
-  }
-  app.catalogue[`${target.kind}s`].drop(target.id);
-  return noContent;
-};

@@ -7,12 +7,11 @@
  */
 import { type Static, Type } from 'typebox';
 import type { EntityKind } from '../../engine/ids.ts';
-import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { checkCursor, formatCursor } from '../feed/cursor.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
+import { replyOk } from '../response/reply.ts';
 import { showRow } from '../response/values.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { Flag, Text, Timestamp, Uuid } from './shared/common.ts';
@@ -124,21 +123,29 @@ export const voteLogRoutes: readonly AnyRoute[] = [
     query: VoteLogQuery,
     replies: { 200: VoteLogReply },
     errors: ['not_found', 'log_restarted'],
-    handle: (app, request) => showVoteLog(app, toTarget(request.params), request),
+    // At the head it reads no page: clients that wait there are many.
+    handle: async (app, { params, query, whenClientGone }) => {
+      const { after, limit = limitDefault, wait = 0 } = query;
+      const { ref, votesCast, head } = await readFlushedHead(app, toTarget(params));
+      const number = after === undefined ? head.number : checkCursor(after, head);
+      const isAtHead = number === head.number;
+      if (isAtHead && wait > 0) {
+        const waitMs = wait * 1_000;
+        await app.voteLogWaiters.wait({ ref, number, votesCast, waitMs, whenClientGone });
+      }
+      const hasPage = !isAtHead || wait > 0;
+      const rows = hasPage ? await app.catalogue.voteLog.page({ ref, after: number, limit }) : [];
+      const next = rows.at(-1)?.number ?? number;
+      return replyOk<VoteLogReply>({
+        results: rows.map((row) => showRow(LoggedVote, row)),
+        epoch: head.epoch,
+        next: formatCursor(head.epoch, next),
+        head: formatCursor(head.epoch, Math.max(head.number, next)),
+        oldest: formatCursor(head.epoch, 0),
+      });
+    },
   }),
 ];
-
-export interface LogQuery {
-  readonly after?: string;
-  readonly limit?: number;
-  readonly wait?: number;
-}
-
-export interface VoteLogRequest {
-  readonly query: LogQuery;
-  /** Calls its argument when the client disconnects. */
-  readonly whenClientGone: (listener: () => void) => void;
-}
 
 const limitDefault = 100;
 
@@ -153,32 +160,4 @@ export const readFlushedHead = async (
   const head = await app.catalogue.voteLog.head(ref.incarnation);
   if (head === null) throw createNotFoundError(target.kind);
   return { ref, votesCast, head };
-};
-
-const toLoggedVote = (row: LogRow) => showRow(LoggedVote, row);
-
-/** `GET …/votes/log`. At the head it reads no page: clients that wait there are many. */
-export const showVoteLog = async (
-  app: App,
-  target: { readonly kind: EntityKind; readonly id: string },
-  { query: { after, limit = limitDefault, wait = 0 }, whenClientGone }: VoteLogRequest,
-): Promise<Reply> => {
-  const { ref, votesCast, head } = await readFlushedHead(app, target);
-  const number = after === undefined ? head.number : checkCursor(after, head);
-  const isAtHead = number === head.number;
-  if (isAtHead && wait > 0) {
-    const waitMs = wait * 1_000;
-    await app.voteLogWaiters.wait({ ref, number, votesCast, waitMs, whenClientGone });
-  }
-  const hasPage = !isAtHead || wait > 0;
-  const rows = hasPage ? await app.catalogue.voteLog.page({ ref, after: number, limit }) : [];
-  const next = rows.at(-1)?.number ?? number;
-  const reply: VoteLogReply = {
-    results: rows.map(toLoggedVote),
-    epoch: head.epoch,
-    next: formatCursor(head.epoch, next),
-    head: formatCursor(head.epoch, Math.max(head.number, next)),
-    oldest: formatCursor(head.epoch, 0),
-  };
-  return replyOk(reply);
 };

@@ -18,7 +18,6 @@ import { noContent, type Reply, replyOk } from '../response/reply.ts';
 import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { awaitFirstChunk } from '../server/stream.ts';
-import type { VoteResult } from '../telemetry/counts.ts';
 import {
   buildCount,
   buildFlag,
@@ -232,12 +231,9 @@ const toVoteReply = (outcome: VoteOutcome): Reply => {
   return noContent;
 };
 
-const toVoteResult = (outcome: VoteOutcome): VoteResult =>
-  outcome.kind === 'refused' ? outcome.reason : 'accepted';
-
 const refuseVoter = async (app: App, vote: VoteRequest): Promise<Reply> => {
   await app.engine.read(vote.kind, vote.id);
-  app.meters.recordVote(vote.kind, 'voter_banned');
+  app.counts.votes[vote.kind].voter_banned += 1;
   throw new DomainError('vote_banned', 'You are banned from voting.');
 };
 
@@ -265,7 +261,7 @@ const requireProof = async (app: App, vote: VoteRequest, proof: SentProof): Prom
   const { kind, id, user } = vote;
   const { waitMs } = await app.engine.readVoteStatus(kind, id, user);
   if (waitMs > 0) {
-    app.meters.recordVote(kind, 'wait');
+    app.counts.votes[kind].wait += 1;
     throw toVoteError({ kind: 'refused', reason: 'wait', waitMs });
   }
   const bot = kind === 'bot' ? await app.catalogue.bots.find(id) : null;
@@ -273,7 +269,7 @@ const requireProof = async (app: App, vote: VoteRequest, proof: SentProof): Prom
   try {
     await app.voteProof?.prove(user, proof);
   } catch (error) {
-    app.meters.recordVote(kind, 'unproved');
+    app.counts.votes[kind].unproved += 1;
     throw error;
   }
 };
@@ -281,7 +277,7 @@ const requireProof = async (app: App, vote: VoteRequest, proof: SentProof): Prom
 const sendVote = (app: App, vote: VoteRequest, traceparent: string): Promise<Reply> =>
   app.engine.vote(vote).then(
     (outcome) => {
-      app.meters.recordVote(vote.kind, toVoteResult(outcome));
+      app.counts.votes[vote.kind][outcome.kind === 'refused' ? outcome.reason : 'accepted'] += 1;
       if (outcome.kind === 'voted' && app.webhooks.isWatched(vote.kind, vote.id)) {
         if (traceparent !== '') app.webhooks.recordTrace(vote, { traceparent, atMs: app.clock.nowMs() });
         app.engine.flushEarly(vote.kind, vote.id);
@@ -290,7 +286,7 @@ const sendVote = (app: App, vote: VoteRequest, traceparent: string): Promise<Rep
     },
     (error: unknown) => {
       const isUnknown = error instanceof DomainError && error.code === 'not_found';
-      if (!isUnknown) app.meters.recordVote(vote.kind, 'failed');
+      if (!isUnknown) app.counts.votes[vote.kind].failed += 1;
       throw error;
     },
   );

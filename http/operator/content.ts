@@ -216,7 +216,7 @@ export const contentOperations: readonly AdminOperation[] = [
   ...blogOperations,
 ];
 
-const createFullError = (noun: string): DomainError =>
+export const createFullError = (noun: string): DomainError =>
   new DomainError('limit_reached', `The maximum number of ${noun} is reached. Delete one first.`);
 
 /** Turns the outcome of a change into a reply, or throws its refusal. `done`: `written` or `deleted`. */

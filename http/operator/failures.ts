@@ -16,14 +16,23 @@ export const failureOperations: readonly AdminOperation[] = [
     summary: 'Lists job runs with due time, node and last error, newest first, 50 per page.',
     query: PageOnlyQuery,
     replies: { 200: JobRunList },
-    handle: (app, { query }) => showRuns(app, parsePage(query)),
+    handle: async (app, { query }) => {
+      const page = parsePage(query);
+      const list = await app.catalogue.operator.failures.listRuns(page);
+      const rows = list.rows.map((row) => ({ ...row, job: row.name }));
+      return replyListPage(JobRunList, { ...list, rows }, page);
+    },
   }),
   defineOperation('dead-letters list', 'GET /dead-letters', {
     name: 'listDeadLetters',
     summary: 'Lists dead letters: listings and votes that SQL refuses, newest first, 50 per page.',
     query: PageOnlyQuery,
     replies: { 200: DeadLetterList },
-    handle: (app, { query }) => showDeadLetters(app, parsePage(query)),
+    handle: async (app, { query }) => {
+      const page = parsePage(query);
+      const list = await app.catalogue.operator.failures.listDeadLetters(page);
+      return replyListPage(DeadLetterList, list, page);
+    },
   }),
   defineOperation('dead-letters retry', 'POST /dead-letters/retry', {
     name: 'retryDeadLetters',
@@ -33,17 +42,8 @@ export const failureOperations: readonly AdminOperation[] = [
   }),
 ];
 
-export const showRuns = async (app: App, page: number): Promise<Reply> => {
-  const list = await app.catalogue.operator.failures.listRuns(page);
-  const rows = list.rows.map((row) => ({ ...row, job: row.name }));
-  return replyListPage(JobRunList, { ...list, rows }, page);
-};
-
-export const showDeadLetters = async (app: App, page: number): Promise<Reply> =>
-  replyListPage(DeadLetterList, await app.catalogue.operator.failures.listDeadLetters(page), page);
-
 /** Tries the rows again. What waits for votes looks again at once. */
-export const retryDeadLetters = async (app: App): Promise<Reply> => {
+const retryDeadLetters = async (app: App): Promise<Reply> => {
   const { failures } = app.catalogue.operator;
   const { stored, refused, left } = await failures.retryDeadLetters(app.settings.webhooks === 'on');
   if (stored + refused === 0) return replyMessage('There are no dead letters.');

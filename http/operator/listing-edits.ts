@@ -2,7 +2,7 @@
  * Carries out what operators decide about listings. After a commit, and before the reply, every node drops
  * the cached profile, and the engine sends the new facts (listed, vote-banned, premium) to the hot store.
  */
-import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
+import type { EntityKind } from '../../engine/ids.ts';
 import type { ReviewedKind } from '../../storage/catalogue/bots/listing-edits.ts';
 import type { Review } from '../../storage/catalogue/shared/listings.ts';
 import { type BotBody, createBot } from '../api/bot-edits.ts';
@@ -39,23 +39,26 @@ const replyChanged = async (
   return replyMessage(`${kind} ${id} ${change}.`);
 };
 
+interface ReviewedListing {
+  readonly kind: ReviewedKind;
+  readonly id: string;
+}
+
 /** Each browser of the owner gets a message. */
 export const reviewListing = async (
   app: App,
-  target: { readonly kind: ReviewedKind; readonly id: string },
+  { kind, id }: ReviewedListing,
   verdict: Review,
 ): Promise<Reply> => {
-  const { kind, id } = target;
   const exists = await app.catalogue.operator.listings.review(kind, id, verdict);
   return replyChanged(app, { kind, id, exists }, `is ${verdict.type}`);
 };
 
 export const setPremium = async (
   app: App,
-  target: { readonly kind: ReviewedKind; readonly id: string },
+  { kind, id }: ReviewedListing,
   body: PremiumBody,
 ): Promise<Reply> => {
-  const { kind, id } = target;
   const startAt = body.start_at === undefined ? null : new Date(body.start_at);
   const exists = await app.catalogue.operator.listings.setPremium(kind, id, { hours: body.hours, startAt });
   return replyChanged(
@@ -67,11 +70,9 @@ export const setPremium = async (
 
 export const setVoteBan = async (
   app: App,
-  target: { readonly kind: EntityKind; readonly id: string },
+  { kind, id }: { readonly kind: EntityKind; readonly id: string },
   banned: boolean,
 ): Promise<Reply> => {
-  const { kind } = target;
-  const id = foldTargetId(kind, target.id);
   const exists = await app.catalogue.operator.listings.setVoteBan(kind, id, banned);
   return replyChanged(app, { kind, id, exists }, banned ? 'cannot receive votes' : 'can receive votes again');
 };
@@ -110,11 +111,7 @@ export const putServer = async (app: App, id: string, body: ServerBody): Promise
 };
 
 /** When it resolves, the listing is gone on every node, its votes are void and its tokens are refused. */
-export const removeListing = async (
-  app: App,
-  target: { readonly kind: ReviewedKind; readonly id: string },
-): Promise<Reply> => {
-  const { kind, id } = target;
+export const removeListing = async (app: App, { kind, id }: ReviewedListing): Promise<Reply> => {
   await app.engine.waitForFlush(kind, id);
   if (!(await app.catalogue.operator.listings.remove(kind, id))) throw createNotFoundError(kind);
   dropProfile(app, kind, id);
@@ -149,7 +146,7 @@ export const addBot = async (app: App, id: string, body: AddBotBody): Promise<Re
 
 /** Rejects while the team owns bots or servers. When it resolves, the team is gone on every node. */
 export const removeTeam = async (app: App, id: string): Promise<Reply> => {
-  await deleteTeam(app, id, createCaller('team', id));
+  await deleteTeam(app, { params: { tid: id }, caller: createCaller('team', id) });
   return replyMessage(`team ${id} is deleted.`);
 };
 

@@ -2,6 +2,7 @@
  * Operations on bots, servers, teams and packs (docs/operating.md, "The operator's side").
  */
 import { checkBotAddresses } from '../api/bot-edits.ts';
+import { toTarget } from '../api/shared/request-values.ts';
 import { showBotDetails, showPackDetails, showTeamDetails } from './details.ts';
 import {
   BotList,
@@ -23,7 +24,7 @@ import {
   setPremium,
   setVoteBan,
 } from './listing-edits.ts';
-import { showBots, showFound, showPacks, showServers, showTeams } from './lists.ts';
+import { replyListPage, replyWhole, toRequest } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewRemoval, previewVoteBan } from './previews.ts';
 import {
@@ -106,21 +107,22 @@ const voteBanOperations = [
     name: 'banListingVotes',
     summary: 'Bans votes: users can no longer vote for the listing.',
     params: ListingParams,
-    preview: (app, { params }) => previewVoteBan(app, { kind: params.target_type, id: params.target_id }),
-    handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, true),
+    preview: (app, { params }) => previewVoteBan(app, toTarget(params)),
+    handle: (app, { params }) => setVoteBan(app, toTarget(params), true),
   }),
   defineOperation('listings find', 'GET /found/{uuid}', {
     name: 'findByUuid',
     summary: 'Finds the listing, vote, webhook or token that has a UUID.',
     params: FindParams,
     replies: { 200: FoundList },
-    handle: (app, { params }) => showFound(app, params.uuid),
+    handle: async (app, { params }) =>
+      replyWhole('found', await app.catalogue.operator.findByUuid(params.uuid)),
   }),
   defineOperation('listings unvote-ban', 'DELETE /{target_type}/{target_id}/vote-ban', {
     name: 'liftListingVotes',
     summary: 'Lifts a vote ban: users can vote for the listing again.',
     params: ListingParams,
-    handle: (app, { params }) => setVoteBan(app, { kind: params.target_type, id: params.target_id }, false),
+    handle: (app, { params }) => setVoteBan(app, toTarget(params), false),
   }),
 ];
 
@@ -130,7 +132,10 @@ const teamOperations = [
     summary: 'Lists teams by id, 50 per page; a search also finds names.',
     query: SearchQuery,
     replies: { 200: TeamList },
-    handle: (app, { query }) => showTeams(app, query),
+    handle: async (app, { query }) => {
+      const request = toRequest(query);
+      return replyListPage(TeamList, await app.catalogue.operator.lists.teams(request), request.page);
+    },
   }),
   defineOperation('teams show', 'GET /teams/{id}', {
     name: 'showTeam',
@@ -155,7 +160,10 @@ const packOperations = [
     summary: 'Lists packs by url, 50 per page; a search also finds names.',
     query: SearchQuery,
     replies: { 200: PackList },
-    handle: (app, { query }) => showPacks(app, query),
+    handle: async (app, { query }) => {
+      const request = toRequest(query);
+      return replyListPage(PackList, await app.catalogue.operator.lists.packs(request), request.page);
+    },
   }),
   defineOperation('packs show', 'GET /packs/{url}', {
     name: 'showPack',
@@ -179,7 +187,13 @@ export const listingOperations: readonly AdminOperation[] = [
     summary: 'Lists the bots of one type, oldest first, or searches; else those that wait for a review.',
     query: ListBotsQuery,
     replies: { 200: BotList },
-    handle: (app, { query }) => showBots(app, query),
+    // Without a type and a search: the bots that wait for a review.
+    handle: async (app, { query }) => {
+      const request = toRequest(query);
+      const type = query.type ?? (request.search === '' ? 'pending' : null);
+      const list = await app.catalogue.operator.lists.bots({ ...request, type });
+      return replyListPage(BotList, list, request.page);
+    },
   }),
   defineOperation('bots show', 'GET /bots/{id}', {
     name: 'showBot',
@@ -216,7 +230,10 @@ export const listingOperations: readonly AdminOperation[] = [
     summary: 'Lists servers by id, 50 per page; a search also finds names.',
     query: ListServersQuery,
     replies: { 200: ServerList },
-    handle: (app, { query }) => showServers(app, query),
+    handle: async (app, { query }) => {
+      const request = { ...toRequest(query), type: query.type ?? null };
+      return replyListPage(ServerList, await app.catalogue.operator.lists.servers(request), request.page);
+    },
   }),
   defineOperation('servers put', 'PUT /servers/{id}', {
     name: 'putServer',

@@ -9,19 +9,7 @@ import type { App } from '../app.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { showRow } from '../response/values.ts';
-import {
-  BotList,
-  type ListBotsQuery,
-  type ListServersQuery,
-  PackList,
-  type SearchQuery,
-  ServerList,
-  TeamList,
-  type UsersQuery,
-  VoteList,
-  type VotesQuery,
-} from './list-schema.ts';
-import { Users } from './schema.ts';
+import { type SearchQuery, VoteList, type VotesQuery } from './list-schema.ts';
 
 export const rowsPerPage = 50;
 
@@ -54,35 +42,8 @@ export const replyListPage = (list: TObject, found: ListPage<object>, page: numb
   return replyPage(shown.name, { ...found, rows: shown.rows }, page);
 };
 
-const toRequest = (query: SearchQuery) => ({ page: parsePage(query), search: query.search ?? '' });
-
-export const showUsers = async (app: App, query: UsersQuery): Promise<Reply> => {
-  const request = { ...toRequest(query), ban: query.ban ?? null };
-  return replyListPage(Users, await app.catalogue.operator.lists.users(request), request.page);
-};
-
-/** Without a type and a search: the bots that wait for a review. */
-export const showBots = async (app: App, query: ListBotsQuery): Promise<Reply> => {
-  const request = toRequest(query);
-  const type = query.type ?? (request.search === '' ? 'pending' : null);
-  const list = await app.catalogue.operator.lists.bots({ ...request, type });
-  return replyListPage(BotList, list, request.page);
-};
-
-export const showServers = async (app: App, query: ListServersQuery): Promise<Reply> => {
-  const request = { ...toRequest(query), type: query.type ?? null };
-  return replyListPage(ServerList, await app.catalogue.operator.lists.servers(request), request.page);
-};
-
-export const showTeams = async (app: App, query: SearchQuery): Promise<Reply> => {
-  const request = toRequest(query);
-  return replyListPage(TeamList, await app.catalogue.operator.lists.teams(request), request.page);
-};
-
-export const showPacks = async (app: App, query: SearchQuery): Promise<Reply> => {
-  const request = toRequest(query);
-  return replyListPage(PackList, await app.catalogue.operator.lists.packs(request), request.page);
-};
+/** The fields that all lists with a search have. */
+export const toRequest = (query: SearchQuery) => ({ page: parsePage(query), search: query.search ?? '' });
 
 /** Throws when only one of the two fields that name a listing is given. */
 export const assertWholeListing = ({ target_type, target_id }: VotesQuery): void => {
@@ -104,7 +65,3 @@ export const showVotes = async (app: App, query: VotesQuery): Promise<Reply> => 
   const list = await app.catalogue.operator.votes.list({ kind, id, user, since, before }, page);
   return replyListPage(VoteList, list, page);
 };
-
-/** Replies with what a UUID names; with an empty list when it names nothing. */
-export const showFound = async (app: App, uuid: string): Promise<Reply> =>
-  replyWhole('found', await app.catalogue.operator.findByUuid(uuid));

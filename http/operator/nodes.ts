@@ -37,7 +37,7 @@ export const nodeOperations: readonly AdminOperation[] = [
     name: 'listNodes',
     summary: 'Lists the live nodes with their version, load, backlog and latencies, a few seconds old.',
     replies: { 200: buildList('nodes', NodeRow) },
-    handle: (app) => showNodes(app),
+    handle: (app) => replyWhole('nodes', listRows(app)),
   }),
   defineOperation('status show', 'GET /status', {
     name: 'showStatus',
@@ -50,10 +50,8 @@ export const nodeOperations: readonly AdminOperation[] = [
 const listRows = (app: App) =>
   app.listNodes().map(({ node, version, figures }) => ({ node, version, ...figures }));
 
-export const showNodes = (app: App): Reply => replyWhole('nodes', listRows(app));
-
 /** The whole fleet in one reply: this node's health, sums over all nodes, and the nodes. */
-export const showStatus = (app: App): Reply => {
+const showStatus = (app: App): Reply => {
   const nodes = listRows(app);
   const { ready, notes } = app.engine.readHealth();
   const sum = (pick: (node: (typeof nodes)[number]) => number): number =>

@@ -6,8 +6,9 @@
 import { DomainError } from '../../engine/errors.ts';
 import { isPermission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
-import type { BanKind, UserRow } from '../../storage/catalogue/people/people-edits.ts';
+import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
 import { revokeSession, Sessions, toSession } from '../api/sessions.ts';
+import { toTarget } from '../api/shared/request-values.ts';
 import type { App } from '../app.ts';
 import { mintToken } from '../auth/mint.ts';
 import { createNotFoundError } from '../response/errors.ts';
@@ -15,7 +16,7 @@ import { type Reply, replyCreated, replyMessage, replyOk } from '../response/rep
 import { createValidationError } from '../response/validation-error.ts';
 import { toTimestamp } from '../response/values.ts';
 import { UsersQuery } from './list-schema.ts';
-import { replyWhole, showUsers } from './lists.ts';
+import { replyListPage, replyWhole, toRequest } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewBan, previewRevocation } from './previews.ts';
 import {
@@ -64,21 +65,32 @@ export const peopleOperations: readonly AdminOperation[] = [
     summary: 'Lists users by id, 50 per page; a search also finds names.',
     query: UsersQuery,
     replies: { 200: Users },
-    handle: (app, { query }) => showUsers(app, query),
+    handle: async (app, { query }) => {
+      const request = { ...toRequest(query), ban: query.ban ?? null };
+      return replyListPage(Users, await app.catalogue.operator.lists.users(request), request.page);
+    },
   }),
   defineOperation('users show', 'GET /users/{id}', {
     name: 'showUser',
     summary: 'Shows a user and their bans.',
     params: UserParams,
     replies: { 200: OperatorUser },
-    handle: (app, { params }) => showUser(app, params.id),
+    handle: async (app, { params }) => {
+      const row = await app.catalogue.operator.people.find(params.id);
+      if (row === null) throw createNotFoundError('user');
+      return replyOk({ ...row, created_at: toTimestamp(row.created_at) });
+    },
   }),
   defineOperation('users put', 'PUT /users/{id}', {
     name: 'putUser',
     summary: 'Creates a user, or changes the given fields.',
     params: UserParams,
     body: UserBody,
-    handle: (app, { params, body }) => putUser(app, params.id, body),
+    handle: async (app, { params: { id }, body }) => {
+      const { username = null, display_name: displayName = null, avatar = null, flags = null } = body;
+      await app.catalogue.operator.people.put(id, { username, displayName, avatar, flags });
+      return replyMessage(`User ${id} is written.`);
+    },
   }),
   ...banOperations,
   defineOperation('tokens issue', 'POST /{target_type}/{target_id}/tokens', {
@@ -88,52 +100,33 @@ export const peopleOperations: readonly AdminOperation[] = [
     params: TokenParams,
     body: TokenBody,
     replies: { 201: TokenIssued },
-    handle: (app, { params, body }) =>
-      issueToken(app, { kind: params.target_type, id: params.target_id }, body),
+    handle: (app, { params, body }) => issueToken(app, toTarget(params), body),
   }),
   defineOperation('tokens list', 'GET /{target_type}/{target_id}/tokens', {
     name: 'listTokens',
     summary: 'Lists the active sessions without their tokens: only the hashes of tokens are stored.',
     params: TokenParams,
     replies: { 200: Sessions },
-    handle: (app, { params }) => showTokens(app, { kind: params.target_type, id: params.target_id }),
+    handle: async (app, { params }) => {
+      const rows = await app.catalogue.sessions.list(toTarget(params));
+      return replyWhole('sessions', rows.map(toSession));
+    },
   }),
   defineOperation('tokens revoke', 'DELETE /{target_type}/{target_id}/tokens/{session_id}', {
     name: 'revokeToken',
     summary: 'Revokes a session: its token is refused, on every node within a second.',
     params: OperatorSessionParams,
-    preview: (app, { params }) =>
-      previewRevocation(app, { kind: params.target_type, id: params.target_id }, params.session_id),
-    handle: (app, { params }) =>
-      revokeSession(app, { kind: params.target_type, id: params.target_id }, params.session_id),
+    preview: (app, { params }) => previewRevocation(app, toTarget(params), params.session_id),
+    handle: (app, { params }) => revokeSession(app, toTarget(params), params.session_id),
   }),
 ];
-
-const toOperatorUser = (row: UserRow) => ({ ...row, created_at: toTimestamp(row.created_at) });
-
-export const showUser = async (app: App, id: string): Promise<Reply> => {
-  const row = await app.catalogue.operator.people.find(id);
-  if (row === null) throw createNotFoundError('user');
-  return replyOk(toOperatorUser(row));
-};
-
-/** Creates or changes a user; absent fields keep their value. *Ledger* when it resolves. */
-export const putUser = async (app: App, id: string, body: UserBody): Promise<Reply> => {
-  await app.catalogue.operator.people.put(id, {
-    username: body.username ?? null,
-    displayName: body.display_name ?? null,
-    avatar: body.avatar ?? null,
-    flags: body.flags ?? null,
-  });
-  return replyMessage(`User ${id} is written.`);
-};
 
 const banPhrases: Readonly<Record<BanKind, readonly [string, string]>> = {
   banned: ['is banned', 'is no longer banned'],
   vote_banned: ['may not vote', 'may vote again'],
 };
 
-export const setBan = async (app: App, id: string, { ban, value }: { ban: BanKind; value: boolean }) => {
+const setBan = async (app: App, id: string, { ban, value }: { ban: BanKind; value: boolean }) => {
   const { stranger, sessions } = await app.catalogue.operator.people.setBan(id, ban, value);
   app.sessions.forgetTarget('user', id);
   app.sessions.forget(...sessions);
@@ -142,17 +135,11 @@ export const setBan = async (app: App, id: string, { ban, value }: { ban: BanKin
   return replyMessage(stranger ? `${message} The id was unknown before: check that it is right.` : message);
 };
 
-/** Lists the sessions of a target without their tokens. */
-export const showTokens = async (app: App, target: { readonly kind: TokenKind; readonly id: string }) => {
-  const rows = await app.catalogue.sessions.list(target);
-  return replyWhole('sessions', rows.map(toSession));
-};
-
 const thirtyDaysSeconds = 30 * 86_400;
 const unchangedFields = { username: null, displayName: null, avatar: null, flags: null } as const;
 
 /** Issues a token; only this reply has it. Creates a user who does not exist. *Ledger* when it resolves. */
-export const issueToken = async (
+const issueToken = async (
   app: App,
   target: { readonly kind: TokenKind; readonly id: string },
   body: TokenBody,

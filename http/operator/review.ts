@@ -9,7 +9,7 @@ import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import { defineDeletion, toTitledRow } from './content.ts';
+import { createFullError, defineDeletion, toTitledRow } from './content.ts';
 import {
   ApplicationParams,
   ApplicationsQuery,
@@ -68,7 +68,13 @@ const positionOperations = [
     summary: 'Approves or denies an application; the decision is final.',
     params: ApplicationParams,
     body: ReviewBody,
-    handle: (app, { params, body }) => reviewApplication(app, params.app_id, body),
+    handle: async (app, { params: { app_id: id }, body: { state, feedback = '' } }) => {
+      const outcome = await app.catalogue.operator.applications.review(id, { state, feedback });
+      if (outcome === 'not_found') throw createNotFoundError('application');
+      if (outcome === 'already_reviewed')
+        throw new DomainError('already_exists', 'This application is already reviewed.');
+      return replyMessage(`application ${id} is ${state}.`);
+    },
   }),
 ];
 
@@ -84,7 +90,12 @@ const reservedNameOperations = [
     name: 'addWord',
     summary: 'Reserves a word; an entity whose vanity code it is keeps it.',
     params: ReservedNameParams,
-    handle: (app, { params }) => addReservedName(app, params.word),
+    handle: async (app, { params }) => {
+      const folded = foldVanityCode(params.word);
+      const outcome = await app.catalogue.operator.reservedNames.add(folded);
+      if (outcome === 'full') throw createFullError('reserved words');
+      return replyMessage(outcome === 'added' ? `${folded} is reserved.` : `${folded} was already reserved.`);
+    },
   }),
   defineOperation('words delete', 'DELETE /words/{word}', {
     name: 'removeWord',
@@ -115,7 +126,16 @@ export const reviewOperations: readonly AdminOperation[] = [
     summary: 'Lists what operators changed or tried to change, newest first.',
     query: AuditQuery,
     replies: { 200: AuditList },
-    handle: (app, { query }) => showAudit(app, query),
+    handle: async (app, { query }) => {
+      const { operator, operation, target, rows: rowsMax = rowsPerPage } = query;
+      const page = parsePage(query);
+      const list = await app.catalogue.operator.audit.page({ operator, operation, target, page, rowsMax });
+      const rows = list.rows.map((row) => ({
+        ...row,
+        took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
+      }));
+      return replyListPage(AuditList, { ...list, rows }, page);
+    },
   }),
 ];
 
@@ -135,43 +155,8 @@ const putPosition = async (app: App, id: string, body: PositionBody): Promise<Re
     cooldown_hours: body.cooldown ?? 0,
   });
   if (outcome === 'done') return replyMessage(`position ${id} is written.`);
-  if (outcome === 'limit_reached') {
-    throw new DomainError('limit_reached', 'The maximum number of positions is reached. Delete one first.');
-  }
+  if (outcome === 'limit_reached') throw createFullError('positions');
   throw createValidationError('body', {
     '/questions': 'must contain a short question with the id bot_id, because this position is about a bot',
   });
-};
-
-const reviewApplication = async (app: App, id: string, body: ReviewBody): Promise<Reply> => {
-  const verdict = { state: body.state, feedback: body.feedback ?? '' };
-  const outcome = await app.catalogue.operator.applications.review(id, verdict);
-  if (outcome === 'not_found') throw createNotFoundError('application');
-  if (outcome === 'already_reviewed') {
-    throw new DomainError('already_exists', 'This application is already reviewed.');
-  }
-  return replyMessage(`application ${id} is ${body.state}.`);
-};
-
-const addReservedName = async (app: App, name: string): Promise<Reply> => {
-  const folded = foldVanityCode(name);
-  const outcome = await app.catalogue.operator.reservedNames.add(folded);
-  if (outcome === 'full') {
-    throw new DomainError(
-      'limit_reached',
-      'The maximum number of reserved words is reached. Delete one first.',
-    );
-  }
-  return replyMessage(outcome === 'added' ? `${folded} is reserved.` : `${folded} was already reserved.`);
-};
-
-const showAudit = async (app: App, query: AuditQuery): Promise<Reply> => {
-  const { operator, operation, target, rows: rowsMax = rowsPerPage } = query;
-  const page = parsePage(query);
-  const list = await app.catalogue.operator.audit.page({ operator, operation, target, page, rowsMax });
-  const rows = list.rows.map((row) => ({
-    ...row,
-    took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
-  }));
-  return replyListPage(AuditList, { ...list, rows }, page);
 };

@@ -4,7 +4,7 @@
  * (`engine.deliverAdjustments`). A crash in between loses nothing: an adjustment stays open in the ledger
  * until the hot store has applied it.
  */
-import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
+import type { EntityKind } from '../../engine/ids.ts';
 import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
@@ -31,18 +31,17 @@ export const parseResetTime = (app: App, { before }: ResetBody): number => {
 /** Voids all votes of one listing, except immutable ones. */
 export const resetListing = async (
   app: App,
-  target: { readonly kind: EntityKind; readonly id: string },
+  { kind, id }: { readonly kind: EntityKind; readonly id: string },
   body: ResetBody,
 ): Promise<Reply> => {
   const { votes } = app.catalogue.operator;
-  const id = foldTargetId(target.kind, target.id);
   const atMs = parseResetTime(app, body);
-  await app.engine.waitForFlush(target.kind, id);
-  const scope = await votes.incarnationOf(target.kind, id);
-  if (scope === null) throw createNotFoundError(target.kind);
+  await app.engine.waitForFlush(kind, id);
+  const scope = await votes.incarnationOf(kind, id);
+  if (scope === null) throw createNotFoundError(kind);
   await votes.reset({ scope, atMs, reason: 'operator' });
-  await notifyAfterCommit(app.engine.deliverAdjustments(target.kind, id));
-  return replyMessage(`The votes of ${target.kind} ${id} are void.`, {
+  await notifyAfterCommit(app.engine.deliverAdjustments(kind, id));
+  return replyMessage(`The votes of ${kind} ${id} are void.`, {
     before: new Date(atMs).toISOString(),
   });
 };

@@ -2,7 +2,7 @@
  * Operations on past votes (docs/operating.md, "The operator's side"). A job makes the
  * monthly reset; here an operator starts it by hand.
  */
-import { parsePage } from '../api/shared/request-values.ts';
+import { parsePage, toTarget } from '../api/shared/request-values.ts';
 import { PageOnlyQuery, VoteList, VotesQuery } from './list-schema.ts';
 import { assertWholeListing, showVotes } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
@@ -97,10 +97,8 @@ export const voteOperations: readonly AdminOperation[] = [
     summary: 'Voids the votes of one listing, except immutable ones; their users may vote again.',
     params: ListingParams,
     body: ResetBody,
-    preview: (app, { params, body }) =>
-      previewReset(app, { kind: params.target_type, id: params.target_id }, body),
-    handle: (app, { params, body }) =>
-      resetListing(app, { kind: params.target_type, id: params.target_id }, body),
+    preview: (app, { params, body }) => previewReset(app, toTarget(params), body),
+    handle: (app, { params, body }) => resetListing(app, toTarget(params), body),
   }),
   defineOperation('votes reset-all', 'POST /votes/reset-all', {
     name: 'resetAllVotes',

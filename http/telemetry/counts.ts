@@ -198,36 +198,6 @@ export const createEngineMeters = (counts: NodeCounts, observe: Observe): Engine
   recordPartsSwitch: (reason) => increase(counts.partsSwitches, reason),
 });
 
-/** What the directory counts: votes, stats posts, clicks, redeemed credits, badges. */
-export const createDirectoryMeters = (counts: NodeCounts) => ({
-  recordVote: (kind: EntityKind, result: VoteResult): void => {
-    counts.votes[kind][result] += 1;
-  },
-  /** NodeCounts one acknowledged stats post. */
-  recordStatsPost: (): void => {
-    counts.statsPosts += 1;
-  },
-  /** NodeCounts the shards of one acknowledged post of shards. */
-  recordParts: (parts: number): void => {
-    counts.parts += parts;
-  },
-  /** NodeCounts one page view handed to the engine. */
-  recordClick: (): void => {
-    counts.clicks += 1;
-  },
-  recordRedeem: (cents: bigint): void => {
-    counts.redeemedCents += Number(cents);
-  },
-  recordBadge: (source: BadgeSource): void => {
-    counts.badges[source] += 1;
-  },
-  /** NodeCounts votes that got their number in the vote log. */
-  recordLoggedVotes: (votes: number): void => {
-    counts.loggedVotes += votes;
-  },
-});
-export type DirectoryMeters = ReturnType<typeof createDirectoryMeters>;
-
 export const createJobMeters = (counts: NodeCounts, observe: Observe) => ({
   recordSuccess: (job: string, milliseconds: number): void => {
     observe('rollcall_job_duration_seconds', milliseconds / 1_000, job);
@@ -242,7 +212,7 @@ export const createJobMeters = (counts: NodeCounts, observe: Observe) => ({
   recordUnnumberedVotes: (votes: number): void => {
     counts.unnumberedVotes = votes;
   },
-  /** NodeCounts one attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
+  /** One attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
   recordPush: (outcome: keyof NodeCounts['pushes']): void => increase(counts.pushes, outcome),
 });
 export type JobMeters = ReturnType<typeof createJobMeters>;
@@ -254,7 +224,7 @@ export const createHistoryMeters = (counts: NodeCounts, observe: Observe) => ({
   },
   recordSample: (milliseconds: number): void =>
     observe('rollcall_history_sample_seconds', milliseconds / 1_000),
-  /** NodeCounts samples that did not run. */
+  /** Samples that did not run. */
   recordHoles: (holes: number): void => {
     counts.historyHoles += holes;
   },
@@ -272,7 +242,7 @@ export const createOutboundMeters = (counts: NodeCounts, observe: Observe) => ({
 export type OutboundMeters = ReturnType<typeof createOutboundMeters>;
 
 export const createWebhookMeters = (counts: NodeCounts) => ({
-  /** NodeCounts one attempt by its error, `''` for a delivered one. */
+  /** One attempt, by its error, `''` for a delivered one. */
   recordAttempt: (error: string): void => increase(counts.webhookAttempts, error || 'delivered'),
   recordLevels: (levels: NodeCounts['webhooks']): void => {
     counts.webhooks = levels;

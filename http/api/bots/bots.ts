@@ -6,8 +6,8 @@ import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
 import type { MaybePromise } from '../../../storage/catalogue/catalogue.ts';
 import type { App } from '../../app.ts';
 import { createNotFoundError } from '../../response/errors.ts';
-import { type Reply, replyOk } from '../../response/reply.ts';
-import { splitList, thenMaybe, toUser } from '../shared/convert.ts';
+import type { Reply } from '../../response/reply.ts';
+import { splitList, thenMaybe } from '../shared/convert.ts';
 import { parseTeamTargets, renderTeam, type TeamTarget } from '../teams.ts';
 import {
   type BotExtras,
@@ -120,7 +120,7 @@ export const countVisit = (app: App, view: EntityView, { what, address, agent }:
   if (what === 'click') {
     app.engine.countClick(view, address);
     app.noteView?.(view.ref.incarnation, address, agent);
-    app.meters.recordClick();
+    app.counts.clicks += 1;
   } else if (what === 'invite') app.engine.countInvite(view);
 };
 
@@ -172,11 +172,3 @@ export const showBot = (app: App, request: ShowEntityRequest): MaybePromise<Repl
   if (lookup instanceof Promise) return lookup.then((profile) => showBotProfile(app, options, profile));
   return showBotProfile(app, options, lookup);
 };
-
-/** `GET /bots/{id}/seo`. */
-export const showBotSeo = (app: App, idOrVanity: string): MaybePromise<Reply> =>
-  thenMaybe(app.catalogue.bots.find(idOrVanity), (profile) => {
-    if (profile === null) throw createNotFoundError('bot');
-    const user = toUser(profile.person, { id: profile.id, bot: true });
-    return replyOk({ avatar: user.avatar, id: profile.id, name: user.username, short: profile.short });
-  });

@@ -8,34 +8,23 @@ import type { FrontPage } from '../../../storage/catalogue/lists/front-page.ts';
 import type { IndexBotRow } from '../../../storage/catalogue/shared/index-rows.ts';
 import type { App } from '../../app.ts';
 import type { BodyLimits } from '../../request/body.ts';
-import type { Reply } from '../../response/reply.ts';
+import { createNotFoundError } from '../../response/errors.ts';
+import { replyOk } from '../../response/reply.ts';
 import { defineRoute, defineRoutes } from '../../route.ts';
 import { toPacks } from '../packs.ts';
 import { ApiResponse, buildPageSchema, PageQuery, Seo } from '../shared/common.ts';
+import { thenMaybe, toUser } from '../shared/convert.ts';
 import { IndexBot, toIndexBot } from '../shared/index-entities.ts';
 import { replyPage, replySnapshot } from '../shared/list-replies.ts';
 import { parsePage } from '../shared/request-values.ts';
-import { showBot, showBotSeo } from './bots.ts';
+import { showBot } from './bots.ts';
 import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from './schema.ts';
 import { recordStats } from './stats.ts';
 
 const toIndexBots = (app: App, rows: readonly IndexBotRow[]): IndexBot[] =>
   rows.map((row) => toIndexBot(row, app.clock.nowMs()));
 
-/** `GET /bots/@all`. */
-const showBotPage = async (app: App, page: number): Promise<Reply> =>
-  replyPage(await app.catalogue.bots.page(page), {
-    rowsPerPage: perPage.bots,
-    results: (rows) => toIndexBots(app, rows),
-  });
-
 const randomBotsCount = 6;
-
-/** `GET /bots/@random`: never cached. */
-const showRandomBots = async (app: App): Promise<Reply> => ({
-  status: 200,
-  json: { bots: toIndexBots(app, await app.catalogue.bots.random(randomBotsCount)) },
-});
 
 const toBotsIndex = (app: App, page: FrontPage): BotsIndex => ({
   certified: toIndexBots(app, page.bots.certified),
@@ -45,12 +34,6 @@ const toBotsIndex = (app: App, page: FrontPage): BotsIndex => ({
   recently_added: toIndexBots(app, page.bots.recently_added),
   top_voted: toIndexBots(app, page.bots.top_voted),
 });
-
-/** `GET /bots/@index`. */
-const showFrontPage = async (app: App): Promise<Reply> => {
-  const page = await app.catalogue.bots.frontPage();
-  return replySnapshot(page, () => toBotsIndex(app, page));
-};
 
 /** A full `shard_list` of 20-digit numbers takes 344,000 bytes; real clients also send unknown fields. */
 const statsBodyLimits: BodyLimits = {
@@ -68,14 +51,19 @@ export const botRoutes = defineRoutes('Bots', [
     query: PageQuery,
     replies: { 200: buildPageSchema(IndexBot, perPage.bots) },
     errors: ['page_invalid'],
-    handle: (app, { query }) => showBotPage(app, parsePage(query)),
+    handle: async (app, { query }) =>
+      replyPage(await app.catalogue.bots.page(parsePage(query)), {
+        rowsPerPage: perPage.bots,
+        results: (rows) => toIndexBots(app, rows),
+      }),
   }),
   defineRoute('randomBots', 'GET /bots/@random', {
     summary: 'Get random bots',
     description: 'Up to six listed bots, each equally likely, chosen again for every request.',
     auth: { kind: 'public' },
     replies: { 200: BotsRandom },
-    handle: (app) => showRandomBots(app),
+    handle: async (app) =>
+      replyOk({ bots: toIndexBots(app, await app.catalogue.bots.random(randomBotsCount)) }),
   }),
   defineRoute('indexBots', 'GET /bots/@index', {
     summary: 'Get the front page',
@@ -85,7 +73,10 @@ export const botRoutes = defineRoutes('Bots', [
     auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: BotsIndex },
-    handle: (app) => showFrontPage(app),
+    handle: async (app) => {
+      const page = await app.catalogue.bots.frontPage();
+      return replySnapshot(page, () => toBotsIndex(app, page));
+    },
   }),
   defineRoute('getBot', 'GET /bots/{id}', {
     summary: 'Get a bot',
@@ -98,7 +89,7 @@ export const botRoutes = defineRoutes('Bots', [
     query: BotQuery,
     replies: { 200: Bot },
     errors: ['not_found'],
-    handle: (app, request) => showBot(app, request),
+    handle: showBot,
   }),
   defineRoute('getBotSeo', 'GET /bots/{id}/seo', {
     summary: 'Get the preview of a bot',
@@ -108,7 +99,12 @@ export const botRoutes = defineRoutes('Bots', [
     params: BotParams,
     replies: { 200: Seo },
     errors: ['not_found'],
-    handle: (app, { params }) => showBotSeo(app, params.id),
+    handle: (app, { params }) =>
+      thenMaybe(app.catalogue.bots.find(params.id), (profile) => {
+        if (profile === null) throw createNotFoundError('bot');
+        const { avatar, username: name } = toUser(profile.person, { id: profile.id, bot: true });
+        return replyOk({ avatar, id: profile.id, name, short: profile.short });
+      }),
   }),
   defineRoute('postStats', 'POST /bots/stats', {
     summary: 'Post stats',
@@ -124,6 +120,6 @@ export const botRoutes = defineRoutes('Bots', [
     bodyLimits: statsBodyLimits,
     replies: { 200: ApiResponse },
     errors: ['not_found'],
-    handle: (app, request) => recordStats(app, request),
+    handle: recordStats,
   }),
 ]);

@@ -97,7 +97,7 @@ export const recordStats = (
 ): Promise<Reply> => {
   const post = toStatsPost(request.body, request.bodyText);
   return app.engine.postStats(requireCaller(request).id, post).then(({ endsParts }) => {
-    app.meters.recordStatsPost();
+    app.counts.statsPosts += 1;
     return endsParts ? endedReply : recordedReply;
   });
 };

@@ -47,7 +47,6 @@ export const buildFlag = (description: string, example = false) =>
   Type.Boolean({ description, examples: [example] });
 
 /** A flag whose example is `true`. */
-export const TrueFlag = Type.Boolean({ examples: [true] });
 
 export const TextList = Type.Array(Type.String());
 
