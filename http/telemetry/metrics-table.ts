@@ -1,6 +1,7 @@
 /**
  * The table of all metrics of the product: name, help text and labels of each, and the number that
- * it shows. docs/operating.md lists the same names.
+ * it shows. One with buckets is a histogram; of the others those are counters whose names end with `_total`,
+ * and the rest are gauges. docs/operating.md lists the same names.
  */
 import type { NodeCounts } from './counts.ts';
 
@@ -11,10 +12,7 @@ export type MetricRow<From> = {
   readonly name: `rollcall_${string}`;
   readonly help: string;
   readonly labels?: readonly string[];
-} & (
-  | { readonly type: 'counter' | 'gauge'; readonly read: (from: From) => Reading }
-  | { readonly type: 'histogram'; readonly buckets: readonly number[] }
-);
+} & ({ readonly read: (from: From) => Reading } | { readonly buckets: readonly number[] });
 
 const sizes = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -22,124 +20,97 @@ const outboundSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const jobSeconds = [0.01, 0.05, 0.25, 1, 5, 15, 60, 300];
 
 const engineMetrics: readonly MetricRow<NodeCounts>[] = [
-  {
-    name: 'rollcall_batch_items',
-    help: 'Items per committed batch.',
-    type: 'histogram',
-    buckets: sizes,
-  },
+  { name: 'rollcall_batch_items', help: 'Items per committed batch.', buckets: sizes },
   {
     name: 'rollcall_batch_commit_duration_seconds',
     help: 'Time from sealing a batch to its confirmation by the hot store.',
-    type: 'histogram',
     buckets: seconds,
   },
   {
     name: 'rollcall_commit_failures_total',
     help: 'Failed commits, by outcome: not_applied, or unknown.',
-    type: 'counter',
     labels: ['outcome'],
     read: (counts) => counts.commitFailures,
   },
   {
     name: 'rollcall_continuity_losses_total',
     help: 'Times the hot store did not continue where the last confirmed batch of a shard ended, by reason.',
-    type: 'counter',
     labels: ['reason'],
     read: (counts) => counts.continuityLosses,
   },
   {
     name: 'rollcall_retransmit_buffer_bytes',
     help: 'Bytes of confirmed work kept in memory in case the hot store loses it.',
-    type: 'gauge',
     read: (counts) => counts.retransmitBytes,
   },
   {
     name: 'rollcall_retransmitted_items_total',
     help: 'Confirmed items that the hot store lost and that were sent to it again.',
-    type: 'counter',
     read: (counts) => counts.resends,
   },
   {
     name: 'rollcall_retransmit_results_total',
     help: 'Lost items by result: applied, merged into a newer vote of the same user, or listing deleted.',
-    type: 'counter',
     labels: ['outcome'],
     read: (counts) => counts.resendOutcomes,
   },
   {
     name: 'rollcall_version_poll_shards_total',
     help: 'Shard versions compared with the hot store.',
-    type: 'counter',
     read: (counts) => counts.polledShards,
   },
   {
     name: 'rollcall_version_poll_changed_shards_total',
     help: 'Shards that other nodes had changed; this node loads what they changed at its next read.',
-    type: 'counter',
     read: (counts) => counts.changedShards,
   },
   {
     name: 'rollcall_entity_loads_total',
     help: 'Entities read from the hot store, because this node had no current state of them.',
-    type: 'counter',
     read: (counts) => counts.loads,
   },
-  {
-    name: 'rollcall_flush_duration_seconds',
-    help: 'Time of one flush round to SQL.',
-    type: 'histogram',
-    buckets: seconds,
-  },
+  { name: 'rollcall_flush_duration_seconds', help: 'Time of one flush round to SQL.', buckets: seconds },
   {
     name: 'rollcall_flushed_rows_total',
     help: 'Rows flushed to SQL, by kind: entities, or votes.',
-    type: 'counter',
     labels: ['kind'],
     read: (counts) => counts.flushedRows,
   },
   {
     name: 'rollcall_flush_failures_total',
     help: 'Failed flush rounds, by reason.',
-    type: 'counter',
     labels: ['reason'],
     read: (counts) => counts.flushFailures,
   },
   {
     name: 'rollcall_dead_letters_total',
     help: 'Rows that SQL rejected and that were moved to the dead letters.',
-    type: 'counter',
     read: (counts) => counts.deadLetters,
   },
   {
     name: 'rollcall_pending_items',
     help: 'Items waiting in open batches and in flight.',
-    type: 'gauge',
     read: (counts) => counts.pendingItems,
   },
-  { name: 'rollcall_actors', help: 'Live actors.', type: 'gauge', read: (counts) => counts.actors },
+  { name: 'rollcall_actors', help: 'Live actors.', read: (counts) => counts.actors },
   {
     name: 'rollcall_backlog_entities',
     help: 'Entities changed since they were last flushed.',
-    type: 'gauge',
     read: (counts) => counts.backlog.entities,
   },
   {
     name: 'rollcall_outbox_votes',
     help: 'Accepted votes not yet in SQL.',
-    type: 'gauge',
     read: (counts) => counts.backlog.votes,
   },
   {
     name: 'rollcall_flush_lag_seconds',
     help: 'Age of the oldest change that is not in SQL.',
-    type: 'gauge',
     read: (counts) => counts.backlog.oldestAgeMs / 1_000,
   },
   {
     name: 'rollcall_bot_shard_stale',
     help: 'Shards of bots that have not posted lately, of the bots that this node judges.',
-    type: 'gauge',
     read: (counts) => counts.staleParts,
   },
   {
@@ -147,20 +118,17 @@ const engineMetrics: readonly MetricRow<NodeCounts>[] = [
     help:
       'Times the shards of a bot came into force for another shard count, by reason: complete, time, or ' +
       'idle (none of the shards before was live).',
-    type: 'counter',
     labels: ['reason'],
     read: (counts) => counts.partsSwitches,
   },
   {
     name: 'rollcall_clock_offset_seconds',
     help: "This node's clock minus the hot store's; 0 on the embedded store.",
-    type: 'gauge',
     read: (counts) => counts.clockAheadMs / 1_000,
   },
   {
     name: 'rollcall_redis_evicting_servers',
     help: 'Redis primaries that may evict counters: set maxmemory-policy noeviction there.',
-    type: 'gauge',
     read: (counts) => counts.evictingServers,
   },
 ];
@@ -169,45 +137,38 @@ const directoryMetrics: readonly MetricRow<NodeCounts>[] = [
   {
     name: 'rollcall_votes_total',
     help: 'Votes by kind of entity and outcome; accepted ones are counted.',
-    type: 'counter',
     labels: ['kind', 'outcome'],
     read: (counts) => counts.votes,
   },
   {
     name: 'rollcall_badges_total',
     help: 'Badges shown, by cache: hit (from the last second), miss, stale (a store was away), unavailable.',
-    type: 'counter',
     labels: ['cache'],
     read: (counts) => counts.badges,
   },
   {
     name: 'rollcall_stats_posts_total',
     help: 'Stats posts that were acknowledged.',
-    type: 'counter',
     read: (counts) => counts.statsPosts,
   },
   {
     name: 'rollcall_bot_shard_parts_total',
     help: 'Shards of bots in posts that were acknowledged.',
-    type: 'counter',
     read: (counts) => counts.parts,
   },
   {
     name: 'rollcall_clicks_total',
     help: 'Page views that were counted as clicks.',
-    type: 'counter',
     read: (counts) => counts.clicks,
   },
   {
     name: 'rollcall_credits_redeemed_cents_total',
     help: 'Value of the redeemed votes, cents.',
-    type: 'counter',
     read: (counts) => counts.redeemedCents,
   },
   {
     name: 'rollcall_votes_logged_total',
     help: 'Votes that this node numbered in the vote log.',
-    type: 'counter',
     read: (counts) => counts.loggedVotes,
   },
 ];
@@ -216,54 +177,46 @@ const jobMetrics: readonly MetricRow<NodeCounts>[] = [
   {
     name: 'rollcall_job_duration_seconds',
     help: 'Duration of the successful runs of a job on this node.',
-    type: 'histogram',
     labels: ['job'],
     buckets: jobSeconds,
   },
   {
     name: 'rollcall_job_last_success_timestamp_seconds',
     help: 'Unix time of the last successful run of a job on this node.',
-    type: 'gauge',
     labels: ['job'],
     read: (counts) => counts.jobSuccesses,
   },
   {
     name: 'rollcall_job_failures_total',
     help: 'Failed runs of a job on this node.',
-    type: 'counter',
     labels: ['job'],
     read: (counts) => counts.jobFailures,
   },
   {
     name: 'rollcall_push_messages_total',
     help: 'Attempts to send a push message, by outcome.',
-    type: 'counter',
     labels: ['outcome'],
     read: (counts) => counts.pushes,
   },
   {
     name: 'rollcall_votes_unnumbered',
     help: 'Votes of listings that have no number in the vote log yet; counted up to 100,000.',
-    type: 'gauge',
     read: (counts) => counts.unnumberedVotes,
   },
   {
     name: 'rollcall_history_rows_total',
     help: 'Rows of the history that this node wrote, by level.',
-    type: 'counter',
     labels: ['level'],
     read: (counts) => counts.historyRows,
   },
   {
     name: 'rollcall_history_sample_seconds',
     help: 'Duration of the samples of all listings that this node took.',
-    type: 'histogram',
     buckets: jobSeconds,
   },
   {
     name: 'rollcall_history_holes_total',
     help: 'Samples of the history that were missed; noted by the node that ran the next one.',
-    type: 'counter',
     read: (counts) => counts.historyHoles,
   },
 ];
@@ -272,82 +225,70 @@ const outwardMetrics: readonly MetricRow<NodeCounts>[] = [
   {
     name: 'rollcall_outbound_requests_total',
     help: 'Requests to external services, by service and outcome; rejected ones were not sent.',
-    type: 'counter',
     labels: ['service', 'outcome'],
     read: (counts) => counts.outbound,
   },
   {
     name: 'rollcall_outbound_request_duration_seconds',
     help: 'Duration of the requests that were sent, successful or not.',
-    type: 'histogram',
     labels: ['service'],
     buckets: outboundSeconds,
   },
   {
     name: 'rollcall_webhook_attempts_total',
     help: 'Attempts of this node to deliver a webhook, by outcome: delivered, or why not.',
-    type: 'counter',
     labels: ['outcome'],
     read: (counts) => counts.webhookAttempts,
   },
   {
     name: 'rollcall_webhook_pending',
     help: 'Deliveries of the fleet that wait.',
-    type: 'gauge',
     read: ({ webhooks }) => webhooks.pending,
   },
   {
     name: 'rollcall_webhook_endpoints',
     help: 'Webhook endpoints, by mode: healthy, failing, or disabled.',
-    type: 'gauge',
     labels: ['mode'],
     read: ({ webhooks: { healthy, failing, disabled } }) => ({ healthy, failing, disabled }),
   },
   {
     name: 'rollcall_webhook_lag_seconds',
     help: 'How long the longest waiting endpoint has been due; near 0 while senders keep up.',
-    type: 'gauge',
     read: ({ webhooks }) => webhooks.lagMs / 1_000,
   },
   {
     name: 'rollcall_feed_connections',
     help: 'Connections of the feed, by kind: sse, or websocket.',
-    type: 'gauge',
     labels: ['kind'],
     read: ({ feed }) => feed.connections,
   },
   {
     name: 'rollcall_feed_entries',
     help: 'What the feed keeps in memory, by what it is: all 0 soon after the last client has left.',
-    type: 'gauge',
     labels: ['of'],
     read: ({ feed }) => feed.countEntries(),
   },
   {
     name: 'rollcall_feed_frames_total',
     help: 'Messages sent to clients, by event.',
-    type: 'counter',
     labels: ['event'],
     read: ({ feed }) => feed.frames,
   },
   {
     name: 'rollcall_feed_gaps_total',
     help: 'Gaps sent instead of votes, by reason: behind (the client was too slow), or missing (in SQL).',
-    type: 'counter',
     labels: ['reason'],
     read: ({ feed }) => feed.gaps,
   },
   {
     name: 'rollcall_feed_refused_total',
     help: 'Connections refused or closed, by limit: connections, address, subscriptions or messages.',
-    type: 'counter',
     labels: ['reason'],
     read: ({ feed }) => feed.refused,
   },
   {
     name: 'rollcall_feed_conflated_total',
     help: 'Totals that were not sent to a full socket, which gets the newest ones later.',
-    type: 'counter',
     read: ({ feed }) => feed.conflated,
   },
 ];

@@ -16,13 +16,11 @@ import {
 } from '../../engine/rules/boards.ts';
 import {
   createCounts,
-  createDirectoryMeters,
   createEngineMeters,
   createHistoryMeters,
   createJobMeters,
   createOutboundMeters,
   createWebhookMeters,
-  type DirectoryMeters,
   type FeedCounts,
   type HistoryMeters,
   type JobMeters,
@@ -38,12 +36,11 @@ import type { RequestMeters } from './request-meters.ts';
 import { registerTimings } from './timings.ts';
 
 export interface Metrics {
-  /** What all of them show. Readers only read it. */
-  readonly counts: Readonly<NodeCounts>;
+  /** What all of them show. Handlers add to it. */
+  readonly counts: NodeCounts;
   readonly engine: EngineMeters;
   readonly requests: RequestMeters;
   readonly requestCounts: RequestCounts;
-  readonly directory: DirectoryMeters;
   readonly jobs: JobMeters;
   readonly history: HistoryMeters;
   readonly outbound: OutboundMeters;
@@ -90,20 +87,17 @@ const healthMetrics: readonly MetricRow<NodeHealth>[] = [
   {
     name: 'rollcall_ready',
     help: '1 while /readyz answers 200, else 0.',
-    type: 'gauge',
     read: ({ ready }) => Number(ready),
   },
   {
     name: 'rollcall_store_up',
     help: '1 while the store answers, else 0, by store: hot, or sql.',
-    type: 'gauge',
     labels: ['store'],
     read: ({ hot, sql }) => ({ hot: Number(hot), sql: Number(sql) }),
   },
   {
     name: 'rollcall_redis_weak_servers',
     help: 'Redis primaries that may lose confirmed writes in a crash or a failover; /readyz says why.',
-    type: 'gauge',
     read: ({ weakServers }) => weakServers,
   },
 ];
@@ -112,7 +106,6 @@ const boardMetrics: readonly MetricRow<BoardAges>[] = [
   {
     name: 'rollcall_boards_edition_age_seconds',
     help: 'Age of the oldest edition of a leaderboard that this node shows.',
-    type: 'gauge',
     labels: ['board'],
     read: (boards) => Object.fromEntries(boardNames.flatMap((board) => readAge(boards, board))),
   },
@@ -138,7 +131,6 @@ const requestMetrics: readonly MetricRow<RequestTable>[] = [
   {
     name: 'rollcall_http_requests_total',
     help: 'HTTP requests answered, by route and status; 499 means that the client disconnected.',
-    type: 'counter',
     labels: ['route', 'status'],
     read: ({ labels, counts }) =>
       Object.fromEntries(labels.map((label, route) => [label, readStatuses(counts, route)])),
@@ -190,7 +182,7 @@ const registerMetrics = <From>(
   for (const metric of metrics) {
     const { name, help, labels: labelNames = [] } = metric;
     const options = { name, help, labelNames, registers: [registry] };
-    if (metric.type === 'histogram') {
+    if ('buckets' in metric) {
       histograms.set(name, new Histogram({ ...options, buckets: [...metric.buckets] }));
       continue;
     }
@@ -199,7 +191,7 @@ const registerMetrics = <From>(
       for (const [values, count] of listValues(metric.read(readFrom())))
         this.inc(Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? ''])), count);
     };
-    if (metric.type === 'counter') new Counter({ ...options, collect });
+    if (name.endsWith('_total')) new Counter({ ...options, collect });
     else new Gauge({ ...options, collect });
   }
   return histograms;
@@ -238,7 +230,6 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     counts,
     engine: createEngineMeters(counts, observe),
     ...createRequestMeters(registry, routeNames, counts),
-    directory: createDirectoryMeters(counts),
     jobs: createJobMeters(counts, observe),
     history: createHistoryMeters(counts, observe),
     outbound: createOutboundMeters(counts, observe),
