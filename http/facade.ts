@@ -5,9 +5,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import { limits } from '../engine/limits.ts';
-import type { App } from './app.ts';
-import type { PermissionSource } from './auth/ports.ts';
-import type { SessionCache } from './auth/sessions.ts';
 import { createLimiter, defaultLimits, type LimitSettings, type SharedRates } from './limits/limiter.ts';
 import type { DemoAccounts } from './openapi/docs-page.ts';
 import { buildDocsRoutes } from './openapi/docs-routes.ts';
@@ -23,25 +20,17 @@ import { createAddressReader, parseTrustedProxies } from './server/client-addres
 import { createHttpServer, type HttpServer } from './server/uws-server.ts';
 import { addSite } from './site/routes.ts';
 import { createSite, defaultSiteSettings, type SiteOptions } from './site/site.ts';
-import type { RequestLogger } from './telemetry/rate-limited-log.ts';
-import type { RequestMeters } from './telemetry/request-meters.ts';
 
-export interface FacadeOptions {
-  readonly app: App;
+/** `sessions` is from `createSessionCache`, and `app` holds the same, so that a revocation counts at once. */
+export interface FacadeOptions
+  extends Pick<DispatchContext, 'app' | 'sessions' | 'permissions' | 'meters' | 'logger' | 'reportRunning'> {
   readonly routes: readonly AnyRoute[];
-  /** From `createSessionCache`. `app` holds the same one, so that a revocation takes effect at once. */
-  readonly sessions: SessionCache;
-  readonly permissions: PermissionSource;
-  readonly meters: RequestMeters;
-  readonly logger: RequestLogger;
   readonly limits?: LimitSettings;
   /** Counts rate limits over all nodes, where they share a store. */
   readonly rates?: SharedRates;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: readonly string[];
   readonly deadlines?: DeadlineTimes;
-  /** Called for every request with its monotonic time (ms): the process runs. */
-  readonly reportRunning?: (steadyMs: number) => void;
   /** Whether several workers share the port. */
   readonly shared?: boolean;
   /** The names, colours and address of the pages for people. */

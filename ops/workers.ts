@@ -9,14 +9,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from './config/config.ts';
 import { readOperatorToken } from './config/operator-token.ts';
+import type { Running } from './rollcall.ts';
 
 /** The message that a worker sends when it listens. */
-export interface WorkerReady {
-  readonly url: string;
-  readonly adminUrl: string;
-  readonly notes: readonly string[];
-  readonly otherNodes: readonly string[];
-}
+export type WorkerReady = Pick<Running, 'url' | 'adminUrl' | 'notes' | 'otherNodes'>;
 
 /** The argument that makes a process a worker; its index follows. */
 const workerArgument = '--worker=';

@@ -3,20 +3,10 @@
  */
 import type { Permission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
+import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 
 /** The authenticated caller. */
-export interface Caller {
-  readonly kind: TokenKind;
-  readonly id: string;
-  readonly sessionId: string;
-  readonly sessionType: 'login' | 'api';
-  /** Permission ids the session is limited to; empty is unlimited. */
-  readonly limits: readonly string[];
-  /** The user it acts for may not vote. Part of the session, so that a vote needs no SQL query. */
-  readonly voteBanned: boolean;
-  /** When that user was seen first; `null` for other kinds, absent if the node does not know. */
-  readonly firstSeenMs?: number | null | undefined;
-}
+export type Caller = Omit<SessionOfToken, 'expiresAtMs' | 'banned'>;
 
 /**
  * What a route requires of the caller, in order of the checks (docs/behaviour.md, "Order of checks"):

@@ -12,18 +12,9 @@ import type { Site } from './site.ts';
 export type Fact = readonly [label: string, value: HtmlValue];
 
 /** What the page of a listing shows beside its numbers. */
-export interface Listing {
-  readonly kind: EntityKind;
-  readonly id: string;
-  /** The path of its page. */
-  readonly path: string;
-  readonly name: string;
-  readonly avatar: string;
-  readonly short: string;
+export interface Listing extends Omit<ListedEntity, 'votes' | 'size' | 'sizeLabel'> {
   /** Rendered Markdown; `null` for none. */
   readonly about: Html | null;
-  readonly tags: readonly string[];
-  readonly nsfw: boolean;
   readonly links: readonly { readonly name: string; readonly value: string }[];
   /** What is said of it besides: `Certified`, `Premium`. */
   readonly marks: readonly string[];

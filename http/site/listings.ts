@@ -181,6 +181,11 @@ export const describeTeam = (profile: TeamProfile, holdings: TeamHoldings | null
 const isListed = ({ type, state = 'public' }: { readonly type: string; readonly state?: string }): boolean =>
   (type === 'approved' || type === 'certified') && state === 'public';
 
+const pickListed = <Row extends Parameters<typeof isListed>[0]>(
+  ids: readonly string[],
+  rows: ReadonlyMap<string, Row>,
+): Row[] => ids.flatMap((id) => rows.get(id) ?? []).filter(isListed);
+
 export const describePack = (pack: PackRow, { bots, servers }: PackPage): Listing => ({
   ...plainListing,
   kind: 'pack',
@@ -197,19 +202,7 @@ export const describePack = (pack: PackRow, { bots, servers }: PackPage): Listin
     ['Added', renderDate(pack.created_at)],
   ],
   lists: [
-    {
-      title: 'Bots',
-      entities: pack.bot_ids
-        .flatMap((id) => bots.get(id) ?? [])
-        .filter(isListed)
-        .map(toListedBot),
-    },
-    {
-      title: 'Servers',
-      entities: pack.server_ids
-        .flatMap((id) => servers.get(id) ?? [])
-        .filter(isListed)
-        .map(toListedServer),
-    },
+    { title: 'Bots', entities: pickListed(pack.bot_ids, bots).map(toListedBot) },
+    { title: 'Servers', entities: pickListed(pack.server_ids, servers).map(toListedServer) },
   ].filter(({ entities }) => entities.length > 0),
 });

@@ -6,7 +6,7 @@
 import type { NodeCounts } from './counts.ts';
 
 /** `null`: nothing was measured since the last heartbeat. */
-export type NodeFigures = {
+export interface NodeFigures {
   readonly uptime_s: number;
   readonly requests_per_s: number;
   /** Mean time of a commit to the hot store. */
@@ -16,7 +16,7 @@ export type NodeFigures = {
   readonly backlog_entities: number;
   readonly outbox_votes: number;
   readonly flush_lag_s: number;
-};
+}
 
 /** What `nodes list` shows of each node. */
 export interface NodeStatus {
@@ -41,26 +41,19 @@ export type LivePoint = Pick<
 >;
 
 /** What an operator watches, once a second. Rates and times are `null` where nothing was measured. */
-export interface LiveFrame {
+export interface LiveFrame extends NodeFigures {
   readonly at_ms: number;
   readonly node: string;
   readonly version: string;
-  readonly uptime_s: number;
   readonly ready: boolean;
   readonly notes: readonly string[];
-  readonly requests_per_s: number;
   readonly failures_per_s: number;
   /** Of the last ten seconds, without requests that wait for something to happen. */
   readonly p50_ms: number | null;
   readonly p99_ms: number | null;
   readonly commits_per_s: number;
   readonly items_per_commit: number | null;
-  readonly hot_store_ms: number | null;
   readonly flushes_per_s: number;
-  readonly sql_ms: number | null;
-  readonly backlog_entities: number;
-  readonly outbox_votes: number;
-  readonly flush_lag_s: number;
   readonly pending_items: number;
   readonly actors: number;
   /** Since the start of the node. */

@@ -8,6 +8,7 @@
  */
 
 import { failingFrom } from '../../../engine/rules/webhooks.ts';
+import type { AttemptRow } from '../../../storage/catalogue/webhooks/endpoints.ts';
 import type {
   DeliveryResult,
   DueDelivery,
@@ -40,13 +41,7 @@ const jitter = 0.2;
 const slowMs = minuteMs;
 
 /** What came of one request; `WebhookOutcome` with an error of any name. */
-export interface AttemptOutcome {
-  readonly status: number;
-  /** `''` when it was delivered. */
-  readonly error: string;
-  readonly detail: string;
-  readonly milliseconds: number;
-  readonly response: string;
+export interface AttemptOutcome extends Omit<AttemptRow, 'at'> {
   readonly retryAfterMs: number | undefined;
 }
 /** One delivery with what came of it; `outcome` is `null` when there was nothing to send. */

@@ -10,6 +10,7 @@ import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 
 /** A post as lists show it, without its content. */
 export interface PostRow {
+  /** In lower case. */
   readonly slug: string;
   readonly title: string;
   readonly description: string;
@@ -23,15 +24,8 @@ export interface FullPostRow extends PostRow {
   readonly content: string;
 }
 /** A post as the operator writes it. */
-export interface PostFields {
-  /** In lower case. */
-  readonly slug: string;
-  readonly title: string;
-  readonly description: string;
-  readonly content: string;
-  readonly tags: readonly string[];
+export interface PostFields extends Omit<FullPostRow, 'author_id' | 'created_at' | 'author'> {
   readonly authorId: string;
-  readonly draft: boolean;
 }
 
 export const createBlog = (sql: Sql, snapshots: Snapshots) => ({

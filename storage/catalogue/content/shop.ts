@@ -66,19 +66,18 @@ export type ShopOutcome =
 /** Rows in each of the tables of benefits, items and coupons. */
 const shopRowsMax = 1_000;
 
-/** The rows of one list. The same object while the snapshot lasts. */
-export interface ShopList<Row> {
-  readonly rows: readonly Row[];
-}
-/** All lists are in the order of creation, and from snapshots. */
-export const createShop = (sql: Sql, snapshots: Snapshots) => ({
-  listBenefits: () =>
-    snapshots.get('shop benefits', () => asStorage('shop.benefits', () => readBenefits(sql))),
-  listItems: () => snapshots.get('shop items', () => asStorage('shop.items', () => readItems(sql))),
-  /** Coupons that are public, usable and not expired. */
-  listPublicCoupons: () =>
-    snapshots.get('shop coupons', () => asStorage('shop.coupons', () => readCoupons(sql))),
-});
+/** All lists are in the order of creation, and the same object while their snapshot lasts. */
+export const createShop = (sql: Sql, snapshots: Snapshots) => {
+  const share = <Row>(name: string, list: (sql: Queryable) => Promise<readonly Row[]>) => {
+    const load = () => asStorage(`shop.${name}`, async () => ({ rows: await list(sql) }));
+    return () => snapshots.get(`shop ${name}`, load);
+  };
+  return {
+    listBenefits: share('benefits', listBenefits),
+    listItems: share('items', listItems),
+    listPublicCoupons: share('coupons', listPublicCoupons),
+  };
+};
 
 type ShopTable = 'shop_benefits' | 'shop_items' | 'shop_coupons';
 
@@ -88,20 +87,14 @@ const selectRows = <Row extends object>(sql: Queryable, table: ShopTable, where 
   from ${sql(table)} as rows
   ${where} order by rows.created_at, rows.id`;
 
-const readBenefits = async (sql: Queryable): Promise<ShopList<BenefitRow>> => ({
-  rows: await listBenefits(sql),
-});
-const readItems = async (sql: Queryable): Promise<ShopList<ItemRow>> => ({
-  rows: await listItems(sql),
-});
-const readCoupons = async (sql: Queryable): Promise<ShopList<CouponRow>> => ({
-  rows: await selectRows<CouponRow>(
+/** Coupons that are public, usable and not expired. */
+const listPublicCoupons = async (sql: Queryable): Promise<readonly CouponRow[]> =>
+  selectRows<CouponRow>(
     sql,
     'shop_coupons',
     sql`where rows.public and rows.usable
       and (rows.expiry_hours = 0 or rows.created_at + make_interval(hours => rows.expiry_hours) > now())`,
-  ),
-});
+  );
 
 /** Lists all benefits for the operator. */
 export const listBenefits = async (sql: Queryable): Promise<readonly BenefitRow[]> =>

@@ -34,12 +34,9 @@ export interface TeamSummary {
   readonly vote_banned: boolean;
   readonly created_at: Date;
 }
-export interface PackSummaryRow {
+export interface PackSummaryRow extends Omit<TeamSummary, 'id'> {
   readonly url: string;
-  readonly name: string;
   readonly owner: string;
-  readonly vote_banned: boolean;
-  readonly created_at: Date;
 }
 
 /** Pages count from 1. An empty `search` lists all; other filters apply where they are not `null`. */

@@ -6,6 +6,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import type { VoteRow } from '../votes/votes.ts';
 
 export interface ListingSummary {
   readonly name: string;
@@ -18,14 +19,10 @@ export interface UserSummary {
   readonly username: string;
   readonly tokens: number;
 }
-export interface VoteSummary {
-  readonly target_type: EntityKind;
-  readonly target_id: string;
-  readonly author: string;
-  readonly upvote: boolean;
-  readonly void: boolean;
-  readonly created_at: Date;
-}
+export type VoteSummary = Pick<
+  VoteRow,
+  'target_type' | 'target_id' | 'author' | 'upvote' | 'void' | 'created_at'
+>;
 
 const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
 const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;

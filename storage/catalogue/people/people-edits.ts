@@ -7,16 +7,10 @@
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { insertMissingPerson } from '../shared/people.ts';
+import { insertMissingPerson, type PersonRow } from '../shared/people.ts';
 import { buildAffectedByBan } from './sessions.ts';
 
-export interface UserRow {
-  readonly id: string;
-  readonly username: string;
-  readonly display_name: string;
-  readonly avatar: string;
-  readonly bot: boolean;
-  readonly flags: readonly string[];
+export interface UserRow extends Omit<PersonRow, 'extra_data' | 'status'> {
   readonly banned: boolean;
   readonly vote_banned: boolean;
   readonly created_at: Date;
@@ -29,13 +23,6 @@ export interface UserChange {
   readonly flags: readonly string[] | null;
 }
 export type BanKind = 'banned' | 'vote_banned';
-
-export interface BanOutcome {
-  /** The id was unknown before: a ban has created the user, the end of a ban has changed nothing. */
-  readonly stranger: boolean;
-  /** Ids of the sessions that ended or whose `banned` or `voteBanned` may have changed. */
-  readonly sessions: readonly string[];
-}
 
 const buildUserColumns = (sql: Queryable) =>
   sql`id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at`;
@@ -61,6 +48,8 @@ export const createPeopleEdits = (sql: Sql) => ({
     ).then(() => {}),
   /**
    * Sets or lifts a ban. The ban `banned` ends the team tokens that the user minted. Ledger when it resolves.
+   * `stranger`: the id was unknown before; a ban has created the user, the end of a ban has changed nothing.
+   * `sessions`: ids of those that ended, or whose `banned` or `voteBanned` may have changed.
    */
   setBan: (id: string, ban: BanKind, value: boolean) =>
     asStorage('people.setBan', () =>

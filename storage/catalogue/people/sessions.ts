@@ -39,7 +39,7 @@ export interface SessionOfToken {
    * entity, the user who minted it.
    */
   readonly banned: boolean;
-  /** The user it acts for may not vote. */
+  /** The user it acts for may not vote. Part of the session, so that a vote needs no query. */
   readonly voteBanned: boolean;
   /** When that user was seen first; `null` for other kinds, absent in copies of earlier versions. */
   readonly firstSeenMs?: number | null | undefined;

@@ -12,10 +12,8 @@ import { buildPersonColumn, type PersonRow } from './people.ts';
 /** A part of an SQL statement. */
 export type Fragment = ReturnType<Queryable>;
 
-export interface IndexBotRow {
-  readonly bot_id: string;
-  readonly created_at: Date;
-  readonly library: string;
+/** What short rows of bots and servers have in common. */
+interface IndexRow {
   readonly nsfw: boolean;
   readonly short: string;
   readonly tags: readonly string[];
@@ -23,37 +21,31 @@ export interface IndexBotRow {
   readonly vanity: string;
   readonly vanity_ref: string;
   readonly premium_until: Date | null;
-  readonly person: PersonRow | null;
   readonly clicks: number;
   readonly invite_clicks: number;
   readonly votes: number;
-  readonly servers: string;
-  readonly shards: string;
-  readonly status: PresenceStatus | '';
-  readonly last_stats_post_ms: number;
   /** As `wanted` has it. */
   readonly place: number;
 }
 
-export interface IndexServerRow {
+export interface IndexBotRow extends IndexRow {
+  readonly bot_id: string;
+  readonly created_at: Date;
+  readonly library: string;
+  readonly person: PersonRow | null;
+  readonly servers: string;
+  readonly shards: string;
+  readonly status: PresenceStatus | '';
+  readonly last_stats_post_ms: number;
+}
+
+export interface IndexServerRow extends IndexRow {
   readonly server_id: string;
   readonly avatar: string;
   readonly name: string;
-  readonly nsfw: boolean;
   readonly online_members: number;
-  readonly short: string;
   readonly state: string;
-  readonly tags: readonly string[];
   readonly total_members: number;
-  readonly type: string;
-  readonly vanity: string;
-  readonly vanity_ref: string;
-  readonly premium_until: Date | null;
-  readonly clicks: number;
-  readonly invite_clicks: number;
-  readonly votes: number;
-  /** As `wanted` has it. */
-  readonly place: number;
 }
 
 /** End of the premium period of the row called `alias`; null without a start. */

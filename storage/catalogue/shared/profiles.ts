@@ -9,19 +9,22 @@ export interface LinkRow {
   readonly name: string;
   readonly value: string;
 }
-export interface ListingProfile extends Cacheable {
+/** What profiles of bots, servers and teams have in common. */
+export interface Profile extends Cacheable {
   readonly created_at: Date;
   readonly extra_links: readonly LinkRow[];
-  readonly invite: string;
-  readonly long: string;
   readonly nsfw: boolean;
-  readonly premium_until: Date | null;
   readonly short: string;
   readonly tags: readonly string[];
-  readonly type: string;
   readonly updated_at: Date;
   readonly vanity_ref: string;
   readonly vote_banned: boolean;
+}
+export interface ListingProfile extends Profile {
+  readonly invite: string;
+  readonly long: string;
+  readonly premium_until: Date | null;
+  readonly type: string;
 }
 type ProfileKind = 'bot' | 'server';
 

@@ -6,22 +6,13 @@
 import type { Queryable } from '../../sql/client.ts';
 import { listTeamBots } from '../bots/bots.ts';
 import { listTeamServers } from '../lists/servers.ts';
-import type { Cacheable } from '../shared/cache.ts';
 import type { IndexBotRow, IndexServerRow } from '../shared/index-rows.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
-import { buildNameCondition, buildVanityColumn, type LinkRow } from '../shared/profiles.ts';
+import { buildNameCondition, buildVanityColumn, type Profile } from '../shared/profiles.ts';
 
-export interface TeamProfile extends Cacheable {
-  readonly created_at: Date;
-  readonly extra_links: readonly LinkRow[];
+export interface TeamProfile extends Profile {
   readonly name: string;
-  readonly nsfw: boolean;
   readonly service: string;
-  readonly short: string;
-  readonly tags: readonly string[];
-  readonly updated_at: Date;
-  readonly vanity_ref: string;
-  readonly vote_banned: boolean;
 }
 export interface MemberRow {
   readonly created_at: Date;

@@ -9,7 +9,7 @@
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { bindStorage } from '../../sql/errors.ts';
 import { lockOwner, type Review } from '../shared/listings.ts';
 import { buildListingNames } from './reminders.ts';
 
@@ -59,27 +59,17 @@ export interface TakeRequest {
   readonly limit: number;
 }
 
-export const createPushOutbox = (sql: Sql) => ({
-  list: (userId: string) => asStorage('push.list', () => listSubscriptions(sql, userId)),
-  /** Stores a subscription; ledger when it resolves. False when the user already has `max` others. */
-  subscribe: (subscription: NewSubscription, max: number) =>
-    asStorage('push.subscribe', () => subscribe(sql, subscription, max)),
-  /** Deletes a subscription and its messages. False when this user has none with this id. */
-  unsubscribe: (userId: string, id: string) =>
-    asStorage('push.unsubscribe', () => unsubscribe(sql, userId, id)),
-  /** Deletes a subscription that the push service no longer knows. */
-  drop: (id: string) => asStorage('push.drop', () => drop(sql, id)),
-  /** Leases due messages, longest overdue first. No other node receives them before the lease ends. */
-  take: (request: TakeRequest) => asStorage('push.take', () => take(sql, request)),
-  /** Deletes a delivered message and records the time on its reminder, if it has one. */
-  recordDelivery: (message: PushMessage, nowMs: number) =>
-    asStorage('push.delivered', () => recordDelivery(sql, message, nowMs)),
-  /** Deletes a message that will not be sent again. */
-  abandon: (message: PushMessage) => asStorage('push.abandon', () => abandon(sql, message)),
-  /** Delays this message until then, and other messages to the same browser at least as long. */
-  postpone: (message: PushMessage, untilMs: number) =>
-    asStorage('push.postpone', () => postpone(sql, message, untilMs)),
-});
+export const createPushOutbox = (sql: Sql) =>
+  bindStorage('push', sql, {
+    list: listSubscriptions,
+    subscribe,
+    unsubscribe,
+    drop,
+    take,
+    recordDelivery,
+    abandon,
+    postpone,
+  });
 
 export type PushOutbox = ReturnType<typeof createPushOutbox>;
 
@@ -87,6 +77,7 @@ const listSubscriptions = (sql: Queryable, userId: string) => sql<SubscriptionRo
   select id, endpoint, browser_info, created_at from push_subscriptions
   where user_id = ${userId} order by created_at, id`;
 
+/** Stores a subscription; ledger when it resolves. False when the user already has `max` others. */
 const subscribe = (sql: Sql, subscription: NewSubscription, max: number): Promise<boolean> =>
   sql.begin(async (transaction) => {
     const { userId, endpoint } = subscription;
@@ -107,17 +98,22 @@ const subscribe = (sql: Sql, subscription: NewSubscription, max: number): Promis
     return true;
   });
 
+/** Deletes a subscription and its messages. False when this user has none with this id. */
 const unsubscribe = async (sql: Queryable, userId: string, id: string): Promise<boolean> => {
   const rows = await sql`
     delete from push_subscriptions where id = ${id} and user_id = ${userId} returning id`;
   return rows.length > 0;
 };
 
+/** Deletes a subscription that the push service no longer knows. */
 const drop = async (sql: Queryable, id: string): Promise<void> => {
   await sql`delete from push_subscriptions where id = ${id}`;
 };
 
-/** The leases of messages taken together end apart, so that one that ends its node is met alone. */
+/**
+ * Leases due messages, longest overdue first: no other node receives them before the lease ends. The leases
+ * of messages taken together end apart, so that one that ends its node is met alone.
+ */
 const take = (sql: Queryable, { nowMs, leaseMs, limit }: TakeRequest) => sql<PushMessage[]>`
   with taken as (
     update push_messages set attempts = attempts + 1,
@@ -164,6 +160,7 @@ export const enqueueReview = async (
     order by id`;
 };
 
+/** Deletes a delivered message and records the time on its reminder, if it has one. */
 const recordDelivery = async (sql: Queryable, message: PushMessage, nowMs: number): Promise<void> => {
   await sql`
     with deleted as (delete from push_messages where id = ${message.id})
@@ -172,11 +169,15 @@ const recordDelivery = async (sql: Queryable, message: PushMessage, nowMs: numbe
       and ${message.review === null}`;
 };
 
+/** Deletes a message that will not be sent again. */
 const abandon = async (sql: Queryable, message: PushMessage): Promise<void> => {
   await sql`delete from push_messages where id = ${message.id}`;
 };
 
-/** Ends the lease of this message. Leases of the others are not cut short: a node may be sending them. */
+/**
+ * Delays this message until then, and other messages to the same browser at least as long: their leases are
+ * not cut short, because a node may be sending them.
+ */
 const postpone = async (sql: Queryable, message: PushMessage, untilMs: number): Promise<void> => {
   await sql`
     update push_messages set next_at_ms = case when id = ${message.id} then ${untilMs}::bigint

@@ -123,35 +123,15 @@ const removeReminder = async (sql: Queryable, { userId, kind, id }: ReminderKey)
   return rows.length > 0;
 };
 
-interface DueRow {
-  readonly incarnation: number;
-  readonly kind: EntityKind;
-  readonly id: string;
-  readonly user_id: string;
-  readonly voted_at_ms: number;
-  readonly due_at_ms: number;
-  readonly welcome: boolean;
-}
-
-const selectDue = async (sql: Queryable, nowMs: number, limit: number): Promise<readonly DueReminder[]> => {
-  const rows = await sql<DueRow[]>`
-    select reminders.incarnation, totals.kind, totals.entity_id as id, reminders.user_id,
-      reminders.voted_at_ms, reminders.due_at_ms,
+const selectDue = (sql: Queryable, nowMs: number, limit: number): Promise<readonly DueReminder[]> =>
+  sql<DueReminder[]>`
+    select reminders.incarnation, totals.kind, totals.entity_id as id, reminders.user_id as "userId",
+      reminders.voted_at_ms as "votedAtMs", reminders.due_at_ms as "dueAtMs",
       not (users.banned or users.vote_banned) as welcome
     from reminders
     join totals on totals.incarnation = reminders.incarnation
     join users on users.id = reminders.user_id
     where reminders.due_at_ms <= ${nowMs} order by reminders.due_at_ms limit ${limit}`;
-  return rows.map((row) => ({
-    incarnation: row.incarnation,
-    kind: row.kind,
-    id: row.id,
-    userId: row.user_id,
-    votedAtMs: row.voted_at_ms,
-    dueAtMs: row.due_at_ms,
-    welcome: row.welcome,
-  }));
-};
 
 /** Builds the condition that finds the reminder unless its due time has changed since it was read. */
 const buildUnchangedCondition = (sql: Queryable, due: DueReminder) => sql`

@@ -9,15 +9,11 @@
 import type { EntityRef } from '../../../engine/ids.ts';
 import { formatNumbers } from '../../sql/arrays.ts';
 import type { Queryable } from '../../sql/client.ts';
+import type { VoteRow } from './votes.ts';
 
-export interface LogRow {
+export interface LogRow
+  extends Pick<VoteRow, 'itag' | 'author' | 'upvote' | 'created_at' | 'void' | 'void_reason'> {
   readonly number: number;
-  readonly itag: string;
-  readonly author: string;
-  readonly upvote: boolean;
-  readonly created_at: Date;
-  readonly void: boolean;
-  readonly void_reason: string;
 }
 
 /** The state of a listing's log. */

@@ -8,6 +8,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import type { PersonRow } from '../shared/people.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 
 export interface WebhookTarget {
@@ -19,6 +20,7 @@ export interface AttemptRow {
   readonly at: string;
   readonly status: number;
   readonly milliseconds: number;
+  /** `''` when it was delivered. */
   readonly error: string;
   readonly detail: string;
   readonly response: string;
@@ -115,12 +117,7 @@ export const findEndpoint = async (
 /** The listing's name and a user, as an event shows them. */
 export interface EventPeople {
   readonly name: string;
-  readonly user: {
-    readonly id: string;
-    readonly username: string;
-    readonly display_name: string;
-    readonly avatar: string;
-  };
+  readonly user: Pick<PersonRow, 'id' | 'username' | 'display_name' | 'avatar'>;
 }
 
 /** Reads what an event shows; unknown users and listings are shown by their ids. */

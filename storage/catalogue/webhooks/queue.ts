@@ -11,6 +11,7 @@ import type { EventDetails, VoidedDetails } from '../../ledger/webhook-deliverie
 import { formatBooleans, formatNumbers, formatTexts } from '../../sql/arrays.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
+import type { PersonRow } from '../shared/people.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
 import { type AttemptRow, buildSends, disableEndpoint } from './endpoints.ts';
@@ -30,8 +31,15 @@ export type { Lease } from './leases.ts';
 /** Newest attempts kept with each delivery. */
 const attemptsKept = 16;
 
+/** How well deliveries to an endpoint go. */
+export interface EndpointHealth {
+  readonly failures: number;
+  readonly failingSinceMs: number;
+  readonly waitUntilMs: number;
+  readonly slowUntilMs: number;
+}
 /** The endpoint as it is now. */
-export interface LeasedEndpoint {
+export interface LeasedEndpoint extends EndpointHealth {
   readonly id: string;
   readonly incarnation: number;
   readonly url: string;
@@ -43,17 +51,8 @@ export interface LeasedEndpoint {
   readonly authorization: Buffer | null;
   readonly revision: number;
   readonly signal: number;
-  readonly failures: number;
-  readonly failingSinceMs: number;
-  readonly waitUntilMs: number;
-  readonly slowUntilMs: number;
 }
-export interface VotePerson {
-  readonly id: string;
-  readonly username: string;
-  readonly display_name: string;
-  readonly avatar: string;
-}
+export type VotePerson = Pick<PersonRow, 'id' | 'username' | 'display_name' | 'avatar'>;
 /** The votes of the request that an event is about. */
 export interface DeliveredVote {
   readonly itags: readonly string[];
@@ -108,16 +107,10 @@ export interface DeliveryResult {
   readonly body: string | null;
   readonly attempt: AttemptRow;
 }
-/** The endpoint's health after a page. */
-export interface EndpointHealth {
-  readonly failures: number;
-  readonly failingSinceMs: number;
-  readonly waitUntilMs: number;
-  readonly slowUntilMs: number;
-}
 export interface PageResult {
   readonly endpoint: LeasedEndpoint;
   readonly results: readonly DeliveryResult[];
+  /** After the page. */
   readonly health: EndpointHealth;
   readonly nowMs: number;
   /** All that was due is among the results. */
