@@ -6,7 +6,7 @@
  * `Reply`; it never sees the socket. `auth` declares what a token may do, as data that auth/authorise.ts
  * interprets, never as code.
  */
-import type { Static, TObject, TSchema } from 'typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { DomainError, ErrorCode } from '../engine/errors.ts';
 import { NoParams } from './api/shared/common.ts';
 import type { App } from './app.ts';
@@ -152,6 +152,9 @@ export const defineRoute = <Params extends TObject, Query extends TObject, Body 
   const [method, path] = pattern.split(' ');
   return { ...usualFields, ...route, name, method, path } as unknown as AnyRoute;
 };
+
+/** The fields that routes of documents share. */
+export const documentFields = { auth: { kind: 'public' }, replies: { 200: Type.String() } } as const;
 
 /** The routes of one section of the API. */
 export const defineRoutes = (section: string, routes: readonly AnyRoute[]): readonly AnyRoute[] =>

@@ -6,21 +6,15 @@
  * document. Each is built or read once, on first use, with its tag.
  */
 import { readFile } from 'node:fs/promises';
-import { Type } from 'typebox';
 import { buildPageHeaders, readOnce } from '../response/document.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
 import { buildClientScript } from './client-script.ts';
 import { type DemoAccounts, pageHtml, pagePolicy, startScript } from './docs-page.ts';
 import { buildOpenApiDocument } from './document.ts';
 import { buildLlmsText } from './llms-text.ts';
 
-const base = {
-  section: 'Documents',
-  auth: { kind: 'public' },
-  caching: 'entity',
-  replies: { 200: Type.String() },
-} as const;
+const base = { ...documentFields, section: 'Documents', caching: 'entity' } as const;
 
 const scriptHeaders = {
   'Content-Type': 'text/javascript; charset=utf-8',

@@ -66,8 +66,7 @@ export const UsersQuery = Type.Object({
   ban: Type.Optional(
     Type.Enum(['banned', 'vote_banned'], { description: 'Only users with this ban: banned or vote_banned.' }),
   ),
-  search,
-  page,
+  ...SearchQuery.properties,
 });
 export type UsersQuery = Static<typeof UsersQuery>;
 
@@ -77,8 +76,7 @@ export const ListBotsQuery = Type.Object({
       description: 'pending, approved, certified or denied; pending if neither this nor a search is given.',
     }),
   ),
-  search,
-  page,
+  ...SearchQuery.properties,
 });
 export type ListBotsQuery = Static<typeof ListBotsQuery>;
 
@@ -86,8 +84,7 @@ export const ListServersQuery = Type.Object({
   type: Type.Optional(
     Type.Enum([...types], { description: 'Only this type: pending, approved, certified or denied.' }),
   ),
-  search,
-  page,
+  ...SearchQuery.properties,
 });
 export type ListServersQuery = Static<typeof ListServersQuery>;
 

@@ -1,10 +1,3 @@
-/**
- * Serves the operator's page of the private listener: `/`, its files below `/page/`, and what it needs to
- * know of the operations.
- *
- * The files contain no data and need no token. Each is read, and stripped of its types, at its first request.
- */
-import { Type } from 'typebox';
 import {
   buildPageHeaders,
   PageFileParams,
@@ -13,7 +6,7 @@ import {
   replyPageFile,
 } from '../response/document.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
 import type { AdminOperation } from './operation.ts';
 import type { Operator } from './operators.ts';
 
@@ -71,12 +64,7 @@ const toPageOperation = ({ command, route, isPreviewed }: AdminOperation) => ({
   body: route.body,
 });
 
-const base = {
-  section: 'Operator',
-  auth: { kind: 'public' },
-  caching: 'entity',
-  replies: { 200: Type.String() },
-} as const;
+const base = { ...documentFields, section: 'Operator', caching: 'entity' } as const;
 
 export const buildPageRoutes = (
   operations: readonly AdminOperation[],

@@ -3,7 +3,6 @@
  * request.
  */
 import { basename } from 'node:path';
-import { Type } from 'typebox';
 import {
   buildPageHeaders,
   PageFileParams,
@@ -12,7 +11,7 @@ import {
   replyPageFile,
 } from '../response/document.ts';
 import type { Reply } from '../response/reply.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
 import { escapeHtml } from './render.ts';
 import type { Site } from './site.ts';
 
@@ -63,12 +62,7 @@ export const buildAssetRoutes = (site: Site): readonly AnyRoute[] => {
     ...scripts.map((path) => [basename(path), readOnce(() => readScript(path))] as const),
   ]);
   const icon = buildIcon(site);
-  const base = {
-    section: 'Site',
-    auth: { kind: 'public' },
-    caching: 'entity',
-    replies: { 200: Type.String() },
-  } as const;
+  const base = { ...documentFields, section: 'Site', caching: 'entity' } as const;
   return [
     defineRoute('siteFile', 'GET /site/{file}', {
       ...base,

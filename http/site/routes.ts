@@ -1,16 +1,9 @@
-/**
- * The routes of the site: pages for people, at addresses of their own or in place of a reply of the API where
- * a client prefers HTML strictly.
- *
- * They are not part of the OpenAPI document.
- */
-import { Type } from 'typebox';
 import type { DomainError } from '../../engine/errors.ts';
 import type { ListingSearch } from '../api/search.ts';
 import { VanityParams, VanityQuery } from '../api/vanity.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
 import { buildAssetRoutes } from './assets.ts';
 import { createFrontPage } from './front.ts';
 import { buildGuideRoutes } from './guides.ts';
@@ -21,11 +14,7 @@ import { showSearchPage } from './search-page.ts';
 import type { Site } from './site.ts';
 import { buildSitemapRoutes } from './sitemap.ts';
 
-const base = {
-  section: 'Site',
-  auth: { kind: 'public' },
-  replies: { 200: Type.String() },
-} as const;
+const base = { ...documentFields, section: 'Site' } as const;
 
 type Handle = AnyRoute['handle'];
 type AnyRequest = Parameters<Handle>[1];
@@ -41,7 +30,7 @@ const servePage = (site: Site, route: AnyRoute, showPage: Handle): AnyRoute => (
     const reply = route.handle(app, request);
     return reply instanceof Promise ? reply.then(addVary) : addVary(reply);
   },
-  replaceError: (_, { wantsPage }, error) => (wantsPage ? replyErrorPage(site, error) : null),
+  replaceError: replaceError(site),
 });
 
 const replaceError =

@@ -4,7 +4,7 @@
 import { Type } from 'typebox';
 import type { SitemapEntry } from '../../storage/catalogue/lists/sitemap.ts';
 import type { Reply } from '../response/reply.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
 import { toListingPath, toPackPath } from './entities.ts';
 import { escapeHtml } from './render.ts';
 import type { Site } from './site.ts';
@@ -49,11 +49,7 @@ Sitemap: ${url}/sitemap.xml
 const PartParams = Type.Object({ part: Type.String({ pattern: '^[0-9]{1,12}$' }) });
 
 export const buildSitemapRoutes = ({ readUrl }: Site): readonly AnyRoute[] => {
-  const base = {
-    section: 'Site',
-    auth: { kind: 'public' },
-    replies: { 200: Type.String() },
-  } as const;
+  const base = { ...documentFields, section: 'Site' } as const;
   return [
     defineRoute('sitemap', 'GET /sitemap.xml', {
       ...base,

@@ -32,20 +32,12 @@ export const markDueByVotes = async (sql: Queryable, votes: readonly OutboxVote[
     where reminders.incarnation = locked.incarnation and reminders.user_id = locked.user_id`;
 };
 
-/**
- * Makes reminders due after the hot store has released voters: their waits may be over. Users who still have
- * to wait are only checked once more.
- */
-export const markDueByReleases = async (sql: Queryable, adjustmentIds: readonly number[]): Promise<void> => {
+/** Makes the waiting reminders due that a join and a condition select. */
+const markDue = async (sql: Queryable, selection: ReturnType<Queryable>): Promise<void> => {
   await sql`
     with locked as (
-      select reminders.incarnation, reminders.user_id
-      from reminders join adjustments on adjustments.incarnation = reminders.incarnation
-      where adjustments.id = any(${[...adjustmentIds]}::bigint[]) and adjustments.action = 'adjust'
+      select reminders.incarnation, reminders.user_id from reminders ${selection}
         and reminders.due_at_ms is not null
-        and ((adjustments.payload ->> 'releaseBeforeMs')::bigint > 0 or exists (
-          select from jsonb_array_elements(adjustments.payload -> 'release') as mark
-          where mark ->> 'user' = reminders.user_id))
       order by reminders.incarnation, reminders.user_id for no key update of reminders
     )
     update reminders set due_at_ms = least(reminders.due_at_ms, reminders.voted_at_ms)
@@ -54,18 +46,28 @@ export const markDueByReleases = async (sql: Queryable, adjustmentIds: readonly 
 };
 
 /**
+ * Makes reminders due after the hot store has released voters: their waits may be over. Users who still have
+ * to wait are only checked once more.
+ */
+export const markDueByReleases = (sql: Queryable, adjustmentIds: readonly number[]): Promise<void> =>
+  markDue(
+    sql,
+    sql`
+      join adjustments on adjustments.incarnation = reminders.incarnation
+      where adjustments.id = any(${[...adjustmentIds]}::bigint[]) and adjustments.action = 'adjust'
+        and ((adjustments.payload ->> 'releaseBeforeMs')::bigint > 0 or exists (
+          select from jsonb_array_elements(adjustments.payload -> 'release') as mark
+          where mark ->> 'user' = reminders.user_id))`,
+  );
+
+/**
  * Makes all waiting reminders of a listing due after an edit that the wait depends on (a premium period
  * began): each is checked again.
  */
-export const markDueByEdit = async (sql: Queryable, kind: EntityKind, id: string) => {
-  await sql`
-    with locked as (
-      select reminders.incarnation, reminders.user_id
-      from reminders join totals on totals.incarnation = reminders.incarnation
-      where totals.kind = ${kind} and totals.entity_id = ${id} and reminders.due_at_ms is not null
-      order by reminders.incarnation, reminders.user_id for no key update of reminders
-    )
-    update reminders set due_at_ms = least(reminders.due_at_ms, reminders.voted_at_ms)
-    from locked
-    where reminders.incarnation = locked.incarnation and reminders.user_id = locked.user_id`;
-};
+export const markDueByEdit = (sql: Queryable, kind: EntityKind, id: string): Promise<void> =>
+  markDue(
+    sql,
+    sql`
+      join totals on totals.incarnation = reminders.incarnation
+      where totals.kind = ${kind} and totals.entity_id = ${id}`,
+  );

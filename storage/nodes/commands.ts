@@ -8,9 +8,9 @@
  * neighbours are: membership.ts lists nodes in SQL, heartbeats.ts lists nodes in Redis,
  * ops/cluster-context.ts wires all of them together.
  */
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StorageError } from '../../engine/errors.ts';
-import { patchClusterAsking } from './ioredis-asking.ts';
+import { createCluster } from './ioredis-asking.ts';
 
 export interface RedisCommands {
   /** Sends one command. Rejects with a `StorageError`, `not_applied` when nothing left this process. */
@@ -42,30 +42,13 @@ const buildConnectionOptions = ({ timeoutMs }: RedisCommandsOptions): RedisOptio
   lazyConnect: true,
 });
 
-const openCluster = (options: RedisCommandsOptions): Cluster => {
-  const { username, password, protocol } = new URL(options.urls[0] ?? '');
-  const nodes = options.urls.map((url) => {
-    const { hostname, port } = new URL(url);
-    return { host: hostname, port: Number(port || 6379) };
-  });
-  const cluster = new Cluster(nodes, {
-    lazyConnect: true,
-    enableOfflineQueue: false,
-    retryDelayOnFailover: 0,
-    retryDelayOnClusterDown: 0,
+const openCluster = (options: RedisCommandsOptions): Cluster =>
+  createCluster(options.urls, {
     slotsRefreshTimeout: options.timeoutMs,
     slotsRefreshInterval: 5_000,
     clusterRetryStrategy: computeRetryDelayMs,
-    redisOptions: {
-      ...buildConnectionOptions(options),
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
-      ...(protocol === 'rediss:' && { tls: {} }),
-    },
+    redisOptions: buildConnectionOptions(options),
   });
-  patchClusterAsking(cluster);
-  return cluster;
-};
 
 const createUnreachableError = (name: string, cause: unknown): StorageError => {
   const error = cause instanceof Error ? cause : new Error(String(cause));

@@ -1,11 +1,12 @@
 /**
- * Works around an ioredis bug: an unhandled rejection of ASKING when the connection closes.
+ * Creates Cluster clients from URLs, and works around an ioredis bug: an unhandled rejection of ASKING when the
+ * connection closes.
  *
  * Before a call that a node redirects with ASK, ioredis sends ASKING and ignores its promise. When that
  * connection closes, the promise rejects without a handler, and Node ends the process. The call itself is
- * rejected too, and our code handles that one. Called for every Cluster client.
+ * rejected too, and our code handles that one.
  */
-import type { Cluster, Redis } from 'ioredis';
+import { Cluster, type ClusterOptions, type Redis } from 'ioredis';
 
 /** Handles the rejection of ASKING. The call behind it reports the failure. */
 const patchAsking = (node: Redis): void => {
@@ -17,7 +18,30 @@ const patchAsking = (node: Redis): void => {
   };
 };
 
-/** Patches every node of a Cluster client. Call before the client connects. */
-export const patchClusterAsking = (cluster: Cluster): void => {
+/**
+ * Creates a client that connects later. All nodes have the user, the password and the protocol of the first
+ * URL.
+ */
+export const createCluster = (urls: readonly string[], options: ClusterOptions): Cluster => {
+  const [first, ...others] = urls.map((url) => new URL(url)) as [URL, ...URL[]];
+  const { username, password, protocol } = first;
+  const nodes = [first, ...others].map(({ hostname, port }) => ({
+    host: hostname,
+    port: Number(port || 6379),
+  }));
+  const cluster = new Cluster(nodes, {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    ...options,
+    redisOptions: {
+      ...options.redisOptions,
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' && { tls: {} }),
+    },
+  });
   cluster.on('+node', patchAsking);
+  return cluster;
 };

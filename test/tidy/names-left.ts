@@ -7,7 +7,6 @@ export const namesLeft: ReadonlySet<string> = new Set([
   'storage/catalogue/operator/audit.ts asked_at',
   'storage/nodes/ioredis-asking.ts asking',
   'storage/nodes/ioredis-asking.ts patchAsking',
-  'storage/nodes/ioredis-asking.ts patchClusterAsking',
   // Local names from before the rule.
   'storage/import/import.ts settleDown',
 ]);

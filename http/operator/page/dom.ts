@@ -43,6 +43,17 @@ export const fill = (element: Element, ...children: readonly Child[]): void =>
 const toNode = (child: Exclude<Child, null>): Node | string =>
   typeof child === 'number' ? String(child) : child;
 
+/** A list of names, each with its value. */
+export const makeFacts = (facts: readonly (readonly [name: Child, ...value: readonly Child[]])[]) =>
+  make(
+    'dl',
+    { class: 'facts' },
+    ...facts.flatMap(([name, ...value]) => [
+      make('dt', { dir: 'auto' }, name),
+      make('dd', { dir: 'auto' }, ...value),
+    ]),
+  );
+
 /** Asks with a dialog; resolves to whether the operator agrees. */
 export const confirm = (title: string, text: string, yes: string): Promise<boolean> =>
   new Promise((resolve) => {
@@ -69,11 +80,7 @@ export const showPairs = (title: string, pairs: readonly (readonly [string, stri
     'dialog',
     { 'aria-label': title, onclose: () => dialog.remove() },
     make('h2', {}, title),
-    make(
-      'dl',
-      { class: 'facts' },
-      ...pairs.flatMap(([name, text]) => [make('dt', {}, make('kbd', {}, name)), make('dd', {}, text)]),
-    ),
+    makeFacts(pairs.map(([name, text]) => [make('kbd', {}, name), text])),
     make('div', { class: 'actions' }, make('button', { onclick: () => dialog.close() }, 'Close')),
   );
   document.body.append(dialog);

@@ -6,7 +6,7 @@
  * nothing is sent.
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
-import { fill, isCommandKey, make, makeWebLink, notify } from './dom.ts';
+import { fill, isCommandKey, make, makeFacts, makeWebLink, notify } from './dom.ts';
 import { formatDuration } from './format.ts';
 import { formatTotal, makeObject } from './tables.ts';
 
@@ -49,14 +49,7 @@ const makeReviewed = (bot: Json): HTMLElement => {
   return make(
     'div',
     {},
-    make(
-      'dl',
-      { class: 'facts' },
-      ...pairs.flatMap(([name, ...value]) => [
-        make('dt', { dir: 'auto' }, name),
-        make('dd', { dir: 'auto' }, ...value),
-      ]),
-    ),
+    makeFacts(pairs),
     make('h3', {}, 'Long text'),
     make('p', { class: 'long', dir: 'auto' }, String(bot.long)),
   );

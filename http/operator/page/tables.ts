@@ -2,7 +2,7 @@
  * Shows answers of the node: lists as tables with pages, objects as names and values. Every value is text.
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
-import { type Child, fill, make, makeCopyButton, makeScroller } from './dom.ts';
+import { type Child, fill, make, makeCopyButton, makeFacts, makeScroller } from './dom.ts';
 import { formatCount } from './format.ts';
 
 const timestamp = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/;
@@ -102,14 +102,7 @@ export const makeObject = (object: Json): HTMLElement => {
   return make(
     'div',
     {},
-    make(
-      'dl',
-      { class: 'facts' },
-      ...plain.flatMap(([name, value]) => [
-        make('dt', {}, name.replaceAll('_', ' ')),
-        make('dd', {}, makeCell(name, value)),
-      ]),
-    ),
+    makeFacts(plain.map(([name, value]) => [name.replaceAll('_', ' '), makeCell(name, value)])),
     ...entries.flatMap(([name, value]) =>
       isRows(value) ? [makeTable(value, { caption: name.replaceAll('_', ' ') })] : [],
     ),

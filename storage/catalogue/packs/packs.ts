@@ -36,16 +36,15 @@ export interface PackPage {
   readonly servers: ReadonlyMap<string, IndexServerRow>;
 }
 
-const selectPacks = (sql: Queryable, clause: Fragment) => sql<PackRow[]>`
-  select packs.url, packs.bot_ids, packs.created_at, packs.name, packs.owner_id,
-    ${buildPersonColumn(sql, 'packs.owner_id')} as owner,
-    packs.server_ids, packs.short, packs.tags, packs.vote_banned,
-    totals.votes
-  from packs
-  join totals on totals.incarnation = packs.incarnation
-  ${clause}`;
-
-const fillPacks = async (sql: Queryable, packs: readonly PackRow[]): Promise<PackPage> => {
+/** Reads the packs of a clause, and what is in them. */
+const readPacks = async (sql: Queryable, clause: Fragment): Promise<PackPage> => {
+  const packs = await sql<PackRow[]>`
+    select packs.url, packs.bot_ids, packs.created_at, packs.name, packs.owner_id,
+      ${buildPersonColumn(sql, 'packs.owner_id')} as owner, packs.server_ids, packs.short, packs.tags,
+      packs.vote_banned, totals.votes
+    from packs
+    join totals on totals.incarnation = packs.incarnation
+    ${clause}`;
   const botIds = [...new Set(packs.flatMap((pack) => pack.bot_ids))];
   const serverIds = [...new Set(packs.flatMap((pack) => pack.server_ids))];
   const bots = botIds.length === 0 ? [] : await selectIndexBots(sql, buildIdList(sql, botIds));
@@ -58,8 +57,8 @@ const fillPacks = async (sql: Queryable, packs: readonly PackRow[]): Promise<Pac
 };
 
 /** Finds the pack with this url, in any letter case; `packs` is empty when there is none. */
-export const findPack = async (sql: Queryable, url: string): Promise<PackPage> =>
-  fillPacks(sql, await selectPacks(sql, sql`where packs.url = ${foldTargetId('pack', url)}`));
+export const findPack = (sql: Queryable, url: string): Promise<PackPage> =>
+  readPacks(sql, sql`where packs.url = ${foldTargetId('pack', url)}`);
 
 export interface PackSummary {
   readonly url: string;
@@ -76,23 +75,17 @@ export const findPackSummary = async (sql: Queryable, urlOrName: string): Promis
 };
 
 /** Reads the newest packs. */
-export const readNewestPacks = async (sql: Queryable, rowsMax: number): Promise<PackPage> =>
-  fillPacks(
+export const readNewestPacks = (sql: Queryable, rowsMax: number): Promise<PackPage> =>
+  readPacks(
     sql,
-    await selectPacks(
-      sql,
-      sql`where packs.url in (select url from packs order by created_at desc, url desc limit ${rowsMax})
-        order by packs.created_at desc, packs.url desc`,
-    ),
+    sql`where packs.url in (select url from packs order by created_at desc, url desc limit ${rowsMax})
+      order by packs.created_at desc, packs.url desc`,
   );
 
 /** Reads the packs of these urls that still exist, in this order. */
-export const selectPackPage = async (sql: Queryable, urls: readonly string[]): Promise<PackPage> =>
-  fillPacks(
+export const selectPackPage = (sql: Queryable, urls: readonly string[]): Promise<PackPage> =>
+  readPacks(
     sql,
-    await selectPacks(
-      sql,
-      sql`join unnest((select ${urls as string[]}::text[])) with ordinality as listed(url, place) using (url)
-        order by listed.place`,
-    ),
+    sql`join unnest((select ${urls as string[]}::text[])) with ordinality as listed(url, place) using (url)
+      order by listed.place`,
   );

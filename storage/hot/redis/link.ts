@@ -9,10 +9,10 @@
  * moves, Redis then answers TRYAGAIN and never runs a function that sees only half of a shard's keys.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Shard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { patchClusterAsking } from '../../nodes/ioredis-asking.ts';
+import { createCluster } from '../../nodes/ioredis-asking.ts';
 import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
 import { type Library, loadLibrary, type Verb } from './library.ts';
 import type { Tag } from './tags.ts';
@@ -159,11 +159,6 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
   };
 };
 
-const parseStartupNode = (url: string) => {
-  const { hostname, port } = new URL(url);
-  return { host: hostname, port: Number(port || 6379) };
-};
-
 const waitForCluster = (cluster: Cluster): Promise<void> =>
   new Promise((resolve, reject) => {
     cluster.once('ready', resolve);
@@ -216,26 +211,15 @@ const listClusterSlotOwners = (cluster: Cluster): readonly Primary[] => {
 
 const createClusterLink = async (options: LinkOptions): Promise<Link> => {
   const { library, prefix } = options;
-  const { username, password, protocol } = new URL(options.urls[0] ?? '');
-  const cluster = new Cluster(options.urls.map(parseStartupNode), {
-    lazyConnect: true,
-    enableOfflineQueue: false,
+  // A closed connection leaves the outcome unknown: the caller decides whether to repeat the call.
+  const cluster = createCluster(options.urls, {
     maxRedirections: redirectionsMax,
     retryDelayOnTryAgain: tryAgainMs,
-    // A closed connection leaves the outcome unknown: the caller decides whether to repeat the call.
-    retryDelayOnFailover: 0,
-    retryDelayOnClusterDown: 0,
     slotsRefreshTimeout: Math.min(slotsRefreshTimeoutMs, options.silenceMaxMs),
     slotsRefreshInterval: slotsRefreshMs,
     clusterRetryStrategy: computeRetryDelayMs,
-    redisOptions: {
-      ...buildConnectionOptions(options),
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
-      ...(protocol === 'rediss:' && { tls: {} }),
-    },
+    redisOptions: buildConnectionOptions(options),
   });
-  patchClusterAsking(cluster);
   cluster.on('error', options.onError);
   cluster.on('node error', options.onError);
   await waitForCluster(cluster).catch((error: Error) => {
