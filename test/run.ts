@@ -4,6 +4,7 @@
  *   npm test                   the checks and the loop: what runs inside a process, two files at a time
  *   npm test -- votes rank     the files of `npm test` and `npm run test:stores` with "votes" or "rank" in
  *                              their path
+ *   npm test -- --reversed     the same files, their cases from the last to the first: none may need another
  *   npm test -- --help         prints this
  *   npm run check              only the checks
  *   npm run test:stores        what starts servers or nodes
@@ -77,6 +78,7 @@ const readPlan = (): Plan => {
     stores: flag,
     faults: flag,
     seeds: { type: 'string', default: '3' },
+    reversed: flag,
     help: flag,
   } as const;
   const { values, positionals: filters } = parseArgs({ allowPositionals: true, options });
@@ -87,6 +89,7 @@ const readPlan = (): Plan => {
   const both = lane === 'loop' && filters.length > 0;
   process.env.TEST_LANE = both ? 'stores' : lane;
   process.env.TEST_SEEDS = values.seeds;
+  if (values.reversed) process.env.TEST_ORDER = 'reversed';
   if (values.check) return { lanes: [], checks: true, filters };
   return { lanes: both ? ['loop', 'stores'] : [lane], checks: lane === 'loop' && !both, filters };
 };

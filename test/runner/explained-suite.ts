@@ -1,5 +1,6 @@
 /**
  * uvu's `suite`, which also prints why a hook threw: uvu drops that error, and with it the rest of the suite.
+ * It can run the cases of a suite from the last to the first (`npm test -- --reversed`).
  *
  * child.ts loads this module in place of `uvu`; a test file that is run by hand gets uvu itself.
  */
@@ -29,5 +30,17 @@ export const suite = (name: string): Test => {
       });
   const replace = (hooks: Test['before']): Test['before'] =>
     Object.assign(explain(hooks), { each: explain(hooks.each) });
-  return Object.assign(test, { before: replace(test.before), after: replace(test.after) });
+  const explained = Object.assign(test, { before: replace(test.before), after: replace(test.after) });
+  return process.env.TEST_ORDER === 'reversed' ? reverse(explained) : explained;
+};
+
+/** A suite whose cases run from the last to the first: one that needs an earlier one fails. */
+const reverse = (test: Test): Test => {
+  const cases: Parameters<Test>[] = [];
+  const register = (...words: Parameters<Test>): void => void cases.push(words);
+  const run = (): void => {
+    for (const words of cases.reverse()) test(...words);
+    test.run();
+  };
+  return Object.assign(register, test, { run }) as Test;
 };
