@@ -46,8 +46,6 @@ export const Flag = Type.Boolean();
 export const buildFlag = (description: string, example = false) =>
   Type.Boolean({ description, examples: [example] });
 
-/** A flag whose example is `true`. */
-
 export const TextList = Type.Array(Type.String());
 
 export const buildTextList = (description: string, example: readonly string[]) =>
