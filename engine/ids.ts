@@ -56,6 +56,12 @@ export const setShardCount = (count: number): void => {
   allShards = listShards(count);
 };
 
+/** All shards, in their order from shard `start` on. */
+export const listShardsFrom = (start: number): readonly Shard[] => [
+  ...allShards.slice(start % shardCount),
+  ...allShards.slice(0, start % shardCount),
+];
+
 /** Matches ids that need no encoding, as nearly all do. The test takes a tenth of an encoding. */
 const plainId = /^[A-Za-z0-9_-]*$/;
 

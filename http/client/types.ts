@@ -183,14 +183,6 @@ export interface GetLoginUrlReply {
   /** Compare it with the state that comes back, then send it with the code. Valid for 10 minutes. */
   readonly state: string;
 }
-export interface LogInReply {
-  /** Id of the session, to revoke it by. */
-  readonly session_id: string;
-  /** Id of the entity that the token acts for. */
-  readonly target_id: string;
-  /** The token. No other reply shows it. */
-  readonly token: string;
-}
 export interface ListBotsReply {
   /** How many results there are on all pages together. */
   readonly count: number;
@@ -398,7 +390,7 @@ export interface Bot {
   /** 1 to 5 different tags of 3 to 30 characters. */
   readonly tags: readonly string[];
   /** The team that owns it; absent when a user does. */
-  readonly team_owner?: BotTeamOwner;
+  readonly team_owner?: Team;
   /** Uptime checks since it was listed, one every 5 minutes. */
   readonly total_uptime: number;
   /** `pending`, `approved`, `certified` or `denied`. The operator decides it. */
@@ -435,13 +427,13 @@ export interface ExtraLink {
   readonly value: string;
 }
 /** The team that owns it; absent when a user does. */
-export interface BotTeamOwner {
+export interface Team {
   /** Upvotes minus downvotes, as last written to the database. */
   readonly approximate_votes: number;
   /** When the team was created. */
   readonly created_at: string;
   /** What belongs to the team, as far as it was requested. */
-  readonly entities: BotTeamOwnerEntities;
+  readonly entities: TeamEntities;
   /** Up to 20 links of the team. */
   readonly extra_links: readonly ExtraLink[];
   /** Id of the team. */
@@ -468,7 +460,7 @@ export interface BotTeamOwner {
   readonly votes: number;
 }
 /** What belongs to the team, as far as it was requested. */
-export interface BotTeamOwnerEntities {
+export interface TeamEntities {
   /** Bots that the team owns; `[]` unless requested. */
   readonly bots: readonly IndexBot[];
   /** Members of the team; `[]` unless requested. */
@@ -635,50 +627,6 @@ export interface Server {
   /** Whether the operator has banned it from receiving votes. */
   readonly vote_banned: boolean;
 }
-/** A team: users who own bots and servers together. */
-export interface Team {
-  /** Upvotes minus downvotes, as last written to the database. */
-  readonly approximate_votes: number;
-  /** When the team was created. */
-  readonly created_at: string;
-  /** What belongs to the team, as far as it was requested. */
-  readonly entities: TeamEntities;
-  /** Up to 20 links of the team. */
-  readonly extra_links: readonly ExtraLink[];
-  /** Id of the team. */
-  readonly id: string;
-  /** Name of the team, 3 to 32 characters. */
-  readonly name: string;
-  /** Whether it is for adults only. */
-  readonly nsfw: boolean;
-  /** How it came here: `api`, or `operator` for what the operator imported. */
-  readonly service: string;
-  /** Short description, up to 150 characters; may be empty. */
-  readonly short: string;
-  /** Up to 5 different tags of 3 to 30 characters. */
-  readonly tags: readonly string[];
-  /** When its profile was last changed. */
-  readonly updated_at: string;
-  /** Its short address, as in `/@{code}`: 2 to 32 of `a-z 0-9 - _`. */
-  readonly vanity: string;
-  /** Id of the vanity code; it stays when the code changes. */
-  readonly vanity_ref: string;
-  /** Whether the operator has banned it from receiving votes. */
-  readonly vote_banned: boolean;
-  /** Upvotes minus downvotes, as of now; may be negative. */
-  readonly votes: number;
-}
-/** What belongs to the team, as far as it was requested. */
-export interface TeamEntities {
-  /** Bots that the team owns; `[]` unless requested. */
-  readonly bots: readonly IndexBot[];
-  /** Members of the team; `[]` unless requested. */
-  readonly members: readonly TeamMember[];
-  /** Servers that the team owns; `[]` unless requested. */
-  readonly servers: readonly IndexServer[];
-  /** The requested kinds: `team_member`, `bot`, `server`. */
-  readonly targets: readonly string[];
-}
 export interface ListTeamPermissionsReply {
   /** All 24 permissions, in the order of menus. */
   readonly perms: readonly TeamPermission[];
@@ -814,28 +762,11 @@ export interface CreateWebhookReply {
   /** When the first of them is tried; `null`: none waits. */
   readonly next_attempt_at: string | null;
   /** The newest attempt; `null`: none yet. */
-  readonly last_attempt: CreateWebhookReplyLastAttempt | null;
+  readonly last_attempt: ListWebhooksReplyWebhookLastAttempt | null;
   /** The end of the secret, to recognise it by. */
   readonly secret_hint: string;
   /** Signs what is sent. It cannot be read again. */
   readonly secret: string;
-}
-export interface CreateWebhookReplyLastAttempt {
-  /** When it began. */
-  readonly at: string;
-  /** The HTTP status, 0 without an answer. */
-  readonly status: number;
-  /** How long the attempt took, in milliseconds. */
-  readonly milliseconds: number;
-  /**
-   * `""` when delivered, else `status`, `redirect`, `timeout`, `address_refused`, `dns`, `tls`,
-   * `connection`, `answer_invalid`, `secret_unreadable` or `vote_missing`.
-   */
-  readonly error: string;
-  /** The error as a sentence. */
-  readonly detail: string;
-  /** The beginning of the answer, at most 512 bytes. */
-  readonly response: string;
 }
 export interface ReplaceWebhookSecretReply {
   /** Signs what is sent. It cannot be read again. */
@@ -883,30 +814,13 @@ export interface ListWebhookDeliveriesReplyResult {
   /** When it is tried next; `null`: not again. */
   readonly next_attempt_at: string | null;
   /** The newest 16, oldest first. */
-  readonly attempts: readonly ListWebhookDeliveriesReplyResultAttempt[];
+  readonly attempts: readonly ListWebhooksReplyWebhookLastAttempt[];
 }
 export interface ListWebhookDeliveriesReplyResultTarget {
   /** `bot`, `server` or `team`. */
   readonly type: string;
   /** Id of the entity. */
   readonly id: string;
-}
-export interface ListWebhookDeliveriesReplyResultAttempt {
-  /** When it began. */
-  readonly at: string;
-  /** The HTTP status, 0 without an answer. */
-  readonly status: number;
-  /** How long the attempt took, in milliseconds. */
-  readonly milliseconds: number;
-  /**
-   * `""` when delivered, else `status`, `redirect`, `timeout`, `address_refused`, `dns`, `tls`,
-   * `connection`, `answer_invalid`, `secret_unreadable` or `vote_missing`.
-   */
-  readonly error: string;
-  /** The error as a sentence. */
-  readonly detail: string;
-  /** The beginning of the answer, at most 512 bytes. */
-  readonly response: string;
 }
 export interface ReplayWebhookReply {
   /** How many events are sent again. */
@@ -960,77 +874,21 @@ export interface ReadRankReply {
   /** Rank on the board `votes`; `null` without a position there. */
   readonly votes: ReadRankReplyVotes | null;
   /** Rank on the board `votes-last-month`; `null` without a position there. */
-  readonly votes_last_month: ReadRankReplyVotesLastMonth | null;
+  readonly votes_last_month: ReadRankReplyVotes | null;
   /** Rank on the board `votes-ever`; `null` without a position there. */
-  readonly votes_ever: ReadRankReplyVotesEver | null;
+  readonly votes_ever: ReadRankReplyVotes | null;
   /** Rank on the board `unique-clicks-week`; `null` without a position there. */
-  readonly unique_clicks_week: ReadRankReplyUniqueClicksWeek | null;
+  readonly unique_clicks_week: ReadRankReplyVotes | null;
   /** Rank on the board `growth-week`; `null` without a position there. */
-  readonly growth_week: ReadRankReplyGrowthWeek | null;
+  readonly growth_week: ReadRankReplyVotes | null;
   /** Rank on the board `trending`; `null` without a position there. */
-  readonly trending: ReadRankReplyTrending | null;
+  readonly trending: ReadRankReplyVotes | null;
   /** Rank on the board `newcomers`; `null` without a position there. */
-  readonly newcomers: ReadRankReplyNewcomers | null;
+  readonly newcomers: ReadRankReplyVotes | null;
   /** Rank on the board `uptime`; `null` without a position there. */
-  readonly uptime: ReadRankReplyUptime | null;
+  readonly uptime: ReadRankReplyVotes | null;
 }
 export interface ReadRankReplyVotes {
-  /** Its place on the board, from 1. */
-  readonly position: number;
-  /** How many listings are on the board. */
-  readonly of: number;
-  /** Whether the position is that of the board; else it is right within 0.1 % of `of`. */
-  readonly exact: boolean;
-}
-export interface ReadRankReplyVotesLastMonth {
-  /** Its place on the board, from 1. */
-  readonly position: number;
-  /** How many listings are on the board. */
-  readonly of: number;
-  /** Whether the position is that of the board; else it is right within 0.1 % of `of`. */
-  readonly exact: boolean;
-}
-export interface ReadRankReplyVotesEver {
-  /** Its place on the board, from 1. */
-  readonly position: number;
-  /** How many listings are on the board. */
-  readonly of: number;
-  /** Whether the position is that of the board; else it is right within 0.1 % of `of`. */
-  readonly exact: boolean;
-}
-export interface ReadRankReplyUniqueClicksWeek {
-  /** Its place on the board, from 1. */
-  readonly position: number;
-  /** How many listings are on the board. */
-  readonly of: number;
-  /** Whether the position is that of the board; else it is right within 0.1 % of `of`. */
-  readonly exact: boolean;
-}
-export interface ReadRankReplyGrowthWeek {
-  /** Its place on the board, from 1. */
-  readonly position: number;
-  /** How many listings are on the board. */
-  readonly of: number;
-  /** Whether the position is that of the board; else it is right within 0.1 % of `of`. */
-  readonly exact: boolean;
-}
-export interface ReadRankReplyTrending {
-  /** Its place on the board, from 1. */
-  readonly position: number;
-  /** How many listings are on the board. */
-  readonly of: number;
-  /** Whether the position is that of the board; else it is right within 0.1 % of `of`. */
-  readonly exact: boolean;
-}
-export interface ReadRankReplyNewcomers {
-  /** Its place on the board, from 1. */
-  readonly position: number;
-  /** How many listings are on the board. */
-  readonly of: number;
-  /** Whether the position is that of the board; else it is right within 0.1 % of `of`. */
-  readonly exact: boolean;
-}
-export interface ReadRankReplyUptime {
   /** Its place on the board, from 1. */
   readonly position: number;
   /** How many listings are on the board. */
@@ -1217,31 +1075,6 @@ export interface ListRemindersReplyReminderResolved {
   /** Its name. */
   readonly name: string;
 }
-export interface SetReminderReply {
-  /** All reminders of the user, oldest first; up to 200. */
-  readonly reminders: readonly SetReminderReplyReminder[];
-}
-export interface SetReminderReplyReminder {
-  /** When the reminder was set. */
-  readonly created_at: string;
-  /** When a push service last accepted a message of this reminder; `null`: never. */
-  readonly last_acked: string | null;
-  /** How the entity looks now. */
-  readonly resolved: SetReminderReplyReminderResolved;
-  /** Id of the entity to vote for; of a pack its url. */
-  readonly target_id: string;
-  /** `bot`, `server`, `team` or `pack`. */
-  readonly target_type: string;
-  /** Id of the user who is reminded. */
-  readonly user_id: string;
-}
-/** How the entity looks now. */
-export interface SetReminderReplyReminderResolved {
-  /** Address of its picture; empty if there is none. */
-  readonly avatar: string;
-  /** Its name. */
-  readonly name: string;
-}
 export interface ListPublicCouponsReply {
   /** Coupons that are public, usable and not expired. */
   readonly items: readonly Coupon[];
@@ -1396,7 +1229,7 @@ export interface ListApplicationsReplyApp {
   /** Id of the position. */
   readonly position: string;
   /** The questions as they were when the application was sent. */
-  readonly questions: readonly ListApplicationsReplyAppQuestion[];
+  readonly questions: readonly GetPositionsReplyPositionQuestion[];
   /** What the reviewer answered; empty until the review. */
   readonly review_feedback: string;
   /** `pending`, `approved` or `denied`. */
@@ -1405,18 +1238,6 @@ export interface ListApplicationsReplyApp {
   readonly user: User;
   /** Id of the applicant. */
   readonly user_id: string;
-}
-export interface ListApplicationsReplyAppQuestion {
-  /** Id of the question, by which `answers` names it. */
-  readonly id: string;
-  /** Explains the question. */
-  readonly paragraph: string;
-  /** What an empty input field shows. */
-  readonly placeholder: string;
-  /** The question. */
-  readonly question: string;
-  /** If true, an answer has at most 4,096 characters; if false, 50 to 10,000. */
-  readonly short: boolean;
 }
 export interface ListPostsReply {
   /** The 500 newest published posts, newest first. */
@@ -1492,7 +1313,7 @@ export interface Replies {
   readonly 'DELETE /{target_type}/{target_id}/sessions/{session_id}': ApiResponse;
   readonly 'POST /auth/test': TestTokenReply;
   readonly 'GET /auth/login/chat-oauth2': GetLoginUrlReply;
-  readonly 'POST /auth/login/chat-oauth2': LogInReply;
+  readonly 'POST /auth/login/chat-oauth2': CreateSessionReply;
   readonly 'GET /bots/@all': ListBotsReply;
   readonly 'GET /bots/@random': RandomBotsReply;
   readonly 'GET /bots/@index': IndexBotsReply;
@@ -1550,7 +1371,7 @@ export interface Replies {
   readonly 'GET /{target_type}/{target_id}/votes/credits': GetCreditsReply;
   readonly 'POST /{target_type}/{target_id}/votes/credits': ApiResponse;
   readonly 'GET /users/{id}/reminders': ListRemindersReply;
-  readonly 'PUT /users/{uid}/{target_type}/{target_id}/reminders': SetReminderReply;
+  readonly 'PUT /users/{uid}/{target_type}/{target_id}/reminders': ListRemindersReply;
   readonly 'DELETE /users/{uid}/{target_type}/{target_id}/reminders': null;
   readonly 'GET /shop/public-coupons': ListPublicCouponsReply;
   readonly 'GET /shop/items': ListShopItemsReply;

@@ -5,13 +5,14 @@
  * of the votes and gaps that were sent are dense; nothing is sent to a socket that is full. Votes come from
  * the messages that the target keeps while it sends them to all, and from the log otherwise.
  */
+import { formatCursor } from './cursor.ts';
 import { buildFrame, type Frame } from './frames.ts';
 import { noCursor } from './requests.ts';
 import { type Client, type FeedState, type FeedSubscription, type FeedTarget, feedLimits } from './state.ts';
 
-/** The position of a vote in the log, opaque to clients; `noCursor` if no client follows votes. */
-export const formatCursor = ({ votes }: FeedTarget, number: number): string =>
-  votes === null ? noCursor : `${votes.epoch}.${number}`;
+/** The cursor of a vote; `noCursor` if no client follows votes. */
+export const formatPosition = ({ votes }: FeedTarget, number: number): string =>
+  votes === null ? noCursor : formatCursor(votes.epoch, number);
 
 /** Sends one message, whatever the socket's state. */
 export const sendFrame = ({ clock, counts }: FeedState, client: Client, frame: Frame): void =>
@@ -33,7 +34,7 @@ export const sendText = (
 export const renderEventId = ({ connection, positions }: Client): string => {
   if (connection.kind === 'websocket') return '';
   const cursors = positions.map((position) =>
-    typeof position === 'string' ? position : formatCursor(position.target, position.number),
+    typeof position === 'string' ? position : formatPosition(position.target, position.number),
   );
   return `id: ${cursors.join(',')}\n`;
 };
@@ -93,9 +94,9 @@ const sendVote = (state: FeedState, subscription: FeedSubscription, frame: Frame
 
 const sendGap = (state: FeedState, subscription: FeedSubscription, toNumber: number): void => {
   const { target, number } = subscription;
-  const log = `/${target.key}/votes/log?after=${formatCursor(target, number)}`;
+  const log = `/${target.key}/votes/log?after=${formatPosition(target, number)}`;
   subscription.number = toNumber;
-  const cursor = formatCursor(target, toNumber);
+  const cursor = formatPosition(target, toNumber);
   const gap = { target: target.key, from_number: number + 1, to_number: toNumber, cursor, log };
   sendPosition(state, subscription, buildFrame('gap', gap));
 };
@@ -106,7 +107,7 @@ const sendVoteReset = (state: FeedState, subscription: FeedSubscription): void =
   const { restarts, head } = target.votes ?? { restarts: 0, head: 0 };
   subscription.voteRestarts = restarts;
   subscription.number = head;
-  const reset = { target: target.key, channel: 'votes', cursor: formatCursor(target, head) };
+  const reset = { target: target.key, channel: 'votes', cursor: formatPosition(target, head) };
   sendPosition(state, subscription, buildFrame('reset', reset));
 };
 

@@ -4,7 +4,7 @@
 import { DomainError } from '../../engine/errors.ts';
 import { createLimitError, createNotFoundError, toDomainError } from '../response/errors.ts';
 import { parseLogCursor } from './cursor.ts';
-import { deliver, formatCursor, sendFrame } from './delivery.ts';
+import { deliver, formatPosition, sendFrame } from './delivery.ts';
 import { buildFrame } from './frames.ts';
 import type { FeedRequest, TargetName } from './interface.ts';
 import { formatTarget, noCursor } from './requests.ts';
@@ -127,7 +127,7 @@ const add = (state: State, client: Client, { targets, found, channels, after }: 
   for (const [index, target] of found.entries()) {
     // Others may have been read for longer, or the client's socket was not ready at once.
     if (target === null || !state.targets.isCurrent(target)) {
-      const last = target === null ? noCursor : formatCursor(target, target.votes?.head ?? 0);
+      const last = target === null ? noCursor : formatPosition(target, target.votes?.head ?? 0);
       if (isStream) client.positions.push(after[index] ?? last);
       gone.push(formatTarget(targets[index] as TargetName));
       continue;
@@ -199,7 +199,7 @@ const listCursors = ({ subscriptions }: Client): Record<string, string> =>
   Object.fromEntries(
     subscriptions
       .filter(({ wantsVotes }) => wantsVotes)
-      .map(({ target, number }) => [target.key, formatCursor(target, number)]),
+      .map(({ target, number }) => [target.key, formatPosition(target, number)]),
   );
 
 const deliverTo = ({ feed }: State, client: Client): void => {

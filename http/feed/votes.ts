@@ -11,7 +11,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
 import type { LogHead, LogRow } from '../../storage/catalogue/votes/vote-log.ts';
-import { deliverRead, formatCursor, type VoteFrames } from './delivery.ts';
+import { deliverRead, formatPosition, type VoteFrames } from './delivery.ts';
 import { buildVoteFrame, type Frame } from './frames.ts';
 import type { Slices } from './slices.ts';
 import {
@@ -204,7 +204,7 @@ const readNewVotes = async (
 };
 
 const toVoteFrame = (target: FeedTarget, row: LogRow): Frame =>
-  buildVoteFrame(target.key, formatCursor(target, row.number), row);
+  buildVoteFrame(target.key, formatPosition(target, row.number), row);
 
 const keepRecent = (target: FeedTarget, votes: VoteLogState, rows: readonly LogRow[]): void => {
   const [first] = rows;

@@ -140,11 +140,13 @@ const toPascal = (name: string): string =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
 
+const toShape = (schema: Schema): string => JSON.stringify({ ...schema, description: '' });
+
 /** Collects types by name; nested objects become types of their own. */
 const createWriter = (schemas: Readonly<Record<string, Schema>>, syntax: Syntax) => {
   const written = new Map<string, string>();
-  /** The name under which a schema was written first. */
-  const names = new Map<Schema, string>();
+  /** The name of a type by its schema: objects alike but for their description share one. */
+  const names = new Map(Object.entries(schemas).map(([name, schema]) => [toShape(schema), name]));
 
   const toType = (schema: Schema, name: string): string => {
     if (schema.$ref !== undefined) {
@@ -157,16 +159,17 @@ const createWriter = (schemas: Readonly<Record<string, Schema>>, syntax: Syntax)
     if (schema.anyOf !== undefined) return schema.anyOf.map((each) => toType(each, name)).join(' | ');
     if (schema.items !== undefined) return syntax.list(toType(schema.items, name.replace(/s$/, '')));
     if (schema.properties !== undefined) {
-      write(name, schema);
-      return names.get(schema) ?? name;
+      const type = names.get(toShape(schema)) ?? name;
+      write(type, schema);
+      return type;
     }
     if (schema.type === 'object') return syntax.texts;
     return syntax.plain[schema.type ?? ''] ?? syntax.unknown;
   };
 
   const write = (name: string, schema: Schema): void => {
-    if (written.has(name) || names.has(schema)) return;
-    names.set(schema, name);
+    if (written.has(name)) return;
+    names.set(toShape(schema), name);
     written.set(name, '');
     const required = new Set(schema.required);
     const fields = Object.entries(schema.properties ?? {}).map(([field, each]) => ({

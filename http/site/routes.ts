@@ -7,9 +7,9 @@ import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
 import { buildAssetRoutes } from './assets.ts';
 import { createFrontPage } from './front.ts';
 import { buildGuideRoutes } from './guides.ts';
-import { replyErrorPage } from './layout.ts';
+import { renderPage, replyErrorPage } from './layout.ts';
 import { createListingPages, type ListingRequest } from './listing.ts';
-import { renderLoginPage } from './login-page.ts';
+import { type Html, render } from './render.ts';
 import { showSearchPage } from './search-page.ts';
 import type { Site } from './site.ts';
 import { buildSitemapRoutes } from './sitemap.ts';
@@ -54,6 +54,17 @@ const buildRootRoute = (site: Site): AnyRoute => {
     handle: (app, { prefersHtml }) => (prefersHtml ? showFrontPage(app) : rootReply),
   });
 };
+
+/** Its script exchanges the code for a token, keeps it for this tab, and returns to where the login began. */
+const renderLoginPage = (site: Site): Html =>
+  renderPage(site, {
+    title: 'Login',
+    scripts: ['login.ts'],
+    body: render`<section class="card plain"><h1>Login</h1>
+<p id="login-note" role="status">One moment …</p>
+<noscript><p>The login needs JavaScript.</p></noscript>
+<p><a href="/" id="login-back">To the front page</a></p></section>`,
+  });
 
 /** The pages that no route of the API has. */
 const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages>): readonly AnyRoute[] => [

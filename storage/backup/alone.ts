@@ -9,12 +9,12 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkPack, syncFolder, syncPath, unpack } from '../embedded/copy.ts';
+import { syncPath } from '../embedded/copy.ts';
 import { lockDataDirectory } from '../embedded/lock.ts';
 import { createFolderOwner } from '../hot-owner.ts';
 import type { Sql } from '../sql/client.ts';
 import { openServerSql } from '../sql/server.ts';
-import { assertUnused, draftName } from './embedded.ts';
+import { assertUnused, draftName, fillDraft } from './embedded.ts';
 import { type CopySource, describeFile } from './live.ts';
 import { type AloneBackup, BackupError, readManifest } from './manifest.ts';
 import { findPrograms, type Programs } from './programs.ts';
@@ -100,16 +100,7 @@ const restoreInto = async (
   }
   assertUnused(dataDir);
   await assertEmpty(sql);
-  try {
-    for (const part of ['hot', 'sql'] as const) {
-      await checkPack(join(directory, `${part}.pack`), manifest[part]);
-      await unpack(join(directory, `${part}.pack`), manifest[part], join(draft, part));
-    }
-    await syncFolder(draft);
-  } catch (error) {
-    await rm(draft, { recursive: true, force: true });
-    throw new BackupError(`Nothing was restored: ${error instanceof Error ? error.message : String(error)}.`);
-  }
+  await fillDraft(directory, manifest, draft);
   await rename(join(draft, 'hot'), join(dataDir, 'hot'));
   const args = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl'];
   await findPrograms(databaseUrl, major).run('pg_restore', [...args, join(draft, 'sql', dumpName)], signal);

@@ -10,7 +10,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isOldFolder } from '../embedded/adopt.ts';
-import { checkPack, packFolder, syncFolder, syncPath, unpack } from '../embedded/copy.ts';
+import { checkPack, type PackContents, packFolder, syncFolder, syncPath, unpack } from '../embedded/copy.ts';
 import { lockDataDirectory } from '../embedded/lock.ts';
 import { toDatabaseFolder } from '../embedded/open.ts';
 import { BackupError, type EmbeddedBackup, readManifest, writeBackup } from './manifest.ts';
@@ -100,7 +100,12 @@ export const assertUnused = (dataDir: string): void => {
   );
 };
 
-const fillDraft = async (directory: string, manifest: EmbeddedBackup, draft: string): Promise<void> => {
+/** Unpacks both packs into the draft. On disk when it resolves; a rejection leaves no draft. */
+export const fillDraft = async (
+  directory: string,
+  manifest: Record<(typeof parts)[number], PackContents>,
+  draft: string,
+): Promise<void> => {
   try {
     for (const part of parts)
       await unpack(join(directory, `${part}.pack`), manifest[part], join(draft, part));

@@ -8,14 +8,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../engine/errors.ts';
-import type { Pool } from '../sql/client.ts';
+import type { Pool, Sql } from '../sql/client.ts';
 import { watchDamage } from '../sql/damage.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { guardSql } from '../sql/guard.ts';
 import type { PackContents } from './copy.ts';
 import { descriptorAdvice, hasFewDescriptors } from './descriptors.ts';
 import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';
-import { runVacuum } from './upkeep.ts';
 
 export interface LedgerStoreOptions {
   /** The data folder, locked by this process. */
@@ -137,4 +136,20 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
       return embedded.close();
     },
   };
+};
+
+/** A table is due once this many rows plus a fifth of its live rows are dead or changed. */
+const changedRowsMin = 10_000;
+const changedShare = 0.2;
+
+/**
+ * Vacuums and analyses the table with the most dead or changed rows, if it is due: PGlite does not by itself,
+ * and the totals table would grow for ever. Other statements wait meanwhile.
+ */
+const runVacuum = async (sql: Sql): Promise<void> => {
+  const [due] = await sql<{ name: string }[]>`
+    select relname as name from pg_stat_user_tables
+    where greatest(n_dead_tup, n_mod_since_analyze) > ${changedRowsMin} + ${changedShare}::float8 * n_live_tup
+    order by greatest(n_dead_tup, n_mod_since_analyze) desc limit 1`;
+  if (due) await sql`vacuum (analyze) ${sql(due.name)}`;
 };

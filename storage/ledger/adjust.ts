@@ -102,12 +102,8 @@ export const resetVotes = (sql: Sql, reset: VoteReset): Promise<number> =>
     }),
   );
 
-const catalogueTables: Record<EntityKind, string> = {
-  bot: 'bots',
-  server: 'servers',
-  team: 'teams',
-  pack: 'packs',
-};
+/** The catalogue table of a kind. */
+export const listingTables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
 
 /**
  * Deletes a listing inside the caller's transaction: deletes its catalogue row and its totals row, voids all
@@ -128,7 +124,7 @@ export const deleteListing = async (
     values (${String(listing.incarnation)}, 'infinity', 'deleted') on conflict do nothing`;
   await writeForget(transaction, listing);
   await transaction`
-    delete from ${transaction(catalogueTables[target.kind])} where incarnation = ${listing.incarnation}`;
+    delete from ${transaction(listingTables[target.kind])} where incarnation = ${listing.incarnation}`;
   await transaction`delete from totals where incarnation = ${listing.incarnation}`;
   return listing;
 };

@@ -6,13 +6,13 @@
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { EntityKind } from '../../../engine/ids.ts';
-import { deleteListing } from '../../ledger/adjust.ts';
+import { deleteListing, listingTables } from '../../ledger/adjust.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { runTransaction } from '../../sql/retry.ts';
 import { endSessionsOf } from '../people/sessions.ts';
 import { listedTypes } from '../shared/index-rows.ts';
-import { openListing, type Review } from '../shared/listings.ts';
+import { listingKeys, openListing, type Review } from '../shared/listings.ts';
 import { giveVanity } from '../shared/vanity.ts';
 import { enqueueReview, type ReviewedListing } from '../votes/push.ts';
 import { disableTransferred } from '../webhooks/endpoints.ts';
@@ -38,9 +38,6 @@ export interface ServerFields {
   readonly totalMembers: number;
   readonly onlineMembers: number;
 }
-
-const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
-const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
 
 /** The note is its `approval_note`, or for `certified` its `cert_reason`. */
 const reviewBot = (sql: Queryable, id: string, { type, note }: Review) => sql<ReviewedListing[]>`
@@ -133,16 +130,16 @@ export const createListingEdits = (sql: Sql) => ({
     isOneRowChanged(
       'listings.setPremium',
       () => sql`
-        update ${sql(tables[kind])} set premium_period_hours = ${hours}, revision = revision + 1,
+        update ${sql(listingTables[kind])} set premium_period_hours = ${hours}, revision = revision + 1,
           start_premium_period = case when ${hours} > 0 then coalesce(${startAt}::timestamptz, now()) end
-        where ${sql(keys[kind])} = ${id} returning 1`,
+        where ${sql(listingKeys[kind])} = ${id} returning 1`,
     ),
   setVoteBan: (kind: EntityKind, id: string, banned: boolean) =>
     isOneRowChanged(
       'listings.setVoteBan',
       () => sql`
-        update ${sql(tables[kind])} set vote_banned = ${banned}, revision = revision + 1
-        where ${sql(keys[kind])} = ${id} returning 1`,
+        update ${sql(listingTables[kind])} set vote_banned = ${banned}, revision = revision + 1
+        where ${sql(listingKeys[kind])} = ${id} returning 1`,
     ),
   /** Claims a bot for review; the user id `''` releases the claim. */
   claim: (botId: string, userId: string) =>

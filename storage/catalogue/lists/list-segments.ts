@@ -7,6 +7,7 @@
  */
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { retrySerializable } from '../../sql/retry.ts';
+import { balanceSegments, countSteps, type Segments } from '../shared/segments.ts';
 
 export type ListName = 'bots' | 'servers' | 'packs';
 
@@ -123,16 +124,18 @@ export const recount = async (
   outdated: readonly SegmentKey[],
 ): Promise<Layout> => {
   const { sql, segmentEntries } = counter;
+  const segments = describeSegments(list, segmentEntries);
   let changes = 0;
   const counted = await retrySerializable(() =>
     sql.begin('isolation level repeatable read', async (transaction): Promise<Layout> => {
       await transaction`lock table list_heads in share row exclusive mode`;
       await transaction`select set_config('statement_timeout', ${String(recountMsMax)}, true)`;
-      changes = await countChanges(transaction, list);
-      const layout = await readLayout(transaction, list);
-      const cut = await cutSegments(transaction, list, { layout, outdated, segmentEntries });
-      const joined = !cut && (await joinSegments(transaction, list, { layout, segmentEntries }));
-      return cut || joined ? readLayout(transaction, list) : layout;
+      changes = await countChanges(transaction, segments);
+      if (outdated.length > 0) await markLong(transaction, segments, outdated);
+      const balanced = await balanceSegments(transaction, segments);
+      if (changes > 0 || balanced)
+        await transaction`update list_heads set version = version + 1 where list = ${list}`;
+      return readLayout(transaction, list);
     }),
   );
   const layout = counted as Layout;
@@ -149,30 +152,38 @@ const vacuum = async (sql: Sql): Promise<void> => {
   await sql`vacuum (skip_locked) list_changes, list_segments, list_heads`;
 };
 
+const describeSegments = (list: ListName, size: number): Segments => ({
+  table: 'list_segments',
+  owner: 'list',
+  order: list,
+  low: 'low_id',
+  rows: (sql) => {
+    const { table, id, listed } = sources[list];
+    return sql`select created_at as at, ${sql(id)} as id from ${sql(table)} where ${listed(sql)}`;
+  },
+  size,
+});
+
 /** Counts the recorded changes into the segments and deletes them. Resolves to their number. */
-const countChanges = async (transaction: Transaction, list: ListName): Promise<number> => {
+const countChanges = async (transaction: Transaction, segments: Segments): Promise<number> => {
   const [counted] = await transaction<{ changes: number }[]>`
-    with named as (select ${list}::text as list),
-    removed as (delete from list_changes where list = (select list from named) returning at, id, change),
-    sums as (
-      select segment.low_at, segment.low_id, sum(removed.change) as change
-      from removed cross join lateral (
-        select low_at, low_id from list_segments
-        where list = (select list from named) and (low_at, low_id) <= (removed.at, removed.id)
-        order by low_at desc, low_id desc limit 1) as segment
-      group by segment.low_at, segment.low_id),
-    raised as (
-    update list_segments set entries = entries + sums.change from sums
-    where list = (select list from named)
-      and list_segments.low_at = sums.low_at and list_segments.low_id = sums.low_id)
-    select count(*) as changes from removed`;
-  const changes = counted?.changes ?? 0;
-  if (changes > 0) await incrementVersion(transaction, list);
-  return changes;
+    with steps as (
+      delete from list_changes where list = ${segments.order} returning at, id, change as step),
+    ${countSteps(transaction, segments)}
+    select count(*) as changes from steps`;
+  return counted?.changes ?? 0;
 };
 
-const incrementVersion = async (transaction: Transaction, list: ListName): Promise<void> => {
-  await transaction`update list_heads set version = version + 1 where list = ${list}`;
+/** Lets outdated segments count as too long, so that their rows are counted anew. */
+const markLong = async (
+  transaction: Transaction,
+  { order, size }: Segments,
+  outdated: readonly SegmentKey[],
+): Promise<void> => {
+  await transaction`
+    update list_segments set entries = ${2 * size}::bigint
+    from ${buildKeys(transaction, outdated)} as keys (at, id, place)
+    where list = ${order} and low_at = keys.at and low_id = keys.id`;
 };
 
 const readLayout = async (transaction: Transaction, list: ListName): Promise<Layout> => {
@@ -182,83 +193,6 @@ const readLayout = async (transaction: Transaction, list: ListName): Promise<Lay
     select low_at::text as at, low_id as id, entries from list_segments where list = ${list}
     order by low_at desc, low_id desc`;
   return { version: head?.version ?? 0, segments };
-};
-
-interface SegmentCut {
-  readonly layout: Layout;
-  readonly segmentEntries: number;
-}
-
-/** Cuts segments that are too long and recounts outdated ones. Resolves to whether any segment changed. */
-const cutSegments = async (
-  transaction: Transaction,
-  list: ListName,
-  { layout, outdated, segmentEntries }: SegmentCut & { readonly outdated: readonly SegmentKey[] },
-): Promise<boolean> => {
-  let changed = false;
-  for (const [index, segment] of layout.segments.entries()) {
-    const isOutdated = outdated.some(({ at, id }) => at === segment.at && id === segment.id);
-    if (segment.entries < 2 * segmentEntries && !isOutdated) continue;
-    await cutSegment(transaction, list, { layout, index, segmentEntries });
-    changed = true;
-  }
-  if (changed) await incrementVersion(transaction, list);
-  return changed;
-};
-
-const cutSegment = async (
-  transaction: Transaction,
-  list: ListName,
-  { layout, index, segmentEntries }: SegmentCut & { readonly index: number },
-): Promise<void> => {
-  const segment = layout.segments[index] as Segment;
-  const { id } = sources[list];
-  await transaction`
-    with numbered as materialized (
-      select created_at, ${transaction(id)} as id,
-        row_number() over (order by created_at, ${transaction(id)}) - 1 as place
-      from ${buildSegmentCondition(transaction, list, { layout, index })}),
-    total as (select count(*) as entries from numbered),
-    first as (
-      update list_segments set entries = least(total.entries, ${segmentEntries}::int) from total
-      where list = ${list} and (low_at, low_id) = ${buildKey(transaction, segment)})
-    insert into list_segments (list, low_at, low_id, entries)
-    select ${list}, created_at, id, least(${segmentEntries}::int, total.entries - place) from numbered, total
-    where place > 0 and place % ${segmentEntries}::int = 0`;
-};
-
-/** Joins small segments to their older neighbours. Resolves to whether any segment changed. */
-const joinSegments = async (
-  transaction: Transaction,
-  list: ListName,
-  { layout, segmentEntries }: SegmentCut,
-): Promise<boolean> => {
-  const joined = new Map<Segment, number>();
-  const removed: Segment[] = [];
-  let [base, entries]: [Segment | undefined, number] = [undefined, 0];
-  for (const segment of layout.segments.toReversed()) {
-    if (base !== undefined && entries + segment.entries <= segmentEntries / 2) {
-      entries += segment.entries;
-      joined.set(base, entries);
-      removed.push(segment);
-    } else [base, entries] = [segment, segment.entries];
-  }
-  if (removed.length === 0) return false;
-  const grown = [...joined];
-  await transaction`
-    update list_segments set entries = grown.entries
-    from ${buildKeys(
-      transaction,
-      grown.map(([key]) => key),
-    )} as keys (at, id, place)
-    join unnest(${grown.map(([, count]) => String(count))}::text[]::bigint[]) with ordinality
-      as grown (entries, place) using (place)
-    where list = ${list} and low_at = keys.at and low_id = keys.id`;
-  await transaction`
-    delete from list_segments using ${buildKeys(transaction, removed)} as keys (at, id, place)
-    where list = ${list} and low_at = keys.at and low_id = keys.id`;
-  await incrementVersion(transaction, list);
-  return true;
 };
 
 /** Builds a table of the keys, numbered from 1 in their order; its columns are `at`, `id` and `place`. */

@@ -4,8 +4,10 @@
  * Read only. Counts are those in SQL, so they may be a flush old.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
+import { listingTables } from '../../ledger/adjust.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { listingKeys } from '../shared/listings.ts';
 import type { VoteRow } from '../votes/votes.ts';
 
 export interface ListingSummary {
@@ -24,9 +26,6 @@ export type VoteSummary = Pick<
   'target_type' | 'target_id' | 'author' | 'upvote' | 'void' | 'created_at'
 >;
 
-const tables = { bot: 'bots', server: 'servers', team: 'teams', pack: 'packs' } as const;
-const keys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
-
 const buildName = (sql: Queryable, kind: EntityKind) =>
   kind === 'bot'
     ? sql`coalesce((select username from users where users.id = listing.bot_id), listing.bot_id)`
@@ -42,8 +41,8 @@ export const createPreviews = (sql: Sql) => ({
       const [row] = await sql<ListingSummary[]>`
         select ${buildName(sql, kind)} as name, upvotes + downvotes as votes,
           ${buildTokens(sql, kind, id)} as tokens
-        from ${sql(tables[kind])} as listing join totals using (incarnation)
-        where listing.${sql(keys[kind])} = ${id}`;
+        from ${sql(listingTables[kind])} as listing join totals using (incarnation)
+        where listing.${sql(listingKeys[kind])} = ${id}`;
       return row ?? null;
     }),
   findUser: (id: string) =>

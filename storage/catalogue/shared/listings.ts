@@ -9,6 +9,9 @@ import { computeShard, type EntityKind, toAddress } from '../../../engine/ids.ts
 import type { Transaction } from '../../sql/client.ts';
 import { insertMissingPerson } from './people.ts';
 
+/** The column of the ids in a kind's table. */
+export const listingKeys = { bot: 'bot_id', server: 'server_id', team: 'id', pack: 'url' } as const;
+
 export type ListingType = 'pending' | 'approved' | 'certified' | 'denied';
 
 /** What an operator decided about a listing, with their words. */

@@ -8,6 +8,7 @@
 import type { EntityRef } from '../../../engine/ids.ts';
 import { perPage } from '../../../engine/rules/pages.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { balanceSegments, countSteps, type Segments } from '../shared/segments.ts';
 
 /** Voters of a new segment; a segment with twice as many is cut. */
 export const segmentVotersUsual = 1_000;
@@ -68,6 +69,7 @@ export interface VoterRecounter {
 
 /** Counts in all changes recorded before the call; ledger when it resolves. False when there is no order. */
 export const recount = async ({ sql, segmentVoters }: VoterRecounter, ref: EntityRef): Promise<boolean> => {
+  const segments = describeSegments(ref, segmentVoters);
   const recounts = (await sql.begin(async (transaction): Promise<number> => {
     await transaction`select set_config('statement_timeout', ${String(recountMsMax)}, true)`;
     const [order] = await transaction<{ recounts: number; rebuild: boolean }[]>`
@@ -75,9 +77,9 @@ export const recount = async ({ sql, segmentVoters }: VoterRecounter, ref: Entit
         select from voter_changes where incarnation = ${ref.incarnation} and author = '') as rebuild
       from voter_orders where incarnation = ${ref.incarnation} for no key update`;
     if (order === undefined) return 0;
-    if (order.rebuild) await rebuildOrder(transaction, ref, segmentVoters);
-    else await moveChanged(transaction, ref);
-    await balanceSegments(transaction, ref, segmentVoters);
+    if (order.rebuild) await rebuildOrder(transaction, ref, segments);
+    else await moveChanged(transaction, ref, segments);
+    await balanceSegments(transaction, segments);
     await transaction`
       update voter_orders set recounts = recounts + 1 where incarnation = ${ref.incarnation}`;
     return order.recounts + 1;
@@ -86,8 +88,20 @@ export const recount = async ({ sql, segmentVoters }: VoterRecounter, ref: Entit
   return recounts > 0;
 };
 
-/** Builds the order from all votes. The next recount handles changes recorded after the first statement. */
-const rebuildOrder = async (transaction: Transaction, ref: EntityRef, segmentVoters: number) => {
+const describeSegments = ({ incarnation }: EntityRef, size: number): Segments => ({
+  table: 'voter_segments',
+  owner: 'incarnation',
+  order: incarnation,
+  low: 'low_itag',
+  rows: (sql) => sql`select at, itag as id from voters where incarnation = ${incarnation}`,
+  size,
+});
+
+/**
+ * Builds the order from all votes, with one segment that counts as too long. The next recount handles
+ * changes recorded after the first statement.
+ */
+const rebuildOrder = async (transaction: Transaction, ref: EntityRef, { size }: Segments) => {
   const { incarnation } = ref;
   await transaction`delete from voter_changes where incarnation = ${incarnation}`;
   await transaction`delete from voters where incarnation = ${incarnation}`;
@@ -99,15 +113,7 @@ const rebuildOrder = async (transaction: Transaction, ref: EntityRef, segmentVot
     order by author, created_at desc, itag desc`;
   await transaction`
     insert into voter_segments (incarnation, low_at, low_itag, entries)
-    select ${incarnation}::bigint, '-infinity'::timestamptz, ${itagMin}::uuid,
-      least(count(*), ${segmentVoters}::bigint)
-    from voters where incarnation = ${incarnation}
-    union all
-    select ${incarnation}::bigint, at, itag, least(${segmentVoters}::bigint, total - place)
-    from (
-      select at, itag, row_number() over (order by at, itag) - 1 as place, count(*) over () as total
-      from voters where incarnation = ${incarnation}) as numbered
-    where place > 0 and place % ${segmentVoters}::bigint = 0`;
+    values (${incarnation}, '-infinity', ${itagMin}, ${2 * size})`;
 };
 
 /** The recorded voters, whose records it deletes. A reset recorded since is left to the next recount. */
@@ -138,93 +144,23 @@ const findFormer = (sql: Queryable, { incarnation }: EntityRef) => sql`
       select voters.at, voters.itag from changed
       join voters on voters.incarnation = ${incarnation} and voters.author = changed.author)`;
 
-/** Deletes voters without a vote, and moves the others to their newest vote. */
-const placeVoters = (sql: Queryable, { incarnation }: EntityRef) => sql`
-    gone as (
-      delete from voters using newest
-      where voters.incarnation = ${incarnation} and voters.author = newest.author and newest.at is null),
-    placed as (
-      insert into voters (incarnation, author, at, itag)
-      select ${incarnation}::bigint, author, at, itag from newest where at is not null
-      on conflict (incarnation, author) do update set at = excluded.at, itag = excluded.itag
-        where (voters.at, voters.itag) <> (excluded.at, excluded.itag))`;
-
-/** How much each segment grows or shrinks: minus one where a voter stood, plus one where the voter stands. */
-const sumSteps = (sql: Queryable, { incarnation }: EntityRef) => sql`
-    steps as (
-      select at, itag, -1 as step from former
-      union all select at, itag, 1 from newest where at is not null),
-    sums as (
-      select segment.low_at, segment.low_itag, sum(step) as step
-      from steps cross join lateral (
-        select low_at, low_itag from voter_segments
-        where incarnation = ${incarnation} and (low_at, low_itag) <= (steps.at, steps.itag)
-        order by low_at desc, low_itag desc limit 1) as segment
-      group by segment.low_at, segment.low_itag)`;
-
-/** Moves the changed voters and counts the moves in, in one statement. */
-const moveChanged = async (transaction: Transaction, ref: EntityRef): Promise<void> => {
+/**
+ * Moves the changed voters to their newest vote and counts the moves in, in one statement: a segment loses one
+ * where a voter stood, and gains one where the voter stands.
+ */
+const moveChanged = async (transaction: Transaction, ref: EntityRef, segments: Segments): Promise<void> => {
+  const { incarnation } = ref;
   await transaction`
     with ${takeChanged(transaction, ref)}, ${findNewest(transaction, ref)}, ${findFormer(transaction, ref)},
-      ${placeVoters(transaction, ref)}, ${sumSteps(transaction, ref)}
-    update voter_segments set entries = entries + sums.step from sums
-    where incarnation = ${ref.incarnation} and voter_segments.low_at = sums.low_at
-      and voter_segments.low_itag = sums.low_itag and sums.step <> 0`;
-};
-
-/** Cuts segments that are too long, and joins small ones when there are many. */
-const balanceSegments = async (transaction: Transaction, ref: EntityRef, segmentVoters: number) => {
-  const [sizes] = await transaction<{ long: number; segments: number; voters: string }[]>`
-    select count(*) filter (where entries >= ${2 * segmentVoters}::bigint) as long, count(*) as segments,
-      coalesce(sum(entries), 0)::text as voters
-    from voter_segments where incarnation = ${ref.incarnation}`;
-  const { long = 0, segments = 0, voters = '0' } = sizes ?? {};
-  if (long > 0) await cutLong(transaction, ref, segmentVoters);
-  const hasManySmall = segments > (4 * Number(voters)) / segmentVoters + 2;
-  if (hasManySmall) await joinPairs(transaction, ref, segmentVoters);
-};
-
-const cutLong = async (transaction: Transaction, { incarnation }: EntityRef, segmentVoters: number) => {
-  await transaction`
-    with bounded as (
-      select low_at, low_itag, entries,
-        coalesce(lead(low_at) over oldest_first, 'infinity'::timestamptz) as high_at,
-        coalesce(lead(low_itag) over oldest_first, ${itagMax}::uuid) as high_itag
-      from voter_segments where incarnation = ${incarnation}
-      window oldest_first as (order by low_at, low_itag)),
-    numbered as materialized (
-      select low_at, low_itag, place.at, place.itag,
-        row_number() over (partition by low_at, low_itag order by place.at, place.itag) - 1 as number,
-        count(*) over (partition by low_at, low_itag) as total
-      from bounded cross join lateral (
-        select at, itag from voters
-        where incarnation = ${incarnation} and (at, itag) >= (bounded.low_at, bounded.low_itag)
-          and (at, itag) < (bounded.high_at, bounded.high_itag)) as place
-      where entries >= ${2 * segmentVoters}::bigint),
-    shortened as (
-      update voter_segments set entries = least(${segmentVoters}::bigint, total) from numbered
-      where incarnation = ${incarnation} and number = 0 and voter_segments.low_at = numbered.low_at
-        and voter_segments.low_itag = numbered.low_itag)
-    insert into voter_segments (incarnation, low_at, low_itag, entries)
-    select ${incarnation}::bigint, at, itag, least(${segmentVoters}::bigint, total - number) from numbered
-    where number > 0 and number % ${segmentVoters}::bigint = 0`;
-};
-
-/** Joins neighbours in pairs; a pair stays apart if it has more voters than one segment. */
-const joinPairs = async (transaction: Transaction, { incarnation }: EntityRef, segmentVoters: number) => {
-  await transaction`
-    with numbered as (
-      select low_at, low_itag, entries, row_number() over (order by low_at, low_itag) as number
-      from voter_segments where incarnation = ${incarnation}),
-    pairs as materialized (
-      select older.low_at, older.low_itag, newer.low_at as gone_at, newer.low_itag as gone_itag,
-        older.entries + newer.entries as entries
-      from numbered as older join numbered as newer on newer.number = older.number + 1
-      where older.number % 2 = 1 and older.entries + newer.entries <= ${segmentVoters}::bigint),
+    steps as (
+      select at, itag as id, -1 as step from former
+      union all select at, itag, 1 from newest where at is not null),
+    ${countSteps(transaction, segments)},
     gone as (
-      delete from voter_segments using pairs where incarnation = ${incarnation}
-        and voter_segments.low_at = pairs.gone_at and voter_segments.low_itag = pairs.gone_itag)
-    update voter_segments set entries = pairs.entries from pairs
-    where incarnation = ${incarnation} and voter_segments.low_at = pairs.low_at
-      and voter_segments.low_itag = pairs.low_itag`;
+      delete from voters using newest
+      where voters.incarnation = ${incarnation} and voters.author = newest.author and newest.at is null)
+    insert into voters (incarnation, author, at, itag)
+    select ${incarnation}::bigint, author, at, itag from newest where at is not null
+    on conflict (incarnation, author) do update set at = excluded.at, itag = excluded.itag
+      where (voters.at, voters.itag) <> (excluded.at, excluded.itag)`;
 };

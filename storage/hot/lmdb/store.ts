@@ -15,7 +15,7 @@ import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/item
 import type { HotState } from '../../../engine/entity/state.ts';
 import { computeLongestWaitMs, findHoldingSinceMs } from '../../../engine/entity/votes.ts';
 import { StorageError } from '../../../engine/errors.ts';
-import { allShards, computeShard, parseEntityRef, shardCount, toAddress } from '../../../engine/ids.ts';
+import { computeShard, listShardsFrom, parseEntityRef, shardCount, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
@@ -189,11 +189,6 @@ const createPulse = (writer: Writer): Pulse => ({
   mayLoseTail: () => false,
 });
 
-const rotateShards = (store: LmdbState) => {
-  store.peekStart = (store.peekStart + 1) % shardCount;
-  return [...allShards.slice(store.peekStart), ...allShards.slice(0, store.peekStart)];
-};
-
 /** The tables get what is pending; if that fails, the journal still has it, and the log says so. */
 const close = async (store: LmdbState): Promise<void> => {
   const { writer } = store;
@@ -222,7 +217,7 @@ const createReaders = (
     },
     async peek(limit) {
       assertOpen(store, 'peek');
-      return peek(writer, { ...limit, shards: limit.shards ?? rotateShards(store) });
+      return peek(writer, { ...limit, shards: limit.shards ?? listShardsFrom(store.peekStart++) });
     },
     async countBacklog() {
       assertOpen(store, 'backlog');

@@ -14,6 +14,7 @@ import { StorageError } from '../../../engine/errors.ts';
 import {
   allShards,
   computeShard,
+  listShardsFrom,
   parseEntityRef,
   type Shard,
   shardCount,
@@ -213,11 +214,6 @@ const load = async (store: RedisState, requests: readonly LoadRequest[]): Promis
   return replies;
 };
 
-const rotateShards = (store: RedisState): readonly Shard[] => {
-  store.peekStart = (store.peekStart + 1) % shardCount;
-  return [...allShards.slice(store.peekStart), ...allShards.slice(0, store.peekStart)];
-};
-
 const close = async (store: RedisState): Promise<void> => {
   if (store.closed) return;
   store.closed = true;
@@ -237,7 +233,7 @@ const createReaders = (
     load: (requests) => runOperation(store, 'load', () => load(store, requests)),
     peek: (limit) =>
       runOperation(store, 'peek', () =>
-        peek(store, { ...limit, shards: limit.shards ?? rotateShards(store) }),
+        peek(store, { ...limit, shards: limit.shards ?? listShardsFrom(store.peekStart++) }),
       ),
     countBacklog: () =>
       runOperation(store, 'backlog', async () => {

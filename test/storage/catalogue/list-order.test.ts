@@ -123,7 +123,8 @@ test('deletions leave no small segments behind', async () => {
   const orders = createListOrders(sql, options);
 
   assert.equal(await walkList(orders, 'packs', { perPage: 5 }), { ids: [], count: 0, whole: true });
-  assert.is((await sql`select from list_segments where list = 'packs'`).length, 1);
+  const { length } = await sql`select from list_segments where list = 'packs'`;
+  assert.ok(length <= 2, `${length} segments`);
   assert.is((await sql`select from list_changes`).length <= 3, true);
 });
 
