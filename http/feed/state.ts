@@ -27,7 +27,7 @@ export const feedLimits = {
   framesPerWindow: 20,
   namedPerWindow: 500,
   windowMs: 10_000,
-  /** A request with an unknown entity counts for its address as so many targets, or half a window's if less. */
+  /** A request with an unknown entity counts for its address as so many targets, at most half a window's. */
   chargedMax: 1_000,
   /** Messages of a node that wait for others of their address. */
   messagesWaitingMax: 5_000,

@@ -187,6 +187,11 @@ const getRateState = ({ states }: RateTable, key: string): RateState => {
   return state;
 };
 
+interface Charge {
+  readonly nowMs: number;
+  readonly cost: number;
+}
+
 const take = (table: RateTable, key: string, nowMs: number, cost = 1): string => {
   const state = getRateState(table, key);
   const decision = decideRate(table.policy, state.tatMs, nowMs, cost);
@@ -196,7 +201,7 @@ const take = (table: RateTable, key: string, nowMs: number, cost = 1): string =>
   return isBrief ? renderBriefHeader(table, decision) : renderLimitHeaders(table, decision);
 };
 
-const charge = (table: RateTable, key: string, nowMs: number, cost: number): void => {
+const charge = (table: RateTable, key: string, { nowMs, cost }: Charge): void => {
   const { burst, intervalMs } = table.policy;
   const state = getRateState(table, key);
   const latestMs = nowMs + (burst + cost) * intervalMs;
@@ -253,7 +258,7 @@ export const createLimit = (name: string, setting: LimitSetting): OwnLimit => {
   const table = createRateTable(name, setting);
   return {
     take: (key, nowMs, cost) => take(table, key, nowMs, cost),
-    charge: (key, nowMs, cost) => charge(table, key, nowMs, cost),
+    charge: (key, nowMs, cost) => charge(table, key, { nowMs, cost }),
   };
 };
 

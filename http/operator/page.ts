@@ -1,3 +1,7 @@
+/**
+ * The operator's page: its document, scripts and styles, at `/` of the private listener. It asks the same
+ * routes as the command line, with the operator's token.
+ */
 import {
   buildPageHeaders,
   PageFileParams,

@@ -1,3 +1,7 @@
+/**
+ * The routes of the site: pages for people, rendered here from what the handlers of the API read. With
+ * `SITE_PAGES=off` there are none.
+ */
 import type { DomainError } from '../../engine/errors.ts';
 import type { ListingSearch } from '../api/search.ts';
 import { VanityParams, VanityQuery } from '../api/vanity.ts';

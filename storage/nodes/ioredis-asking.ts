@@ -1,6 +1,6 @@
 /**
- * Creates Cluster clients from URLs, and works around an ioredis bug: an unhandled rejection of ASKING when the
- * connection closes.
+ * Creates Cluster clients from URLs, and works around an ioredis bug: an unhandled rejection of ASKING when
+ * the connection closes.
  *
  * Before a call that a node redirects with ASK, ioredis sends ASKING and ignores its promise. When that
  * connection closes, the promise rejects without a handler, and Node ends the process. The call itself is

@@ -65,7 +65,7 @@ const retired: readonly (readonly [words: readonly string[], instead: string])[]
 const verbList = new Set(
   [
     // Conversions, predicates and factories; `as`, `with` and `then` run what they are given.
-    'to is has can create as with then',
+    'to is has can create as with then balance',
     'choose',
     'activate add adjust admit adopt align answer apply assert assign authenticate authorise autopost',
     'await backup begin bind build cast change check claim classify clear coerce compile complete compute',

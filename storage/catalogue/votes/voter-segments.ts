@@ -145,8 +145,8 @@ const findFormer = (sql: Queryable, { incarnation }: EntityRef) => sql`
       join voters on voters.incarnation = ${incarnation} and voters.author = changed.author)`;
 
 /**
- * Moves the changed voters to their newest vote and counts the moves in, in one statement: a segment loses one
- * where a voter stood, and gains one where the voter stands.
+ * Moves the changed voters to their newest vote and counts the moves in, in one statement: a segment loses
+ * one where a voter stood, and gains one where the voter stands.
  */
 const moveChanged = async (transaction: Transaction, ref: EntityRef, segments: Segments): Promise<void> => {
   const { incarnation } = ref;

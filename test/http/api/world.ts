@@ -77,15 +77,8 @@ const createClock = (): TestClock => {
 const rules = { ...usualRules, visitorsMax: 1_000 };
 const encodeOrigin = createOriginEncoder(randomBytes(32));
 const silent = (): void => {};
-const {
-  engine: engineMeters,
-  directory: meters,
-  webhooks: webhookMeters,
-  feed,
-} = createMetrics([], {
-  version: '1.2.3',
-  commit: 'unknown',
-});
+const metrics = createMetrics([], { version: '1.2.3', commit: 'unknown' });
+const { counts, engine: engineMeters, webhooks: webhookMeters, feed } = metrics;
 export const feedCounts = feed;
 
 export interface Asked {
@@ -310,7 +303,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
   const voidPlans = createVoidPlansJob({ ...parts, voteWaitMsMax: computeLongestWaitMs(rules.windows) });
   const app: App = {
     ...parts,
-    meters,
+    counts,
     voteLogWaiters,
     voteProof: options.voteProof ?? null,
     encodeOrigin: options.keepsOrigins === false ? null : encodeOrigin,

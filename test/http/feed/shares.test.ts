@@ -40,7 +40,7 @@ test('a subscription ends with its first unknown target, and those behind it are
   client.close();
 });
 
-test('after a few unknown targets an address waits before anything is looked up, and others do not', async () => {
+test('after a few unknown targets an address waits before any look-up, and others do not', async () => {
   const headers = nextAddress();
   const client = await openSocket(base, '', headers);
   client.send({ op: 'subscribe', targets: ['bot/nope'] });
