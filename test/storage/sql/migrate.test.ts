@@ -49,6 +49,7 @@ const released: Readonly<Record<string, string>> = {
   '032.do.hot-store.sql': '59c5f707a09f10d8b0058145d26e9c7376802b2c85ef576f02c9b23d4bc9c471',
   '033.do.search.sql': 'b3389edd6095bc7e4d9bd1489a3895317ae8f047aa8ccbda4ae2bce894e7408a',
   '035.do.void-plans.sql': '89d142fa44f1168d6f47ce05273f43991e96289e5f3ed967703d3c33d69413e4',
+  '036.do.vote-origins.sql': 'e7a5983b81d984fe5ce0d3051b74145bc1e607b7c35d300a9cc82c2ade33cb84',
 };
 
 const write = (name: string, text: string): void => writeFileSync(join(files, name), text);
