@@ -128,8 +128,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'the judged addresses of a webhook',
     file: 'http/outbound/webhooks/send.ts',
-    find: `maxFreeSockets: idleSocketsMax, lookup }`,
-    replace: `maxFreeSockets: idleSocketsMax }`,
+    find: `    lookup: createPinnedLookup(vetted.addresses),\n`,
+    replace: '',
     why: 'a name that changes after it was judged would lead inside',
   },
   {
@@ -143,7 +143,7 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'a webhook request ends when its time is over',
     file: 'http/outbound/webhooks/request.ts',
-    find: `    attempt.stop = () => outgoing.destroy(new Error('it was ended'));\n`,
+    find: `    attempt.stop = stop;\n`,
     replace: '',
     killers: ['test/http/outbound/webhooks/send.test.ts'],
     why: 'silent receivers would keep their places (W7)',
