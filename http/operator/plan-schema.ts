@@ -4,11 +4,12 @@
 import { type Static, Type } from 'typebox';
 import { Flag, Sum, Text, Timestamp, toNullable, Uuid } from '../api/shared/common.ts';
 import { buildProse } from '../api/shared/fields.ts';
+import { signedText } from '../api/shared/patterns.ts';
 import { buildList, VotesQuery } from './list-schema.ts';
 
 const { target_type, target_id, user, since, before } = VotesQuery.properties;
 const buildHash = (description: string) =>
-  Type.String({ pattern: '^-?[0-9]{1,19}$', maxLength: 20, description, examples: ['-81985529216486896'] });
+  Type.String({ pattern: signedText, maxLength: 20, description, examples: ['-81985529216486896'] });
 const PlanId = Type.String({ ...Uuid, description: 'Id of a plan, as its preview shows it.' });
 
 export const PlanBody = Type.Object({
