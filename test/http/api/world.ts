@@ -335,7 +335,7 @@ const mint = async (
     name: 'test',
     permLimits: fields.permLimits ?? [],
     tokenHash: hash('sha256', token, 'buffer'),
-    lastsSeconds: fields.lastsSeconds ?? 3_600,
+    lastsSeconds: fields.lastsSeconds ?? 30 * (dayMs / 1_000),
     mintedBy: '',
     mintedWith: null,
   } as const;
