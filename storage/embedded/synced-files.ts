@@ -59,7 +59,7 @@ interface Module {
 export interface SyncedFilesOptions {
   /** A file could not be synced: ends the thread. */
   readonly onFailure: (error: unknown) => never;
-  /** Called when so much log was written that a checkpoint is due. */
+  /** Called when so much log was written that a checkpoint is due, and the one before counts. */
   readonly onCheckpointDue: () => void;
 }
 
@@ -87,7 +87,7 @@ const temporaryFolder = 'pgsql_tmp';
 /** EBUSY in emscripten. */
 const busyCode = 10;
 
-interface HeldControl {
+interface PendingControl {
   readonly bytes: Buffer;
   /** Segments that Postgres would remove now; the checkpoint on disk may still need them. */
   readonly refused: Set<string>;
@@ -109,8 +109,8 @@ interface SyncState extends SyncedFilesOptions {
   readonly folders: Map<string, number>;
   /** Paths of what must be synced before the control file is written. */
   readonly owed: Set<string>;
-  /** The control file of a checkpoint that does not count yet. */
-  held: HeldControl | null;
+  /** The control file of the newest checkpoint, until it counts. */
+  pending: PendingControl | null;
   /** Segments of the log that the checkpoint on disk does not need. */
   unneededLog: ReadonlySet<string>;
   completed: Promise<void>;
@@ -169,32 +169,39 @@ const openWhenPossible = async (path: string): Promise<number | null> => {
   }
 };
 
-/** Syncs the files that wait, one at a time because no request does, then writes the delayed control file. */
-const completeCheckpoint = async (state: SyncState, control: HeldControl): Promise<void> => {
-  for (const path of state.owed) {
-    state.owed.delete(path);
-    // Postgres syncs a file under its new name, too, after it renamed it.
-    const owed = await openWhenPossible(path);
-    if (owed === null) continue;
-    await syncInBackground(owed);
-    closeSync(owed);
-  }
-  const descriptor = await openWhenPossible(join(state.directory, 'global', 'pg_control'));
-  if (descriptor === null) throw new Error('the control file is missing');
-  if (state.held === control) {
-    syncChangedFolders(state);
-    writeSync(descriptor, control.bytes, 0, control.bytes.length, 0);
-    fdatasyncSync(descriptor);
-    state.unneededLog = control.refused;
-    state.held = null;
-  }
+const syncOwed = async (path: string): Promise<void> => {
+  const descriptor = await openWhenPossible(path);
+  // Postgres syncs a file under its new name, too, after it renamed it.
+  if (descriptor === null) return;
+  await syncInBackground(descriptor);
   closeSync(descriptor);
 };
 
-/** Holds the control file back until all files that it counts on are synced. */
-const holdControl = (state: SyncState, bytes: Buffer): void => {
+/**
+ * Syncs the files that wait, one at a time because no request does, then writes the delayed control file:
+ * also if a newer checkpoint began meanwhile, because under heavy writing one always does, and the log would
+ * never be removed. The files of the newer one wait for its turn.
+ */
+const completeCheckpoint = async (state: SyncState, control: PendingControl): Promise<void> => {
+  if (state.pending !== control) return;
+  const owed = [...state.owed];
+  state.owed.clear();
+  for (const path of owed) await syncOwed(path);
+  const descriptor = await openWhenPossible(join(state.directory, 'global', 'pg_control'));
+  if (descriptor === null) throw new Error('the control file is missing');
+  syncChangedFolders(state);
+  writeSync(descriptor, control.bytes, 0, control.bytes.length, 0);
+  fdatasyncSync(descriptor);
+  closeSync(descriptor);
+  state.unneededLog = control.refused;
+  if (state.pending === control) state.pending = null;
+};
+
+/** Delays the control file until all files that it counts on are synced. */
+const delayControl = (state: SyncState, bytes: Buffer): void => {
   const control = { bytes, refused: new Set<string>() };
-  state.held = control;
+  state.pending = control;
+  // After a failure no later one is written, even if the thread goes on.
   state.completed = state.completed.then(() => completeCheckpoint(state, control)).catch(state.onFailure);
 };
 
@@ -221,7 +228,7 @@ const sync = (state: SyncState, nodefs: Nodefs, stream: Stream): void => {
 
 const countLogBytes = (state: SyncState, bytes: number): void => {
   state.logBytes += bytes;
-  if (state.logBytes < checkpointBytes) return;
+  if (state.logBytes < checkpointBytes || state.pending !== null) return;
   state.logBytes = 0;
   state.onCheckpointDue();
 };
@@ -250,7 +257,7 @@ const wrapStreams = (state: SyncState, nodefs: Nodefs): void => {
     const { node } = stream;
     const [offset, length] = place;
     if (isControl(node)) {
-      holdControl(state, Buffer.from(bytes.slice(offset, offset + length)));
+      delayControl(state, Buffer.from(bytes.slice(offset, offset + length)));
       return length;
     }
     if (node.parent.name === 'pg_wal') state.unsyncedLog.add(node);
@@ -275,8 +282,8 @@ const wrapNames = (state: SyncState, { FS }: Module): void => {
   const noteFolder = (folder: FileNode): void => noteChangedFolder(state, nodefs.realPath(folder));
   /** Postgres logs that it could not remove a file of the log, and tries again at the next checkpoint. */
   const assertUnneeded = (parent: FileNode, name: string): void => {
-    if (state.held === null || !isLogSegment(parent, name) || state.unneededLog.has(name)) return;
-    state.held.refused.add(name);
+    if (state.pending === null || !isLogSegment(parent, name) || state.unneededLog.has(name)) return;
+    state.pending.refused.add(name);
     throw new FS.ErrnoError(busyCode);
   };
   Object.assign(nodefs.node_ops, {
@@ -321,7 +328,7 @@ export const createSyncedFiles = (directory: string, options: SyncedFilesOptions
     changedFolders: new Set(),
     folders: openFolders(directory),
     owed: new Set(),
-    held: null,
+    pending: null,
     unneededLog: new Set(),
     completed: Promise.resolve(),
   };
