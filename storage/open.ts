@@ -111,7 +111,8 @@ const openServers = async (config: StoresConfig, options: StoresOptions): Promis
       copySource: null,
       describeFullDisk: () => null,
       notes: [...server.notes, ...listWeak()],
-      listWarnings: () => [...server.notes, ...listWeak(), server.getLastError() ?? []].flat(),
+      listWarnings: () =>
+        [...server.notes, ...listWeak(), ...hot.pulse.listSlotNotes(), server.getLastError() ?? []].flat(),
       isSqlUp: () => server.getLastError() === null,
       close: async () => {
         await hot.close();

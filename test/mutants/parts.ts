@@ -16,8 +16,8 @@ const ruleMutants: readonly Mutant[] = [
   {
     name: 'a part counts beside its former value',
     file: rules,
-    find: `  if (before !== null) addToSums(table, before, -1);\n`,
-    replace: '',
+    find: `if (before !== null) addToSums(table, before, -1);`,
+    replace: `if (before !== null) {}`,
     why: 'every post would add to the totals (S1)',
   },
   {

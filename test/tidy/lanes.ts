@@ -9,6 +9,7 @@ import type { Finding, Project, Rule, Source } from './project.ts';
 /** They start a process that is expensive to start or to use. */
 const starters: readonly string[] = [
   'bench/shared/postgres-server.ts',
+  'bench/shared/redis-cluster.ts',
   'bench/shared/redis-server.ts',
   'test/support/node-process.ts',
   'test/support/ops-process.ts',

@@ -4,14 +4,15 @@
  * Pings each primary once a second, unless the store got an answer just before; four times a second while a
  * primary fails. At most one PING per connection is pending, so a silent Redis costs nothing. A primary
  * counts as silent when its last answer is `silenceMsMax` old and the PING since then has no answer. With
- * each check it looks whether a crash or a failover may lose writes (durability.ts). Only observes: the link
- * reconnects by itself.
+ * each check it looks whether a crash or a failover may lose writes (durability.ts) and whether a slot stays
+ * half-moved (slot-moves.ts). Only observes: the link reconnects by itself.
  */
 import type { Redis } from 'ioredis';
 import type { Pulse } from '../../../engine/ports.ts';
 import { alignPause } from '../../../engine/tools/align-pause.ts';
 import type { DurabilityWatch } from './durability.ts';
 import type { Link, Primary } from './link.ts';
+import { createSlotMoves } from './slot-moves.ts';
 
 const pingEveryMs = 1_000;
 const pingFailedEveryMs = 250;
@@ -50,6 +51,8 @@ const describeRefusal = (error: Error): string => {
 };
 
 export interface RunningPulse extends Pulse {
+  /** One note for each slot of a Cluster that stays half-moved. */
+  listSlotNotes(): readonly string[];
   stop(): void;
 }
 
@@ -61,6 +64,7 @@ export const startPulse = (
 ): RunningPulse => {
   const listSilent = () => describeSilent(states, oneServer ? link.lastAnswerMs() : null);
   const oneServer = link.lastAnswerMs() !== null;
+  const slotMoves = createSlotMoves(link, onChange);
   let wasSilent = false;
   const states = new Map<string, PrimaryState>();
   let timer: NodeJS.Timeout;
@@ -69,6 +73,7 @@ export const startPulse = (
     forgetRemoved(states, primaries);
     for (const primary of primaries) checkPrimary(link, getState(states, primary), primary);
     void durability.look();
+    void slotMoves.look();
     const silent = listSilent();
     if (silent.length > 0 !== wasSilent) {
       wasSilent = !wasSilent;
@@ -82,6 +87,7 @@ export const startPulse = (
   checkAll();
   return {
     listSilent,
+    listSlotNotes: slotMoves.listNotes,
     mayLoseTail: durability.wasWeak,
     getAnsweredMs: () => {
       const last = [...states.values()].map(({ answeredMs }) => answeredMs);

@@ -20,7 +20,7 @@ import {
   shardCount,
   toAddress,
 } from '../../../engine/ids.ts';
-import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
+import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { markFlushed, peek } from './backlog.ts';
@@ -32,7 +32,7 @@ import { createHeadsReader, type HeadsReader, readChanges } from './heads.ts';
 import { dropLibraries, readLibrary } from './library.ts';
 import { type Link, openLink } from './link.ts';
 import { listDueParts, readParts } from './parts.ts';
-import { startPulse } from './pulse.ts';
+import { type RunningPulse, startPulse } from './pulse.ts';
 import { takeSlot } from './slots.ts';
 import { toTag } from './tags.ts';
 import { createTransfer } from './transfer.ts';
@@ -257,7 +257,7 @@ const createReaders = (
 export interface RedisHotStore extends HotStore, ShardCounts {
   readonly transfer: HotTransfer;
   readonly libraries: RedisLibraries;
-  readonly pulse: Pulse;
+  readonly pulse: RunningPulse;
   /** What a confirmed commit survives, as the last look found. */
   readonly durability: Pick<DurabilityWatch, 'describe' | 'countWeak'>;
   /** Reads the wall time of each primary, ms. */

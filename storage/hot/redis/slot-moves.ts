@@ -1,0 +1,83 @@
+/**
+ * Watches for slots of a Cluster that stay half-moved: an operator's resharding that was broken off.
+ *
+ * Until such a move ends, Redis refuses calls for the shard in the slot. Asks every primary which slots it
+ * gives away or takes in: either side may have forgotten the move, the old owner by a failover. Never ends a
+ * move. A server that does not answer keeps its last moves. Does nothing on one server, and where Redis
+ * forbids `CLUSTER NODES`.
+ */
+import { readUnlessRefused } from './errors.ts';
+import type { Link } from './link.ts';
+
+/** A move of one slot takes less, unless the slot is very large. */
+const usualMsMax = 5_000;
+const lookEveryMs = 5_000;
+
+interface Move {
+  readonly slot: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The moves that the server behind this answer to `CLUSTER NODES` takes part in. */
+const listMoves = (nodes: string): readonly Move[] => {
+  const lines = nodes.split('\n').map((line) => line.split(' '));
+  const nameOf = (wanted: string): string => {
+    const [, address = wanted] = lines.find(([id]) => id === wanted) ?? [];
+    return address.split('@', 1)[0] as string;
+  };
+  const [own = '', , , , , , , , ...slots] = lines.find(([, , flags]) => flags?.includes('myself')) ?? [];
+  return slots.flatMap((text) => {
+    const [, slot, direction, other] = /^\[(\d+)-([<>])-(\w+)\]$/.exec(text) ?? [];
+    if (slot === undefined || other === undefined) return [];
+    const [from, to] = direction === '>' ? [own, other] : [other, own];
+    return [{ slot, from: nameOf(from), to: nameOf(to) }];
+  });
+};
+
+const toName = ({ slot, from, to }: Move): string => `slot ${slot} has been moving from ${from} to ${to}`;
+
+export interface SlotMoves {
+  /** Asks every primary, if the last time is some seconds ago. Never rejects. */
+  look(): Promise<void>;
+  /** One note for each slot that has been moving for longer than a move takes. */
+  listNotes(): readonly string[];
+}
+
+/** `onChange` receives a message when the first slot stays half-moved, and when none is any more. */
+export const createSlotMoves = (
+  link: Link,
+  onChange: (message: string, isSafe: boolean) => void = () => {},
+): SlotMoves => {
+  const movesByServer = new Map<string, readonly Move[]>();
+  let open: ReadonlyMap<string, { readonly move: Move; readonly sinceMs: number }> = new Map();
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  let wasStuck = false;
+  const listNotes = (): readonly string[] =>
+    [...open].flatMap(([name, { move, sinceMs }]) => {
+      const movingMs = performance.now() - sinceMs;
+      if (movingMs < usualMsMax) return [];
+      const remedy = `let its move end, or repair it: redis-cli --cluster fix ${move.from}`;
+      return `${name} for ${Math.floor(movingMs / 1_000)} s: the listings in it are not served; ${remedy}`;
+    });
+  const lookAt = async (name: string, redis: ReturnType<Link['listPrimaries']>[number]): Promise<void> => {
+    const nodes = await readUnlessRefused(redis.cluster('NODES'), '').catch(() => null);
+    if (nodes !== null) movesByServer.set(name, listMoves(String(nodes)));
+  };
+  const look = async (): Promise<void> => {
+    const nowMs = performance.now();
+    if (link.isOneServer || nowMs - lookedMs < lookEveryMs) return;
+    lookedMs = nowMs;
+    const owners = link.listSlotOwners();
+    await Promise.all(owners.map(({ name, redis }) => redis !== null && lookAt(name, redis)));
+    const moves = owners.flatMap(({ name }) => movesByServer.get(name) ?? []);
+    open = new Map(
+      moves.map((move) => [toName(move), { move, sinceMs: open.get(toName(move))?.sinceMs ?? nowMs }]),
+    );
+    const [note] = listNotes();
+    if ((note !== undefined) === wasStuck) return;
+    wasStuck = note !== undefined;
+    onChange(note ?? 'no slot is left half-moved', !wasStuck);
+  };
+  return { look, listNotes };
+};
