@@ -23,6 +23,8 @@ export class RequestHeaders {
   chunked = false;
   /** Why the end of the body cannot be trusted, as a message; `''` when it can. */
   framingFault = '';
+  /** The client asked that the connection closes after the reply. */
+  closes = false;
   /** The `Host` header. The parser rejects a request with two of them. */
   host = '';
   requestId = '';
@@ -71,6 +73,7 @@ const purposeNames: ReadonlySet<string> = new Set(['sec-purpose', 'purpose', 'x-
 const takeRareHeader = (headers: RequestHeaders, name: string, value: string): void => {
   if (name === 'idempotency-key') headers.idempotencyKey = value;
   else if (name === 'traceparent') headers.traceparent = value;
+  else if (name === 'sec-fetch-site') headers.fetchSite = value;
   else if (name === 'x-vote-proof') headers.voteProof = value;
   else if (purposeNames.has(name)) headers.purpose += value;
 };
@@ -102,6 +105,9 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
     case 'content-encoding':
       headers.contentEncoding = value;
       return;
+    case 'connection':
+      headers.closes = value.toLowerCase() === 'close';
+      return;
     case 'host':
       headers.host = value;
       return;
@@ -128,9 +134,6 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'last-event-id':
       headers.lastEventId = value;
-      return;
-    case 'sec-fetch-site':
-      headers.fetchSite = value;
       return;
     default:
       takeRareHeader(headers, name, value);

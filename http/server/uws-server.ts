@@ -75,10 +75,11 @@ const exclusivePort = 1;
 const restBytesMax = 65_536;
 const heldMsMax = 4_000;
 /**
- * uWebSockets.js closes a connection after 8 to 12 s of silence. Clients that read this header close it
- * themselves before, instead of sending a request into the closing.
+ * uWebSockets.js closes a connection after 8 to 12 s of silence, and when the request asked for it, but says
+ * neither. Clients that read these lines send no request into the closing.
  */
 const keepAliveLine = '\r\nKeep-Alive: timeout=7';
+const closeLine = '\r\nConnection: close';
 const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
 
 /** True inside a call of the parser: writes are corked then and must not close the connection. */
@@ -261,8 +262,8 @@ class UwsExchange implements Exchange {
     const response = this.#response;
     if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
     // One call writes all header lines: each call costs time, and uWebSockets.js copies the text unchanged.
-    const lines = reply.close ? reply.headers : keepAliveLine + reply.headers;
-    response.writeHeader('X-Request-Id', this.requestId + lines);
+    const line = this.headers.closes ? closeLine : reply.close ? '' : keepAliveLine;
+    response.writeHeader('X-Request-Id', this.requestId + line + reply.headers);
     if (this.method === 'HEAD') this.#writeHead(reply);
     else if (reply.push !== undefined) this.#sink = openEventStream(response, reply.push);
     else if (reply.stream !== undefined) {
@@ -280,8 +281,7 @@ class UwsExchange implements Exchange {
   }
 
   /** Sends the length without the body. Only `end` closes a connection, so a closing reply has length 0. */
-  #writeHead(reply: WireReply): void {
-    const { body, close } = reply;
+  #writeHead({ body, close }: WireReply): void {
     if (close) {
       this.#response.end('', true);
       return;

@@ -1,10 +1,12 @@
 /**
- * Idle connections: a reply says how long its connection stays open, and the server waits longer than that.
+ * Idle connections: a reply says how long its connection stays open, and the server waits longer than that;
+ * or that the connection closes, also when the client asked for it.
  */
+import { request as send } from 'node:http';
 import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { raw } from '../raw.ts';
+import { raw, untilClosed } from '../raw.ts';
 import { openWorld } from '../world.ts';
 
 const test = suite('idle connections');
@@ -38,6 +40,45 @@ test('errors, 304 and HEAD say so, too; a reply that closes its connection does 
     const { text } = await raw(world.port, request);
     assert.is(readSeconds(text) > 0, stays, `${request}: ${text}`);
   }
+});
+
+test('a reply to a request that asks to close says that it does, once', async () => {
+  for (const [name, value] of [
+    ['Connection', 'close'],
+    ['connection', 'Close'],
+  ]) {
+    const { text, closed } = await raw(
+      world.port,
+      `GET / HTTP/1.1\r\nHost: a\r\n${name}: ${value}\r\n\r\n`,
+      untilClosed,
+    );
+
+    assert.ok(closed);
+    assert.is(text.match(/\r\nConnection: close\r\n/g)?.length, 1, text);
+    assert.not.match(text, /Keep-Alive/);
+  }
+});
+
+test('a faulty request that asks to close gets it once, too', async () => {
+  const bytes = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: gzip\r\n\r\n';
+
+  const { text } = await raw(world.port, bytes, untilClosed);
+
+  assert.is(text.match(/\r\nConnection: close\r\n/g)?.length, 1, text);
+});
+
+/** Its agent uses a connection again unless the reply says that it closes, whatever the request said. */
+test("Node's own agent sends no request into a connection that its last one asked to close", async () => {
+  const ask = (): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const options = { port: world.port, headers: { connection: 'close' } };
+      const sent = send(options, (reply) => {
+        reply.resume().once('end', () => resolve(reply.statusCode));
+      });
+      sent.once('error', reject).end();
+    });
+
+  for (let count = 0; count < 20; count++) assert.is(await ask(), 200);
 });
 
 test.run();
