@@ -12,8 +12,8 @@ import { createDirectory, toImportLines } from '../scenarios/directory.ts';
 
 const usage = `Usage: npm run bench -- tokens FOLDER [--bots N] [--users N]
 
-Writes FOLDER/directory.jsonl and FOLDER/tokens.json: made-up bots (1000) and users, with a token each. By
-default there are as many users as the votes of the printed command need.
+Writes FOLDER/directory.jsonl and FOLDER/tokens.json: made-up bots (1000) and users, with a token each
+that expires after 30 days. By default there are as many users as the votes of the printed command need.
 `;
 
 const serverUrl = 'http://127.0.0.1:8080';

@@ -2,8 +2,8 @@
  * Bodies of stats posts that tell which post they are, and which post a reply shows. Pure.
  */
 
-/** Far beyond 2^53, so that a rounded digit shows. */
-const usersBase = 18_446_744_073_600_000_000n;
+/** Far beyond 2^53, so that a rounded digit shows; 2^64 less room for ids that count from a date. */
+const usersBase = 18_446_700_000_000_000_000n;
 
 /**
  * The fields of post `id`: each contains the id, so fields of two posts never fit together. `isPlain`: for

@@ -24,7 +24,8 @@ export interface DirectorySizes {
 
 const firstBot = 300_000_000_000_000_000n;
 const firstUser = 200_000_000_000_000_000n;
-const yearMs = 365 * 86_400_000;
+/** Tokens for a load do not outlive it for long. */
+const tokenMs = 30 * 86_400_000;
 
 /** Makes ids and new tokens. */
 export const createDirectory = (sizes: DirectorySizes): Directory => {
@@ -89,5 +90,5 @@ const session = (kind: TokenKind, holder: Holder): ImportRecord => ({
   type: kind === 'user' ? 'login' : 'api',
   name: 'bench',
   token_hash: createHash('sha256').update(holder.token).digest('hex'),
-  expiry: new Date(Date.now() + yearMs).toISOString(),
+  expiry: new Date(Date.now() + tokenMs).toISOString(),
 });

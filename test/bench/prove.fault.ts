@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startOwn } from '../../bench/prove/own-servers.ts';
 import { prove } from '../../bench/prove/prove.ts';
-import type { Proof } from '../../bench/prove/verdict.ts';
+import { type Proof, proofKinds } from '../../bench/prove/verdict.ts';
 import { createDirectory, type Holder } from '../../bench/scenarios/directory.ts';
 import { createRandom } from '../../ops/demo/random.ts';
 import { type LiePlan, openLyingProxy } from './lying-proxy.ts';
@@ -57,6 +57,8 @@ test('an honest proxy is no liar', async () => {
   assert.equal(lies, []);
   for (const kind of ['posts', 'shards', 'clicks', 'votes', 'feed', 'webhooks', 'redeems'] as const)
     assert.ok((figures[kind]?.acknowledged ?? 0) > 5, kind);
+  // What has no answer may hide a lie.
+  for (const kind of proofKinds) assert.is(figures[kind]?.unknown ?? 0, 0, kind);
 });
 
 for (const { title, kind, name, plan, needsSample = false } of plantedLies) {

@@ -18,7 +18,7 @@ import {
   type Verdict,
   type VoteRows,
 } from '../../../bench/prove/judge.ts';
-import { buildStatsBody, findPostShown } from '../../../bench/prove/post-body.ts';
+import { buildStatsBody, findPostShown, readDigits } from '../../../bench/prove/post-body.ts';
 import { withoutUncertainRefusals } from './merged-votes.ts';
 import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
 
@@ -91,7 +91,15 @@ const clean = { lost: 0, doubled: 0, mixed: 0, fell: 0 };
 test('fields of two posts are distinguished from those of one, to the last digit', () => {
   assert.is(findPostShown(buildStatsBody(7)), 7);
   assert.is(findPostShown(buildStatsBody(7).replace('"shards":8', '"shards":9')), null);
-  assert.is(findPostShown(buildStatsBody(7).replace('600000007', '600000008')), null);
+  assert.is(findPostShown(buildStatsBody(7).replace('000000007', '000000008')), null);
+});
+
+test('a post whose id counts from a date fits into what the contract takes', () => {
+  const id = Date.UTC(2100) * 10;
+  const body = buildStatsBody(id);
+
+  assert.ok(BigInt(readDigits(body, 'users')) < 2n ** 64n);
+  assert.is(findPostShown(body), id);
 });
 
 test('an acknowledged post that is gone after the restart is lost', () => {
