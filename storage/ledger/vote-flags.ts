@@ -6,8 +6,9 @@
  * trusted even gives all of them one: then nothing is compared); a listing by its own past. Judging again
  * changes nothing. Called by ops/jobs/vote-flags.ts.
  */
+import type { OutboxVote } from '../../engine/ports.ts';
 import { packHash, voteFlags } from '../../engine/rules/vote-origin.ts';
-import { formatNumbers } from '../sql/arrays.ts';
+import { formatNumbers, formatTexts } from '../sql/arrays.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 
@@ -27,6 +28,7 @@ export const flagRules = {
 } as const;
 
 const pairFlags = formatNumbers([voteFlags.listing, voteFlags.young, voteFlags.rhythm]);
+const pairFlagsSum = voteFlags.listing + voteFlags.young + voteFlags.rhythm;
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -60,17 +62,25 @@ const joinFirstVote = (sql: Queryable, name: string, since: Date) => sql`
 const isMore = (sql: Queryable, [number, expected]: readonly [string, string]) =>
   sql.unsafe(`${number} >= 2 * (${expected}) and ${number} > ${expected} + 4 * sqrt(${expected}) + 1`);
 
+/** What the figures of one pair, an address and a listing, say without a comparison. */
+const canBeFlagged = (sql: Queryable) => ({
+  listing: sql`accounts * ${flagRules.listingShareMin} >= all_accounts`,
+  young: sql`young >= ${flagRules.listingAccountsMin} and 2 * young >= accounts`,
+  rhythm: sql`votes >= ${flagRules.rhythmVotesMin} and deviation < ${flagRules.rhythmVariationMax} * gap`,
+});
+
 /** The votes of the addresses, and what they have in common on each listing with many of their accounts. */
 const measurePairs = (sql: Queryable, addresses: readonly string[], since: Date) => sql`
   cast_vote as materialized (
-    select distinct address_hash, incarnation, author, at, account_age from vote_origins
+    select address_hash, incarnation, author, at, account_age from vote_origins
     where address_hash = any(${formatNumbers(addresses)}::bigint[]) and at > ${since}
   ), usual as (
-    select coalesce(sum(votes), 0)::float8 as votes,
+    select coalesce(sum(votes), 0)::float8 as usual_votes,
       coalesce(sum(young) / nullif(sum(votes), 0), 0)::float8 as young_share
     from vote_counts where hour > ${since}
   ), address as (
-    select address_hash, count(*) as votes, count(distinct author) as accounts from cast_vote
+    select address_hash, sum(votes)::float8 as all_votes, count(*) as all_accounts
+    from (select address_hash, count(*) as votes from cast_vote group by address_hash, author) as voter
     group by address_hash
   ), timed as (
     select *, extract(epoch from
@@ -82,39 +92,33 @@ const measurePairs = (sql: Queryable, addresses: readonly string[], since: Date)
       min(at) as first_at, max(at) as last_at, avg(gap) as gap, stddev_samp(gap) as deviation
     from timed group by address_hash, incarnation
     having count(distinct author) >= ${flagRules.listingAccountsMin}
+  )`;
+
+/** The flags of each pair; the listing's votes are looked up for those alone that can have one. */
+const judgePairs = (sql: Queryable, since: Date) => {
+  const { listing, young, rhythm } = canBeFlagged(sql);
+  return sql`
+  candidate as (
+    select pair.*, all_accounts, all_votes from pair join address using (address_hash)
+    where ${listing} or ${young} or ${rhythm}
   ), measured as (
-    select pair.*, address.accounts as all_accounts, usual.young_share,
-      2 * address.votes <= usual.votes as is_comparable,
-      address.accounts * least(1,
-        greatest(0, votes_logged + 1 - coalesce(first.log_number, votes_logged + 1) - pair.votes)
-        / greatest(1, usual.votes - address.votes)) as expected,
-      pair.accounts * usual.young_share as young_expected
-    from pair join address using (address_hash) join totals using (incarnation) cross join usual
-    ${joinFirstVote(sql, 'first', since)}
-  )`;
-
-/** The flags of each pair, and the addresses most of whose accounts have one. */
-const judgePairs = (sql: Queryable) => sql`
-  judged as (
+    select candidate.*, 2 * all_votes <= usual_votes as is_comparable,
+      all_accounts * least(1,
+        greatest(0, votes_logged + 1 - coalesce(first.log_number, votes_logged + 1) - candidate.votes)
+        / greatest(1, usual_votes - all_votes)) as expected,
+      accounts * young_share as young_expected
+    from candidate join totals using (incarnation) cross join usual ${joinFirstVote(sql, 'first', since)}
+  ), judged as (
     select *,
-      case when is_comparable and accounts * ${flagRules.listingShareMin} >= all_accounts
-        and ${isMore(sql, ['accounts', 'expected'])} then ${voteFlags.listing} else 0 end
-      + case when young >= ${flagRules.listingAccountsMin} and 2 * young >= accounts
-        and ${isMore(sql, ['young', 'young_expected'])} then ${voteFlags.young} else 0 end
-      + case when votes >= ${flagRules.rhythmVotesMin} and deviation < ${flagRules.rhythmVariationMax} * gap
-        then ${voteFlags.rhythm} else 0 end as flags
+      case when is_comparable and ${listing} and ${isMore(sql, ['accounts', 'expected'])}
+        then ${voteFlags.listing} else 0 end
+      + case when ${young} and ${isMore(sql, ['young', 'young_expected'])} then ${voteFlags.young} else 0 end
+      + case when ${rhythm} then ${voteFlags.rhythm} else 0 end as flags
     from measured
-  ), wide as (
-    select address_hash, accounts, count(distinct author) as flagged
-    from (
-      select cast_vote.address_hash, cast_vote.author, address.accounts
-      from judged join cast_vote using (address_hash, incarnation) join address using (address_hash)
-      where judged.flags > 0 and address.accounts >= ${flagRules.directoryAccountsMin}
-    ) as flagged
-    group by address_hash, accounts having 2 * count(distinct author) >= accounts
   )`;
+};
 
-/** What was found, a row for each flag, with its figures. */
+/** What was found of pairs, a row for each flag, with its figures. */
 const listFound = (sql: Queryable) => sql`
   found as (
     select kind, incarnation, address_hash, first_at, last_at, jsonb_build_object(
@@ -125,11 +129,6 @@ const listFound = (sql: Queryable) => sql`
     from judged
     cross join unnest(${pairFlags}::smallint[]) as kind
     where flags & kind <> 0
-    union all
-    select ${voteFlags.directory}::smallint, 0, address_hash, min(at), max(at), jsonb_build_object(
-      'votes', count(*), 'accounts', max(accounts), 'flagged', max(flagged),
-      'listings', count(distinct cast_vote.incarnation))
-    from wide join cast_vote using (address_hash) group by address_hash
   )`;
 
 /** Keeps the newest figures of `found`, one row for each of its days. */
@@ -143,31 +142,94 @@ const keepFound = (sql: Queryable, unitMs: number) => sql`
     first_at = least(vote_suspects.first_at, excluded.first_at), last_at = excluded.last_at,
     figures = excluded.figures`;
 
+/** What was found of an address. */
+export interface AddressFinding {
+  /** Its hash. */
+  readonly address: string;
+  /** 0: of all its votes. */
+  readonly incarnation: number;
+  readonly flags: number;
+}
+
+/** Finds pairs with flags, and keeps their figures. */
+const findPairs = (sql: Sql, addresses: readonly string[], since: Date) =>
+  sql<(AddressFinding & { readonly all_accounts: number })[]>`
+    with ${measurePairs(sql, addresses, since)}, ${judgePairs(sql, since)}, ${listFound(sql)},
+    kept as (${keepFound(sql, dayMs)})
+    select address_hash::text as address, incarnation, flags, all_accounts from judged where flags > 0`;
+
+/** Marks the votes of the pairs. The addresses again as an array, so that the index serves any plan. */
+const markPairs = (sql: Sql, found: readonly AddressFinding[], since: Date) => sql`
+  update vote_origins as origin set flags = origin.flags | found.flags
+  from unnest(
+    ${formatNumbers(found.map(({ address }) => address))}::bigint[],
+    ${formatNumbers(found.map(({ incarnation }) => incarnation))}::bigint[],
+    ${formatNumbers(found.map(({ flags }) => flags))}::smallint[]
+  ) as found (address_hash, incarnation, flags)
+  where origin.address_hash = any(${formatNumbers(found.map(({ address }) => address))}::bigint[])
+    and origin.at > ${since} and origin.address_hash = found.address_hash
+    and origin.incarnation = found.incarnation and origin.flags | found.flags <> origin.flags`;
+
+/** Finds addresses with many accounts, most of which have another flag, and marks all their votes. */
+const findWide = (sql: Sql, addresses: readonly string[], since: Date) => sql<AddressFinding[]>`
+  with wide as materialized (
+    select address_hash, min(at) as first_at, max(at) as last_at, count(*) as votes,
+      count(distinct author) as accounts, count(distinct incarnation) as listings,
+      count(distinct author) filter (where flags & ${pairFlagsSum} <> 0) as flagged
+    from vote_origins where address_hash = any(${formatNumbers(addresses)}::bigint[]) and at > ${since}
+    group by address_hash
+  ), found as (
+    select ${voteFlags.directory}::smallint as kind, 0 as incarnation, address_hash, first_at, last_at,
+      jsonb_build_object(
+        'votes', votes, 'accounts', accounts, 'flagged', flagged, 'listings', listings) as figures
+    from wide where accounts >= ${flagRules.directoryAccountsMin} and 2 * flagged >= accounts
+  ), kept as (${keepFound(sql, dayMs)}), marked as (
+    update vote_origins as origin set flags = origin.flags | ${voteFlags.directory}::smallint from found
+    where origin.address_hash = any(${formatNumbers(addresses)}::bigint[]) and origin.at > ${since}
+      and origin.address_hash = found.address_hash and origin.flags & ${voteFlags.directory} = 0
+  )
+  select address_hash::text as address, 0 as incarnation, kind as flags from found`;
+
 /**
- * Judges addresses, given as their hashes, by their votes of the last day, and flags these. Resolves to those
- * with something to find. *Ledger* when it resolves.
+ * Judges addresses, given as their hashes, by their votes of the last day, and flags these. Resolves to what
+ * was found. *Ledger* when it resolves; what fails halfway is completed by judging again.
  */
 export const judgeAddresses = (
   sql: Sql,
   addresses: readonly string[],
   atMs: number,
-): Promise<readonly string[]> =>
+): Promise<readonly AddressFinding[]> =>
   asStorage('flags.addresses', async () => {
     const since = new Date(atMs - dayMs);
-    const rows = await sql<{ address: string }[]>`
-      with ${measurePairs(sql, addresses, since)}, ${judgePairs(sql)}, ${listFound(sql)},
-      kept as (${keepFound(sql, dayMs)}), wanted as (
-        select address_hash, incarnation, (coalesce(judged.flags, 0)
-          | case when wide.address_hash is null then 0 else ${voteFlags.directory} end)::smallint as flags
-        from (select distinct address_hash, incarnation from cast_vote) as seen
-        left join judged using (address_hash, incarnation) left join wide using (address_hash)
-      ), marked as (
-        update vote_origins as origin set flags = origin.flags | wanted.flags from wanted
-        where origin.address_hash = wanted.address_hash and origin.incarnation = wanted.incarnation
-          and origin.at > ${since} and origin.flags | wanted.flags <> origin.flags
-      )
-      select distinct address_hash::text as address from found`;
-    return rows.map(({ address }) => address);
+    const pairs = await findPairs(sql, addresses, since);
+    if (pairs.length === 0) return [];
+    await markPairs(sql, pairs, since);
+    const large = pairs.filter(({ all_accounts: accounts }) => accounts >= flagRules.directoryAccountsMin);
+    if (large.length === 0) return pairs;
+    const wide = await findWide(sql, [...new Set(large.map(({ address }) => address))], since);
+    return [...pairs, ...wide];
+  });
+
+/** A vote of an address with something to find. */
+export interface MarkedVote extends Pick<OutboxVote, 'itag' | 'atMs'> {
+  readonly address: string;
+  readonly flags: number;
+}
+
+/** Flags single votes. *Ledger* when it resolves. */
+export const markVotes = (sql: Sql, votes: readonly MarkedVote[]): Promise<void> =>
+  asStorage('flags.votes', async () => {
+    await sql`
+      update vote_origins as origin set flags = origin.flags | marked.flags
+      from unnest(
+        ${formatTexts(votes.map(({ itag }) => itag))}::uuid[],
+        ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[],
+        ${formatNumbers(votes.map(({ address }) => address))}::bigint[],
+        ${formatNumbers(votes.map(({ flags }) => flags))}::smallint[]
+      ) as marked (itag, at_ms, address_hash, flags)
+      where origin.address_hash = marked.address_hash and origin.itag = marked.itag
+        and origin.at = to_timestamp(marked.at_ms / 1000.0)
+        and origin.flags | marked.flags <> origin.flags`;
   });
 
 /** Finds surges: listings with far more votes in the last hour than in an hour of the days before. */

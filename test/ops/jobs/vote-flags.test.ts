@@ -220,7 +220,8 @@ test('judging again changes nothing, and without votes nothing is asked of SQL',
   await flush([...others([await list('repeat-other')], 100), ...from('203.0.113.9', ref, anyTimes(6))]);
   const before = [await flagsOf(ref), [...(await suspectsOf(ref))]];
   const { addressHash } = parseOrigin(encode({ address: '203.0.113.9', agent: 'a' }, nowMs));
-  assert.equal(await judgeAddresses(sql, [addressHash], nowMs), [addressHash]);
+  const [again] = await judgeAddresses(sql, [addressHash], nowMs);
+  assert.equal([again?.address, again?.flags], [addressHash, voteFlags.listing]);
   assert.equal([await flagsOf(ref), [...(await suspectsOf(ref))]], before);
 
   const silent = new Proxy(sql, { apply: () => assert.unreachable('SQL was asked') });

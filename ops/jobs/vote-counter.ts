@@ -1,0 +1,297 @@
+/**
+ * Counts in memory which votes a node flushes, by address and by pair of address and listing, and finds which
+ * addresses and listings SQL should judge (storage/ledger/vote-flags.ts).
+ *
+ * All votes of a listing go through one node at a time, so a pair that SQL would flag stands out here too:
+ * the same rules, a little laxer. The counts are hints, for some million votes a day: pairs may share one, a
+ * start begins at zero, and all are halved every twelve hours. SQL has all votes. Votes of a pair with flags
+ * are marked one by one, and the pair is judged again as it grows.
+ */
+import type { OutboxVote } from '../../engine/ports.ts';
+import { ageAt, networkAt, packHash, unpackHash, voteFlags } from '../../engine/rules/vote-origin.ts';
+import {
+  type AddressFinding,
+  flagRules,
+  type MarkedVote,
+  youngSeconds,
+} from '../../storage/ledger/vote-flags.ts';
+
+export interface DueWork {
+  /** Hashes. */
+  readonly addresses: readonly string[];
+  /** Incarnations. */
+  readonly listings: readonly number[];
+  readonly marks: readonly MarkedVote[];
+  /** Votes since the last time, and those of new accounts. */
+  readonly votes: number;
+  readonly young: number;
+}
+
+export interface VoteCounter {
+  note(vote: OutboxVote): void;
+  /** Takes what is due, oldest first. */
+  take(nowMs: number): DueWork;
+  /** Puts it back after a failure. */
+  putBack(work: DueWork): void;
+  /** Remembers what was found of the addresses that were judged. */
+  remember(work: DueWork, found: readonly AddressFinding[]): void;
+}
+
+const hourMs = 3_600_000;
+const halveMs = 12 * hourMs;
+/** Two bytes each. */
+const slots = 2 ** 20;
+const countMax = 2 ** 16 - 1;
+const listingsMax = 100_000;
+const pairsMax = 50_000;
+/** Addresses or listings that one run judges, and that wait; more are dropped, and come again later. */
+const dueMax = 200;
+const waitingMax = 10_000;
+/** What the directory lets expect may be less than what this node's votes do. */
+const expectedShare = 0.8;
+/** A pair is judged again when it has grown so far. */
+const growth = { flagged: 1.25, other: 2 };
+/** Fewer intervals are equal by chance too often; a pair is watched so many votes before. */
+const rhythmGapsMin = 6;
+const watchedVotesMin = flagRules.rhythmVotesMin - rhythmGapsMin;
+const surgeCounts: ReadonlySet<number> = new Set(
+  Array.from({ length: 14 }, (_, index) => (flagRules.surgeVotesMin + 1) * 2 ** index),
+);
+
+/** Of an address and a listing with several votes. */
+interface Pair {
+  readonly slot: number;
+  readonly incarnation: number;
+  dueAtVotes: number;
+  flags: number;
+  lastMs: number;
+  gaps: number;
+  gapSum: number;
+  gapSquares: number;
+}
+interface ListingCount {
+  votes: number;
+  /** In the hour of the clock. */
+  hourVotes: number;
+}
+
+interface Counts {
+  readonly addresses: Uint16Array;
+  readonly pairs: Uint16Array;
+  readonly youngOfPairs: Uint16Array;
+  readonly listings: Map<number, ListingCount>;
+  readonly watched: Map<string, Map<number, Pair>>;
+  watchedPairs: number;
+  /** Packed hashes of addresses all of whose votes are marked. */
+  readonly wide: Set<string>;
+  readonly dueAddresses: Set<string>;
+  readonly dueListings: Set<number>;
+  marks: MarkedVote[];
+  /** Of all addresses; since the last run. */
+  readonly all: { votes: number; young: number };
+  readonly since: { votes: number; young: number };
+  hour: number;
+  halved: number;
+}
+
+const addTo = (counts: Uint16Array, slot: number): number => {
+  const count = Math.min(countMax, (counts[slot] ?? 0) + 1);
+  counts[slot] = count;
+  return count;
+};
+
+const addDue = <Key>(due: Set<Key>, key: Key): void => {
+  if (due.size < waitingMax) due.add(key);
+};
+
+const countListing = (counts: Counts, incarnation: number): number => {
+  let listing = counts.listings.get(incarnation);
+  if (listing === undefined) {
+    if (counts.listings.size >= listingsMax) return 0;
+    listing = { votes: 0, hourVotes: 0 };
+    counts.listings.set(incarnation, listing);
+  }
+  listing.votes += 1;
+  listing.hourVotes += 1;
+  if (surgeCounts.has(listing.hourVotes)) addDue(counts.dueListings, incarnation);
+  return listing.votes;
+};
+
+const watchPair = (
+  counts: Counts,
+  address: string,
+  { slot, incarnation }: Pick<Pair, 'slot' | 'incarnation'>,
+) => {
+  let pairs = counts.watched.get(address);
+  const known = pairs?.get(incarnation);
+  if (known !== undefined || counts.watchedPairs >= pairsMax) return known;
+  if (pairs === undefined) {
+    pairs = new Map();
+    counts.watched.set(address, pairs);
+  }
+  const pair: Pair = {
+    ...{ slot, incarnation, dueAtVotes: 0, flags: 0, lastMs: 0, gaps: 0, gapSum: 0, gapSquares: 0 },
+  };
+  pairs.set(incarnation, pair);
+  counts.watchedPairs += 1;
+  return pair;
+};
+
+const addGap = (pair: Pair, atMs: number): void => {
+  if (pair.lastMs > 0) {
+    const gap = Math.abs(atMs - pair.lastMs);
+    pair.gaps += 1;
+    pair.gapSum += gap;
+    pair.gapSquares += gap * gap;
+  }
+  pair.lastMs = atMs;
+};
+
+const isRegular = ({ gaps, gapSum, gapSquares }: Pair): boolean => {
+  if (gaps < rhythmGapsMin) return false;
+  const mean = gapSum / gaps;
+  return gapSquares / gaps - mean * mean < (flagRules.rhythmVariationMax * mean) ** 2;
+};
+
+const isFarMore = (count: number, expected: number): boolean =>
+  count >= 2 * expected && count > expected + 4 * Math.sqrt(expected) + 1;
+
+interface PairCounts {
+  readonly votes: number;
+  readonly young: number;
+  readonly ofAddress: number;
+  readonly ofListing: number;
+}
+
+/** Whether SQL may find something: its rules, with the votes of this node. */
+const looksWrong = ({ all }: Counts, pair: Pair, counts: PairCounts): boolean => {
+  const { votes, young, ofAddress, ofListing } = counts;
+  if (isRegular(pair)) return true;
+  if (votes < flagRules.listingAccountsMin) return false;
+  const isYoung = young >= flagRules.listingAccountsMin && 2 * young >= votes;
+  if (isYoung && isFarMore(young, (expectedShare * votes * all.young) / all.votes)) return true;
+  if (votes * flagRules.listingShareMin < ofAddress || 2 * expectedShare * ofAddress > all.votes)
+    return false;
+  const ofOthers = Math.max(0, ofListing - votes) / Math.max(1, all.votes - ofAddress);
+  return isFarMore(votes, expectedShare * ofAddress * Math.min(1, ofOthers));
+};
+
+const noteVote = (counts: Counts, { ref: { incarnation }, itag, atMs, origin }: OutboxVote): void => {
+  if (origin === undefined) return;
+  const age = origin.slice(ageAt);
+  const isYoung = age !== '' && Number(age) < youngSeconds;
+  for (const sum of [counts.all, counts.since]) {
+    sum.votes += 1;
+    if (isYoung) sum.young += 1;
+  }
+  const address = origin.slice(0, networkAt);
+  const number = Number(address.slice(-7));
+  const slot = (Math.imul(number, 0x9e3779b1) ^ Math.imul(incarnation, 0x85ebca6b)) >>> 12;
+  const ofAddress = addTo(counts.addresses, number % slots);
+  const votes = Math.min(addTo(counts.pairs, slot), ofAddress);
+  const young = isYoung ? addTo(counts.youngOfPairs, slot) : (counts.youngOfPairs[slot] ?? 0);
+  const ofListing = countListing(counts, incarnation);
+  const isWide = counts.wide.size > 0 && counts.wide.has(address);
+  const pair = votes >= watchedVotesMin ? watchPair(counts, address, { slot, incarnation }) : undefined;
+  const flags = (pair?.flags ?? 0) | (isWide ? voteFlags.directory : 0);
+  if (flags > 0 && counts.marks.length < waitingMax) {
+    counts.marks.push({ itag, atMs, address: unpackHash(address), flags });
+  }
+  if (pair === undefined) return;
+  addGap(pair, atMs);
+  if (votes < pair.dueAtVotes || !looksWrong(counts, pair, { votes, young, ofAddress, ofListing })) return;
+  pair.dueAtVotes = Math.ceil(votes * (pair.flags > 0 ? growth.flagged : growth.other));
+  addDue(counts.dueAddresses, address);
+};
+
+/** Takes the oldest out. */
+const takeDue = <Key>(due: Set<Key>): readonly Key[] => {
+  const taken = [...due].slice(0, dueMax);
+  for (const key of taken) due.delete(key);
+  return taken;
+};
+
+const halve = (counts: Counts): void => {
+  for (const numbers of [counts.addresses, counts.pairs, counts.youngOfPairs]) {
+    for (let slot = 0; slot < slots; slot++) numbers[slot] = (numbers[slot] ?? 0) >> 1;
+  }
+  counts.all.votes >>= 1;
+  counts.all.young >>= 1;
+  for (const [incarnation, listing] of counts.listings) {
+    listing.votes >>= 1;
+    if (listing.votes === 0) counts.listings.delete(incarnation);
+  }
+  for (const [address, pairs] of counts.watched) {
+    for (const pair of pairs.values()) {
+      Object.assign(pair, { dueAtVotes: pair.dueAtVotes >> 1, gaps: 0, gapSum: 0, gapSquares: 0 });
+      if (2 * (counts.pairs[pair.slot] ?? 0) >= watchedVotesMin) continue;
+      pairs.delete(pair.incarnation);
+      counts.watchedPairs -= 1;
+    }
+    if (pairs.size > 0) continue;
+    counts.watched.delete(address);
+    counts.wide.delete(address);
+  }
+};
+
+const startAgain = (counts: Counts, nowMs: number): void => {
+  const [hour, halved] = [Math.floor(nowMs / hourMs), Math.floor(nowMs / halveMs)];
+  if (counts.hour !== hour) for (const listing of counts.listings.values()) listing.hourVotes = 0;
+  if (counts.halved !== halved) halve(counts);
+  Object.assign(counts, { hour, halved });
+};
+
+const takeWork = (counts: Counts): DueWork => {
+  const work = {
+    addresses: takeDue(counts.dueAddresses).map(unpackHash),
+    listings: takeDue(counts.dueListings),
+    marks: counts.marks,
+    ...counts.since,
+  };
+  counts.marks = [];
+  Object.assign(counts.since, { votes: 0, young: 0 });
+  return work;
+};
+
+const putBackWork = (counts: Counts, work: DueWork): void => {
+  for (const address of work.addresses) addDue(counts.dueAddresses, packHash(address));
+  for (const listing of work.listings) addDue(counts.dueListings, listing);
+  counts.marks = [...work.marks, ...counts.marks].slice(0, waitingMax);
+  counts.since.votes += work.votes;
+  counts.since.young += work.young;
+};
+
+const rememberFound = (counts: Counts, work: DueWork, found: readonly AddressFinding[]): void => {
+  for (const hash of work.addresses) {
+    const address = packHash(hash);
+    counts.wide.delete(address);
+    for (const pair of counts.watched.get(address)?.values() ?? []) pair.flags = 0;
+  }
+  for (const { address: hash, incarnation, flags } of found) {
+    const address = packHash(hash);
+    const pair = counts.watched.get(address)?.get(incarnation);
+    if (incarnation === 0) counts.wide.add(address);
+    else if (pair !== undefined) pair.flags = flags;
+  }
+};
+
+export const createVoteCounter = (nowMs: number): VoteCounter => {
+  const counts: Counts = {
+    addresses: new Uint16Array(slots),
+    pairs: new Uint16Array(slots),
+    youngOfPairs: new Uint16Array(slots),
+    ...{ listings: new Map(), watched: new Map(), watchedPairs: 0, wide: new Set() },
+    ...{ dueAddresses: new Set(), dueListings: new Set(), marks: [] },
+    ...{ all: { votes: 0, young: 0 }, since: { votes: 0, young: 0 } },
+    ...{ hour: Math.floor(nowMs / hourMs), halved: Math.floor(nowMs / halveMs) },
+  };
+  return {
+    note: (vote) => noteVote(counts, vote),
+    take: (now) => {
+      startAgain(counts, now);
+      return takeWork(counts);
+    },
+    putBack: (work) => putBackWork(counts, work),
+    remember: (work, found) => rememberFound(counts, work, found),
+  };
+};
