@@ -21,12 +21,17 @@ export interface WorkerSettings {
   readonly socketPath: string;
 }
 /**
- * `copy` packs the quiesced folder into the file `into`; `close` ends the thread after the last statement.
+ * `copy` packs the quiesced folder into the file `into`; `close` ends the thread after the last statement;
+ * `synced` answers `files_to_sync`, with the failure or `''`.
  */
-export type WorkerRequest = { readonly kind: 'copy'; readonly into: string } | { readonly kind: 'close' };
+export type WorkerRequest =
+  | { readonly kind: 'copy'; readonly into: string }
+  | { readonly kind: 'close' }
+  | { readonly kind: 'synced'; readonly failure: string };
 export type WorkerReply =
   | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'checkpoint_due' }
+  | { readonly kind: 'files_to_sync'; readonly paths: readonly string[] }
   | { readonly kind: 'copied'; readonly contents: PackContents }
   | { readonly kind: 'failed'; readonly operation: string; readonly message: string };
 
@@ -63,7 +68,21 @@ const startParams = [
   ...['-c', 'max_replication_slots=0'],
 ];
 
+/** One call at a time. */
+const syncFiles = (paths: readonly string[]): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const onMessage = (request: WorkerRequest): void => {
+      if (request.kind !== 'synced') return;
+      port.off('message', onMessage);
+      if (request.failure === '') resolve();
+      else reject(new Error(request.failure));
+    };
+    port.on('message', onMessage);
+    sendReply({ kind: 'files_to_sync', paths });
+  });
+
 const files = createSyncedFiles(directory, {
+  syncFiles,
   onFailure: (error) => endThread('sync', error),
   onCheckpointDue: () => sendReply({ kind: 'checkpoint_due' }),
 });
@@ -115,13 +134,11 @@ const main = async (): Promise<void> => {
   const database = await openDatabase();
   const server = await listen(database);
   port.on('message', (request: WorkerRequest) => {
-    if (request.kind === 'copy') {
-      copy(database, request.into).catch((error: unknown) => fail('copy', error));
-      return;
-    }
-    close(server, database)
-      .catch((error: unknown) => fail('close', error))
-      .finally(() => process.exit(0));
+    if (request.kind === 'copy') copy(database, request.into).catch((error: unknown) => fail('copy', error));
+    else if (request.kind === 'close')
+      close(server, database)
+        .catch((error: unknown) => fail('close', error))
+        .finally(() => process.exit(0));
   });
   sendReply({ kind: 'ready', port: Number(server.getServerConn().split(':').at(-1)) || 0 });
 };

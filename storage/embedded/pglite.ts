@@ -17,6 +17,7 @@ import { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
 import { commonOptions, createAdmittedPool, type Pool, type Sql } from '../sql/client.ts';
+import { syncFiles } from './background-syncs.ts';
 import { type PackContents, syncPath } from './copy.ts';
 import type { WorkerReply, WorkerRequest, WorkerSettings } from './pglite-worker.ts';
 import { createProgram, unpackPrepared } from './prepared.ts';
@@ -129,12 +130,23 @@ const connect = (address: SocketAddress, port: number): Sql =>
     idle_timeout: 0,
   });
 
-const startWorker = (settings: WorkerSettings): Worker =>
-  new Worker(new URL('./pglite-worker.ts', import.meta.url), {
+const startWorker = (settings: WorkerSettings): Worker => {
+  const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url), {
     workerData: settings,
     name: 'pglite',
     resourceLimits: { maxYoungGenerationSizeMb: youngMbMax },
   });
+  const answer = (failure: string): void =>
+    worker.postMessage({ kind: 'synced', failure } satisfies WorkerRequest);
+  worker.on('message', (message: WorkerReply) => {
+    if (message.kind !== 'files_to_sync') return;
+    syncFiles(message.paths).then(
+      () => answer(''),
+      (error: unknown) => answer(String(error)),
+    );
+  });
+  return worker;
+};
 
 /** Runs the program that creates a database in a new folder. */
 const runCreateProgram = async (directory: string): Promise<void> => {

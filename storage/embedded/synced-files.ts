@@ -10,7 +10,6 @@
  */
 import {
   closeSync,
-  fdatasync,
   fdatasyncSync,
   fstatSync,
   fsyncSync,
@@ -22,9 +21,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
+import { openWhenPossible } from './background-syncs.ts';
 
 interface FileNode {
   readonly name: string;
@@ -57,6 +55,8 @@ interface Module {
 }
 
 export interface SyncedFilesOptions {
+  /** Syncs files, also while a statement blocks this thread: background-syncs.ts, on another one. */
+  readonly syncFiles: (paths: readonly string[]) => Promise<void>;
   /** A file could not be synced: ends the thread. */
   readonly onFailure: (error: unknown) => never;
   /** Called when so much log was written that a checkpoint is due, and the one before counts. */
@@ -81,7 +81,6 @@ const logPageBytes = 8_192;
 const markerName = 'rollcall.opened';
 /** The times of files are coarser than the clock. */
 const slackMs = 1_000;
-const descriptorWaitMs = 100;
 /** Its files never outlive a crash. */
 const temporaryFolder = 'pgsql_tmp';
 /** EBUSY in emscripten. */
@@ -152,41 +151,16 @@ const noteChangedFolder = (state: SyncState, folder: string): void => {
   if (basename(folder) !== temporaryFolder) state.changedFolders.add(folder);
 };
 
-const syncInBackground = (descriptor: number): Promise<void> => promisify(fdatasync)(descriptor);
-
-const lacksDescriptors = ({ code }: NodeJS.ErrnoException): boolean => code === 'EMFILE' || code === 'ENFILE';
-
-/** Waits while descriptors lack. Resolves with null for a file that was removed, or renamed. */
-const openWhenPossible = async (path: string): Promise<number | null> => {
-  for (;;) {
-    try {
-      return openSync(path, 'r+');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      if (!lacksDescriptors(error as NodeJS.ErrnoException)) throw error;
-      await pause(descriptorWaitMs);
-    }
-  }
-};
-
-const syncOwed = async (path: string): Promise<void> => {
-  const descriptor = await openWhenPossible(path);
-  // Postgres syncs a file under its new name, too, after it renamed it.
-  if (descriptor === null) return;
-  await syncInBackground(descriptor);
-  closeSync(descriptor);
-};
-
 /**
- * Syncs the files that wait, one at a time because no request does, then writes the delayed control file:
- * also if a newer checkpoint began meanwhile, because under heavy writing one always does, and the log would
- * never be removed. The files of the newer one wait for its turn.
+ * Syncs the files that wait, then writes the delayed control file: also if a newer checkpoint began
+ * meanwhile, because under heavy writing one always does, and the log would never be removed. The files of
+ * the newer one wait for its turn.
  */
 const completeCheckpoint = async (state: SyncState, control: PendingControl): Promise<void> => {
   if (state.pending !== control) return;
   const owed = [...state.owed];
   state.owed.clear();
-  for (const path of owed) await syncOwed(path);
+  await state.syncFiles(owed);
   const descriptor = await openWhenPossible(join(state.directory, 'global', 'pg_control'));
   if (descriptor === null) throw new Error('the control file is missing');
   syncChangedFolders(state);

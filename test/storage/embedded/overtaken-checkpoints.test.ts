@@ -1,6 +1,6 @@
 /**
- * Under heavy writing each checkpoint of the embedded database begins before the files of the one before are
- * synced. Checkpoints must count all the same, or the log is never removed.
+ * Under heavy writing checkpoints of the embedded database wait for long statements, and each begins before
+ * the files of the one before are synced. They must count all the same, or the log is never removed.
  *
  * Own process: it replaces a function of `node:fs`.
  */
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { syncFiles } from '../../../storage/embedded/background-syncs.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { createSyncedFiles } from '../../../storage/embedded/synced-files.ts';
 import { makeFolder } from '../../support/folder.ts';
@@ -36,12 +37,32 @@ const delaySyncs = (): void => {
 const finishSyncs = async (count: number): Promise<void> => {
   for (let done = 0; done < count && waiting.length > 0; done++) await waiting.shift()?.();
 };
+const readControl = (): string => fs.readFileSync(join(directory, 'global', 'pg_control'), 'base64');
 const countSegments = (): number =>
   fs.readdirSync(join(directory, 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name)).length;
 
-await (await openEmbeddedSql({ directory })).close();
+const statements = 40;
+/** Resolves with the number of the statement after which the checkpoint counted. */
+const awaitUnderLongStatements = async (): Promise<number> => {
+  const { sql, close } = await openEmbeddedSql({ directory });
+  for (let table = 0; table < statements; table++)
+    await sql.unsafe(`create table made_${table} as select ${table} as number`);
+  await sql`checkpoint`;
+  const before = readControl();
+  let counted = statements;
+  const waitFor = async (statement: number): Promise<void> => {
+    await sql`select pg_sleep(0.1)`;
+    if (readControl() !== before) counted = Math.min(counted, statement);
+  };
+  await Promise.all(Array.from({ length: statements }, (_, statement) => waitFor(statement)));
+  await close();
+  return counted;
+};
+const countedAfter = await awaitUnderLongStatements();
+
 let due = 0;
 const files = createSyncedFiles(directory, {
+  syncFiles,
   onFailure: (error) => {
     throw error;
   },
@@ -67,6 +88,10 @@ test.after(async () => {
   await finishSyncs(Number.POSITIVE_INFINITY);
   await database.close();
   await files.awaitCheckpoint();
+});
+
+test('files are synced while statements run', () => {
+  assert.ok(countedAfter < statements / 2, `the checkpoint counted after ${countedAfter} statements`);
 });
 
 test('the log is removed although each checkpoint is overtaken', async () => {

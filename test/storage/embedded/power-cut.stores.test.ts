@@ -10,6 +10,7 @@ import { dirname, join, relative } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { syncFiles } from '../../../storage/embedded/background-syncs.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { createSyncedFiles } from '../../../storage/embedded/synced-files.ts';
 import { makeFolder } from '../../support/folder.ts';
@@ -217,6 +218,7 @@ const beginTracing = (): void => {
 /** Commits of all sizes, checkpoints on their way meanwhile, new tables, and a vacuum. */
 const work = async (): Promise<void> => {
   const files = createSyncedFiles(live, {
+    syncFiles,
     onFailure: (error) => {
       throw error;
     },
