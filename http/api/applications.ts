@@ -19,21 +19,30 @@ import { noContent, replyOk } from '../response/reply.ts';
 import { createValidationError, escapePointer } from '../response/validation-error.ts';
 import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
-import { buildFlag, buildText, buildTextList, Timestamp, User, UserId, Uuid } from './shared/common.ts';
+import {
+  buildCount,
+  buildFlag,
+  buildName,
+  buildText,
+  buildTextList,
+  Timestamp,
+  User,
+  UserId,
+  Uuid,
+} from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { replySnapshot } from './shared/list-replies.ts';
 import { markReplayed, readOnce, requireOutcome } from './shared/once.ts';
-import { plainText } from './shared/patterns.ts';
 
 export const ApplicationsParams = Type.Object({ user_id: UserId });
 
 export const Question = buildObject({
   id: buildText('motivation', 'Id of the question, by which `answers` names it.'),
-  paragraph: Type.String({
-    description: 'Explains the question.',
-    examples: ['Tell us what draws you to this and what you hope to change.'],
-  }),
+  paragraph: buildText(
+    'Tell us what draws you to this and what you hope to change.',
+    'Explains the question.',
+  ),
   placeholder: buildText('I want to join because …', 'What an empty input field shows.'),
   question: buildText('Why do you want to join the staff?', 'The question.'),
   short: Type.Boolean({
@@ -43,11 +52,7 @@ export const Question = buildObject({
 
 export const Position = buildObject({
   closed: buildFlag('Whether it takes no applications now.'),
-  cooldown: Type.Integer({
-    minimum: 0,
-    description: 'Hours between two applications of a user.',
-    examples: [48],
-  }),
+  cooldown: buildCount(48, 'Hours between two applications of a user.'),
   hidden: Type.Boolean({
     description: 'True if menus should not show the position. Users can still apply for it.',
   }),
@@ -81,7 +86,7 @@ export const Application = buildObject(
       description: 'The questions as they were when the application was sent.',
     }),
     review_feedback: Type.String({ description: 'What the reviewer answered; empty until the review.' }),
-    state: Type.String({ description: '`pending`, `approved` or `denied`.', examples: ['pending'] }),
+    state: buildText('pending', '`pending`, `approved` or `denied`.'),
     user: describe(User, 'The applicant.'),
     user_id: buildText('728871946456137770', 'Id of the applicant.'),
   },
@@ -101,13 +106,7 @@ export const ApplicationBody = buildObject(
       maxProperties: answersMax,
       description: 'Answers by question id. Every question needs one; answers to unknown ids are dropped.',
     }),
-    position: Type.String({
-      minLength: 1,
-      maxLength: 64,
-      pattern: plainText,
-      description: 'Id of the position (see `GET /apps/meta`).',
-      examples: ['staff'],
-    }),
+    position: buildName(64, 'Id of the position (see `GET /apps/meta`).', 'staff'),
   },
   { answers: answersExample },
 );

@@ -26,7 +26,7 @@ import {
   toLabel,
 } from './badges/badge-values.ts';
 import { findVotesRank } from './leaderboards.ts';
-import { buildTargetType, TargetId } from './shared/common.ts';
+import { buildFlag, buildTargetType, buildText, TargetId } from './shared/common.ts';
 import { thenMaybe } from './shared/convert.ts';
 import { badgeColor } from './shared/patterns.ts';
 import { toTarget } from './shared/request-values.ts';
@@ -34,14 +34,13 @@ import { toTarget } from './shared/request-values.ts';
 export const BadgeParams = Type.Object({
   target_type: buildTargetType(entityKinds, 'Other kinds get a grey badge that says "unknown".'),
   target_id: TargetId,
-  file: Type.String({
-    description:
-      '`<metric>.svg` is a picture, `<metric>.json` the same for shields.io, `card.svg` a picture with the ' +
+  file: buildText(
+    'votes.svg',
+    '`<metric>.svg` is a picture, `<metric>.json` the same for shields.io, `card.svg` a picture with the ' +
       'name and several numbers, `spark-<metric>.svg` a line of the last seven days. Metrics: `votes`, ' +
       '`servers`, `users`, `shards`, `uptime`, `status`, `clicks`, `rank` of bots; `votes`, `users`, ' +
       '`clicks`, `rank` of servers; `votes` of teams and packs.',
-    examples: ['votes.svg'],
-  }),
+  ),
 });
 
 const buildColor = (what: string, example: string) =>
@@ -67,9 +66,7 @@ export const BadgeQuery = Type.Object({
   ),
   color: Type.Optional(buildColor('right side', 'brightgreen')),
   label_color: Type.Optional(buildColor('left side', '24292f')),
-  compact: Type.Optional(
-    Type.Boolean({ description: 'Shortens numbers: 1234 becomes 1.2k.', examples: [true] }),
-  ),
+  compact: Type.Optional(buildFlag('Shortens numbers: 1234 becomes 1.2k.', true)),
 });
 export type BadgeQuery = Static<typeof BadgeQuery>;
 

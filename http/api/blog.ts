@@ -8,20 +8,13 @@ import { createNotFoundError } from '../response/errors.ts';
 import { replyOk } from '../response/reply.ts';
 import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
-import { buildText, buildTextList, Seo, Timestamp, User } from './shared/common.ts';
+import { buildName, buildText, buildTextList, Seo, Timestamp, User } from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { replySnapshot } from './shared/list-replies.ts';
-import { plainText } from './shared/patterns.ts';
 
 export const PostParams = Type.Object({
-  slug: Type.String({
-    minLength: 1,
-    maxLength: 128,
-    pattern: plainText,
-    description: 'Slug of a post in its address; upper and lower case are the same.',
-    examples: ['welcome'],
-  }),
+  slug: buildName(128, 'Slug of a post in its address; upper and lower case are the same.', 'welcome'),
 });
 
 const fields = {

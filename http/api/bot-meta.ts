@@ -12,7 +12,7 @@ import type { BotDetails } from '../outbound/bot-lookup.ts';
 import type { LookupResult } from '../outbound/service-lookup.ts';
 import { replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
-import { buildCount, buildText, buildTextList } from './shared/common.ts';
+import { buildCount, buildFlag, buildText, buildTextList } from './shared/common.ts';
 import { toExactInteger } from './shared/convert.ts';
 import { buildObject } from './shared/example.ts';
 import { platformId } from './shared/patterns.ts';
@@ -35,14 +35,8 @@ export const BotMeta = buildObject({
     'https://cdn.example.org/avatars/815553000470478850.webp',
     'Address of the picture; empty if it is not known.',
   ),
-  bot_id: Type.String({
-    description: 'Empty when the application has no bot.',
-    examples: ['815553000470478850'],
-  }),
-  bot_public: Type.Boolean({
-    description: 'Whether any user may add the bot to a server; also `false` if unknown.',
-    examples: [true],
-  }),
+  bot_id: buildText('815553000470478850', 'Empty when the application has no bot.'),
+  bot_public: buildFlag('Whether any user may add the bot to a server; also `false` if unknown.', true),
   client_id: buildText('815553000470478850', 'Id of the application, as in the path.'),
   description: buildText(
     'Keeps watch over your server, day and night.',
@@ -59,10 +53,10 @@ export const BotMeta = buildObject({
     1200,
     'Servers the bot is in: an estimate of the platform, else as it posted; 0 if unknown.',
   ),
-  list_type: Type.String({
-    description: 'The `type` of the bot in this directory; empty if the directory does not have it.',
-    examples: ['approved'],
-  }),
+  list_type: buildText(
+    'approved',
+    'The `type` of the bot in this directory; empty if the directory does not have it.',
+  ),
   name: buildText('lighthouse', 'Name of the application; empty if it is not known.'),
   tags: buildTextList('Tags of the application; `[]` if they are not known.', ['moderation']),
 });

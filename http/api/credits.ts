@@ -55,7 +55,7 @@ export const RedeemQuery = Type.Object({
 });
 
 const tierFields = {
-  cents: Type.Integer({ minimum: 0, description: 'Value of one vote, in hundredths.', examples: [10] }),
+  cents: buildCount(10, 'Value of one vote, in hundredths.'),
   created_at: describe(Timestamp, 'When the operator created the tier.'),
   id: buildText('bot-first-hundred', 'Id of the tier.'),
   position: buildCount(0, 'Order of the tiers of a kind, lowest first.'),
@@ -83,11 +83,7 @@ export const CreditOverview = buildObject({
       'How many redeemable votes fall into each tier; votes redeemed this month fill the tiers first.',
   }),
   tiers: describe(Type.Array(VoteCreditTier), 'The tiers for this kind of entity, by `position`.'),
-  total_credits: Type.Integer({
-    minimum: 0,
-    description: 'Value of these votes, in hundredths.',
-    examples: [400],
-  }),
+  total_credits: buildCount(400, 'Value of these votes, in hundredths.'),
   vote_info: describe(VoteInfo, 'The rules for votes on this entity, as of now.'),
   votes: buildSum(40, 'Upvotes minus downvotes that were not redeemed; may be negative.'),
 });

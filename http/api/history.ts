@@ -24,7 +24,7 @@ import {
   type Step,
   selectStep,
 } from './history/history-points.ts';
-import { buildCount } from './shared/common.ts';
+import { buildCount, buildFlag, buildText } from './shared/common.ts';
 import { buildObject } from './shared/example.ts';
 import { plainText } from './shared/patterns.ts';
 import { toTarget } from './shared/request-values.ts';
@@ -58,10 +58,10 @@ export const HistoryQuery = Type.Object({
     }),
   ),
   change: Type.Optional(
-    Type.Boolean({
-      description: 'Whether clicks and `votes_logged` are changes since the point before instead of totals.',
-      examples: [true],
-    }),
+    buildFlag(
+      'Whether clicks and `votes_logged` are changes since the point before instead of totals.',
+      true,
+    ),
   ),
   format: Type.Optional(
     Type.Union([Type.Literal('json'), Type.Literal('csv')], {
@@ -131,10 +131,10 @@ export const VoteMonthsQuery = Type.Object({
 });
 
 const VoteMonth = buildObject({
-  month: Type.String({ description: 'Year and month, in UTC.', examples: ['2026-02'] }),
+  month: buildText('2026-02', 'Year and month, in UTC.'),
   upvotes: buildCount(120, 'Votes up that were cast in the month.'),
   downvotes: buildCount(4, 'Votes down that were cast in the month.'),
-  voters: Type.Integer({ minimum: 0, description: 'Different users who voted.', examples: [88] }),
+  voters: buildCount(88, 'Different users who voted.'),
   redeemed: Type.Integer({ minimum: 0, description: 'Votes that were redeemed for credits.' }),
   voided: Type.Integer({ minimum: 0, description: 'Votes that an operator voided.' }),
   rank: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {

@@ -22,13 +22,21 @@ import { createLimitError, createNotFoundError } from '../response/errors.ts';
 import { noContent, type Reply, replyCreated, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
-import { buildTargetType, buildTextList, Flag, TargetId, toNullable, UserId, Uuid } from './shared/common.ts';
+import {
+  buildName,
+  buildTargetType,
+  buildTextList,
+  Flag,
+  TargetId,
+  toNullable,
+  UserId,
+  Uuid,
+} from './shared/common.ts';
 import { parsePermissionIds } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { buildLine, buildProse, buildTags, LinksInput } from './shared/fields.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
-import { plainText } from './shared/patterns.ts';
 import { requireCaller, toTarget } from './shared/request-values.ts';
 
 /** More than there are permissions; duplicates are dropped. */
@@ -96,13 +104,11 @@ const PermissionIds = Type.Array(Type.String({ examples: ['edit_bots'] }), {
 
 export const MemberBody = buildObject({
   perms: PermissionIds,
-  user_id: Type.String({
-    minLength: 1,
-    maxLength: 128,
-    pattern: plainText,
-    description: 'Id of a user whom the directory knows, and who is not a bot.',
-    examples: ['728871946456137770'],
-  }),
+  user_id: buildName(
+    128,
+    'Id of a user whom the directory knows, and who is not a bot.',
+    '728871946456137770',
+  ),
 });
 
 export const MemberEditBody = buildObject(

@@ -24,10 +24,10 @@ export const NotificationQuery = Type.Object({
 });
 
 export const PushInfo = buildObject({
-  public_key: Type.String({
-    description: 'The `applicationServerKey` of `PushManager.subscribe`, in base64url.',
-    examples: ['BGtkbcjrO12YMoDuq2sCQeHlu47uPx3SHTgFKZFYiBW8Qr0D9vgyZSZPdw6_4ZFEI9Snk1VEAj2qTYI1I1YxBXE'],
-  }),
+  public_key: buildText(
+    'BGtkbcjrO12YMoDuq2sCQeHlu47uPx3SHTgFKZFYiBW8Qr0D9vgyZSZPdw6_4ZFEI9Snk1VEAj2qTYI1I1YxBXE',
+    'The `applicationServerKey` of `PushManager.subscribe`, in base64url.',
+  ),
 });
 export type PushInfo = Static<typeof PushInfo>;
 

@@ -39,7 +39,7 @@ export const Reminder = buildObject({
     'How the entity looks now.',
   ),
   target_id: buildText('815553000470478850', 'Id of the entity to vote for; of a pack its url.'),
-  target_type: Type.String({ description: '`bot`, `server`, `team` or `pack`.', examples: ['bot'] }),
+  target_type: buildText('bot', '`bot`, `server`, `team` or `pack`.'),
   user_id: buildText('728871946456137770', 'Id of the user who is reminded.'),
 });
 

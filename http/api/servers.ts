@@ -41,10 +41,10 @@ export const Server = describe(
       extra_links: describe(Type.Array(ExtraLink), 'Up to 20 links of the server.'),
       invite: buildText('https://example.org/join', 'An https address that leads in; may be empty.'),
       long: Type.Optional(
-        Type.String({
-          description: 'Long description, up to 65,536 characters. Only with `include=long`.',
-          examples: ['We meet every evening. …'],
-        }),
+        buildText(
+          'We meet every evening. …',
+          'Long description, up to 65,536 characters. Only with `include=long`.',
+        ),
       ),
       team_owner: describe(Team, 'The team that owns it.'),
       unique_clicks: buildCount(230, 'Visitors of its page, each counted once, up to 1,000,000.'),

@@ -31,6 +31,7 @@ import { defineRoute, defineRoutes } from '../route.ts';
 import {
   ApiResponse,
   buildFlag,
+  buildName,
   buildTargetParams,
   buildTargetType,
   buildText,
@@ -42,7 +43,6 @@ import {
 import { parsePermissionIds } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
-import { plainText } from './shared/patterns.ts';
 import { requireCaller, toTarget } from './shared/request-values.ts';
 
 /** Ten years of 365 days. */
@@ -68,10 +68,7 @@ const sessionFields = buildObject(
     perm_limits: buildTextList('Ids of the permissions it is limited to; `[]`: unlimited.', []),
     target_id: buildText('815553000470478850', 'Id of the entity that its token acts for.'),
     target_type: buildText('bot', 'Kind of that entity: `user`, `bot`, `server` or `team`.'),
-    type: Type.String({
-      description: '`login` (a user logged in) or `api` (created by `POST …/sessions`).',
-      examples: ['api'],
-    }),
+    type: buildText('api', '`login` (a user logged in) or `api` (created by `POST …/sessions`).'),
   },
   { expiry: '2027-03-01T12:00:00.000Z' },
 );
@@ -90,20 +87,14 @@ export const SessionBody = buildObject(
       description: 'How long the session lasts, in seconds: up to 315,360,000 (ten years).',
       examples: [31_536_000],
     }),
-    name: Type.String({
-      minLength: 1,
-      maxLength: 64,
-      pattern: plainText,
-      description: 'Name by which you recognise it in the list, 1 to 64 characters.',
-      examples: ['stats poster'],
-    }),
+    name: buildName(64, 'Name by which you recognise it in the list, 1 to 64 characters.', 'stats poster'),
     perm_limits: Type.Array(Type.String({ examples: ['view_sessions'] }), {
       maxItems: permLimitsMax,
       description:
         'Permission ids to which the session is limited. An empty list means unlimited; only the owner may ' +
         'create an unlimited session.',
     }),
-    type: Type.String({ description: 'Must be `api`.', examples: ['api'] }),
+    type: buildText('api', 'Must be `api`.'),
   },
   { perm_limits: [] },
 );

@@ -12,19 +12,17 @@ import { noContent, replyOk } from '../response/reply.ts';
 import { createValidationError } from '../response/validation-error.ts';
 import { showRow } from '../response/values.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
-import { buildTargetParams, buildText, Timestamp, Uuid } from './shared/common.ts';
+import { buildName, buildTargetParams, buildText, Timestamp, Uuid } from './shared/common.ts';
 import { buildObject, describe } from './shared/example.ts';
-import { itagText, plainText, uuidText } from './shared/patterns.ts';
+import { itagText, uuidText } from './shared/patterns.ts';
 import { toTarget } from './shared/request-values.ts';
 
 export const VanityParams = Type.Object({
-  code: Type.String({
-    minLength: 1,
-    maxLength: 128,
-    pattern: plainText,
-    description: 'A vanity code (upper and lower case are the same), or the id of a bot, server or team.',
-    examples: ['keepers'],
-  }),
+  code: buildName(
+    128,
+    'A vanity code (upper and lower case are the same), or the id of a bot, server or team.',
+    'keepers',
+  ),
 });
 
 const uuid = new RegExp(uuidText);

@@ -62,25 +62,21 @@ export const Vote = describe(
     target_type: buildText('bot', '`bot`, `server`, `team` or `pack`.'),
     upvote: buildFlag('`true` for an upvote, `false` for a downvote.', true),
     void: buildFlag('Whether it counts no more: see `void_reason`.'),
-    void_reason: Type.String({
-      description: '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty for a valid vote.',
-      examples: [''],
-    }),
-    vote_num: Type.Integer({
-      minimum: 0,
-      description: 'Number of the vote within its request, from 0: one request may count for two votes.',
-      examples: [0],
-    }),
+    void_reason: buildText(
+      '',
+      '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty for a valid vote.',
+    ),
+    vote_num: buildCount(
+      0,
+      'Number of the vote within its request, from 0: one request may count for two votes.',
+    ),
     voided_at: describe(toNullable(Timestamp), 'When it became void; `null` for a valid vote.'),
   }),
   'A vote of a user on an entity.',
 );
 
 const ruleFields = {
-  multiple_votes: Type.Boolean({
-    description: 'Whether a user may vote again after a wait.',
-    examples: [true],
-  }),
+  multiple_votes: buildFlag('Whether a user may vote again after a wait.', true),
   per_user: Type.Integer({
     minimum: 1,
     description: 'How many votes one request counts for: 2 on weekends by default, else 1.',
@@ -89,10 +85,7 @@ const ruleFields = {
   supports_downvotes: buildFlag('Whether it can be voted down.', true),
   supports_partial_vote_credits_redeem: buildFlag('Whether some of its votes can be redeemed alone.', true),
   supports_upvotes: buildFlag('Whether it can be voted up.', true),
-  vote_credits: Type.Boolean({
-    description: 'Whether votes can be redeemed as credits.',
-    examples: [true],
-  }),
+  vote_credits: buildFlag('Whether votes can be redeemed as credits.', true),
   vote_time: Type.Integer({
     minimum: 0,
     maximum: 65_535,
@@ -111,10 +104,7 @@ export const Wait = buildObject({
 });
 
 export const VoteStatusReply = buildObject({
-  has_voted: Type.Boolean({
-    description: 'Whether the user has to wait before the next vote.',
-    examples: [true],
-  }),
+  has_voted: buildFlag('Whether the user has to wait before the next vote.', true),
   valid_votes: describe(Type.Array(Vote), "The user's votes that count, newest first."),
   vote_info: describe(VoteInfo, 'The rules for votes on this entity, as of now.'),
   wait: describe(Wait, 'Time until the user can vote again; all 0 when they can.'),

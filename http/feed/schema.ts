@@ -2,7 +2,7 @@
  * Schemas of the feed, which is beyond the contract: its query, and the messages in both directions.
  */
 import { type Static, type TSchema, Type } from 'typebox';
-import { Timestamp, Uuid } from '../api/shared/common.ts';
+import { buildText, Timestamp, Uuid } from '../api/shared/common.ts';
 
 export const FeedQuery = Type.Object({
   targets: Type.Optional(
@@ -32,7 +32,7 @@ export const FeedQuery = Type.Object({
   ),
 });
 export type FeedQuery = Static<typeof FeedQuery>;
-const target = Type.String({ description: 'Kind and id.', examples: ['bot/815553000470478850'] });
+const target = buildText('bot/815553000470478850', 'Kind and id.');
 const integer = (description: string) => Type.Integer({ minimum: 0, description });
 const cursor = (description: string) => Type.String({ description, examples: ['0-1x.1042'] });
 
@@ -78,7 +78,7 @@ export const FeedEvent = Type.Union(
       means: 'The numbers of an entity as they are now.',
       data: {
         target,
-        version: Type.String({ description: 'Grows with every change.', examples: ['7.5123'] }),
+        version: buildText('7.5123', 'Grows with every change.'),
         totals: FeedTotals,
       },
     }),

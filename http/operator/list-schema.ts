@@ -2,8 +2,16 @@
  * Schemas of the operator's lists: the rows, and what every list says about its length.
  */
 import { type Static, type TSchema, Type } from 'typebox';
-import { buildInputTime, Flag, TargetId, Text, Timestamp, toNullable, UserId } from '../api/shared/common.ts';
-import { plainText } from '../api/shared/patterns.ts';
+import {
+  buildInputTime,
+  buildName,
+  Flag,
+  TargetId,
+  Text,
+  Timestamp,
+  toNullable,
+  UserId,
+} from '../api/shared/common.ts';
 
 /** A list whose rows are in the member `name`. */
 export const buildList = (name: string, row: TSchema) =>
@@ -16,43 +24,17 @@ export const buildList = (name: string, row: TSchema) =>
 
 const page = Type.Optional(Type.String({ description: 'Page number, from 1.' }));
 
-const search = Type.Optional(
-  Type.String({
-    minLength: 1,
-    maxLength: 128,
-    pattern: plainText,
-    description: 'Only this id, and names that begin with this text.',
-  }),
-);
+const search = Type.Optional(buildName(128, 'Only this id, and names that begin with this text.'));
 
 const types = ['pending', 'approved', 'certified', 'denied'] as const;
 export const PageOnlyQuery = Type.Object({ page });
 
 export const AuditQuery = Type.Object({
-  operator: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 64,
-      pattern: plainText,
-      description: 'Only what this operator did.',
-    }),
-  ),
+  operator: Type.Optional(buildName(64, 'Only what this operator did.')),
   operation: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 64,
-      pattern: plainText,
-      description: 'Only this command, or commands that begin with this word: bots approve, or bots.',
-    }),
+    buildName(64, 'Only this command, or commands that begin with this word: bots approve, or bots.'),
   ),
-  target: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 128,
-      pattern: plainText,
-      description: 'Only changes of this id.',
-    }),
-  ),
+  target: Type.Optional(buildName(128, 'Only changes of this id.')),
   rows: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1_000, description: 'Rows on a page, 1 to 1,000; 50 if not given.' }),
   ),

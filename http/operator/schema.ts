@@ -7,6 +7,7 @@ import { BotBody } from '../api/bot-edits.ts';
 import {
   BotId,
   buildInputTime,
+  buildName,
   Flag,
   PackUrl,
   Sum,
@@ -120,9 +121,7 @@ const { bot_id: _, ...botFields } = BotBody.properties;
 export const AddBotBody = Type.Object({
   ...botFields,
   owner: Type.Optional(UserId),
-  team_owner: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, pattern: plainText, description: 'Id of the team.' }),
-  ),
+  team_owner: Type.Optional(buildName(128, 'Id of the team.')),
 });
 export type AddBotBody = Static<typeof AddBotBody>;
 export const ClaimBody = Type.Object({ user_id: UserId });
@@ -194,12 +193,7 @@ export const OperatorPack = Type.Object({
 const members = Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: '0 if absent.' });
 
 export const ServerBody = Type.Object({
-  team_owner: Type.String({
-    minLength: 1,
-    maxLength: 128,
-    pattern: plainText,
-    description: 'Id of the team that owns the server.',
-  }),
+  team_owner: buildName(128, 'Id of the team that owns the server.'),
   name: buildLine(1, 100, 'Harbour'),
   short: buildLine(30, 150, 'Where ships and their crews meet at night.'),
   long: Type.Optional(buildProse(0, 65_536, 'All about it.')),

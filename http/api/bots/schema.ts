@@ -28,23 +28,19 @@ export const BotParams = Type.Object({ id: BotIdOrVanity });
 
 export const BotQuery = Type.Object({
   target: Type.Optional(
-    Type.String({
-      description:
-        '`page` counts a click and, once per visitor, a unique click; `invite` counts an invite click; ' +
+    buildText(
+      'page',
+      '`page` counts a click and, once per visitor, a unique click; `invite` counts an invite click; ' +
         '`settings` and `stats` count nothing; other values are ignored.',
-      examples: ['page'],
-    }),
+    ),
   ),
-  include: Type.Optional(
-    Type.String({ description: 'Comma-separated extra fields: `long`.', examples: ['long'] }),
-  ),
+  include: Type.Optional(buildText('long', 'Comma-separated extra fields: `long`.')),
   team_includes: Type.Optional(
-    Type.String({
-      description:
-        'Comma-separated kinds of entities to show in `team_owner`: `team_member`, `bot`, `server`. ' +
+    buildText(
+      'team_member,bot',
+      'Comma-separated kinds of entities to show in `team_owner`: `team_member`, `bot`, `server`. ' +
         'At most 16 values.',
-      examples: ['team_member,bot'],
-    }),
+    ),
   ),
 });
 
@@ -54,10 +50,10 @@ const wholeBot = buildObject(
       'Works as described.',
       "The operator's words on the review that approved or denied it; empty until then.",
     ),
-    approximate_votes: Type.Integer({
-      description: 'Upvotes minus downvotes, as last written to the database; `votes` is newer.',
-      examples: [41],
-    }),
+    approximate_votes: buildSum(
+      41,
+      'Upvotes minus downvotes, as last written to the database; `votes` is newer.',
+    ),
     bot_id: buildText('815553000470478850', 'Id of the bot on the platform: 15 to 20 digits.'),
     captcha_opt_out: buildFlag('Whether the owner wants voters to be spared captchas.'),
     cert_reason: buildText('', "The operator's words on its certification; empty if there are none."),
@@ -83,20 +79,19 @@ const wholeBot = buildObject(
     ),
     library: buildText('discord.js', 'The library it is written with, 1 to 50 characters.'),
     long: Type.Optional(
-      Type.String({
-        description: 'Long description, 500 to 65,536 characters. Only with `include=long`.',
-        examples: ['Keeps watch over your server. …'],
-      }),
+      buildText(
+        'Keeps watch over your server. …',
+        'Long description, 500 to 65,536 characters. Only with `include=long`.',
+      ),
     ),
     nsfw: buildFlag('Whether it is for adults only. The owner sets it.'),
     owner: describe(toNullable(User), 'The user who owns it; `null` when a team does: see `team_owner`.'),
     prefix: buildText('!', 'What its commands begin with, 1 to 10 characters.'),
     premium: buildFlag('Whether it has premium now: users then wait 4 hours between votes.'),
-    premium_period_length: Type.Integer({
-      minimum: 0,
-      description: 'Length of the premium period in hours, from `start_premium_period`; 0: none.',
-      examples: [720],
-    }),
+    premium_period_length: buildCount(
+      720,
+      'Length of the premium period in hours, from `start_premium_period`; 0: none.',
+    ),
     servers: buildCount(1200, 'Servers it is in, as it posted last; 0 to 18446744073709552000.'),
     shard_list: describe(
       Type.Array(buildCount(600)),
@@ -113,24 +108,15 @@ const wholeBot = buildObject(
     ),
     tags: buildTextList('1 to 5 different tags of 3 to 30 characters.', ['moderation']),
     team_owner: describe(Type.Optional(Team), 'The team that owns it; absent when a user does.'),
-    total_uptime: Type.Integer({
-      minimum: 0,
-      description: 'Uptime checks since it was listed, one every 5 minutes.',
-      examples: [8640],
-    }),
-    type: Type.String({
-      description: '`pending`, `approved`, `certified` or `denied`. The operator decides it.',
-      examples: ['approved'],
-    }),
+    total_uptime: buildCount(8640, 'Uptime checks since it was listed, one every 5 minutes.'),
+    type: buildText('approved', '`pending`, `approved`, `certified` or `denied`. The operator decides it.'),
     unique_clicks: buildCount(640, 'Visitors of its page, each counted once, up to 1,000,000.'),
     updated_at: describe(Timestamp, 'When its profile was last changed.'),
-    uptime: Type.Integer({
-      minimum: 0,
-      description:
-        'Uptime checks that it passed: it had posted stats within 15 minutes, with a status other than ' +
+    uptime: buildCount(
+      8630,
+      'Uptime checks that it passed: it had posted stats within 15 minutes, with a status other than ' +
         '`offline`. Divide by `total_uptime`.',
-      examples: [8630],
-    }),
+    ),
     uptime_last_checked: describe(toNullable(Timestamp), 'When its uptime was last checked; `null`: never.'),
     user: describe(User, 'The account of the bot. `status` is what it posted last.'),
     users: buildCount(90210, 'Users it serves, as it posted last; 0 to 18446744073709552000.'),

@@ -67,8 +67,14 @@ export const Sum = Type.Integer();
 export const buildSum = (example: number, description?: string) =>
   Type.Integer({ ...toDescription(description), examples: [example] });
 
-const buildId = (description: string, example: string) =>
-  Type.String({ minLength: 1, maxLength: 128, pattern: plainText, description, examples: [example] });
+/** Builds the schema of a name or an id: one line of text that is not empty. */
+export const buildName = (maxLength: number, description: string, example?: string) =>
+  Type.String({
+    ...{ minLength: 1, maxLength, pattern: plainText, description },
+    ...(example !== undefined && { examples: [example] }),
+  });
+
+const buildId = (description: string, example: string) => buildName(128, description, example);
 
 export const UserId = buildId('Id of a user.', '728871946456137770');
 export const BotId = buildId('Id of a bot.', '815553000470478850');

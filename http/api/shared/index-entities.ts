@@ -5,7 +5,7 @@
  * They have a file of their own to avoid an import cycle: packs and teams embed them, and bots embed
  * teams.
  */
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { computePresence } from '../../../engine/rules/presence.ts';
 import type { IndexBotRow, IndexServerRow } from '../../../storage/catalogue/shared/index-rows.ts';
 import { showRow } from '../../response/values.ts';
@@ -84,10 +84,10 @@ export const indexServerFields = {
   premium: sharedFields.premium,
   server_id: buildText('758641373074423808', 'Id of the server on the platform: 15 to 20 digits.'),
   short: buildText('A calm place to talk about boats and bots.', 'Short description, 30 to 150 characters.'),
-  state: Type.String({
-    description: '`public`, `private` or `unlisted`. Only public servers are in lists and can be voted on.',
-    examples: ['public'],
-  }),
+  state: buildText(
+    'public',
+    '`public`, `private` or `unlisted`. Only public servers are in lists and can be voted on.',
+  ),
   tags: buildTextList('1 to 5 different tags of 3 to 30 characters.', ['community']),
   total_members: buildCount(2048, 'Members of the server, as the operator recorded it.'),
   type: sharedFields.type,

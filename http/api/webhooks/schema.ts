@@ -4,10 +4,13 @@
 import { type Static, Type } from 'typebox';
 import { webhookEvents, webhookFormats } from '../../outbound/webhooks/event.ts';
 import {
+  buildFlag,
   buildInputTime,
   buildLogPosition,
+  buildName,
   buildTargetParams,
   buildTargetType,
+  buildText,
   Count,
   Flag,
   TargetId,
@@ -17,7 +20,7 @@ import {
   Uuid,
 } from '../shared/common.ts';
 import { describe } from '../shared/example.ts';
-import { addressText, headerText, plainText } from '../shared/patterns.ts';
+import { addressText, headerText } from '../shared/patterns.ts';
 
 const urlLengthMax = 1_024;
 
@@ -33,13 +36,7 @@ export const WebhookParams = Type.Object({
   webhook_id: describe(Uuid, 'Id of the webhook, as the list shows it.'),
 });
 
-const Name = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  pattern: plainText,
-  description: 'Name by which you recognise it, 1 to 64 characters.',
-  examples: ['rewards'],
-});
+const Name = buildName(64, 'Name by which you recognise it, 1 to 64 characters.', 'rewards');
 
 const Url = Type.String({
   minLength: 1,
@@ -83,7 +80,7 @@ const authorizationShape = {
   examples: ['the password that the receiver compares'],
 };
 
-const UpOnly = Type.Boolean({ description: 'Downvotes are not sent.', examples: [false] });
+const UpOnly = buildFlag('Downvotes are not sent.');
 const status = Type.Integer({ minimum: 0, description: 'The HTTP status, 0 without an answer.' });
 
 const error = Type.String({
@@ -163,10 +160,7 @@ export const WebhookList = Type.Object(
 
 const secretExample = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 
-const Secret = Type.String({
-  description: 'Signs what is sent. It cannot be read again.',
-  examples: [secretExample],
-});
+const Secret = buildText(secretExample, 'Signs what is sent. It cannot be read again.');
 
 export const WebhookCreated = Type.Object(
   { ...shownFields, secret: Secret },
@@ -213,12 +207,7 @@ export const WebhookEditBody = Type.Object(
         description: 'For `topgg`: what `Authorization` says; `null`: the secret again.',
       }),
     ),
-    enabled: Type.Optional(
-      Type.Boolean({
-        description: '`true` enables it again, and what waits is sent now.',
-        examples: [true],
-      }),
-    ),
+    enabled: Type.Optional(buildFlag('`true` enables it again, and what waits is sent now.', true)),
     secret: buildOwnSecret(
       'Replaces the secret at once. Another `url` or `format` needs one, so that no edit shows the present ' +
         'secret to a new receiver.',
@@ -325,11 +314,10 @@ export const ReplayBody = Type.Object(
     since: Type.Optional(buildInputTime('Votes cast at this time or later.')),
     until: Type.Optional(buildInputTime('Votes cast at this time or earlier.')),
     failed_only: Type.Optional(
-      Type.Boolean({
-        description:
-          'With `since`: only events that wait or have expired; not those that were never written.',
-        examples: [true],
-      }),
+      buildFlag(
+        'With `since`: only events that wait or have expired; not those that were never written.',
+        true,
+      ),
     ),
   },
   {
