@@ -4,11 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import {
-  createDirectoryLists,
-  type DirectoryLists,
-  namesSearchedMax,
-} from '../../storage/catalogue/operator/directory-lists.ts';
+import { createDirectoryLists, namesSearchedMax } from '../../storage/catalogue/operator/directory-lists.ts';
 import type { ListPage } from '../../storage/catalogue/operator/pages.ts';
 import { connectSql, type Sql } from '../../storage/sql/client.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
@@ -21,7 +17,7 @@ const searchMsMax = 100;
 const samples = 9;
 let server: PostgresServer;
 let sql: Sql;
-let lists: DirectoryLists;
+let lists: ReturnType<typeof createDirectoryLists>;
 
 /** Half of the names begin with the same letters; bots and their users have the same ids. */
 const fill = async (filler: Sql): Promise<void> => {
