@@ -23,7 +23,7 @@ import { createVoteLogWaiters } from '../http/api/shared/vote-log-waiters.ts';
 import type { App } from '../http/app.ts';
 import { createFeed } from '../http/feed/feed.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
-import { createMetrics, type Metrics } from '../http/telemetry/metrics.ts';
+import { createMetrics } from '../http/telemetry/metrics.ts';
 import { describeIntruders, listIntruders } from '../storage/hot-owner.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.ts';
@@ -50,15 +50,8 @@ import { createStop } from './stop.ts';
 import { startInterval } from './timers.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
-import { type ClockWatch, clockCheckEveryMs, createClockWatch } from './watch/clock-watch.ts';
-import {
-  createDescriptorWatch,
-  type DescriptorWatch,
-  descriptorCheckEveryMs,
-} from './watch/descriptor-watch.ts';
-import { createDiskWatch, type DiskWatch, diskCheckEveryMs } from './watch/disk-watch.ts';
-import { createEvictionWatch, type EvictionWatch, evictionCheckEveryMs } from './watch/eviction-watch.ts';
 import { createLoss, type LossReport } from './watch/loss.ts';
+import { openWatches } from './watch/watches.ts';
 
 export interface StartInput extends Hooks {
   /** Default: the log of these settings on standard output. */
@@ -176,7 +169,7 @@ const openTelemetry = async (stores: Stores, config: Config, { logger }: { reado
   const version = readVersion();
   const figures = watchFigures(createMetrics(listRouteNames(config), version), systemClock);
   const { metrics } = figures;
-  return { version, figures, metrics, watches: await openWatches(stores, { metrics, logger }) };
+  return { version, figures, metrics, watches: await openWatches(stores, metrics, logger) };
 };
 
 type Fleet = Awaited<ReturnType<typeof enterFleet>>;
@@ -279,29 +272,6 @@ const openServices = async ({ sql, shared }: Stores, config: Config, { logger, m
   };
 };
 
-interface Watches {
-  readonly clock: ClockWatch;
-  readonly eviction: EvictionWatch;
-  readonly descriptors: DescriptorWatch;
-  readonly disk: DiskWatch;
-  listNotes(): readonly string[];
-}
-
-/** Rejects when Redis may evict counters. */
-const openWatches = async (
-  { storeClocks, memorySettings, describeFullDisk }: Stores,
-  { metrics, logger: log }: { metrics: Metrics; logger: Logger },
-): Promise<Watches> => {
-  const { recordClockAhead, recordEvictingServers } = metrics;
-  const clock = createClockWatch({ storeClocks, clock: systemClock, onMeasured: recordClockAhead, log });
-  const eviction = createEvictionWatch({ memorySettings, onMeasured: recordEvictingServers, log });
-  await eviction.assertNoEviction();
-  const descriptors = createDescriptorWatch(log);
-  const disk = createDiskWatch({ describeFullDisk, clock: systemClock, log });
-  const listNotes = () => [clock, eviction, descriptors].flatMap((watch) => watch.listNotes());
-  return { clock, eviction, descriptors, disk, listNotes };
-};
-
 type Counting = Pick<App, 'engine' | 'feed' | 'voteLogWaiters'> & VoteWatch;
 
 const startEngine = async (
@@ -377,12 +347,8 @@ const startTimers = ({
     logger.fatal(describeIntruders(intruders));
     loss.report(describeIntruders(intruders));
   };
-  void watches.clock.measure();
   const cancels = [
-    startInterval(clockCheckEveryMs, watches.clock.measure, logFailure('the clock check')),
-    startInterval(evictionCheckEveryMs, watches.eviction.check, logFailure('the eviction check')),
-    startInterval(descriptorCheckEveryMs, watches.descriptors.check, logFailure('the descriptor check')),
-    startInterval(diskCheckEveryMs, watches.disk.check, logFailure('the check of the disk')),
+    ...watches.start(logFailure),
     startInterval(heartbeatMs, sendHeartbeat, logFailure('the heartbeat')),
     startInterval(
       sweepMs,

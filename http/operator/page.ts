@@ -22,27 +22,17 @@ const policy =
 
 const plot = '../../node_modules/uplot/dist/';
 
+/** What main.ts imports. */
+const modules =
+  'api audit charts dom figures filters format now operations plans queue series screens ' +
+  'suspects tables votes';
+
 /** Files by their name on the wire; several parts are joined. */
 const files: Readonly<Record<string, readonly string[]>> = {
   'page.css': [`${plot}uPlot.min.css`, './page/page.css'],
   'uplot.js': [`${plot}uPlot.iife.min.js`],
   'main.ts': ['./page/main.ts'],
-  'api.ts': ['./page/api.ts'],
-  'audit.ts': ['./page/audit.ts'],
-  'charts.ts': ['./page/charts.ts'],
-  'dom.ts': ['./page/dom.ts'],
-  'figures.ts': ['./page/figures.ts'],
-  'filters.ts': ['./page/filters.ts'],
-  'format.ts': ['./page/format.ts'],
-  'now.ts': ['./page/now.ts'],
-  'operations.ts': ['./page/operations.ts'],
-  'plans.ts': ['./page/plans.ts'],
-  'queue.ts': ['./page/queue.ts'],
-  'series.ts': ['./page/series.ts'],
-  'screens.ts': ['./page/screens.ts'],
-  'suspects.ts': ['./page/suspects.ts'],
-  'tables.ts': ['./page/tables.ts'],
-  'votes.ts': ['./page/votes.ts'],
+  ...Object.fromEntries(modules.split(' ').map((name) => [`${name}.ts`, [`./page/${name}.ts`]])),
 };
 
 const readPart = (path: string): Promise<string> => readPagePart(new URL(path, import.meta.url));

@@ -8,6 +8,7 @@
  */
 import { limits } from '../../engine/limits.ts';
 import type { Clock } from '../../engine/ports.ts';
+import type { NodeWatch, WatchLog } from './watch.ts';
 
 export interface ClockWatchParts {
   /** Reads the wall time of each Redis server, ms; `null` for the embedded store, which uses our clock. */
@@ -15,18 +16,8 @@ export interface ClockWatchParts {
   readonly clock: Clock;
   /** Receives each measurement: ms by which this node's clock is ahead; negative when it is behind. */
   readonly onMeasured: (aheadMs: number) => void;
-  readonly log: { warn(message: string): void; info(message: string): void };
+  readonly log: Pick<WatchLog, 'warn' | 'info'>;
 }
-
-export interface ClockWatch {
-  /** Measures once. Never rejects: other notes report a store that does not answer. */
-  measure(): Promise<void>;
-  /** One note while votes are refused because of the clock, otherwise none. */
-  listNotes(): readonly string[];
-}
-
-/** The interval at which rollcall.ts calls `measure`. */
-export const clockCheckEveryMs = 5_000;
 
 /**
  * The store read its clock at some time between `sentMs` and `receivedMs`. An offset that this range
@@ -61,8 +52,8 @@ const findWorst = (stores: readonly number[], { sentMs, receivedMs }: RequestTim
     .map((storeMs) => computeAheadMs(storeMs, sentMs, receivedMs))
     .reduce((most, aheadMs) => (Math.abs(aheadMs) > Math.abs(most) ? aheadMs : most), 0);
 
-/** The caller calls `measure` every `clockCheckEveryMs`. */
-export const createClockWatch = (parts: ClockWatchParts): ClockWatch => {
+/** One note while votes are refused because of the clock, otherwise none. */
+export const createClockWatch = (parts: ClockWatchParts): NodeWatch => {
   const { storeClocks, clock } = parts;
   let note = '';
   const updateNote = (aheadMs: number): void => {
@@ -82,7 +73,8 @@ export const createClockWatch = (parts: ClockWatchParts): ClockWatch => {
     updateNote(aheadMs);
   };
   return {
-    measure: () => (storeClocks === null ? Promise.resolve() : measure(storeClocks).catch(() => {})),
+    everyMs: 5_000,
+    check: () => (storeClocks === null ? Promise.resolve() : measure(storeClocks).catch(() => {})),
     listNotes: () => (note === '' ? [] : [note]),
   };
 };

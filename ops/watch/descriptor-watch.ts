@@ -6,23 +6,14 @@
  * served, a little later.
  */
 import { canOpenFiles, descriptorAdvice } from '../../storage/embedded/descriptors.ts';
+import type { NodeWatch, WatchLog } from './watch.ts';
 
-export const descriptorCheckEveryMs = 1_000;
 const restMs = 5;
 /** With one free for this long, connections do not wait any more. */
 const holdsMs = 10_000;
 
-export interface DescriptorWatch {
-  /** For `/readyz`, while descriptors are used up. */
-  listNotes(): readonly string[];
-  /** Checks again. The caller calls it every `descriptorCheckEveryMs`. */
-  check(): Promise<void>;
-}
-
-export const createDescriptorWatch = (log: {
-  error(message: string): void;
-  info(message: string): void;
-}): DescriptorWatch => {
+/** One note while descriptors are used up. */
+export const createDescriptorWatch = (log: Pick<WatchLog, 'error' | 'info'>): NodeWatch => {
   let usedUp = false;
   let lackedMs = Number.NEGATIVE_INFINITY;
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -40,5 +31,5 @@ export const createDescriptorWatch = (log: {
     else log.info('there are file descriptors again');
     rest();
   };
-  return { check, listNotes: () => (usedUp ? [descriptorAdvice] : []) };
+  return { everyMs: 1_000, check, listNotes: () => (usedUp ? [descriptorAdvice] : []) };
 };

@@ -3,25 +3,22 @@
  * there is room again. `/readyz` says the same by itself, without a look here.
  */
 import type { Clock } from '../../engine/ports.ts';
+import type { NodeWatch, WatchLog } from './watch.ts';
 
-export const diskCheckEveryMs = 1_000;
 const repeatMs = 60_000;
 
 export interface DiskWatchParts {
   /** Says how much room is lacking; `null` while there is enough. */
   readonly describeFullDisk: () => string | null;
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  readonly log: { error(message: string): void; info(message: string): void };
+  readonly log: Pick<WatchLog, 'error' | 'info'>;
 }
 
-export interface DiskWatch {
-  /** Checks again. The caller calls it every `diskCheckEveryMs`. */
-  check(): Promise<void>;
-}
-
-export const createDiskWatch = ({ describeFullDisk, clock, log }: DiskWatchParts): DiskWatch => {
+export const createDiskWatch = ({ describeFullDisk, clock, log }: DiskWatchParts): NodeWatch => {
   let loggedMs: number | null = null;
   return {
+    everyMs: 1_000,
+    listNotes: () => [],
     check: async () => {
       const full = describeFullDisk();
       const nowMs = clock.monotonicMs();

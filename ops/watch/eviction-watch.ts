@@ -8,29 +8,27 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MemorySettings } from '../../storage/open.ts';
+import type { NodeWatch, WatchLog } from './watch.ts';
 
 export interface EvictionWatchParts {
   /** Reads the settings of each primary; `null` for the embedded store. */
   readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
   /** Receives the number of primaries that may evict, after each check. */
   readonly onMeasured: (servers: number) => void;
-  readonly log: { error(message: string): void; warn(message: string): void; info(message: string): void };
+  readonly log: WatchLog;
 }
 
-export interface EvictionWatch {
+/** Notes: a primary may evict, would with a memory limit, or hides its policy. */
+export interface EvictionWatch extends NodeWatch {
   /**
    * The first check. Rejects with a message for the operator when a primary may evict, or when one does not
    * answer for 5 s.
    */
   assertNoEviction(): Promise<void>;
-  /** Checks again. Never rejects: other notes report a store that does not answer. */
-  check(): Promise<void>;
-  /** A note for each primary that may evict, that would with a memory limit, or that hides its policy. */
-  listNotes(): readonly string[];
 }
 
 /** Together with the duration of a check, well below the minute that docs/operating.md promises. */
-export const evictionCheckEveryMs = 20_000;
+const everyMs = 20_000;
 /**
  * A process that stands still while it starts, on a busy machine, takes its own silence for that of Redis and
  * connects again. The first check waits for that so long.
@@ -54,7 +52,6 @@ const describeRisk = (settings: MemorySettings): string => {
   return `Redis at ${server} would evict counters if it had a memory limit: ${current}; ${remedy}`;
 };
 
-/** The caller calls `check` every `evictionCheckEveryMs`. */
 export const createEvictionWatch = (parts: EvictionWatchParts): EvictionWatch => {
   let notes: readonly string[] = [];
   const readSettings = parts.memorySettings ?? (async () => []);
@@ -83,6 +80,7 @@ export const createEvictionWatch = (parts: EvictionWatchParts): EvictionWatch =>
     }
   };
   return {
+    everyMs,
     assertNoEviction: async () => {
       const settings = await readPatiently();
       const [evicting] = settings.filter(mayEvict);

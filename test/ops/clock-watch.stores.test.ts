@@ -52,7 +52,7 @@ test('a clock that is right, or off by less than the limit, has no note', async 
   for (const aheadMs of [0, 2_000, -5_000]) {
     const { reports, watch } = open({ aheadMs, requestMs: 0 });
 
-    await watch.measure();
+    await watch.check();
 
     assert.equal(watch.listNotes(), []);
     assert.equal(reports, { measured: [aheadMs], warnings: [], recoveries: 0 });
@@ -62,8 +62,8 @@ test('a clock that is right, or off by less than the limit, has no note', async 
 test('the note about a wrong clock has the offset, its direction and the consequence', async () => {
   const ahead = open({ aheadMs: 2_001, requestMs: 0 });
   const behind = open({ aheadMs: -5_001, requestMs: 0 });
-  await ahead.watch.measure();
-  await behind.watch.measure();
+  await ahead.watch.check();
+  await behind.watch.check();
 
   assert.match(
     ahead.watch.listNotes()[0] ?? '',
@@ -79,12 +79,12 @@ test('the log has one line when it begins and one when it ends', async () => {
   const times = { aheadMs: 60_000, requestMs: 0 };
   const { reports, watch } = open(times);
 
-  for (let count = 0; count < 3; count++) await watch.measure();
+  for (let count = 0; count < 3; count++) await watch.check();
   assert.is(reports.warnings.length, 1);
   assert.is(reports.recoveries, 0);
 
   times.aheadMs = 0;
-  for (let count = 0; count < 3; count++) await watch.measure();
+  for (let count = 0; count < 3; count++) await watch.check();
   assert.equal(watch.listNotes(), []);
   assert.is(reports.warnings.length, 1);
   assert.is(reports.recoveries, 1);
@@ -93,7 +93,7 @@ test('the log has one line when it begins and one when it ends', async () => {
 test('a slow request to the store does not count as a wrong clock', async () => {
   const { reports, watch } = open({ aheadMs: -6_000, requestMs: 6_500 });
 
-  await watch.measure();
+  await watch.check();
 
   assert.equal(watch.listNotes(), []);
   assert.equal(reports.measured, [0]);
@@ -102,10 +102,10 @@ test('a slow request to the store does not count as a wrong clock', async () => 
 test('while the store does not answer, the note stays as it was', async () => {
   let away = false;
   const { watch } = open({ aheadMs: 60_000, requestMs: 0 }, () => away);
-  await watch.measure();
+  await watch.check();
   away = true;
 
-  await watch.measure();
+  await watch.check();
 
   assert.is(watch.listNotes().length, 1);
 });
@@ -119,7 +119,7 @@ test('embedded stores use the clock of this machine: nothing is measured', async
     log: { warn: () => {}, info: () => {} },
   });
 
-  await watch.measure();
+  await watch.check();
 
   assert.equal([watch.listNotes(), measured], [[], []]);
 });

@@ -1,0 +1,37 @@
+/**
+ * What a node watches on its machine and its stores: clocks, eviction by Redis, file descriptors, the disk.
+ *
+ * A watch only reports: notes in `/readyz`, log lines when something begins and when it ends, and gauges.
+ */
+import type { Metrics } from '../../http/telemetry/metrics.ts';
+import type { Stores } from '../../storage/open.ts';
+import { systemClock } from '../clock.ts';
+import { startInterval } from '../timers.ts';
+import { createClockWatch } from './clock-watch.ts';
+import { createDescriptorWatch } from './descriptor-watch.ts';
+import { createDiskWatch } from './disk-watch.ts';
+import { createEvictionWatch } from './eviction-watch.ts';
+import type { WatchLog } from './watch.ts';
+
+/** Rejects when Redis may evict counters. Nothing is checked again before `start`. */
+export const openWatches = async (
+  { storeClocks, memorySettings, describeFullDisk }: Stores,
+  { recordClockAhead, recordEvictingServers }: Metrics,
+  log: WatchLog,
+) => {
+  const clock = createClockWatch({ storeClocks, clock: systemClock, onMeasured: recordClockAhead, log });
+  const eviction = createEvictionWatch({ memorySettings, onMeasured: recordEvictingServers, log });
+  await eviction.assertNoEviction();
+  const disk = createDiskWatch({ describeFullDisk, clock: systemClock, log });
+  const watches = { clock, eviction, descriptors: createDescriptorWatch(log), disk };
+  return {
+    listNotes: () => Object.values(watches).flatMap((watch) => watch.listNotes()),
+    /** Checks the clock now, and all of it again and again. */
+    start: (onError: (what: string) => (error: Error) => void): readonly (() => void)[] => {
+      void clock.check();
+      return Object.entries(watches).map(([name, { everyMs, check }]) =>
+        startInterval(everyMs, check, onError(`the check of the ${name}`)),
+      );
+    },
+  };
+};
