@@ -28,15 +28,33 @@ const done = { status: 200, text: '{"message":"Stats recorded.","context":{}}' }
 const notNow = { status: 503, text: '{"message":"Not now.","context":{"outcome":"not_applied"}}' };
 const wait = '{"message":"Wait.","context":{"code":"vote_wait","hours":"1","minutes":"0","seconds":"0"}}';
 
-/** One write is acknowledged and dropped; later ones of that bot are refused, so that none covers it. */
+/** So long after the last answer, it has certainly reached the client. */
+const apartMs = 100;
+
+/**
+ * One write is acknowledged and dropped; later ones of that bot are refused, so that none covers it. No other
+ * is under way then: of two at once either may be the last.
+ */
 const dropOne = (token: string, ending: string): LiePlan => {
+  const isMeant = (call: Call): boolean => call.token === token && call.path.endsWith(ending);
   let times = 0;
+  let underWay = 0;
+  let answeredMs = 0;
+  let isDropped = false;
   return {
     instead: (call) => {
-      if (call.token !== token || !call.path.endsWith(ending)) return null;
+      if (!isMeant(call)) return null;
+      if (isDropped) return notNow;
       times += 1;
-      if (times < 5) return null;
-      return times === 5 ? done : notNow;
+      isDropped = times > 4 && underWay === 0 && performance.now() > answeredMs + apartMs;
+      if (!isDropped) underWay += 1;
+      return isDropped ? done : null;
+    },
+    change: (call) => {
+      if (!isMeant(call)) return null;
+      underWay -= 1;
+      answeredMs = performance.now();
+      return null;
     },
   };
 };
@@ -63,8 +81,9 @@ const freeze = (id: string): LiePlan => {
   return changeLook((text, { path }) => {
     if (!path.endsWith(id)) return null;
     looks += 1;
-    if (looks === 5) frozen = text;
-    return looks > 5 ? frozen : null;
+    // The first is that of before the load.
+    if (looks === 2) frozen = text;
+    return looks > 2 ? frozen : null;
   });
 };
 
