@@ -8,6 +8,7 @@
 import { writeFileSync } from 'node:fs';
 import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
 import { runCompare } from './commands/compare.ts';
+import { runDays } from './commands/day.ts';
 import { runFeed } from './commands/feed.ts';
 import { runFleet } from './commands/fleet.ts';
 import { runFollowers } from './commands/followers.ts';
@@ -79,6 +80,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   if (command === 'feed') return runFeed(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'followers') return runFollowers(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'prove') return runProve(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'day') return runDays(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'search') return runSearch(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'tokens') {

@@ -21,8 +21,14 @@ export interface DriveOptions {
   readonly subject: Subject;
   readonly log: ProveLog;
   readonly random: Random;
-  /** Requests a second in all. */
+  /** Requests a second in all; the most of them where there is a pace. */
   readonly rate: number;
+  /** The share of the rate now, and whether most page views are of the first listing; always 1 if absent. */
+  readonly pace?: () => Pace;
+}
+export interface Pace {
+  readonly share: number;
+  readonly isHugged: boolean;
 }
 export interface Drive {
   readonly isFull: () => boolean;
@@ -46,6 +52,9 @@ const recentMax = 40;
 const visitorsMax = 3_000;
 const redeemTriesMax = 30;
 const strangeMax = 50;
+const steadyPace = (): Pace => ({ share: 1, isHugged: false });
+/** So much of the page views are of a bot that everybody looks at. */
+const hugShare = 0.9;
 const expected = new Set([200, 204, 409, 429, 503]);
 /** Times without room that are so near are one. */
 const sameSpanMs = 1_000;
@@ -95,6 +104,12 @@ const draw = ({ subject, random, lives, log }: DriveState): number => {
 const pickListing = ({ subject, random }: DriveState, posts?: Listing['posts']): Listing =>
   random.pick(subject.listings.filter((listing) => posts === undefined || listing.posts === posts));
 
+/** The listing of a page view. */
+const pickShown = (state: DriveState): Listing =>
+  state.pace?.().isHugged && state.random.next() < hugShare
+    ? (state.subject.listings[0] as Listing)
+    : pickListing(state);
+
 const jsonOf = (token: string) => ({ 'Bot-Auth': token, 'Content-Type': 'application/json' });
 
 const post: Step = async (state) => {
@@ -131,7 +146,7 @@ const postShard: Step = async (state) => {
 };
 
 const click: Step = async (state) => {
-  const listing = pickListing(state);
+  const listing = pickShown(state);
   const { log, subject, random } = state;
   const place = draw(state);
   const address = toVisitor(subject.firstId, 3 + random.below(visitorsMax));
@@ -146,7 +161,7 @@ const click: Step = async (state) => {
 };
 
 const look: Step = async (state) => {
-  const listing = pickListing(state);
+  const listing = pickShown(state);
   const place = draw(state);
   const { life } = state.log;
   const callMs = nowMs();
@@ -235,24 +250,24 @@ const countEntries = ({ stats, clicks, votes, sights, feedSights }: ProveLog): n
 
 /** Starts all connections. */
 export const startDrive = (options: DriveOptions): Drive => {
-  const { subject, log, random, rate } = options;
+  const { subject, log, random, rate, pace = steadyPace } = options;
   const tokens = new Map(subject.directory.users.map(({ id, token }) => [id, token]));
   const lives = subject.urls.map((_, index) => index);
   const places = { lives, nextLife: lives.length, nextPair: 0, nextTurn: 1, recent: [], tokens };
   const state: DriveState = { ...options, ...places };
   const steps = listSteps(subject);
   const connections = Math.min(connectionsMax, Math.max(4, Math.ceil(rate / 8)));
-  const paceMs = (connections * 1_000) / rate;
+  const pauseMs = (): number => (connections * 1_000) / (rate * pace().share);
   let stopped = false;
   let failed = false;
   const isFull = (): boolean => failed || countEntries(log) >= entriesMax;
   const connection = async (): Promise<void> => {
-    await sleep(random.next() * paceMs);
+    await sleep(random.next() * pauseMs());
     while (!stopped && !isFull()) {
       const startedMs = nowMs();
       const answer = await random.pick(steps)(state);
       if (answer instanceof NoAnswer || answer.status === 503) await sleep(backoffMs);
-      await sleep(Math.max(0, paceMs - (nowMs() - startedMs)));
+      await sleep(Math.max(0, pauseMs() - (nowMs() - startedMs)));
     }
   };
   const ended = Promise.all(Array.from({ length: connections }, connection));

@@ -3,7 +3,7 @@
  * that must have an order: exactly one is accepted, and no vote is refused before it, on any node.
  */
 
-import type { ClientLog, VoteOp } from './client-log.ts';
+import type { ClientLog, Span, VoteOp } from './client-log.ts';
 import { isLinearizable, type Model, type Operation } from './linearizability.ts';
 
 type Event = 'accepted' | 'refused';
@@ -14,19 +14,28 @@ const once: Model<boolean, Event> = {
   keyOf: String,
 };
 
-/** Histories without such an order, in words. */
-export const firstWindowFaults = (log: ClientLog, waitMs: number): readonly string[] =>
+/** Histories without such an order, in words. A reset ends every window, and begins none. */
+export const firstWindowFaults = (
+  log: Pick<ClientLog, 'votes'>,
+  waitMs: number,
+  resets: readonly Span[] = [],
+): readonly string[] =>
   [...Map.groupBy(log.votes, ({ user, target }) => `${user} on ${target}`)]
-    .filter(([, ops]) => !isLinearizable(once, historyOf(ops, waitMs)))
+    .filter(([, ops]) => !isLinearizable(once, historyOf(ops, findEndMs(ops, waitMs, resets))))
     .map(([name]) => `${name}: no order of the votes of the first window is possible`);
 
-const historyOf = (ops: readonly VoteOp[], waitMs: number): readonly Operation<Event>[] => {
+/** When the first window certainly goes on no more. */
+const findEndMs = (ops: readonly VoteOp[], waitMs: number, resets: readonly Span[]): number => {
   const fromMs = Math.min(...ops.map(({ callMs }) => callMs));
-  return ops.flatMap(({ callMs, returnMs, outcome, refused }): Operation<Event>[] => {
+  const next = resets.find(({ toMs }) => toMs > fromMs);
+  return Math.min(fromMs + waitMs, next?.fromMs ?? Number.POSITIVE_INFINITY);
+};
+
+const historyOf = (ops: readonly VoteOp[], untilMs: number): readonly Operation<Event>[] =>
+  ops.flatMap(({ callMs, returnMs, outcome, refused }): Operation<Event>[] => {
     const isUnknown = outcome === 'unknown';
-    if (!isUnknown && returnMs > fromMs + waitMs) return [];
+    if (callMs > untilMs || (!isUnknown && returnMs > untilMs)) return [];
     if (outcome === 'fail' && !refused) return [];
     const event = refused ? 'refused' : 'accepted';
     return [{ event, callMs, returnMs: isUnknown ? Number.POSITIVE_INFINITY : returnMs }];
   });
-};

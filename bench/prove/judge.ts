@@ -6,7 +6,7 @@
  * unknown one between its call and the end of its node's life, or never.
  */
 import { limits } from '../../engine/limits.ts';
-import { type ClickOp, type ClientLog, overMs, type StatsOp, type VoteOp } from './client-log.ts';
+import { type ClickOp, type ClientLog, overMs, type Span, type StatsOp, type VoteOp } from './client-log.ts';
 
 /** One accepted request to vote as SQL has it: its rows counted. */
 export interface VoteRows {
@@ -159,17 +159,21 @@ export interface VotesFound {
   readonly waitMsMax?: number;
   /** How far the clocks of client and server may be apart. */
   readonly clocksMs?: number;
+  /** Resets, which end every window. */
+  readonly resets?: readonly Span[];
 }
 
 /** Votes at rest: each acknowledged one has its rows, each row its request, one per user and window. */
 export const judgeVotes = (
   log: ClientLog,
-  { rows, waitMs, waitMsMax = waitMs, clocksMs = slackMs }: VotesFound,
+  { rows, waitMs, waitMsMax = waitMs, clocksMs = slackMs, resets = [] }: VotesFound,
   verdict: Verdict,
 ): void => {
   /** Whether the accepted request can be this operation's. */
   const fits = (op: VoteOp, { upvote, atMs }: VoteRows): boolean =>
     op.upvote === upvote && atMs >= op.callMs - clocksMs && atMs <= overMs(log, op) + clocksMs;
+  const isBetween = (one: VoteRows, other: VoteRows): boolean =>
+    resets.some(({ fromMs, toMs }) => one.atMs < toMs && other.atMs > fromMs - clocksMs);
   const pair = ({ target, user }: { target: string; user: string }): string => `${user} on ${target}`;
   const sent = Map.groupBy(log.votes, pair);
   const found = Map.groupBy(rows, pair);
@@ -177,7 +181,7 @@ export const judgeVotes = (
     const left = [...(found.get(name) ?? [])].sort((one, other) => one.atMs - other.atMs);
     for (const [index, one] of left.entries()) {
       const before = left[index - 1];
-      if (before !== undefined && one.atMs - before.atMs < waitMs)
+      if (before !== undefined && one.atMs - before.atMs < waitMs && !isBetween(before, one))
         verdict.doubled.push(`${name}: two votes ${one.atMs - before.atMs} ms apart`);
       if (one.numbers.some((number, place) => number !== place))
         verdict.doubled.push(`${name}: rows numbered ${one.numbers.join(', ')}`);

@@ -2,6 +2,7 @@
  * The servers that `prove` starts itself: a node on embedded stores, a fleet on a Redis and a Postgres, or a
  * peer of the bench; each at a fixed address, so that it can be killed and come back.
  */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../ops/demo/random.ts';
 import type { Directory } from '../scenarios/directory.ts';
@@ -22,6 +23,15 @@ export interface OwnServers {
   /** Kills one and starts it again; resolves when it answers. */
   disturb(what: Disturbance, random: Random): Promise<void>;
   close(): Promise<void>;
+}
+/** Those of Rollcall. */
+export interface OwnNodes extends OwnServers {
+  /** The processes that run now. */
+  readonly nodes: readonly ServerProcess[];
+  readonly stores: Stores;
+  readonly dataDir: string;
+  /** Stops a node as an operator does, and starts it again after `meanwhile`. */
+  restart(node: number, meanwhile?: () => Promise<void>): Promise<void>;
 }
 
 export interface OwnOptions {
@@ -70,7 +80,7 @@ const toServers = (places: readonly Place[], stores: Stores, more: Pick<OwnServe
 });
 
 /** Starts Rollcall with the directory. */
-export const startOwn = async ({ directory, nodes }: OwnOptions): Promise<OwnServers> => {
+export const startOwn = async ({ directory, nodes }: OwnOptions): Promise<OwnNodes> => {
   const stores = await openStores(nodes === 0 ? 'embedded' : 'redis', false);
   const folder = createFolder();
   const places: Place[] = [];
@@ -91,7 +101,20 @@ export const startOwn = async ({ directory, nodes }: OwnOptions): Promise<OwnSer
     await close();
     throw error;
   }
-  return toServers(places, stores, { waitMs: { min: waitMs, max: waitMs }, close });
+  return {
+    ...toServers(places, stores, { waitMs: { min: waitMs, max: waitMs }, close }),
+    get nodes() {
+      return places.map(({ server }) => server);
+    },
+    stores,
+    dataDir: join(folder.path, 'data'),
+    restart: async (node, meanwhile = async () => {}) => {
+      const place = places[node] as Place;
+      await place.server.stop();
+      await meanwhile();
+      place.server = await place.start();
+    },
+  };
 };
 
 /** Starts a peer of the bench on stores of its own. */

@@ -1,7 +1,7 @@
 /**
  * The client's log of `prove`: that of the fault tests, and what only `prove` does or sees.
  */
-import { type ClientLog, createLog, type Outcome } from './client-log.ts';
+import { type ClientLog, createLog, type Outcome, type Span } from './client-log.ts';
 
 /** One redeem of one vote, repeated with its key until the answer is known. */
 export interface RedeemOp {
@@ -17,6 +17,8 @@ export interface ProveLog extends ClientLog {
   readonly turns: Map<string, Map<number, number>>;
   /** What messages of the feed showed. */
   readonly feedSights: ClientLog['sights'];
+  /** Resets of all votes: from the request until every node shows its effect. */
+  readonly resets: Span[];
   /** Replies about another listing than the one that was read, in words. */
   readonly misplaced: string[];
 }
@@ -27,5 +29,6 @@ export const createProveLog = (firstId: number): ProveLog =>
     redeems: [],
     turns: new Map(),
     feedSights: [],
+    resets: [],
     misplaced: [],
   });

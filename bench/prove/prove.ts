@@ -3,9 +3,9 @@
  */
 import type { Random } from '../../ops/demo/random.ts';
 import { nowMs } from './client-log.ts';
-import { startDrive } from './drive.ts';
+import { type Pace, startDrive } from './drive.ts';
 import { type Follower, startFollower } from './followers.ts';
-import { createProveLog } from './prove-log.ts';
+import { createProveLog, type ProveLog } from './prove-log.ts';
 import { settle } from './settle.ts';
 import { openSubject, type SubjectOptions } from './subject.ts';
 import { judgeRun, type Proof } from './verdict.ts';
@@ -13,19 +13,20 @@ import { openReceiver } from './webhook-receiver.ts';
 
 export interface ProveOptions extends SubjectOptions {
   readonly random: Random;
-  /** Requests a second. */
+  /** Requests a second; the most of them where there is a pace. */
   readonly rate: number;
+  readonly pace?: () => Pace;
   /** How long to wait for a sample of the history at the end, in milliseconds. */
   readonly historyMs: number;
   /** Runs under the load, which ends with it; `isFull` says that the log takes no more. */
-  readonly meanwhile: (isFull: () => boolean) => Promise<void>;
+  readonly meanwhile: (isFull: () => boolean, log: ProveLog) => Promise<void>;
   /** What is going on, for the terminal. */
   readonly show?: (text: string) => void;
 }
 
 /** Resolves to the verdict; rejects when the server cannot be driven at all. */
 export const prove = async (options: ProveOptions): Promise<Proof> => {
-  const { random, rate, historyMs, meanwhile, firstId, show = () => {} } = options;
+  const { historyMs, meanwhile, firstId, show = () => {} } = options;
   const subject = await openSubject(options);
   const log = createProveLog(firstId);
   const receiver = await openReceiver(subject);
@@ -34,8 +35,8 @@ export const prove = async (options: ProveOptions): Promise<Proof> => {
     follower = subject.has.has('feed') ? await startFollower(subject, log) : null;
     const startMs = nowMs();
     show('driving …');
-    const drive = startDrive({ subject, log, random, rate });
-    await meanwhile(drive.isFull).finally(drive.stop);
+    const drive = startDrive({ ...options, subject, log });
+    await meanwhile(drive.isFull, log).finally(drive.stop);
     show('waiting for quiet …');
     const settled = await settle({ subject, log, follower, receiver, historyMs }, startMs);
     return judgeRun(log, { subject, settled, wrong: receiver.wrong });

@@ -4,7 +4,7 @@
  * webhooks, the history, redeems. Pure.
  */
 import type { VoteLogResult } from '../../http/client/types.ts';
-import type { ClientLog, Outcome, Sight } from './client-log.ts';
+import type { ClientLog, Outcome, Sight, Span } from './client-log.ts';
 import { firstWindowFaults } from './first-window.ts';
 import { countBefore, createVerdict, judgeClicks, judgeStats, judgeVotes, type Verdict } from './judge.ts';
 import type { ProveLog } from './prove-log.ts';
@@ -99,8 +99,8 @@ const judgeNumbers = (log: ProveLog, { isDirect, has }: Subject): Lie[] => {
 const judgeVoteRequests = (log: ProveLog, subject: Subject, settled: readonly Settled[]): Lie[] => {
   const { waitMs, clocksMs } = subject;
   const accepted = log.votes.filter(({ outcome }) => outcome === 'ok');
-  const twice = firstWindowFaults({ ...log, votes: accepted }, waitMs.min);
-  const disordered = firstWindowFaults(log, waitMs.min).filter((line) => !twice.includes(line));
+  const twice = firstWindowFaults({ votes: accepted }, waitMs.min, log.resets);
+  const disordered = firstWindowFaults(log, waitMs.min, log.resets).filter((line) => !twice.includes(line));
   const lies = [
     ...name('votes', 'accepted twice', twice),
     ...name('votes', 'refused without cause', disordered),
@@ -108,7 +108,8 @@ const judgeVoteRequests = (log: ProveLog, subject: Subject, settled: readonly Se
   if (!subject.has.has('log')) return lies;
   const verdict = createVerdict();
   const rows = toVoteRows(settled);
-  judgeVotes(log, { rows, waitMs: waitMs.min, waitMsMax: waitMs.max, clocksMs }, verdict);
+  const { resets } = log;
+  judgeVotes(log, { rows, waitMs: waitMs.min, waitMsMax: waitMs.max, clocksMs, resets }, verdict);
   const isRefusal = (line: string): boolean => line.includes(': refused at ');
   return [
     ...lies,
@@ -128,14 +129,15 @@ interface Marks {
 const sortMarks = (times: readonly number[]): Marks[] =>
   [...times].sort((left, right) => left - right).map((atMs) => ({ atMs }));
 
-/** How many of these operations were sent, and how many had been acknowledged, before a moment. */
+/** How many of these operations since a reset were sent, and had been acknowledged, before a moment. */
 const countOperations = (
   operations: readonly { readonly callMs: number; readonly returnMs: number; readonly outcome: Outcome }[],
+  { fromMs, toMs }: Span,
 ) => {
-  const sent = sortMarks(operations.filter(({ outcome }) => outcome !== 'fail').map(({ callMs }) => callMs));
-  const acked = sortMarks(
-    operations.filter(({ outcome }) => outcome === 'ok').map(({ returnMs }) => returnMs),
-  );
+  const mayCount = operations.filter(({ outcome, returnMs }) => outcome !== 'fail' && returnMs >= fromMs);
+  const sent = sortMarks(mayCount.map(({ callMs }) => callMs));
+  const mustCount = operations.filter(({ outcome, callMs }) => outcome === 'ok' && callMs >= toMs);
+  const acked = sortMarks(mustCount.map(({ returnMs }) => returnMs));
   return {
     sent: (moment: number): number => countBefore(sent, moment),
     acked: (moment: number): number => countBefore(acked, moment),
@@ -149,34 +151,68 @@ const findWeights = (settled: readonly Settled[]): { readonly min: number; reado
   return { min: Math.min(2, ...weights), max: Math.min(2, Math.max(...weights)) };
 };
 
+/** From one reset to the next: totals begin with 0 again. */
+interface Era {
+  readonly since: Span;
+  readonly untilMs: number;
+}
+
+const listEras = ({ resets }: ProveLog): readonly Era[] => {
+  const always = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY };
+  return [always, ...resets].map((since, index) => ({
+    since,
+    untilMs: resets[index]?.fromMs ?? Number.POSITIVE_INFINITY,
+  }));
+};
+
+const judgeVoteTotals = (log: ProveLog, settled: readonly Settled[]): Lie[] =>
+  listEras(log).flatMap((era) => settled.flatMap((one) => judgeTotalsOfEra(log, settled, { one, era })));
+
 /** Totals lie between what was acknowledged and what was sent; a downvote or a redeem lowers them. */
-const judgeVoteTotals = (log: ProveLog, settled: readonly Settled[]): Lie[] => {
+const judgeTotalsOfEra = (
+  log: ProveLog,
+  settled: readonly Settled[],
+  { one: { listing }, era: { since, untilMs } }: { readonly one: Settled; readonly era: Era },
+): Lie[] => {
   const { min, max } = findWeights(settled);
   const lies: Lie[] = [];
-  for (const [bot, sights] of Map.groupBy(log.sights, (sight) => sight.bot)) {
-    const votes = log.votes.filter(({ target }) => target === `bot/${bot}`);
-    const up = countOperations(votes.filter(({ upvote }) => upvote));
-    const down = countOperations(votes.filter(({ upvote }) => !upvote));
-    const redeemed = countOperations(log.redeems.filter((one) => one.bot === bot));
-    for (const { callMs, returnMs, quiet, votes: shown } of sights) {
-      if (shown === undefined) continue;
-      const seenMs = quiet ? callMs : callMs - lateMs;
-      const low = min * up.acked(seenMs) - max * down.sent(returnMs) - redeemed.sent(returnMs);
-      const high = max * up.sent(returnMs) - min * down.acked(seenMs) - redeemed.acked(seenMs);
-      const where = `bot ${bot} at ${callMs.toFixed(0)} has ${shown} votes, not ${low} to ${high}`;
-      if (shown < low) lies.push({ kind: 'votes', name: quiet ? 'lost' : 'late', text: where });
-      if (shown > high) lies.push({ kind: 'votes', name: 'doubled', text: where });
-    }
+  const { id: bot, base } = listing;
+  const before = Number.isFinite(since.fromMs) ? base.votes : 0;
+  const votes = log.votes.filter(({ target }) => target === `bot/${bot}`);
+  const up = countOperations(
+    votes.filter(({ upvote }) => upvote),
+    since,
+  );
+  const down = countOperations(
+    votes.filter(({ upvote }) => !upvote),
+    since,
+  );
+  const redeemed = countOperations(
+    log.redeems.filter((one) => one.bot === bot),
+    since,
+  );
+  for (const { callMs, returnMs, quiet, votes: more, ...sight } of log.sights) {
+    if (sight.bot !== bot || more === undefined || callMs < since.toMs || returnMs >= untilMs) continue;
+    const shown = more + before;
+    const seenMs = quiet ? callMs : callMs - lateMs;
+    const low = min * up.acked(seenMs) - max * down.sent(returnMs) - redeemed.sent(returnMs);
+    const high = max * up.sent(returnMs) - min * down.acked(seenMs) - redeemed.acked(seenMs);
+    const where = `bot ${bot} at ${callMs.toFixed(0)} has ${shown} votes, not ${low} to ${high}`;
+    if (shown < low) lies.push({ kind: 'votes', name: quiet ? 'lost' : 'late', text: where });
+    if (shown > high) lies.push({ kind: 'votes', name: 'doubled', text: where });
   }
   return lies;
 };
 
-/** The last total is what the log's entries and the redeems make. */
+/** The last total is what the log's entries and the redeems make; after a reset, those that are not void. */
 const judgeTotalOfLog = (log: ProveLog, { listing, entries, redeems }: Settled): Lie[] => {
+  const isReset = log.resets.length > 0;
   const isVoided = entries.some((one) => one.void && one.void_reason !== 'redeemed');
-  if (listing.base.cursor === '' || isVoided) return [];
+  if (listing.base.cursor === '' || (isVoided && !isReset)) return [];
   const unique = new Map(entries.map((entry) => [entry.itag, entry]));
-  const sum = [...unique.values()].reduce((total, { upvote }) => total + (upvote ? 1 : -1), 0) - redeems;
+  const counted = [...unique.values()].filter((entry) => !isReset || !entry.void);
+  const votesOfLog = counted.reduce((total, { upvote }) => total + (upvote ? 1 : -1), 0);
+  const sum = isReset ? votesOfLog - listing.base.votes : votesOfLog - redeems;
   return log.sights
     .filter(({ bot, quiet, votes }) => quiet && bot === listing.id && votes !== sum)
     .map(({ votes }) => ({

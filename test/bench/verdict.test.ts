@@ -1,10 +1,11 @@
 /**
- * The verdict of `prove` on several addresses: a total may be older at another node, and falls at none.
+ * The verdict of `prove` on several addresses: a total may be older at another node, and falls at none. And
+ * on votes around a reset: only those after it count, and its windows are new.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createProveLog } from '../../bench/prove/prove-log.ts';
-import type { Subject } from '../../bench/prove/subject.ts';
+import type { Listing, Subject } from '../../bench/prove/subject.ts';
 import { judgeRun } from '../../bench/prove/verdict.ts';
 
 const test = suite('verdict');
@@ -82,6 +83,41 @@ test('behind a balancer another node may have answered', () => {
     ),
     0,
   );
+});
+
+const base = { clicks: 0, uniqueClicks: 0, votes: 0, posted: '0 0 0 ', cursor: '', redeems: 0 };
+const listing: Listing = { id: 'b', token: '', posts: 'totals', base };
+const resetAtMs = 500;
+
+/** One vote each of `before` and `after` users around a reset; the lies when `shown` votes are seen. */
+const judgeAroundReset = (users: { readonly before: string[]; readonly after: string[] }, shown: number) => {
+  const log = createProveLog(1);
+  const cast = (user: string, callMs: number): void => {
+    const timed = { id: callMs, life: 0, callMs, returnMs: callMs + 1, outcome: 'ok' as const, status: 204 };
+    log.votes.push({ ...timed, op: 'vote', target: 'bot/b', user, upvote: true, refused: false });
+  };
+  for (const [index, user] of users.before.entries()) cast(user, 100 + 10 * index);
+  log.resets.push({ fromMs: resetAtMs, toMs: resetAtMs + 100 });
+  for (const [index, user] of users.after.entries()) cast(user, 700 + 10 * index);
+  const numbers = { post: 0, clicks: 0, uniqueClicks: 0, votes: shown };
+  log.sights.push({ bot: 'b', life: 0, callMs: 900, returnMs: 901, quiet: true, ...numbers });
+  const nothing = { entries: [], redeems: 0, history: [], followed: null, delivered: null };
+  const { lies } = judgeRun(log, { subject: subject(true), settled: [{ listing, ...nothing }], wrong: [] });
+  return lies.map(({ kind, name }) => `${kind} ${name}`);
+};
+
+test('after a reset the votes since then count, and none from before', () => {
+  const users = { before: ['u', 'v', 'w'], after: ['x', 'y'] };
+
+  assert.equal(judgeAroundReset(users, 2), []);
+  assert.equal(judgeAroundReset(users, 1), ['votes lost']);
+  assert.equal(judgeAroundReset(users, 3), ['votes doubled']);
+});
+
+test('a user may vote once more after a reset, and only once', () => {
+  assert.equal(judgeAroundReset({ before: ['u'], after: ['u'] }, 1), []);
+  assert.equal(judgeAroundReset({ before: [], after: ['u', 'u'] }, 2), ['votes accepted twice']);
+  assert.equal(judgeAroundReset({ before: ['u', 'u'], after: [] }, 0), ['votes accepted twice']);
 });
 
 test.run();

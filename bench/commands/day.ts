@@ -1,0 +1,105 @@
+/**
+ * `npm run bench -- day`: a directory's day in twenty minutes, on each kind of stores: peaks, a hug of one
+ * bot, a restart, an upgrade, month's end; judged as by `prove`, and by memory, latency, disk and jobs.
+ */
+import { writeFileSync } from 'node:fs';
+import { flag, parseChoice, parseCount, parseWords, text } from '../arguments.ts';
+import { type Day, runDay } from '../day/run-day.ts';
+import type { Live } from '../report/live.ts';
+
+const usage = `Usage: npm run bench -- day [options]
+
+A day of a directory, compressed: morning, noon, a hug of one bot, evening, a night with a restart and an
+upgrade, the reset of month's end, and the next morning. In the end the log of the clients is judged as by
+"prove". Exits with 1 if anything was lost or counted twice, a job did not run, memory grew by more than 2 %,
+or the 99th percentile of the last tenth is more than 1.1 times that of the first.
+
+  --minutes N       how long the day is (20)
+  --rate N          the most requests a second, in the hug (250)
+  --stores NAMES    embedded, redis, or both (embedded,redis)
+  --nodes N         nodes on Redis and Postgres (2)
+  --seed N          of the load (1)
+  --json FILE       also writes all figures to FILE
+`;
+
+const shape = {
+  minutes: text,
+  rate: text,
+  stores: text,
+  nodes: text,
+  seed: text,
+  json: text,
+  help: flag,
+} as const;
+
+const kinds = ['embedded', 'redis'] as const;
+type Kind = (typeof kinds)[number];
+
+const growthMax = 0.02;
+const slowerMax = 1.1;
+const mib = 2 ** 20;
+
+const toMib = (bytes: number): string => `${(bytes / mib).toFixed(1)} MiB`;
+const toPercent = (share: number): string => `${(share * 100).toFixed(1)} %`;
+
+const listMissing = ({ declared, succeeded }: Day['jobs']): readonly string[] =>
+  [...declared].filter((job) => !succeeded.has(job));
+
+/** What is not as it must be, in words. */
+const listFaults = ({ proof, p99, memory, jobs }: Day): readonly string[] => [
+  ...proof.lies.map(({ kind, name, text: lie }) => `${kind} ${name}: ${lie}`),
+  ...listMissing(jobs).map((job) => `the job ${job} did not run`),
+  ...memory
+    .filter(({ growth }) => growth > growthMax)
+    .map(({ growth }) => `memory grew by ${toPercent(growth)} a day`),
+  ...(p99.last > slowerMax * p99.first
+    ? [`p99 was ${(p99.last / p99.first).toFixed(2)} times the first`]
+    : []),
+];
+
+const describeDay = (day: Day): string => {
+  const { proof, p99, memory, disk, jobs } = day;
+  const { posts, clicks, votes } = proof.figures;
+  const acknowledged = [posts, clicks, votes].map((figures) => figures?.acknowledged ?? 0);
+  const nodes = memory.map(({ bytes, growth }) => `${toMib(bytes)} ${toPercent(growth)} a day`);
+  const faults = listFaults(day);
+  return [
+    `  acknowledged: ${acknowledged[0]} posts, ${acknowledged[1]} page views, ${acknowledged[2]} votes`,
+    `  lies: ${proof.lies.length}`,
+    `  memory of each node: ${nodes.join(', ')}`,
+    `  p99: first tenth ${p99.first.toFixed(1)} ms, last tenth ${p99.last.toFixed(1)} ms`,
+    `  disk: ${toMib(disk.beforeBytes)} to ${toMib(disk.afterBytes)}`,
+    `  jobs that ran: ${[...jobs.succeeded].sort().join(', ')}`,
+    ...faults.slice(0, 20).map((fault) => `  FAULT ${fault}`),
+    ...(faults.length > 20 ? [`  … and ${faults.length - 20} more`] : []),
+  ].join('\n');
+};
+
+const parseKinds = (given: string): readonly Kind[] =>
+  given.split(',').map((name) => parseChoice('stores', name, kinds));
+
+/** Resolves to the exit code: 0 without a fault, else 1. */
+export const runDays = async (args: readonly string[], live: Live, stop: AbortSignal): Promise<number> => {
+  const given = parseWords(args, shape).values;
+  if (given.help) {
+    console.log(usage);
+    return 0;
+  }
+  const minutes = parseCount('minutes', given.minutes ?? '20', [1, 24 * 60]);
+  const rate = parseCount('rate', given.rate ?? '250', [10, 5_000]);
+  const nodes = parseCount('nodes', given.nodes ?? '2', [1, 8]);
+  const seed = parseCount('seed', given.seed ?? '1', [0, 1_000_000_000]);
+  const days: Partial<Record<Kind, Day>> = {};
+  const faults: string[] = [];
+  for (const kind of parseKinds(given.stores ?? kinds.join())) {
+    live.print(kind);
+    const options = { nodes: kind === 'embedded' ? 0 : nodes, minutes, rate, seed, live, stop };
+    const day = await runDay(options).finally(() => live.clear());
+    days[kind] = day;
+    faults.push(...listFaults(day));
+    console.log(`${kind}, ${minutes} minutes, at most ${rate} requests/s\n${describeDay(day)}`);
+  }
+  const toPlain = (_: string, value: unknown): unknown => (value instanceof Set ? [...value] : value);
+  if (given.json !== undefined) writeFileSync(given.json, `${JSON.stringify(days, toPlain, 2)}\n`);
+  return faults.length > 0 ? 1 : 0;
+};

@@ -1,0 +1,185 @@
+/**
+ * One day of a directory on one kind of stores: drives it through the timeline, watches memory, disk and
+ * jobs, and judges in the end as `prove` does.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom } from '../../ops/demo/random.ts';
+import { readResidentBytes } from '../machine/cpu.ts';
+import { readFolderBytes } from '../machine/disk.ts';
+import { readMetrics } from '../measure/moments.ts';
+import { nowMs } from '../prove/client-log.ts';
+import { type OwnNodes, startOwn } from '../prove/own-servers.ts';
+import { prove } from '../prove/prove.ts';
+import type { ProveLog } from '../prove/prove-log.ts';
+import type { Proof } from '../prove/verdict.ts';
+import type { Live } from '../report/live.ts';
+import { createDirectory } from '../scenarios/directory.ts';
+import { computeDailyGrowth, computeP99, type Jobs, type MemorySample, readJobs } from './figures.ts';
+import { missJobs } from './missed-jobs.ts';
+import { firstTenth, lastTenth, moments, nameOf, paceAt, steadyFrom } from './timeline.ts';
+
+export interface DayOptions {
+  /** Nodes on a Redis and a Postgres; 0: one on embedded stores. */
+  readonly nodes: number;
+  readonly minutes: number;
+  /** The most requests a second. */
+  readonly rate: number;
+  readonly seed: number;
+  readonly live: Live;
+  readonly stop: AbortSignal;
+}
+
+export interface Day {
+  readonly proof: Proof;
+  /** Milliseconds, of equal rates. */
+  readonly p99: { readonly first: number; readonly last: number };
+  /** Of each node since `steadyFrom`: mean bytes, and growth a day as a share of them. */
+  readonly memory: readonly { readonly bytes: number; readonly growth: number }[];
+  readonly disk: { readonly beforeBytes: number; readonly afterBytes: number };
+  readonly jobs: Jobs;
+}
+
+const bots = 60;
+const users = 2_000;
+/** Before the day: code is compiled, and caches are filled. */
+const warmUpShare = 0.05;
+const tickMs = 500;
+/** Every node shows an adjustment of SQL after that. */
+const shownMs = 5_000;
+
+interface World {
+  readonly options: DayOptions;
+  readonly servers: OwnNodes;
+  /** Of the day, after the warm-up; infinite before it is known. */
+  startMs: number;
+  readonly lengthMs: number;
+  readonly samples: MemorySample[][];
+  /** What the nodes reported before they stopped, and at the end. */
+  readonly metrics: string[];
+}
+
+const computeShare = ({ startMs, lengthMs }: Pick<World, 'startMs' | 'lengthMs'>): number =>
+  (nowMs() - startMs) / lengthMs;
+
+const takeMetrics = async ({ servers, metrics }: World): Promise<void> => {
+  metrics.push(...(await Promise.all(servers.nodes.map(readMetrics))));
+};
+
+/* ---------------------------------------------------------- what happens */
+
+type Happening = (world: World, log: ProveLog) => Promise<void>;
+
+const restartOne: Happening = async (world) => {
+  await takeMetrics(world);
+  await world.servers.restart(0);
+};
+
+/** One node after the other, as for a new version. */
+const upgrade: Happening = async (world) => {
+  const { servers } = world;
+  for (const node of servers.nodes.keys()) {
+    await takeMetrics(world);
+    await servers.restart(node, node === 0 ? () => missJobs(servers) : undefined);
+  }
+};
+
+/** The reset of all votes, by the operator's listener. */
+const endMonth: Happening = async ({ servers }, log) => {
+  const token = readFileSync(join(servers.dataDir, 'operator-token'), 'utf8').trim();
+  const headers = { Authorization: `Operator ${token}`, 'Content-Type': 'application/json' };
+  const fromMs = nowMs();
+  const url = `${servers.nodes[0]?.adminUrl}/votes/reset-all`;
+  const reply = await fetch(url, { method: 'POST', headers, body: '{"confirm":"all"}' });
+  if (!reply.ok) throw new Error(`${url}: ${reply.status} ${await reply.text()}`);
+  log.resets.push({ fromMs, toMs: nowMs() + shownMs });
+};
+
+const happenings: readonly { readonly at: number; readonly name: string; readonly run: Happening }[] = [
+  { at: moments.restart, name: 'restart', run: restartOne },
+  { at: moments.upgrade, name: 'upgrade', run: upgrade },
+  { at: moments.monthsEnd, name: "month's end", run: endMonth },
+];
+
+const runTimeline = async (world: World, log: ProveLog, isFull: () => boolean): Promise<void> => {
+  const { servers, samples, options } = world;
+  const { live, stop } = options;
+  const left = [...happenings];
+  for (let at = computeShare(world); at < 1; at = computeShare(world)) {
+    if (stop.aborted) throw new Error('interrupted');
+    if (isFull()) throw new Error('the log is full: give a lower rate or fewer minutes');
+    live.show(`${nameOf(at)}, ${(at * 100).toFixed(0)} % of the day`);
+    for (const [node, { child }] of servers.nodes.entries())
+      if (at >= steadyFrom) samples[node]?.push({ at, bytes: readResidentBytes(child.pid ?? 0) });
+    while (left[0] !== undefined && at >= left[0].at) {
+      const { name, run } = left.shift() as (typeof happenings)[number];
+      const fromMs = nowMs();
+      await run(world, log);
+      live.print(`  ${name}: ${((nowMs() - fromMs) / 1_000).toFixed(1)} s`);
+    }
+    await sleep(tickMs);
+  }
+  await takeMetrics(world);
+};
+
+/* ------------------------------------------------------------ the figures */
+
+const readDiskBytes = ({ stores, dataDir }: OwnNodes): number =>
+  [dataDir, stores.redis?.folder, stores.postgres?.folder]
+    .filter((folder) => folder !== undefined)
+    .reduce((sum, folder) => sum + readFolderBytes(folder), 0);
+
+const computeTenths = ({ startMs, lengthMs }: World, { stats, clicks, votes }: ProveLog): Day['p99'] => {
+  const operations = [...stats, ...clicks, ...votes];
+  const of = ({ from, to }: { readonly from: number; readonly to: number }): number =>
+    computeP99(operations, { fromMs: startMs + from * lengthMs, toMs: startMs + to * lengthMs });
+  return { first: of(firstTenth), last: of(lastTenth) };
+};
+
+const toMemory = (samples: readonly MemorySample[]): Day['memory'][number] => ({
+  bytes: samples.reduce((sum, { bytes }) => sum + bytes, 0) / Math.max(1, samples.length),
+  growth: computeDailyGrowth(samples),
+});
+
+/** Resolves when the day is over and judged. Rejects when it cannot be driven to its end. */
+export const runDay = async (options: DayOptions): Promise<Day> => {
+  const directory = createDirectory({ bots, users });
+  const servers = await startOwn({ directory, nodes: options.nodes });
+  const lengthMs = options.minutes * 60_000;
+  const samples = servers.nodes.map(() => []);
+  const world: World = {
+    options,
+    servers,
+    startMs: Number.POSITIVE_INFINITY,
+    lengthMs,
+    samples,
+    metrics: [],
+  };
+  try {
+    const { urls, waitMs } = servers;
+    const beforeBytes = readDiskBytes(servers);
+    let log: ProveLog | undefined;
+    const proof = await prove({
+      ...{ urls, waitMs, directory, bots, isDirect: true, clocksMs: 5, firstId: 1, historyMs: 0 },
+      random: createRandom(options.seed),
+      rate: options.rate,
+      pace: () => paceAt(computeShare(world)),
+      meanwhile: (isFull, driven) => {
+        log = driven;
+        world.startMs = nowMs() + warmUpShare * lengthMs;
+        return runTimeline(world, driven, isFull);
+      },
+      show: (line) => options.live.show(line),
+    });
+    return {
+      proof,
+      p99: computeTenths(world, log as unknown as ProveLog),
+      memory: samples.map(toMemory),
+      disk: { beforeBytes, afterBytes: readDiskBytes(servers) },
+      jobs: readJobs(world.metrics),
+    };
+  } finally {
+    await servers.close();
+  }
+};

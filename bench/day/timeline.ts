@@ -1,0 +1,43 @@
+/**
+ * A directory's day in a few minutes, as shares of its length: how many requests come, and what happens.
+ * Pure.
+ *
+ * The first and the last tenth have the same rate, so that they can be compared; from `steadyFrom` on it does
+ * not change, so that memory can be judged there.
+ */
+import type { Pace } from '../prove/drive.ts';
+
+interface Phase {
+  readonly name: string;
+  /** Where it ends. */
+  readonly until: number;
+  /** Of the highest rate. */
+  readonly share: number;
+}
+
+const phases: readonly Phase[] = [
+  { name: 'morning', until: 0.1, share: 0.4 },
+  { name: 'noon', until: 0.2, share: 0.6 },
+  { name: 'a hug of one bot', until: 0.25, share: 1 },
+  { name: 'evening', until: 0.4, share: 0.8 },
+  { name: 'night', until: 0.55, share: 0.15 },
+  { name: 'next morning', until: 1, share: 0.4 },
+];
+const hug = 'a hug of one bot';
+
+/** When each happens. */
+export const moments = { restart: 0.42, upgrade: 0.46, monthsEnd: 0.52 } as const;
+/** From here on nothing changes; before, servers that have just started may take memory. */
+export const steadyFrom = 0.7;
+export const firstTenth = { from: 0, to: 0.1 } as const;
+export const lastTenth = { from: 0.9, to: 1 } as const;
+
+const findPhase = (at: number): Phase => phases.find(({ until }) => at < until) ?? (phases.at(-1) as Phase);
+
+/** What the clients do at that share of the day. */
+export const paceAt = (at: number): Pace => {
+  const { name, share } = findPhase(at);
+  return { share, isHugged: name === hug };
+};
+
+export const nameOf = (at: number): string => findPhase(at).name;

@@ -1,0 +1,33 @@
+/**
+ * The day of `npm run bench -- day` in a minute, on each kind of stores: nothing is lost or counted twice
+ * over a restart, an upgrade and month's end, and every job runs. Time limit: 600 s.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runDay } from '../../bench/day/run-day.ts';
+import { createLive } from '../../bench/report/live.ts';
+
+const test = suite('a day');
+const stop = new AbortController().signal;
+
+for (const [kind, nodes] of [
+  ['embedded', 0],
+  ['Redis and Postgres', 2],
+] as const) {
+  test(`a day on ${kind}`, async () => {
+    const live = createLive(process.stderr);
+
+    const { proof, jobs } = await runDay({ nodes, minutes: 1, rate: 150, seed: 1, live, stop });
+
+    assert.equal(proof.lies, []);
+    for (const what of ['posts', 'clicks', 'votes'] as const)
+      assert.ok((proof.figures[what]?.acknowledged ?? 0) > 100, what);
+    assert.ok(jobs.declared.has('monthly_reset'));
+    assert.equal(
+      [...jobs.declared].filter((job) => !jobs.succeeded.has(job)),
+      [],
+    );
+  });
+}
+
+test.run();
