@@ -21,6 +21,7 @@ import type { Reply } from '../http/response/reply.ts';
 import type { AnyRoute } from '../http/route.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
+import type { KeyHasher } from '../storage/nodes/rates.ts';
 import { systemClock } from './clock.ts';
 import type { ClusterContext } from './cluster-context.ts';
 import { isLocalOnly } from './config/addresses.ts';
@@ -116,12 +117,14 @@ export const createPublic = (
     metrics,
     logger,
     clusterContext,
+    hashKey,
     findDemo,
     readUrl,
   }: {
     metrics: Metrics;
     logger: Logger;
     clusterContext: ClusterContext;
+    hashKey: KeyHasher;
     findDemo: () => DemoAccounts | null;
     /** The public address; known when the node listens. */
     readUrl: () => string;
@@ -135,7 +138,7 @@ export const createPublic = (
     meters: metrics.requests,
     logger: createRateLimitedLog(logger, systemClock),
     limits: toLimitSettings(config),
-    ...(clusterContext.rates && { rates: clusterContext.rates }),
+    ...(clusterContext.createRates && { rates: clusterContext.createRates(hashKey) }),
     ...(clusterContext.runs && { reportRunning: clusterContext.runs }),
     trustedProxies: config.trustedProxies,
     shared: config.workers > 1,

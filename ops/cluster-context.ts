@@ -21,7 +21,7 @@ import {
   type NodeFacts,
 } from '../storage/nodes/heartbeats.ts';
 import type { Pubsub } from '../storage/nodes/pubsub.ts';
-import { createRates } from '../storage/nodes/rates.ts';
+import { createRates, type KeyHasher } from '../storage/nodes/rates.ts';
 import { mirrorSessions } from '../storage/nodes/sessions.ts';
 import { shareCatalogue } from '../storage/nodes/shared-catalogue.ts';
 import type { Stores } from '../storage/open.ts';
@@ -49,7 +49,7 @@ export interface ClusterContext {
   /** The session cache that authentication reads. */
   readonly sessions: SessionCache;
   /** Rate limits that all nodes count together; `undefined` when this node counts alone. */
-  readonly rates: SharedRates | undefined;
+  readonly createRates: ((hashKey: KeyHasher) => SharedRates) | undefined;
   /** Called by the listener with every request, see `Pubsub.runs`; `undefined` when this node is alone. */
   readonly runs: ((steadyMs: number) => void) | undefined;
   /** Starts the heartbeat and the subscriptions. Called once the address for operators is known. */
@@ -85,7 +85,7 @@ const openLocal = (stores: Stores, { checkRules }: ClusterContextConfig): Cluste
   return {
     catalogue,
     sessions,
-    rates: undefined,
+    createRates: undefined,
     runs: undefined,
     join: ({ name, version, readFigures }) => {
       nodes = () => [{ node: name, version, figures: readFigures() }];
@@ -202,7 +202,7 @@ const openShared = async (
   return {
     catalogue,
     sessions,
-    rates: createRates(pubsub.commands),
+    createRates: (hashKey) => createRates(pubsub.commands, hashKey),
     runs: pubsub.runs,
     listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
     join: (node) => {

@@ -10,6 +10,7 @@ import type { Facade } from '../http/facade.ts';
 import { createAdmin } from '../http/operator/listener.ts';
 import type { WatchedFigures } from '../http/telemetry/figures.ts';
 import type { Metrics, NodeHealth } from '../http/telemetry/metrics.ts';
+import type { KeyHasher } from '../storage/nodes/rates.ts';
 import type { Stores } from '../storage/open.ts';
 import { type AppParts, createApp, createPublic } from './app.ts';
 import { systemClock } from './clock.ts';
@@ -31,6 +32,7 @@ interface ListenersParts extends Omit<AppParts, 'listWarnings' | 'webhooks'>, Pi
   readonly metrics: Metrics;
   readonly figures: WatchedFigures;
   readonly node: string;
+  readonly hashKey: KeyHasher;
   readonly operatorToken: string;
   readonly version: Parameters<typeof formatVersion>[0];
   readonly watches: { readonly listNotes: () => readonly string[] };

@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { createVisitorHasher, deriveSecret } from '../engine/actors/visitors.ts';
 import { createEngine } from '../engine/create.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CommitRules } from '../engine/entity/items.ts';
@@ -27,6 +28,7 @@ import { createMetrics } from '../http/telemetry/metrics.ts';
 import { describeIntruders, listIntruders } from '../storage/hot-owner.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.ts';
+import type { KeyHasher } from '../storage/nodes/rates.ts';
 import { openStores, type Stores } from '../storage/open.ts';
 import { prepareStores } from '../storage/shards.ts';
 import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
@@ -272,7 +274,7 @@ const openServices = async ({ sql, shared }: Stores, config: Config, { logger, m
   };
 };
 
-type Counting = Pick<App, 'engine' | 'feed' | 'voteLogWaiters'> & VoteWatch;
+type Counting = Pick<App, 'engine' | 'feed' | 'voteLogWaiters'> & VoteWatch & { readonly hashKey: KeyHasher };
 
 const startEngine = async (
   stores: Stores,
@@ -327,7 +329,8 @@ const startEngine = async (
   const { heads: readHeads } = clusterContext.catalogue.voteLog;
   const voteLogWaiters = createVoteLogWaiters({ engine, clock: systemClock, readHeads });
   await engine.start();
-  return { engine, feed, voteLogWaiters, ...watch };
+  const hashKey = createVisitorHasher(deriveSecret(visitorSecret, 'rate limits'));
+  return { engine, feed, voteLogWaiters, hashKey, ...watch };
 };
 
 const startTimers = ({

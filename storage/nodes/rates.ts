@@ -5,7 +5,7 @@
  * further in the future than the algorithm allows, that clock was set back since; it then counts as a burst
  * that is used up. The arithmetic equals that of `http/limits/limiter.ts`; a test compares the two. Rejects
  * with a `StorageError` when Redis is away or slow; the HTTP side then limits per node. Called for rare and
- * expensive operations only, never on the hot path.
+ * expensive operations only, never on the hot path. Keys may be addresses of clients: Redis gets hashes.
  */
 import type { RedisCommands } from './commands.ts';
 
@@ -46,11 +46,14 @@ local nextFree = start + interval
 redis.call('SET', KEYS[1], string.format('%.0f', nextFree), 'PX', math.ceil((nextFree - now) / 1000))
 return {1, nextFree - now}`;
 
+/** Hashes a key by a secret of the directory, so that it means the same to all nodes. */
+export type KeyHasher = (key: string) => string;
+
 /** Creates the shared rate limits on a command connection. */
-export const createRates = (commands: RedisCommands): Rates => ({
+export const createRates = (commands: RedisCommands, hashKey: KeyHasher): Rates => ({
   take: async (policy, key) => {
     const interval = Math.round(policy.intervalMs * 1_000);
-    const name = `rollcall:rate:${policy.name}:${key}`;
+    const name = `rollcall:rate:${policy.name}:${hashKey(key)}`;
     const args = [takeScript, 1, name, interval, interval * policy.burst];
     const [allowed = 0, ahead = 0] = (await commands.send('EVAL', args)) as number[];
     return { allowed: allowed === 1, aheadMs: ahead / 1_000 };

@@ -46,10 +46,10 @@ test('heartbeats and rate limits work on a Cluster', async () => {
 
   assert.equal(await beats.sendHeartbeat(), [{ ...facts, name: 'n1' }]);
 
-  const rates = createRates(other.signals.commands);
+  const rates = createRates(other.signals.commands, String);
   const policy = { name: 'login', burst: 1, intervalMs: 60_000 };
   assert.ok((await rates.take(policy, 'c')).allowed);
-  assert.not((await createRates(one.signals.commands).take(policy, 'c')).allowed);
+  assert.not((await createRates(one.signals.commands, String).take(policy, 'c')).allowed);
 });
 
 test('a node recovers after a primary was replaced', async () => {

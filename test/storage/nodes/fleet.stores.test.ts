@@ -116,7 +116,7 @@ test('a node that does not reach SQL leaves its shards to the others, while one 
 
 test('a limit of the fleet decides as the limit of a node does', async () => {
   const policy = { name: 'login', burst: 3, intervalMs: 60_000 };
-  const rates = createRates(one.commands);
+  const rates = createRates(one.commands, String);
   let tatMs = 0;
   for (let count = 0; count < 5; count++) {
     const answer = await rates.take(policy, 'equal');
@@ -129,7 +129,9 @@ test('a limit of the fleet decides as the limit of a node does', async () => {
 });
 
 test('two nodes together allow as much as one', async () => {
-  const limiters = [one, other].map(({ commands }) => createLimiter(defaultLimits, createRates(commands)));
+  const limiters = [one, other].map(({ commands }) =>
+    createLimiter(defaultLimits, createRates(commands, String)),
+  );
   const outcomes = await Promise.all(
     Array.from({ length: 20 }, async (_, index) => {
       try {
@@ -147,7 +149,7 @@ test('two nodes together allow as much as one', async () => {
 });
 
 test('a slot becomes free again after its interval', async () => {
-  const rates = createRates(one.commands);
+  const rates = createRates(one.commands, String);
   const policy = { name: 'login', burst: 1, intervalMs: 3_000 };
   assert.ok((await rates.take(policy, 'c2')).allowed);
   assert.not((await rates.take(policy, 'c2')).allowed);
@@ -160,13 +162,13 @@ test('a clock that was set back delays a client by one burst at most', async () 
   const hourAheadMicros = (Date.now() + 3_600_000) * 1_000;
   await one.commands.send('SET', ['rollcall:rate:login:back', hourAheadMicros]);
 
-  const answer = await createRates(one.commands).take(policy, 'back');
+  const answer = await createRates(one.commands, String).take(policy, 'back');
 
   assert.equal(answer, { allowed: false, aheadMs: policy.burst * policy.intervalMs });
 });
 
 test('while Redis is unavailable every node limits by itself', async () => {
-  const limiter = createLimiter(defaultLimits, createRates(one.commands));
+  const limiter = createLimiter(defaultLimits, createRates(one.commands, String));
   await redis.kill();
 
   const nowMs = Date.now();
