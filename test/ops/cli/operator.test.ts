@@ -249,7 +249,7 @@ test('votes void-many shows a plan, voids exactly that when confirmed, and undo 
   const query = `--target-type bot --target-id ${bot} --since 2020-01-01T00:00:00Z --reason A_farm.`;
 
   const shown = await run(`votes void-many ${query}`);
-  assert.equal([shown.code, shown.out], [2, '']);
+  assert.equal([shown.code, shown.out], [2, ''], shown.err);
   assert.match(shown.err, /^summary +Voids 1 vote of 1 listing\. Their voters wait/m);
   assert.match(shown.err, /^bot +815553000470478851 +1 +0 +1 +0$/m);
   assert.match(shown.err, /add --yes/);
