@@ -78,6 +78,23 @@ test('a WebSocket that names more than 500 targets in 10 s is closed with 1008',
   other.close();
 });
 
+test('an address whose sockets were closed with 1008 four times waits before it connects again', async () => {
+  const headers = nextAddress();
+  const codes: number[] = [];
+  for (let round = 0; round < 4; round++) {
+    const client = await openSocket(base, '', headers);
+    for (let count = 0; count <= feedLimits.framesPerWindow; count++)
+      client.send({ op: 'subscribe', targets: bots.slice(0, 1) });
+    codes.push(await client.closed);
+  }
+  const again = await openSocket(base, '', headers).catch((error: unknown) => error);
+  const other = await openSocket(base, '', nextAddress());
+
+  assert.equal(codes, [1_008, 1_008, 1_008, 1_008]);
+  assert.instance(again, Error);
+  other.close();
+});
+
 test('an address that names too many targets gets 429, or 1008 on what it has open', async () => {
   const headers = nextAddress();
   const open = await openSocket(base, '', headers);
