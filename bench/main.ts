@@ -7,6 +7,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
+import { runCapacity } from './commands/capacity.ts';
 import { runCompare } from './commands/compare.ts';
 import { runDays } from './commands/day.ts';
 import { runFeed } from './commands/feed.ts';
@@ -80,6 +81,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   if (command === 'feed') return runFeed(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'followers') return runFollowers(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'prove') return runProve(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'capacity') return runCapacity(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'day') return runDays(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'search') return runSearch(rest, createLive(process.stderr), stopOnSignals());

@@ -110,3 +110,13 @@ export const readResidentBytes = (pid: number): number => {
     return 0;
   }
 };
+
+/** Memory of a process, with its share of what several have; 0 where that is unknown. */
+export const readProportionalBytes = (pid: number): number => {
+  try {
+    const found = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
+    return Number(found?.[1] ?? 0) * 1_024;
+  } catch {
+    return 0;
+  }
+};

@@ -2,7 +2,6 @@
  * The servers that `prove` starts itself: a node on embedded stores, a fleet on a Redis and a Postgres, or a
  * peer of the bench; each at a fixed address, so that it can be killed and come back.
  */
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../ops/demo/random.ts';
 import type { Directory } from '../scenarios/directory.ts';
@@ -107,7 +106,7 @@ export const startOwn = async ({ directory, nodes }: OwnOptions): Promise<OwnNod
       return places.map(({ server }) => server);
     },
     stores,
-    dataDir: join(folder.path, 'data'),
+    dataDir: folder.dataDir,
     restart: async (node, meanwhile = async () => {}) => {
       const place = places[node] as Place;
       await place.server.stop();

@@ -26,6 +26,8 @@ export const changedSettings = { TRUSTED_PROXIES: '127.0.0.1' };
 
 export interface Folder {
   readonly path: string;
+  /** The node's DATA_DIR. */
+  readonly dataDir: string;
   remove(): void;
 }
 
@@ -36,6 +38,7 @@ export const createFolder = (): Folder => {
   process.once('exit', remove);
   return {
     path,
+    dataDir: join(path, 'data'),
     remove: () => {
       process.off('exit', remove);
       remove();
@@ -55,7 +58,7 @@ const buildSettings = (folder: Folder, stores: Readonly<Record<string, string>>)
   ...settings,
   ...stores,
   ...changedSettings,
-  DATA_DIR: join(folder.path, 'data'),
+  DATA_DIR: folder.dataDir,
 });
 
 /** Imports the directory and `more` records, as an operator does. */

@@ -1,0 +1,158 @@
+/**
+ * Measures one size of the directory on one kind of stores: memory of each process, disk, start-up, and CPU
+ * per request. Each size has stores of its own, filled by copies of one imported bot.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openStores as openOwnStores } from '../../storage/open.ts';
+import { measureLoad } from '../fleet/measure.ts';
+import { copyBots, fillBots, toGrownId } from '../growth/fill.ts';
+import { listTree, readProportionalBytes, readResidentBytes } from '../machine/cpu.ts';
+import { readFolderBytes } from '../machine/disk.ts';
+import type { Live } from '../report/live.ts';
+import { createDirectory, type Directory } from '../scenarios/directory.ts';
+import { makeNames } from '../search/names.ts';
+import type { ServerProcess } from '../servers/process.ts';
+import { createFolder, type Folder, importDirectory, startOn } from '../servers/rollcall.ts';
+import { openStores, type Stores } from '../servers/stores.ts';
+import { createClient } from '../shared/http-client.ts';
+import type { MeasuredSize, Needs } from './model.ts';
+
+export interface SizeOptions {
+  readonly listings: number;
+  readonly kind: Stores['kind'];
+  readonly live: Live;
+}
+
+interface World {
+  readonly options: SizeOptions;
+  readonly folder: Folder;
+  readonly stores: Stores;
+  readonly directory: Directory;
+  /** Listings beside those of the directory. */
+  readonly copies: number;
+}
+
+const bots = 1_000;
+const users = 200;
+/** So many listings more are then read, spread over all: memory grows with those that are in use. */
+const moreInUse = 10_000;
+const atOnce = 32;
+const settleMs = 5_000;
+const mib = 2 ** 20;
+/** What is asked, how often a second. */
+const loads = [
+  { scenario: 'read', rate: 50 },
+  { scenario: 'read', rate: 200 },
+  { scenario: 'stats', rate: 50 },
+  { scenario: 'stats', rate: 200 },
+] as const;
+const loadSeconds = 8;
+
+const fill = async ({ options, folder, stores, directory, copies: count }: World): Promise<void> => {
+  const { live, kind } = options;
+  await importDirectory(folder, { directory, stores: stores.rollcall });
+  const copies = { template: directory.bots[0]?.id ?? '', count, makeNames };
+  const onBatch = (done: number): void => live.show(`${done} of ${count} bots …`);
+  if (kind === 'redis') return fillBots(stores.rollcall.DATABASE_URL ?? '', copies, onBatch);
+  const config = { dataDir: folder.dataDir, redisUrl: [], databaseUrl: '' };
+  const opened = await openOwnStores(config, { clock: Date.now, onWarning: () => {} });
+  try {
+    await copyBots(opened.sql, copies, onBatch);
+    await opened.sql`vacuum analyze`;
+  } finally {
+    await opened.close();
+  }
+};
+
+/** Reads so many copies once, spread evenly. */
+const readCopies = async ({ url }: ServerProcess, copies: number): Promise<void> => {
+  const client = createClient(atOnce);
+  let next = 0;
+  const reader = async (): Promise<void> => {
+    while (next < moreInUse) {
+      const id = toGrownId(Math.floor((next++ / moreInUse) * copies));
+      const { status } = await client.ask(`${url}/bots/${id}`);
+      if (status !== 200) throw new Error(`/bots/${id}: ${status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, reader)).finally(client.close);
+};
+
+/** CPU of the node and its stores together, in microseconds a request. */
+const measureCpu = async (server: ServerProcess, { stores, directory, options }: World): Promise<Needs> => {
+  const found: Record<string, number> = {};
+  let usedSeconds = 0;
+  for (const { scenario, rate } of loads) {
+    options.live.show(`${scenario} at ${rate}/s …`);
+    const order = { scenario, rate, routing: 'random', seconds: loadSeconds, leadSeconds: 4 } as const;
+    const fleet = { servers: [server], stores };
+    const { used, answers } = await measureLoad(fleet, { ...order, usedSeconds, directory, isUniform: true });
+    usedSeconds += loadSeconds;
+    if (answers.failed > 0) throw new Error(`${answers.failed} requests of ${scenario} failed`);
+    const cpuUs = used.serverUs + used.redisUs + used.postgresUs;
+    found[`CPU µs, ${scenario} ${rate}/s`] = cpuUs / answers.requests;
+  }
+  return found;
+};
+
+const readMemory = (server: ServerProcess, { redis, postgres }: Stores): Needs => {
+  const sum = (pids: readonly number[]): number =>
+    pids.reduce((total, pid) => total + readProportionalBytes(pid), 0) / mib;
+  return {
+    'node MiB': readResidentBytes(server.child.pid ?? 0) / mib,
+    ...(redis !== null && { 'Redis MiB': sum([redis.pid()]) }),
+    ...(postgres !== null && { 'Postgres MiB': sum(listTree(postgres.pid())) }),
+  };
+};
+
+/** What memory grows by; `null` where there are not so many listings. */
+const measureInUse = async (server: ServerProcess, { copies, stores, options }: World) => {
+  if (copies < moreInUse) return null;
+  options.live.show(`${moreInUse} more in use …`);
+  const before = readMemory(server, stores);
+  await readCopies(server, copies);
+  await sleep(settleMs);
+  const after = readMemory(server, stores);
+  return Object.fromEntries(
+    Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)]),
+  );
+};
+
+const measureWorld = async (world: World): Promise<Omit<MeasuredSize, 'listings'>> => {
+  const { folder, stores, options, directory } = world;
+  const begunMs = performance.now();
+  const server = await startOn(folder, { profileDir: null, stores: stores.rollcall });
+  try {
+    await (await fetch(`${server.url}/bots/${directory.bots[0]?.id}`)).text();
+    const startSeconds = (performance.now() - begunMs) / 1_000;
+    const cpu = await measureCpu(server, world);
+    options.live.show('settling …');
+    await sleep(settleMs);
+    const folderOfSql = stores.postgres?.folder ?? folder.dataDir;
+    const needs = {
+      'start s': startSeconds,
+      ...readMemory(server, stores),
+      'disk MiB': readFolderBytes(folderOfSql) / mib,
+      ...cpu,
+    };
+    return { needs, inUse: await measureInUse(server, world) };
+  } finally {
+    await server.stop();
+  }
+};
+
+/** Fills, measures, and removes all of it. */
+export const measureSize = async (options: SizeOptions): Promise<MeasuredSize> => {
+  const folder = createFolder();
+  const stores = await openStores(options.kind, false);
+  const directory = createDirectory({ bots: Math.min(bots, options.listings), users });
+  try {
+    const copies = Math.max(0, options.listings - directory.bots.length);
+    const world: World = { options, folder, stores, directory, copies };
+    await fill(world);
+    return { listings: options.listings, ...(await measureWorld(world)) };
+  } finally {
+    await stores.close();
+    folder.remove();
+  }
+};
