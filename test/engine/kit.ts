@@ -111,6 +111,7 @@ export const wireOf = ({ driver, clock }: Kit): Wire => ({
   counts: new Map(),
   inFlight: { count: 0 },
   life: () => 0,
+  copiesLife: () => 0,
   bug: (error) => {
     throw error;
   },

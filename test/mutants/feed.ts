@@ -113,7 +113,7 @@ export const feedMutants: readonly Mutant[] = [
     find: `  target.watch.close();\n  state.onDropped`,
     replace: `  state.onDropped`,
     killers: [ended],
-    why: 'an entity that was followed once could never be followed again',
+    why: 'the engine would call for every entity that was ever followed',
   },
   {
     name: 'a target that a request has just found',

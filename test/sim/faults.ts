@@ -46,6 +46,11 @@ export interface Wire {
   readonly inFlight: { count: number };
   /** Changes when the store is replaced: calls in flight to the old one are lost. */
   readonly life: () => number;
+  /**
+   * Changes when a shard is emptied, too, which then takes the first batch of any producer as new. No copy of
+   * an answered call comes so late over TCP.
+   */
+  readonly copiesLife: () => number;
   /** Receives an error of a store that is not a `StorageError`. */
   readonly bug: (error: unknown) => void;
 }
@@ -95,12 +100,13 @@ export const overWire = <Reply>(
     const execute = async (
       delayMs: number,
       then?: { ok(reply: Reply): void; failed(error: unknown): void },
+      lifeOf = wire.life,
     ) => {
       wire.inFlight.count += 1;
-      const life = wire.life();
+      const life = lifeOf();
       await driver.pause(delayMs);
       try {
-        if (life !== wire.life()) throw new StorageError(verb, { outcome: 'unknown', reason: 'unreachable' });
+        if (life !== lifeOf()) throw new StorageError(verb, { outcome: 'unknown', reason: 'unreachable' });
         const reply = await run();
         then?.ok(reply);
       } catch (error) {
@@ -124,7 +130,7 @@ export const overWire = <Reply>(
     } else {
       void execute(thereMs, {
         ok: (reply) => {
-          if (fate.again && !isNo(reply)) void execute(againMs);
+          if (fate.again && !isNo(reply)) void execute(againMs, undefined, wire.copiesLife);
           tell(backMs, () => (fate.kind === 'fine' ? resolve(reply) : unknown()));
         },
         failed: (error) => tell(backMs, () => reject(error)),

@@ -221,6 +221,8 @@ const assemble = (world: World, node: SimNode): Engine => {
     counts: world.counts,
     inFlight: world.inFlight,
     life: () => (store === 'hot' ? world.losses.length : 0),
+    copiesLife: () =>
+      store === 'hot' ? world.losses.length + (world.counts.get('older shard emptied') ?? 0) : 0,
     bug: (error) => violate(world, 'bug', `a store threw ${error instanceof Error ? error.stack : error}`),
   });
   let ids = 0;

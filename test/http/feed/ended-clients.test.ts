@@ -23,6 +23,7 @@ let world: World;
 let feed: Feed;
 let counts: FeedCounts;
 let skippedMs = 0;
+let openWatches = 0;
 
 test.before(async () => {
   world = await openWorld();
@@ -43,7 +44,7 @@ test.before.each(() => {
     voteLog: 'public',
   } as const;
   feed = createFeed({
-    engine: world.engine,
+    engine: countWatches(world),
     voteLog: world.catalogue.voteLog,
     clock,
     counts,
@@ -53,6 +54,22 @@ test.before.each(() => {
 });
 test.after.each(() => feed.leave());
 test.after(() => world.close());
+
+/** The engine, with a count of the watches that are open. */
+const countWatches = ({ engine }: World): typeof engine => ({
+  ...engine,
+  watch: (...about) => {
+    const { read, close } = engine.watch(...about);
+    openWatches += 1;
+    return {
+      read,
+      close: () => {
+        openWatches -= 1;
+        close();
+      },
+    };
+  },
+});
 
 const post = (bot: string, servers: number) => world.engine.postStats(bot, { servers: String(servers) });
 
@@ -75,9 +92,9 @@ test('a while after the last client left the feed keeps nothing, and the engine 
   const listKept = () => Object.entries(counts.countEntries()).filter(([, count]) => count > 0);
   await until('it keeps nothing', () => listKept().length === 0, 10_000).catch(() => undefined);
   const kept = listKept();
-  for (const bot of bots) world.engine.watch('bot', bot, () => {}).close();
 
   assert.equal(kept, []);
+  assert.is(openWatches, 0);
   assert.equal([during.clients, during.subscriptions, during.targets], [30, 360, 12]);
   assert.equal([during.logs, during.addresses, during.heartbeats], [12, 1, 30]);
 });

@@ -120,7 +120,7 @@ test('votes that are not public are 403 on the feed, too', async () => {
 });
 
 const upgradeLines =
-  'GET /feed HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+  'GET /feed?targets=bot/bot1 HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-Forwarded-For: 10.0.4.1\r\n';
 
 for (const [title, lines] of [
@@ -138,6 +138,13 @@ for (const [title, lines] of [
     assert.ok(answer.closed);
     assert.match(answer.text, /^(HTTP\/1\.1 (400|505) |$)/);
     assert.ok(answer.text.split('HTTP/1.1').length <= 2);
+  });
+
+  test(`an upgrade with ${title} is refused before its body comes`, async () => {
+    const answer = await raw(world.port, `${upgradeLines}${lines}\r\n`, untilClosed);
+
+    assert.ok(answer.closed);
+    assert.match(answer.text, /^HTTP\/1\.1 400 .*An upgrade has no body\./s);
   });
 }
 
