@@ -49,6 +49,7 @@ export const usage = `Usage: npm run bench -- [options]
        npm run bench -- prove [--help]
        npm run bench -- day [--help]
        npm run bench -- capacity [--help]
+       npm run bench -- elastic [--help]
        npm run bench -- search [--help]
        npm run bench -- tokens FOLDER [--help]
        npm run bench -- compare BEFORE.json AFTER.json

@@ -10,6 +10,7 @@ import { ArgumentError, type Options, parseArguments, usage } from './arguments.
 import { runCapacity } from './commands/capacity.ts';
 import { runCompare } from './commands/compare.ts';
 import { runDays } from './commands/day.ts';
+import { runElasticCommand } from './commands/elastic.ts';
 import { runFeed } from './commands/feed.ts';
 import { runFleet } from './commands/fleet.ts';
 import { runFollowers } from './commands/followers.ts';
@@ -83,6 +84,7 @@ const dispatch = async (args: readonly string[]): Promise<number> => {
   if (command === 'prove') return runProve(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'capacity') return runCapacity(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'day') return runDays(rest, createLive(process.stderr), stopOnSignals());
+  if (command === 'elastic') return runElasticCommand(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'search') return runSearch(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'tokens') {

@@ -16,9 +16,9 @@ import {
   startOwnPeer,
 } from '../prove/own-servers.ts';
 import { type ProveOptions, prove } from '../prove/prove.ts';
-import { type Lie, type Proof, type ProofKind, proofKinds } from '../prove/verdict.ts';
+import { describeProofs } from '../prove/table.ts';
+import type { Proof } from '../prove/verdict.ts';
 import type { Live } from '../report/live.ts';
-import { alignColumns } from '../report/text.ts';
 import { createDirectory } from '../scenarios/directory.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import { killOnExit } from '../servers/process.ts';
@@ -163,43 +163,6 @@ const runCommand = async (command: string, isOver: () => boolean): Promise<strin
   const [code, signal] = await closed;
   clearTimeout(timer);
   return `the command ended with ${code ?? signal}${wasEarly ? ' before the load did' : ''}`;
-};
-
-/* ------------------------------------------------------------- the table */
-
-const columns = ['lost', 'doubled', 'late', 'other'] as const;
-const columnOf: Readonly<Record<string, (typeof columns)[number]>> = {
-  lost: 'lost',
-  missing: 'lost',
-  short: 'lost',
-  doubled: 'doubled',
-  repeated: 'doubled',
-  'accepted twice': 'doubled',
-  late: 'late',
-};
-
-const countLies = (lies: readonly Lie[], kind: ProofKind, column: (typeof columns)[number]): number =>
-  lies.filter((lie) => lie.kind === kind && (columnOf[lie.name] ?? 'other') === column).length;
-
-const toRow = (server: string, kind: ProofKind, { figures, lies }: Proof): readonly string[] => {
-  const found = figures[kind];
-  if (found === null) return [server, kind, ...Array.from({ length: 7 }, () => '–')];
-  const { acknowledged, unknown, refused } = found;
-  const counts = columns.map((column) => countLies(lies, kind, column));
-  return [server, kind, ...[acknowledged, unknown, refused, ...counts].map(String)];
-};
-
-/** The table of all servers, and the first lies of each in words. */
-const describeProofs = (proofs: ReadonlyMap<string, Proof>): string => {
-  const head = ['server', 'what', 'acknowledged', 'unknown', 'refused', ...columns];
-  const rows = [...proofs].flatMap(([server, proof]) => proofKinds.map((kind) => toRow(server, kind, proof)));
-  const shown = 20;
-  const lies = [...proofs].flatMap(([server, proof]) => {
-    const lines = proof.lies.slice(0, shown).map((lie) => `  ${lie.kind} ${lie.name}: ${lie.text}`);
-    const rest = proof.lies.length > shown ? [`  … and ${proof.lies.length - shown} more`] : [];
-    return lines.length === 0 ? [] : [`${server}:`, ...lines, ...rest];
-  });
-  return [alignColumns({ head, rows, textColumns: 2 }), ...(lies.length > 0 ? ['', ...lies] : [])].join('\n');
 };
 
 /* ------------------------------------------------------------- the runs */

@@ -31,6 +31,7 @@ export interface Pace {
   readonly isHugged: boolean;
 }
 export interface Drive {
+  /** The log takes no more. */
   readonly isFull: () => boolean;
   stop(): Promise<void>;
 }
@@ -78,6 +79,7 @@ const ask = async (
     log.unanswered += 1;
     return answer instanceof NoAnswer ? answer : new NoAnswer(new Error(`status ${answer.status}`));
   }
+  log.answered += 1;
   if (answer.status === 503) addSpan(log, callMs);
   if (!expected.has(answer.status) && log.strange.length < strangeMax)
     log.strange.push(`${answer.status} to ${path}: ${answer.text.slice(0, 300)}`);
@@ -95,9 +97,10 @@ const addSpan = ({ withoutRoom }: ProveLog, fromMs: number): void => {
 type Step = (state: DriveState) => Promise<Answer | NoAnswer>;
 
 /** Draws an address; the operation that begins now belongs to its present life. */
-const draw = ({ subject, random, lives, log }: DriveState): number => {
+const draw = (state: DriveState): number => {
+  const { subject, random, lives, log } = state;
   const place = random.below(subject.urls.length);
-  log.life = lives[place] as number;
+  log.life = lives[place] ??= ++state.nextLife;
   return place;
 };
 

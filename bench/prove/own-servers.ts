@@ -40,16 +40,25 @@ export interface OwnOptions {
 }
 
 const waitHours = 0.01;
-const waitMs = waitHours * 3_600_000;
+/** Between two votes. */
+export const waitMs = waitHours * 3_600_000;
 /** Short windows and samples, receivers on loopback; all else as an operator gets it. */
-const settings = {
+export const settings = {
   VOTE_WAIT_HOURS: String(waitHours),
   VOTE_WAIT_PREMIUM_HOURS: String(waitHours),
   VOTE_WAIT_WEEKEND_HOURS: String(waitHours),
   HISTORY_FINE_MINUTES: '1',
   WEBHOOK_ADDRESSES: 'any',
 };
-const tier = { kind: 'tier', id: 'prove', target_type: 'bot', position: 1, votes: 100, cents: 100 } as const;
+/** What a redeem takes from. */
+export const tier = {
+  kind: 'tier',
+  id: 'prove',
+  target_type: 'bot',
+  position: 1,
+  votes: 100,
+  cents: 100,
+} as const;
 const downMsMax = 2_000;
 
 interface Place {

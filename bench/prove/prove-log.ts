@@ -12,6 +12,8 @@ export interface RedeemOp {
 }
 
 export interface ProveLog extends ClientLog {
+  /** Requests that were answered, whatever the answer. */
+  answered: number;
   readonly redeems: RedeemOp[];
   /** Posts of shards by pseudo bot (`id#shard`) and turn. */
   readonly turns: Map<string, Map<number, number>>;
@@ -26,6 +28,7 @@ export interface ProveLog extends ClientLog {
 export const createProveLog = (firstId: number): ProveLog =>
   Object.assign(createLog(), {
     nextId: firstId,
+    answered: 0,
     redeems: [],
     turns: new Map(),
     feedSights: [],

@@ -153,7 +153,7 @@ export const settle = async (options: SettleOptions, startMs: number): Promise<r
   for (const { id } of subject.listings) await read(subject, `${subject.urls[0]}/bots/${id}`);
   await sleep(restMs);
   const quietMs = nowMs();
-  for (let life = 0; life <= log.unanswered + subject.urls.length; life++) log.endedMs[life] = quietMs;
+  for (const { life } of [...log.stats, ...log.clicks, ...log.votes]) log.endedMs[life] = quietMs;
   await lookAtAll(options);
   const entries = new Map<Listing, readonly VoteLogResult[]>();
   for (const listing of subject.listings) entries.set(listing, await readLog(subject, listing));

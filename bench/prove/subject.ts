@@ -13,10 +13,13 @@ import { postAllParts, readParts } from './shards.ts';
 export type Operation = 'shards' | 'log' | 'feed' | 'history' | 'redeems' | 'unique clicks';
 
 export interface SubjectOptions {
+  /** While it is driven addresses may come, and go from the end; the first one stays. */
   readonly urls: readonly string[];
   readonly directory: Directory;
   /** How many of the bots are used. */
   readonly bots: number;
+  /** How many of those get a webhook; all if absent. */
+  readonly webhooks?: number;
   /** Each address is one node: what it showed may never fall. Else a balancer may change the node. */
   readonly isDirect: boolean;
   /** How far the clocks of client and server may be apart. */

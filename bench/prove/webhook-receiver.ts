@@ -101,7 +101,8 @@ const createWebhooks = async (
   url: string,
 ): Promise<Map<Listing, string>> => {
   const created = new Map<Listing, string>();
-  for (const listing of subject.has.has('log') ? subject.listings : []) {
+  const { has, listings, webhooks = listings.length } = subject;
+  for (const listing of has.has('log') ? listings.slice(0, webhooks) : []) {
     const webhook = await createWebhook(subject, listing, `${url}/${listing.id}`);
     if (webhook === null) continue;
     state.secrets.set(listing.id, webhook.secret);

@@ -32,7 +32,7 @@ export const findStores = (stores: Stores, server: string): Stores | null => {
   return server === 'fastify-sql' ? { ...stores.peers, ...none } : stores.peers;
 };
 
-const postgresSettings = { max_connections: '200', shared_buffers: '256MB' };
+export const postgresSettings = { max_connections: '200', shared_buffers: '256MB' };
 
 /** `peers`: with a second Redis and Postgres for them. */
 export const openStores = async (kind: Stores['kind'], withPeers: boolean): Promise<Stores> => {

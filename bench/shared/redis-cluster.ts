@@ -34,10 +34,10 @@ export interface RedisCluster {
   /** Moves one slot with all its keys. All nodes agree on the new owner when it resolves. */
   moveSlot(slot: number, to: number): Promise<void>;
   /**
-   * Moves slots one after the other as an operator's resharding does, which does not wait for replicas to
-   * learn of each. All nodes agree when it resolves.
+   * Moves slots as an operator's resharding does, which does not wait for replicas to learn of each. All
+   * nodes agree when it resolves.
    */
-  moveSlots(slots: readonly number[], to: number): Promise<void>;
+  moveSlots(slots: readonly number[], options: MoveOptions): Promise<void>;
   /** Who owns a slot now: an index of `servers`. */
   ownerOf(slot: number): Promise<number>;
   /** The slots that a primary owns, in order. */
@@ -66,6 +66,13 @@ export interface RedisCluster {
   /** Removes the server that joined last, which owns no slot any more. */
   removeLast(): Promise<void>;
   dispose(): Promise<void>;
+}
+
+export interface MoveOptions {
+  /** The primary that takes them: an index of `servers`. */
+  readonly to: number;
+  /** How many are on the move at the same time; 1 by default. */
+  readonly atOnce?: number;
 }
 
 export interface SlotMove {
@@ -161,10 +168,13 @@ type SlotRange = readonly [from: number, to: number, primary: readonly [host: st
 const readRanges = async ([first]: readonly Member[]): Promise<readonly SlotRange[]> =>
   (await (first as Member).client.call('CLUSTER', 'SLOTS')) as SlotRange[];
 
-const ownerOf = async (members: readonly Member[], slot: number): Promise<number> => {
-  const range = (await readRanges(members)).find(([from, to]) => from <= slot && slot <= to);
+const findOwner = (members: readonly Member[], ranges: readonly SlotRange[], slot: number): number => {
+  const range = ranges.find(([from, to]) => from <= slot && slot <= to);
   return members.findIndex(({ server }) => server.port === range?.[2][1]);
 };
+
+const ownerOf = async (members: readonly Member[], slot: number): Promise<number> =>
+  findOwner(members, await readRanges(members), slot);
 
 const slotsOf = async (members: readonly Member[], index: number): Promise<readonly number[]> => {
   const ranges = await readRanges(members);
@@ -190,12 +200,6 @@ interface Move {
   readonly target: Member;
   readonly slot: number;
 }
-
-const findMove = async (members: readonly Member[], slot: number, to: number): Promise<Move> => ({
-  source: members[await ownerOf(members, slot)] as Member,
-  target: members[to] as Member,
-  slot,
-});
 
 const openSlot = async ({ source, target, slot }: Move): Promise<void> => {
   await target.client.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id);
@@ -229,7 +233,8 @@ const listPrimaries = async (members: readonly Member[], asked: number): Promise
 
 const startMove = async (members: readonly Member[], slot: number, to: number): Promise<SlotMove> => {
   await agreed(members);
-  const move = await findMove(members, slot, to);
+  const source = members[await ownerOf(members, slot)] as Member;
+  const move = { source, target: members[to] as Member, slot };
   await openSlot(move);
   return {
     moveKeys: (only) => moveKeys(move, only),
@@ -243,14 +248,22 @@ const startMove = async (members: readonly Member[], slot: number, to: number): 
   };
 };
 
-const moveSlots = async (members: readonly Member[], slots: readonly number[], to: number): Promise<void> => {
+const moveSlots = async (
+  members: readonly Member[],
+  slots: readonly number[],
+  { to, atOnce = 1 }: MoveOptions,
+): Promise<void> => {
   await agreed(members);
   const primaries = await listPrimaries(members, to);
-  for (const slot of slots) {
-    const move = await findMove(members, slot, to);
-    await openSlot(move);
-    await moveKeys(move);
-    await closeSlot(move, primaries);
+  const ranges = await readRanges(members);
+  const target = members[to] as Member;
+  for (let from = 0; from < slots.length; from += atOnce) {
+    const moves = slots.slice(from, from + atOnce).map((slot) => {
+      const source = members[findOwner(members, ranges, slot)] as Member;
+      return { source, target, slot };
+    });
+    for (const step of [openSlot, moveKeys, (move: Move) => closeSlot(move, primaries)])
+      await Promise.all(moves.map((move) => step(move)));
   }
   await agreed(members);
 };
@@ -363,7 +376,7 @@ export const startRedisCluster = async (options: ClusterOptions = {}): Promise<R
       await move.moveKeys();
       await move.finish();
     },
-    moveSlots: (slots, to) => moveSlots(members, slots, to),
+    moveSlots: (slots, options) => moveSlots(members, slots, options),
     replicated: () => replicated(members),
     failOver: (index) => failOver(members, index),
     ownerOf: (slot) => ownerOf(members, slot),

@@ -5,8 +5,9 @@
  * The faults are in `cluster-primary-lost.ts` and `cluster-partitioned.ts`.
  */
 
-import { type ClientLog, nowMs } from '../../../bench/prove/client-log.ts';
-import { computeShard, type EntityKind, type Shard, toAddress } from '../../../engine/ids.ts';
+import { nowMs } from '../../../bench/prove/client-log.ts';
+import { pickShards } from '../../../bench/prove/silence.ts';
+import { computeShard, type Shard, toAddress } from '../../../engine/ids.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import type { Target } from '../../support/directory.ts';
 import type { RedisCluster } from '../../support/redis-cluster.ts';
@@ -78,11 +79,11 @@ const during = async <World extends ClusterWorld>(
   const toMs = nowMs();
   stack.log.withoutRoom.push({ fromMs: calledMs, toMs });
   await acknowledged(stack.log, 50);
-  return silenceSeconds(logOf(stack.log, shards, life), { fromMs, toMs });
+  return silenceSeconds(pickShards(stack.log, shards, life), { fromMs, toMs });
 };
 
-export const slotOf = async ({ admin }: ClusterWorld, { kind, id }: Target): Promise<number> =>
-  Number(await admin.call('CLUSTER', 'KEYSLOT', `{s${toTag(computeShard(toAddress(kind, id)))}}:e`));
+export const slotOf = ({ cluster }: ClusterWorld, { kind, id }: Target): Promise<number> =>
+  cluster.slotOf(`{s${toTag(computeShard(toAddress(kind, id)))}}:e`);
 
 /** Shards of the load's targets that this server has now. */
 const shardsOf = async (world: ClusterWorld, primary: number): Promise<ReadonlySet<Shard>> => {
@@ -92,17 +93,6 @@ const shardsOf = async (world: ClusterWorld, primary: number): Promise<ReadonlyS
     if (owner === primary) found.add(computeShard(toAddress(target.kind, target.id)));
   }
   return found;
-};
-
-/** The changes of these shards alone, at one node or all. */
-const logOf = (log: ClientLog, shards: ReadonlySet<Shard>, life?: number): ClientLog => {
-  const isOne = (op: { readonly life: number }, kind: EntityKind, id: string): boolean =>
-    (life === undefined || op.life === life) && shards.has(computeShard(toAddress(kind, id)));
-  return {
-    ...log,
-    stats: log.stats.filter((op) => isOne(op, 'bot', op.bot)),
-    votes: log.votes.filter((op) => isOne(op, ...(op.target.split('/') as [EntityKind, string]))),
-  };
 };
 
 /** Every living node has had a change of every bot acknowledged since. */

@@ -5,6 +5,7 @@
 import * as assert from 'uvu/assert';
 import { type ClientLog, nowMs, type Span } from '../../../bench/prove/client-log.ts';
 import { tally } from '../../../bench/prove/judge.ts';
+import { findSilenceMs } from '../../../bench/prove/silence.ts';
 import type { Answer } from '../../../bench/shared/http-client.ts';
 import { tokenOf } from '../../support/directory.ts';
 import { until } from '../../support/until.ts';
@@ -33,13 +34,7 @@ export const timeSilence = async ({ log }: Stack, task: () => Promise<unknown>):
 };
 
 /** The longest time between two acknowledged changes that touches the span, in seconds. */
-export const silenceSeconds = (log: ClientLog, { fromMs, toMs }: Span): number => {
-  const acked = [...log.stats, ...log.votes].filter(({ outcome }) => outcome === 'ok');
-  const inside = acked.map(({ returnMs }) => returnMs).filter((atMs) => atMs > fromMs && atMs < toMs);
-  const marks = [fromMs, ...inside.sort((left, right) => left - right), toMs];
-  const gaps = marks.slice(1).map((atMs, index) => atMs - (marks[index] as number));
-  return round(Math.max(...gaps) / 1_000);
-};
+export const silenceSeconds = (log: ClientLog, span: Span): number => round(findSilenceMs(log, span) / 1_000);
 
 /** Resolves when so many more changes were acknowledged. */
 export const acknowledged = (log: ClientLog, more: number): Promise<void> => {
