@@ -34,8 +34,7 @@ import type {
   WatchedView,
 } from './engine.ts';
 import type { CommitRules, PartsItem, StatsItem, VoteItem } from './entity/items.ts';
-import type { LazyState } from './entity/lazy-state.ts';
-import type { HotState } from './entity/state.ts';
+import type { HotState, LazyState } from './entity/state.ts';
 import { computeVotesMax, computeWaitEndMs, selectWindow } from './entity/votes.ts';
 import { createDamageError, DomainError } from './errors.ts';
 import { deliverAdjustments, toFactsItem } from './flush/delivery.ts';

@@ -14,7 +14,7 @@ import { createNotFoundError, type Registry } from './actors/registry.ts';
 import type { OutputGate } from './commit/output-gate.ts';
 import { type ItemReply, notApplied, Turn, type TurnFailure, type Waiter } from './commit/shard-queue.ts';
 import type { Batch, BatchReply, Decision, Item } from './entity/items.ts';
-import type { LazyState } from './entity/lazy-state.ts';
+import type { LazyState } from './entity/state.ts';
 import { createDamageError, DomainError, StorageError } from './errors.ts';
 import type { DeliveryParts } from './flush/delivery.ts';
 import type { EntityAddress, EntityKind, EntityRef } from './ids.ts';

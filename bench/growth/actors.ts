@@ -8,8 +8,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createRegistry } from '../../engine/actors/registry.ts';
-import { toLazyState } from '../../engine/entity/lazy-state.ts';
-import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
+import { emptyFacts, emptyTotals, toLazyState } from '../../engine/entity/state.ts';
 import { createEntityRef } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import { toGrownId } from './fill.ts';

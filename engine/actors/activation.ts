@@ -10,7 +10,7 @@
 
 import type { ItemReply } from '../commit/shard-queue.ts';
 import type { CastVote, CommitRules, InitItem, Item } from '../entity/items.ts';
-import { toLazyState } from '../entity/lazy-state.ts';
+import { toLazyState } from '../entity/state.ts';
 import { computeLongestWaitMs } from '../entity/votes.ts';
 import { createDamageError, StorageError } from '../errors.ts';
 import { type EntityKind, type Shard, toAddress } from '../ids.ts';

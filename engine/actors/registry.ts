@@ -7,7 +7,7 @@
  */
 
 import { isBefore } from '../entity/history.ts';
-import type { LazyState } from '../entity/lazy-state.ts';
+import type { LazyState } from '../entity/state.ts';
 import { DomainError } from '../errors.ts';
 import {
   computeShard,

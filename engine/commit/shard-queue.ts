@@ -18,7 +18,7 @@ import type {
   ShardPosition,
   ShardVersion,
 } from '../entity/items.ts';
-import type { LazyState } from '../entity/lazy-state.ts';
+import type { LazyState } from '../entity/state.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Shard } from '../ids.ts';
 

@@ -4,14 +4,15 @@
  * Pure: takes the entity's slot (its newest listing, current or a tombstone) and two look-ups, and returns
  * the decision, the new slot and the other effects to write. It mutates nothing, and returns an unchanged
  * slot as the same object, so that the caller can tell. The caller must show each item the effects of the
- * batch's earlier ones.
+ * batch's earlier ones. Fields that a post lacks keep their value, and 0 is a value; uptime is folded before,
+ * with the status and the last post that were valid until then. A visitor counts once per entity.
  *
- * In Lua, too: 3-items.lua (ARCHITECTURE.md, *Rules in two languages*).
+ * In Lua, too: 3-items.lua, slot-layout.ts (`mergePost`) (ARCHITECTURE.md, *Rules in two languages*).
  */
 import assert from 'node:assert/strict';
 import type { Incarnation } from '../ids.ts';
 import { limits } from '../limits.ts';
-import { canCountVisitor, countClick, countInvite } from './clicks.ts';
+import { compile, type PostedFields, postedNames } from './fields.ts';
 import { isBefore } from './history.ts';
 import type {
   AdjustItem,
@@ -37,8 +38,7 @@ import {
   type PartsOutcome,
 } from './parts.ts';
 import { checkFacts, checkTotals } from './snapshot.ts';
-import type { HotState } from './state.ts';
-import { hasTotals, mergeStats } from './stats.ts';
+import type { HotState, Totals } from './state.ts';
 import { foldUptime } from './uptime.ts';
 import type { LastVote, LastVoteFlag } from './votes.ts';
 import { computeLongestWaitMs, decideVote } from './votes.ts';
@@ -344,3 +344,30 @@ export const applyItem = (item: Item, slot: Slot | null, context: ApplyContext):
   }
   return keepSlot(slot, absent);
 };
+
+/** Whether a new visitor may be recorded and counted. */
+export const canCountVisitor = (state: Totals, visitorsMax: number): boolean =>
+  state.uniqueClicks < visitorsMax && state.uniqueClicks <= state.clicks;
+
+/** Counts a page view, and a unique view if `unique`; `null` if the counter is at its maximum. */
+export const countClick = <State extends Totals>(state: State, unique: boolean): State | null =>
+  state.clicks >= limits.counterMax
+    ? null
+    : { ...state, clicks: state.clicks + 1, uniqueClicks: state.uniqueClicks + (unique ? 1 : 0) };
+
+/** Counts an invite click. */
+export const countInvite = <State extends Totals>(state: State): State | null =>
+  state.inviteClicks >= limits.counterMax ? null : { ...state, inviteClicks: state.inviteClicks + 1 };
+
+const mergePosted = postedNames.map((name) => `${name}: post.${name} ?? state.${name}`).join();
+const merge = compile<(state: Totals, post: PostedFields, lastStatsPostMs: number) => Totals>(
+  `(state, post, lastStatsPostMs) => ({ ...state, ${mergePosted}, lastStatsPostMs })`,
+);
+
+/** Returns the totals after a post at `postedMs`. The time of the last post never goes back. */
+export const mergeStats = <State extends Totals>(state: State, post: PostedFields, postedMs: number): State =>
+  merge(state, post, Math.max(state.lastStatsPostMs, postedMs)) as State;
+
+/** Whether the post says more than the status: then it has the last word on all totals. */
+export const hasTotals = (post: PostedFields): boolean =>
+  postedNames.some((name) => name !== 'status' && post[name] !== undefined);

@@ -6,8 +6,7 @@
  */
 import type { EntityRef, Shard } from '../ids.ts';
 import type { PostedFields } from './fields.ts';
-import type { LazyState } from './lazy-state.ts';
-import type { Facts, PresenceStatus, Totals } from './state.ts';
+import type { Facts, LazyState, PresenceStatus, Totals } from './state.ts';
 import type { PartsRules, UptimeRules, VoteWindows } from './windows.ts';
 
 /** A vote identified by voter and time: unique per entity, because windows never overlap. */

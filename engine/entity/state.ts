@@ -2,9 +2,9 @@
  * The plain data of one entity in the hot store, and its empty value. The totals are a table: fields.ts.
  *
  * Pure data: no clock, no I/O. Counters are safe integers ≥ 0. Values that bots post may exceed 2^53 and are
- * exact decimal strings. Times are milliseconds since the epoch; 0 is "never".
+ * exact decimal strings. Times are milliseconds since the epoch; 0 is "never". The next post replaces most
+ * states before any reader needs them, so a store may return them packed (`LazyState`).
  */
-
 import type { PresenceStatus, Totals } from './fields.ts';
 
 export { emptyTotals, type PresenceStatus, presenceStatuses, type Totals } from './fields.ts';
@@ -81,3 +81,33 @@ export const emptyFacts: Facts = Object.freeze({
   premiumUntilMs: 0,
   listedSinceMs: 0,
 });
+
+export interface LazyState {
+  readonly version: number;
+  /** Upvotes minus downvotes. */
+  readonly votes: number;
+  readonly flushedVotes: number;
+  /** The whole state; returns the same object each time. */
+  read(): HotState;
+}
+
+class LoadedState implements LazyState {
+  readonly version: number;
+  readonly votes: number;
+  readonly flushedVotes: number;
+  private readonly state: HotState;
+
+  constructor(state: HotState) {
+    this.version = state.version;
+    this.votes = state.upvotes - state.downvotes;
+    this.flushedVotes = state.flushedVotes;
+    this.state = state;
+  }
+
+  read(): HotState {
+    return this.state;
+  }
+}
+
+/** Wraps a state that is already unpacked. */
+export const toLazyState = (state: HotState): LazyState => new LoadedState(state);

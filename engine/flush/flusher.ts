@@ -20,8 +20,7 @@ import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import type { Backlog, BacklogSize, Clock, FlushReceipt, FlushSink, FlushSource } from '../ports.ts';
 import { alignPause } from '../tools/align-pause.ts';
-import { toMessage, toReason, toReasonMessage } from './flush-failures.ts';
-import { isFull, takeRound } from './round.ts';
+import { isFull, takeRound, toMessage, toReason, toReasonMessage } from './round.ts';
 
 export interface FlusherParts {
   readonly hot: FlushSource;

@@ -1,9 +1,11 @@
 /**
- * What of the backlog goes to SQL in one transaction. Pure.
+ * What of the backlog goes to SQL in one transaction, and why that failed, in words for operators. Pure.
  *
  * The votes of one request are one webhook event, so they must reach SQL together. A full read may end
  * between them; their ids begin with the same time, and the store lists votes by id.
  */
+
+import { StorageError, type StorageReason } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Backlog, OutboxVote } from '../ports.ts';
 
@@ -31,3 +33,22 @@ export const takeRound = (backlog: Backlog): Backlog => {
   );
   return { votes, entities: backlog.entities.filter(({ ref }) => !dropped.has(ref.address)) };
 };
+
+const reasonMessages: Readonly<Record<StorageReason, string>> = {
+  unreachable: 'a store does not answer',
+  busy: 'a store is too busy',
+  full: 'a store has no room',
+  row: 'a row is refused',
+  uninitialised: 'the hot store lost its data',
+  damaged: 'a store found damaged data',
+  outdated: 'the hot store is behind SQL',
+  closed: 'the stores are closed',
+  bug: 'a store fails for an unknown reason',
+};
+
+export const toReason = (error: unknown): StorageReason =>
+  error instanceof StorageError ? error.reason : 'bug';
+export const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** A short message for `/readyz`. */
+export const toReasonMessage = (error: unknown): string => reasonMessages[toReason(error)];

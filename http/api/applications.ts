@@ -15,9 +15,8 @@ import type {
 } from '../../storage/catalogue/content/applications.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
-import { noContent, replyOk } from '../response/reply.ts';
-import { createValidationError, escapePointer } from '../response/validation-error.ts';
-import { showRow } from '../response/values.ts';
+import { createValidationError, escapePointer } from '../response/errors.ts';
+import { noContent, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,
@@ -30,9 +29,8 @@ import {
   UserId,
   Uuid,
 } from './shared/common.ts';
-import { toUser } from './shared/convert.ts';
+import { replySnapshot, toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
-import { replySnapshot } from './shared/list-replies.ts';
 import { markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 
 export const ApplicationsParams = Type.Object({ user_id: UserId });

@@ -27,9 +27,8 @@ import {
 } from './badges/badge-values.ts';
 import { findVotesRank } from './leaderboards.ts';
 import { buildFlag, buildTargetType, buildText, TargetId } from './shared/common.ts';
-import { thenMaybe } from './shared/convert.ts';
+import { thenMaybe, toTarget } from './shared/convert.ts';
 import { badgeColor } from './shared/patterns.ts';
-import { toTarget } from './shared/request-values.ts';
 
 export const BadgeParams = Type.Object({
   target_type: buildTargetType(entityKinds, 'Other kinds get a grey badge that says "unknown".'),

@@ -5,13 +5,11 @@ import { Type } from 'typebox';
 import type { FullPostRow, PostRow } from '../../storage/catalogue/content/blog.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { replyOk } from '../response/reply.ts';
-import { showRow } from '../response/values.ts';
+import { replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildName, buildText, buildTextList, Seo, Timestamp, User } from './shared/common.ts';
-import { toUser } from './shared/convert.ts';
+import { replySnapshot, toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
-import { replySnapshot } from './shared/list-replies.ts';
 
 export const PostParams = Type.Object({
   slug: buildName(128, 'Slug of a post in its address; upper and lower case are the same.', 'welcome'),

@@ -20,6 +20,7 @@ import { noContent, type Reply } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { BotMeta, BotMetaParams, BotMetaQuery, lookUpNewBot, showBotMeta } from './bot-meta.ts';
 import { BotId, Flag, TargetId, toNullable, UserId } from './shared/common.ts';
+import { requireCaller } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import {
   buildLine,
@@ -32,7 +33,6 @@ import {
 } from './shared/fields.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { plainText, platformId, platformIdOrEmpty } from './shared/patterns.ts';
-import { requireCaller } from './shared/request-values.ts';
 
 export const BotEditParams = Type.Object({ id: BotId });
 export const TransferParams = Type.Object({ uid: UserId, bid: BotId });

@@ -10,8 +10,8 @@ import type { BotPerson, KnownBot } from '../../storage/catalogue/bots/bot-peopl
 import type { App } from '../app.ts';
 import type { BotDetails } from '../outbound/bot-lookup.ts';
 import type { LookupResult } from '../outbound/service-lookup.ts';
+import { createValidationError } from '../response/errors.ts';
 import { replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
 import { buildCount, buildFlag, buildText, buildTextList } from './shared/common.ts';
 import { toExactInteger } from './shared/convert.ts';
 import { buildObject } from './shared/example.ts';

@@ -11,17 +11,14 @@ import type { BotProfile } from '../../storage/catalogue/bots/bots.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
 import type { BodyLimits } from '../request/body.ts';
-import { createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyMessage, replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
-import { toTimestamp } from '../response/values.ts';
+import { createNotFoundError, createValidationError } from '../response/errors.ts';
+import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { BotParams } from './bots/schema.ts';
 import { ApiResponse, Count, PageQuery, Text, Timestamp, toNullable } from './shared/common.ts';
-import { thenMaybe } from './shared/convert.ts';
+import { parsePage, requireCaller, thenMaybe } from './shared/convert.ts';
 import { describe } from './shared/example.ts';
 import { clusterName } from './shared/patterns.ts';
-import { parsePage, requireCaller } from './shared/request-values.ts';
 
 const countMax = limits.shardListEntriesMax;
 

@@ -11,10 +11,8 @@ import { DomainError } from '../../engine/errors.ts';
 import { computeTierSlices, computeValueCents } from '../../engine/rules/credits.ts';
 import type { CreditKind, RedeemOutcome, RedeemRow, TierRow } from '../../storage/catalogue/votes/credits.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyMessage, replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
-import { showRow } from '../response/values.ts';
+import { createNotFoundError, createValidationError } from '../response/errors.ts';
+import { type Reply, replyMessage, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   ApiResponse,
@@ -27,11 +25,10 @@ import {
   toNullable,
   Uuid,
 } from './shared/common.ts';
-import { toExactInteger } from './shared/convert.ts';
+import { toExactInteger, toTarget } from './shared/convert.ts';
 import { buildObject, describe, findExample } from './shared/example.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 import { countText } from './shared/patterns.ts';
-import { toTarget } from './shared/request-values.ts';
 import { toVoteInfo, VoteInfo } from './votes.ts';
 
 const creditKinds = ['bot', 'server'] as const;

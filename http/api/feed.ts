@@ -5,7 +5,7 @@
 import { DomainError } from '../../engine/errors.ts';
 import { parseFeedQuery } from '../feed/requests.ts';
 import { FeedEvent, FeedMessage, FeedQuery } from '../feed/schema.ts';
-import { createValidationError } from '../response/validation-error.ts';
+import { createValidationError } from '../response/errors.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 
 export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [

@@ -8,8 +8,8 @@ import { type Static, Type } from 'typebox';
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { HistoryTimes } from '../../storage/catalogue/catalogue.ts';
 import type { App } from '../app.ts';
+import { createValidationError } from '../response/errors.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   buildSeries,
@@ -25,9 +25,9 @@ import {
   selectStep,
 } from './history/history-points.ts';
 import { buildCount, buildFlag, buildText } from './shared/common.ts';
+import { toTarget } from './shared/convert.ts';
 import { buildObject } from './shared/example.ts';
 import { plainText } from './shared/patterns.ts';
-import { toTarget } from './shared/request-values.ts';
 import { TargetVotesParams } from './votes.ts';
 
 const buildTime = (description: string) =>

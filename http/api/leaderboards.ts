@@ -18,8 +18,7 @@ import { perPage } from '../../engine/rules/pages.ts';
 import type { BoardPage, PlacedRow } from '../../storage/catalogue/boards/boards.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
-import { computeVotes } from '../response/values.ts';
+import { computeVotes, type Reply, replyOk } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,
@@ -29,9 +28,9 @@ import {
   Timestamp,
   toNullable,
 } from './shared/common.ts';
+import { parsePage } from './shared/convert.ts';
 import { buildObject, describe, findExample } from './shared/example.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
-import { parsePage } from './shared/request-values.ts';
 
 export const LeaderboardParams = Type.Object({
   kind: Type.String({

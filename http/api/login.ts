@@ -13,8 +13,8 @@ import type { LoginProfile, LoginUse } from '../../storage/catalogue/people/logi
 import type { App } from '../app.ts';
 import type { Login } from '../auth/login-state.ts';
 import { mintToken } from '../auth/mint.ts';
+import { createValidationError } from '../response/errors.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { SessionCreated } from './sessions.ts';
 import { buildName, buildText } from './shared/common.ts';

@@ -18,9 +18,8 @@ import type {
 import type { App, FacadeSettings } from '../app.ts';
 import type { Auth, Caller } from '../auth/auth.ts';
 import { createPermissionError } from '../auth/authorise.ts';
-import { createLimitError, createNotFoundError } from '../response/errors.ts';
+import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
 import { noContent, type Reply, replyCreated, replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   buildName,
@@ -32,12 +31,11 @@ import {
   UserId,
   Uuid,
 } from './shared/common.ts';
-import { parsePermissionIds } from './shared/convert.ts';
+import { parsePermissionIds, requireCaller, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { buildLine, buildProse, buildTags, LinksInput } from './shared/fields.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
-import { requireCaller, toTarget } from './shared/request-values.ts';
 
 /** More than there are permissions; duplicates are dropped. */
 const permissionIdsMax = 64;

@@ -11,10 +11,8 @@ import type { PackOutcome, PackRequest } from '../../storage/catalogue/packs/pac
 import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
-import { createLimitError, createNotFoundError } from '../response/errors.ts';
-import { noContent, type Reply, replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
-import { computeVotes, showRow } from '../response/values.ts';
+import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
+import { computeVotes, noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   buildFlag,
@@ -29,14 +27,12 @@ import {
   User,
   UserId,
 } from './shared/common.ts';
-import { toUser } from './shared/convert.ts';
+import { parsePage, replyPage, toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { buildLine, buildProse, buildTags } from './shared/fields.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
-import { replyPage } from './shared/list-replies.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { packUrl, plainText } from './shared/patterns.ts';
-import { parsePage } from './shared/request-values.ts';
 
 export const NewPackParams = Type.Object({ id: UserId });
 export const OwnPackParams = Type.Object({ uid: UserId, id: PackUrl });

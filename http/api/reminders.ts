@@ -7,12 +7,11 @@ import type { ReminderKey, ReminderRow } from '../../storage/catalogue/votes/rem
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
-import { noContent, type Reply, replyOk } from '../response/reply.ts';
-import { showRow } from '../response/values.ts';
+import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildTargetType, buildText, TargetId, Timestamp, toNullable, UserId } from './shared/common.ts';
+import { toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
-import { toTarget } from './shared/request-values.ts';
 
 export const RemindersParams = Type.Object({ id: UserId });
 

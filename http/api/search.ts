@@ -12,9 +12,8 @@ import type {
   SearchSort,
 } from '../../storage/catalogue/lists/search.ts';
 import type { App } from '../app.ts';
-import { replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
-import { showRow } from '../response/values.ts';
+import { createValidationError } from '../response/errors.ts';
+import { replyOk, showRow } from '../response/reply.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,
@@ -26,10 +25,9 @@ import {
   Timestamp,
   toNullable,
 } from './shared/common.ts';
-import { splitList, toExactInteger } from './shared/convert.ts';
+import { parsePage, splitList, toExactInteger } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { plainText } from './shared/patterns.ts';
-import { parsePage } from './shared/request-values.ts';
 
 export const searchSorts = [
   'votes',

@@ -10,7 +10,7 @@ import type { ServerProfile } from '../../storage/catalogue/lists/servers.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
-import { computeVotes, showRow } from '../response/values.ts';
+import { computeVotes, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { countVisit, type ShowEntityRequest, toVisitCount } from './bots/bots.ts';
 import { BotQuery } from './bots/schema.ts';
@@ -24,11 +24,9 @@ import {
   ServerIdOrVanity,
   Timestamp,
 } from './shared/common.ts';
-import { isPremium, splitList, thenMaybe } from './shared/convert.ts';
+import { isPremium, parsePage, replyPage, splitList, thenMaybe } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { IndexServer, indexServerFields, toIndexServer } from './shared/index-entities.ts';
-import { replyPage } from './shared/list-replies.ts';
-import { parsePage } from './shared/request-values.ts';
 import { parseTeamTargets, renderTeam, Team } from './teams.ts';
 
 export const ServerParams = Type.Object({ id: ServerIdOrVanity });

@@ -25,8 +25,7 @@ import type { Auth, Caller } from '../auth/auth.ts';
 import { createPermissionError } from '../auth/authorise.ts';
 import { type MintedToken, mintToken } from '../auth/mint.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyCreated, replyMessage, replyOk } from '../response/reply.ts';
-import { showRow } from '../response/values.ts';
+import { type Reply, replyCreated, replyMessage, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   ApiResponse,
@@ -40,10 +39,9 @@ import {
   Timestamp,
   Uuid,
 } from './shared/common.ts';
-import { parsePermissionIds } from './shared/convert.ts';
+import { parsePermissionIds, requireCaller, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
-import { requireCaller, toTarget } from './shared/request-values.ts';
 
 /** Ten years of 365 days. */
 const sessionSecondsMax = 315_360_000;

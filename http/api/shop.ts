@@ -5,12 +5,11 @@
 import { Type } from 'typebox';
 import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';
 import type { Reply } from '../response/reply.ts';
-import { showRow } from '../response/values.ts';
+import { showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildFlag, buildText, buildTextList, Timestamp, toNullable, User } from './shared/common.ts';
-import { toUser } from './shared/convert.ts';
+import { replySnapshot, toUser } from './shared/convert.ts';
 import { buildObject, describe, findExample } from './shared/example.ts';
-import { replySnapshot } from './shared/list-replies.ts';
 
 const buildMoney = (example: number, meaning: string) =>
   Type.Number({

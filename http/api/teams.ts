@@ -10,8 +10,7 @@ import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/teams.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { replyOk, replyText } from '../response/reply.ts';
-import { computeVotes, showRow } from '../response/values.ts';
+import { computeVotes, replyOk, replyText, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   createTeam,

@@ -7,15 +7,13 @@ import { tokenKinds } from '../../engine/rules/token.ts';
 import { findVanityCodeFault, foldVanityCode, vanityKinds } from '../../engine/rules/vanity.ts';
 import type { VanityRow } from '../../storage/catalogue/shared/vanity.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
-import { noContent, replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
-import { showRow } from '../response/values.ts';
+import { createNotFoundError, createValidationError } from '../response/errors.ts';
+import { noContent, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildName, buildTargetParams, buildText, Timestamp, Uuid } from './shared/common.ts';
+import { toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { itagText, uuidText } from './shared/patterns.ts';
-import { toTarget } from './shared/request-values.ts';
 
 export const VanityParams = Type.Object({
   code: buildName(

@@ -11,12 +11,11 @@ import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { checkCursor, formatCursor } from '../feed/cursor.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { replyOk } from '../response/reply.ts';
-import { showRow } from '../response/values.ts';
+import { replyOk, showRow } from '../response/reply.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { Flag, Text, Timestamp, Uuid } from './shared/common.ts';
+import { toTarget } from './shared/convert.ts';
 import { describe } from './shared/example.ts';
-import { toTarget } from './shared/request-values.ts';
 import { TargetVotesParams } from './votes.ts';
 
 export const VoteLogQuery = Type.Object({

@@ -14,8 +14,7 @@ import { perPage } from '../../engine/rules/pages.ts';
 import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
 import type { App } from '../app.ts';
-import { noContent, type Reply, replyOk } from '../response/reply.ts';
-import { showRow } from '../response/values.ts';
+import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { awaitFirstChunk } from '../server/stream.ts';
 import {
@@ -32,8 +31,8 @@ import {
   UserId,
   Uuid,
 } from './shared/common.ts';
+import { parsePage, requireCaller, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
-import { parsePage, requireCaller, toTarget } from './shared/request-values.ts';
 import type { SentProof } from './shared/vote-proof.ts';
 
 export const UserVotesParams = Type.Object({

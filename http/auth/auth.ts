@@ -1,9 +1,14 @@
 /**
- * What a route requires of its caller, as data that authorise.ts interprets, and the authenticated caller.
+ * What a route requires of its caller, as data that authorise.ts interprets; the authenticated caller; and
+ * what both need from the catalogue. A source rejects when SQL is unreachable: the client then gets a 503,
+ * never a 401.
  */
+
+import type { EntityKind } from '../../engine/ids.ts';
 import type { Permission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
+import type { EntityAccess } from '../../storage/catalogue/shared/permissions.ts';
 
 /** The authenticated caller. */
 export type Caller = Omit<SessionOfToken, 'expiresAtMs' | 'banned'>;
@@ -49,4 +54,14 @@ export type Auth =
 export interface TeamInBody {
   readonly field: string;
   readonly permission: Permission;
+}
+
+export interface SessionSource {
+  /** Finds the session of the token with this SHA-256, `null` for none. It may have expired. */
+  byTokenHash(hash: Buffer): Promise<SessionOfToken | null>;
+}
+
+export interface PermissionSource {
+  /** `null` when the entity does not exist. With an empty `userId` the permissions are empty. */
+  findAccess(kind: EntityKind, id: string, userId: string): Promise<EntityAccess | null>;
 }

@@ -16,8 +16,7 @@ import { includesPermission, type Permission } from '../../engine/rules/permissi
 import { parseToken, type TokenKind } from '../../engine/rules/token.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import type { RequestHeaders } from '../server/request-headers.ts';
-import type { Auth, Caller, TeamInBody } from './auth.ts';
-import type { PermissionSource } from './ports.ts';
+import type { Auth, Caller, PermissionSource, TeamInBody } from './auth.ts';
 import type { SessionCache } from './sessions.ts';
 
 interface PresentedToken {

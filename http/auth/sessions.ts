@@ -19,7 +19,7 @@ import { parseToken } from '../../engine/rules/token.ts';
 import { createSingleFlight, type SingleFlight } from '../../engine/tools/single-flight.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import type { Notices } from '../../storage/catalogue/shared/notices.ts';
-import type { SessionSource } from './ports.ts';
+import type { SessionSource } from './auth.ts';
 
 export interface SessionCache {
   /** Synchronous when the session is cached or the token is malformed; else a look-up, which may reject. */

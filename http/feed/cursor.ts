@@ -4,7 +4,7 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { LogHead } from '../../storage/catalogue/votes/vote-log.ts';
-import { createValidationError } from '../response/validation-error.ts';
+import { createValidationError } from '../response/errors.ts';
 
 export const formatCursor = (epoch: string, number: number): string => `${epoch}.${number}`;
 const cursorShape = /^([0-9a-z]{1,24}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;

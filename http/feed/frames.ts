@@ -7,7 +7,7 @@
 import type { WatchedView } from '../../engine/engine.ts';
 import { computePresence } from '../../engine/rules/presence.ts';
 import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
-import { computeVotes, renderTimestamp, toTimestamp } from '../response/values.ts';
+import { computeVotes, renderTimestamp, toTimestamp } from '../response/reply.ts';
 import type { PushConnection } from '../server/push-connection.ts';
 import type { FeedEvent } from '../telemetry/counts.ts';
 

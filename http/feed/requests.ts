@@ -4,7 +4,7 @@
  */
 import { entityKinds, foldTargetId } from '../../engine/ids.ts';
 import { compileCheck } from '../request/check.ts';
-import { createValidationError } from '../response/validation-error.ts';
+import { createValidationError } from '../response/errors.ts';
 import { parseLogCursor } from './cursor.ts';
 import { type Channel, channels, type FeedRequest, type TargetName } from './interface.ts';
 import { FeedMessage } from './schema.ts';

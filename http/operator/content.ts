@@ -5,9 +5,8 @@
 import { DomainError } from '../../engine/errors.ts';
 import type { ShopOutcome } from '../../storage/catalogue/content/shop.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { replyMessage } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
 import type { RoutePattern } from '../route.ts';
 import {
   BenefitBody,

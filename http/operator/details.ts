@@ -11,8 +11,7 @@ import type { MemberRow } from '../../storage/catalogue/teams/teams.ts';
 import { toExactInteger } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
-import { computeVotes, showRow } from '../response/values.ts';
+import { computeVotes, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { ListedBot, ListedServer, OperatorBot, OperatorPack, OperatorTeam } from './schema.ts';
 
 const toMember = ({ user_id, person, data_holder, permissions }: MemberRow) => ({

@@ -2,7 +2,7 @@
  * Operations on failures (docs/operating.md, "The operator's side"): job runs, and the dead letters: rows
  * that SQL refused; tries these again.
  */
-import { parsePage } from '../api/shared/request-values.ts';
+import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
 import { PageOnlyQuery } from './list-schema.ts';

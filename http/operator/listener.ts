@@ -8,7 +8,7 @@
  * else.
  */
 import type { App } from '../app.ts';
-import type { PermissionSource } from '../auth/ports.ts';
+import type { PermissionSource } from '../auth/auth.ts';
 import type { SessionCache } from '../auth/sessions.ts';
 import { buildFacade, compileRoutes, defaultDeadlines, type Facade } from '../facade.ts';
 import { createLimiter, defaultLimits } from '../limits/limiter.ts';

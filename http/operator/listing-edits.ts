@@ -11,9 +11,8 @@ import { deletePack } from '../api/packs.ts';
 import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
 import type { AddBotBody, PremiumBody, ServerBody } from './schema.ts';
 
 const dropProfile = (app: App, kind: EntityKind, id: string): void => {

@@ -2,7 +2,7 @@
  * Operations on bots, servers, teams and packs (docs/operating.md, "The operator's side").
  */
 import { checkBotAddresses } from '../api/bot-edits.ts';
-import { toTarget } from '../api/shared/request-values.ts';
+import { toTarget } from '../api/shared/convert.ts';
 import { showBotDetails, showPackDetails, showTeamDetails } from './details.ts';
 import {
   BotList,

@@ -4,11 +4,10 @@
 import type { TObject } from 'typebox';
 import { foldTargetId } from '../../engine/ids.ts';
 import type { ListPage } from '../../storage/catalogue/operator/pages.ts';
-import { parsePage } from '../api/shared/request-values.ts';
+import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
-import { showRow } from '../response/values.ts';
+import { createValidationError } from '../response/errors.ts';
+import { type Reply, replyOk, showRow } from '../response/reply.ts';
 import { type SearchQuery, VoteList, type VotesQuery } from './list-schema.ts';
 
 export const rowsPerPage = 50;

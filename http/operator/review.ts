@@ -4,11 +4,10 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import { foldVanityCode } from '../../engine/rules/vanity.ts';
-import { parsePage } from '../api/shared/request-values.ts';
+import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
 import { createFullError, defineDeletion, toTitledRow } from './content.ts';
 import {
   ApplicationParams,

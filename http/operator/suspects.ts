@@ -6,10 +6,9 @@ import { type Static, Type } from 'typebox';
 import { voteFlags } from '../../engine/rules/vote-origin.ts';
 import type { Suspect } from '../../storage/catalogue/operator/suspects.ts';
 import { Text, Timestamp, toNullable } from '../api/shared/common.ts';
-import { parsePage } from '../api/shared/request-values.ts';
+import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
-import { showRow } from '../response/values.ts';
+import { type Reply, replyOk, showRow } from '../response/reply.ts';
 import { buildList, VotesQuery } from './list-schema.ts';
 import { replyListPage } from './lists.ts';
 

@@ -8,12 +8,10 @@
 import { foldTargetId } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { PlanState, SkipCounts, VoidPlan } from '../../storage/catalogue/operator/void-plans.ts';
-import { parsePage } from '../api/shared/request-values.ts';
+import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
-import { createLimitError, createNotFoundError } from '../response/errors.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
-import { showRow } from '../response/values.ts';
+import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
+import { type Reply, replyOk, showRow } from '../response/reply.ts';
 import { assertWholeListing, replyListPage } from './lists.ts';
 import { type PlanBody, PlanList, ShownPlan, SkippedList } from './plan-schema.ts';
 import { formatCount } from './previews.ts';

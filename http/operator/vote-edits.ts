@@ -7,9 +7,8 @@
 import type { EntityKind } from '../../engine/ids.ts';
 import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
-import { createValidationError } from '../response/validation-error.ts';
 import type { ResetAllBody, ResetBody } from './schema.ts';
 
 /** Voids one vote. It needs no flush: no client knows the itag of a vote that is not in the ledger yet. */

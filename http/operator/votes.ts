@@ -2,7 +2,7 @@
  * Operations on past votes (docs/operating.md, "The operator's side"). A job makes the
  * monthly reset; here an operator starts it by hand.
  */
-import { parsePage, toTarget } from '../api/shared/request-values.ts';
+import { parsePage, toTarget } from '../api/shared/convert.ts';
 import { PageOnlyQuery, VoteList, VotesQuery } from './list-schema.ts';
 import { assertWholeListing, showVotes } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';

@@ -20,7 +20,7 @@ import {
   createTwoGenerationCache,
   type TwoGenerationCache,
 } from '../../engine/tools/two-generation-cache.ts';
-import { createValidationError, escapePointer } from '../response/validation-error.ts';
+import { createValidationError, escapePointer } from '../response/errors.ts';
 import type { AnyRoute } from '../route.ts';
 import { coerceQuery, explain } from './explain.ts';
 import { registerFormats } from './formats.ts';

@@ -4,7 +4,7 @@
  * facade.ts and admin.ts each build one; every call refers to it.
  */
 import type { App } from '../app.ts';
-import type { PermissionSource } from '../auth/ports.ts';
+import type { PermissionSource } from '../auth/auth.ts';
 import type { SessionCache } from '../auth/sessions.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Cors } from '../response/cors.ts';

@@ -13,7 +13,7 @@ import type { TObject, TSchema } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { isVisiblyLong } from '../../engine/rules/text.ts';
 import { patternMessages } from '../api/shared/patterns.ts';
-import { createValidationError, escapePointer, explainedFieldsMax } from '../response/validation-error.ts';
+import { createValidationError, escapePointer, explainedFieldsMax } from '../response/errors.ts';
 import { formats } from './formats.ts';
 
 /** Larger bodies get only their first fault explained, so that many faults stay cheap. */

@@ -1,9 +1,10 @@
 /**
- * The only place that turns an error into a reply.
+ * The errors that handlers throw, and the only place that turns an error into a reply.
  *
  * A `DomainError` already has a message for the client; a `StorageError` becomes a 503 that says whether
  * anything was changed; every other error becomes a 500 that reveals only the request id, and is logged with
- * its stack. Stacks, SQL and addresses are never sent to clients.
+ * its stack. Stacks, SQL and addresses are never sent to clients. An error of invalid fields names them by
+ * their JSON Pointers: explain.ts uses it for faults that a schema finds, handlers for the others.
  */
 import {
   DomainError,
@@ -106,3 +107,23 @@ export const createNotFoundError = (kind: string): DomainError =>
 /** `limit` is the maximum that is reached. */
 export const createLimitError = (message: string, limit: number): DomainError =>
   new DomainError('limit_reached', message, { limit: String(limit) });
+
+/** Escapes one reference token of a JSON Pointer (RFC 6901, section 3). */
+export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** Most faults listed in `context`; further ones are left out. */
+export const explainedFieldsMax = 16;
+
+/** Takes the part of the request and, by pointer, what each field must be. Returns the error to throw. */
+export const createValidationError = (
+  where: 'body' | 'query' | 'path' | 'header' | 'login',
+  messages: Readonly<Record<string, string>>,
+): DomainError => {
+  const listed = Object.entries(messages).slice(0, explainedFieldsMax);
+  const pointers = listed.map(([pointer]) => pointer).join(', ');
+  return new DomainError(
+    'validation_failed',
+    `The ${where} is not valid: ${pointers}.`,
+    Object.fromEntries(listed),
+  );
+};

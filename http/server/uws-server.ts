@@ -17,7 +17,6 @@ import { findBindFault } from './listen-fault.ts';
 import { type OpenBodies, OpenBody } from './open-body.ts';
 import { PipelineLimit } from './pipeline-limit.ts';
 import { RequestHeaders, takeHeader } from './request-headers.ts';
-import { RequestIds } from './request-ids.ts';
 import type { StreamSink } from './stream.ts';
 import {
   answerUpgrade,
@@ -27,7 +26,7 @@ import {
   openWebSocket,
   type UpgradeOffer,
 } from './uws-push.ts';
-import { decodeText, statusLines } from './wire-text.ts';
+import { decodeText, RequestIds, statusLines } from './wire-text.ts';
 
 export interface HttpServer {
   /** Resolves to the port. Rejects with a message for the operator (port taken, no such address). */

@@ -19,7 +19,7 @@ import { thenMaybe } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
-import { computeVotes } from '../response/values.ts';
+import { computeVotes } from '../response/reply.ts';
 import { formatNumber } from './entities.ts';
 import { type Listing, renderListing } from './listing-html.ts';
 import { describeBot, describePack, describeServer, describeTeam, hasInvite } from './listings.ts';

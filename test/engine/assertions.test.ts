@@ -16,8 +16,7 @@ import {
 } from '../../engine/commit/commit-queue.ts';
 import { addOpen, assertReplies, createShardQueue, seal } from '../../engine/commit/shard-queue.ts';
 import type { BatchReply } from '../../engine/entity/items.ts';
-import { toLazyState } from '../../engine/entity/lazy-state.ts';
-import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
+import { emptyFacts, emptyTotals, toLazyState } from '../../engine/entity/state.ts';
 import { createFlusher } from '../../engine/flush/flusher.ts';
 import { renewGenerations } from '../../engine/flush/generations.ts';
 import { limits } from '../../engine/limits.ts';

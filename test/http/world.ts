@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
 import type { App } from '../../http/app.ts';
-import type { PermissionSource, SessionSource } from '../../http/auth/ports.ts';
+import type { PermissionSource, SessionSource } from '../../http/auth/auth.ts';
 import { createSessionCache } from '../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../http/facade.ts';
 import { systemClock } from '../../ops/clock.ts';

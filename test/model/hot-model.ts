@@ -15,8 +15,8 @@ import type {
   Item,
   ShardPosition,
 } from '../../engine/entity/items.ts';
-import { type LazyState, toLazyState } from '../../engine/entity/lazy-state.ts';
 import type { HotState } from '../../engine/entity/state.ts';
+import { type LazyState, toLazyState } from '../../engine/entity/state.ts';
 import { findHoldingSinceMs, type LastVoteFlag } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';

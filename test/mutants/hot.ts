@@ -140,7 +140,7 @@ export const hotMutants: readonly Mutant[] = [
   },
   {
     name: 'a post in memory does not merge a field',
-    file: 'engine/entity/stats.ts',
+    file: 'engine/entity/apply.ts',
     find: `const mergePosted = postedNames.map(`,
     replace: `const mergePosted = postedNames.slice(1).map(`,
     killers: ['test/storage/hot/lmdb.sized.test.ts'],

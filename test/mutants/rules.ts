@@ -98,7 +98,7 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'the cap of visitors',
-    file: 'engine/entity/clicks.ts',
+    file: 'engine/entity/apply.ts',
     find: `  state.uniqueClicks < visitorsMax && state.uniqueClicks <= state.clicks;`,
     replace: `  visitorsMax > 0 && state.uniqueClicks <= state.clicks;`,
     killers: ['test/engine/entity/clicks.test.ts', applyTest],

@@ -7,7 +7,7 @@ import type { EntityView } from '../../../engine/engine.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Rank } from '../../../engine/rules/boards.ts';
 import { computePresence } from '../../../engine/rules/presence.ts';
-import { computeVotes } from '../../response/values.ts';
+import { computeVotes } from '../../response/reply.ts';
 
 /** What a badge shows of a listed entity. */
 export interface BadgeTarget {

@@ -13,7 +13,7 @@ import { Type } from 'typebox';
 import type { HotState } from '../../../engine/entity/state.ts';
 import { computePresence, presenceFreshMs } from '../../../engine/rules/presence.ts';
 import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
-import { computeVotes, renderTimestamp, showRow, toTimestamp } from '../../response/values.ts';
+import { computeVotes, renderTimestamp, showRow, toTimestamp } from '../../response/reply.ts';
 import { isPremium, toUser } from '../shared/convert.ts';
 import { Bot } from './schema.ts';
 

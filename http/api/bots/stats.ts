@@ -10,9 +10,9 @@ import { statsIntegerMax } from '../../../engine/limits.ts';
 import type { App } from '../../app.ts';
 import type { Caller } from '../../auth/auth.ts';
 import { findStringEnd } from '../../request/body.ts';
+import { createValidationError } from '../../response/errors.ts';
 import { type Reply, replyText } from '../../response/reply.ts';
-import { createValidationError } from '../../response/validation-error.ts';
-import { requireCaller } from '../shared/request-values.ts';
+import { requireCaller } from '../shared/convert.ts';
 import type { StatsBody } from './schema.ts';
 
 /** The integers of a body, each as a number or as the digits that were sent. */

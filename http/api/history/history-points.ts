@@ -7,7 +7,7 @@
 import { DomainError } from '../../../engine/errors.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { HistoryLevel, HistoryMetric, HistoryRow } from '../../../storage/catalogue/catalogue.ts';
-import { createValidationError } from '../../response/validation-error.ts';
+import { createValidationError } from '../../response/errors.ts';
 
 export type ShownMetric = HistoryMetric | 'status';
 const votes = ['votes', 'votes_logged'] as const;

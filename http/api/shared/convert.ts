@@ -1,13 +1,20 @@
 /**
- * Converts SQL rows and counters to values of replies: timestamps, users, exact integers, maybe-promises.
+ * Converts between the wire and the rest: reads the page and the entity of a request; turns SQL rows and
+ * counters into values of replies, and snapshots into lists.
  *
- * Pure.
+ * Throws the documented `DomainError`.
  */
+
+import { DomainError } from '../../../engine/errors.ts';
+import { foldTargetId } from '../../../engine/ids.ts';
+import { parsePageNumber } from '../../../engine/rules/pages.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
 import { parsePermissions } from '../../../engine/rules/sessions.ts';
+import type { Listing } from '../../../storage/catalogue/catalogue.ts';
 import type { PersonRow } from '../../../storage/catalogue/shared/people.ts';
-import { createValidationError } from '../../response/validation-error.ts';
-import { showRow } from '../../response/values.ts';
+import type { Caller } from '../../auth/auth.ts';
+import { createValidationError } from '../../response/errors.ts';
+import { type Reply, replyText, showRow } from '../../response/reply.ts';
 import { User } from './common.ts';
 
 /** Like `then`, but calls `next` at once with a plain value, so that fast requests create no promise. */
@@ -60,3 +67,50 @@ const emptyList: readonly string[] = [];
 /** Splits a comma-separated query value. */
 export const splitList = (list: string | undefined): readonly string[] =>
   list === undefined ? emptyList : list.split(',').map((item) => item.trim());
+
+/** Parses the page number. Throws `page_invalid`. */
+export const parsePage = (query: { readonly page?: string }): number => {
+  const page = parsePageNumber(query.page);
+  if (page !== null) return page;
+  throw new DomainError('page_invalid', 'The page must be a whole number from 1.', {
+    '/page': 'must be a whole number from 1',
+  });
+};
+
+/** The path parameters that name an entity. */
+interface TargetParams<Kind extends string> {
+  readonly target_type: Kind;
+  readonly target_id: string;
+}
+
+/** The entity that a path names. The url of a pack is changed to lower case, as in `GET /packs/{id}`. */
+export const toTarget = <Kind extends string>({ target_type: kind, target_id: id }: TargetParams<Kind>) => ({
+  kind,
+  id: foldTargetId(kind, id),
+});
+
+/** Returns the caller of a route that is not public. Throws a plain `Error` on a public route: a bug. */
+export const requireCaller = (request: { readonly caller: Caller | null }): Caller => {
+  if (request.caller === null) throw new Error('this route must not be public');
+  return request.caller;
+};
+
+const snapshotTexts = new WeakMap<object, string>();
+
+/** The reply of a snapshot; `value` is serialised only once per snapshot object. */
+export const replySnapshot = (snapshot: object, value: () => unknown): Reply => {
+  const text = snapshotTexts.get(snapshot) ?? JSON.stringify(value());
+  snapshotTexts.set(snapshot, text);
+  return replyText(text);
+};
+
+/** The page envelope of contract §2.15. */
+export const replyPage = <Rows>(
+  listing: Listing<Rows>,
+  page: { readonly rowsPerPage: number; readonly results: (rows: Rows) => readonly unknown[] },
+): Reply =>
+  replySnapshot(listing, () => ({
+    count: listing.count,
+    per_page: page.rowsPerPage,
+    results: page.results(listing.rows),
+  }));

@@ -4,7 +4,7 @@
  * A schema cannot check that an address parses; `checkAddresses` and `checkLinks` do.
  */
 import { type Static, Type } from 'typebox';
-import { createValidationError } from '../../response/validation-error.ts';
+import { createValidationError } from '../../response/errors.ts';
 import { describe } from './example.ts';
 import { httpsText, patternMessages, plainText } from './patterns.ts';
 

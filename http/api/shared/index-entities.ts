@@ -8,7 +8,7 @@
 import type { Static } from 'typebox';
 import { computePresence } from '../../../engine/rules/presence.ts';
 import type { IndexBotRow, IndexServerRow } from '../../../storage/catalogue/shared/index-rows.ts';
-import { showRow } from '../../response/values.ts';
+import { showRow } from '../../response/reply.ts';
 import {
   buildCount,
   buildFlag,

@@ -5,7 +5,7 @@ import type { Static } from 'typebox';
 import { tokenKinds } from '../../../engine/rules/token.ts';
 import type { Auth } from '../../auth/auth.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../../route.ts';
-import { requireCaller, toTarget } from '../shared/request-values.ts';
+import { requireCaller, toTarget } from '../shared/convert.ts';
 import {
   Deliveries,
   DeliveriesQuery,

@@ -2,7 +2,7 @@
  * Schemas of webhooks, which are beyond the contract. Secrets appear only in the replies that create them.
  */
 import { type Static, Type } from 'typebox';
-import { webhookEvents, webhookFormats } from '../../outbound/webhooks/event.ts';
+import { webhookEvents, webhookFormats } from '../../outbound/webhooks/stored-event.ts';
 import {
   buildFlag,
   buildInputTime,

@@ -8,11 +8,9 @@ import type {
   ReplayRange,
 } from '../../../storage/catalogue/webhooks/deliveries.ts';
 import type { App } from '../../app.ts';
-import { toEventId } from '../../outbound/webhooks/event.ts';
-import { toEventType } from '../../outbound/webhooks/stored-event.ts';
-import { noContent, type Reply, replyOk } from '../../response/reply.ts';
-import { createValidationError } from '../../response/validation-error.ts';
-import { toTimestamp } from '../../response/values.ts';
+import { toEventId, toEventType } from '../../outbound/webhooks/stored-event.ts';
+import { createValidationError } from '../../response/errors.ts';
+import { noContent, type Reply, replyOk, toTimestamp } from '../../response/reply.ts';
 import type { DeliveriesQuery, Delivery, ReplayBody } from './schema.ts';
 import { findWebhook, type WebhookPath } from './webhooks.ts';
 

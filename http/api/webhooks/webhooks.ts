@@ -15,13 +15,11 @@ import type {
 import type { App } from '../../app.ts';
 import type { Caller } from '../../auth/auth.ts';
 import { findAddressFault } from '../../outbound/guarded-address.ts';
-import type { TestEvent, WebhookEventType, WebhookFormat } from '../../outbound/webhooks/event.ts';
 import { findEventsFault, findFormatFault, isTopgg, toWebhookBody } from '../../outbound/webhooks/formats.ts';
 import { createWebhookSecret, isWebhookSecret, toWebhookHeaders } from '../../outbound/webhooks/signature.ts';
-import { createNotFoundError } from '../../response/errors.ts';
-import { noContent, type Reply, replyCreated, replyOk } from '../../response/reply.ts';
-import { createValidationError } from '../../response/validation-error.ts';
-import { showRow, toTimestamp } from '../../response/values.ts';
+import type { TestEvent, WebhookEventType, WebhookFormat } from '../../outbound/webhooks/stored-event.ts';
+import { createNotFoundError, createValidationError } from '../../response/errors.ts';
+import { noContent, type Reply, replyCreated, replyOk, showRow, toTimestamp } from '../../response/reply.ts';
 import {
   Webhook,
   type WebhookBody,

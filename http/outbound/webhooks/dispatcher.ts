@@ -22,7 +22,6 @@ import type {
 } from '../../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
 import type { WebhookMeters } from '../../telemetry/counts.ts';
-import type { WebhookFormat } from './event.ts';
 import { toWebhookBody } from './formats.ts';
 import {
   type Attempted,
@@ -34,6 +33,7 @@ import {
 } from './health.ts';
 import type { WebhookConnection, WebhookSender } from './send.ts';
 import { toWebhookHeaders } from './signature.ts';
+import type { WebhookFormat } from './stored-event.ts';
 import { toWebhookEvent } from './stored-event.ts';
 import type { VoteTraces } from './traces.ts';
 

@@ -13,7 +13,7 @@ import type {
   WebhookEvent,
   WebhookEventType,
   WebhookFormat,
-} from './event.ts';
+} from './stored-event.ts';
 
 /**
  * The request's body, `undefined` when this format does not send this event. `topgg` and `topgg_v1` have only

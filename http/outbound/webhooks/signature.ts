@@ -7,7 +7,7 @@
  * compare that; one of `topgg_v1` has the signature of top.gg, by the newest secret.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import type { WebhookFormat } from './event.ts';
+import type { WebhookFormat } from './stored-event.ts';
 
 const prefix = 'whsec_';
 /** Bounds of Standard Webhooks. */

@@ -7,7 +7,7 @@
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import { createTwoGenerationCache } from '../../../engine/tools/two-generation-cache.ts';
-import type { WebhookEvent } from './event.ts';
+import type { WebhookEvent } from './stored-event.ts';
 
 export interface TracedVote {
   readonly kind: EntityKind;

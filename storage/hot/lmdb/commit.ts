@@ -17,7 +17,7 @@ import type {
   Decision,
   Item,
 } from '../../../engine/entity/items.ts';
-import { type LazyState, toLazyState } from '../../../engine/entity/lazy-state.ts';
+import { type LazyState, toLazyState } from '../../../engine/entity/state.ts';
 import type { LastVote } from '../../../engine/entity/votes.ts';
 import { lastVoteFlags } from '../../../engine/entity/votes.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';

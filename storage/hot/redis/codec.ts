@@ -21,8 +21,8 @@ import type {
   StatsItem,
   VoteItem,
 } from '../../../engine/entity/items.ts';
-import type { LazyState } from '../../../engine/entity/lazy-state.ts';
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
+import type { LazyState } from '../../../engine/entity/state.ts';
 import { type HotState, presenceStatuses } from '../../../engine/entity/state.ts';
 import type { EntityAddress, EntityRef, Incarnation } from '../../../engine/ids.ts';
 import { parseEntityRef } from '../../../engine/ids.ts';

@@ -7,9 +7,8 @@
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
 import { compile, emptyTotals, fields, type NamedField } from '../../../engine/entity/fields.ts';
-import type { LazyState } from '../../../engine/entity/lazy-state.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
-import type { HotState } from '../../../engine/entity/state.ts';
+import type { HotState, LazyState } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
 import type { Value } from './pack.ts';
 import { readPartsState } from './parts-state.ts';

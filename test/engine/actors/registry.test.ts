@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Actor } from '../../../engine/actors/actor.ts';
 import { type ActivatedEntity, createRegistry, type Registry } from '../../../engine/actors/registry.ts';
-import { toLazyState } from '../../../engine/entity/lazy-state.ts';
+import { toLazyState } from '../../../engine/entity/state.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { botRef, codeOf, initOf, sameShard } from '../kit.ts';

@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRegistry } from '../../../engine/actors/registry.ts';
-import { toLazyState } from '../../../engine/entity/lazy-state.ts';
+import { toLazyState } from '../../../engine/entity/state.ts';
 import { botRef, initOf, sameShard } from '../kit.ts';
 import { createWorld, isLive } from './poller-kit.ts';
 

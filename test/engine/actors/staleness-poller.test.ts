@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRegistry } from '../../../engine/actors/registry.ts';
-import { toLazyState } from '../../../engine/entity/lazy-state.ts';
+import { toLazyState } from '../../../engine/entity/state.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { botRef, initOf, sameShard, silence } from '../kit.ts';

@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { canCountVisitor, countClick, countInvite } from '../../../engine/entity/clicks.ts';
+import { canCountVisitor, countClick, countInvite } from '../../../engine/entity/apply.ts';
 import { emptyTotals } from '../../../engine/entity/state.ts';
 import { limits } from '../../../engine/limits.ts';
 

@@ -5,8 +5,8 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { mergeStats } from '../../../engine/entity/apply.ts';
 import { emptyTotals } from '../../../engine/entity/state.ts';
-import { mergeStats } from '../../../engine/entity/stats.ts';
 
 const test = suite('stats');
 

@@ -14,7 +14,7 @@ import { routes } from '../../../http/api/table.ts';
 import { adminOperations } from '../../../http/operator/table.ts';
 import { compileCheck } from '../../../http/request/check.ts';
 import { coerceQuery, explain } from '../../../http/request/explain.ts';
-import { explainedFieldsMax } from '../../../http/response/validation-error.ts';
+import { explainedFieldsMax } from '../../../http/response/errors.ts';
 
 const test = suite('explain');
 

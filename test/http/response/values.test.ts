@@ -4,7 +4,7 @@
 import { Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { showRow } from '../../../http/response/values.ts';
+import { showRow } from '../../../http/response/reply.ts';
 
 const test = suite('values');
 

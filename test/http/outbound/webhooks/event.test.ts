@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toEventId } from '../../../../http/outbound/webhooks/event.ts';
+import { toEventId } from '../../../../http/outbound/webhooks/stored-event.ts';
 
 const test = suite('webhook event');
 const itag = '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a15';

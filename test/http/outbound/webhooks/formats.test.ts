@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type WebhookEvent, webhookFormats } from '../../../../http/outbound/webhooks/event.ts';
 import { findFormatFault, toWebhookBody } from '../../../../http/outbound/webhooks/formats.ts';
+import { type WebhookEvent, webhookFormats } from '../../../../http/outbound/webhooks/stored-event.ts';
 import {
   doubleDownvote,
   listingEvents,

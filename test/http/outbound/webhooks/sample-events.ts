@@ -8,7 +8,7 @@ import type {
   TestEvent,
   VoidedEvent,
   VoteEvent,
-} from '../../../../http/outbound/webhooks/event.ts';
+} from '../../../../http/outbound/webhooks/stored-event.ts';
 
 const user = {
   id: '728871946456137770',

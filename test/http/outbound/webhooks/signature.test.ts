@@ -6,13 +6,13 @@ import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { webhookFormats } from '../../../../http/outbound/webhooks/event.ts';
 import { toWebhookBody } from '../../../../http/outbound/webhooks/formats.ts';
 import {
   createWebhookSecret,
   isWebhookSecret,
   toWebhookHeaders,
 } from '../../../../http/outbound/webhooks/signature.ts';
+import { webhookFormats } from '../../../../http/outbound/webhooks/stored-event.ts';
 import { pressedTest, upvote } from './sample-events.ts';
 
 const test = suite('webhook signature');
