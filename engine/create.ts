@@ -173,16 +173,18 @@ const observeVersions = async ({ parts, outputGate }: WiredEngine): Promise<void
   }
 };
 
-const drain = async (wired: WiredEngine, deadlineMs: number): Promise<void> => {
+const drain = async (wired: WiredEngine, deadlineMs: number): Promise<number> => {
   const { parts, outputGate, flusher, stalenessPoller } = wired;
   setPhase(wired, 'draining');
   outputGate.refuseNewTurns();
   while (outputGate.countPending() > 0 && parts.clock.monotonicMs() < deadlineMs) {
     await new Promise<void>((resolve) => parts.clock.after(limits.drainPollMs, resolve));
   }
+  const unconfirmed = outputGate.countPending();
   outputGate.stop();
   stalenessPoller.stop();
   await flusher.drain(deadlineMs);
+  return unconfirmed;
 };
 
 const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine): EngineHealth => {

@@ -147,7 +147,8 @@ export interface Engine {
   start(): Promise<void>;
   /**
    * Refuses new work, answers what is in flight and flushes the backlog to the ledger. Resolves by the
-   * monotonic `deadlineMs`.
+   * monotonic `deadlineMs`, to the number of changes that the hot store had not confirmed by then: page views
+   * that it refused wait until then.
    */
-  drain(deadlineMs: number): Promise<void>;
+  drain(deadlineMs: number): Promise<number>;
 }

@@ -1,6 +1,7 @@
 /**
  * Stops one node in order: the clients leave, the jobs end, the engine flushes, the stores close.
  */
+import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.ts';
 import type { VoteLogWaiters } from '../http/api/shared/vote-log-waiters.ts';
 import type { Facade } from '../http/facade.ts';
@@ -19,6 +20,7 @@ const lostDrainMsMax = 1_000;
 /** The parts of a started node that a stop ends. */
 export interface Stoppable {
   readonly state: { draining: boolean };
+  readonly logger: Pick<Logger, 'warn'>;
   readonly facade: Facade;
   readonly admin: Facade;
   readonly engine: Engine;
@@ -74,7 +76,9 @@ const stop = async (parts: Stoppable): Promise<void> => {
     // Half of the time, so that a slow receiver's attempt can still be given back.
     parts.webhooks.close(drainMs / 2),
   ]);
-  await parts.engine.drain(systemClock.monotonicMs() + drainMs);
+  const unconfirmed = await parts.engine.drain(systemClock.monotonicMs() + drainMs);
+  if (unconfirmed > 0)
+    parts.logger.warn({ unconfirmed }, 'the hot store did not confirm some changes, so they may not count');
   await parts.membership.leave().catch(() => {
     // SQL is away: the last heartbeat stays, and a downtime of all nodes counts from it.
   });

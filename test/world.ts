@@ -7,15 +7,15 @@
  */
 import { readConfig } from '../ops/config/config.ts';
 import type { DemoFile } from '../ops/demo/access.ts';
-import { type Hooks, type Running, start } from '../ops/rollcall.ts';
+import { type Running, type StartInput, start } from '../ops/rollcall.ts';
 import { makeFolder } from './support/folder.ts';
 import { makeBareFolder } from './support/sql-template.ts';
 
 export interface WorldOptions {
   /** Environment variables beside the folder and the ports. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Puts something between the engine and its stores. */
-  readonly hooks?: Hooks;
+  /** Puts something between the engine and its stores, or takes the log. */
+  readonly hooks?: StartInput;
 }
 export interface World extends Running {
   readonly demo: DemoFile;

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import type { Engine } from '../../engine/engine.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
-import { createEngineOn, createKit, type Kit, silence, stateIn } from './kit.ts';
+import { createEngineOn, createKit, type Kit, refusal, silence, stateIn } from './kit.ts';
 
 const test = suite('uncounted');
 
@@ -65,6 +65,41 @@ test('a write that was sent may have been counted', async () => {
   };
 
   assert.equal(await outcomesOf(world), ['unknown', 'unknown']);
+});
+
+/** A click that the store refused, which waits to be sent again. */
+const clickRefused = async (world: World): Promise<void> => {
+  const view = await world.until(Promise.resolve(world.engine.read('bot', 'a')));
+  world.hot.hooks.beforeCommit = () => {
+    throw refusal();
+  };
+  world.engine.countClick(view, '192.0.2.1');
+  await world.pass(50);
+};
+
+test('a click that waits counts at a drain, if the store takes it in time', async () => {
+  const world = await createWorld();
+  await clickRefused(world);
+
+  const drained = world.engine.drain(world.clock.monotonicMs() + 5_000);
+  await world.pass(500);
+  world.hot.hooks = {};
+
+  assert.is(await world.until(drained), 0);
+  assert.is(stateIn(world.hot, world.bot)?.clicks, 1);
+  assert.is(world.ledger.totals.get(world.bot.incarnation)?.totals.clicks, 1, 'in SQL, too');
+});
+
+test('a drain ends without a click that the store refuses until then, and says so', async () => {
+  const world = await createWorld();
+  await clickRefused(world);
+
+  const unconfirmed = await world.until(world.engine.drain(world.clock.monotonicMs() + 1_000));
+
+  assert.is(unconfirmed, 1);
+  world.hot.hooks = {};
+  await world.pass(5_000);
+  assert.is(stateIn(world.hot, world.bot)?.clicks ?? 0, 0);
 });
 
 test.run();

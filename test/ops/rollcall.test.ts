@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../ops/config/config.ts';
+import { createLogger } from '../../ops/log/log.ts';
 import { start } from '../../ops/rollcall.ts';
+import { refusal } from '../engine/kit.ts';
 import { makeFolder } from '../support/folder.ts';
 import { openWorld } from '../world.ts';
 
@@ -76,6 +78,30 @@ test('a node stops, also twice, and unlocks its folder', async () => {
 
   assert.not(existsSync(join(other.dataDir, 'lock')));
   await other.close();
+});
+
+test('a stop says what the hot store did not confirm: page views that it refused', async () => {
+  const lines: string[] = [];
+  let isRefusing = false;
+  const other = await openWorld({
+    settings: { DRAIN_MS: '300' },
+    hooks: {
+      logger: createLogger({ level: 'warn', form: 'text' }, (line) => lines.push(line)),
+      hot: (hot) => ({
+        ...hot,
+        commit: (batches, rules) => (isRefusing ? Promise.reject(refusal()) : hot.commit(batches, rules)),
+      }),
+    },
+  });
+  const page = `${other.url}/bots/${other.demo.bot.id}`;
+  await fetch(page);
+  isRefusing = true;
+  const viewed = await fetch(`${page}?target=page`);
+
+  await other.stop();
+
+  assert.is(viewed.status, 200);
+  assert.match(lines.join(''), / warn .*did not confirm some changes.* unconfirmed=1/);
 });
 
 for (const setting of ['PORT', 'ADMIN_PORT']) {
