@@ -181,9 +181,10 @@ const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promi
       ...ofOneNode,
       owner: null,
       copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
-      describeFullDisk: hot.describeFullDisk,
+      describeFullDisk: () => hot.describeFullDisk() ?? ledger.describeFullDisk(),
       notes,
-      listWarnings: () => [ledger.getLastError() ?? [], hot.listWarnings()].flat(),
+      listWarnings: () =>
+        [ledger.getLastError() ?? [], ledger.describeFullDisk() ?? [], hot.listWarnings()].flat(),
       isSqlUp: () => ledger.getLastError() === null,
       close: async () => {
         await hot.close();

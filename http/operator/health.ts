@@ -33,9 +33,10 @@ export const judgeHealth = (
   app: Pick<App, 'engine' | 'listWarnings'>,
   parts: HealthParts,
 ): { readonly status: 'ready' | 'not ready' | 'draining'; readonly notes: readonly string[] } => {
-  if (parts.isDraining()) return { status: 'draining', notes: [] };
   const { ready, notes } = app.engine.readHealth();
-  return { status: ready ? 'ready' : 'not ready', notes: [...notes, ...app.listWarnings()] };
+  const accepting = ready ? 'ready' : 'not ready';
+  const status = parts.isDraining() ? 'draining' : accepting;
+  return { status, notes: [...notes, ...app.listWarnings()] };
 };
 
 export const buildHealthRoutes = (

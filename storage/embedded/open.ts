@@ -32,6 +32,8 @@ export interface LedgerStore extends Pool {
   packInto(file: string, meanwhile: () => Promise<void>): Promise<PackContents>;
   /** Describes the damage of the database for the operator; `null` for none. */
   getLastError(): string | null;
+  /** Says that statements wait for room on the disk; `null` while there is enough. */
+  describeFullDisk(): string | null;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -130,6 +132,8 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
   return {
     ...pool,
     packInto: (file, meanwhile) => packQuiesced(embedded, file, meanwhile),
+    describeFullDisk: () =>
+      embedded.isDiskFull() ? `disk full: the embedded SQL in ${folder} waits for room` : null,
     getLastError: () => (damage.met() === '' ? null : describeDamage(folder, damage.met())),
     close: () => {
       stopUpkeep();

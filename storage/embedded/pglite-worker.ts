@@ -31,6 +31,7 @@ export type WorkerRequest =
 export type WorkerReply =
   | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'checkpoint_due' }
+  | { readonly kind: 'disk_full'; readonly full: boolean }
   | { readonly kind: 'files_to_sync'; readonly paths: readonly string[] }
   | { readonly kind: 'copied'; readonly contents: PackContents }
   | { readonly kind: 'failed'; readonly operation: string; readonly message: string };
@@ -84,6 +85,7 @@ const syncFiles = (paths: readonly string[]): Promise<void> =>
 const files = createSyncedFiles(directory, {
   syncFiles,
   onFailure: (error) => endThread('sync', error),
+  onDiskFull: (full) => sendReply({ kind: 'disk_full', full }),
   onCheckpointDue: () => sendReply({ kind: 'checkpoint_due' }),
 });
 

@@ -37,6 +37,8 @@ export interface EmbeddedOptions {
 export interface EmbeddedSql extends Pool {
   /** Packs the folder into a new file while no statement runs. Not durable: the caller syncs the file. */
   packInto(file: string): Promise<PackContents>;
+  /** Whether all statements wait for room on the disk. */
+  isDiskFull(): boolean;
   /** Ends the connection, then the database, which writes its last checkpoint. Idempotent. */
   close(): Promise<void>;
 }
@@ -225,6 +227,7 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
   const ended = new Promise<void>((fulfil) => worker.once('exit', () => fulfil()));
   let reason = '';
   let alive = true;
+  let diskFull = false;
   let closing: Promise<void> | null = null;
   const send = (request: WorkerRequest): void => worker.postMessage(request);
   /** The close writes one of its own, and ends the connection of this one. */
@@ -240,6 +243,7 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
   worker.on('message', (message: WorkerReply) => {
     if (message.kind === 'failed') reason = message.message;
     if (message.kind === 'checkpoint_due') takeCheckpoint();
+    if (message.kind === 'disk_full') diskFull = message.full;
   });
   void ended.then(() => {
     alive = false;
@@ -262,6 +266,7 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
       send({ kind: 'copy', into: file });
       return (await copied).contents;
     },
+    isDiskFull: () => diskFull,
     close() {
       closing ??= close();
       return closing;

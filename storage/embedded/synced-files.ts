@@ -6,7 +6,8 @@
  * Each would hold up all statements, so these syncs are *owed*: they run in the background, and only then is
  * the control file written, which makes the checkpoint count. Until then a crash is recovered from the
  * checkpoint before, whose log stays. A failed sync ends the thread, because what is on disk is unknown
- * after it. A lack of file descriptors is no such failure: folders stay open, and what is owed waits.
+ * after it. A lack of file descriptors is no such failure: folders stay open, and what is owed waits. Nor is
+ * a full disk: the log waits for room.
  */
 import {
   closeSync,
@@ -57,8 +58,10 @@ interface Module {
 export interface SyncedFilesOptions {
   /** Syncs files, also while a statement blocks this thread: background-syncs.ts, on another one. */
   readonly syncFiles: (paths: readonly string[]) => Promise<void>;
-  /** A file could not be synced: ends the thread. */
+  /** A file could not be synced, or Postgres gave up: ends the thread. */
   readonly onFailure: (error: unknown) => never;
+  /** Called when the log has to wait for room on the disk, and when it goes on. */
+  readonly onDiskFull: (full: boolean) => void;
   /** Called when so much log was written that a checkpoint is due, and the one before counts. */
   readonly onCheckpointDue: () => void;
 }
@@ -83,8 +86,12 @@ const markerName = 'rollcall.opened';
 const slackMs = 1_000;
 /** Its files never outlive a crash. */
 const temporaryFolder = 'pgsql_tmp';
-/** EBUSY in emscripten. */
+/** EBUSY and ENOSPC in emscripten. */
 const busyCode = 10;
+const fullCode = 51;
+const roomWaitMs = 100;
+
+const gaveUp = 'Postgres gave up (PANIC), as it does when a file of its log cannot be written';
 
 interface PendingControl {
   readonly bytes: Buffer;
@@ -225,8 +232,27 @@ const writeInPages = (
   return done;
 };
 
+/** Postgres may not fail to write its log, so on a full disk it would give up. Here it waits for room. */
+const waitForRoom = (state: SyncState, write: Nodefs['stream_ops']['write']): typeof write => {
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  return (...args) => {
+    for (let tries = 0; ; tries++) {
+      try {
+        const written = write(...args);
+        if (tries > 0) state.onDiskFull(false);
+        return written;
+      } catch (error) {
+        if ((error as { errno?: number }).errno !== fullCode) throw error;
+        if (tries === 0) state.onDiskFull(true);
+        Atomics.wait(sleeper, 0, 0, roomWaitMs);
+      }
+    }
+  };
+};
+
 const wrapStreams = (state: SyncState, nodefs: Nodefs): void => {
   const { write } = nodefs.stream_ops;
+  const writeLog = waitForRoom(state, write);
   nodefs.stream_ops.write = (stream, bytes, ...place) => {
     const { node } = stream;
     const [offset, length] = place;
@@ -237,7 +263,7 @@ const wrapStreams = (state: SyncState, nodefs: Nodefs): void => {
     if (node.parent.name === 'pg_wal') state.unsyncedLog.add(node);
     if (isLogSegment(node.parent, node.name)) countLogBytes(state, length);
     return node.parent.name === 'pg_wal'
-      ? writeInPages(write, stream, bytes, ...place)
+      ? writeInPages(writeLog, stream, bytes, ...place)
       : write(stream, bytes, ...place);
   };
   nodefs.stream_ops.fsync = (stream) => {
@@ -314,7 +340,10 @@ export const createSyncedFiles = (directory: string, options: SyncedFilesOptions
       wrapStreams(state, (module as Module).FS.filesystems.NODEFS);
       wrapNames(state, module as Module);
     };
-    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), wrap] } };
+    const preRun = [...(emscriptenOpts.preRun ?? []), wrap];
+    // PGlite would go on, and loop for ever.
+    const onAbort = (): never => options.onFailure(new Error(gaveUp));
+    return { emscriptenOpts: { ...emscriptenOpts, preRun, onAbort } };
   };
   return {
     fileSystem,

@@ -19,11 +19,12 @@ import { realClock } from './world.ts';
 
 const test = suite('admin');
 
+const weak = 'Redis may lose a second';
 const state = { ready: true, draining: false };
 const app = {
   clock: realClock,
   engine: { readHealth: () => ({ ready: state.ready, notes: state.ready ? [] : ['the hot store is away'] }) },
-  listWarnings: () => [],
+  listWarnings: () => [weak],
   settings: { sessionsPerEntityMax: 1, bodyBytesMax: 1_000 },
 } as unknown as App; // The health routes use nothing else.
 const secretRoute = defineRoute('inspect', 'GET /inspect', {
@@ -67,17 +68,19 @@ test('/metrics names the version', async () => {
   assert.match(text, /^rollcall_build_info\{version="1\.2\.3",commit="0123456789ab",node="v22\..*"\} 1$/m);
 });
 
-test('/readyz follows the engine, and turns 503 while draining', async () => {
+test('/readyz follows the engine, turns 503 while draining, and keeps its notes', async () => {
   assert.is((await ask('/readyz')).status, 200);
 
   state.ready = false;
   const away = await ask('/readyz');
   assert.is(away.status, 503);
-  assert.equal(await away.json(), { status: 'not ready', notes: ['the hot store is away'] });
+  assert.equal(await away.json(), { status: 'not ready', notes: ['the hot store is away', weak] });
 
   state.ready = true;
   state.draining = true;
-  assert.is((await ask('/readyz')).status, 503);
+  const draining = await ask('/readyz');
+  assert.is(draining.status, 503);
+  assert.equal(await draining.json(), { status: 'draining', notes: [weak] });
   state.draining = false;
 });
 

@@ -1,16 +1,11 @@
 /**
- * A wall clock that a test moves, for one process: a small library of C is built and preloaded into it.
- *
- * Where it cannot be built (no compiler, not Linux) there is none, and the calling test must report that it
- * skipped something. Monotonic clocks are unchanged, as when an operator or NTP sets the time.
+ * A wall clock that a test moves, for one process, by a preloaded library. Monotonic clocks are unchanged, as
+ * when an operator or NTP sets the time.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { makeFolder } from './folder.ts';
-
-const source = fileURLToPath(new URL('./clock-shim.c', import.meta.url));
+import { buildLibrary, printWith } from './preloaded-library.ts';
 
 export interface ShiftedClock {
   /** For the process whose clock it is. */
@@ -26,11 +21,10 @@ export interface ShiftedClocks {
 
 /** `null` where no such library can be built or preloaded. */
 export const openShiftedClocks = (): ShiftedClocks | null => {
-  if (process.platform !== 'linux') return null;
   const folder = makeFolder('rollcall-clock-');
   const close = (): void => rmSync(folder, { recursive: true, force: true });
-  const library = join(folder, 'clock-shim.so');
-  if (!isBuilt(library) || !works(library, folder)) {
+  const library = buildLibrary('clock-shim.c');
+  if (library === null || !works(library, folder)) {
     close();
     return null;
   }
@@ -53,21 +47,9 @@ const write = (file: string, offsetMs: number): void => {
   writeFileSync(file, bytes, { flag: existsSync(file) ? 'r+' : 'w' });
 };
 
-const isBuilt = (library: string): boolean => {
-  try {
-    execFileSync('gcc', ['-O1', '-shared', '-fPIC', '-o', library, source], { stdio: 'ignore' });
-    return true;
-  } catch {
-    // No compiler, or one that cannot do this.
-    return false;
-  }
-};
-
-/** A Node of ours must really read the other time: one that is linked statically would not. */
 const works = (library: string, folder: string): boolean => {
   const file = join(folder, 'offset-of-trial');
   write(file, 3_600_000);
-  const env = { ...process.env, LD_PRELOAD: library, CLOCK_OFFSET_FILE: file };
-  const said = execFileSync(process.execPath, ['-p', 'Date.now()'], { env, encoding: 'utf8' });
-  return Number(said) - Date.now() > 3_000_000;
+  const printed = printWith(library, { CLOCK_OFFSET_FILE: file }, 'Date.now()');
+  return Number(printed) - Date.now() > 3_000_000;
 };

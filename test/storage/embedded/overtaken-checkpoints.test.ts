@@ -66,6 +66,7 @@ const files = createSyncedFiles(directory, {
   onFailure: (error) => {
     throw error;
   },
+  onDiskFull: () => {},
   onCheckpointDue: () => {
     due += 1;
   },

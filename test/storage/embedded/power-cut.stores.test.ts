@@ -222,6 +222,7 @@ const work = async (): Promise<void> => {
     onFailure: (error) => {
       throw error;
     },
+    onDiskFull: () => {},
     onCheckpointDue: () => {},
   });
   const startParams = PGlite.defaultStartParams.filter((parameter) => parameter !== '-F');

@@ -1,0 +1,118 @@
+/**
+ * Errors of the disk in the middle of writing, by a preloaded library: a file of the embedded SQL or of the
+ * hot store cannot be written or synced, or finds no room. Nothing acknowledged is lost or counts twice, the
+ * process ends where it must, and room heals by itself. Time limit: 600 s.
+ */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { endLife, nowMs } from '../../../bench/prove/client-log.ts';
+import { type DiskFaults, type FaultyDisk, openFaultyDisk } from '../../support/faulty-disk.ts';
+import type { StartedNode } from '../../support/node-process.ts';
+import { until } from '../../support/until.ts';
+import {
+  lastLook,
+  loadFor,
+  lookAtBots,
+  openNode,
+  type Run,
+  type RunPlan,
+  runEmbedded,
+  stopWell,
+} from '../harness/embedded-run.ts';
+import { faultCase, skip } from '../harness/fault-case.ts';
+import { addRuns, type Figures } from '../harness/figures.ts';
+import { startLoad } from '../harness/load.ts';
+import { useTemplate } from '../harness/plans.ts';
+
+const test = suite('errors of the disk');
+const folders = useTemplate(test);
+
+type Folder = 'postgres' | 'hot';
+interface Planted {
+  readonly folder: Folder;
+  readonly faults: DiskFaults;
+}
+
+/** After these the process must end: what is on disk is unknown. */
+const fatal: readonly Planted[] = [
+  { folder: 'postgres', faults: { writeError: 'EIO' } },
+  { folder: 'postgres', faults: { syncError: 'EIO' } },
+  { folder: 'hot', faults: { syncError: 'EIO' } },
+];
+const noRoom: readonly Planted[] = [
+  { folder: 'postgres', faults: { writeError: 'ENOSPC' } },
+  { folder: 'postgres', faults: { growthError: 'ENOSPC' } },
+  { folder: 'hot', faults: { growthError: 'ENOSPC' } },
+];
+
+const openOn = async (run: Run, disk: FaultyDisk): Promise<StartedNode> => {
+  disk.plant('', {});
+  const node = await openNode(run, { settings: { ...disk.environment, LOG_LEVEL: 'info' } });
+  await lookAtBots(run, node);
+  return node;
+};
+const plant = (run: Run, disk: FaultyDisk, { folder, faults }: Planted): void =>
+  disk.plant(join(run.dataDir, folder), faults);
+
+const runFatal = (plan: RunPlan, disk: FaultyDisk, planted: Planted): Promise<Figures> =>
+  runEmbedded(plan, async (run) => {
+    const node = await openOn(run, disk);
+    const load = startLoad({ ...run, url: node.url });
+    await sleep(1_000);
+    plant(run, disk, planted);
+    const { code } = await node.exited;
+    await load.ended;
+    endLife(run.log);
+    assert.is(code, 1, `${JSON.stringify(planted)}: ${node.output()}`);
+    await lastLook(run);
+  });
+
+const runNoRoom = (plan: RunPlan, disk: FaultyDisk, planted: Planted): Promise<Figures> =>
+  runEmbedded(plan, async (run) => {
+    const node = await openOn(run, disk);
+    const load = startLoad({ ...run, url: node.url });
+    await sleep(1_000);
+    const fromMs = nowMs();
+    plant(run, disk, planted);
+    await until('a refusal', async () => disk.countRefused() > 0);
+    if (planted.faults.writeError !== undefined)
+      await until('a note', async () => (await readReady(run, node)).text.includes('disk full: '));
+    await sleep(2_000);
+    disk.plant('', {});
+    await until('readiness', async () => (await readReady(run, node)).status === 200);
+    run.log.withoutRoom.push({ fromMs, toMs: nowMs() });
+    await load.stop();
+    await loadFor(run, node, 500);
+    assert.not.match((await readReady(run, node)).text, 'disk full');
+    await stopWell(run, node);
+    await lastLook(run);
+  });
+const readReady = ({ client }: Run, { adminUrl }: StartedNode) => client.ask(`${adminUrl}/readyz`);
+
+const runAll = async (
+  seed: number,
+  all: readonly Planted[],
+  runOne: typeof runFatal,
+): Promise<Figures | null> => {
+  const disk = openFaultyDisk();
+  if (disk === null) return skip('errors of the disk', 'no gcc, or not Linux');
+  return addRuns(all, (planted) => runOne(folders.plan(seed), disk, planted));
+};
+
+faultCase(test, {
+  title: 'a write or a sync that fails ends the process, and the next start has all that was acknowledged',
+  name: 'EIO while writing',
+  counts: { quick: 1, faults: 3 },
+  run: ({ seed, count }) => runAll(seed, fatal.slice(0, count), runFatal),
+});
+
+faultCase(test, {
+  title: 'a store without room refuses or waits, and goes on when there is room',
+  name: 'ENOSPC while writing',
+  counts: { quick: 1, faults: 3 },
+  run: ({ seed, count }) => runAll(seed, noRoom.slice(0, count), runNoRoom),
+});
+
+test.run();
