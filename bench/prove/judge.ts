@@ -49,6 +49,9 @@ const newestBefore = (marks: readonly { readonly atMs: number; readonly value: n
   return (moment: number): number => best[countBefore(sorted, moment) - 1] ?? Number.NEGATIVE_INFINITY;
 };
 
+export const sortMarks = (times: readonly number[]): readonly { readonly atMs: number }[] =>
+  [...times].sort((left, right) => left - right).map((atMs) => ({ atMs }));
+
 /** How many of the sorted marks lie strictly before the moment. */
 export const countBefore = (sorted: readonly { readonly atMs: number }[], moment: number): number => {
   let low = 0;

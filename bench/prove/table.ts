@@ -2,7 +2,8 @@
  * The table that `prove` prints: a line for each server and kind, then the first lies in words. Pure.
  */
 import { alignColumns } from '../report/text.ts';
-import { type Lie, type Proof, type ProofKind, proofKinds } from './verdict.ts';
+import { type Lie, type ProofKind, proofKinds } from './lies.ts';
+import type { Proof } from './verdict.ts';
 
 const columns = ['lost', 'doubled', 'late', 'other'] as const;
 const columnOf: Readonly<Record<string, (typeof columns)[number]>> = {

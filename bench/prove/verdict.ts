@@ -6,31 +6,20 @@
 import type { VoteLogResult } from '../../http/client/types.ts';
 import type { ClientLog, Outcome, Sight, Span } from './client-log.ts';
 import { firstWindowFaults } from './first-window.ts';
-import { countBefore, createVerdict, judgeClicks, judgeStats, judgeVotes, type Verdict } from './judge.ts';
+import { judgeHistory } from './history.ts';
+import {
+  countBefore,
+  createVerdict,
+  judgeClicks,
+  judgeStats,
+  judgeVotes,
+  sortMarks,
+  type Verdict,
+} from './judge.ts';
+import type { Lie, ProofKind } from './lies.ts';
 import type { ProveLog } from './prove-log.ts';
 import { type Settled, toVoteRows } from './settle.ts';
 import type { Subject } from './subject.ts';
-
-export const proofKinds = [
-  'posts',
-  'shards',
-  'clicks',
-  'votes',
-  'vote log',
-  'feed',
-  'webhooks',
-  'history',
-  'redeems',
-  'replies',
-] as const;
-export type ProofKind = (typeof proofKinds)[number];
-
-export interface Lie {
-  readonly kind: ProofKind;
-  /** Such as `lost`, `doubled` or `late`. */
-  readonly name: string;
-  readonly text: string;
-}
 
 /** What one kind counted; `null`: the server lacks it. */
 interface KindFigures {
@@ -45,8 +34,6 @@ export interface Proof {
 
 /** What was acknowledged elsewhere is visible after a second; a busy machine gets more. */
 const lateMs = 5_000;
-/** A point of the history is right to about two seconds. */
-const sampleMs = 2_500;
 
 const isPart = (bot: string): boolean => bot.includes('#');
 
@@ -122,12 +109,6 @@ const judgeVoteRequests = (log: ProveLog, subject: Subject, settled: readonly Se
     ...name('votes', 'doubled', verdict.doubled),
   ];
 };
-
-interface Marks {
-  readonly atMs: number;
-}
-const sortMarks = (times: readonly number[]): Marks[] =>
-  [...times].sort((left, right) => left - right).map((atMs) => ({ atMs }));
 
 /** How many of these operations since a reset were sent, and had been acknowledged, before a moment. */
 const countOperations = (
@@ -288,31 +269,6 @@ const judgeWebhook = ({ listing, entries, delivered }: Settled): Lie[] => {
   const missing = delivered === null ? [] : entries.filter(({ number }) => !delivered.has(number));
   const texts = missing.map(({ number }) => `the webhook of bot ${listing.id} did not get vote ${number}`);
   return name('webhooks', 'missing', texts);
-};
-
-/** Each point of clicks lies between what readers had seen before it and what was sent by then. */
-const judgeHistory = (log: ProveLog, { listing, entries, history }: Settled): Lie[] => {
-  const lies: Lie[] = [];
-  const sights = log.sights.filter(({ bot }) => bot === listing.id);
-  const quiet = sights.findLast((sight) => sight.quiet);
-  const sent = sortMarks(log.clicks.filter(({ bot }) => bot === listing.id).map(({ callMs }) => callMs));
-  const logged = entries.at(-1)?.number;
-  for (const { atMs, clicks, votesLogged } of history) {
-    const isAfter = quiet !== undefined && atMs > quiet.returnMs;
-    const seen = sights.filter(({ returnMs }) => returnMs < atMs - sampleMs).map((sight) => sight.clicks);
-    const low = Math.max(0, ...seen);
-    const high = countBefore(sent, atMs + sampleMs);
-    const where = `the history of bot ${listing.id} at ${new Date(atMs).toISOString()}`;
-    if (clicks !== null && clicks < low)
-      lies.push({ kind: 'history', name: 'short', text: `${where} has ${clicks} clicks of ${low}` });
-    if (clicks !== null && clicks > high)
-      lies.push({ kind: 'history', name: 'doubled', text: `${where} has ${clicks} clicks of ${high} sent` });
-    if (isAfter && votesLogged !== null && logged !== undefined && votesLogged !== logged) {
-      const lie = votesLogged < logged ? 'short' : 'doubled';
-      lies.push({ kind: 'history', name: lie, text: `${where} has ${votesLogged} votes of ${logged}` });
-    }
-  }
-  return lies;
 };
 
 const judgeRedeems = (log: ProveLog, { listing, redeems }: Settled): Lie[] => {

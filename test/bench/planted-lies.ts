@@ -1,7 +1,7 @@
 /**
  * The lies that a proxy plants, each with the name that the judge must give it.
  */
-import type { ProofKind } from '../../bench/prove/verdict.ts';
+import type { ProofKind } from '../../bench/prove/lies.ts';
 import type { Call, LiePlan } from './lying-proxy.ts';
 
 export interface PlantedLie {

@@ -6,9 +6,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { proofKinds } from '../../bench/prove/lies.ts';
 import { startOwn } from '../../bench/prove/own-servers.ts';
 import { prove } from '../../bench/prove/prove.ts';
-import { type Proof, proofKinds } from '../../bench/prove/verdict.ts';
+import type { Proof } from '../../bench/prove/verdict.ts';
 import { createDirectory, type Holder } from '../../bench/scenarios/directory.ts';
 import { createRandom } from '../../ops/demo/random.ts';
 import { type LiePlan, openLyingProxy } from './lying-proxy.ts';

@@ -1,6 +1,6 @@
 /**
  * The verdict of `prove` on several addresses: a total may be older at another node, and falls at none. And
- * on votes around a reset: only those after it count, and its windows are new.
+ * on votes around a reset: only those after it count, and its windows are new. And on samples of the history.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -118,6 +118,33 @@ test('a user may vote once more after a reset, and only once', () => {
   assert.equal(judgeAroundReset({ before: ['u'], after: ['u'] }, 1), []);
   assert.equal(judgeAroundReset({ before: [], after: ['u', 'u'] }, 2), ['votes accepted twice']);
   assert.equal(judgeAroundReset({ before: ['u', 'u'], after: [] }, 0), ['votes accepted twice']);
+});
+
+test('a sample is late only where the server was away', () => {
+  const judge = (unanswered: number, clicks: number) => {
+    const log = createProveLog(1);
+    log.unanswered = unanswered;
+    for (const callMs of [1_000, 30_000, 90_000]) {
+      const timed = {
+        id: callMs,
+        life: 0,
+        callMs,
+        returnMs: callMs + 1,
+        outcome: 'ok' as const,
+        status: 200,
+      };
+      log.clicks.push({ ...timed, op: 'click', bot: 'b', address: 'a' });
+    }
+    const history = [2_000, 62_000].map((atMs) => ({ atMs, clicks, votesLogged: null }));
+    const nothing = { entries: [], redeems: 0, followed: null, delivered: null };
+    const settled = [{ listing, ...nothing, history: history.slice(0, 2) }];
+    return judgeRun(log, { subject: subject(true), settled, wrong: [] }).lies.map(({ name }) => name);
+  };
+
+  assert.equal(judge(0, 1), []);
+  assert.equal(judge(0, 2), ['doubled']);
+  assert.equal(judge(1, 2), []);
+  assert.equal(judge(1, 3), ['doubled']);
 });
 
 test.run();
