@@ -35,8 +35,10 @@ export const fitLine = (points: readonly (readonly [listings: number, value: num
   return { fixed: weights === 0 ? 0 : (ys - perListing * xs) / weights, perListing };
 };
 
-/** What grows with the listings; starting and a request take as long whatever is there. */
-const grows = (name: string): boolean => name.endsWith(' MiB');
+/** What grows with the listings. Redis has those in use, and a request takes as long whatever is there. */
+const growing: readonly string[] = ['node MiB', 'disk MiB'];
+/** What the settings of Postgres decide. */
+const notPredicted: readonly string[] = ['Postgres MiB', 'WAL MiB'];
 
 const computeMedian = (values: readonly number[]): number =>
   [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
@@ -45,10 +47,11 @@ const computeMedian = (values: readonly number[]): number =>
 export const fitModel = (sizes: readonly Size[]): Readonly<Record<string, Line>> => {
   const fit = (name: string): Line => {
     const points = sizes.map(({ listings, needs }) => [listings, needs[name] ?? 0] as const);
-    if (grows(name)) return fitLine(points);
+    if (growing.includes(name)) return fitLine(points);
     return { fixed: computeMedian(points.map(([, value]) => value)), perListing: 0 };
   };
-  return Object.fromEntries(Object.keys(sizes[0]?.needs ?? {}).map((name) => [name, fit(name)]));
+  const names = Object.keys(sizes[0]?.needs ?? {}).filter((name) => !notPredicted.includes(name));
+  return Object.fromEntries(names.map((name) => [name, fit(name)]));
 };
 
 export const predict = (model: Readonly<Record<string, Line>>, listings: number): Size => ({

@@ -29,8 +29,8 @@ const usage = `Usage: npm run bench -- capacity [options]
   --out FOLDER     where results go (bench/results/capacity)
 
 Memory is that of each process under a load on 1,000 listings; of Redis and Postgres, what they share counts
-once. Disk is the folder of Postgres, or the data folder. CPU is of the node and its stores together. What
-10,000 listings more in use take is printed beside.
+once. Disk is the folder of Postgres, or the data folder, without the write-ahead log, which stands apart. CPU
+is of the node and of Redis. What 10,000 listings more in use take is printed beside.
 `;
 
 const tolerance = 0.15;
@@ -109,7 +109,7 @@ export const runCapacity = async (
   const model = fitModel(measured);
   const predictions = predicted.map((listings) => predict(model, listings));
   save({ model, predictions });
-  const [first] = measured as [MeasuredSize];
+  const [first] = predictions as [Size];
   const rows = predictions.map((size) => toRow('predicted', size));
   console.log(`\n${describeSizes(rows, first)}\n(written to ${file})\n`);
   if (check === 0) return 0;

@@ -31,12 +31,17 @@ export interface DayOptions {
   readonly stop: AbortSignal;
 }
 
+interface Memory {
+  readonly bytes: number;
+  readonly growth: number;
+  readonly samples: readonly MemorySample[];
+}
 export interface Day {
   readonly proof: Proof;
   /** Milliseconds, of equal rates. */
   readonly p99: { readonly first: number; readonly last: number };
   /** Of each node since `steadyFrom`: mean bytes, and growth a day as a share of them. */
-  readonly memory: readonly { readonly bytes: number; readonly growth: number }[];
+  readonly memory: readonly Memory[];
   readonly disk: { readonly beforeBytes: number; readonly afterBytes: number };
   readonly jobs: Jobs;
 }
@@ -111,7 +116,7 @@ const runTimeline = async (world: World, log: ProveLog, isFull: () => boolean): 
     if (isFull()) throw new Error('the log is full: give a lower rate or fewer minutes');
     live.show(`${nameOf(at)}, ${(at * 100).toFixed(0)} % of the day`);
     for (const [node, { child }] of servers.nodes.entries())
-      if (at >= steadyFrom) samples[node]?.push({ at, bytes: readResidentBytes(child.pid ?? 0) });
+      samples[node]?.push({ at, bytes: readResidentBytes(child.pid ?? 0) });
     while (left[0] !== undefined && at >= left[0].at) {
       const { name, run } = left.shift() as (typeof happenings)[number];
       const fromMs = nowMs();
@@ -137,10 +142,11 @@ const computeTenths = ({ startMs, lengthMs }: World, { stats, clicks, votes }: P
   return { first: of(firstTenth), last: of(lastTenth) };
 };
 
-const toMemory = (samples: readonly MemorySample[]): Day['memory'][number] => ({
-  bytes: samples.reduce((sum, { bytes }) => sum + bytes, 0) / Math.max(1, samples.length),
-  growth: computeDailyGrowth(samples),
-});
+const toMemory = (samples: readonly MemorySample[]): Memory => {
+  const steady = samples.filter(({ at }) => at >= steadyFrom);
+  const bytes = steady.reduce((sum, one) => sum + one.bytes, 0) / Math.max(1, steady.length);
+  return { bytes, growth: computeDailyGrowth(steady), samples };
+};
 
 /** Resolves when the day is over and judged. Rejects when it cannot be driven to its end. */
 export const runDay = async (options: DayOptions): Promise<Day> => {
