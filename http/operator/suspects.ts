@@ -15,6 +15,8 @@ import { replyListPage } from './lists.ts';
 const { target_type, target_id, page } = VotesQuery.properties;
 export const SuspectsQuery = Type.Object({ target_type, target_id, page });
 export type SuspectsQuery = Static<typeof SuspectsQuery>;
+export const HoursQuery = Type.Object({ target_type, target_id });
+export type HoursQuery = Static<typeof HoursQuery>;
 
 export const SuspectList = buildList(
   'suspects',
@@ -31,7 +33,14 @@ export const SuspectList = buildList(
 );
 
 export const VoteHours = Type.Object({
-  hours: Type.Array(Type.Object({ hour: Timestamp, votes: Type.Integer(), young: Type.Integer() })),
+  hours: Type.Array(
+    Type.Object({
+      hour: Timestamp,
+      votes: Type.Integer(),
+      young: toNullable(Type.Integer()),
+      surge_above: toNullable(Type.Integer()),
+    }),
+  ),
 });
 
 /** Two weeks. */
@@ -83,7 +92,13 @@ export const showSuspects = async (app: App, query: SuspectsQuery): Promise<Repl
 };
 
 /** `GET /votes/hours`. */
-export const showVoteHours = async (app: App): Promise<Reply> => {
-  const hours = await app.catalogue.operator.suspects.hours(hoursShown);
+export const showVoteHours = async (app: App, query: HoursQuery): Promise<Reply> => {
+  const { suspects } = app.catalogue.operator;
+  const { target_type: kind, target_id: id } = query;
+  const span = { hours: hoursShown, atMs: app.clock.nowMs() };
+  const hours =
+    kind === undefined || id === undefined
+      ? await suspects.hours(hoursShown)
+      : await suspects.listingHours({ kind, id }, span);
   return replyOk({ hours: hours.map((row) => showRow(VoteHours.properties.hours.items, row)) });
 };

@@ -9,7 +9,14 @@ import { type AdminOperation, defineOperation } from './operation.ts';
 import { PlanBody, PlanList, PlanParams, ShownPlan, SkippedList } from './plan-schema.ts';
 import { previewReset, previewResetAll, previewVoid } from './previews.ts';
 import { ListingParams, ResetAllBody, ResetBody, VoteParams } from './schema.ts';
-import { SuspectList, SuspectsQuery, showSuspects, showVoteHours, VoteHours } from './suspects.ts';
+import {
+  HoursQuery,
+  SuspectList,
+  SuspectsQuery,
+  showSuspects,
+  showVoteHours,
+  VoteHours,
+} from './suspects.ts';
 import {
   describePlan,
   planVotes,
@@ -41,9 +48,11 @@ export const voteOperations: readonly AdminOperation[] = [
   }),
   defineOperation('votes hours', 'GET /votes/hours', {
     name: 'listVoteHours',
-    summary: 'Counts the votes of each hour of two weeks, and those of new accounts.',
+    summary: 'Counts the votes of each hour of two weeks: all, or those of a listing.',
+    query: HoursQuery,
+    check: ({ query }) => assertWholeListing(query),
     replies: { 200: VoteHours },
-    handle: (app) => showVoteHours(app),
+    handle: (app, { query }) => showVoteHours(app, query),
   }),
   defineOperation('votes void', 'DELETE /votes/{itag}', {
     name: 'voidVote',

@@ -13,6 +13,7 @@ import type { Mutant } from './mutant.ts';
 import { partsMutants } from './parts.ts';
 import { ruleMutants } from './rules.ts';
 import { storageMutants } from './storage.ts';
+import { voteMutants } from './votes.ts';
 
 export const mutants: readonly Mutant[] = [
   ...ruleMutants,
@@ -20,6 +21,7 @@ export const mutants: readonly Mutant[] = [
   ...partsMutants,
   ...hotMutants,
   ...storageMutants,
+  ...voteMutants,
   ...historyMutants,
   ...httpMutants,
   ...boardMutants,

@@ -1,6 +1,7 @@
 /**
- * The screen *Suspects*: votes by hour as a chart, and what looks wrong, each with its reason. *Plan* makes
- * the plan that would void the votes of a row, and shows it; its screen asks before it does.
+ * The screen *Suspects*: votes by hour as a chart, and what looks wrong, each with its reason; of all
+ * listings, or of one beside what would be a surge of it. *Plan* makes the plan that would void the votes of
+ * a row, and shows it; its screen asks before it does.
  */
 import type { Json, PageSession } from './api.ts';
 import { createChart } from './charts.ts';
@@ -33,8 +34,10 @@ const makeSuspectList = (session: PageSession, query: string) =>
       target_type,
       target_id,
     }),
-    linkRow: ({ target_type, target_id }) =>
-      target_id ? `#${target_type}/${encodeURIComponent(String(target_id))}` : null,
+    linkRow: ({ target_type, target_id }) => {
+      const listing = new URLSearchParams({ target_type: String(target_type), target_id: String(target_id) });
+      return target_id ? `#suspects/${encodeURIComponent(String(listing))}` : null;
+    },
     makeAction: (row) =>
       makeRowButton(session, {
         command: 'votes void-many',
@@ -47,7 +50,8 @@ const makeSuspectList = (session: PageSession, query: string) =>
 interface VoteHour {
   readonly hour: string;
   readonly votes: number;
-  readonly young: number;
+  readonly young: number | null;
+  readonly surge_above: number | null;
 }
 
 /** Every hour from the first to the last; those without votes are 0. */
@@ -58,20 +62,26 @@ const toColumns = (hours: readonly VoteHour[]): [number[], number[], number[]] =
   return [
     times.map((ms) => ms / 1_000),
     times.map((ms) => byTime.get(ms)?.votes ?? 0),
-    times.map((ms) => byTime.get(ms)?.young ?? 0),
+    times.map((ms) => byTime.get(ms)?.surge_above ?? byTime.get(ms)?.young ?? 0),
   ];
 };
 
 export const showSuspects: Screen = (place, session, argument) => {
-  const list = makeSuspectList(session, new URLSearchParams(argument).toString());
+  const listing = new URLSearchParams(argument);
+  const list = makeSuspectList(session, listing.toString());
+  const [kind, id] = [listing.get('target_type'), listing.get('target_id')];
+  const isOne = kind !== null && id !== null;
   const chart = createChart({
-    title: 'Votes by hour (UTC), two weeks',
+    title: `Votes ${isOne ? `on ${kind} ${id} ` : ''}by hour (UTC), two weeks`,
     unit: '',
-    lines: ['all', 'new accounts'],
+    lines: isOne ? ['votes', 'a surge is above'] : ['all', 'new accounts'],
   });
-  fill(place, make('h1', {}, 'Suspects'), chart.element, list.element);
+  const links = [make('a', { href: '#suspects' }, 'All listings')];
+  if (isOne) links.push(make('a', { href: `#${kind}/${encodeURIComponent(id)}` }, `The ${kind}`));
+  const path = make('p', {}, ...links.flatMap((link) => [link, ' ']));
+  fill(place, make('h1', {}, 'Suspects'), isOne ? path : null, chart.element, list.element);
   void list.load();
-  void session.call('GET', '/votes/hours').then(({ json }) => {
+  void session.call('GET', `/votes/hours?${isOne ? listing : ''}`).then(({ json }) => {
     chart.setData(toColumns(Array.isArray(json.hours) ? (json.hours as VoteHour[]) : []));
   });
   return chart.end;

@@ -38,7 +38,14 @@ import { createDirectoryLists } from './directory-lists.ts';
 import { createFailures } from './failures.ts';
 import { fillPlan, listNextListings, takePage } from './plan-steps.ts';
 import { createPreviews } from './previews.ts';
-import { listSuspects, listVoteHours, type SuspectFilter } from './suspects.ts';
+import {
+  type HourSpan,
+  type ListingOfHours,
+  listListingHours,
+  listSuspects,
+  listVoteHours,
+  type SuspectFilter,
+} from './suspects.ts';
 import { createUuidLookup } from './uuids.ts';
 import {
   createPlan,
@@ -80,6 +87,7 @@ export const createOperatorCatalogue = (sql: Sql) => ({
   suspects: {
     page: (filter: SuspectFilter, page: number) => listSuspects(sql, filter, page),
     hours: (hours: number) => listVoteHours(sql, hours),
+    listingHours: (listing: ListingOfHours, span: HourSpan) => listListingHours(sql, listing, span),
   },
   plans: bindStorage('plans', sql, {
     create: createPlan,

@@ -3,6 +3,7 @@
  * by hour. Read only.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
+import { flagRules } from '../../ledger/vote-flags.ts';
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { type ListPage, readPage } from './pages.ts';
@@ -48,8 +49,10 @@ export const listSuspects = (
 export interface VoteHour {
   readonly hour: Date;
   readonly votes: number;
-  /** Of new accounts. */
-  readonly young: number;
+  /** Of new accounts; `null` of one listing. */
+  readonly young: number | null;
+  /** More votes in an hour are a surge; `null` of all listings. */
+  readonly surge_above: number | null;
 }
 
 /** Votes with an origin of each of the last hours; hours without are left out. */
@@ -57,6 +60,47 @@ export const listVoteHours = (sql: Sql, hours: number): Promise<readonly VoteHou
   asStorage(
     'suspects.hours',
     () => sql<VoteHour[]>`
-      select hour, votes, young from vote_counts
+      select hour, votes, young, null as surge_above from vote_counts
       where hour > (select max(hour) from vote_counts) - make_interval(hours => ${hours}) order by hour`,
   );
+
+export type ListingOfHours = Required<{ [Key in keyof SuspectFilter]: NonNullable<SuspectFilter[Key]> }>;
+export interface HourSpan {
+  readonly hours: number;
+  /** In the last of them. */
+  readonly atMs: number;
+}
+
+const hourMs = 3_600_000;
+const pastHours = flagRules.pastDays * 24;
+
+/**
+ * Votes of one listing in each of the last hours, void ones too, and what would have been a surge by the days
+ * before that hour (storage/ledger/vote-flags.ts); empty without votes.
+ */
+export const listListingHours = (
+  sql: Sql,
+  { kind, id }: ListingOfHours,
+  { hours, atMs }: HourSpan,
+): Promise<readonly VoteHour[]> =>
+  asStorage('suspects.listing_hours', () => {
+    const lastMs = Math.floor(atMs / hourMs) * hourMs;
+    const [first, last] = [new Date(lastMs - (hours + pastHours - 1) * hourMs), new Date(lastMs)];
+    return sql<VoteHour[]>`
+      with counted as (
+        select date_trunc('hour', created_at, 'UTC') as hour, count(*) as votes
+        from votes join totals using (incarnation)
+        where target_type = ${kind} and target_id = ${id} and kind = ${kind} and entity_id = ${id}
+          and created_at >= ${first}
+        group by 1
+      ), series as (
+        select hour, coalesce(votes, 0) as votes, coalesce(sum(votes) over (
+          order by hour rows between ${pastHours} preceding and 1 preceding), 0) as past
+        from generate_series(${first}::timestamptz, ${last}, interval '1 hour') as hour
+        left join counted using (hour)
+      )
+      select hour, votes, null as young, greatest(${flagRules.surgeVotesMin},
+        ceil(${flagRules.surgeFactor} * past / ${pastHours}::float8))::int as surge_above
+      from series where hour > ${new Date(lastMs - hours * hourMs)} and exists (select from counted)
+      order by hour`;
+  });

@@ -1,6 +1,6 @@
 /**
- * Suspicious votes on the operator's page, in a real browser: the finding with its reason, the chart, and the
- * plan that voids its votes in two clicks.
+ * Suspicious votes on the operator's page, in a real browser: the finding with its reason, the charts of all
+ * listings and of one, and the plan that voids its votes in two clicks.
  */
 import * as assert from 'uvu/assert';
 import { until } from '../../support/until.ts';
@@ -51,6 +51,16 @@ test('votes of one address are shown with the reason, and voided by two clicks',
     /8 of the 8 accounts that voted from this address within a day/,
   );
   await page.locator('figure.chart canvas').waitFor();
+  await row.getByRole('link').click();
+  const chart = page.locator('figure.chart').filter({ hasText: `Votes on bot ${bot.id} by hour` });
+  await chart.locator('canvas').waitFor();
+  assert.match((await chart.textContent()) ?? '', /a surge is above/);
+  const hours = (await operate('GET', `/votes/hours?target_type=bot&target_id=${bot.id}`)).hours;
+  assert.is((hours as readonly unknown[]).length, 336);
+  assert.is(
+    await page.getByRole('row').filter({ hasText: bot.id }).count(),
+    await page.getByRole('button', { name: 'Plan' }).count(),
+  );
   await row.getByRole('button', { name: 'Plan' }).click();
   await page.getByText(/^Voids .* of 1 listing/).waitFor();
   assert.is(await countVotes(), counted, 'a plan changes nothing');

@@ -21,9 +21,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runRestore } from '../../../ops/cli/restore.ts';
 import { listFolder } from '../../../storage/embedded/copy.ts';
-import { copyDataFolder, makeDataFolder } from '../../support/directory.ts';
+import { copyDataFolder, makeDataFolder, openAtRest } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { startNode } from '../../support/node-process.ts';
+import { addFindings, listOriginRows } from '../../support/origin-rows.ts';
 import { count, run, shown, sizes, takeBackup, vote } from './counting.ts';
 
 const test = suite('backup of the embedded stores');
@@ -41,6 +42,13 @@ const listChecksums = (dataDir: string) =>
       crc32(readFileSync(join(dataDir, part, file))),
     ]),
   );
+
+const readOrigins = async (dataDir: string): Promise<readonly string[]> => {
+  const { sql, close } = await openAtRest(dataDir);
+  const rows = await listOriginRows(sql);
+  await close();
+  return rows;
+};
 
 /** Counts on a node that does not flush, and kills it. */
 const countAndKill = async (dataDir: string, voter: number, servers: string): Promise<string> => {
@@ -83,6 +91,37 @@ test('a restore is exact: numbers, votes, waits and sessions', async () => {
   assert.match(seen, '"servers":18446744073709551557');
   assert.not.match(node.output(), /stopped while the database was open/);
   assert.equal(votes, [429, 204], 'a voter still waits, others can vote');
+});
+
+test('where votes come from is restored, row for row', async () => {
+  const [dataDir, copy, again] = ['restored', 'origins', 'with-origins'].map(toPath) as [
+    string,
+    string,
+    string,
+  ];
+  const stores = await openAtRest(dataDir);
+  await addFindings(stores.sql);
+  await stores.close();
+  await countAndKill(dataDir, 2, '7');
+  assert.is((await run(takeBackup, { DATA_DIR: dataDir }, copy)).code, 0);
+  assert.is((await run(runRestore, { DATA_DIR: again }, copy)).code, 0);
+  const before = await readOrigins(dataDir);
+  assert.equal(await readOrigins(again), before);
+  for (const kind of ['count', 'origin', 'suspect'])
+    assert.ok(
+      before.some((row) => row.startsWith(kind)),
+      kind,
+    );
+
+  // Of the last vote it was in SQL, or in the outbox.
+  const node = await startNode({ dataDir: again });
+  await node.stop();
+  const after = await readOrigins(again);
+  assert.is(after.filter((row) => row.startsWith('origin')).length, 3, after.join('\n'));
+  assert.equal(
+    before.filter((row) => !after.includes(row) && !row.startsWith('count')),
+    [],
+  );
 });
 
 for (const file of ['hot.pack', 'sql.pack', 'manifest.json']) {

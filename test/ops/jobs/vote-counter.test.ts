@@ -106,10 +106,10 @@ test('votes of a pair with flags are marked, of a wide address all', () => {
 
 test('new accounts and equal intervals stand out on a listing that is popular', () => {
   noteOthers(3_000);
-  repeat(50, (index) => note('203.0.113.3', 1 + (index % 10)));
+  repeat(100, (index) => note('203.0.113.3', 1 + (index % 10)));
   repeat(4, () => note('203.0.113.3', 1, { ageSeconds: 60 }));
   assert.equal(dueAddresses(), []);
-  repeat(20, () => note('203.0.113.3', 2, { ageSeconds: 60 }));
+  repeat(12, () => note('203.0.113.3', 2, { ageSeconds: 60 }));
   assert.equal(dueAddresses(), [hashOf('203.0.113.3')]);
   repeat(200, (index) => note('203.0.113.5', 2 + upTo(9), { atMs: nowMs + index * 60_000 }));
   repeat(20, (index) => note('203.0.113.5', 1, { atMs: nowMs + index * 60_000 + upTo(5_000) }));
