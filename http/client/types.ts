@@ -575,41 +575,7 @@ export interface ListServersReply {
   readonly results: readonly IndexServer[];
 }
 /** A chat server with all that is public about it. Its numbers are live. */
-export interface Server {
-  /** Upvotes minus downvotes, as last written to the database. */
-  readonly approximate_votes: number;
-  /** Address of the picture; empty if there is none. */
-  readonly avatar: string;
-  /** Views of its page (`target=page`). */
-  readonly clicks: number;
-  /** Uses of its invite (`target=invite`). */
-  readonly invite_clicks: number;
-  /** Name of the server, 1 to 100 characters. */
-  readonly name: string;
-  /** Whether it is for adults only. The owner sets it. */
-  readonly nsfw: boolean;
-  /** Members who are online, as the operator recorded it. */
-  readonly online_members: number;
-  /** Whether it has premium now: users then wait less between votes. */
-  readonly premium: boolean;
-  /** Id of the server on the platform: 15 to 20 digits. */
-  readonly server_id: string;
-  /** Short description, 30 to 150 characters. */
-  readonly short: string;
-  /** `public`, `private` or `unlisted`. Only public servers are in lists and can be voted on. */
-  readonly state: string;
-  /** 1 to 5 different tags of 3 to 30 characters. */
-  readonly tags: readonly string[];
-  /** Members of the server, as the operator recorded it. */
-  readonly total_members: number;
-  /** `pending`, `approved`, `certified` or `denied`. The operator decides it. */
-  readonly type: string;
-  /** Its short address, as in `/@{code}`: 2 to 32 of `a-z 0-9 - _`. */
-  readonly vanity: string;
-  /** Id of the vanity code; it stays when the code changes. */
-  readonly vanity_ref: string;
-  /** Upvotes minus downvotes; may be negative. */
-  readonly votes: number;
+export interface Server extends IndexServer {
   /** When the server was added to this directory. */
   readonly created_at: string;
   /** Up to 20 links of the server. */
@@ -728,43 +694,7 @@ export interface ListWebhooksReplyWebhookLastAttempt {
   /** The beginning of the answer, at most 512 bytes. */
   readonly response: string;
 }
-export interface CreateWebhookReply {
-  /** Id of the webhook. */
-  readonly id: string;
-  /** Name of the webhook, 1 to 64 characters. */
-  readonly name: string;
-  /** The address that receives the events; without its path when its owner has transferred the bot. */
-  readonly url: string;
-  /** Which events are sent. */
-  readonly events: readonly string[];
-  /** `standard`, `topgg`, `topgg_v1` or `discord`: see `POST …/webhooks`. */
-  readonly format: string;
-  /** `listing`, or `owned` for a webhook for all that a team owns. */
-  readonly scope: string;
-  /** Whether downvotes are left out. */
-  readonly up_only: boolean;
-  /** Whether events are written for it: see `disabled_reason`. */
-  readonly enabled: boolean;
-  /**
-   * `""` while enabled, else `owner`, `gone` (the receiver answered 410), `address_refused` (the address
-   * is not public), `failing` (every attempt failed for days) or `transferred` (the bot went to another
-   * team; votes from before are still sent).
-   */
-  readonly disabled_reason: string;
-  /** When the webhook was created. */
-  readonly created_at: string;
-  /** When a delivery last succeeded; `null`: never. */
-  readonly last_delivered_at: string | null;
-  /** When the first of the failures in a row happened; `null`: the last attempt succeeded. */
-  readonly failing_since: string | null;
-  /** Deliveries that wait, up to 10,000. */
-  readonly pending: number;
-  /** When the first of them is tried; `null`: none waits. */
-  readonly next_attempt_at: string | null;
-  /** The newest attempt; `null`: none yet. */
-  readonly last_attempt: ListWebhooksReplyWebhookLastAttempt | null;
-  /** The end of the secret, to recognise it by. */
-  readonly secret_hint: string;
+export interface CreateWebhookReply extends ListWebhooksReplyWebhook {
   /** Signs what is sent. It cannot be read again. */
   readonly secret: string;
 }
@@ -1259,21 +1189,7 @@ export interface ListPostsReplyPost {
   /** Its title. */
   readonly title: string;
 }
-export interface GetPostReply {
-  /** Who wrote it. */
-  readonly author: User;
-  /** When it was written. */
-  readonly created_at: string;
-  /** What it is about, in a sentence or two. */
-  readonly description: string;
-  /** Always false: drafts are not shown. */
-  readonly draft: boolean;
-  /** Its address and id: 1 to 64 of `a-z 0-9 - _`. */
-  readonly slug: string;
-  /** Words that describe the post. */
-  readonly tags: readonly string[];
-  /** Its title. */
-  readonly title: string;
+export interface GetPostReply extends ListPostsReplyPost {
   /** The whole text, as the author wrote it. */
   readonly content: string;
 }

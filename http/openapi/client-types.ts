@@ -3,6 +3,8 @@
  * the OpenAPI document, so that they cannot differ from what the server checks. Pure.
  */
 
+import { isDeepStrictEqual } from 'node:util';
+
 interface Schema {
   readonly type?: string;
   readonly $ref?: string;
@@ -28,6 +30,11 @@ export interface TypedDocument {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
+interface NamedType {
+  readonly name: string;
+  readonly description: string;
+  readonly fields: readonly Field[];
+}
 interface Field {
   readonly name: string;
   readonly description: string;
@@ -44,7 +51,8 @@ interface Syntax {
   readonly unknown: string;
   literal(values: readonly unknown[]): string;
   list(type: string): string;
-  type(name: string, description: string, fields: readonly Field[]): string;
+  /** `base` has some of its fields; `null` for none. */
+  type(type: NamedType, base: NamedType | null): string;
 }
 
 const wrapAt = 100;
@@ -78,14 +86,16 @@ const typescript: Syntax = {
   unknown: 'unknown',
   literal: (values) => values.map((value) => `'${value}'`).join(' | '),
   list: (type) => (type.includes(' ') ? `readonly (${type})[]` : `readonly ${type}[]`),
-  type: (name, description, fields) =>
+  type: ({ name, description, fields }, base) =>
     [
       ...toComment(description, ''),
-      `export interface ${name} {`,
-      ...fields.flatMap((field) => [
-        ...toComment(field.description, '  '),
-        `  readonly ${field.name}${field.required ? '' : '?'}: ${field.type};`,
-      ]),
+      `export interface ${name} ${base === null ? '' : `extends ${base.name} `}{`,
+      ...fields
+        .filter((field) => base === null || !includesField(base, field))
+        .flatMap((field) => [
+          ...toComment(field.description, '  '),
+          `  readonly ${field.name}${field.required ? '' : '?'}: ${field.type};`,
+        ]),
       '}',
     ].join('\n'),
 };
@@ -122,7 +132,7 @@ from typing import Literal, Mapping, Sequence, TypedDict
   literal: (values) => `Literal[${values.map((value) => `"${value}"`).join(', ')}]`,
   list: (type) => `Sequence[${type}]`,
   // Python 3.9 says of a whole class whether its fields may be absent.
-  type: (name, description, fields) => {
+  type: ({ name, description, fields }) => {
     const required = fields.filter((field) => field.required);
     const optional = fields.filter((field) => !field.required);
     if (optional.length === 0) return toPythonClass(`class ${name}(TypedDict):`, description, required);
@@ -144,7 +154,7 @@ const toShape = (schema: Schema): string => JSON.stringify({ ...schema, descript
 
 /** Collects types by name; nested objects become types of their own. */
 const createWriter = (schemas: Readonly<Record<string, Schema>>, syntax: Syntax) => {
-  const written = new Map<string, string>();
+  const written = new Map<string, NamedType>();
   /** The name of a type by its schema: objects alike but for their description share one. */
   const names = new Map(Object.entries(schemas).map(([name, schema]) => [toShape(schema), name]));
 
@@ -170,7 +180,8 @@ const createWriter = (schemas: Readonly<Record<string, Schema>>, syntax: Syntax)
   const write = (name: string, schema: Schema): void => {
     if (written.has(name)) return;
     names.set(toShape(schema), name);
-    written.set(name, '');
+    const { description = '' } = schema;
+    written.set(name, { name, description, fields: [] });
     const required = new Set(schema.required);
     const fields = Object.entries(schema.properties ?? {}).map(([field, each]) => ({
       name: field,
@@ -178,11 +189,24 @@ const createWriter = (schemas: Readonly<Record<string, Schema>>, syntax: Syntax)
       required: required.has(field),
       type: toType(each, name + toPascal(field)),
     }));
-    written.set(name, syntax.type(name, schema.description ?? '', fields));
+    written.set(name, { name, description, fields });
   };
   return { toType, write, written };
 };
 type Writer = ReturnType<typeof createWriter>;
+
+/** A type that repeats fewer fields of another does not extend it. */
+const sharedFieldsMin = 5;
+
+const includesField = ({ fields }: NamedType, field: Field): boolean =>
+  fields.some((one) => isDeepStrictEqual(one, field));
+
+/** The largest other type all of whose fields this type has; `null` for none. */
+const findBase = (type: NamedType, types: readonly NamedType[]): NamedType | null =>
+  types
+    .filter(({ fields }) => fields.length >= sharedFieldsMin && fields.length < type.fields.length)
+    .filter(({ fields }) => fields.every((field) => includesField(type, field)))
+    .toSorted((one, other) => other.fields.length - one.fields.length)[0] ?? null;
 
 const findReply = ({ responses }: Operation): Schema | undefined =>
   Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content?.['application/json']
@@ -200,8 +224,11 @@ const writeUsed = ({ write }: Writer, { paths, components }: TypedDocument): voi
   write('VoteLog', reply(read('get', '/{target_type}/{target_id}/votes/log')));
 };
 
-const toSource = ({ header, gap }: Syntax, types: readonly string[]): string =>
-  `${header}\n${types.join(gap)}\n`;
+const toSource = (syntax: Syntax, { written }: Writer, ...more: readonly NamedType[]): string => {
+  const types = [...written.values()];
+  const texts = [...types, ...more].map((type) => syntax.type(type, findBase(type, types)));
+  return `${syntax.header}\n${texts.join(syntax.gap)}\n`;
+};
 
 /** Returns the source of http/client/types.ts: also what every operation replies. */
 export const buildClientTypes = (document: TypedDocument): string => {
@@ -216,13 +243,12 @@ export const buildClientTypes = (document: TypedDocument): string => {
     }),
   );
   const described = 'What each operation replies, by method and path; `null` for nothing.';
-  const all = typescript.type('Replies', described, replies);
-  return toSource(typescript, [...writer.written.values(), all]);
+  return toSource(typescript, writer, { name: 'Replies', description: described, fields: replies });
 };
 
 /** Returns the source of _types.py. */
 export const buildPythonTypes = (document: TypedDocument): string => {
   const writer = createWriter(document.components.schemas, python);
   writeUsed(writer, document);
-  return toSource(python, [...writer.written.values()]);
+  return toSource(python, writer);
 };
