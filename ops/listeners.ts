@@ -18,7 +18,7 @@ import type { ClusterContext } from './cluster-context.ts';
 import { type ServerAddresses, toAddresses } from './config/addresses.ts';
 import { type Config, findCommandStart, isDemoWanted } from './config/config.ts';
 import { listOperators } from './config/operators.ts';
-import type { DemoFile } from './demo/access.ts';
+import type { DemoFile } from './demo/demo.ts';
 import type { Stoppable } from './stop.ts';
 import { createStoreAccess } from './store-access.ts';
 import { formatVersion } from './version.ts';

@@ -38,7 +38,7 @@ import { type ClusterContext, openClusterContext } from './cluster-context.ts';
 import { assertPortsFree } from './config/addresses.ts';
 import { type Config, toCommitRules } from './config/config.ts';
 import { readOperatorToken } from './config/operator-token.ts';
-import type { DemoFile } from './demo/access.ts';
+import type { DemoFile } from './demo/demo.ts';
 import { createJobs } from './jobs/jobs.ts';
 import type { Schedule } from './jobs/schedule.ts';
 import { createVoteWatch, type VoteWatch } from './jobs/vote-watch.ts';

@@ -6,7 +6,7 @@
  * one takes some seconds; use one per file.
  */
 import { readConfig } from '../ops/config/config.ts';
-import type { DemoFile } from '../ops/demo/access.ts';
+import type { DemoFile } from '../ops/demo/demo.ts';
 import { type Running, type StartInput, start } from '../ops/rollcall.ts';
 import { makeFolder } from './support/folder.ts';
 import { makeBareFolder } from './support/sql-template.ts';

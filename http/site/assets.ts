@@ -12,8 +12,8 @@ import {
 } from '../response/document.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
-import { escapeHtml } from './render.ts';
 import type { Site } from './site.ts';
+import { escapeHtml } from './site.ts';
 
 const scripts = [
   './page/account.ts',

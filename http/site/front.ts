@@ -19,8 +19,8 @@ import {
   toListedServer,
 } from './entities.ts';
 import { renderPage } from './layout.ts';
-import { type Html, type HtmlValue, render } from './render.ts';
 import type { Site } from './site.ts';
+import { type Html, type HtmlValue, render } from './site.ts';
 
 /** What the page shows; `null` for what cannot be read now. */
 interface FrontParts {

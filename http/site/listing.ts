@@ -23,8 +23,8 @@ import { computeVotes } from '../response/reply.ts';
 import { formatNumber } from './entities.ts';
 import { type Listing, renderListing } from './listing-html.ts';
 import { describeBot, describePack, describeServer, describeTeam, hasInvite } from './listings.ts';
-import { fillTemplate, type PageTemplate, toTemplate } from './render.ts';
 import type { Site } from './site.ts';
+import { fillTemplate, type PageTemplate, toTemplate } from './site.ts';
 
 /** The parts of a request that a page needs. */
 export interface ListingRequest {

@@ -11,7 +11,7 @@ import { isPremium } from '../api/shared/convert.ts';
 import { formatNumber, toListedBot, toListedServer, toListingPath, toPackPath } from './entities.ts';
 import type { Fact, Listing } from './listing-html.ts';
 import { renderUserText } from './markdown.ts';
-import { type Html, type HtmlValue, render, renderSlot } from './render.ts';
+import { type Html, type HtmlValue, render, renderSlot } from './site.ts';
 
 export interface DescribedListing {
   readonly listing: Listing;

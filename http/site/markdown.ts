@@ -7,7 +7,7 @@
  */
 import { createRequire } from 'node:module';
 import type { MarkdownIt as Parser } from 'markdown-it';
-import { Html, removeControls } from './render.ts';
+import { Html, removeControls } from './site.ts';
 
 const require = createRequire(import.meta.url);
 const userLink = /^(https?:\/\/|mailto:)/i;

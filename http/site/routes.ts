@@ -13,9 +13,9 @@ import { createFrontPage } from './front.ts';
 import { buildGuideRoutes } from './guides.ts';
 import { renderPage, replyErrorPage } from './layout.ts';
 import { createListingPages, type ListingRequest } from './listing.ts';
-import { type Html, render } from './render.ts';
 import { showSearchPage } from './search-page.ts';
 import type { Site } from './site.ts';
+import { type Html, render } from './site.ts';
 import { buildSitemapRoutes } from './sitemap.ts';
 
 const base = { ...documentFields, section: 'Site' } as const;

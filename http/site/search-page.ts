@@ -9,8 +9,8 @@ import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
 import { formatNumber, type ListedEntity, renderEntities, toListingPath, toPackPath } from './entities.ts';
 import { renderPage } from './layout.ts';
-import { type Html, type HtmlValue, render } from './render.ts';
 import type { Site } from './site.ts';
+import { type Html, type HtmlValue, render } from './site.ts';
 
 const sortTitles = {
   votes: 'Votes',

@@ -3,7 +3,7 @@
  *
  * Pure: prints nothing. Bold and dim text only if the caller says that the output is a terminal.
  */
-import type { DemoFile } from './access.ts';
+import type { DemoFile } from './demo.ts';
 
 export interface WelcomeOptions {
   /** Public address, without a slash at the end. */

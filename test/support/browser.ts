@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Test } from 'uvu';
-import type { DemoFile } from '../../ops/demo/access.ts';
+import type { DemoFile } from '../../ops/demo/demo.ts';
 import { makeFolder } from './folder.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
 import { createSuiteNeeding } from './needing-suite.ts';

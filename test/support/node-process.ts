@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { DemoFile } from '../../ops/demo/access.ts';
+import type { DemoFile } from '../../ops/demo/demo.ts';
 import { findDatabase } from './alone.ts';
 
 export const mainProgram = fileURLToPath(new URL('../../ops/main.ts', import.meta.url));
