@@ -6,8 +6,7 @@
  * so that a machine which slows down for a while affects both. The report replaces a misleading ratio by the
  * reason (`ratio-rules.ts`).
  */
-import type { LoadResult } from '../load/order.ts';
-import { percentiles } from '../load/order.ts';
+import { type LoadResult, percentiles } from '../load/order.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { Placement } from '../machine/places.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';

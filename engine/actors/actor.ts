@@ -9,8 +9,7 @@
  */
 import assert from 'node:assert/strict';
 import type { EntityView } from '../engine.ts';
-import type { HotState } from '../entity/state.ts';
-import { type LazyState, toLazyState } from '../entity/state.ts';
+import { type HotState, type LazyState, toLazyState } from '../entity/state.ts';
 import { foldUptime } from '../entity/uptime.ts';
 import type { UptimeRules } from '../entity/windows.ts';
 import type { EntityRef } from '../ids.ts';

@@ -40,8 +40,7 @@ import {
 import { checkFacts, checkTotals } from './snapshot.ts';
 import type { HotState, Totals } from './state.ts';
 import { foldUptime } from './uptime.ts';
-import type { LastVote, LastVoteFlag } from './votes.ts';
-import { computeLongestWaitMs, decideVote } from './votes.ts';
+import { computeLongestWaitMs, decideVote, type LastVote, type LastVoteFlag } from './votes.ts';
 
 /** The newest known listing at an address. `state` is `null` if it is deleted (a tombstone). */
 export interface Slot {

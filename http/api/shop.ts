@@ -4,8 +4,7 @@
  */
 import { Type } from 'typebox';
 import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';
-import type { Reply } from '../response/reply.ts';
-import { showRow } from '../response/reply.ts';
+import { type Reply, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildFlag, buildText, buildTextList, Timestamp, toNullable, User } from './shared/common.ts';
 import { replySnapshot, toUser } from './shared/convert.ts';

@@ -12,8 +12,7 @@ import {
 } from '../response/document.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
-import type { Site } from './site.ts';
-import { escapeHtml } from './site.ts';
+import { escapeHtml, type Site } from './site.ts';
 
 const scripts = [
   './page/account.ts',

@@ -4,8 +4,7 @@
 import type { EntityKind } from '../../engine/ids.ts';
 import type { PackRow } from '../../storage/catalogue/packs/packs.ts';
 import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
-import type { Site } from './site.ts';
-import { type Html, render } from './site.ts';
+import { type Html, render, type Site } from './site.ts';
 
 /** What a row of a list shows. */
 export interface ListedEntity {

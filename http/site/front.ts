@@ -19,8 +19,7 @@ import {
   toListedServer,
 } from './entities.ts';
 import { renderPage } from './layout.ts';
-import type { Site } from './site.ts';
-import { type Html, type HtmlValue, render } from './site.ts';
+import { type Html, type HtmlValue, render, type Site } from './site.ts';
 
 /** What the page shows; `null` for what cannot be read now. */
 interface FrontParts {

@@ -8,8 +8,7 @@ import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { renderPage } from './layout.ts';
 import { type Heading, renderGuide } from './markdown.ts';
-import type { Site } from './site.ts';
-import { type Html, render } from './site.ts';
+import { type Html, render, type Site } from './site.ts';
 
 const guides = {
   'client-guide': 'Client guide',

@@ -3,8 +3,7 @@
  */
 import { type DomainError, errorStatuses } from '../../engine/errors.ts';
 import type { Reply } from '../response/reply.ts';
-import type { Site } from './site.ts';
-import { type Html, type HtmlValue, render } from './site.ts';
+import { type Html, type HtmlValue, render, type Site } from './site.ts';
 
 export interface PageParts {
   readonly title: string;

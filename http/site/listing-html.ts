@@ -5,8 +5,7 @@
 import type { EntityKind } from '../../engine/ids.ts';
 import { type ListedEntity, renderEntities, renderPicture, renderTags } from './entities.ts';
 import { renderPage } from './layout.ts';
-import type { Site } from './site.ts';
-import { type Html, type HtmlValue, render, renderSlot } from './site.ts';
+import { type Html, type HtmlValue, render, renderSlot, type Site } from './site.ts';
 
 /** A name with its value, or with a slot. */
 export type Fact = readonly [label: string, value: HtmlValue];

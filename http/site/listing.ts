@@ -18,13 +18,11 @@ import { findVotesRank } from '../api/leaderboards.ts';
 import { thenMaybe } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import type { Reply } from '../response/reply.ts';
-import { computeVotes } from '../response/reply.ts';
+import { computeVotes, type Reply } from '../response/reply.ts';
 import { formatNumber } from './entities.ts';
 import { type Listing, renderListing } from './listing-html.ts';
 import { describeBot, describePack, describeServer, describeTeam, hasInvite } from './listings.ts';
-import type { Site } from './site.ts';
-import { fillTemplate, type PageTemplate, toTemplate } from './site.ts';
+import { fillTemplate, type PageTemplate, type Site, toTemplate } from './site.ts';
 
 /** The parts of a request that a page needs. */
 export interface ListingRequest {

@@ -14,8 +14,7 @@ import { buildGuideRoutes } from './guides.ts';
 import { renderPage, replyErrorPage } from './layout.ts';
 import { createListingPages, type ListingRequest } from './listing.ts';
 import { showSearchPage } from './search-page.ts';
-import type { Site } from './site.ts';
-import { type Html, render } from './site.ts';
+import { type Html, render, type Site } from './site.ts';
 import { buildSitemapRoutes } from './sitemap.ts';
 
 const base = { ...documentFields, section: 'Site' } as const;

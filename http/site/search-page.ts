@@ -1,16 +1,14 @@
 /**
  * The page of the search: a form that works without a script, and what it finds.
  */
-import type { EntityKind } from '../../engine/ids.ts';
-import { entityKinds } from '../../engine/ids.ts';
+import { type EntityKind, entityKinds } from '../../engine/ids.ts';
 import type { FoundRow, SearchPage } from '../../storage/catalogue/lists/search.ts';
 import { findListings, type ListingSearch, parseSearch, searchSorts } from '../api/search.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
 import { formatNumber, type ListedEntity, renderEntities, toListingPath, toPackPath } from './entities.ts';
 import { renderPage } from './layout.ts';
-import type { Site } from './site.ts';
-import { type Html, type HtmlValue, render } from './site.ts';
+import { type Html, type HtmlValue, render, type Site } from './site.ts';
 
 const sortTitles = {
   votes: 'Votes',

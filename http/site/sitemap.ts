@@ -6,8 +6,7 @@ import type { SitemapEntry } from '../../storage/catalogue/lists/sitemap.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
 import { toListingPath, toPackPath } from './entities.ts';
-import type { Site } from './site.ts';
-import { escapeHtml } from './site.ts';
+import { escapeHtml, type Site } from './site.ts';
 
 const head = '<?xml version="1.0" encoding="UTF-8"?>\n';
 const schema = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';

@@ -13,8 +13,7 @@
 import { randomUUID } from 'node:crypto';
 import { openCommands, type RedisCommands } from './commands.ts';
 import { type Listener, openListener } from './listener.ts';
-import type { NodeMessage } from './messages.ts';
-import { decodeMessage, encodeMessage } from './messages.ts';
+import { decodeMessage, encodeMessage, type NodeMessage } from './messages.ts';
 
 export interface Subscriber {
   readonly onMessage?: (message: NodeMessage) => void;

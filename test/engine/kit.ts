@@ -9,11 +9,9 @@ import { type ItemReply, Turn, type TurnFailure } from '../../engine/commit/shar
 import { createEngine } from '../../engine/create.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
-import type { HotState } from '../../engine/entity/state.ts';
-import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
+import { emptyFacts, emptyTotals, type HotState } from '../../engine/entity/state.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
-import type { EntityRef } from '../../engine/ids.ts';
-import { createEntityRef, shardCount, toAddress, toShard } from '../../engine/ids.ts';
+import { createEntityRef, type EntityRef, shardCount, toAddress, toShard } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';

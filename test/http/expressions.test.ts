@@ -6,8 +6,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { checkSync, type Diagnostics } from 'recheck';
-import type { Node } from 'typescript/unstable/ast';
-import { SyntaxKind } from 'typescript/unstable/ast';
+import { type Node, SyntaxKind } from 'typescript/unstable/ast';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { routes } from '../../http/api/table.ts';

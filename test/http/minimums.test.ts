@@ -2,8 +2,7 @@
  * The minimum length of every text of every route, public and private, in paths, queries and bodies. Blanks
  * and invisible characters at the ends do not count, for the check and for its error message.
  */
-import type { TSchema } from 'typebox';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StatsBody } from '../../http/api/bots/schema.ts';

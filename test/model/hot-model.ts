@@ -15,8 +15,7 @@ import type {
   Item,
   ShardPosition,
 } from '../../engine/entity/items.ts';
-import type { HotState } from '../../engine/entity/state.ts';
-import { type LazyState, toLazyState } from '../../engine/entity/state.ts';
+import { type HotState, type LazyState, toLazyState } from '../../engine/entity/state.ts';
 import { findHoldingSinceMs, type LastVoteFlag } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';

@@ -7,8 +7,7 @@
  */
 
 import type { AdjustItem, CastVote, ShardPosition } from '../../engine/entity/items.ts';
-import type { Facts, Totals } from '../../engine/entity/state.ts';
-import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
+import { emptyFacts, emptyTotals, type Facts, type Totals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
 import { createEntityRef, shardCount, toAddress } from '../../engine/ids.ts';

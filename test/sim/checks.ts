@@ -5,8 +5,7 @@
  * lost data, answers from the lost time count as unknown, and comparisons that such a loss must break are
  * left out. `simulation.ts` checks what nodes show of each other's changes (I9, second half).
  */
-import type { HotState, Totals } from '../../engine/entity/state.ts';
-import { emptyTotals } from '../../engine/entity/state.ts';
+import { emptyTotals, type HotState, type Totals } from '../../engine/entity/state.ts';
 import { isWeekend } from '../../engine/entity/votes.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import type { OutboxVote } from '../../engine/ports.ts';

@@ -8,8 +8,7 @@
  */
 import type { Engine, EntityView } from '../../engine/engine.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
-import type { EntityAddress, EntityKind, Incarnation } from '../../engine/ids.ts';
-import { toAddress } from '../../engine/ids.ts';
+import { type EntityAddress, type EntityKind, type Incarnation, toAddress } from '../../engine/ids.ts';
 import { count, poisonedUser, type SimNode, violate, type World } from './world.ts';
 
 export type OpKind = 'stats' | 'click' | 'invite' | 'vote' | 'read' | 'standing' | 'flushed';

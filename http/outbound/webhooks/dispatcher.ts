@@ -33,8 +33,7 @@ import {
 } from './health.ts';
 import type { WebhookConnection, WebhookSender } from './send.ts';
 import { toWebhookHeaders } from './signature.ts';
-import type { WebhookFormat } from './stored-event.ts';
-import { toWebhookEvent } from './stored-event.ts';
+import { toWebhookEvent, type WebhookFormat } from './stored-event.ts';
 import type { VoteTraces } from './traces.ts';
 
 export interface WebhookDispatcherParts {

@@ -9,8 +9,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ShardPosition } from '../../../engine/entity/items.ts';
-import type { Shard } from '../../../engine/ids.ts';
-import { parseEntityRef } from '../../../engine/ids.ts';
+import { parseEntityRef, type Shard } from '../../../engine/ids.ts';
 import type { Backlog, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
 import { beginCheckpoint } from './checkpoint.ts';
@@ -33,10 +32,8 @@ import {
   readStoredSlot,
   removeFromOutbox,
 } from './pending.ts';
-import type { ShardMirror } from './tables.ts';
-import { countStoredBacklog, putFormat, putMeta } from './tables.ts';
-import type { Writer } from './writer.ts';
-import { runQueued, writeInTables } from './writer.ts';
+import { countStoredBacklog, putFormat, putMeta, type ShardMirror } from './tables.ts';
+import { runQueued, type Writer, writeInTables } from './writer.ts';
 
 /** Entries handled before the event loop runs other work. */
 const stepEntries = 1_000;

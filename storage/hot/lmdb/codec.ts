@@ -17,8 +17,7 @@ import {
   type PresenceStatus,
   presenceStatuses,
 } from '../../../engine/entity/state.ts';
-import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
-import { parseEntityRef } from '../../../engine/ids.ts';
+import { type EntityAddress, type Incarnation, parseEntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 
 /** A slot, and the version under which the dirty index lists it; 0 when it is clean. */

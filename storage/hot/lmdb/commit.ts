@@ -18,8 +18,7 @@ import type {
   Item,
 } from '../../../engine/entity/items.ts';
 import { type LazyState, toLazyState } from '../../../engine/entity/state.ts';
-import type { LastVote } from '../../../engine/entity/votes.ts';
-import { lastVoteFlags } from '../../../engine/entity/votes.ts';
+import { type LastVote, lastVoteFlags } from '../../../engine/entity/votes.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';
 import type { AppliedBatch, Changes } from './changes.ts';
 import type { OutboxArray, PartArray } from './codec.ts';

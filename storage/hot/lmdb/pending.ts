@@ -7,8 +7,7 @@
  */
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import type { Changes } from './changes.ts';
-import type { OutboxArray, PartArray, StoredSlot } from './codec.ts';
-import { unpackSlot } from './codec.ts';
+import { type OutboxArray, type PartArray, type StoredSlot, unpackSlot } from './codec.ts';
 import { parseListing, parseShard, toProducerKey, toShardKey, toSlotKey } from './keys.ts';
 import type { IndexedSlot, PendingSlot } from './pending-values.ts';
 import { packShard, type VotesArray } from './tables.ts';

@@ -33,8 +33,7 @@ import { listDueParts, readParts } from './parts.ts';
 import { adopt, readStoredSlot } from './pending.ts';
 import { openTables, raiseFormat, readApplied, readShardCount, type Tables } from './tables.ts';
 import { createTransfer } from './transfer.ts';
-import type { Writer } from './writer.ts';
-import { assertRoom, createWriter, describeFullDisk, runInTables, runQueued } from './writer.ts';
+import { assertRoom, createWriter, describeFullDisk, runInTables, runQueued, type Writer } from './writer.ts';
 
 export interface LmdbOptions {
   /** A folder that holds nothing else; created when missing. */

@@ -15,8 +15,7 @@ import {
 import type { StoredSlot } from './codec.ts';
 import type { Journal } from './journal.ts';
 import { createPending, type Pending } from './pending-values.ts';
-import type { ShardMirror, Tables } from './tables.ts';
-import { countStoredBacklog, measureUsedBytes, readMirror } from './tables.ts';
+import { countStoredBacklog, measureUsedBytes, readMirror, type ShardMirror, type Tables } from './tables.ts';
 
 /** A cache of recently used values in unpacked form; it always agrees with the store. */
 export interface RecentValues {

@@ -5,8 +5,7 @@
  * much each shard has, then reads that much and a little more, in the order given. Every operation is safe to
  * repeat.
  */
-import type { EntityAddress, Shard } from '../../../engine/ids.ts';
-import { parseEntityRef } from '../../../engine/ids.ts';
+import { type EntityAddress, parseEntityRef, type Shard } from '../../../engine/ids.ts';
 import type { Backlog, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
 import { createVoteReader } from './codec.ts';

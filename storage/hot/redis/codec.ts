@@ -22,10 +22,8 @@ import type {
   VoteItem,
 } from '../../../engine/entity/items.ts';
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
-import type { LazyState } from '../../../engine/entity/state.ts';
-import { type HotState, presenceStatuses } from '../../../engine/entity/state.ts';
-import type { EntityAddress, EntityRef, Incarnation } from '../../../engine/ids.ts';
-import { parseEntityRef } from '../../../engine/ids.ts';
+import { type HotState, type LazyState, presenceStatuses } from '../../../engine/entity/state.ts';
+import { type EntityAddress, type EntityRef, type Incarnation, parseEntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 import { toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
 import { Packer, packValue, type Value } from './pack.ts';

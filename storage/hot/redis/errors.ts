@@ -6,8 +6,7 @@
  * connection or a time-out the outcome is unknown if the command may have been sent. Tests cover every entry
  * of the tables.
  */
-import type { StorageOutcome, StorageReason } from '../../../engine/errors.ts';
-import { StorageError } from '../../../engine/errors.ts';
+import { StorageError, type StorageOutcome, type StorageReason } from '../../../engine/errors.ts';
 
 export interface ErrorMeaning {
   readonly outcome: StorageOutcome;

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseToken } from '../../../engine/rules/token.ts';
-import type { DemoFile } from '../../../ops/demo/demo.ts';
-import { demoCast, prepareDemo, readDemoLines } from '../../../ops/demo/demo.ts';
+import { type DemoFile, demoCast, prepareDemo, readDemoLines } from '../../../ops/demo/demo.ts';
 import { formatWelcome, listDemoCommands } from '../../../ops/demo/welcome.ts';
 import { checkLine } from '../../../storage/import/check.ts';
 import {

@@ -12,8 +12,7 @@ import { writeSync } from 'node:fs';
 import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import { StorageError } from '../../../engine/errors.ts';
-import type { EntityRef } from '../../../engine/ids.ts';
-import { createEntityRef } from '../../../engine/ids.ts';
+import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
 import { type LmdbOptions, openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { rules as generatedRules } from './generate.ts';
 

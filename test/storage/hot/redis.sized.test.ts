@@ -21,8 +21,7 @@ import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/s
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { isLoop } from '../../support/lane.ts';
 import { initOf } from '../../support/redis-load.ts';
-import type { RedisServer } from '../../support/redis-server.ts';
-import { startRedis } from '../../support/redis-server.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
 import { rules, startMs } from './generate.ts';
 import { createNewerRecords } from './newer-records.ts';
