@@ -47,7 +47,8 @@ interface DriveState extends DriveOptions {
 }
 
 const entriesMax = 600_000;
-const connectionsMax = 64;
+/** A redeem takes a second, until the flush: so many connections are for 2,000 requests a second. */
+const connectionsMax = 256;
 const backoffMs = 50;
 const recentMax = 40;
 const visitorsMax = 3_000;

@@ -60,7 +60,7 @@ export interface Subject extends Omit<SubjectOptions, 'waitMs'> {
   readonly voted: ReadonlySet<string>;
 }
 
-const connections = 128;
+const connections = 320;
 const hourMs = 3_600_000;
 /** The wait by default, also of the peers. */
 const usualWait = { min: 12 * hourMs, max: 12 * hourMs };

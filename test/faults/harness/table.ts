@@ -66,8 +66,8 @@ export const refresh = (row: Row, figures: ReadonlyMap<string, Line>): Row => {
 };
 
 const toCommand = (test: string): string =>
-  test.startsWith('faults/cases/')
-    ? `\`npm run test:faults -- ${test.slice('faults/cases/'.length)}\``
+  /^(faults\/cases|bench)\//.test(test)
+    ? `\`npm run test:faults -- ${test.replace('faults/cases/', '')}\``
     : `\`npm test -- ${test}\``;
 
 const faultHead = ['| fault | promise | figure | command |', '|---|---|---|---|'];
