@@ -45,6 +45,8 @@ export const runPartition = async (
         const settings = {
           HOST: island.safeThere,
           ADMIN_HOST: island.safeThere,
+          // The clients are on this side, and say which address each visitor has.
+          TRUSTED_PROXIES: island.safeHere,
           DATABASE_URL: world.databaseUrl.replace('127.0.0.1', island.safeHere),
         };
         await world.stack.open({ through, settings });
