@@ -15,6 +15,7 @@ import { fillDirectory, makeDataFolder, openAtRest, tokenOf } from '../../suppor
 import { makeFolder } from '../../support/folder.ts';
 import { spawnNode, startNode } from '../../support/node-process.ts';
 import { runOps } from '../../support/ops-process.ts';
+import { addFindings, listOriginRows } from '../../support/origin-rows.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { makeBareFolder, openMigratedSql } from '../../support/sql-template.ts';
@@ -39,6 +40,7 @@ const directory = await makeDataFolder(join(folder, 'first'), {
   packs: 1,
 });
 const [bot = '', user = '', otherUser = ''] = [directory.bots[0], ...directory.users.slice(1)];
+const [lateBot = '', lateUser = ''] = [directory.bots[5], directory.users[9]];
 
 const request = async (url: string, options: RequestInit = {}) => {
   const reply = await fetch(url, options);
@@ -49,8 +51,13 @@ const votePath = `/users/${user}/bots/${bot}/votes?upvote=true`;
 const userAuth = { 'User-Auth': tokenOf('user', user) };
 const botAuth = { 'Bot-Auth': tokenOf('bot', bot) };
 
+/** A busy node may answer that the newest votes are not in SQL yet. */
 const readLog = async (url: string, query: string) => {
-  const { status, text } = await request(`${url}/bots/${bot}/votes/log${query}`);
+  let [status, text] = [503, ''];
+  await until('the log answers', async () => {
+    ({ status, text } = await request(`${url}/bots/${bot}/votes/log${query}`));
+    return status !== 503;
+  });
   assert.is(status, 200, text);
   return JSON.parse(text) as { epoch: string; head: string; results: { number: number }[] };
 };
@@ -136,6 +143,37 @@ const assertEmbeddedSchema = async (dataDir: string): Promise<void> => {
   await Promise.all([moved.close(), fresh.close()]);
 };
 
+const readOrigins = async (dataDir: string, databaseUrl?: string): Promise<readonly string[]> => {
+  const stores = databaseUrl === undefined ? await openAtRest(dataDir) : await openServerSql(databaseUrl);
+  const rows = await listOriginRows(stores.sql);
+  await stores.close();
+  return rows;
+};
+
+/** Leaves findings in SQL, and a vote with an origin there or in the outbox. */
+const leaveOrigins = async (dataDir: string): Promise<readonly string[]> => {
+  const stores = await openAtRest(dataDir);
+  await addFindings(stores.sql);
+  await stores.close();
+  const node = await startNode({ dataDir, settings: { FLUSH_INTERVAL_MS: '60000' } });
+  const late = { method: 'PUT', headers: { 'User-Auth': tokenOf('user', lateUser) } };
+  const path = votePath.replace(user, lateUser).replace(bot, lateBot);
+  assert.is((await request(node.url + path, late)).status, 204);
+  await node.kill();
+  return readOrigins(dataDir);
+};
+
+/** All rows of before, and that of the late vote: from the same address, so with the same hashes. */
+const assertOriginsGoOn = (rows: readonly string[], before: readonly string[]): void => {
+  const later = rows.filter((row) => row.includes(lateUser));
+  assert.is(later.length, 1, rows.join('\n'));
+  const readHashes = (row = '') => /"address_hash":.*"agent_hash":-?\d+/.exec(row)?.[0];
+  const earlier = before.find((row) => row.startsWith('origin'));
+  assert.is.not(readHashes(earlier), undefined);
+  assert.is(readHashes(later[0]), readHashes(earlier));
+  for (const row of before) assert.ok(rows.includes(row), row);
+};
+
 /** What operators see of all bots, without what differs by kind of store. */
 const inspectAll = async (dataDir: string, settings: Settings): Promise<readonly string[]> => {
   const shown: string[] = [];
@@ -166,6 +204,7 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
   const logged = await readLog(counting.url, '');
   const eventId = await readEventId(counting.url);
   await counting.stop();
+  const origins = await leaveOrigins(first);
 
   const servers = { REDIS_URL: redis.url, DATABASE_URL: await postgres.database('moved') };
   const before = await inspectAll(first, {});
@@ -176,6 +215,7 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
   const second = join(folder, 'second');
   assert.equal(await inspectAll(second, servers), before);
   await assertServerSchema(servers.DATABASE_URL);
+  assertOriginsGoOn(await readOrigins(second, servers.DATABASE_URL), origins);
 
   const node = await startNode({ dataDir: second, settings: servers });
   assert.is(
@@ -197,12 +237,14 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
   assert.match((await move(second, servers, ['--to-data', join(folder, 'third')])).err, /node is running/);
   await node.stop();
 
+  const originsAtServers = await readOrigins(second, servers.DATABASE_URL);
   const atServers = await inspectAll(second, servers);
   const third = join(folder, 'third');
   const back = await move(second, servers, ['--to-data', third]);
   assert.is(back.code, 0, back.err);
   assert.match(await startFails(second, servers), /was moved to/);
   assert.equal(await inspectAll(third, {}), atServers);
+  assert.equal(await readOrigins(third), originsAtServers);
   await assertEmbeddedSchema(third);
   const last = await startNode({ dataDir: third });
   await assertFeedGoesOn(last.url, eventId);
