@@ -35,8 +35,8 @@ export const fitLine = (points: readonly (readonly [listings: number, value: num
   return { fixed: weights === 0 ? 0 : (ys - perListing * xs) / weights, perListing };
 };
 
-/** What grows with the listings. Redis has those in use, and a request takes as long whatever is there. */
-const growing: readonly string[] = ['node MiB', 'disk MiB'];
+/** What grows with the listings. Memory is for those in use, and requests take as long whatever is there. */
+const growing: readonly string[] = ['disk MiB'];
 /** What the settings of Postgres decide. */
 const notPredicted: readonly string[] = ['Postgres MiB', 'WAL MiB'];
 

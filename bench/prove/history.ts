@@ -6,8 +6,8 @@ import type { Lie } from './lies.ts';
 import type { ProveLog } from './prove-log.ts';
 import type { Settled } from './settle.ts';
 
-/** A point of the history is right to about two seconds. */
-const sampleMs = 2_500;
+/** A point of the history is right to about two seconds; a busy machine gets more. */
+const sampleMs = 5_000;
 const stepMsMax = 300_000;
 
 /**
