@@ -3,11 +3,10 @@
  * on, and it meets a folder of this version with its own sentence, changing nothing. Needs git and the
  * history; a shallow clone skips it. Time limit: 300 s.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listFolder } from '../../../storage/embedded/copy.ts';
@@ -16,35 +15,12 @@ import { directoryOf, importFileOf, tokenOf } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { quiet, spawnNode, startNode } from '../../support/node-process.ts';
 import { until } from '../../support/until.ts';
+import { unpackVersionBefore } from '../harness/earlier-version.ts';
 import { skip } from '../harness/fault-case.ts';
 
 const test = suite('the version before');
-const root = fileURLToPath(new URL('../../../', import.meta.url));
 const folder = makeFolder('rollcall-before-');
 const before = join(folder, 'version');
-
-const git = (...args: string[]): string =>
-  execFileSync('git', ['-C', root, ...args], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  }).trim();
-
-/** Unpacks the commit before the one that brought the journal. Returns whether the history has it. */
-const unpackVersion = (): boolean => {
-  try {
-    const path = 'storage/hot/lmdb/journal.ts';
-    const commit = git('log', '--first-parent', '--diff-filter=A', '--format=%H', '--', path);
-    execFileSync('mkdir', [before]);
-    execFileSync('sh', [
-      '-c',
-      `git -C '${root}' archive '${commit.split('\n')[0]}^' | tar -x -C '${before}'`,
-    ]);
-    symlinkSync(join(root, 'node_modules'), join(before, 'node_modules'));
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 const sizes = { users: 3, bots: 2, servers: 1, teams: 1, packs: 1 };
 const [bot = '', user = ''] = [directoryOf(sizes).bots[0], directoryOf(sizes).users[1]];
@@ -77,7 +53,8 @@ const digestFolder = (): readonly string[] =>
     .sort();
 
 test('its folder goes on here; back there it is refused by its format, and unchanged', async () => {
-  if (!unpackVersion()) return void skip('the version before', 'no git history with the version before');
+  if (!unpackVersionBefore('storage/hot/lmdb/journal.ts', before))
+    return void skip('the version before', 'no git history with the version before');
   const file = join(folder, 'directory.jsonl');
   writeFileSync(file, importFileOf(directoryOf(sizes)));
   const env = { ...process.env, ...quiet, DATA_DIR: dataDir };
