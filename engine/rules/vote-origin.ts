@@ -38,6 +38,8 @@ export const networkAt = hashDigits;
 const agentAt = networkAt + hashDigits;
 export const ageAt = agentAt + agentDigits;
 const accountAgeMax = 2 ** 31 - 1;
+const cachedAddressesMax = 5_000;
+/** Fewer, since the names of client programs may be long. */
 const cachedAgentsMax = 500;
 
 /** Packs a signed integer in decimal as a digit for its sign, and digits. */
@@ -60,13 +62,16 @@ const computeAge = (elapsedMs: number): number =>
 
 type TextHasher = (text: string) => string;
 
-const createAgentEncoder = (compute: TextHasher): TextHasher => {
-  const agents = createTwoGenerationCache<string>(cachedAgentsMax);
-  return (agent) => {
-    const known = agents.get(agent);
+/** Packs the hashes of texts; the newest stay in memory, because voters and networks come again. */
+const createFieldEncoder = (compute: TextHasher, digits: number, cachedMax: number): TextHasher => {
+  const fields = createTwoGenerationCache<string>(cachedMax);
+  return (text) => {
+    const known = fields.get(text);
     if (known !== undefined) return known;
-    const field = packHash(BigInt.asIntN(32, BigInt(compute(agent))).toString(), agentDigits);
-    agents.set(agent, field);
+    const hash = compute(text);
+    const kept = digits === hashDigits ? hash : BigInt.asIntN(32, BigInt(hash)).toString();
+    const field = packHash(kept, digits);
+    fields.set(text, field);
     return field;
   };
 };
@@ -74,18 +79,18 @@ const createAgentEncoder = (compute: TextHasher): TextHasher => {
 /** Each month (UTC) has a key of its own, so nothing can be followed for longer. */
 export const createOriginEncoder = (secret: Uint8Array): OriginEncoder => {
   let [month, nextMonth] = [0, 0];
-  let [compute, encodeAgent]: [TextHasher, TextHasher] = [String, String];
+  let [encodeAddress, encodeAgent]: [TextHasher, TextHasher] = [String, String];
   return ({ address, agent, firstSeenMs }, atMs) => {
     if (atMs < month || atMs >= nextMonth) {
       const date = new Date(atMs);
       month = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
       nextMonth = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
-      compute = createVisitorHasher(deriveSecret(secret, `vote origins ${month}`));
-      encodeAgent = createAgentEncoder(compute);
+      const compute = createVisitorHasher(deriveSecret(secret, `vote origins ${month}`));
+      encodeAddress = createFieldEncoder(compute, hashDigits, cachedAddressesMax);
+      encodeAgent = createFieldEncoder(compute, agentDigits, cachedAgentsMax);
     }
     const age = typeof firstSeenMs === 'number' ? computeAge(atMs - firstSeenMs) : '';
-    const network = packHash(compute(toNetwork(address)));
-    return packHash(compute(address)) + network + encodeAgent(agent) + age;
+    return encodeAddress(address) + encodeAddress(toNetwork(address)) + encodeAgent(agent) + age;
   };
 };
 
