@@ -43,11 +43,11 @@ const repeat = (everyMs: number, send: Send): (() => Promise<void>) => {
 const createSends = ({ client, directory: { bots, users } }: Run, { url }: StartedNode) => {
   const times = { reads: [] as number[], edits: [] as number[], posts: [] as number[] };
   const pick = (list: readonly string[], index: number): string => list[index % list.length] ?? '';
-  const ask = async (into: number[], path: string, options: object, status: number): Promise<void> => {
+  const ask = async (into: number[], path: string, options: object = {}): Promise<void> => {
     const startedMs = performance.now();
     const answer = await client.ask(`${url}${path}`, options);
     into.push(performance.now() - startedMs);
-    assert.is(answer.status, status, `${path}: ${answer.text}`);
+    assert.ok(answer.status === 200 || answer.status === 204, `${path}: ${answer.status} ${answer.text}`);
   };
   const asBot = (index: number, method: string, body: object) => {
     const headers = { 'Bot-Auth': tokenOf('bot', pick(bots, index)), 'Content-Type': 'application/json' };
@@ -55,13 +55,13 @@ const createSends = ({ client, directory: { bots, users } }: Run, { url }: Start
   };
   return {
     times,
-    post: (index: number) => ask(times.posts, '/bots/stats', asBot(index, 'POST', { servers: index }), 200),
+    post: (index: number) => ask(times.posts, '/bots/stats', asBot(index, 'POST', { servers: index })),
     edit: (index: number) => {
       const long = randomBytes((longCharacters * 3) / 4).toString('base64');
-      return ask(times.edits, `/bots/${pick(bots, index)}/settings`, asBot(index, 'PATCH', { long }), 204);
+      return ask(times.edits, `/bots/${pick(bots, index)}/settings`, asBot(index, 'PATCH', { long }));
     },
     read: (index: number) =>
-      ask(times.reads, `/users/${pick(users, index)}/bots/${pick(bots, index)}/votes/@all`, {}, 200),
+      ask(times.reads, `/users/${pick(users, index)}/bots/${pick(bots, index)}/votes/@all`),
   };
 };
 
