@@ -7,7 +7,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { buildNodeFlags, preloaded } from '../../ops/setup/launch.mjs';
+import { buildEnvironment, buildNodeFlags, preloaded } from '../../ops/setup/launch.mjs';
 import { hasProc } from '../machine/cpu.ts';
 
 export interface ServerProcess {
@@ -54,7 +54,7 @@ const launch = ({
     // order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...(hasProc ? [] : (['ipc'] as const))],
-    env: { ...process.env, ...settings },
+    env: { ...process.env, ...buildEnvironment(settings) },
   });
   killOnExit(child);
   return child;

@@ -37,6 +37,13 @@ export const busyNodeFlag = '--max-semi-space-size=64';
 export const buildNodeFlags = ({ REDIS_URL = '' }) =>
   REDIS_URL === '' ? nodeFlags : [...nodeFlags, busyNodeFlag];
 
+/**
+ * The environment of a node with these settings, which win. Without Redis it has threads for LMDB and SQL,
+ * and glibc keeps memory apart for each of them: one arena takes 10 to 40 MB less, and no more CPU.
+ */
+export const buildEnvironment = (settings) =>
+  (settings.REDIS_URL ?? '') === '' ? { MALLOC_ARENA_MAX: '1', ...settings } : settings;
+
 /** `args` is a script and its arguments, or `--bin`, a tool and its arguments. Resolves to the exit code. */
 export const launch = (root, args) => {
   const script =
@@ -46,7 +53,10 @@ export const launch = (root, args) => {
   const child = spawn(join(bin, 'node'), [...buildNodeFlags(process.env), ...preloaded, script, ...rest], {
     cwd: root,
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` },
+    env: {
+      ...(args[0] === 'ops/main.ts' ? buildEnvironment(process.env) : process.env),
+      PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
+    },
   });
   const stopForwarding = forwardSignals(child);
   const stopWatching = watchNpm(() => child.connected && child.disconnect());

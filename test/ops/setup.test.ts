@@ -22,7 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findPortFault } from '../../http/server/listen-fault.ts';
-import { busyNodeFlag, nodeFlags } from '../../ops/setup/launch.mjs';
+import { buildEnvironment, busyNodeFlag, nodeFlags } from '../../ops/setup/launch.mjs';
 import { type Ended, watchChild } from '../support/child.ts';
 import { makeFolder } from '../support/folder.ts';
 import { listen } from '../support/loopback.ts';
@@ -384,7 +384,15 @@ test('the program gives Node the same options as npm start', () => {
   );
 
   assert.ok(text.includes(`/node" ${nodeFlags.join(' ')} $busy `), nodeFlags.join(' '));
-  assert.match(text, new RegExp(`-z "\\$\\{REDIS_URL-\\}" .. || busy=${busyNodeFlag}\n`));
+  assert.ok(text.includes(`\n[ -z "\${REDIS_URL-}" ] || busy=${busyNodeFlag}\n`));
+  const arena = 'MALLOC_ARENA_MAX';
+  assert.ok(text.includes(`\n[ -n "\${REDIS_URL-}" ] || export ${arena}="\${${arena}-1}"\n`));
+});
+
+test('a node without Redis has one arena of glibc, unless the operator sets another number', () => {
+  assert.equal(buildEnvironment({ A: 'b' }), { A: 'b', MALLOC_ARENA_MAX: '1' });
+  assert.equal(buildEnvironment({ MALLOC_ARENA_MAX: '4' }), { MALLOC_ARENA_MAX: '4' });
+  assert.equal(buildEnvironment({ REDIS_URL: 'redis://x' }), { REDIS_URL: 'redis://x' });
 });
 
 test.run();
