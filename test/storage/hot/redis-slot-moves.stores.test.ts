@@ -58,12 +58,12 @@ test('a note names the slot, its two servers and the remedy, until the move has 
   assert.match(notes.split('\n').find((note) => note.startsWith('slot')) ?? notes, moving);
   assert.match(notes, `redis-cli --cluster fix ${nameOf(from)}`);
   assert.is(notes.match(/slot \d/g)?.length, 1, 'once, though both servers report it');
-  assert.match(node.output(), / warn .*slot \d+ has been moving/);
+  await until('its log line', () => / warn .*slot \d+ has been moving/.test(node.output()), noteMsMax);
 
   await move.moveKeys();
   await move.finish();
   await until('no note', async () => !/slot \d/.test((await read()).notes), noteMsMax);
-  assert.match(node.output(), / info .*no slot is left half-moved/);
+  await until('the last line', () => / info .*no slot is left half-moved/.test(node.output()), noteMsMax);
 });
 
 test('a slot of which only the new server knows that it moves has one, too', async () => {
