@@ -2,6 +2,7 @@
  * What a directory of any size needs, as a line through what smaller ones took: a fixed part, and a part for
  * each listing. Pure.
  */
+import { computeLine, computeSpread } from '../report/statistics.ts';
 
 /** What is measured at one size; by name, each in its unit. */
 export type Needs = Readonly<Record<string, number>>;
@@ -21,34 +22,21 @@ export interface Line {
 
 /** The line with the least squares of relative errors: sizes are far apart, and each counts as much. */
 export const fitLine = (points: readonly (readonly [listings: number, value: number])[]): Line => {
-  let [weights, xs, ys, xxs, xys] = [0, 0, 0, 0, 0];
-  for (const [x, y] of points) {
-    const weight = y === 0 ? 1 : 1 / y ** 2;
-    weights += weight;
-    xs += weight * x;
-    ys += weight * y;
-    xxs += weight * x * x;
-    xys += weight * x * y;
-  }
-  const spread = weights * xxs - xs * xs;
-  const perListing = spread === 0 ? 0 : (weights * xys - xs * ys) / spread;
-  return { fixed: weights === 0 ? 0 : (ys - perListing * xs) / weights, perListing };
+  const { fixed, slope } = computeLine(points.map(([x, y]) => ({ x, y, weight: y === 0 ? 1 : 1 / y ** 2 })));
+  return { fixed, perListing: slope };
 };
 
-/** What grows with the listings. Memory is for those in use, and requests take as long whatever is there. */
+/** What grows with the listings; memory follows those in use alone, and requests take as long at any size. */
 const growing: readonly string[] = ['disk MiB'];
 /** What the settings of Postgres decide. */
 const notPredicted: readonly string[] = ['Postgres MiB', 'WAL MiB'];
-
-const computeMedian = (values: readonly number[]): number =>
-  [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
 
 /** Fits each need. */
 export const fitModel = (sizes: readonly Size[]): Readonly<Record<string, Line>> => {
   const fit = (name: string): Line => {
     const points = sizes.map(({ listings, needs }) => [listings, needs[name] ?? 0] as const);
     if (growing.includes(name)) return fitLine(points);
-    return { fixed: computeMedian(points.map(([, value]) => value)), perListing: 0 };
+    return { fixed: computeSpread(points.map(([, value]) => value)).median, perListing: 0 };
   };
   const names = Object.keys(sizes[0]?.needs ?? {}).filter((name) => !notPredicted.includes(name));
   return Object.fromEntries(names.map((name) => [name, fit(name)]));

@@ -14,6 +14,7 @@ import { makeNames } from '../search/names.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { createFolder, type Folder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores, type Stores } from '../servers/stores.ts';
+import { runAtOnce } from '../shared/at-once.ts';
 import { createClient } from '../shared/http-client.ts';
 import type { MeasuredSize, Needs } from './model.ts';
 
@@ -67,15 +68,13 @@ const fill = async ({ options, folder, stores, directory, copies: count }: World
 /** Reads so many copies once, spread evenly. */
 const readCopies = async ({ url }: ServerProcess, copies: number): Promise<void> => {
   const client = createClient(atOnce);
-  let next = 0;
-  const reader = async (): Promise<void> => {
-    while (next < moreInUse) {
-      const id = toGrownId(Math.floor((next++ / moreInUse) * copies));
-      const { status } = await client.ask(`${url}/bots/${id}`);
-      if (status !== 200) throw new Error(`/bots/${id}: ${status}`);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, reader)).finally(client.close);
+  const ids = Array.from({ length: moreInUse }, (_, index) =>
+    toGrownId(Math.floor((index / moreInUse) * copies)),
+  );
+  await runAtOnce(ids, atOnce, async (id) => {
+    const { status } = await client.ask(`${url}/bots/${id}`);
+    if (status !== 200) throw new Error(`/bots/${id}: ${status}`);
+  }).finally(client.close);
 };
 
 /** CPU of the node and of Redis, in microseconds a request. Postgres still works on what was filled. */

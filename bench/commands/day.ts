@@ -9,8 +9,8 @@ import type { Live } from '../report/live.ts';
 
 const usage = `Usage: npm run bench -- day [options]
 
-A day of a directory, compressed: morning, noon, a hug of one bot, evening, a night with a restart and an
-upgrade, the reset of month's end, and the next morning. In the end the log of the clients is judged as by
+A day of a directory, compressed: morning, a noon with a restart and an upgrade, a hug of one bot, evening,
+a night with the reset of month's end, and the next morning. In the end the log of the clients is judged as by
 "prove". Exits with 1 if anything was lost or counted twice, a job did not run, memory grew by more than 2 %,
 or the 99th percentile of the last tenth is more than 1.1 times that of the first.
 

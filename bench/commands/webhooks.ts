@@ -6,6 +6,7 @@
  * a backlog of replays, so that no votes compete with it, and is timed once all of them are queued. Ctrl-C
  * ends all of them.
  */
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,6 +18,7 @@ import { createDirectory, type Directory, type Holder } from '../scenarios/direc
 import { runProgram, type ServerProcess, startServer } from '../servers/process.ts';
 import { createFolder, type Folder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores } from '../servers/stores.ts';
+import { runAtOnce } from '../shared/at-once.ts';
 import type { Receipts } from '../webhooks/receiver.ts';
 
 const usage = `Usage: npm run bench -- webhooks [options]
@@ -110,19 +112,10 @@ const waitFor = async (world: World, what: 'count' | 'events', count: number): P
   }
 };
 
-/** Runs the task for each item, some at a time. */
-const forEach = async <Item>(items: readonly Item[], task: (item: Item) => Promise<unknown>) => {
-  let next = 0;
-  const work = async (): Promise<void> => {
-    while (next < items.length) await task(items[next++] as Item);
-  };
-  await Promise.all(Array.from({ length: votesAtOnce }, work));
-};
-
 const createWebhooks = async (world: World): Promise<void> => {
   const { port } = await readReceipts(world);
   const ids: string[] = [];
-  await forEach([...world.directory.bots.entries()], async ([index, holder]) => {
+  await runAtOnce([...world.directory.bots.entries()], votesAtOnce, async ([index, holder]) => {
     const body = { name: 'bench', url: `https://localhost:${port}/hook/${index}` };
     const path = `/bots/${holder.id}/webhooks`;
     const text = await call(world, { method: 'POST', path, holder, kind: 'Bot', body, from: index });
@@ -164,7 +157,7 @@ const toRate = ({ count, firstMs, lastMs }: Receipts): number => (count * 1_000)
 
 const measureNode = async (world: World): Promise<number> => {
   const { options, directory, webhookIds } = world;
-  await forEach([...directory.bots.entries()], async ([index, holder]) => {
+  await runAtOnce([...directory.bots.entries()], votesAtOnce, async ([index, holder]) => {
     const path = `/bots/${holder.id}/webhooks/${webhookIds[index]}/replay`;
     const body = { since: '2000-01-01T00:00:00.000Z', until: '2100-01-01T00:00:00.000Z' };
     await call(world, { method: 'POST', path, holder, kind: 'Bot', body, from: index });
@@ -201,7 +194,7 @@ const measureAll = async (world: World): Promise<void> => {
   const pairs = users.flatMap((user) => directory.bots.map((bot) => ({ user, bot })));
   live.show(`${pairs.length} votes …`);
   await readReceipts(world, '/reset?keep');
-  await forEach(pairs, ({ user, bot }) => vote(world, user, bot));
+  await runAtOnce(pairs, votesAtOnce, ({ user, bot }) => vote(world, user, bot));
   const { kept } = await waitFor(world, 'events', pairs.length);
   const body = kept[0]?.body ?? '';
   for (let round = 1; round <= options.rounds; round++) {

@@ -2,6 +2,7 @@
  * What a day shows besides what it lost: how memory grows, whether requests became slower, which jobs ran.
  * Pure.
  */
+import { computeLine, percentile } from '../report/statistics.ts';
 
 export interface MemorySample {
   /** Share of the day. */
@@ -11,14 +12,9 @@ export interface MemorySample {
 
 /** The line of least squares through the samples: its rise over a whole day ÷ their mean; 0 without any. */
 export const computeDailyGrowth = (samples: readonly MemorySample[]): number => {
-  const count = samples.length;
-  if (count < 2) return 0;
-  const mean = (pick: (sample: MemorySample) => number): number =>
-    samples.reduce((sum, sample) => sum + pick(sample), 0) / count;
-  const [at, bytes] = [mean((sample) => sample.at), mean((sample) => sample.bytes)];
-  const spread = mean((sample) => (sample.at - at) ** 2);
-  if (spread === 0) return 0;
-  return mean((sample) => (sample.at - at) * (sample.bytes - bytes)) / spread / bytes;
+  if (samples.length < 2) return 0;
+  const bytes = samples.reduce((sum, sample) => sum + sample.bytes, 0) / samples.length;
+  return computeLine(samples.map((sample) => ({ x: sample.at, y: sample.bytes }))).slope / bytes;
 };
 
 interface Timed {
@@ -34,9 +30,8 @@ export const computeP99 = (
 ): number => {
   const times = operations
     .filter(({ callMs, outcome }) => outcome === 'ok' && callMs >= fromMs && callMs < toMs)
-    .map(({ callMs, returnMs }) => returnMs - callMs)
-    .sort((left, right) => left - right);
-  return times[Math.floor(times.length * 0.99)] ?? 0;
+    .map(({ callMs, returnMs }) => returnMs - callMs);
+  return times.length === 0 ? 0 : percentile(times, 0.99);
 };
 
 export interface Jobs {

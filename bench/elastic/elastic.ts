@@ -13,6 +13,7 @@ import type { ProveLog } from '../prove/prove-log.ts';
 import { findSilenceMs, pickShards } from '../prove/silence.ts';
 import type { Proof } from '../prove/verdict.ts';
 import { createDirectory } from '../scenarios/directory.ts';
+import { runAtOnce } from '../shared/at-once.ts';
 import { createClient } from '../shared/http-client.ts';
 import { growPrimaries, type SlotMoved, shrinkPrimaries, type Taken } from './moves.ts';
 import { type CpuUsed, type ElasticServers, startElastic } from './servers.ts';
@@ -72,14 +73,11 @@ const fillersAtOnce = 64;
 /** A visit activates each filler: then it is in Redis. */
 const visitFillers = async ({ urls }: ElasticServers, count: number): Promise<void> => {
   const client = createClient(fillersAtOnce);
-  let next = 0;
-  const visitor = async (): Promise<void> => {
-    for (let index = next++; index < count; index = next++)
-      await askPatiently(client, `${urls[0]}/bots/${toGrownId(index)}?target=page`, {
-        headers: { 'X-Forwarded-For': '2001:db8:ffff::1' },
-      });
-  };
-  await Promise.all(Array.from({ length: fillersAtOnce }, visitor)).finally(() => client.close());
+  const ids = Array.from({ length: count }, (_, index) => toGrownId(index));
+  const headers = { 'X-Forwarded-For': '2001:db8:ffff::1' };
+  await runAtOnce(ids, fillersAtOnce, (id) =>
+    askPatiently(client, `${urls[0]}/bots/${id}?target=page`, { headers }),
+  ).finally(client.close);
 };
 
 interface Run {

@@ -1,6 +1,6 @@
 /**
- * The servers of `elastic`: nodes on a Redis Cluster and a Postgres, of which nodes and primaries come and go
- * while they are driven.
+ * The servers of `elastic`: nodes on a Redis Cluster and a Postgres, where nodes and primaries are added and
+ * removed under load.
  */
 import { readCpuTime, readProcessUs, readTreeUs } from '../machine/cpu.ts';
 import { settings, tier, waitMs } from '../prove/own-servers.ts';

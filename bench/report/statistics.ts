@@ -1,5 +1,5 @@
 /**
- * Medians and spreads of rounds. Pure.
+ * Medians and spreads of rounds, and lines through points. Pure.
  */
 
 export interface Spread {
@@ -20,3 +20,22 @@ export const computeSpread = (values: readonly number[]): Spread => {
 /** The value that this share of all does not exceed; NaN without values. */
 export const percentile = (values: readonly number[], share: number): number =>
   [...values].sort((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+  /** 1 if absent. */
+  readonly weight?: number;
+}
+
+/** The line with the least sum of weighted squares; through the mean and flat where all have one `x`. */
+export const computeLine = (points: readonly Point[]): { readonly fixed: number; readonly slope: number } => {
+  const sum = (pick: (point: Point) => number): number =>
+    points.reduce((total, point) => total + (point.weight ?? 1) * pick(point), 0);
+  const weights = sum(() => 1);
+  if (weights === 0) return { fixed: 0, slope: 0 };
+  const [meanX, meanY] = [sum(({ x }) => x) / weights, sum(({ y }) => y) / weights];
+  const spread = sum(({ x }) => (x - meanX) ** 2);
+  const slope = spread === 0 ? 0 : sum(({ x, y }) => (x - meanX) * (y - meanY)) / spread;
+  return { fixed: meanY - slope * meanX, slope };
+};

@@ -130,7 +130,14 @@ const watchPair = (
     counts.watched.set(address, pairs);
   }
   const pair: Pair = {
-    ...{ slot, incarnation, dueAtVotes: 0, flags: 0, lastMs: 0, gaps: 0, gapSum: 0, gapSquares: 0 },
+    slot,
+    incarnation,
+    dueAtVotes: 0,
+    flags: 0,
+    lastMs: 0,
+    gaps: 0,
+    gapSum: 0,
+    gapSquares: 0,
   };
   pairs.set(incarnation, pair);
   counts.watchedPairs += 1;

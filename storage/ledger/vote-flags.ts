@@ -170,7 +170,7 @@ const markPairs = (sql: Sql, found: readonly AddressFinding[], since: Date) => s
     and origin.at > ${since} and origin.address_hash = found.address_hash
     and origin.incarnation = found.incarnation and origin.flags | found.flags <> origin.flags`;
 
-/** Finds addresses with many accounts, most of which have another flag, and marks all their votes. */
+/** Finds addresses with many accounts where most accounts have another flag, and marks all their votes. */
 const findWide = (sql: Sql, addresses: readonly string[], since: Date) => sql<AddressFinding[]>`
   with wide as materialized (
     select address_hash, min(at) as first_at, max(at) as last_at, count(*) as votes,

@@ -18,7 +18,7 @@ interface ListRequest {
   readonly search: string;
 }
 
-/** A list: what it shows of which table, in which order, and where the names are that a search finds. */
+/** A list: its table, columns and order, and the table with the names that a search looks in. */
 interface DirectoryList {
   readonly table: 'users' | 'bots' | 'servers' | 'teams' | 'packs';
   readonly key: string;

@@ -63,7 +63,7 @@ test('of a listing each hour of two weeks, and the votes above which it would be
 test('without votes there are no hours, and a listing is named whole', async () => {
   await addBot(sql, 'silent');
   assert.equal(await readHours('?target_type=bot&target_id=silent'), []);
-  assert.equal(await readHours('?target_type=bot&target_id=nobody'), []);
+  assert.equal(await readHours('?target_type=bot&target_id=unknown'), []);
   assert.is((await send('GET /votes/hours?target_type=bot')).status, 400);
 });
 

@@ -116,7 +116,7 @@ test('new accounts and equal intervals stand out on a listing that is popular', 
   assert.equal(dueAddresses(), [hashOf('203.0.113.5')]);
 });
 
-test('after twelve hours counts are half, and a pair that nobody votes on is forgotten', () => {
+test('after twelve hours counts are half, and a pair without votes is forgotten', () => {
   noteOthers(500);
   repeat(8, () => note('203.0.113.1', 20));
   rememberFarm(counter.take(nowMs));

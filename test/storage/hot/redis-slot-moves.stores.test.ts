@@ -66,7 +66,7 @@ test('a note names the slot, its two servers and the remedy, until the move has 
   await until('the last line', () => / info .*no slot is left half-moved/.test(node.output()), noteMsMax);
 });
 
-test('a slot of which only the new server knows that it moves has one, too', async () => {
+test('a slot that only the new server reports as moving has a note, too', async () => {
   const admins = cluster.servers.map(({ url }) => new Redis(url));
   const slot = 5;
   await cluster.startMove(slot, 1);
