@@ -114,7 +114,7 @@ const provenClicks = (log: ClientLog, clicks: readonly ClickOp[], moment: number
 };
 
 /** A node sends refused clicks again after a pause, which has certainly passed so long after a refusal. */
-const sentAgainMs = 2 * limits.resendPauseMaxMs;
+export const sentAgainMs = 2 * limits.resendPauseMaxMs;
 
 /** Whether the click may have been refused, and waited at that moment or when its node ended. */
 const mayWait = ({ withoutRoom, endedMs }: ClientLog, { life, callMs }: ClickOp, moment: number): boolean => {
@@ -192,8 +192,12 @@ export const judgeVotes = (
     const ops = sent.get(name) ?? [];
     for (const op of ops.filter((one) => one.outcome === 'ok')) {
       const at = left.findIndex((one) => fits(op, one));
-      if (at < 0) verdict.lost.push(`${name}: the vote acknowledged at ${op.returnMs.toFixed(0)}`);
-      else left.splice(at, 1);
+      if (at >= 0) {
+        left.splice(at, 1);
+        continue;
+      }
+      const all = describe(ops, found.get(name) ?? []);
+      verdict.lost.push(`${name}: the vote acknowledged at ${op.returnMs.toFixed(0)}; ${all}`);
     }
     for (const one of left) {
       if (!ops.some((op) => op.outcome === 'unknown' && fits(op, one)))
@@ -218,21 +222,22 @@ const judgeRefusals = ({ name, ops, rows, waitMsMax, clocksMs }: Pair, verdict: 
     const holder = rows.some(
       ({ atMs }) => atMs <= op.returnMs + clocksMs && atMs > op.callMs - waitMsMax - clocksMs,
     );
-    if (!holder)
-      verdict.lost.push(
-        `${name}: refused at ${op.callMs.toFixed(0)} because of a vote that is not there; ${describe(ops)}`,
-      );
+    if (holder) continue;
+    const all = describe(ops, rows);
+    verdict.lost.push(
+      `${name}: refused at ${op.callMs.toFixed(0)} because of a vote that is not there; ${all}`,
+    );
   }
 };
 
-/** The requests, for the search for the cause. */
-const describe = (ops: readonly VoteOp[]): string =>
-  ops
-    .map(({ life, callMs, returnMs, outcome, refused }) => {
-      const end = Number.isFinite(returnMs) ? ` to ${returnMs.toFixed(0)}` : '';
-      return `${refused ? 'refused' : outcome} by life ${life} from ${callMs.toFixed(0)}${end}`;
-    })
-    .join(', ');
+/** The requests and the rows, for the search for the cause. */
+const describe = (ops: readonly VoteOp[], rows: readonly VoteRows[]): string => {
+  const requests = ops.map(({ life, callMs, returnMs, outcome, refused }) => {
+    const end = Number.isFinite(returnMs) ? ` to ${returnMs.toFixed(0)}` : '';
+    return `${refused ? 'refused' : outcome} by life ${life} from ${callMs.toFixed(0)}${end}`;
+  });
+  return [...requests, ...rows.map(({ atMs }) => `a row of ${atMs}`)].join(', ');
+};
 
 /** Numbers of operations by outcome, for the figures. */
 export const tally = (log: ClientLog): { acked: number; unknown: number } => {

@@ -19,6 +19,8 @@ import type { Stack } from '../harness/stack.ts';
 import { acknowledged, silenceSeconds, underLoad } from '../harness/waits.ts';
 
 export interface ClusterFigures extends Figures, Resent {
+  /** Acknowledged ones, which are among `acked`; each has to be there in the end. */
+  readonly clicks: number;
   /** Longest time without an acknowledged change of what the fault concerned. */
   readonly silenceSecondsMax: number;
 }
@@ -54,7 +56,8 @@ export const judgeFaults = async <World extends ClusterWorld>(
     for (const fault of faults) silenceMax = Math.max(silenceMax, await during(world, fault));
     return silenceMax;
   });
-  return { ...(await judgeWithResent(world.stack, { rounds: faults.length })), silenceSecondsMax };
+  const clicks = world.stack.log.clicks.filter(({ outcome }) => outcome === 'ok').length;
+  return { ...(await judgeWithResent(world.stack, { rounds: faults.length })), clicks, silenceSecondsMax };
 };
 
 /** Load, the fault, until all is served and in order again. Returns seconds of silence. */

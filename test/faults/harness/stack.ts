@@ -17,6 +17,7 @@ import {
   judgeClicks,
   judgeStats,
   judgeVotes,
+  sentAgainMs,
   tally,
 } from '../../../bench/prove/judge.ts';
 import { type Client, createClient } from '../../../bench/shared/http-client.ts';
@@ -306,9 +307,14 @@ export const untilFlushed = ({ hot }: Pick<Stores, 'hot'>): Promise<void> =>
     return entities + votes === 0;
   });
 
+/** Clicks that the store refused have been sent again: none is excused as waiting any more. */
+const untilSentAgain = ({ withoutRoom }: ClientLog): Promise<void> =>
+  sleep(Math.max(0, ...withoutRoom.map(({ toMs }) => toMs + sentAgainMs - nowMs())));
+
 const judge = async (state: State, options: JudgeOptions): Promise<Figures> => {
   const { rounds = 1, wrong = [], mayLose = false, forgets = false } = options;
   const { log, stores, directory } = state;
+  await untilSentAgain(log);
   await untilFlushed(stores);
   await lookAtRest(state);
   const merged = (await options.merged?.()) ?? 0;
