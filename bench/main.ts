@@ -8,6 +8,7 @@
 import { writeFileSync } from 'node:fs';
 import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
 import { runCapacity } from './commands/capacity.ts';
+import { interruptedCode, stopOnSignals } from './commands/command.ts';
 import { runCompare } from './commands/compare.ts';
 import { runDays } from './commands/day.ts';
 import { runElasticCommand } from './commands/elastic.ts';
@@ -28,20 +29,6 @@ import { writeReports } from './report/write.ts';
 import { killAll } from './servers/process.ts';
 import { runSuite } from './suite.ts';
 import { runTarget } from './target.ts';
-
-const interruptedCode = 130;
-
-/** Aborts on the first signal, ends at once on the second. */
-const stopOnSignals = (): AbortSignal => {
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (stop.signal.aborted) process.exit(interruptedCode);
-      stop.abort();
-    });
-  }
-  return stop.signal;
-};
 
 const measure = async (options: Options): Promise<Result> => {
   const stop = stopOnSignals();
@@ -69,24 +56,29 @@ const run = async (options: Options): Promise<number> => {
   return result.problems.length > 0 ? 1 : 0;
 };
 
+const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
+  growth: runGrowth,
+  fleet: runFleet,
+  load: runLoad,
+  feed: runFeed,
+  followers: runFollowers,
+  prove: runProve,
+  capacity: runCapacity,
+  day: runDays,
+  elastic: runElasticCommand,
+  webhooks: runWebhooks,
+  search: runSearch,
+};
+
 const dispatch = async (args: readonly string[]): Promise<number> => {
-  const [command, ...rest] = args;
+  const [command = '', ...rest] = args;
+  const runCommand = Object.hasOwn(commands, command) ? commands[command] : undefined;
+  if (runCommand !== undefined) return runCommand(rest);
   if (command === 'compare') {
     const { text, exitCode } = runCompare(rest);
     console.log(text);
     return exitCode;
   }
-  if (command === 'growth') return runGrowth(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'fleet') return runFleet(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'load') return runLoad(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'feed') return runFeed(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'followers') return runFollowers(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'prove') return runProve(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'capacity') return runCapacity(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'day') return runDays(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'elastic') return runElasticCommand(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'webhooks') return runWebhooks(rest, createLive(process.stderr), stopOnSignals());
-  if (command === 'search') return runSearch(rest, createLive(process.stderr), stopOnSignals());
   if (command === 'tokens') {
     console.log(runTokens(rest));
     return 0;

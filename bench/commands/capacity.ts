@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { flag, parseChoice, parseCount, parseWords, text } from '../arguments.ts';
+import { parseChoice, parseCount, text } from '../arguments.ts';
 import {
   compareNeeds,
   fitModel,
@@ -15,10 +15,10 @@ import {
 } from '../capacity/model.ts';
 import { measureSize } from '../capacity/size.ts';
 import { describeMachine } from '../machine/machine.ts';
-import type { Live } from '../report/live.ts';
 import { formatGrouped } from '../report/tables.ts';
 import { alignColumns } from '../report/text.ts';
 import type { Stores } from '../servers/stores.ts';
+import { type CommandContext, defineCommand, interruptedCode } from './command.ts';
 
 const usage = `Usage: npm run bench -- capacity [options]
 
@@ -46,19 +46,6 @@ interface Wanted {
 const parseSizes = (name: string, list: string): readonly number[] =>
   list.split(',').map((size) => parseCount(name, size, [100, 100_000_000]));
 
-const parse = (args: readonly string[]): Wanted | null => {
-  const shape = { stores: text, sizes: text, check: text, predict: text, out: text, help: flag };
-  const given = parseWords(args, shape).values;
-  if (given.help) return null;
-  return {
-    kind: parseChoice('stores', given.stores ?? 'redis', ['redis', 'embedded']),
-    sizes: parseSizes('sizes', given.sizes ?? '1000,30000,300000'),
-    check: parseCount('check', given.check ?? '1000000', [0, 10_000_000]),
-    predicted: parseSizes('predict', given.predict ?? '1000000,10000000'),
-    out: given.out ?? 'bench/results/capacity',
-  };
-};
-
 const formatNeed = (value: number): string =>
   value < 100 ? value.toFixed(value < 10 ? 2 : 1) : formatGrouped(value);
 
@@ -76,19 +63,10 @@ const describeNeeds = (needs: Needs): string =>
     .map(([name, value]) => `${name} ${formatNeed(value)}`)
     .join(', ');
 
-/** The exit code: 1 when a prediction is off by more than 15 %. */
-export const runCapacity = async (
-  args: readonly string[],
-  live: Live,
-  signal: AbortSignal,
-): Promise<number> => {
-  const wanted = parse(args);
-  if (wanted === null) {
-    console.log(usage);
-    return 0;
-  }
+/** Resolves to the exit code: 1 when a prediction is off by more than 15 %. */
+const run = async (wanted: Wanted, { live, stop }: CommandContext): Promise<number> => {
   // The servers and stores end with this process.
-  signal.addEventListener('abort', () => process.exit(130));
+  stop.addEventListener('abort', () => process.exit(interruptedCode));
   const { kind, sizes, check, predicted, out } = wanted;
   const file = join(out, `${kind}.json`);
   mkdirSync(out, { recursive: true });
@@ -119,3 +97,16 @@ export const runCapacity = async (
   console.log(describeSizes([toRow('measured ÷ predicted', { listings: check, needs: ratios })], first));
   return Object.values(ratios).every((ratio) => Math.abs(ratio - 1) <= tolerance) ? 0 : 1;
 };
+
+export const runCapacity = defineCommand({
+  usage,
+  options: { stores: text, sizes: text, check: text, predict: text, out: text },
+  parse: (given): Wanted => ({
+    kind: parseChoice('stores', given.stores ?? 'redis', ['redis', 'embedded']),
+    sizes: parseSizes('sizes', given.sizes ?? '1000,30000,300000'),
+    check: parseCount('check', given.check ?? '1000000', [0, 10_000_000]),
+    predicted: parseSizes('predict', given.predict ?? '1000000,10000000'),
+    out: given.out ?? 'bench/results/capacity',
+  }),
+  run,
+});

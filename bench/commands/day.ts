@@ -2,10 +2,9 @@
  * `npm run bench -- day`: a directory's day in twenty minutes, on each kind of stores: peaks, a hug of one
  * bot, a restart, an upgrade, month's end; judged as by `prove`, and by memory, latency, disk and jobs.
  */
-import { writeFileSync } from 'node:fs';
-import { flag, parseChoice, parseCount, parseWords, text } from '../arguments.ts';
+import { parseChoice, parseCount, text } from '../arguments.ts';
 import { type Day, runDay } from '../day/run-day.ts';
-import type { Live } from '../report/live.ts';
+import { type CommandContext, defineCommand } from './command.ts';
 
 const usage = `Usage: npm run bench -- day [options]
 
@@ -21,16 +20,6 @@ or the 99th percentile of the last tenth is more than 1.1 times that of the firs
   --seed N          of the load (1)
   --json FILE       also writes all figures to FILE
 `;
-
-const shape = {
-  minutes: text,
-  rate: text,
-  stores: text,
-  nodes: text,
-  seed: text,
-  json: text,
-  help: flag,
-} as const;
 
 const kinds = ['embedded', 'redis'] as const;
 type Kind = (typeof kinds)[number];
@@ -78,28 +67,40 @@ const describeDay = (day: Day): string => {
 const parseKinds = (given: string): readonly Kind[] =>
   given.split(',').map((name) => parseChoice('stores', name, kinds));
 
+interface DaysOptions {
+  readonly minutes: number;
+  readonly rate: number;
+  readonly stores: readonly Kind[];
+  readonly nodes: number;
+  readonly seed: number;
+}
+
 /** Resolves to the exit code: 0 without a fault, else 1. */
-export const runDays = async (args: readonly string[], live: Live, stop: AbortSignal): Promise<number> => {
-  const given = parseWords(args, shape).values;
-  if (given.help) {
-    console.log(usage);
-    return 0;
-  }
-  const minutes = parseCount('minutes', given.minutes ?? '20', [1, 24 * 60]);
-  const rate = parseCount('rate', given.rate ?? '250', [10, 5_000]);
-  const nodes = parseCount('nodes', given.nodes ?? '2', [1, 8]);
-  const seed = parseCount('seed', given.seed ?? '1', [0, 1_000_000_000]);
+const run = async ({ stores, ...given }: DaysOptions, context: CommandContext): Promise<number> => {
+  const { live, stop, writeJson } = context;
   const days: Partial<Record<Kind, Day>> = {};
   const faults: string[] = [];
-  for (const kind of parseKinds(given.stores ?? kinds.join())) {
+  for (const kind of stores) {
     live.print(kind);
-    const options = { nodes: kind === 'embedded' ? 0 : nodes, minutes, rate, seed, live, stop };
-    const day = await runDay(options).finally(() => live.clear());
+    const nodes = kind === 'embedded' ? 0 : given.nodes;
+    const day = await runDay({ ...given, nodes, live, stop }).finally(() => live.clear());
     days[kind] = day;
     faults.push(...listFaults(day));
-    console.log(`${kind}, ${minutes} minutes, at most ${rate} requests/s\n${describeDay(day)}`);
+    console.log(`${kind}, ${given.minutes} minutes, at most ${given.rate} requests/s\n${describeDay(day)}`);
   }
-  const toPlain = (_: string, value: unknown): unknown => (value instanceof Set ? [...value] : value);
-  if (given.json !== undefined) writeFileSync(given.json, `${JSON.stringify(days, toPlain, 2)}\n`);
+  writeJson(days);
   return faults.length > 0 ? 1 : 0;
 };
+
+export const runDays = defineCommand({
+  usage,
+  options: { minutes: text, rate: text, stores: text, nodes: text, seed: text, json: text },
+  parse: (given): DaysOptions => ({
+    minutes: parseCount('minutes', given.minutes ?? '20', [1, 24 * 60]),
+    rate: parseCount('rate', given.rate ?? '250', [10, 5_000]),
+    stores: parseKinds(given.stores ?? kinds.join()),
+    nodes: parseCount('nodes', given.nodes ?? '2', [1, 8]),
+    seed: parseCount('seed', given.seed ?? '1', [0, 1_000_000_000]),
+  }),
+  run,
+});

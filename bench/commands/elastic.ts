@@ -2,9 +2,8 @@
  * `npm run bench -- elastic`: primaries of a Redis Cluster from three to four and back by moving slots, nodes
  * from one to eight and back, under load; judged as by `prove`.
  */
-import { writeFileSync } from 'node:fs';
 import { createRandom } from '../../ops/demo/random.ts';
-import { flag, parseCount, parseWords, text } from '../arguments.ts';
+import { parseCount, text } from '../arguments.ts';
 import {
   type ElasticOptions,
   type ElasticResult,
@@ -15,9 +14,9 @@ import {
 } from '../elastic/elastic.ts';
 import { describeMachine } from '../machine/machine.ts';
 import { describeProofs } from '../prove/table.ts';
-import type { Live } from '../report/live.ts';
 import { describeBusyMachine } from '../report/tables.ts';
 import { alignColumns } from '../report/text.ts';
+import { type CommandContext, defineCommand } from './command.ts';
 
 const usage = `Usage: npm run bench -- elastic [options]
 
@@ -34,29 +33,6 @@ node becomes eight, and one again. Judges as prove does. Exits with 1 on any lie
 
 type Given = Omit<ElasticOptions, 'random' | 'show' | 'stop'> & {
   readonly seed: number;
-  readonly jsonFile: string | undefined;
-};
-
-const parseOptions = (args: readonly string[]): Given | null => {
-  const names = {
-    rate: text,
-    nodes: text,
-    listings: text,
-    seconds: text,
-    seed: text,
-    json: text,
-    help: flag,
-  };
-  const given = parseWords(args, names).values;
-  if (given.help) return null;
-  return {
-    rate: parseCount('rate', given.rate ?? '2000', [8, 5_000]),
-    nodes: parseCount('nodes', given.nodes ?? '8', [2, 16]),
-    listings: parseCount('listings', given.listings ?? '30000', [0, 10_000_000]),
-    windowSeconds: parseCount('seconds', given.seconds ?? '10', [1, 60]),
-    seed: parseCount('seed', given.seed ?? String(Date.now() % 1_000_000), [0, 1_000_000_000]),
-    jsonFile: given.json,
-  };
 };
 
 const toUs = ({ used: { nodes, redis, postgres } }: Window): number => nodes + redis + postgres;
@@ -92,27 +68,31 @@ silence ms   the longest time without an acknowledged change of any one shard
 then, later  CPU of nodes, Redis and Postgres for one request, in the two windows after a change`;
 
 /** Resolves to the exit code: 0 without a lie, else 1. */
-export const runElasticCommand = async (
-  args: readonly string[],
-  live: Live,
-  stop: AbortSignal,
-): Promise<number> => {
-  const given = parseOptions(args);
-  if (given === null) {
-    console.log(usage);
-    return 0;
-  }
+const run = async (given: Given, { live, stop, writeJson }: CommandContext): Promise<number> => {
   const machine = describeMachine();
   const result = await runElastic({
     ...given,
     random: createRandom(given.seed),
     show: (line) => live.show(line),
     stop,
-  }).finally(() => live.clear());
+  });
+  live.clear();
   console.log(describeProofs(new Map([['rollcall', result.proof]])));
   console.log(`\n${describeSilences(result.silences)}\n\n${describeStages(result)}\n${columns}`);
   console.log(describeBusyMachine(machine).join('\n'));
-  if (given.jsonFile !== undefined)
-    writeFileSync(given.jsonFile, `${JSON.stringify({ machine, ...result }, null, 2)}\n`);
+  writeJson({ machine, ...result });
   return result.proof.lies.length > 0 ? 1 : 0;
 };
+
+export const runElasticCommand = defineCommand({
+  usage,
+  options: { rate: text, nodes: text, listings: text, seconds: text, seed: text, json: text },
+  parse: (given): Given => ({
+    rate: parseCount('rate', given.rate ?? '2000', [8, 5_000]),
+    nodes: parseCount('nodes', given.nodes ?? '8', [2, 16]),
+    listings: parseCount('listings', given.listings ?? '30000', [0, 10_000_000]),
+    windowSeconds: parseCount('seconds', given.seconds ?? '10', [1, 60]),
+    seed: parseCount('seed', given.seed ?? String(Date.now() % 1_000_000), [0, 1_000_000_000]),
+  }),
+  run,
+});

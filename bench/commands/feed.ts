@@ -6,8 +6,7 @@
  * Node, bare server and followers are processes of their own. CPU is that of the event loop's thread. Called
  * by main.ts.
  */
-import { writeFileSync } from 'node:fs';
-import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';
+import { ArgumentError, parseCount, text } from '../arguments.ts';
 import {
   type FeedWorld,
   type Figures,
@@ -23,6 +22,7 @@ import { computeSpread, percentile } from '../report/statistics.ts';
 import { createDirectory } from '../scenarios/directory.ts';
 import { createFolder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores } from '../servers/stores.ts';
+import { type CommandContext, defineCommand, interruptedCode, type OptionValues } from './command.ts';
 
 const usage = `Usage: npm run bench -- feed [options]
 
@@ -44,14 +44,14 @@ interface FeedOptions {
   readonly shapes: readonly Shape[];
   readonly twoNodesSeconds: number;
   readonly profileDir: string | null;
-  readonly jsonFile: string | undefined;
 }
 
-const parseOptions = (args: readonly string[]): FeedOptions | null => {
-  const numbers = { connections: text, changes: text, seconds: text, rounds: text, 'two-nodes': text };
-  const options = { ...numbers, shape: text, profile: text, json: text, help: flag };
-  const given = parseWords(args, options).values;
-  if (given.help) return null;
+const options = {
+  ...{ connections: text, changes: text, seconds: text, rounds: text, 'two-nodes': text },
+  ...{ shape: text, profile: text, json: text },
+};
+
+const parse = (given: OptionValues<typeof options>): FeedOptions => {
   const { shape } = given;
   if (shape !== undefined && !shapes.some((name) => name === shape))
     throw new ArgumentError(`--shape is "${shape}" but must be one of ${shapes.join(', ')}.`);
@@ -63,7 +63,6 @@ const parseOptions = (args: readonly string[]): FeedOptions | null => {
     shapes: shapes.filter((name) => name === (shape ?? name)),
     twoNodesSeconds: parseCount('two-nodes', given['two-nodes'] ?? '0', [0, 600]),
     profileDir: given.profile ?? null,
-    jsonFile: given.json,
   };
 };
 
@@ -91,7 +90,7 @@ const measureAll = async (world: FeedWorld, options: FeedOptions): Promise<void>
 const measureOneNode = async (
   options: FeedOptions,
   live: Live,
-  { figures, stopped }: { readonly figures: Figures; readonly stopped: Promise<void> },
+  { figures, stopped }: { readonly figures: Figures; readonly stopped: Promise<null> },
 ): Promise<void> => {
   const { connections, changes, seconds } = options;
   const directory = createDirectory({ bots: 2 * connections, users: 1 });
@@ -161,21 +160,17 @@ const describe = (options: FeedOptions, figures: Figures, elsewhere: Delays | nu
   return [`${connections} followers, ${rounds} rounds, windows of ${seconds} s`, ...lines].join('\n');
 };
 
-/** Prints what was measured. Resolves to the exit code. Throws `ArgumentError`. */
-export const runFeed = async (args: readonly string[], live: Live, signal: AbortSignal): Promise<number> => {
-  const options = parseOptions(args);
-  if (options === null) {
-    console.log(usage);
-    return 0;
-  }
-  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+/** Prints what was measured. Resolves to the exit code. */
+const run = async (options: FeedOptions, context: CommandContext): Promise<number> => {
+  const { live, stop, stopped, writeJson } = context;
   const figures = createFigures();
   let elsewhere: Delays | null = null;
   if (options.rounds > 0) await measureOneNode(options, live, { figures, stopped });
-  if (options.twoNodesSeconds > 0 && !signal.aborted)
+  if (options.twoNodesSeconds > 0 && !stop.aborted)
     elsewhere = await measureTwoNodes(options.twoNodesSeconds);
-  if (!signal.aborted) console.log(describe(options, figures, elsewhere));
-  if (options.jsonFile !== undefined)
-    writeFileSync(options.jsonFile, `${JSON.stringify({ ...figures, elsewhere }, null, 2)}\n`);
-  return signal.aborted ? 130 : 0;
+  if (!stop.aborted) console.log(describe(options, figures, elsewhere));
+  writeJson({ ...figures, elsewhere });
+  return stop.aborted ? interruptedCode : 0;
 };
+
+export const runFeed = defineCommand({ usage, options, parse, run });

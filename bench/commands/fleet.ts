@@ -5,9 +5,8 @@
  * Every size has the same stores and the same directory; nodes are added one after the other. Ctrl-C ends the
  * servers and reports what was measured.
  */
-import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';
+import { ArgumentError, flag, parseCount, text } from '../arguments.ts';
 import { type Fleet, measureIdle, measureLoad, type Used } from '../fleet/measure.ts';
 import { type FleetAnswers, lists, type Routing, routings } from '../load/schedule.ts';
 import { describeMachine } from '../machine/machine.ts';
@@ -20,6 +19,7 @@ import { readBodySizes } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { createFolder, type Folder, importDirectory, startBare, startOn } from '../servers/rollcall.ts';
 import { openStores, type Stores } from '../servers/stores.ts';
+import { type CommandContext, defineCommand, interruptedCode, type OptionValues } from './command.ts';
 
 const usage = `Usage: npm run bench -- fleet [options]
 
@@ -48,7 +48,6 @@ interface FleetOptions {
   readonly idleSeconds: number;
   readonly embedded: boolean;
   readonly routings: readonly Routing[];
-  readonly jsonFile: string | undefined;
 }
 
 interface IdleRow {
@@ -71,10 +70,12 @@ const bots = 1_000;
 /** Until all nodes know each other, all that the load left behind is in SQL, and V8 has collected garbage. */
 const settleMs = 30_000;
 
-const parseOptions = (args: readonly string[]): FleetOptions | null => {
-  const names = { nodes: text, rate: text, seconds: text, routing: text, json: text, help: flag };
-  const given = parseWords(args, { ...names, embedded: flag, 'idle-seconds': text }).values;
-  if (given.help) return null;
+const options = {
+  ...{ nodes: text, rate: text, seconds: text, routing: text, json: text },
+  ...{ embedded: flag, 'idle-seconds': text },
+};
+
+const parse = (given: OptionValues<typeof options>): FleetOptions => {
   const { routing = '', embedded = false } = given;
   const { nodes = embedded ? 'none' : '1,2,4,8' } = given;
   if (embedded && nodes !== 'none') throw new ArgumentError('--embedded measures one idle node only.');
@@ -93,7 +94,6 @@ const parseOptions = (args: readonly string[]): FleetOptions | null => {
     idleSeconds: parseCount('idle-seconds', given['idle-seconds'] ?? '60', [0, 3_600]),
     embedded,
     routings: routing === '' ? routings : [routing as Routing],
-    jsonFile: given.json,
   };
 };
 
@@ -221,21 +221,14 @@ const describeRows = ({ idle, rows }: World): string[] => [
     ),
 ];
 
-/**
- * Prints what was measured, also when something failed. Resolves to the exit code. Throws `ArgumentError`.
- */
-export const runFleet = async (args: readonly string[], live: Live, signal: AbortSignal): Promise<number> => {
-  const options = parseOptions(args);
-  if (options === null) {
-    console.log(usage);
-    return 0;
-  }
+/** Prints what was measured, also when something failed. Resolves to the exit code. */
+const run = async (options: FleetOptions, context: CommandContext): Promise<number> => {
+  const { live, stop, stopped, writeJson } = context;
   const directory = createDirectory({ bots, users: countUsers(options) });
   const stores = await openStores(options.embedded ? 'embedded' : 'redis', false);
   const empty = { nodes: [], bare: [], idle: [], rows: [] };
   const folder = createFolder();
   const world: World = { options, live, stores, directory, folder, ...empty, usedSeconds: 0 };
-  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   const machine = describeMachine();
   const measured = async (): Promise<void> => {
     await importDirectory(folder, { directory, stores: stores.rollcall });
@@ -250,9 +243,9 @@ export const runFleet = async (args: readonly string[], live: Live, signal: Abor
   await stores.close();
   folder.remove();
   console.log([...describeRows(world), ...describeBusyMachine(machine)].join('\n'));
-  const figures = { machine, idle: world.idle, rows: world.rows };
-  if (options.jsonFile !== undefined)
-    writeFileSync(options.jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
-  if (failure !== null && !signal.aborted) throw failure.error;
-  return signal.aborted ? 130 : 0;
+  writeJson({ machine, idle: world.idle, rows: world.rows });
+  if (failure !== null && !stop.aborted) throw failure.error;
+  return stop.aborted ? interruptedCode : 0;
 };
+
+export const runFleet = defineCommand({ usage, options, parse, run });

@@ -5,9 +5,8 @@
  * A process has descriptors for so many connections only, so several nodes share them, on a Redis and a
  * Postgres. The followers are processes of their own, each with a loopback address of its own.
  */
-import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { flag, parseCount, parseWords, text } from '../arguments.ts';
+import { parseCount, text } from '../arguments.ts';
 import { openFollowers, readCounts } from '../feed/followers.ts';
 import { createPoster, type Poster } from '../feed/posts.ts';
 import { readProcessUs, readResidentBytes } from '../machine/cpu.ts';
@@ -18,6 +17,7 @@ import { createDirectory, type Holder } from '../scenarios/directory.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { createFolder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores } from '../servers/stores.ts';
+import { type CommandContext, defineCommand, interruptedCode } from './command.ts';
 
 const usage = `Usage: npm run bench -- followers [options]
 
@@ -169,10 +169,8 @@ const measureAll = async (world: World): Promise<FollowerFigures> => {
 /** Resolves to `null` when the signal came first. */
 const measureFollowers = async (
   options: FollowersOptions,
-  live: Live,
-  signal: AbortSignal,
+  { live, stopped }: CommandContext,
 ): Promise<FollowerFigures | null> => {
-  const stopped = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null)));
   const directory = createDirectory({ bots: quietBots + 2 * busyBots, users: 1 });
   const stores = await openStores('redis', false);
   const folder = createFolder();
@@ -227,28 +225,23 @@ const describe = (options: FollowersOptions, figures: FollowerFigures): string =
   );
 };
 
-/** Prints what was measured. Resolves to the exit code. Throws `ArgumentError`. */
-export const runFollowers = async (
-  args: readonly string[],
-  live: Live,
-  signal: AbortSignal,
-): Promise<number> => {
-  const shape = { idle: text, active: text, nodes: text, seconds: text, json: text, help: flag } as const;
-  const given = parseWords(args, shape).values;
-  if (given.help) {
-    console.log(usage);
-    return 0;
-  }
-  const options = {
+/** Prints what was measured. Resolves to the exit code. */
+const run = async (options: FollowersOptions, context: CommandContext): Promise<number> => {
+  const figures = await measureFollowers(options, context);
+  if (figures === null) return interruptedCode;
+  console.log(describe(options, figures));
+  context.writeJson({ ...options, ...figures });
+  return 0;
+};
+
+export const runFollowers = defineCommand({
+  usage,
+  options: { idle: text, active: text, nodes: text, seconds: text, json: text },
+  parse: (given): FollowersOptions => ({
     idle: parseCount('idle', given.idle ?? '50000', [1, 200_000]),
     active: parseCount('active', given.active ?? '10000', [1, 200_000]),
     nodes: parseCount('nodes', given.nodes ?? '4', [1, 16]),
     seconds: parseCount('seconds', given.seconds ?? '10', [1, 600]),
-  };
-  const figures = await measureFollowers(options, live, signal);
-  if (figures === null) return 130;
-  console.log(describe(options, figures));
-  const result = { ...options, ...figures };
-  if (given.json !== undefined) writeFileSync(given.json, `${JSON.stringify(result, null, 2)}\n`);
-  return 0;
-};
+  }),
+  run,
+});

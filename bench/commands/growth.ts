@@ -7,13 +7,13 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { flag, parseCount, parseWords, text } from '../arguments.ts';
+import { parseCount, text } from '../arguments.ts';
 import { measureActors } from '../growth/actors.ts';
 import { measurePoint, openWorld, type Point, type World } from '../growth/point.ts';
 import { buildGrowthTable, renderGrowth } from '../growth/report.ts';
 import { describeMachine, type Machine } from '../machine/machine.ts';
-import type { Live } from '../report/live.ts';
 import { alignColumns } from '../report/text.ts';
+import { type CommandContext, defineCommand, interruptedCode } from './command.ts';
 
 const usage = `Usage: npm run bench -- growth [options]
 
@@ -31,24 +31,22 @@ export interface Growth {
 const parseSizes = (list: string): number[] =>
   list.split(',').map((word) => parseCount('sizes', word, [100, 10_000_000]));
 
-/** The exit code. Throws `ArgumentError`. */
-export const runGrowth = async (
-  args: readonly string[],
-  live: Live,
-  signal: AbortSignal,
+interface GrowthOptions {
+  readonly sizes: readonly number[];
+  readonly outageSeconds: number;
+  readonly out: string;
+}
+
+/** Resolves to the exit code. */
+const run = async (
+  { sizes, outageSeconds, out }: GrowthOptions,
+  context: CommandContext,
 ): Promise<number> => {
-  const given = parseWords(args, { sizes: text, outage: text, out: text, help: flag }).values;
-  if (given.help) {
-    console.log(usage);
-    return 0;
-  }
-  const sizes = parseSizes(given.sizes ?? '1000,10000,100000,1000000').sort((a, b) => a - b);
-  const outageSeconds = parseCount('outage', given.outage ?? '60', [1, 3_600]);
+  const { live, stop, stopped } = context;
   const machine = describeMachine();
   const bytesPerActor = await measureActors();
   live.print(`a live actor takes ${bytesPerActor} bytes`);
   const points: Point[] = [];
-  const stopped = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null)));
   const opened: World[] = [];
   const measure = async (entities: number): Promise<Point> => {
     live.print(`${entities.toLocaleString('en-US')} bots`);
@@ -71,19 +69,30 @@ export const runGrowth = async (
     if (point === null) break;
     if (point !== undefined) points.push(point);
   }
-  if (!signal.aborted) await opened[0]?.close();
+  if (!stop.aborted) await opened[0]?.close();
   live.clear();
   const growth: Growth = { machine, bytesPerActor, points };
   if (points.length > 0)
-    console.log(`\n${alignColumns(buildGrowthTable(points))}\n\nReport: ${write(given.out, growth)}`);
-  if (signal.aborted) process.exit(130);
+    console.log(`\n${alignColumns(buildGrowthTable(points))}\n\nReport: ${write(out, growth)}`);
+  if (stop.aborted) process.exit(interruptedCode);
   return points.length === sizes.length ? 0 : 1;
 };
 
-const write = (folder = 'bench/results/growth', growth: Growth): string => {
+const write = (folder: string, growth: Growth): string => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'growth.json'), `${JSON.stringify(growth, null, 2)}\n`);
   const page = join(folder, 'growth.md');
   writeFileSync(page, renderGrowth(growth));
   return page;
 };
+
+export const runGrowth = defineCommand({
+  usage,
+  options: { sizes: text, outage: text, out: text },
+  parse: (given) => ({
+    sizes: parseSizes(given.sizes ?? '1000,10000,100000,1000000').sort((a, b) => a - b),
+    outageSeconds: parseCount('outage', given.outage ?? '60', [1, 3_600]),
+    out: given.out ?? 'bench/results/growth',
+  }),
+  run,
+});

@@ -4,11 +4,9 @@
  *
  * Ctrl-C ends the servers and reports what was measured.
  */
-import { writeFileSync } from 'node:fs';
-import { ArgumentError, flag, parseCount, parseWords, text } from '../arguments.ts';
+import { ArgumentError, parseCount, text } from '../arguments.ts';
 import { describeMachine } from '../machine/machine.ts';
 import { measureSyncMs } from '../machine/sync.ts';
-import type { Live } from '../report/live.ts';
 import type { SteadyRow } from '../report/result.ts';
 import { buildSteadyTable, collectSteadyRatios, describeSteady } from '../report/steady.ts';
 import { alignColumns } from '../report/text.ts';
@@ -19,6 +17,7 @@ import type { ServerProcess } from '../servers/process.ts';
 import { createFolder } from '../servers/rollcall.ts';
 import { openStores } from '../servers/stores.ts';
 import { countSteadyUsers, measureSteady, type SteadyPlan, steadyScenarios } from '../steady/measure.ts';
+import { type CommandContext, defineCommand, interruptedCode, type OptionValues } from './command.ts';
 
 const usage = `Usage: npm run bench -- load [options]
 
@@ -37,7 +36,6 @@ With everything it takes 22 minutes.
 interface LoadOptions {
   readonly plan: SteadyPlan;
   readonly bots: number;
-  readonly jsonFile: string | undefined;
   readonly profileDir: string | null;
 }
 
@@ -48,10 +46,12 @@ const parseNames = <Name extends string>(name: string, given: string, all: reado
   throw new ArgumentError(`--${name} has "${unknown}" but takes ${all.join(', ')}.`);
 };
 
-const parseOptions = (args: readonly string[]): LoadOptions | null => {
-  const names = { rates: text, only: text, servers: text, seconds: text, rounds: text, bots: text };
-  const given = parseWords(args, { ...names, json: text, profile: text, help: flag }).values;
-  if (given.help) return null;
+const options = {
+  ...{ rates: text, only: text, servers: text, seconds: text, rounds: text, bots: text },
+  ...{ json: text, profile: text },
+};
+
+const parse = (given: OptionValues<typeof options>): LoadOptions => {
   const rates = (given.rates ?? '10,50,200,1000').split(',');
   return {
     plan: {
@@ -63,15 +63,13 @@ const parseOptions = (args: readonly string[]): LoadOptions | null => {
       atOnce: false,
     },
     bots: parseCount('bots', given.bots ?? '1000', [10, 1_000_000]),
-    jsonFile: given.json,
     profileDir: given.profile ?? null,
   };
 };
 
 const measure = async (
   { plan, bots, profileDir }: LoadOptions,
-  live: Live,
-  signal: AbortSignal,
+  { live, stop: signal }: CommandContext,
 ): Promise<SteadyRow[]> => {
   const directory = createDirectory({ bots, users: countSteadyUsers(plan, bots) });
   const rows: SteadyRow[] = [];
@@ -93,21 +91,17 @@ const measure = async (
   return rows;
 };
 
-/** Prints what was measured. Resolves to the exit code. Throws `ArgumentError`. */
-export const runLoad = async (args: readonly string[], live: Live, signal: AbortSignal): Promise<number> => {
-  const options = parseOptions(args);
-  if (options === null) {
-    console.log(usage);
-    return 0;
-  }
+/** Prints what was measured. Resolves to the exit code. */
+const run = async (given: LoadOptions, context: CommandContext): Promise<number> => {
   const machine = describeMachine();
-  const rows = await measure(options, live, signal);
+  const rows = await measure(given, context);
   const steady = { rows, syncMs: measureSyncMs() };
-  if (steady.rows.length === 0) return 130;
+  if (steady.rows.length === 0) return interruptedCode;
   const ratios = collectSteadyRatios(steady);
   console.log(`${describeSteady(steady)}\n\n${alignColumns(buildSteadyTable(steady))}\n`);
   for (const [name, ratio] of Object.entries(ratios)) console.log(`${name} ${ratio}`);
-  if (options.jsonFile !== undefined)
-    writeFileSync(options.jsonFile, `${JSON.stringify({ machine, ...steady, ratios }, null, 2)}\n`);
-  return signal.aborted ? 130 : 0;
+  context.writeJson({ machine, ...steady, ratios });
+  return context.stop.aborted ? interruptedCode : 0;
 };
+
+export const runLoad = defineCommand({ usage, options, parse, run });

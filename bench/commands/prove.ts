@@ -4,10 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom, type Random } from '../../ops/demo/random.ts';
-import { ArgumentError, flag, parseCount, parseTarget, parseWords, text } from '../arguments.ts';
+import { ArgumentError, flag, parseCount, parseTarget, text } from '../arguments.ts';
 import {
   type Disturbance,
   disturbances,
@@ -18,11 +17,11 @@ import {
 import { type ProveOptions, prove } from '../prove/prove.ts';
 import { describeProofs } from '../prove/table.ts';
 import type { Proof } from '../prove/verdict.ts';
-import type { Live } from '../report/live.ts';
 import { createDirectory } from '../scenarios/directory.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import { killOnExit } from '../servers/process.ts';
 import { readTokens } from '../target.ts';
+import { type CommandContext, defineCommand, type OptionValues } from './command.ts';
 
 const usage = `Usage: npm run bench -- prove [options]
 
@@ -55,7 +54,6 @@ interface ProveArguments {
   readonly nodes: number;
   readonly servers: readonly string[];
   readonly seed: number;
-  readonly jsonFile: string | undefined;
   readonly urls: readonly string[];
   readonly tokensFile: string;
   readonly isLoopback: boolean;
@@ -72,7 +70,7 @@ const parseServers = (given: string): readonly string[] => {
   return names;
 };
 
-const shape = {
+const options = {
   seconds: text,
   rate: text,
   bots: text,
@@ -86,12 +84,9 @@ const shape = {
   history: text,
   direct: flag,
   'i-own-this': flag,
-  help: flag,
 } as const;
 
-const parseOptions = (args: readonly string[]): ProveArguments | null => {
-  const given = parseWords(args, shape).values;
-  if (given.help) return null;
+const parse = (given: OptionValues<typeof options>): ProveArguments => {
   const { tokens, 'i-own-this': mine } = given;
   const targets = (given.url?.split(',') ?? []).map((url) =>
     parseTarget({ url, 'i-own-this': mine, ...(tokens !== undefined && { tokens }) }),
@@ -110,7 +105,6 @@ const parseOptions = (args: readonly string[]): ProveArguments | null => {
     nodes,
     servers: parseServers(given.servers ?? 'rollcall'),
     seed: parseCount('seed', given.seed ?? String(Date.now() % 1_000_000), [0, 1_000_000_000]),
-    jsonFile: given.json,
     urls: targets.flatMap((target) => target?.url ?? []),
     tokensFile: tokens ?? '',
     isLoopback: targets.every((target) => target?.isLoopback ?? true),
@@ -167,10 +161,8 @@ const runCommand = async (command: string, isOver: () => boolean): Promise<strin
 
 /* ------------------------------------------------------------- the runs */
 
-interface Context {
+interface Context extends Pick<CommandContext, 'live' | 'stop'> {
   readonly given: ProveArguments;
-  readonly live: Live;
-  readonly stop: AbortSignal;
 }
 
 const ownUsers = 400;
@@ -235,22 +227,15 @@ const proveTarget = (context: Context): Promise<Proof> => {
 };
 
 /** Resolves to the exit code: 0 without a lie, else 1. */
-export const runProve = async (args: readonly string[], live: Live, stop: AbortSignal): Promise<number> => {
-  const given = parseOptions(args);
-  if (given === null) {
-    console.log(usage);
-    return 0;
-  }
+const run = async (given: ProveArguments, { live, stop, writeJson }: CommandContext): Promise<number> => {
   const context = { given, live, stop };
   const proofs = new Map<string, Proof>();
-  try {
-    if (given.urls.length > 0) proofs.set(given.urls.join(','), await proveTarget(context));
-    else for (const name of given.servers) if (!stop.aborted) proofs.set(name, await proveOwn(context, name));
-  } finally {
-    live.clear();
-  }
+  if (given.urls.length > 0) proofs.set(given.urls.join(','), await proveTarget(context));
+  else for (const name of given.servers) if (!stop.aborted) proofs.set(name, await proveOwn(context, name));
+  live.clear();
   console.log(describeProofs(proofs));
-  if (given.jsonFile !== undefined)
-    writeFileSync(given.jsonFile, `${JSON.stringify(Object.fromEntries(proofs), null, 2)}\n`);
+  writeJson(Object.fromEntries(proofs));
   return [...proofs.values()].some(({ lies }) => lies.length > 0) ? 1 : 0;
 };
+
+export const runProve = defineCommand({ usage, options, parse, run });

@@ -3,7 +3,7 @@
  */
 
 import type { ImportRecord } from '../../storage/import/kinds.ts';
-import { flag, parseChoice, parseCount, parseWords, text } from '../arguments.ts';
+import { parseChoice, parseCount, text } from '../arguments.ts';
 import { fillBots, toGrownId } from '../growth/fill.ts';
 import { describeMachine } from '../machine/machine.ts';
 import type { Live } from '../report/live.ts';
@@ -13,6 +13,7 @@ import { measureBeside, measureSearches } from '../search/measure.ts';
 import { makeNames } from '../search/names.ts';
 import { createFolder, type Folder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores, type Stores } from '../servers/stores.ts';
+import { type CommandContext, defineCommand, interruptedCode, type OptionValues } from './command.ts';
 
 const usage = `Usage: npm run bench -- search [options]
 
@@ -31,10 +32,9 @@ interface Wanted {
   readonly seconds: number;
 }
 
-const parse = (args: readonly string[]): Wanted | null => {
-  const shape = { listings: text, stores: text, searches: text, searchers: text, seconds: text, help: flag };
-  const given = parseWords(args, shape).values;
-  if (given.help) return null;
+const options = { listings: text, stores: text, searches: text, searchers: text, seconds: text };
+
+const parse = (given: OptionValues<typeof options>): Wanted => {
   const kind = parseChoice('stores', given.stores ?? 'redis', ['redis', 'embedded']);
   const usual = kind === 'redis' ? '1000000' : '20000';
   return {
@@ -105,19 +105,10 @@ const measure = async (url: string, bots: Directory['bots'], { searches, searche
   console.log(`the ${searchers} searchers sent ${beside.searches} searches, ${beside.failed} of them failed`);
 };
 
-/** The exit code. Throws `ArgumentError`. */
-export const runSearch = async (
-  args: readonly string[],
-  live: Live,
-  signal: AbortSignal,
-): Promise<number> => {
-  const wanted = parse(args);
-  if (wanted === null) {
-    console.log(usage);
-    return 0;
-  }
+/** Resolves to the exit code. */
+const run = async (wanted: Wanted, { live, stop }: CommandContext): Promise<number> => {
   // The servers and stores end with this process.
-  signal.addEventListener('abort', () => process.exit(130));
+  stop.addEventListener('abort', () => process.exit(interruptedCode));
   const { processor, cores, commit, date } = describeMachine();
   const folder = createFolder();
   const stores = await openStores(wanted.kind, false);
@@ -136,3 +127,5 @@ export const runSearch = async (
   }
   return 0;
 };
+
+export const runSearch = defineCommand({ usage, options, parse, run });

@@ -7,10 +7,9 @@
  * ends all of them.
  */
 
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { flag, parseCount, parseWords, text } from '../arguments.ts';
+import { parseCount, text } from '../arguments.ts';
 import type { Live } from '../report/live.ts';
 import { computeSpread, percentile } from '../report/statistics.ts';
 import { alignColumns } from '../report/text.ts';
@@ -20,6 +19,7 @@ import { createFolder, type Folder, importDirectory, startOn } from '../servers/
 import { openStores } from '../servers/stores.ts';
 import { runAtOnce } from '../shared/at-once.ts';
 import type { Receipts } from '../webhooks/receiver.ts';
+import { type CommandContext, defineCommand, interruptedCode } from './command.ts';
 
 const usage = `Usage: npm run bench -- webhooks [options]
 
@@ -35,21 +35,7 @@ interface WebhookOptions {
   readonly votes: number;
   readonly delays: number;
   readonly rounds: number;
-  readonly jsonFile: string | undefined;
 }
-
-const parseOptions = (args: readonly string[]): WebhookOptions | null => {
-  const options = { endpoints: text, votes: text, delays: text, rounds: text, json: text, help: flag };
-  const given = parseWords(args, options).values;
-  if (given.help) return null;
-  return {
-    endpoints: parseCount('endpoints', given.endpoints ?? '200', [1, 5_000]),
-    votes: parseCount('votes', given.votes ?? '100', [1, 1_000]),
-    delays: parseCount('delays', given.delays ?? '200', [1, 10_000]),
-    rounds: parseCount('rounds', given.rounds ?? '3', [1, 100]),
-    jsonFile: given.json,
-  };
-};
 
 interface World {
   readonly options: WebhookOptions;
@@ -252,24 +238,15 @@ const startNode = async (
   return startOn(folder, { profileDir: null, stores: settings });
 };
 
-/** Prints what was measured. Resolves to the exit code. Throws `ArgumentError`. */
-export const runWebhooks = async (
-  args: readonly string[],
-  live: Live,
-  signal: AbortSignal,
-): Promise<number> => {
-  const options = parseOptions(args);
-  if (options === null) {
-    console.log(usage);
-    return 0;
-  }
+/** Prints what was measured. Resolves to the exit code. */
+const run = async (options: WebhookOptions, context: CommandContext): Promise<number> => {
+  const { live, stop, stopped, writeJson } = context;
   const { endpoints: bots, votes, delays } = options;
   const directory = createDirectory({ bots, users: votes + Math.ceil(delays / bots) });
   const stores = await openStores('redis', false);
   const folder = createFolder();
   const caFile = join(folder.path, 'receiver.pem');
   const servers: ServerProcess[] = [];
-  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   try {
     const receiver = await startReceiver(caFile);
     servers.push(receiver);
@@ -281,13 +258,24 @@ export const runWebhooks = async (
     live.clear();
     console.log(describe(world));
     const { rates, delaysMs, repeats } = world;
-    if (options.jsonFile !== undefined)
-      writeFileSync(options.jsonFile, `${JSON.stringify({ rates, delaysMs, repeats }, null, 2)}\n`);
+    writeJson({ rates, delaysMs, repeats });
   } finally {
     live.clear();
     await Promise.all(servers.map((server) => server.stop()));
     await stores.close();
     folder.remove();
   }
-  return signal.aborted ? 130 : 0;
+  return stop.aborted ? interruptedCode : 0;
 };
+
+export const runWebhooks = defineCommand({
+  usage,
+  options: { endpoints: text, votes: text, delays: text, rounds: text, json: text },
+  parse: (given): WebhookOptions => ({
+    endpoints: parseCount('endpoints', given.endpoints ?? '200', [1, 5_000]),
+    votes: parseCount('votes', given.votes ?? '100', [1, 1_000]),
+    delays: parseCount('delays', given.delays ?? '200', [1, 10_000]),
+    rounds: parseCount('rounds', given.rounds ?? '3', [1, 100]),
+  }),
+  run,
+});
