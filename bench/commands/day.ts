@@ -10,8 +10,8 @@ const usage = `Usage: npm run bench -- day [options]
 
 A day of a directory, compressed: morning, a noon with a restart and an upgrade, a hug of one bot, evening,
 a night with the reset of month's end, and the next morning. In the end the log of the clients is judged as by
-"prove". Exits with 1 if anything was lost or counted twice, a job did not run, memory grew by more than 2 %,
-or the 99th percentile of the last tenth is more than 1.1 times that of the first.
+"prove". Exits with 1 if anything was lost or counted twice, a job did not run, memory in use grew by more
+than 2 %, or the 99th percentile of the last tenth is more than 1.1 times that of the first.
 
   --minutes N       how long the day is (20)
   --rate N          the most requests a second, in the hug (250)
@@ -50,12 +50,15 @@ const describeDay = (day: Day): string => {
   const { proof, p99, memory, disk, jobs } = day;
   const { posts, clicks, votes } = proof.figures;
   const acknowledged = [posts, clicks, votes].map((figures) => figures?.acknowledged ?? 0);
-  const nodes = memory.map(({ bytes, growth }) => `${toMib(bytes)} ${toPercent(growth)} a day`);
+  const nodes = memory.map(
+    ({ most, bytes, growth }) =>
+      `${toMib(bytes)} in use, ${toPercent(growth)} a day, at most ${toMib(most)} with garbage`,
+  );
   const faults = listFaults(day);
   return [
     `  acknowledged: ${acknowledged[0]} posts, ${acknowledged[1]} page views, ${acknowledged[2]} votes`,
     `  lies: ${proof.lies.length}`,
-    `  memory of each node: ${nodes.join(', ')}`,
+    ...nodes.map((node) => `  memory of a node: ${node}`),
     `  p99: first tenth ${p99.first.toFixed(1)} ms, last tenth ${p99.last.toFixed(1)} ms`,
     `  disk: ${toMib(disk.beforeBytes)} to ${toMib(disk.afterBytes)}`,
     `  jobs that ran: ${[...jobs.succeeded].sort().join(', ')}`,

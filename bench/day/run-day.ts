@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { createRandom } from '../../ops/demo/random.ts';
 import { readResidentBytes } from '../machine/cpu.ts';
 import { readFolderBytes } from '../machine/disk.ts';
@@ -16,6 +17,7 @@ import type { ProveLog } from '../prove/prove-log.ts';
 import type { Proof } from '../prove/verdict.ts';
 import type { Live } from '../report/live.ts';
 import { createDirectory } from '../scenarios/directory.ts';
+import type { ServerProcess } from '../servers/process.ts';
 import { computeDailyGrowth, computeP99, type Jobs, type MemorySample, readJobs } from './figures.ts';
 import { missJobs } from './missed-jobs.ts';
 import { firstTenth, lastTenth, moments, nameOf, paceAt, steadyFrom } from './timeline.ts';
@@ -31,7 +33,11 @@ export interface DayOptions {
   readonly stop: AbortSignal;
 }
 
+/** Resident bytes of a node. */
 interface Memory {
+  /** The most at any time, garbage included. */
+  readonly most: number;
+  /** What is in use while nothing changes: the mean, its growth a day as a share of that, and each look. */
   readonly bytes: number;
   readonly growth: number;
   readonly samples: readonly MemorySample[];
@@ -40,7 +46,7 @@ export interface Day {
   readonly proof: Proof;
   /** Milliseconds, of equal rates. */
   readonly p99: { readonly first: number; readonly last: number };
-  /** Of each node since `steadyFrom`: mean bytes, and growth a day as a share of them. */
+  /** Of each node. */
   readonly memory: readonly Memory[];
   readonly disk: { readonly beforeBytes: number; readonly afterBytes: number };
   readonly jobs: Jobs;
@@ -51,6 +57,12 @@ const users = 2_000;
 /** Before the day: code is compiled, and caches are filled. */
 const warmUpShare = 0.05;
 const tickMs = 500;
+/**
+ * Between two looks at what memory is in use, as a share of the day. Without a collection before each, memory
+ * is the moment in V8's cycle: garbage of minutes waits in the old generation until that has doubled.
+ */
+const lookEvery = 0.01;
+const collector = fileURLToPath(new URL('./collect-garbage.ts', import.meta.url));
 /** Every node shows an adjustment of SQL after that. */
 const shownMs = 5_000;
 
@@ -60,6 +72,8 @@ interface World {
   /** Of the day, after the warm-up; infinite before it is known. */
   startMs: number;
   readonly lengthMs: number;
+  /** Of each node, see `Memory`. */
+  readonly most: number[];
   readonly samples: MemorySample[][];
   /** What the nodes reported before they stopped, and at the end. */
   readonly metrics: string[];
@@ -107,16 +121,32 @@ const happenings: readonly { readonly at: number; readonly name: string; readonl
   { at: moments.monthsEnd, name: "month's end", run: endMonth },
 ];
 
+const readMemory = ({ child }: ServerProcess): number => readResidentBytes(child.pid ?? 0);
+
+/** What is in use, a moment after all garbage was collected. */
+const lookAtMemory = async ({ servers, samples }: World, at: number): Promise<void> => {
+  for (const { child } of servers.nodes) child.kill('SIGUSR2');
+  await sleep(tickMs);
+  for (const [node, server] of servers.nodes.entries())
+    samples[node]?.push({ at, bytes: readMemory(server) });
+};
+
 const runTimeline = async (world: World, log: ProveLog, isFull: () => boolean): Promise<void> => {
-  const { servers, samples, options } = world;
+  const { servers, most, options } = world;
   const { live, stop } = options;
   const left = [...happenings];
+  let lookAt: number = steadyFrom;
   for (let at = computeShare(world); at < 1; at = computeShare(world)) {
     if (stop.aborted) throw new Error('interrupted');
     if (isFull()) throw new Error('the log is full: give a lower rate or fewer minutes');
     live.show(`${nameOf(at)}, ${(at * 100).toFixed(0)} % of the day`);
-    for (const [node, { child }] of servers.nodes.entries())
-      samples[node]?.push({ at, bytes: readResidentBytes(child.pid ?? 0) });
+    for (const [node, server] of servers.nodes.entries())
+      most[node] = Math.max(most[node] ?? 0, readMemory(server));
+    // The last tenth is left alone, for the times of its requests.
+    if (at >= lookAt && at < lastTenth.from) {
+      lookAt += lookEvery;
+      await lookAtMemory(world, at);
+    }
     while (left[0] !== undefined && at >= left[0].at) {
       const { name, run } = left.shift() as (typeof happenings)[number];
       const fromMs = nowMs();
@@ -142,24 +172,24 @@ const computeTenths = ({ startMs, lengthMs }: World, { stats, clicks, votes }: P
   return { first: of(firstTenth), last: of(lastTenth) };
 };
 
-const toMemory = (samples: readonly MemorySample[]): Memory => {
-  const steady = samples.filter(({ at }) => at >= steadyFrom);
-  const bytes = steady.reduce((sum, one) => sum + one.bytes, 0) / Math.max(1, steady.length);
-  return { bytes, growth: computeDailyGrowth(steady), samples };
+const toMemory = (most: number, samples: readonly MemorySample[]): Memory => {
+  const bytes = samples.reduce((sum, one) => sum + one.bytes, 0) / Math.max(1, samples.length);
+  return { most, bytes, growth: computeDailyGrowth(samples), samples };
 };
 
 /** Resolves when the day is over and judged. Rejects when it cannot be driven to its end. */
 export const runDay = async (options: DayOptions): Promise<Day> => {
   const directory = createDirectory({ bots, users });
-  const servers = await startOwn({ directory, nodes: options.nodes });
+  const more = { NODE_OPTIONS: `--import=${collector}` };
+  const servers = await startOwn({ directory, nodes: options.nodes, more });
   const lengthMs = options.minutes * 60_000;
-  const samples = servers.nodes.map(() => []);
   const world: World = {
     options,
     servers,
     startMs: Number.POSITIVE_INFINITY,
     lengthMs,
-    samples,
+    most: [],
+    samples: servers.nodes.map(() => []),
     metrics: [],
   };
   try {
@@ -181,7 +211,7 @@ export const runDay = async (options: DayOptions): Promise<Day> => {
     return {
       proof,
       p99: computeTenths(world, log as unknown as ProveLog),
-      memory: samples.map(toMemory),
+      memory: world.samples.map((samples, node) => toMemory(world.most[node] ?? 0, samples)),
       disk: { beforeBytes, afterBytes: readDiskBytes(servers) },
       jobs: readJobs(world.metrics),
     };

@@ -28,7 +28,7 @@ const phases: readonly Phase[] = [
 /** When each happens. */
 export const moments = { restart: 0.13, upgrade: 0.17, monthsEnd: 0.55 } as const;
 /** From here on nothing changes: the servers have seen peaks since they started. */
-export const steadyFrom = 0.7;
+export const steadyFrom = 0.65;
 export const firstTenth = { from: 0, to: 0.1 } as const;
 export const lastTenth = { from: 0.9, to: 1 } as const;
 

@@ -37,6 +37,8 @@ export interface OwnOptions {
   readonly directory: Directory;
   /** Nodes on a Redis and a Postgres; 0: one on embedded stores. */
   readonly nodes: number;
+  /** Environment of every node beside `settings`. */
+  readonly more?: Readonly<Record<string, string>>;
 }
 
 const waitHours = 0.01;
@@ -88,7 +90,7 @@ const toServers = (places: readonly Place[], stores: Stores, more: Pick<OwnServe
 });
 
 /** Starts Rollcall with the directory. */
-export const startOwn = async ({ directory, nodes }: OwnOptions): Promise<OwnNodes> => {
+export const startOwn = async ({ directory, nodes, more = {} }: OwnOptions): Promise<OwnNodes> => {
   const stores = await openStores(nodes === 0 ? 'embedded' : 'redis', false);
   const folder = createFolder();
   const places: Place[] = [];
@@ -102,7 +104,7 @@ export const startOwn = async ({ directory, nodes }: OwnOptions): Promise<OwnNod
     for (let count = 0; count < Math.max(1, nodes); count++) {
       const ports = { PORT: String(await findFreePort()), ADMIN_PORT: String(await findFreePort()) };
       const start = (): Promise<ServerProcess> =>
-        startOn(folder, { profileDir: null, stores: stores.rollcall }, { ...settings, ...ports });
+        startOn(folder, { profileDir: null, stores: stores.rollcall }, { ...settings, ...more, ...ports });
       places.push({ start, server: await start() });
     }
   } catch (error) {

@@ -17,11 +17,13 @@ for (const [kind, nodes] of [
   test(`a day on ${kind}`, async () => {
     const live = createLive(process.stderr);
 
-    const { proof, jobs } = await runDay({ nodes, minutes: 1, rate: 150, seed: 1, live, stop });
+    const { proof, jobs, memory } = await runDay({ nodes, minutes: 1, rate: 150, seed: 1, live, stop });
 
     assert.equal(proof.lies, []);
     for (const what of ['posts', 'clicks', 'votes'] as const)
       assert.ok((proof.figures[what]?.acknowledged ?? 0) > 100, what);
+    for (const { most, bytes, samples } of memory)
+      assert.ok(samples.length > 5 && bytes < most, `${samples.length} looks: ${bytes} of ${most}`);
     assert.ok(jobs.declared.has('monthly_reset'));
     assert.equal(
       [...jobs.declared].filter((job) => !jobs.succeeded.has(job)),
