@@ -1,5 +1,5 @@
 /**
- * Runs the tests of a lane (runner/lanes.ts), and before those of `npm test` style, format and types.
+ * Runs the tests of a group (runner/test-groups.ts), and before those of `npm test` style, format and types.
  *
  *   npm test                   the checks and the loop: what runs inside a process, two files at a time
  *   npm test -- votes rank     the files of `npm test` and `npm run test:stores` with "votes" or "rank" in
@@ -20,7 +20,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { shareCache, useMemoryFolder } from './runner/cache.ts';
 import { createDisplay } from './runner/display.ts';
-import { findLanes, type Lane } from './runner/lanes.ts';
+import { findGroups, type TestGroup } from './runner/test-groups.ts';
 import { endRunning, type Outcome } from './runner/test-process.ts';
 import { createWorker } from './runner/worker.ts';
 import { type Ended, watchChild } from './support/child.ts';
@@ -38,7 +38,7 @@ const faultLimitSeconds = 3_000;
 const briefWords = ['--wasm-tiering-budget=300000000'];
 
 interface Plan {
-  readonly lanes: readonly Lane[];
+  readonly groups: readonly TestGroup[];
   readonly checks: boolean;
   readonly filters: readonly string[];
 }
@@ -54,23 +54,23 @@ interface Tally {
 }
 
 const main = async (): Promise<void> => {
-  const { lanes, checks, filters } = readPlan();
+  const { groups, checks, filters } = readPlan();
   const tally: Tally = { passed: 0, failed: 0, skipped: [], failures: [] };
   stopOnSignals();
-  if (!lanes.includes('faults')) useMemoryFolder();
+  if (!groups.includes('faults')) useMemoryFolder();
   shareCache();
   const files = globSync('test/**/*.{test,fault}.ts')
-    .filter((file) => findLanes(file).some((lane) => lanes.includes(lane)))
+    .filter((file) => findGroups(file).some((group) => groups.includes(group)))
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .sort();
-  if (lanes.length > 0 && files.length === 0)
+  if (groups.length > 0 && files.length === 0)
     fail(tally, 'no test file', `None matches ${filters.join(' ')}.`);
   const checked = checks ? runChecks(tally) : Promise.resolve();
-  await Promise.all([checked, runFiles(files, lanes, { tally, checked })]);
+  await Promise.all([checked, runFiles(files, groups, { tally, checked })]);
   report(tally);
 };
 
-/** Reads the command line; the tests learn their lane and number of seeds from the environment. */
+/** Reads the command line; the tests learn their group and number of seeds from the environment. */
 const readPlan = (): Plan => {
   const flag = { type: 'boolean', default: false } as const;
   const options = {
@@ -84,14 +84,14 @@ const readPlan = (): Plan => {
   const { values, positionals: filters } = parseArgs({ allowPositionals: true, options });
   if (values.help) printHelp();
   if (!/^[1-9]\d*$/.test(values.seeds)) throw new Error(`--seeds is a number from 1, not ${values.seeds}.`);
-  const lane = values.faults ? 'faults' : values.stores ? 'stores' : 'loop';
+  const group = values.faults ? 'faults' : values.stores ? 'stores' : 'loop';
   // People who work on these files filter by name: they get all cases.
-  const both = lane === 'loop' && filters.length > 0;
-  process.env.TEST_LANE = both ? 'stores' : lane;
+  const both = group === 'loop' && filters.length > 0;
+  process.env.TEST_GROUP = both ? 'stores' : group;
   process.env.TEST_SEEDS = values.seeds;
   if (values.reversed) process.env.TEST_ORDER = 'reversed';
-  if (values.check) return { lanes: [], checks: true, filters };
-  return { lanes: both ? ['loop', 'stores'] : [lane], checks: lane === 'loop' && !both, filters };
+  if (values.check) return { groups: [], checks: true, filters };
+  return { groups: both ? ['loop', 'stores'] : [group], checks: group === 'loop' && !both, filters };
 };
 
 /** Prints the header of this file, and ends. */
@@ -135,9 +135,13 @@ interface Course {
   readonly checked: Promise<void>;
 }
 
-const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tally, checked }: Course) => {
-  const [lane = 'loop'] = lanes;
-  const faults = lane === 'faults';
+const runFiles = async (
+  files: readonly string[],
+  groups: readonly TestGroup[],
+  { tally, checked }: Course,
+) => {
+  const [group = 'loop'] = groups;
+  const faults = group === 'faults';
   const limitsOf = (file: string) => ({
     seconds: faults ? faultLimitSeconds : limitSeconds,
     nodeWords: isTimed(file) ? [] : briefWords,
@@ -163,7 +167,7 @@ const runFiles = async (files: readonly string[], lanes: readonly Lane[], { tall
   await work(files.filter(isAlone), 0);
   const others = files.filter((file) => !isAlone(file));
   const rest = faults ? others.sort((a, b) => readTimeLimit(b) - readTimeLimit(a)) : others;
-  await Promise.all(Array.from({ length: atOnce[lane] }, (_, index) => work(rest, index)));
+  await Promise.all(Array.from({ length: atOnce[group] }, (_, index) => work(rest, index)));
   display.end();
 };
 

@@ -148,18 +148,22 @@ test('a child that hides its mark is ended with the one that started it', async 
 });
 
 test('a killed runner leaves no process behind', async () => {
-  const [file, told, runner] = [join(folder, 'left.mjs'), join(folder, 'told'), join(folder, 'runner.mjs')];
-  const tell = `console.log = (words) => fs.writeFileSync('${told}', words);`;
+  const [file, printed, runner] = [
+    join(folder, 'left.mjs'),
+    join(folder, 'told'),
+    join(folder, 'runner.mjs'),
+  ];
+  const tell = `console.log = (words) => fs.writeFileSync('${printed}', words);`;
   const body = `${hidden} test('a', () => new Promise(() => guarded(() => {}))); test.run();`;
   writeFileSync(file, `import fs from 'node:fs'; ${head} ${tell} ${body}`);
   const program = `import { runFile } from '${import.meta.resolve('./runner/test-process.ts')}';`;
   writeFileSync(runner, `${program} await runFile('${file}', { seconds: 60 });`);
   const child = spawn(process.execPath, [runner], { stdio: 'ignore' });
-  while (!existsSync(told) || childOf(readFileSync(told, 'utf8')) === 0)
+  while (!existsSync(printed) || childOf(readFileSync(printed, 'utf8')) === 0)
     await new Promise((resolve) => setTimeout(resolve, 10));
   child.kill('SIGKILL');
 
-  await untilGone(childOf(readFileSync(told, 'utf8')));
+  await untilGone(childOf(readFileSync(printed, 'utf8')));
 });
 
 test('files of one process are judged one by one, and a good one leaves it usable', async () => {

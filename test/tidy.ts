@@ -8,12 +8,12 @@
 import { fileURLToPath } from 'node:url';
 import { dependencies, errorCodes, lockFile, migrations } from './tidy/documents.ts';
 import { cycles, directions, fenced, unused } from './tidy/imports.ts';
-import { lanes } from './tidy/lanes.ts';
 import { retiredWords, typeNames, verbs } from './tidy/names.ts';
 import { type Finding, parseProject, readFiles } from './tidy/project.ts';
 import { order, twoWay } from './tidy/rooms.ts';
 import { functions, headers, sizes } from './tidy/shape.ts';
 import { suites } from './tidy/suites.ts';
+import { testGroups } from './tidy/test-groups.ts';
 import { banned, leftovers } from './tidy/words.ts';
 
 const rules = [
@@ -32,7 +32,7 @@ const rules = [
   verbs,
   typeNames,
   suites,
-  lanes,
+  testGroups,
   errorCodes,
   dependencies,
   lockFile,

@@ -38,7 +38,7 @@ const users = 200;
 /** So many listings more are then read, spread over all: memory grows with those that are in use. */
 const moreInUse = 10_000;
 const atOnce = 32;
-const settleMs = 5_000;
+const quietMs = 5_000;
 const mib = 2 ** 20;
 /** What is asked, how often a second. */
 const loads = [
@@ -109,7 +109,7 @@ const measureInUse = async (server: ServerProcess, { copies, stores, options }: 
   options.live.show(`${moreInUse} more in use …`);
   const before = readMemory(server, stores);
   await readCopies(server, copies);
-  await sleep(settleMs);
+  await sleep(quietMs);
   const after = readMemory(server, stores);
   return Object.fromEntries(
     Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)]),
@@ -128,7 +128,7 @@ const measureWorld = async (world: World): Promise<Omit<MeasuredSize, 'listings'
     const startSeconds = (performance.now() - begunMs) / 1_000;
     const cpu = await measureCpu(server, world);
     options.live.show('settling …');
-    await sleep(settleMs);
+    await sleep(quietMs);
     const folderOfSql = stores.postgres?.folder ?? folder.dataDir;
     const needs = {
       'start s': startSeconds,

@@ -68,7 +68,7 @@ const nodesMax = 16;
 const warmUpSeconds = 4;
 const bots = 1_000;
 /** Until all nodes know each other, all that the load left behind is in SQL, and V8 has collected garbage. */
-const settleMs = 30_000;
+const quietMs = 30_000;
 
 const options = {
   ...{ nodes: text, rate: text, seconds: text, routing: text, json: text },
@@ -123,7 +123,7 @@ const addIdleRow = async (world: World): Promise<void> => {
   const { options, live, nodes, stores } = world;
   if (options.idleSeconds === 0) return;
   live.show(`${nodes.length} idle …`);
-  await pause(settleMs);
+  await pause(quietMs);
   const used = await measureIdle({ servers: nodes, stores }, options.idleSeconds);
   world.idle.push({ nodes: nodes.length, used });
   live.print(describeIdle({ nodes: nodes.length, used }));

@@ -45,7 +45,7 @@ const busyBots = 400;
 const postsPerSecond = busyBots / 2;
 const leadMs = 3_000;
 /** What was allocated while connections were opened is collected by then. */
-const settleMs = 5_000;
+const quietMs = 5_000;
 
 interface World extends FollowersOptions {
   readonly servers: readonly ServerProcess[];
@@ -128,7 +128,7 @@ const open = async (world: World, what: 'idle' | 'active'): Promise<number> => {
   });
   await Promise.all(opening);
   const seconds = (performance.now() - begunMs) / 1_000;
-  await pause(settleMs);
+  await pause(quietMs);
   return seconds;
 };
 

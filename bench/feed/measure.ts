@@ -62,7 +62,7 @@ const unfollowedPerFollowed = 3;
 const messagesPerSecondOfOne = 4;
 const messageBytes = 260;
 /** The first messages are not changes; the last are on their way. */
-const settleMs = 1_000;
+const quietMs = 1_000;
 /** A node reads a session from SQL again after a minute: that must not happen in one window only. */
 const sessionFreshMs = 61_000;
 
@@ -74,7 +74,7 @@ const startFollowers = async (
   const followers = await openFollowers({ ...about, count: connections, targets }, (open) =>
     live.show(`${open} followers …`),
   );
-  await pause(settleMs);
+  await pause(quietMs);
   return followers;
 };
 
@@ -129,10 +129,10 @@ const measureWindow = async (
   const { followers, shape, isFollowed } = about;
   const { url } = world.node;
   const stop = world.poster.start({ url, ...planPosts(world, shape, isFollowed) }, onPosted);
-  await pause(settleMs);
+  await pause(quietMs);
   const used = await measure(world, world.node, followers);
   await stop();
-  await pause(settleMs);
+  await pause(quietMs);
   return used;
 };
 
@@ -210,7 +210,7 @@ export const measureBare = async (world: FeedWorld, shape: Shape): Promise<void>
       if (shape === 'one') await timeBarePosts(world, bare, 'bareOthers');
       const rate = shape === 'one' ? messagesPerSecondOfOne : changes;
       await fetch(`${bare.url}/rate/${rate}`, { method: 'PUT' });
-      await pause(settleMs);
+      await pause(quietMs);
       const { cpuUs, messages } = await measure(world, bare, followers);
       if (shape === 'one') await timeBarePosts(world, bare, 'bareFollowed');
       figures.bare[shape].push(cpuUs / messages);

@@ -12,7 +12,7 @@ const bots = 20;
 /** Each bot changes less often than its messages may come. */
 const postsPerSecond = 40;
 /** Until the nodes know each other. */
-const settleMs = 3_000;
+const quietMs = 3_000;
 /** Longer than any message takes. */
 const lastMs = 3_000;
 
@@ -33,7 +33,7 @@ export const measureTwoNodes = async (seconds: number): Promise<Delays> => {
     for (let count = 0; count < 2; count++)
       nodes.push(await startOn(folder, { profileDir: null, stores: stores.rollcall }));
     const [one, other] = nodes as [ServerProcess, ServerProcess];
-    await pause(settleMs);
+    await pause(quietMs);
     await poster.postAll(one.url, directory.bots);
     const delaysMs: number[] = [];
     const probe = await startProbe(other.url, directory.bots, delaysMs);

@@ -40,17 +40,17 @@ const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
 const perform = (child: ChildProcess, order: Order, watch: Watch): Promise<LoadResult> =>
   new Promise((resolve, reject) => {
     if (hasEnded(child)) throw new Error(endedMessage);
-    const settle = (finish: () => void): void => {
+    const endOnce = (finish: () => void): void => {
       child.off('message', take);
       child.off('exit', left);
       finish();
     };
-    const left = (): void => settle(() => reject(new Error(endedMessage)));
+    const left = (): void => endOnce(() => reject(new Error(endedMessage)));
     const take = (report: Report): void => {
       if (report.kind === 'begun') watch.begun();
       else if (report.kind === 'ended') watch.ended();
-      else if (report.kind === 'done') settle(() => resolve(report.result));
-      else settle(() => reject(new Error(report.message)));
+      else if (report.kind === 'done') endOnce(() => resolve(report.result));
+      else endOnce(() => reject(new Error(report.message)));
     };
     child.on('message', take);
     child.on('exit', left);

@@ -12,7 +12,7 @@ import type { ServerName } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
 
 const waveSize = 500;
-const settleMs = 300;
+const quietMs = 300;
 /** Warm-up connections, which allocate the buffers and compile the code that all others share. */
 const firstConnections = 200;
 
@@ -48,10 +48,10 @@ export const measureIdle = async (
   const pid = process.child.pid ?? 0;
   const first = await openMany(process, path, firstConnections);
   for (const socket of first) socket.destroy();
-  await pause(settleMs);
+  await pause(quietMs);
   const before = readResidentBytes(pid);
   const sockets = await openMany(process, path, connections);
-  await pause(settleMs);
+  await pause(quietMs);
   const open = sockets.filter((socket) => !socket.destroyed && socket.readyState === 'open').length;
   const after = readResidentBytes(pid);
   for (const socket of sockets) socket.destroy();

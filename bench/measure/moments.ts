@@ -22,7 +22,7 @@ export const readMetrics = async ({ adminUrl }: ServerProcess): Promise<string> 
 /** Adds to `moments` until it is stopped. */
 export const watchMoments = (server: ServerProcess, moments: Moment[]): { stop(): void } => {
   const begunMs = performance.now();
-  let asking = false;
+  let isPolling = false;
   const look = async (): Promise<void> => {
     const text = await readMetrics(server);
     moments.push({
@@ -32,14 +32,14 @@ export const watchMoments = (server: ServerProcess, moments: Moment[]): { stop()
     });
   };
   const timer = setInterval(() => {
-    if (asking) return;
-    asking = true;
+    if (isPolling) return;
+    isPolling = true;
     look()
       .catch(() => {
         // The suite handles a server that ends.
       })
       .finally(() => {
-        asking = false;
+        isPolling = false;
       });
   }, everyMs);
   return { stop: () => clearInterval(timer) };

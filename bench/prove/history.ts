@@ -1,10 +1,11 @@
 /**
  * Judges the points of the history: each lies between what readers saw and what was sent. Pure.
  */
+
+import type { FinalState } from './final-states.ts';
 import { countBefore, sortMarks } from './judge.ts';
 import type { Lie } from './lies.ts';
 import type { ProveLog } from './prove-log.ts';
-import type { Settled } from './settle.ts';
 
 /** A point of the history is right to about two seconds; a busy machine gets more. */
 const sampleMs = 5_000;
@@ -14,13 +15,16 @@ const stepMsMax = 300_000;
  * How late a sample may be: when no node or no SQL was there at its time, it is taken once both are, before
  * the next one is due.
  */
-const findSampleMs = ({ unanswered, withoutRoom }: ProveLog, [first, second]: Settled['history']): number => {
+const findSampleMs = (
+  { unanswered, withoutRoom }: ProveLog,
+  [first, second]: FinalState['history'],
+): number => {
   if (unanswered === 0 && withoutRoom.length === 0) return sampleMs;
   return sampleMs + (first !== undefined && second !== undefined ? second.atMs - first.atMs : stepMsMax);
 };
 
 /** Each point of clicks lies between what readers had seen before it and what was sent by then. */
-export const judgeHistory = (log: ProveLog, { listing, entries, history }: Settled): Lie[] => {
+export const judgeHistory = (log: ProveLog, { listing, entries, history }: FinalState): Lie[] => {
   const lies: Lie[] = [];
   const sights = log.sights.filter(({ bot }) => bot === listing.id);
   const quiet = sights.findLast((sight) => sight.quiet);

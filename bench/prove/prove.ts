@@ -4,9 +4,9 @@
 import type { Random } from '../../ops/demo/random.ts';
 import { nowMs } from './client-log.ts';
 import { type Pace, startDrive } from './drive.ts';
+import { readFinalStates } from './final-states.ts';
 import { type Follower, startFollower } from './followers.ts';
 import { createProveLog, type ProveLog } from './prove-log.ts';
-import { settle } from './settle.ts';
 import { openSubject, type SubjectOptions } from './subject.ts';
 import { judgeRun, type Proof } from './verdict.ts';
 import { openReceiver } from './webhook-receiver.ts';
@@ -38,8 +38,8 @@ export const prove = async (options: ProveOptions): Promise<Proof> => {
     const drive = startDrive({ ...options, subject, log });
     await meanwhile(drive.isFull, log).finally(drive.stop);
     show('waiting for quiet …');
-    const settled = await settle({ subject, log, follower, receiver, historyMs }, startMs);
-    return judgeRun(log, { subject, settled, wrong: receiver.wrong });
+    const finalStates = await readFinalStates({ subject, log, follower, receiver, historyMs }, startMs);
+    return judgeRun(log, { subject, finalStates, wrong: receiver.wrong });
   } finally {
     await follower?.stop();
     await receiver.close();

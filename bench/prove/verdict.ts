@@ -5,6 +5,7 @@
  */
 import type { VoteLogResult } from '../../http/client/types.ts';
 import type { ClientLog, Outcome, Sight, Span } from './client-log.ts';
+import { type FinalState, toVoteRows } from './final-states.ts';
 import { firstWindowFaults } from './first-window.ts';
 import { judgeHistory } from './history.ts';
 import {
@@ -18,7 +19,6 @@ import {
 } from './judge.ts';
 import type { Lie, ProofKind } from './lies.ts';
 import type { ProveLog } from './prove-log.ts';
-import { type Settled, toVoteRows } from './settle.ts';
 import type { Subject } from './subject.ts';
 
 /** What one kind counted; `null`: the server lacks it. */
@@ -83,7 +83,7 @@ const judgeNumbers = (log: ProveLog, { isDirect, has }: Subject): Lie[] => {
 
 /* ----------------------------------------------------------------- votes */
 
-const judgeVoteRequests = (log: ProveLog, subject: Subject, settled: readonly Settled[]): Lie[] => {
+const judgeVoteRequests = (log: ProveLog, subject: Subject, finalStates: readonly FinalState[]): Lie[] => {
   const { waitMs, clocksMs } = subject;
   const accepted = log.votes.filter(({ outcome }) => outcome === 'ok');
   const twice = firstWindowFaults({ votes: accepted }, waitMs.min, log.resets);
@@ -94,7 +94,7 @@ const judgeVoteRequests = (log: ProveLog, subject: Subject, settled: readonly Se
   ];
   if (!subject.has.has('log')) return lies;
   const verdict = createVerdict();
-  const rows = toVoteRows(settled);
+  const rows = toVoteRows(finalStates);
   const { resets } = log;
   judgeVotes(log, { rows, waitMs: waitMs.min, waitMsMax: waitMs.max, clocksMs, resets }, verdict);
   const isRefusal = (line: string): boolean => line.includes(': refused at ');
@@ -126,8 +126,8 @@ const countOperations = (
 };
 
 /** How many votes a request counts for, the least and the most: two on weekends. */
-const findWeights = (settled: readonly Settled[]): { readonly min: number; readonly max: number } => {
-  const weights = toVoteRows(settled).map(({ numbers }) => numbers.length);
+const findWeights = (finalStates: readonly FinalState[]): { readonly min: number; readonly max: number } => {
+  const weights = toVoteRows(finalStates).map(({ numbers }) => numbers.length);
   if (weights.length === 0) return { min: 1, max: 1 };
   return { min: Math.min(2, ...weights), max: Math.min(2, Math.max(...weights)) };
 };
@@ -146,16 +146,18 @@ const listEras = ({ resets }: ProveLog): readonly Era[] => {
   }));
 };
 
-const judgeVoteTotals = (log: ProveLog, settled: readonly Settled[]): Lie[] =>
-  listEras(log).flatMap((era) => settled.flatMap((one) => judgeTotalsOfEra(log, settled, { one, era })));
+const judgeVoteTotals = (log: ProveLog, finalStates: readonly FinalState[]): Lie[] =>
+  listEras(log).flatMap((era) =>
+    finalStates.flatMap((one) => judgeTotalsOfEra(log, finalStates, { one, era })),
+  );
 
 /** Totals lie between what was acknowledged and what was sent; a downvote or a redeem lowers them. */
 const judgeTotalsOfEra = (
   log: ProveLog,
-  settled: readonly Settled[],
-  { one: { listing }, era: { since, untilMs } }: { readonly one: Settled; readonly era: Era },
+  finalStates: readonly FinalState[],
+  { one: { listing }, era: { since, untilMs } }: { readonly one: FinalState; readonly era: Era },
 ): Lie[] => {
-  const { min, max } = findWeights(settled);
+  const { min, max } = findWeights(finalStates);
   const lies: Lie[] = [];
   const { id: bot, base } = listing;
   const before = Number.isFinite(since.fromMs) ? base.votes : 0;
@@ -186,7 +188,7 @@ const judgeTotalsOfEra = (
 };
 
 /** The last total is what the log's entries and the redeems make; after a reset, those that are not void. */
-const judgeTotalOfLog = (log: ProveLog, { listing, entries, redeems }: Settled): Lie[] => {
+const judgeTotalOfLog = (log: ProveLog, { listing, entries, redeems }: FinalState): Lie[] => {
   const isReset = log.resets.length > 0;
   const isVoided = entries.some((one) => one.void && one.void_reason !== 'redeemed');
   if (listing.base.cursor === '' || (isVoided && !isReset)) return [];
@@ -213,7 +215,7 @@ const listMissing = (entries: readonly VoteLogResult[]): readonly number[] => {
   return missing;
 };
 
-const judgeLog = ({ listing, entries }: Settled): Lie[] => {
+const judgeLog = ({ listing, entries }: FinalState): Lie[] => {
   const numbers = new Set(entries.map(({ number }) => number));
   const itags = new Set(entries.map(({ itag }) => itag));
   const where = `the vote log of bot ${listing.id}`;
@@ -228,7 +230,7 @@ const judgeLog = ({ listing, entries }: Settled): Lie[] => {
   ];
 };
 
-const judgeFeed = (log: ProveLog, { listing, entries, followed }: Settled): Lie[] => {
+const judgeFeed = (log: ProveLog, { listing, entries, followed }: FinalState): Lie[] => {
   if (followed === null || followed.isReset) return [];
   const where = `the feed of bot ${listing.id}`;
   const missing = entries.filter(({ number }) => !followed.numbers.has(number));
@@ -265,13 +267,13 @@ const judgeFeedSights = (log: ProveLog): Lie[] => {
   ];
 };
 
-const judgeWebhook = ({ listing, entries, delivered }: Settled): Lie[] => {
+const judgeWebhook = ({ listing, entries, delivered }: FinalState): Lie[] => {
   const missing = delivered === null ? [] : entries.filter(({ number }) => !delivered.has(number));
   const texts = missing.map(({ number }) => `the webhook of bot ${listing.id} did not get vote ${number}`);
   return name('webhooks', 'missing', texts);
 };
 
-const judgeRedeems = (log: ProveLog, { listing, redeems }: Settled): Lie[] => {
+const judgeRedeems = (log: ProveLog, { listing, redeems }: FinalState): Lie[] => {
   const own = log.redeems.filter(({ bot }) => bot === listing.id);
   const acked = own.filter(({ outcome }) => outcome === 'ok').length;
   const most = own.filter(({ outcome }) => outcome !== 'fail').length;
@@ -290,13 +292,17 @@ const countOutcomes = (
   refused: operations.filter(({ outcome }) => outcome === 'fail').length,
 });
 
-const buildFigures = (log: ProveLog, subject: Subject, settled: readonly Settled[]): Proof['figures'] => {
+const buildFigures = (
+  log: ProveLog,
+  subject: Subject,
+  finalStates: readonly FinalState[],
+): Proof['figures'] => {
   const only = (acknowledged: number): KindFigures => ({ acknowledged, unknown: 0, refused: 0 });
   const unless = (has: boolean, figures: KindFigures): KindFigures | null => (has ? figures : null);
-  const sum = (count: (one: Settled) => number): number =>
-    settled.reduce((total, one) => total + count(one), 0);
+  const sum = (count: (one: FinalState) => number): number =>
+    finalStates.reduce((total, one) => total + count(one), 0);
   const hasLog = subject.has.has('log');
-  const hooked = settled.some(({ delivered }) => delivered !== null);
+  const hooked = finalStates.some(({ delivered }) => delivered !== null);
   return {
     posts: countOutcomes(log.stats.filter(({ bot }) => !isPart(bot))),
     shards: unless(subject.has.has('shards'), countOutcomes(log.stats.filter(({ bot }) => isPart(bot)))),
@@ -304,7 +310,7 @@ const buildFigures = (log: ProveLog, subject: Subject, settled: readonly Settled
     votes: unless(log.votes.length > 0 || hasLog, countOutcomes(log.votes)),
     'vote log': unless(hasLog, only(sum(({ entries }) => entries.length))),
     feed: unless(
-      settled.some(({ followed }) => followed !== null),
+      finalStates.some(({ followed }) => followed !== null),
       only(sum(({ followed }) => followed?.numbers.size ?? 0) + log.feedSights.length),
     ),
     webhooks: unless(hooked, only(sum(({ delivered }) => delivered?.size ?? 0))),
@@ -322,29 +328,29 @@ export const judgeRun = (
   log: ProveLog,
   {
     subject,
-    settled,
+    finalStates,
     wrong,
   }: {
     readonly subject: Subject;
-    readonly settled: readonly Settled[];
+    readonly finalStates: readonly FinalState[];
     /** Faults of webhooks. */
     readonly wrong: readonly string[];
   },
 ): Proof => {
   const lies = [
     ...judgeNumbers(log, subject),
-    ...judgeVoteRequests(log, subject, settled),
-    ...judgeVoteTotals(log, settled),
-    ...settled.flatMap((one) => judgeTotalOfLog(log, one)),
-    ...settled.flatMap(judgeLog),
-    ...settled.flatMap((one) => judgeFeed(log, one)),
+    ...judgeVoteRequests(log, subject, finalStates),
+    ...judgeVoteTotals(log, finalStates),
+    ...finalStates.flatMap((one) => judgeTotalOfLog(log, one)),
+    ...finalStates.flatMap(judgeLog),
+    ...finalStates.flatMap((one) => judgeFeed(log, one)),
     ...judgeFeedSights(log),
-    ...settled.flatMap(judgeWebhook),
+    ...finalStates.flatMap(judgeWebhook),
     ...name('webhooks', 'wrong', wrong),
-    ...settled.flatMap((one) => judgeHistory(log, one)),
-    ...(subject.has.has('redeems') ? settled.flatMap((one) => judgeRedeems(log, one)) : []),
+    ...finalStates.flatMap((one) => judgeHistory(log, one)),
+    ...(subject.has.has('redeems') ? finalStates.flatMap((one) => judgeRedeems(log, one)) : []),
     ...name('replies', 'of another listing', log.misplaced),
     ...name('replies', 'unexpected', log.strange),
   ];
-  return { figures: buildFigures(log, subject, settled), lies };
+  return { figures: buildFigures(log, subject, finalStates), lies };
 };

@@ -31,7 +31,7 @@ export class NoAnswer extends Error {
 
 export interface Client {
   /** Rejects with `NoAnswer`. */
-  ask(url: string, asked?: ClientRequest): Promise<Answer>;
+  ask(url: string, given?: ClientRequest): Promise<Answer>;
   close(): void;
 }
 
@@ -42,7 +42,7 @@ export const createClient = (connections: number): Client => {
   const options = { keepAlive: true, maxSockets: connections, scheduling: 'fifo' } as const;
   const agents = { http: new Agent(options), https: new TlsAgent(options) };
   return {
-    ask: (url, asked = {}) =>
+    ask: (url, given = {}) =>
       new Promise((resolve, reject) => {
         const fail = (error: NodeJS.ErrnoException): void => reject(new NoAnswer(error));
         const isTls = url.startsWith('https:');
@@ -50,8 +50,8 @@ export const createClient = (connections: number): Client => {
           url,
           {
             agent: isTls ? agents.https : agents.http,
-            method: asked.method ?? 'GET',
-            headers: asked.headers,
+            method: given.method ?? 'GET',
+            headers: given.headers,
           },
           (reply) => {
             const chunks: Buffer[] = [];
@@ -65,7 +65,7 @@ export const createClient = (connections: number): Client => {
         );
         outgoing.setTimeout(answerMsMax, () => outgoing.destroy(new Error(`no answer in ${answerMsMax} ms`)));
         outgoing.on('error', fail);
-        outgoing.end(asked.body);
+        outgoing.end(given.body);
       }),
     close: () => {
       agents.http.destroy();

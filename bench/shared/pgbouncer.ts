@@ -82,10 +82,10 @@ export const startPgbouncer = async (port: number, settings: readonly string[]):
 const isOpen = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
-    const settle = (isListening: boolean): void => {
+    const finish = (isListening: boolean): void => {
       socket.destroy();
       resolve(isListening);
     };
-    socket.once('connect', () => settle(true));
-    socket.once('error', () => settle(false));
+    socket.once('connect', () => finish(true));
+    socket.once('error', () => finish(false));
   });

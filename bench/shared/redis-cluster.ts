@@ -56,7 +56,7 @@ export interface RedisCluster {
   /** Makes this replica the primary, losing nothing; nothing when it is one. */
   promote(index: number): Promise<void>;
   /** Indexes of `servers` that are primaries with slots, as seen by the server at `asked`. */
-  primaries(asked: number): Promise<readonly number[]>;
+  primaries(viaPort: number): Promise<readonly number[]>;
   /** The replica of this primary: an index of `servers`. */
   replicaOf(index: number): Promise<number>;
   /** Resolves when all running servers agree, and replicas have received everything. */
@@ -228,8 +228,8 @@ const closeSlot = async (move: Move, primaries: readonly Member[]): Promise<void
   for (const member of new Set([move.target, move.source, ...primaries])) await giveSlot(move, member);
 };
 
-const listPrimaries = async (members: readonly Member[], asked: number): Promise<readonly Member[]> =>
-  (await primariesOf(members, asked)).map((index) => members[index] as Member);
+const listPrimaries = async (members: readonly Member[], viaPort: number): Promise<readonly Member[]> =>
+  (await primariesOf(members, viaPort)).map((index) => members[index] as Member);
 
 const startMove = async (members: readonly Member[], slot: number, to: number): Promise<SlotMove> => {
   await agreed(members);
@@ -287,8 +287,8 @@ const replicaOf = async (members: readonly Member[], index: number): Promise<num
   return members.findIndex((member) => member.id === id);
 };
 
-const primariesOf = async (members: readonly Member[], asked: number): Promise<readonly number[]> => {
-  const lines = (await beliefOf(members[asked] as Member)).split('\n').map((line) => line.split(' '));
+const primariesOf = async (members: readonly Member[], viaPort: number): Promise<readonly number[]> => {
+  const lines = (await beliefOf(members[viaPort] as Member)).split('\n').map((line) => line.split(' '));
   const serving = lines.filter(([, role, , , ...slots]) => role === 'master' && slots.length > 0);
   return serving.map(([id]) => members.findIndex((member) => member.id === id));
 };
@@ -385,7 +385,7 @@ export const startRedisCluster = async (options: ClusterOptions = {}): Promise<R
     sizeOf: (slot) => sizeOf(members, slot),
     replicaOf: (index) => replicaOf(members, index),
     promote: (index) => promote(members, index),
-    primaries: (asked) => primariesOf(members, asked),
+    primaries: (viaPort) => primariesOf(members, viaPort),
     whole: () => whole(members),
     join: () => join(members, options),
     removeLast: () => removeLast(members),

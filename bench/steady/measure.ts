@@ -41,7 +41,7 @@ export interface SteadyPlan {
 
 /** Fewer requests leave much of the code to be compiled in the measured time, at a cost as high as theirs. */
 const warmUp = { rate: 1_000, seconds: 16 };
-const settleMs = 12_000;
+const quietMs = 12_000;
 /** The same load before the measured time. */
 const leadSeconds = 2;
 
@@ -135,7 +135,7 @@ export const measureSteady = async (
   for (const scenario of plan.scenarios)
     await inTurn(world, { plan, step: { scenario, ...warmUp, round: 0 } }, warmUpServer);
   world.live.show('everything settles …');
-  await pause(settleMs, undefined, { signal: world.signal }).catch(() => {});
+  await pause(quietMs, undefined, { signal: world.signal }).catch(() => {});
   for (const scenario of plan.scenarios) {
     for (const rate of plan.rates) {
       for (let round = 1; round <= plan.rounds; round++) {

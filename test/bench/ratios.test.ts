@@ -11,7 +11,7 @@ import { resultOf, sampleOf } from './samples.ts';
 
 const test = suite('bench ratios');
 
-const calm = { bottleneck: 'neither', samePressure: false, failed: 0 } as const;
+const quiet = { bottleneck: 'neither', samePressure: false, failed: 0 } as const;
 
 test('the median of an even number of rounds lies between the two in the middle', () => {
   assert.equal(computeSpread([4, 1, 2, 3]), { median: 2.5, min: 1, max: 4 });
@@ -19,33 +19,33 @@ test('the median of an even number of rounds lies between the two in the middle'
 });
 
 test('CPU is compared on one core, or when both servers were busy, and not otherwise', () => {
-  const shared = { ...calm, samePressure: true };
-  const busy = { ...calm, bottleneck: 'server' } as const;
+  const shared = { ...quiet, samePressure: true };
+  const busy = { ...quiet, bottleneck: 'server' } as const;
 
   assert.is(judgeCpuRatio(shared, shared), null);
   assert.is(judgeCpuRatio(busy, busy), null);
-  assert.match(judgeCpuRatio(busy, calm) ?? '', /time to idle/);
+  assert.match(judgeCpuRatio(busy, quiet) ?? '', /time to idle/);
 });
 
 test('requests/s are not compared with a server that waited for the generator', () => {
-  const waited = { ...calm, bottleneck: 'generator' } as const;
+  const waited = { ...quiet, bottleneck: 'generator' } as const;
 
-  assert.match(judgeRateRatio(calm, waited).reason ?? '', /waited for the generator/);
+  assert.match(judgeRateRatio(quiet, waited).reason ?? '', /waited for the generator/);
   assert.match(judgeRateRatio(waited, waited).reason ?? '', /waited for the generator/);
-  assert.equal(judgeRateRatio(calm, calm), { reason: null, isLeast: false });
+  assert.equal(judgeRateRatio(quiet, quiet), { reason: null, isLeast: false });
 });
 
 test('when only Rollcall waited for the generator, the ratio is a least', () => {
-  const waited = { ...calm, bottleneck: 'generator' } as const;
+  const waited = { ...quiet, bottleneck: 'generator' } as const;
 
-  assert.equal(judgeRateRatio(waited, calm), { reason: null, isLeast: true });
+  assert.equal(judgeRateRatio(waited, quiet), { reason: null, isLeast: true });
 });
 
 test('failed answers leave no ratio', () => {
-  const failing = { ...calm, samePressure: true, failed: 1 };
+  const failing = { ...quiet, samePressure: true, failed: 1 };
 
-  assert.match(judgeCpuRatio(failing, calm) ?? '', /not 2xx/);
-  assert.match(judgeRateRatio(calm, failing).reason ?? '', /not 2xx/);
+  assert.match(judgeCpuRatio(failing, quiet) ?? '', /not 2xx/);
+  assert.match(judgeRateRatio(quiet, failing).reason ?? '', /not 2xx/);
   const result = resultOf([sampleOf({ failed: 3 }), sampleOf({ server: 'bare', cpuUs: 10 })]);
   assert.equal(result.ratios, {});
 });

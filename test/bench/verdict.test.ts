@@ -39,7 +39,7 @@ const findFalls = (
     const numbers = { post: 0, clicks, uniqueClicks: 0 };
     log.sights.push({ bot: 'b', life: place, place, callMs, returnMs: callMs + 1, quiet: false, ...numbers });
   }
-  const { lies } = judgeRun(log, { subject: subject(isDirect), settled: [], wrong: [] });
+  const { lies } = judgeRun(log, { subject: subject(isDirect), finalStates: [], wrong: [] });
   return lies.filter(({ kind, name }) => kind === 'clicks' && name === 'fell').length;
 };
 
@@ -102,7 +102,11 @@ const judgeAroundReset = (users: { readonly before: string[]; readonly after: st
   const numbers = { post: 0, clicks: 0, uniqueClicks: 0, votes: shown };
   log.sights.push({ bot: 'b', life: 0, callMs: 900, returnMs: 901, quiet: true, ...numbers });
   const nothing = { entries: [], redeems: 0, history: [], followed: null, delivered: null };
-  const { lies } = judgeRun(log, { subject: subject(true), settled: [{ listing, ...nothing }], wrong: [] });
+  const { lies } = judgeRun(log, {
+    subject: subject(true),
+    finalStates: [{ listing, ...nothing }],
+    wrong: [],
+  });
   return lies.map(({ kind, name }) => `${kind} ${name}`);
 };
 
@@ -137,8 +141,8 @@ test('a sample is late only where the server was away', () => {
     }
     const history = [2_000, 62_000].map((atMs) => ({ atMs, clicks, votesLogged: null }));
     const nothing = { entries: [], redeems: 0, followed: null, delivered: null };
-    const settled = [{ listing, ...nothing, history: history.slice(0, 2) }];
-    return judgeRun(log, { subject: subject(true), settled, wrong: [] }).lies.map(({ name }) => name);
+    const finalStates = [{ listing, ...nothing, history: history.slice(0, 2) }];
+    return judgeRun(log, { subject: subject(true), finalStates, wrong: [] }).lies.map(({ name }) => name);
   };
 
   assert.equal(judge(0, 1), []);

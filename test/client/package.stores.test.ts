@@ -31,8 +31,8 @@ const document: TypedDocument = JSON.parse(
 const typedRequests = Object.entries(document.paths).flatMap(([path, operations]) =>
   Object.keys(operations).map((name) => {
     const method = name.toUpperCase();
-    const asked = path.replace(/\{\w+\}/g, '$' + '{id}');
-    return `same<Replies['${method} ${path}']>()(client.request('${method}', \`${asked}\`));`;
+    const requested = path.replace(/\{\w+\}/g, '$' + '{id}');
+    return `same<Replies['${method} ${path}']>()(client.request('${method}', \`${requested}\`));`;
   }),
 );
 const typed = `import { createClient, type Replies, type VoteStatus } from 'rollcall-client';

@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { watchChild } from '../support/child.ts';
 
 const project = join(import.meta.dirname, '../..');
-const nobody = 65_534;
-const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+const unprivilegedId = 65_534;
+const user = process.getuid?.() === 0 ? { uid: unprivilegedId, gid: unprivilegedId } : {};
 /** What a machine needs to reach a registry behind a proxy. */
 const networkVariables = /^(https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS)$/i;
 /** Releases of npm that the Nodes came with. */
@@ -71,8 +71,8 @@ export const cloneProject = (nodeFolder: string): Clone => {
   runAsRoot('git', ['-c', 'safe.directory=*', 'clone', '--quiet', '--no-hardlinks', project, folder]);
   mkdirSync(home);
   if (user.uid !== undefined) {
-    lchownSync(base, nobody, nobody);
-    runAsRoot('chown', ['-R', `${nobody}:${nobody}`, base]);
+    lchownSync(base, unprivilegedId, unprivilegedId);
+    runAsRoot('chown', ['-R', `${unprivilegedId}:${unprivilegedId}`, base]);
   }
   const network = Object.entries(process.env).filter(([name]) => networkVariables.test(name));
   const environment = {

@@ -16,7 +16,7 @@ import type { EngineMeters } from '../../engine/meters.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
 import { createDriver, createNodeClock, type Driver, type NodeClock } from '../sim/clock.ts';
-import { calm, type Wire } from '../sim/faults.ts';
+import { faultless, type Wire } from '../sim/faults.ts';
 import { rules } from '../sim/plan.ts';
 
 export const epochMs = Date.UTC(2026, 0, 6, 12);
@@ -86,13 +86,13 @@ export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
       await driver.run(() => over, 100_000);
     },
     until: async (promise) => {
-      let settled = false;
+      let isDone = false;
       const mark = (): void => {
-        settled = true;
+        isDone = true;
       };
       promise.then(mark, mark);
-      await driver.run(() => settled, 100_000);
-      if (!settled) throw new Error('nothing is left to happen, and the promise is open');
+      await driver.run(() => isDone, 100_000);
+      if (!isDone) throw new Error('nothing is left to happen, and the promise is open');
       return promise;
     },
   };
@@ -104,7 +104,7 @@ export const createKit = async (options: KitOptions = {}): Promise<Kit> => {
 export const wireOf = ({ driver, clock }: Kit): Wire => ({
   driver,
   clock,
-  profile: () => ({ ...calm, delayMaxMs: 0 }),
+  profile: () => ({ ...faultless, delayMaxMs: 0 }),
   name: 'node',
   counts: new Map(),
   inFlight: { count: 0 },

@@ -34,8 +34,8 @@ const outcomeOf = (error: unknown): string | undefined => {
 const outcomesOf = async ({ engine, until }: World): Promise<readonly unknown[]> => {
   const vote = engine.vote({ kind: 'bot', id: 'a', user: 'u', upvote: true });
   const post = engine.postStats('a', { servers: '1' });
-  const settled = await until(Promise.allSettled([vote, post]));
-  return settled.map((one) => (one.status === 'rejected' ? outcomeOf(one.reason) : one.status));
+  const results = await until(Promise.allSettled([vote, post]));
+  return results.map((one) => (one.status === 'rejected' ? outcomeOf(one.reason) : one.status));
 };
 
 test('a load without an answer: nothing was counted', async () => {

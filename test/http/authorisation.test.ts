@@ -14,9 +14,9 @@ import { routes } from '../../http/api/table.ts';
 import { applyVoteLogSetting } from '../../http/api/vote-log.ts';
 import type { AnyRoute } from '../../http/route.ts';
 import { pluck } from '../support/pluck.ts';
-import { type Asked, openWorld } from './api/world.ts';
+import { type Answer, openWorld } from './api/world.ts';
 import { type Expectation, expected } from './authorisation/expected.ts';
-import { newPeople, type People, settle } from './authorisation/people.ts';
+import { addPeople, newPeople, type People } from './authorisation/people.ts';
 import { sampleOf } from './authorisation/requests.ts';
 
 const test = suite('authorisation');
@@ -24,7 +24,7 @@ const kinds: readonly TokenKind[] = ['user', 'bot', 'server', 'team'];
 const unrelated = 'manage_assets';
 
 let world = await openWorld();
-let strangers = await settle(world.sql, newPeople());
+let strangers = await addPeople(world.sql, newPeople());
 test.after(async () => {
   await world.close();
 });
@@ -37,48 +37,48 @@ const expectationOf = (route: AnyRoute): Expectation => {
 
 const idOf = (people: People, kind: TokenKind): string => people[kind];
 
-interface Asking {
+interface RequestOptions {
   readonly kind: TokenKind;
   /** The people whose listings the request is about. */
   readonly about: People;
   readonly token?: string;
 }
 
-let asked = 0;
+let requests = 0;
 
 /** Sends from a new address each time, so that no rate limit by address applies. */
-const send = (route: AnyRoute, { kind, about, token }: Asking): Promise<Asked> => {
-  asked += 1;
+const send = (route: AnyRoute, { kind, about, token }: RequestOptions): Promise<Answer> => {
+  requests += 1;
   const { path, body } = sampleOf(route, about, kind);
   return world.ask(route.method, path, {
-    headers: { 'x-forwarded-for': `9.9.${asked >> 8}.${asked & 255}` },
+    headers: { 'x-forwarded-for': `9.9.${requests >> 8}.${requests & 255}` },
     ...(token === undefined ? {} : { token }),
     ...(body === undefined ? {} : { body }),
   });
 };
 
-const codeOf = (asked: Asked): string => asked.json?.context?.code ?? String(asked.status);
-const isLetThrough = ({ status }: Asked): boolean => ![400, 401, 403].includes(status) && status !== 500;
+const codeOf = (answer: Answer): string => answer.json?.context?.code ?? String(answer.status);
+const isLetThrough = ({ status }: Answer): boolean => ![400, 401, 403].includes(status) && status !== 500;
 
-const assertThrough = (asked: Asked, words: string): void => {
-  assert.ok(isLetThrough(asked), `${words}: ${asked.status} ${asked.text}`);
+const assertThrough = (answer: Answer, words: string): void => {
+  assert.ok(isLetThrough(answer), `${words}: ${answer.status} ${answer.text}`);
 };
 /** `refusal` is the missing permission, or the code where none is named. */
-const assertForbidden = (asked: Asked, refusal: string, words: string): void => {
-  const { permission, code } = asked.json?.context ?? {};
-  assert.equal([asked.status, permission ?? code], [403, refusal], `${words}: ${asked.text}`);
+const assertForbidden = (answer: Answer, refusal: string, words: string): void => {
+  const { permission, code } = answer.json?.context ?? {};
+  assert.equal([answer.status, permission ?? code], [403, refusal], `${words}: ${answer.text}`);
 };
 
 /** Own entity, unlimited session: let through, or refused because of the kind of token. */
 const tryOwn = async (route: AnyRoute, { kinds: taken }: Expectation): Promise<void> => {
   for (const kind of kinds) {
-    const people = await settle(world.sql, newPeople());
+    const people = await addPeople(world.sql, newPeople());
     const token = await world.token(kind, idOf(people, kind));
 
-    const asked = await send(route, { kind, about: people, token });
+    const answer = await send(route, { kind, about: people, token });
 
-    if (taken.includes(kind)) assertThrough(asked, `own ${kind}`);
-    else assert.is(codeOf(asked), 'token_kind_unsupported', `${kind}: ${asked.text}`);
+    if (taken.includes(kind)) assertThrough(answer, `own ${kind}`);
+    else assert.is(codeOf(answer), 'token_kind_unsupported', `${kind}: ${answer.text}`);
   }
 };
 
@@ -89,13 +89,13 @@ const isOfUser = (route: AnyRoute, needs: string): boolean =>
 const tryOther = async (route: AnyRoute, { kinds: taken, target, needs }: Expectation): Promise<void> => {
   if (target === 'none') return;
   for (const kind of taken) {
-    const people = await settle(world.sql, newPeople());
+    const people = await addPeople(world.sql, newPeople());
     const token = await world.token(kind, idOf(people, kind));
 
-    const asked = await send(route, { kind, about: strangers, token });
+    const answer = await send(route, { kind, about: strangers, token });
 
     const refusal = isOfUser(route, needs) ? 'user_mismatch' : needs;
-    assertForbidden(asked, refusal, `entity of another user, by ${kind}`);
+    assertForbidden(answer, refusal, `entity of another user, by ${kind}`);
   }
 };
 
@@ -105,24 +105,24 @@ const ownMembership = ['editTeamMember', 'removeTeamMember'];
 const tryMember = async (route: AnyRoute, { kinds: taken, target, needs }: Expectation): Promise<void> => {
   if (target === 'none' || isOfUser(route, needs) || !taken.includes('user')) return;
   if (ownMembership.includes(route.name)) return;
-  const people = await settle(world.sql, newPeople());
+  const people = await addPeople(world.sql, newPeople());
   const token = await world.token('user', people.member);
 
-  const asked = await send(route, { kind: 'user', about: people, token });
+  const answer = await send(route, { kind: 'user', about: people, token });
 
-  assertForbidden(asked, needs, 'member without the permission');
+  assertForbidden(answer, needs, 'member without the permission');
 };
 
 /** A public operation ignores every token. */
 const tryPublic = async (route: AnyRoute): Promise<void> => {
   const own = await world.token('bot', strangers.bot);
   for (const token of [undefined, own, 'rc_user_1_false']) {
-    const asked = await send(route, {
+    const answer = await send(route, {
       kind: 'user',
       about: strangers,
       ...(token === undefined ? {} : { token }),
     });
-    assertThrough(asked, `public, token ${token}`);
+    assertThrough(answer, `public, token ${token}`);
   }
 };
 
@@ -141,23 +141,23 @@ const tryDead = async (route: AnyRoute, { kinds: taken }: Expectation): Promise<
     { token: revoked, code: 'token_invalid' },
   ];
   for (const { token, code } of tried) {
-    const asked = await send(route, { kind, about: strangers, ...(token === undefined ? {} : { token }) });
-    assert.is(codeOf(asked), code);
-    assert.is(asked.headers.get('x-session-invalid'), token === undefined ? null : 'true');
+    const answer = await send(route, { kind, about: strangers, ...(token === undefined ? {} : { token }) });
+    assert.is(codeOf(answer), code);
+    assert.is(answer.headers.get('x-session-invalid'), token === undefined ? null : 'true');
   }
 };
 
 const tryLimited = async (route: AnyRoute, { kinds: taken, needs }: Expectation): Promise<void> => {
   for (const kind of taken) {
-    const people = await settle(world.sql, newPeople());
+    const people = await addPeople(world.sql, newPeople());
     const wrong = await world.token(kind, idOf(people, kind), { permLimits: [unrelated] });
 
-    const asked = await send(route, { kind, about: people, token: wrong });
+    const answer = await send(route, { kind, about: people, token: wrong });
 
-    if (needs === 'nothing') assertThrough(asked, `limited ${kind}`);
+    if (needs === 'nothing') assertThrough(answer, `limited ${kind}`);
     else
       assertForbidden(
-        asked,
+        answer,
         needs === 'unlimited' ? 'forbidden' : needs,
         `limited to something else, ${kind}`,
       );
@@ -172,16 +172,16 @@ const tryLimited = async (route: AnyRoute, { kinds: taken, needs }: Expectation)
 const tryBanned = async (route: AnyRoute, { kinds: taken, banned }: Expectation): Promise<void> => {
   for (const kind of ['user', 'bot'] as const) {
     if (!taken.includes(kind)) continue;
-    const people = await settle(world.sql, newPeople());
+    const people = await addPeople(world.sql, newPeople());
     await world.sql`update users set banned = true where id = ${people.user}`;
     await world.sql`
       update bots set owner_id = ${people.user}, team_id = null where bot_id = ${people.bot}`;
     const token = await world.token(kind, idOf(people, kind));
 
-    const asked = await send(route, { kind, about: people, token });
+    const answer = await send(route, { kind, about: people, token });
 
-    if (banned === 'may') assertThrough(asked, `banned ${kind}`);
-    else assertForbidden(asked, 'banned', `banned ${kind}`);
+    if (banned === 'may') assertThrough(answer, `banned ${kind}`);
+    else assertForbidden(answer, 'banned', `banned ${kind}`);
   }
 };
 
@@ -214,7 +214,7 @@ test('readVoteLog with VOTE_LOG=owner: the tokens of its owners read it, and no 
   const closed = applyVoteLogSetting(routes, 'owner');
   world = await openWorld({ routes: closed });
   try {
-    strangers = await settle(world.sql, newPeople());
+    strangers = await addPeople(world.sql, newPeople());
     const log = closed.find(({ name }) => name === 'readVoteLog') as AnyRoute;
     assert.equal(
       pluck(

@@ -24,7 +24,7 @@ export const askFrom = (
     const { port, method, path, authorization } = to;
     const headers = authorization === '' ? {} : { authorization };
     const options = { host: '127.0.0.1', port, method, path, localAddress, headers, agent: false };
-    const asking = request(options, async (response) => {
+    const pending = request(options, async (response) => {
       const chunks: Buffer[] = await response.toArray();
       resolve({
         status: response.statusCode ?? 0,
@@ -32,6 +32,6 @@ export const askFrom = (
         text: Buffer.concat(chunks).toString(),
       });
     });
-    asking.on('error', reject);
-    asking.end();
+    pending.on('error', reject);
+    pending.end();
   });

@@ -25,19 +25,19 @@ export const raw = (
     let text = '';
     let closed = false;
     const timer = setTimeout(() => socket.destroy(), waitMs);
-    const settle = (): void => {
+    const finish = (): void => {
       clearTimeout(timer);
       resolve({ text, closed });
       socket.destroy();
     };
-    socket.on('error', () => settle());
+    socket.on('error', () => finish());
     socket.on('end', () => {
       closed = true;
     });
-    socket.on('close', settle);
+    socket.on('close', finish);
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
-      if (until(text)) settle();
+      if (until(text)) finish();
     });
     for (const part of [bytes].flat()) socket.write(Buffer.from(part, 'latin1'));
   });

@@ -116,7 +116,7 @@ export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<W
   };
 };
 
-export interface Asked {
+export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -130,7 +130,7 @@ export const ask = async (
   method: string,
   path: string,
   init: RequestInit = {},
-): Promise<Asked> => {
+): Promise<Answer> => {
   const response = await fetch(`http://127.0.0.1:${world.port}${path}`, {
     method,
     redirect: 'manual',

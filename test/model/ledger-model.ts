@@ -38,7 +38,7 @@ interface ModelReset {
   readonly atMs: number;
   readonly reason: 'monthly_reset' | 'operator';
 }
-type AdjustmentRow = Adjustment & { settled: boolean };
+type AdjustmentRow = Adjustment & { isDelivered: boolean };
 
 export interface LedgerModelOptions {
   /** Rows that can never be stored as they are. */
@@ -53,7 +53,11 @@ export interface LedgerModel {
   readonly totals: Map<Incarnation, ModelTotalsRow>;
   readonly votes: Map<string, ModelVoteRow>;
   readonly adjustments: AdjustmentRow[];
-  readonly buried: { readonly entity?: DirtyEntity; readonly vote?: OutboxVote; readonly reason: string }[];
+  readonly deadLetters: {
+    readonly entity?: DirtyEntity;
+    readonly vote?: OutboxVote;
+    readonly reason: string;
+  }[];
   readonly resets: ModelReset[];
   readonly generations: number[];
   readonly places: ShardPosition[];
@@ -79,7 +83,7 @@ export const createLedgerModel = (options: LedgerModelOptions = {}): LedgerModel
     totals: new Map(),
     votes: new Map(),
     adjustments: [],
-    buried: [],
+    deadLetters: [],
     resets: [],
     generations: Array.from({ length: shardCount }, () => 0),
     places: Array.from({ length: shardCount }, () => ({ generation: 0, version: 0 })),
@@ -101,7 +105,7 @@ const createPort = (state: State): Ledger => {
   return {
     find: (targets) => run('find', () => targets.map(({ kind, id }) => find(state, kind, id))),
     flush: (round) => run('flush', () => flush(state, round)),
-    writeDeadLetter: (row) => run('writeDeadLetter', () => void state.buried.push(row)),
+    writeDeadLetter: (row) => run('writeDeadLetter', () => void state.deadLetters.push(row)),
     listVoters: (target, page) => run('listVoters', () => listVoters(state, target, page)),
     listEdits: (limit) => run('listEdits', () => [...state.edited.values()].slice(0, limit)),
     markEditsSent: (edits) => run('markEditsSent', () => forgetEdits(state, edits)),
@@ -129,7 +133,7 @@ const remove = (state: State, ref: EntityRef): void => {
     if (vote.ref.incarnation === ref.incarnation && vote.voidReason === '') vote.voidReason = 'deleted';
   }
   const id = state.adjustments.length + 1;
-  state.adjustments.push({ id, item: { kind: 'forget', target: ref }, settled: false });
+  state.adjustments.push({ id, item: { kind: 'forget', target: ref }, isDelivered: false });
 };
 
 const edit = (state: State, ref: EntityRef, change: Partial<Facts>): void => {
@@ -189,7 +193,7 @@ const adjust = (state: State, ref: EntityRef, change: Partial<AdjustItem>): void
     pinned: [],
     ...change,
   };
-  state.adjustments.push({ id: state.adjustments.length + 1, item, settled: false });
+  state.adjustments.push({ id: state.adjustments.length + 1, item, isDelivered: false });
 };
 
 const toCastVote = ({ user, atMs }: OutboxVote): CastVote => ({ user, atMs });
@@ -287,7 +291,9 @@ const takeGeneration = (state: State, shards: readonly Shard[], atLeast: number)
 
 const listOpen = (state: State, limit: number, target?: EntityRef): readonly Adjustment[] =>
   state.adjustments
-    .filter(({ item, settled }) => !settled && (!target || item.target.incarnation === target.incarnation))
+    .filter(
+      ({ item, isDelivered }) => !isDelivered && (!target || item.target.incarnation === target.incarnation),
+    )
     .slice(0, limit)
     .map(({ id, item }) => ({ id, item }));
 
@@ -297,6 +303,6 @@ const markDelivered = (state: State, ids: readonly number[]): void => {
     if (!ids.includes(row.id)) continue;
     const flushed = state.totals.get(row.item.target.incarnation)?.totals.adjustment;
     if (row.item.kind === 'forget' || flushed === undefined || flushed >= row.item.sequence)
-      row.settled = true;
+      row.isDelivered = true;
   }
 };

@@ -26,10 +26,10 @@ test.after(async () => {
 });
 
 /** A second is promised, but a busy machine needs more. Shorter than the lifetime of every cache. */
-const soonMs = 8_000;
+const promptMs = 8_000;
 
 const waitUntil = (condition: string, holds: () => Promise<boolean>): Promise<void> =>
-  until(condition, holds, soonMs);
+  until(condition, holds, promptMs);
 
 interface RequestOptions {
   readonly headers?: Record<string, string>;

@@ -181,9 +181,9 @@ test('a restore that was interrupted goes on', async () => {
 test('a lost DATA_DIR is replaced by `adopt`, which says what is lost', async () => {
   rmSync(dataDir, { recursive: true });
   assert.match(await startFails(dataDir), /belongs to the hot store of another DATA_DIR/);
-  const asked = await ops(['adopt']);
-  assert.is(asked.code, 2);
-  assert.match(asked.err, /Lost with the former hot store.*which visitors were counted/s);
+  const outcome = await ops(['adopt']);
+  assert.is(outcome.code, 2);
+  assert.match(outcome.err, /Lost with the former hot store.*which visitors were counted/s);
   assert.is((await ops(['adopt', '--yes'])).code, 0);
   const node = await startNode({ dataDir, settings });
   const { clicks, votes } = await readBot(node.url);

@@ -35,12 +35,12 @@ const createAsk = (url: string): ((path: string) => Promise<string>) => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return (path) =>
     new Promise((resolve, reject) => {
-      const asked = request(url + path, { agent }, async (reply) => {
+      const pending = request(url + path, { agent }, async (reply) => {
         let body = '';
         for await (const chunk of reply) body += chunk;
         resolve(body);
       });
-      asked.on('error', reject).end();
+      pending.on('error', reject).end();
     });
 };
 

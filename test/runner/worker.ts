@@ -3,7 +3,7 @@
  * until code is loaded and fast; every other file has its own.
  */
 import { readFileSync } from 'node:fs';
-import { findLanes } from './lanes.ts';
+import { findGroups } from './test-groups.ts';
 import { type Limits, type Outcome, runFile, startTestProcess, type TestProcess } from './test-process.ts';
 
 /** What its files leave in memory ends with a process. */
@@ -48,4 +48,4 @@ const hasRoom = ({ started, files }: Shared): boolean => started.isUsable() && f
 
 /** A file that changes its process for good says so in its header. */
 const mayShare = (file: string): boolean =>
-  findLanes(file).includes('loop') && !/own process/i.test(readFileSync(file, 'utf8').slice(0, 2_000));
+  findGroups(file).includes('loop') && !/own process/i.test(readFileSync(file, 'utf8').slice(0, 2_000));

@@ -117,10 +117,10 @@ const checkVoteTotals = (work: Workload, ref: EntityRef, state: HotState): void 
   const { world } = work;
   if (!lossless(work)) return;
   const rows = [...world.ledger.votes.values()].filter((vote) => vote.ref.incarnation === ref.incarnation);
-  const buried = world.ledger.buried.flatMap(({ vote }) =>
+  const deadLetters = world.ledger.deadLetters.flatMap(({ vote }) =>
     vote?.ref.incarnation === ref.incarnation ? [vote] : [],
   );
-  const lost = [...new Map(buried.map((vote) => [vote.itag, vote])).values()];
+  const lost = [...new Map(deadLetters.map((vote) => [vote.itag, vote])).values()];
   const valid = [...rows.filter((vote) => vote.voidReason === ''), ...lost];
   for (const [total, upvote] of [
     [state.upvotes, true],
@@ -168,13 +168,13 @@ const checkListings = (work: Workload): void => {
 
 /** All rows of accepted votes: stored or, for the user whose rows SQL refuses, dead letters. */
 const acceptedRows = ({ world }: Workload): readonly OutboxVote[] => {
-  const buried = new Map(
-    world.ledger.buried.flatMap(({ vote }) => (vote ? [[vote.itag, vote] as const] : [])),
+  const deadLetters = new Map(
+    world.ledger.deadLetters.flatMap(({ vote }) => (vote ? [[vote.itag, vote] as const] : [])),
   );
-  for (const vote of buried.values())
+  for (const vote of deadLetters.values())
     if (vote.user !== poisonedUser)
       violate(world, 'I11', `a valid vote of ${vote.user} became a dead letter`);
-  return [...world.ledger.votes.values(), ...buried.values()];
+  return [...world.ledger.votes.values(), ...deadLetters.values()];
 };
 
 /** Whether a lost vote may stay without rows: it met another one of its user, or its listing is removed. */
@@ -211,10 +211,10 @@ const checkVoters = (
 ): void => {
   const { world, log } = work;
   const votes = log.filter(({ kind }) => kind === 'vote');
-  const asked = Map.groupBy(votes, ({ boot, user, address }) => `${user} of ${boot} on ${address}`);
+  const requests = Map.groupBy(votes, ({ boot, user, address }) => `${user} of ${boot} on ${address}`);
   const count = (all: readonly string[], voter: string): number => all.filter((one) => one === voter).length;
-  for (const voter of new Set([...found, ...asked.keys()])) {
-    const own = asked.get(voter) ?? [];
+  for (const voter of new Set([...found, ...requests.keys()])) {
+    const own = requests.get(voter) ?? [];
     const least = own.filter((op) => op.note.startsWith('voted') && outcomeOf(work, op) === 'ok').length;
     const unknown = own.filter(
       (op) => outcomeOf(work, op) === 'unknown' && !op.note.startsWith('refused'),
@@ -260,7 +260,7 @@ const checkRest = (work: Workload): void => {
   for (const shard of world.hot.shards)
     if (shard.dirty.size + shard.outbox.size > 0) violate(world, 'I11', 'the backlog does not empty');
   if (rolledBack(work)) return;
-  const open = world.ledger.adjustments.filter((adjustment) => !adjustment.settled);
+  const open = world.ledger.adjustments.filter((adjustment) => !adjustment.isDelivered);
   if (open.length > 0) violate(world, 'I11', `${open.length} adjustments are never settled`);
 };
 

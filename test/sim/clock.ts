@@ -68,7 +68,7 @@ const popEvent = (heap: Event[]): Event | undefined => {
 };
 
 /** Lets every promise that can settle now do so. */
-const settlePromises = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const runPromises = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const createDriver = (seed: number, print?: (line: string) => void): Driver => {
   const random = createRandom(seed);
@@ -101,7 +101,7 @@ export const createDriver = (seed: number, print?: (line: string) => void): Driv
       print?.(stamped);
     },
     run: async (done, eventsMax) => {
-      await settlePromises();
+      await runPromises();
       for (let left = eventsMax; !done(); left--) {
         const event = popEvent(heap);
         if (event === undefined) return;
@@ -110,7 +110,7 @@ export const createDriver = (seed: number, print?: (line: string) => void): Driv
         nowMs = event.atMs;
         events += 1;
         event.task();
-        await settlePromises();
+        await runPromises();
       }
     },
     hash: () => digest.copy().digest('hex').slice(0, 16),

@@ -24,7 +24,7 @@ export interface FaultProfile {
   readonly again: number;
 }
 
-export const calm: FaultProfile = {
+export const faultless: FaultProfile = {
   delayMaxMs: 3,
   slowMaxMs: 3,
   slow: 0,

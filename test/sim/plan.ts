@@ -6,7 +6,7 @@
  */
 import type { CommitRules } from '../../engine/entity/items.ts';
 import type { Random } from '../../ops/demo/random.ts';
-import { calm, type FaultProfile } from './faults.ts';
+import { type FaultProfile, faultless } from './faults.ts';
 
 export interface Plan {
   readonly nodes: number;
@@ -67,10 +67,10 @@ const drawEpoch = (random: Random): number => {
 };
 
 export const drawPlan = (random: Random, posters: number): Plan => {
-  const isCalm = random.chance(0.12);
-  const heat = isCalm ? 0 : random.pick([0.3, 1, 1, 1.6]);
+  const isFaultless = random.chance(0.12);
+  const heat = isFaultless ? 0 : random.pick([0.3, 1, 1, 1.6]);
   const times = (probability: number, most: number): number =>
-    !isCalm && random.chance(probability) ? random.integer(1, most) : 0;
+    !isFaultless && random.chance(probability) ? random.integer(1, most) : 0;
   const emptied = times(0.12, 1);
   // A removal just before the store is lost, during a slow read of its row, may be undone, because its only
   // trace in the hot store is lost too. So a plan has only one of the two.
@@ -80,8 +80,8 @@ export const drawPlan = (random: Random, posters: number): Plan => {
     clients: random.integer(4, 9),
     opsPerClient: random.integer(10, 26),
     posters,
-    hot: isCalm ? calm : drawProfile(random, heat),
-    ledger: isCalm ? calm : drawProfile(random, heat),
+    hot: isFaultless ? faultless : drawProfile(random, heat),
+    ledger: isFaultless ? faultless : drawProfile(random, heat),
     crashes: times(0.45, 3),
     jumps: times(0.3, 3),
     edits: times(0.4, 5),

@@ -5,7 +5,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isLoop } from '../support/lane.ts';
+import { isLoop } from '../support/test-group.ts';
 import { onceFailed } from './seeds.ts';
 import { type SimulationResult, simulate } from './simulation.ts';
 
@@ -64,8 +64,8 @@ test('at least three operations in ten leave the plain way', () => {
   for (const what of [...rare, ...usual, 'vote behind a vote on its way'])
     assert.ok((mix.get(what) ?? 0) >= seedsPerRun / 100, `${what}: ${mix.get(what)}`);
   assert.ok(special / ops >= 0.3, `${special} of ${ops}`);
-  const told = [...rare, ...usual].map((what) => `${what} ${mix.get(what)}`);
-  process.stdout.write(`${special} of ${ops} operations special; ${told.join(', ')} `);
+  const lines = [...rare, ...usual].map((what) => `${what} ${mix.get(what)}`);
+  process.stdout.write(`${special} of ${ops} operations special; ${lines.join(', ')} `);
 });
 
 test.run();

@@ -159,7 +159,7 @@ const checkFreshNode = async ({ world }: Workload): Promise<void> => {
 
 const atRest = (world: World): boolean =>
   world.hot.shards.every((shard) => shard.dirty.size + shard.outbox.size === 0) &&
-  world.ledger.adjustments.every((adjustment) => adjustment.settled);
+  world.ledger.adjustments.every((adjustment) => adjustment.isDelivered);
 
 /** Until nothing waits, and a second more, after which nothing waits either. */
 const rest = async (world: World): Promise<void> => {

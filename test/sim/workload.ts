@@ -202,7 +202,7 @@ const perform = async (work: Workload, op: Op, call: { node: SimNode; target: Ta
   }
 };
 
-const settleOp = (op: Op, error: unknown): void => {
+const finishOp = (op: Op, error: unknown): void => {
   op.special = true;
   if (error instanceof DomainError) {
     op.note = error.code;
@@ -244,7 +244,7 @@ const request = async (
     await perform(work, op, { node, target: what.target });
     op.outcome = op.kind === 'click' || op.kind === 'invite' ? 'unknown' : 'ok';
   } catch (error) {
-    settleOp(op, error);
+    finishOp(op, error);
   }
   if (clock.dead()) op.outcome = 'unknown';
   op.returnMs = driver.nowMs();

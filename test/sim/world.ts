@@ -15,7 +15,7 @@ import type { HotStore, Ledger } from '../../engine/ports.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
 import { createNodeClock, type Driver, type NodeClock } from './clock.ts';
-import { calm, hotOverWire, ledgerOverWire, type Wire } from './faults.ts';
+import { faultless, hotOverWire, ledgerOverWire, type Wire } from './faults.ts';
 import { type LedgerFaults, watchedLedger } from './ledger.ts';
 import { type Plan, rules } from './plan.ts';
 
@@ -216,7 +216,7 @@ const assemble = (world: World, node: SimNode): Engine => {
   const wireTo = (store: 'hot' | 'ledger'): Wire => ({
     driver,
     clock: node.clock,
-    profile: () => (world.healed ? calm : plan[store]),
+    profile: () => (world.healed ? faultless : plan[store]),
     name: node.boot,
     counts: world.counts,
     inFlight: world.inFlight,

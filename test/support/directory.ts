@@ -127,8 +127,8 @@ export const openAtRest = (dataDir: string): Promise<Stores> =>
     { dataDir, redisUrl: [], databaseUrl: findDatabase(dataDir).DATABASE_URL ?? '' },
     {
       clock: Date.now,
-      onWarning: (trouble, error) => {
-        throw new Error(trouble, { cause: error });
+      onWarning: (message, error) => {
+        throw new Error(message, { cause: error });
       },
     },
   );

@@ -11,7 +11,7 @@ export interface LookupServer {
   readonly serviceUrl: string;
   readonly platformUrl: string;
   /** Requested paths, oldest first. */
-  readonly asked: string[];
+  readonly requested: string[];
   /** Decides every answer; `null` never answers. */
   answer: (path: string) => RequestListener | null;
   close(): Promise<void>;
@@ -49,14 +49,14 @@ export const aboutBot = (clientId: string, bot: Record<string, unknown> | null, 
 export const startLookupServer = async (): Promise<LookupServer> => {
   const server = createServer((request, response) => {
     const path = request.url ?? '';
-    lookups.asked.push(path);
+    lookups.requested.push(path);
     lookups.answer(path)?.(request, response);
   });
   const base = `http://127.0.0.1:${await listen(server)}`;
   const lookups: LookupServer = {
     serviceUrl: `${base}/service/{id}`,
     platformUrl: `${base}/platform/{id}/rpc`,
-    asked: [],
+    requested: [],
     answer: () => json({ message: 'Unknown Application', code: 10_002 }, 404),
     close: () => close(server),
   };

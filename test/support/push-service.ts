@@ -160,11 +160,11 @@ export const vapidClaims = (
   if (found === null) throw new Error(`no signature: ${headers.authorization}`);
   const [, signed = '', signature = '', key] = found;
   if (key !== publicKey) throw new Error('signed with another key');
-  const asked = {
+  const keyOptions = {
     key: keyOf(Buffer.from(publicKey, 'base64url')),
     dsaEncoding: 'ieee-p1363' as const,
   };
-  if (!verify('sha256', Buffer.from(signed), asked, Buffer.from(signature, 'base64url'))) {
+  if (!verify('sha256', Buffer.from(signed), keyOptions, Buffer.from(signature, 'base64url'))) {
     throw new Error('the signature is wrong');
   }
   return JSON.parse(Buffer.from(signed.split('.')[1] ?? '', 'base64url').toString('utf8'));

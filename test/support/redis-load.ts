@@ -96,8 +96,10 @@ export const createLoad = (store: HotStore, bots: readonly EntityRef[], clicks =
       return rounds * clicks;
     },
     async round() {
-      const lanes = Map.groupBy(bots.map(batchOf), ({ shard }) => store.toCommitQueue(shard));
-      const replies = await Promise.all([...lanes.values()].map((lane) => sendUntilKnown(store, lane, met)));
+      const queues = Map.groupBy(bots.map(batchOf), ({ shard }) => store.toCommitQueue(shard));
+      const replies = await Promise.all(
+        [...queues.values()].map((queue) => sendUntilKnown(store, queue, met)),
+      );
       for (const { outcome } of replies.flat()) {
         assert.ok(outcome === 'applied' || outcome === 'duplicate', `a batch was answered ${outcome}`);
       }

@@ -3,8 +3,8 @@
  * meaning per exported type name.
  *
  * A reader who knows the field needs no dictionary for names that follow these rules. What stays ours is in
- * ARCHITECTURE.md, *Words*. Looks at declarations only: a use follows its declaration. The rules hold for the
- * product; tests and benchmarks name what they please.
+ * ARCHITECTURE.md, *Words*. Looks at declarations only: a use follows its declaration. No file may use a
+ * retired word; the other two rules hold for the product.
  */
 import type { Node } from 'typescript/unstable/ast';
 import {
@@ -88,7 +88,7 @@ const verbList = new Set(
 const replacements = new Map(retired.flatMap(([words, instead]) => words.map((word) => [word, instead])));
 
 export const retiredWords: Rule = (project) =>
-  productSources(project).flatMap((source) => {
+  [...project.sources.values()].flatMap((source) => {
     const findings: Finding[] = [];
     if (source.path === generatedFile) return findings;
     walk(source.tree, (node) => {

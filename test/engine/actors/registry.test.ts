@@ -196,9 +196,9 @@ test('a load that is newer than the last reply wins', async () => {
 
 test('a reply about an entity that is not being activated is not kept', async () => {
   const { registry } = createWorld();
-  const heard = foundAt('a', 8);
+  const latest = foundAt('a', 8);
 
-  registry.recordLatestState(heard.ref.address, () => {
+  registry.recordLatestState(latest.ref.address, () => {
     throw new Error('not asked for');
   });
 

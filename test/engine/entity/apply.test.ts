@@ -27,7 +27,10 @@ const living = (change: Partial<HotState> = {}): Slot & { state: HotState } => (
   incarnation: toIncarnation(5),
   state: { ...emptyTotals, uptimeCheckedMs: nowMs, flushedVotes: 0, version: 7, facts, ...change },
 });
-const buried = (incarnation: number): Slot => ({ incarnation: toIncarnation(incarnation), state: null });
+const createTombstone = (incarnation: number): Slot => ({
+  incarnation: toIncarnation(incarnation),
+  state: null,
+});
 const known = (votes: readonly LastVote[] = [], visitors: readonly string[] = []): Lookups => ({
   votes: (_user, fromMs, toMs) => votes.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs),
   visited: (visitor) => visitors.includes(visitor),
@@ -67,7 +70,7 @@ const others: readonly Item[] = [
 
 test('only init and forget change an entity that the store does not have', () => {
   for (const item of others) {
-    for (const slot of [null, { ...living(), incarnation: toIncarnation(4) }, buried(4)]) {
+    for (const slot of [null, { ...living(), incarnation: toIncarnation(4) }, createTombstone(4)]) {
       const outcome = run(item, slot);
       assert.equal(outcome.decision, { kind: 'absent' }, item.kind);
       assert.is(outcome.slot, slot);
@@ -77,7 +80,11 @@ test('only init and forget change an entity that the store does not have', () =>
 
 test('no item changes a listing that is deleted or replaced by a later one', () => {
   for (const item of [...others, init()]) {
-    for (const slot of [buried(5), buried(6), { ...living(), incarnation: toIncarnation(6) }]) {
+    for (const slot of [
+      createTombstone(5),
+      createTombstone(6),
+      { ...living(), incarnation: toIncarnation(6) },
+    ]) {
       const outcome = run(item, slot);
       assert.equal(outcome.decision, { kind: 'forgotten' }, item.kind);
       assert.is(outcome.slot, slot);
@@ -88,10 +95,14 @@ test('no item changes a listing that is deleted or replaced by a later one', () 
 test('forget leaves a tombstone; for a deleted or older listing it does nothing', () => {
   const forget: Item = { kind: 'forget', target };
 
-  assert.equal(run(forget, null), { decision: { kind: 'applied' }, slot: buried(5), effects: [] });
-  assert.equal(run(forget, living()).slot, buried(5));
+  assert.equal(run(forget, null), { decision: { kind: 'applied' }, slot: createTombstone(5), effects: [] });
+  assert.equal(run(forget, living()).slot, createTombstone(5));
   assert.equal(run(forget, living()).effects, [{ kind: 'bury', incarnation: 5 }]);
-  for (const slot of [buried(5), buried(6), { ...living(), incarnation: toIncarnation(6) }]) {
+  for (const slot of [
+    createTombstone(5),
+    createTombstone(6),
+    { ...living(), incarnation: toIncarnation(6) },
+  ]) {
     assert.is(run(forget, slot).slot, slot);
     assert.equal(run(forget, slot).decision, { kind: 'applied' });
   }

@@ -202,7 +202,7 @@ test('halving finds the one poisoned vote, and only that becomes a dead letter',
   await world.pass(1_001);
 
   assert.equal(
-    world.ledger.buried.map((row) => row.vote?.itag),
+    world.ledger.deadLetters.map((row) => row.vote?.itag),
     ['v5'],
   );
   assert.is(world.ledger.votes.size, 12);
@@ -221,7 +221,7 @@ test('a poisoned entity becomes a dead letter, and its neighbours are stored', a
   await world.pass(1_001);
 
   assert.equal(
-    world.ledger.buried.map((row) => row.entity?.ref.id),
+    world.ledger.deadLetters.map((row) => row.entity?.ref.id),
     ['c'],
   );
   const stored = refs.filter((ref) => world.ledger.totals.get(ref.incarnation)?.totals.clicks === 1);
@@ -237,7 +237,7 @@ test('a ledger that fails while halving causes no dead letter', async () => {
 
   await world.pass(1_001);
 
-  assert.equal(world.ledger.buried, []);
+  assert.equal(world.ledger.deadLetters, []);
   assert.is((await world.hot.countBacklog()).votes, 2);
 });
 

@@ -25,7 +25,7 @@ const anyVotes = fc.bigInt(0n, 10_000n);
 const sum = (numbers: readonly bigint[]): bigint => numbers.reduce((total, one) => total + one, 0n);
 
 test('the documented examples', () => {
-  for (const [votes, slabs, worth] of [
+  for (const [votes, slices, worth] of [
     [0n, [0n, 0n, 0n], 0n],
     [40n, [40n, 0n, 0n], 400n],
     [100n, [100n, 0n, 0n], 1_000n],
@@ -34,7 +34,7 @@ test('the documented examples', () => {
     [350n, [100n, 200n, 50n], 2_100n],
     [625n, [100n, 200n, 325n], 2_650n],
   ] as const) {
-    assert.equal(splitIntoTiers(tiers, votes), slabs);
+    assert.equal(splitIntoTiers(tiers, votes), slices);
     assert.is(computeValueCents(tiers, votes, 0n), worth);
   }
 });

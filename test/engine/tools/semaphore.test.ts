@@ -41,9 +41,9 @@ test('a failure rejects only its caller, and the next task runs', async () => {
   });
   const next = turns(async () => 'done');
 
-  const told = await failing.catch((error: Error) => error.message);
+  const message = await failing.catch((error: Error) => error.message);
 
-  assert.is(told, 'no such table');
+  assert.is(message, 'no such table');
   assert.is(await next, 'done');
   assert.is(await turns(async () => 'again'), 'again');
 });

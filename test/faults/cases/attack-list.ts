@@ -317,14 +317,14 @@ export const attacks: readonly Attack[] = [
     answersMax: { '401': wrongTokensMax },
     run: (target) => {
       const { adminPort: port, operatorToken, connections } = target;
-      const asking = (token: string): string =>
+      const buildRequest = (token: string): string =>
         head('GET /jobs', `Authorization: Operator ${token}\r\n\r\n`).replace(
           'Host: 127.0.0.1',
           `Host: 127.0.0.1:${port}`,
         );
       return flood(target, [
-        { port, connections, request: () => asking(randomBytes(24).toString('hex')) },
-        { port, connections: 1, pauseMs: 200, label: 'right ', request: () => asking(operatorToken) },
+        { port, connections, request: () => buildRequest(randomBytes(24).toString('hex')) },
+        { port, connections: 1, pauseMs: 200, label: 'right ', request: () => buildRequest(operatorToken) },
       ]);
     },
   },

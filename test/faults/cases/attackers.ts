@@ -83,18 +83,18 @@ export interface Flood {
 const askOn = (socket: Socket, bytes: string | Buffer): Promise<number | null> =>
   new Promise((resolve) => {
     let text = '';
-    const settle = (status: number | null): void => {
+    const finish = (status: number | null): void => {
       socket.off('data', take).off('close', end);
       resolve(status);
     };
     const take = (chunk: Buffer): void => {
       text += chunk.toString('latin1');
       const [answer] = answersIn(text);
-      if (answer !== undefined) settle(answer.status);
+      if (answer !== undefined) finish(answer.status);
     };
-    const end = (): void => settle(null);
+    const end = (): void => finish(null);
     socket.on('data', take).on('close', end);
-    if (socket.destroyed) settle(null);
+    if (socket.destroyed) finish(null);
     else socket.write(bytes, 'latin1');
   });
 

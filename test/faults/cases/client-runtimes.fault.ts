@@ -107,8 +107,8 @@ for (const { title, packages, program: name, args } of runtimes)
     const command = join(folder, 'node_modules/.bin', name);
     const user = `voter${++users}`;
     await addUser(world.sql, user);
-    const told = JSON.stringify({ ...input, user, userToken: await world.token('user', user) });
-    const options = { cwd: folder, env: { ...process.env, INPUT: told }, timeout: 60_000 };
+    const inputText = JSON.stringify({ ...input, user, userToken: await world.token('user', user) });
+    const options = { cwd: folder, env: { ...process.env, INPUT: inputText }, timeout: 60_000 };
     const { stdout: version } = await run(command, ['--version'], options);
     const { stdout } = await run(command, [...args, 'program.js'], options);
 

@@ -14,7 +14,7 @@ import { type FollowerFigures, withFollowers } from './feed-followers.ts';
 
 const test = suite('feed through nodes that end');
 
-/** In the fault lane, and in `npm test`. */
+/** In the fault group, and in `npm test`. */
 const followers = { many: 1_000, few: 24 };
 
 const endNodes = async (stack: Stack, rounds: number, end: 'kill' | 'stop'): Promise<void> => {

@@ -53,12 +53,12 @@ const createNodeSend = (): Send => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, timeout: 30_000 });
   return (url) =>
     new Promise((resolve, reject) => {
-      const asking = request(url, { agent }, (reply) => {
+      const pending = request(url, { agent }, (reply) => {
         reply.resume();
         reply.on('end', () => resolve(reply.statusCode ?? 0));
       });
-      asking.on('error', reject);
-      asking.end();
+      pending.on('error', reject);
+      pending.end();
     });
 };
 

@@ -278,7 +278,7 @@ faultCase(test, {
   counts: { quick: 1, faults: 4 },
   once: true,
   run: async ({ count }) => {
-    // Longer than the default in the quick lane: a busy machine may keep HAProxy from looking for a while.
+    // Longer than the default in the quick group: a busy machine may keep HAProxy from looking for a while.
     const leaveMs = countOf({ quick: 4_000, faults: 1_000 });
     const figures = await run({ nodes: count === 1 ? 2 : 3, rounds: count, leaveMs });
     assert.ok(count === 1 || figures.stopMsMax < stopMsLimit, `a stop took ${figures.stopMsMax} ms`);

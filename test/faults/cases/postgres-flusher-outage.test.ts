@@ -51,7 +51,7 @@ const surviveStops = async (stops: number): Promise<OutageFigures> => {
       recoveryMsMax = Math.max(recoveryMsMax, performance.now() - backMs);
     }
     await running.stop();
-    const { votes, clicks } = await load.settle();
+    const { votes, clicks } = await load.finish();
     const failedRounds = [...load.failures].reduce((sum, [, times]) => sum + times, 0);
     assert.equal([...load.failures.keys()], failedRounds > 0 ? ['unreachable'] : []);
     await load.close();

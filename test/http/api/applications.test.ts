@@ -154,12 +154,12 @@ test('POST /users/:id/apps → 429 with the time left until the cooldown is over
   await send(crane, 'staff', staff);
   await review(crane, 'denied');
   await world.sql`update apps set created_at = now() - interval '10 hours' where user_id = ${crane.id}`;
-  const soon = await send(crane, 'staff', staff);
+  const early = await send(crane, 'staff', staff);
 
-  assert.equal(codeOf(soon), [429, 'application_wait']);
-  const retrySeconds = Number(soon.headers.get('retry-after'));
+  assert.equal(codeOf(early), [429, 'application_wait']);
+  const retrySeconds = Number(early.headers.get('retry-after'));
   assert.ok(retrySeconds > 37.9 * 3_600 && retrySeconds <= 38 * 3_600, String(retrySeconds));
-  assert.match(soon.json.context.hours, /^3[78]$/);
+  assert.match(early.json.context.hours, /^3[78]$/);
   await world.sql`update apps set created_at = now() - interval '48 hours' where user_id = ${crane.id}`;
   assert.is((await send(crane, 'staff', staff)).status, 204);
 });

@@ -147,16 +147,16 @@ test('PUT /bots → 204 for a team: by a member with add_bots, by its token', as
 });
 
 test('PUT /bots → 403 and 404 by the owner that a token names', async () => {
-  const asked = async (fields: Record<string, unknown>, token: string) =>
+  const requestCode = async (fields: Record<string, unknown>, token: string) =>
     codeOf(await put(bodyOf(fields), token));
   const limited = await world.token('user', 'robin', { permLimits: ['add_bots'] });
   const team = await world.token('team', 'team2');
 
-  assert.equal(await asked({}, limited), [403, 'forbidden']);
-  assert.equal(await asked({ team_owner: 'team1' }, stranger), [403, 'permission_missing']);
-  assert.equal(await asked({ team_owner: 'team2' }, wren), [403, 'permission_missing']);
-  assert.equal(await asked({ team_owner: 'team1' }, team), [403, 'forbidden']);
-  assert.equal(await asked({ team_owner: 'nowhere' }, robin), [404, 'not_found']);
+  assert.equal(await requestCode({}, limited), [403, 'forbidden']);
+  assert.equal(await requestCode({ team_owner: 'team1' }, stranger), [403, 'permission_missing']);
+  assert.equal(await requestCode({ team_owner: 'team2' }, wren), [403, 'permission_missing']);
+  assert.equal(await requestCode({ team_owner: 'team1' }, team), [403, 'forbidden']);
+  assert.equal(await requestCode({ team_owner: 'nowhere' }, robin), [404, 'not_found']);
 });
 
 test('PUT /bots → 409 for a listed bot and for a taken client id, for all but one at once', async () => {
@@ -226,12 +226,12 @@ test('PATCH /bots/:id/settings → 204: absent fields stay, lists are replaced, 
 test('PATCH /bots/:id/settings → 400, 404; by a member and by the token of the team', async () => {
   const id = await made();
   const teams = await made({ team_owner: 'team1' });
-  const asked = async (...words: Parameters<typeof patch>) => codeOf(await patch(...words));
+  const requestCode = async (...words: Parameters<typeof patch>) => codeOf(await patch(...words));
 
   for (const body of [{ short: 'short' }, { tags: [] }, { invite: 'https://exa[mple' }, { long: null }]) {
-    assert.equal(await asked(id, body), [400, 'validation_failed'], JSON.stringify(body));
+    assert.equal(await requestCode(id, body), [400, 'validation_failed'], JSON.stringify(body));
   }
-  assert.equal(await asked('1', {}), [404, 'not_found']);
+  assert.equal(await requestCode('1', {}), [404, 'not_found']);
   assert.is((await patch(teams, {}, wren)).status, 204);
   assert.is((await patch(teams, {}, await world.token('team', 'team1'))).status, 204);
 });
@@ -307,17 +307,17 @@ test('PATCH /users/:uid/bots/:bid/teams → 204: owner changes, tokens end, the 
 test('PATCH /users/:uid/bots/:bid/teams → 400, 403, 404', async () => {
   const own = await made();
   const teams = await made({ team_owner: 'team1' });
-  const asked = async (...words: Parameters<typeof transfer>) => codeOf(await transfer(...words));
+  const requestCode = async (...words: Parameters<typeof transfer>) => codeOf(await transfer(...words));
   const half = await world.token('user', 'robin', { permLimits: ['delete_bots'] });
   const whole = await world.token('user', 'robin', { permLimits: ['delete_bots', 'add_bots'] });
 
-  assert.equal(await asked(own, null), [400, 'validation_failed']);
-  assert.equal(await asked(own, ''), [400, 'validation_failed']);
-  assert.equal(await asked(own, 'team1', wren, 'wren'), [403, 'permission_missing']);
-  assert.equal(await asked(teams, 'team2', wren, 'wren'), [403, 'permission_missing']);
-  assert.equal(await asked(own, 'team1', half), [403, 'permission_missing']);
-  assert.equal(await asked(own, 'nowhere'), [404, 'not_found']);
-  assert.equal(await asked('1', 'team1'), [404, 'not_found']);
+  assert.equal(await requestCode(own, null), [400, 'validation_failed']);
+  assert.equal(await requestCode(own, ''), [400, 'validation_failed']);
+  assert.equal(await requestCode(own, 'team1', wren, 'wren'), [403, 'permission_missing']);
+  assert.equal(await requestCode(teams, 'team2', wren, 'wren'), [403, 'permission_missing']);
+  assert.equal(await requestCode(own, 'team1', half), [403, 'permission_missing']);
+  assert.equal(await requestCode(own, 'nowhere'), [404, 'not_found']);
+  assert.equal(await requestCode('1', 'team1'), [404, 'not_found']);
   assert.is((await show(own)).json.owner.id, 'robin');
   assert.is((await transfer(own, 'team1', whole)).status, 204);
 });

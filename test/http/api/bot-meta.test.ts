@@ -20,7 +20,7 @@ const world = await openWorld({ botLookup: { serviceUrl, platformUrl, openMs: 0 
 await addUser(world.sql, 'robin');
 const robin = await world.token('user', 'robin');
 test.before.each(() => {
-  server.asked.length = 0;
+  server.requested.length = 0;
 });
 test.after(async () => {
   await world.close();
@@ -80,7 +80,7 @@ test('GET /bots/:client_id/meta → 200 of a listed bot: its user and look-up ti
   assert.is(after.user.avatar, 'https://cdn.example.org/nightlamp.webp');
   assert.ok(Date.parse(after.last_japi_update) > 0);
   assert.is((await show(id)).last_japi_update, after.last_japi_update);
-  assert.is(server.asked.length, 1);
+  assert.is(server.requested.length, 1);
 });
 
 test('GET /bots/:client_id/meta → 200 with fallback when the service fails, however it does', async () => {
@@ -141,7 +141,7 @@ test('GET /bots/:client_id/meta → 200 when the service is sure that there is n
     ['', 'Night Lamp', ['bot']],
   );
   assert.equal(
-    server.asked.filter((path) => path.startsWith('/platform')),
+    server.requested.filter((path) => path.startsWith('/platform')),
     [],
   );
 });
@@ -182,7 +182,7 @@ test('PUT /bots → 204 when the look-up fails, and the platform is not asked', 
     assert.equal([bot.user.username, bot.vanity, bot.last_japi_update], [id, `bot-${id}`, null]);
   }
   assert.equal(
-    server.asked.filter((path) => path.startsWith('/platform')),
+    server.requested.filter((path) => path.startsWith('/platform')),
     [],
   );
 });

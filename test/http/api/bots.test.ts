@@ -189,7 +189,7 @@ test('GET /bots/:id → 404 for an unknown one', async () => {
 });
 
 /** The bot once all that was counted before is applied: work on one entity is done in order. */
-const settled = async (id: string) => {
+const readApplied = async (id: string) => {
   assert.is((await post({}, await world.token('bot', id))).status, 200);
   return read(`/bots/${id}`);
 };
@@ -198,13 +198,13 @@ test('GET /bots/:id?target=page → 200 counts clicks, a visitor once, and shows
   const first = await world.ask('GET', '/bots/bot3?target=page');
   await world.ask('GET', '/bots/bot3?target=page');
 
-  const bot = await settled('bot3');
+  const bot = await readApplied('bot3');
   assert.equal([bot.clicks, bot.unique_clicks, bot.invite_clicks], [2, 1, 0]);
   assert.equal([first.json.clicks, first.headers.get('cache-control')], [0, 'no-store']);
 });
 
 test('GET /bots/:id?target=page → 200 counts a network of 64 bits of IPv6 as one visitor', async () => {
-  const before = (await settled('bot3')).unique_clicks;
+  const before = (await readApplied('bot3')).unique_clicks;
   const visit = (address: string) =>
     world.ask('GET', '/bots/bot3?target=page', { headers: { 'x-forwarded-for': address } });
   for (const end of [':1', ':2', 'a:b:c:d']) await visit(`2001:db8:0:1:${end}`);
@@ -212,23 +212,23 @@ test('GET /bots/:id?target=page → 200 counts a network of 64 bits of IPv6 as o
   await visit('::ffff:203.0.113.9');
   await visit('203.0.113.9');
 
-  assert.is((await settled('bot3')).unique_clicks, before + 3);
+  assert.is((await readApplied('bot3')).unique_clicks, before + 3);
 });
 
 test('GET /bots/:id → 200 counts nothing for HEAD, settings, stats and unknown targets', async () => {
-  const before = await settled('bot3');
+  const before = await readApplied('bot3');
   await world.ask('HEAD', '/bots/bot3?target=page');
   await world.ask('HEAD', '/bots/bot3?target=invite');
   for (const target of ['settings', 'stats', 'banana']) await world.ask('GET', `/bots/bot3?target=${target}`);
 
-  const after = await settled('bot3');
+  const after = await readApplied('bot3');
   assert.equal([after.clicks, after.invite_clicks], [before.clicks, before.invite_clicks]);
 });
 
 test('GET /bots/:id?target=invite → 200 counts an invite click', async () => {
   await world.ask('GET', '/bots/bot3?target=invite');
 
-  assert.is((await settled('bot3')).invite_clicks, 1);
+  assert.is((await readApplied('bot3')).invite_clicks, 1);
 });
 
 test('GET /bots/:id/seo → 200 and 404', async () => {

@@ -61,7 +61,7 @@ test('GET /votes/credit-tiers → 200 in ascending order, of one kind or all', a
 });
 
 test('GET /:type/:id/votes/credit-tiers → 200 with slabs and worth of what can be redeemed', async () => {
-  for (const [upvotes, downvotes, slabs, worth] of [
+  for (const [upvotes, downvotes, slices, worth] of [
     [0, 0, [0, 0, 0], 0],
     [3, 5, [0, 0, 0], 0],
     [42, 2, [40, 0, 0], 400],
@@ -69,7 +69,7 @@ test('GET /:type/:id/votes/credit-tiers → 200 with slabs and worth of what can
     [625, 0, [100, 200, 325], 2_650],
   ] as const) {
     const shown = await overview(await newBot(upvotes, downvotes));
-    assert.equal([shown.slab_overview, shown.total_credits], [slabs, worth]);
+    assert.equal([shown.slab_overview, shown.total_credits], [slices, worth]);
     assert.is(shown.votes, upvotes - downvotes);
     assert.is(shown.tiers.length, 3);
     assert.is(shown.vote_info.vote_credits, true);

@@ -11,7 +11,7 @@ import { upsertTier } from '../../../storage/catalogue/votes/credits.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { addCountedVotes } from '../../storage/ledger/votes.ts';
 import { pluck } from '../../support/pluck.ts';
-import { type Asked, type AskOptions, codeOf, openWorld } from './world.ts';
+import { type Answer, type AskOptions, codeOf, openWorld } from './world.ts';
 
 const test = suite('idempotency keys');
 const world = await openWorld();
@@ -22,12 +22,12 @@ await upsertTier(sql, { id: 'bot-0', target_type: 'bot', position: 0, votes: 100
 const tokens = new Map<string, string>();
 for (const user of ['robin', 'wren', 'finch', 'swift']) tokens.set(user, await world.token('user', user));
 
-const post = (path: string, key: string, options: AskOptions & { user?: string } = {}): Promise<Asked> => {
+const post = (path: string, key: string, options: AskOptions & { user?: string } = {}): Promise<Answer> => {
   const { user = 'robin', ...others } = options;
   const headers = { 'Idempotency-Key': key };
   return world.ask('POST', path, { token: tokens.get(user) ?? '', headers, ...others });
 };
-const show = ({ status, text, headers }: Asked) => [status, text, headers.get('idempotency-replayed')];
+const show = ({ status, text, headers }: Answer) => [status, text, headers.get('idempotency-replayed')];
 const countTeams = async (name: string): Promise<number> =>
   (await sql`select from teams where name = ${name}`).length;
 

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { boardsByKind } from '../../../engine/rules/boards.ts';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { never } from '../../storage/history/world.ts';
-import { type Asked, openWorld } from './world.ts';
+import { type Answer, openWorld } from './world.ts';
 
 const test = suite('routes of leaderboards');
 
@@ -29,14 +29,14 @@ await addBot(sql, 'pending', { type: 'pending', counted: { upvotes: 500 } });
 await addServer(sql, 'server1', { team_id: 'team1', counted: { upvotes: 3 } });
 await addServer(sql, 'hidden', { team_id: 'team1', state: 'unlisted', counted: { upvotes: 5 } });
 
-const get = (path: string): Promise<Asked> => world.ask('GET', path) as Promise<Asked>;
+const get = (path: string): Promise<Answer> => world.ask('GET', path) as Promise<Answer>;
 const makeAll = async (): Promise<void> => {
   const nowMs = world.clock.nowMs();
   await boards.makeVotes(nowMs);
   await boards.makeOthers(nowMs, never);
   await boards.refresh();
 };
-const positions = ({ json }: Asked): readonly number[] =>
+const positions = ({ json }: Answer): readonly number[] =>
   json.results.map(({ position }: { position: number }) => position);
 
 test('before the first edition a board is empty, and nothing has a rank', async () => {

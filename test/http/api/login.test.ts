@@ -23,7 +23,7 @@ const path = '/auth/login/chat-oauth2';
 let callers = 0;
 const reports: string[] = [];
 /** Whom Rollcall asks: the provider, or one that is away. */
-let asked: LoginProvider;
+let usedProvider: LoginProvider;
 
 const open = (issuer: string): LoginProvider =>
   createLoginProvider({
@@ -42,13 +42,13 @@ const open = (issuer: string): LoginProvider =>
   });
 
 const provider = await startOpenIdProvider();
-asked = open(provider.issuer);
+usedProvider = open(provider.issuer);
 const world = await openWorld({
   login: {
     provider: {
       clientId,
-      buildAuthorizeUrl: (request) => asked.buildAuthorizeUrl(request),
-      exchange: (request) => asked.exchange(request),
+      buildAuthorizeUrl: (request) => usedProvider.buildAuthorizeUrl(request),
+      exchange: (request) => usedProvider.exchange(request),
     },
     states: createLoginStates(randomBytes(32)),
     redirectUris: [redirectUri, otherRedirectUri],
@@ -308,10 +308,10 @@ test('purging takes old uses and expired sessions, and leaves the others', async
 test('…/chat-oauth2 → 503 while the provider is away; the same code logs in later', async () => {
   assert.equal(reports, [], 'no failure of the provider was reported so far');
   const begun = await begin('stork');
-  const well = asked;
-  asked = open('http://127.0.0.1:1');
+  const well = usedProvider;
+  usedProvider = open('http://127.0.0.1:1');
   const replies = [await world.ask('GET', path), await logIn(begun)];
-  asked = well;
+  usedProvider = well;
 
   for (const { status, json, headers } of replies) {
     assert.equal([status, json.context.code], [503, 'login_unavailable']);

@@ -52,8 +52,8 @@ const members = async (): Promise<Record<string, Shown>> => {
   return Object.fromEntries(rows.map((row) => [row.user_id, row]));
 };
 
-const refusal = async (asked: ReturnType<typeof add>) => {
-  const { status, json } = await asked;
+const refusal = async (pending: ReturnType<typeof add>) => {
+  const { status, json } = await pending;
   return [status, json.context.permission ?? json.context.code];
 };
 

@@ -8,8 +8,8 @@ import { notifyAfterCommit } from '../../../http/api/shared/notify-after-commit.
 
 const test = suite('after a change');
 
-const failure = (telling: Promise<unknown>): Promise<unknown> =>
-  notifyAfterCommit(telling).catch((error) => error);
+const failure = (delivery: Promise<unknown>): Promise<unknown> =>
+  notifyAfterCommit(delivery).catch((error) => error);
 
 test('a delivered change resolves', async () => {
   assert.is(await failure(Promise.resolve('delivered')), undefined);

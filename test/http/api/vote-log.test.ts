@@ -229,10 +229,10 @@ test('a client that disconnects while it waits frees its place', async () => {
   const { head } = (await read('bots/bot3')).json;
   const leaving = new AbortController();
   const url = `http://127.0.0.1:${world.port}/bots/bot3/votes/log?after=${head}&wait=25`;
-  const asked = fetch(url, { signal: leaving.signal }).catch(() => undefined);
+  const pending = fetch(url, { signal: leaving.signal }).catch(() => undefined);
   await until('it waits', () => world.app.voteLogWaiters.count() === 1);
   leaving.abort();
-  await asked;
+  await pending;
 
   await until('its place is free', () => world.app.voteLogWaiters.count() === 0);
 });
@@ -252,11 +252,11 @@ test('2,000 clients that come at once wait, and all get the next vote', async ()
   assert.is(start.status, 200, JSON.stringify(start.json));
   const { head } = start.json;
   const agent = new Agent({ maxSockets: 2_000 });
-  const asked = Array.from({ length: 2_000 }, (_, index) =>
+  const pending = Array.from({ length: 2_000 }, (_, index) =>
     askLog(agent, `/bots/crowded/votes/log?after=${head}&wait=25`, `10.9.${index >> 8}.${index & 255}`),
   );
   let early = 'nobody was answered';
-  for (const each of asked) each.then((reply) => (early = `answered: ${reply}`));
+  for (const each of pending) each.then((reply) => (early = `answered: ${reply}`));
   // On a slow machine the last ones come after the vote, and get it at once.
   await until('most wait', () => {
     const waiting = world.app.voteLogWaiters.count();
@@ -265,7 +265,7 @@ test('2,000 clients that come at once wait, and all get the next vote', async ()
   });
   await vote('ben', 'bots/crowded');
 
-  const replies = await Promise.all(asked);
+  const replies = await Promise.all(pending);
   assert.equal([...new Set(replies)], ['200 ben']);
   agent.destroy();
 });
@@ -274,13 +274,16 @@ test('2,000 clients that come at once wait, and all get the next vote', async ()
 const askLog = (agent: Agent, path: string, address: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const headers = { 'x-forwarded-for': address };
-    const asking = request({ host: '127.0.0.1', port: world.port, agent, path, headers }, async (reply) => {
-      const chunks: Buffer[] = await reply.toArray();
-      const { results } = JSON.parse(Buffer.concat(chunks).toString());
-      resolve(`${reply.statusCode} ${results?.[0]?.author}`);
-    });
-    asking.on('error', reject);
-    asking.end();
+    const pendingRequest = request(
+      { host: '127.0.0.1', port: world.port, agent, path, headers },
+      async (reply) => {
+        const chunks: Buffer[] = await reply.toArray();
+        const { results } = JSON.parse(Buffer.concat(chunks).toString());
+        resolve(`${reply.statusCode} ${results?.[0]?.author}`);
+      },
+    );
+    pendingRequest.on('error', reject);
+    pendingRequest.end();
   });
 
 test.run();

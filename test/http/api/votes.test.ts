@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { addBot, addPack, addServer, addTeam, addUser, addVote } from '../../storage/catalogue/directory.ts';
 import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
-import { type Asked, codeOf, openWorld } from './world.ts';
+import { type Answer, codeOf, openWorld } from './world.ts';
 
 const test = suite('routes of votes');
 const hourMs = 3_600_000;
@@ -30,13 +30,13 @@ test.after(() => world.close());
 const vote = async (user: string, target: string, query = '?upvote=true') =>
   world.ask('PUT', `/users/${user}/${target}/votes${query}`, { token: await world.token('user', user) });
 /** As a client does: what needs the newest votes is 503 while SQL is slow, and is asked for again. */
-const get = async (path: string): Promise<Asked> => {
-  const replies: Asked[] = [];
+const get = async (path: string): Promise<Answer> => {
+  const replies: Answer[] = [];
   await until(`an answer to ${path}`, async () => {
     replies.unshift(await world.ask('GET', path));
     return replies[0]?.status !== 503;
   });
-  return replies[0] as Asked;
+  return replies[0] as Answer;
 };
 const read = async (path: string) => {
   const reply = await get(path);
@@ -134,10 +134,10 @@ test('GET /users/:uid/bots/:id/votes → 200 with the vote just acknowledged', a
 });
 
 test('GET /users/:uid/bots/:id/votes → 200, empty for an unknown user', async () => {
-  const standing = await read('/users/stranger/bots/bot1/votes');
+  const voteStatus = await read('/users/stranger/bots/bot1/votes');
 
-  assert.equal([standing.has_voted, standing.valid_votes], [false, []]);
-  assert.equal(standing.wait, { hours: 0, minutes: 0, seconds: 0 });
+  assert.equal([voteStatus.has_voted, voteStatus.valid_votes], [false, []]);
+  assert.equal(voteStatus.wait, { hours: 0, minutes: 0, seconds: 0 });
 });
 
 test('GET /users/:uid/bots/:id/votes → 404 and 400', async () => {

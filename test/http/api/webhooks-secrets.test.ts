@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
 import { startWebhookReceivers } from '../../support/webhook-receivers.ts';
-import { type Asked, openWorld, type World } from './world.ts';
+import { type Answer, openWorld, type World } from './world.ts';
 
 const test = suite('secrets of webhooks');
 const receivers = await startWebhookReceivers();
@@ -22,7 +22,7 @@ test.after(async () => {
   await receivers.close();
 });
 
-const call = async (method: string, path: string, body: unknown = undefined): Promise<Asked> =>
+const call = async (method: string, path: string, body: unknown = undefined): Promise<Answer> =>
   world.ask(method, path, {
     token: await world.token('user', 'robin'),
     ...(body === undefined ? {} : { body }),

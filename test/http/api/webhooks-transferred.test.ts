@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { addBot, addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
 import { startWebhookReceivers } from '../../support/webhook-receivers.ts';
-import { type Asked, openWorld, type World } from './world.ts';
+import { type Answer, openWorld, type World } from './world.ts';
 
 const test = suite('webhooks of a bot that changes teams');
 const receivers = await startWebhookReceivers();
@@ -29,7 +29,7 @@ test.after(async () => {
   await receivers.close();
 });
 
-const call = async (method: string, path: string, body?: object, owner = 'robin'): Promise<Asked> => {
+const call = async (method: string, path: string, body?: object, owner = 'robin'): Promise<Answer> => {
   const token = await world.token('user', owner);
   return world.ask(method, path, { token, ...(body === undefined ? {} : { body }) });
 };

@@ -12,7 +12,7 @@ import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';
 import { startWebhookReceivers } from '../../support/webhook-receivers.ts';
-import { type Asked, openWorld, type World } from './world.ts';
+import { type Answer, openWorld, type World } from './world.ts';
 
 const test = suite('routes of webhooks');
 const receivers = await startWebhookReceivers();
@@ -38,7 +38,7 @@ const call = async (
   method: string,
   path: string,
   { body, owner = 'robin' }: { body?: unknown; owner?: string } = {},
-): Promise<Asked> => {
+): Promise<Answer> => {
   const token = await world.token('user', owner);
   return world.ask(method, path, { token, ...(body === undefined ? {} : { body }) });
 };

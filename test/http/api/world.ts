@@ -81,7 +81,7 @@ const metrics = createMetrics([], { version: '1.2.3', commit: 'unknown' });
 const { counts, engine: engineMeters, webhooks: webhookMeters, feed } = metrics;
 export const feedCounts = feed;
 
-export interface Asked {
+export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -89,7 +89,7 @@ export interface Asked {
   readonly json: ReturnType<typeof JSON.parse>;
 }
 /** The status and the error code of a refused request. */
-export const codeOf = ({ status, json }: Pick<Asked, 'status' | 'json'>): readonly [number, string] => [
+export const codeOf = ({ status, json }: Pick<Answer, 'status' | 'json'>): readonly [number, string] => [
   status,
   json.context.code,
 ];
@@ -145,7 +145,7 @@ export interface World {
   readonly app: App;
   /** Mints a session in SQL and returns its token. */
   token(kind: TokenKind, id: string, fields?: TokenFields): Promise<string>;
-  ask(method: string, path: string, options?: AskOptions): Promise<Asked>;
+  ask(method: string, path: string, options?: AskOptions): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -343,7 +343,7 @@ const mint = async (
   return token;
 };
 
-const ask = async (url: string, method: string, options: AskOptions): Promise<Asked> => {
+const ask = async (url: string, method: string, options: AskOptions): Promise<Answer> => {
   const { token, body } = options;
   const sent = options.text ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await fetch(url, {
@@ -373,11 +373,11 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     app,
     token: (kind, id, fields = {}) => mint(parts, { kind, id }, fields),
     ask: async (method, path, options = {}) => {
-      const asked = await ask(`http://127.0.0.1:${port}${path}`, method, options);
-      const { status, headers, text } = asked;
+      const answer = await ask(`http://127.0.0.1:${port}${path}`, method, options);
+      const { status, headers, text } = answer;
       const contentType = headers.get('content-type') ?? '';
       if (isPublished) judgeReply({ method, path, status, contentType, text, headers: headers.keys() });
-      return asked;
+      return answer;
     },
     close: async () => {
       await app.feed.leave();

@@ -156,9 +156,9 @@ test('a clock that is set back extends neither a cached session nor a rejection'
   world.state.nowMs = 7_200_000;
   await fill(world, forEver);
   assert.equal(world.cache.find(token), forEver);
-  const asked = world.cache.find(strange);
+  const pending = world.cache.find(strange);
   world.state.lookups.at(-1)?.resolve(null);
-  await asked;
+  await pending;
   assert.is(world.cache.find(strange), null);
 
   world.state.nowMs = 0;

@@ -42,7 +42,7 @@ export const newPeople = (): People => {
 };
 
 /** Writes a set into the directory. */
-export const settle = async (sql: Sql, people: People): Promise<People> => {
+export const addPeople = async (sql: Sql, people: People): Promise<People> => {
   const { user, member, stranger, bot } = people;
   for (const id of [user, member, stranger]) await addUser(sql, id);
   for (const team of [people.team, people.secondTeam]) {

@@ -11,7 +11,7 @@ import { routes } from '../../../http/api/table.ts';
 import { createRandom, type Random } from '../../../ops/demo/random.ts';
 import type { World } from '../api/world.ts';
 import { expected } from '../authorisation/expected.ts';
-import { newPeople, type People, settle } from '../authorisation/people.ts';
+import { addPeople, newPeople, type People } from '../authorisation/people.ts';
 import { sampleOf } from '../authorisation/requests.ts';
 import { judgeReply } from '../published.ts';
 import { mutate, type Sent } from './mutate.ts';
@@ -43,7 +43,7 @@ const requestsPerCrowd = 400;
 const faultsReportedMax = 10;
 
 const gather = async (world: World): Promise<Crowd> => {
-  const people = await settle(world.sql, newPeople());
+  const people = await addPeople(world.sql, newPeople());
   const pairs = await Promise.all(
     kinds.map(async (kind) => [kind, await world.token(kind, people[kind])] as const),
   );
@@ -67,7 +67,7 @@ const ask = (world: World, agent: Agent, { method, path, headers, body }: Sent):
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const all = { ...headers, ...length };
     const target = { host: '127.0.0.1', port: world.port, agent, method, path, headers: all };
-    const asking = send(target, (reply) => {
+    const pending = send(target, (reply) => {
       const chunks: Buffer[] = [];
       reply.on('data', (chunk: Buffer) => chunks.push(chunk));
       reply.on('error', reject);
@@ -80,9 +80,9 @@ const ask = (world: World, agent: Agent, { method, path, headers, body }: Sent):
         }),
       );
     });
-    asking.setTimeout(20_000, () => asking.destroy(new Error('no answer in 20 s')));
-    asking.on('error', reject);
-    asking.end(body);
+    pending.setTimeout(20_000, () => pending.destroy(new Error('no answer in 20 s')));
+    pending.on('error', reject);
+    pending.end(body);
   });
 
 /** Text that no reply may contain. */
@@ -107,7 +107,7 @@ const faultOf = (sent: Sent, reply: Reply): string => {
 
 const askOne = async (
   world: World,
-  { agent, crowd, dice: random }: { agent: Agent; crowd: Crowd; dice: Random },
+  { agent, crowd, random }: { agent: Agent; crowd: Crowd; random: Random },
 ): Promise<{ status: number; fault: string }> => {
   const sent = compose(crowd, random);
   try {
@@ -135,7 +135,7 @@ export const fuzz = async (
     const place = number % crowdsAtOnce;
     for (; left > 0; left -= 1) {
       if (random.below(requestsPerCrowd) === 0) crowds[place] = await gather(world);
-      const { status, fault } = await askOne(world, { agent, crowd: crowds[place] as Crowd, dice: random });
+      const { status, fault } = await askOne(world, { agent, crowd: crowds[place] as Crowd, random });
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (fault !== '' && faults.length < faultsReportedMax) faults.push(fault);
     }

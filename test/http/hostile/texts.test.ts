@@ -13,9 +13,9 @@ import { routes } from '../../../http/api/table.ts';
 import { listParameterNames } from '../../../http/request/match.ts';
 import type { AnyRoute } from '../../../http/route.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
-import { type Asked, openWorld } from '../api/world.ts';
+import { type Answer, openWorld } from '../api/world.ts';
 import { expected } from '../authorisation/expected.ts';
-import { newPeople, settle } from '../authorisation/people.ts';
+import { addPeople, newPeople } from '../authorisation/people.ts';
 import { sampleOf } from '../authorisation/requests.ts';
 import { raw } from '../raw.ts';
 
@@ -23,7 +23,7 @@ const test = suite('hostile texts');
 const tokens = new Map<TokenKind, string>();
 
 const world = await openWorld();
-const people = await settle(world.sql, newPeople());
+const people = await addPeople(world.sql, newPeople());
 for (const kind of ['user', 'bot', 'server', 'team'] as const) {
   tokens.set(kind, await world.token(kind, people[kind]));
 }
@@ -31,11 +31,11 @@ test.after(() => world.close());
 
 const kindFor = (route: AnyRoute): TokenKind => expected[route.name]?.kinds[0] ?? 'user';
 const sample = (route: AnyRoute) => sampleOf(route, people, kindFor(route));
-let asked = 0;
+let requests = 0;
 /** A new address for every request, so that no rate limit applies. */
 const address = (): string => {
-  asked += 1;
-  return `198.${18 + (asked >> 16)}.${(asked >> 8) & 255}.${asked & 255}`;
+  requests += 1;
+  return `198.${18 + (requests >> 16)}.${(requests >> 8) & 255}.${requests & 255}`;
 };
 const tokenFor = (route: AnyRoute): string => tokens.get(kindFor(route)) ?? '';
 
@@ -63,7 +63,7 @@ const placesOf = (shape: Shape, text: string): unknown[] => {
 };
 
 /** Sends the sample request of a route with these fields in its body. */
-const sendSpoilt = (route: AnyRoute, fields: object): Promise<Asked> => {
+const sendSpoilt = (route: AnyRoute, fields: object): Promise<Answer> => {
   const { path, body } = sample(route);
   const headers = { 'x-forwarded-for': address() };
   return world.ask(route.method, path, {
@@ -169,7 +169,7 @@ test('no parameter of a path holds a control character, half a character, a slas
 /** As long as an id may be, of characters of two, three and four bytes. */
 const longIds = ['é', '一', '👻'].map((character) => character.repeat(128));
 test('an id of 128 characters of any bytes is unknown, on any parameter of a path', async () => {
-  const asked: Promise<void>[] = [];
+  const requests: Promise<void>[] = [];
   for (const route of routes) {
     for (const name of listParameterNames(route.path)) {
       for (const [type, id] of longIds.flatMap((id) => [['bot', id] as const, ['teams', id] as const])) {
@@ -177,16 +177,16 @@ test('an id of 128 characters of any bytes is unknown, on any parameter of a pat
         const path = filled.replaceAll('{target_type}', type).replaceAll(/\{[a-z_]+\}/g, '7');
         const from = { token: tokenFor(route), headers: { 'x-forwarded-for': address() } };
         const sent = route.body === undefined ? from : { ...from, body: sample(route).body };
-        asked.push(
+        requests.push(
           world.ask(route.method, path, sent).then(({ status, text }) => {
             assert.ok(status < 500, `${route.method} ${path} → ${status} ${text}`);
           }),
         );
-        if (asked.length >= 32) await Promise.all(asked.splice(0));
+        if (requests.length >= 32) await Promise.all(requests.splice(0));
       }
     }
   }
-  await Promise.all(asked);
+  await Promise.all(requests);
 });
 
 test('listings with such ids are read and voted for, and no other request fails', async () => {

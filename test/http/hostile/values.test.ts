@@ -69,11 +69,11 @@ const integers: readonly [string, string | null][] = [
 const fields = ['servers', 'users', 'shards'] as const;
 test('an integer is returned exactly, or is refused and changes nothing', async () => {
   const held: Record<string, string> = { servers: '0', users: '0', shards: '0' };
-  for (const [index, [sent, told]] of integers.entries()) {
+  for (const [index, [sent, shown]] of integers.entries()) {
     const field = fields[index % fields.length] as string;
     const reply = await world.ask('POST', '/bots/stats', { token: botToken, text: `{"${field}":${sent}}` });
-    assert.is(reply.status, told === null ? 400 : 200, sent.slice(0, 40));
-    if (told !== null) held[field] = told;
+    assert.is(reply.status, shown === null ? 400 : 200, sent.slice(0, 40));
+    if (shown !== null) held[field] = shown;
     const { text } = await world.ask('GET', '/bots/bot1');
     for (const name of fields) assert.match(text, `"${name}":${held[name]},`, sent.slice(0, 40));
   }
@@ -198,8 +198,8 @@ test('the reply to a token that is nearly right reveals only what its checksum r
     const group = parseToken(token) === null ? answers.broken : answers.whole;
     group.add(JSON.stringify([status, headers.get('x-session-invalid'), json.message, context]));
     const tested = { auth_type: 'bot', target_id: 'bot1', token };
-    const asked = await world.ask('POST', '/auth/test', { body: tested });
-    assert.equal(asked.json, {
+    const answer = await world.ask('POST', '/auth/test', { body: tested });
+    assert.equal(answer.json, {
       authorized: false,
       banned: false,
       data: {},

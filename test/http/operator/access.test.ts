@@ -163,9 +163,9 @@ test('long values are cut at whole characters, in lists and objects too', async 
     paragraph: 'y'.repeat(2_000),
   }));
   assert.is((await world.operate('PUT', '/positions/long', { name: 'x', questions })).status, 200);
-  const asked = (await newest()).details.questions;
-  assert.is(asked.length, 21);
-  assert.ok(asked[0].paragraph.length < 540);
+  const recorded = (await newest()).details.questions;
+  assert.is(recorded.length, 21);
+  assert.ok(recorded[0].paragraph.length < 540);
 });
 
 test('the record has pages of fifty', async () => {

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { createAdmin } from '../../../http/operator/listener.ts';
 import { watchFigures } from '../../../http/telemetry/figures.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
-import { type Asked, type AskOptions, openWorld, type World, type WorldOptions } from '../api/world.ts';
+import { type Answer, type AskOptions, openWorld, type World, type WorldOptions } from '../api/world.ts';
 import { silentLogger } from '../silent-logger.ts';
 
 export const operatorToken = 'operator-of-this-test-operator-of-this-test';
@@ -24,7 +24,7 @@ export interface OperatedWorld extends World {
   /** What clients read, as JSON; a node that is too busy to answer is asked again. */
   read(path: string): Promise<Operated['json']>;
   /** A user's vote, from a session of his own. */
-  vote(user: string, target: string): Promise<Asked>;
+  vote(user: string, target: string): Promise<Answer>;
 }
 export interface Operated {
   readonly status: number;

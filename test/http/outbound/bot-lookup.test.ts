@@ -17,7 +17,7 @@ const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
 
 const server = await startLookupServer();
 test.before.each(() => {
-  server.asked.length = 0;
+  server.requested.length = 0;
 });
 test.after(() => server.close());
 
@@ -55,7 +55,7 @@ test('an answer is read, shortened and cleaned', async () => {
   assert.equal([about.description.length, about.tags.length, about.tags[0]?.length], [4_096, 32, 64]);
   assert.equal([bot?.id, bot?.username.length, bot?.avatar, bot?.servers], [botId, 128, '', 12]);
   assert.equal([bot?.displayName, bot?.flags], ['Night  \ufffdLamp', ['VERIFIED_BOT']]);
-  assert.equal(server.asked, [`/service/${clientId}`]);
+  assert.equal(server.requested, [`/service/${clientId}`]);
 });
 
 test('an application without a bot is reported as such; null and absent fields are unset', async () => {
@@ -75,7 +75,7 @@ test("the platform's endpoint knows applications only", async () => {
 
   assert.is(result.kind === 'found' && result.value.name, 'Night Lamp');
   assert.is(result.kind === 'found' && result.value.bot, null);
-  assert.equal(server.asked, [`/platform/${clientId}/rpc`]);
+  assert.equal(server.requested, [`/platform/${clientId}/rpc`]);
 });
 
 for (const [what, answer, words] of [
@@ -122,34 +122,34 @@ test('a closed port, a silent server and a missing setting are failures', async 
 test('simultaneous look-ups of one key share one request, and the answer is cached', async () => {
   server.answer = () => json(aboutBot(clientId, { id: botId }));
   const lookup = create();
-  const told = await Promise.all(Array.from({ length: 20 }, () => lookup.queryService(clientId)));
+  const results = await Promise.all(Array.from({ length: 20 }, () => lookup.queryService(clientId)));
   nowMs += 5_000;
   const later = await lookup.queryService(clientId);
 
-  assert.is(server.asked.length, 1);
-  assert.ok([...told, later].every((one) => one === told[0]));
+  assert.is(server.requested.length, 1);
+  assert.ok([...results, later].every((one) => one === results[0]));
 });
 
 test('failures are not cached; three in a row open the circuit, then one request tries', async () => {
   server.answer = () => json({}, 500);
   const lookup = create();
   for (let count = 0; count < 5; count++) assert.is((await lookup.queryService(clientId)).kind, 'failed');
-  assert.is(server.asked.length, 3);
+  assert.is(server.requested.length, 3);
 
   nowMs += 10_001;
   const tried = await Promise.all(
     ['1', '2', '3'].map((end) => lookup.queryService(`81555300047047885${end}`)),
   );
-  assert.is(server.asked.length, 4);
+  assert.is(server.requested.length, 4);
   assert.ok(tried.every(({ kind }) => kind === 'failed'));
   await lookup.queryService(clientId);
-  assert.is(server.asked.length, 4);
+  assert.is(server.requested.length, 4);
 
   nowMs += 10_001;
   server.answer = () => json(aboutBot(clientId, { id: botId }));
   assert.is((await lookup.queryService(clientId)).kind, 'found');
   await lookup.queryService(botId);
-  assert.is(server.asked.length, 6);
+  assert.is(server.requested.length, 6);
 });
 
 test('a 429 opens the circuit at once', async () => {
@@ -159,7 +159,7 @@ test('a 429 opens the circuit at once', async () => {
   const second = await lookup.queryService(botId);
 
   assert.match(second.kind === 'failed' ? second.message : '', /not called for a while/);
-  assert.is(server.asked.length, 1);
+  assert.is(server.requested.length, 1);
 });
 
 test('each request counts once, as success, failure or rejected; a cached answer does not', async () => {
@@ -182,13 +182,13 @@ test('requests in flight are bounded, however slow the service is', async () => 
   server.answer = () => null;
   const lookup = create({ timeLimitMs: 500 });
   const ids = Array.from({ length: 50 }, (_, index) => String(815_553_000_470_400_000n + BigInt(index)));
-  const told = await Promise.all(ids.map((id) => lookup.queryService(id)));
+  const results = await Promise.all(ids.map((id) => lookup.queryService(id)));
 
-  const crowded = told.filter(
+  const crowded = results.filter(
     (one) => one.kind === 'failed' && /too many requests in flight/.test(one.message),
   );
   assert.is(crowded.length, 18);
-  assert.ok(server.asked.length <= 32);
+  assert.ok(server.requested.length <= 32);
 });
 
 test.run();

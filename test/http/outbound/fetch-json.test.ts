@@ -13,7 +13,7 @@ import { close, listen } from '../../support/loopback.ts';
 
 const test = suite('fetch json');
 const Thing = Type.Object({ id: Type.String() });
-let asked: string[] = [];
+let requested: string[] = [];
 let closed = 0;
 
 const answers: Record<string, RequestListener> = {
@@ -51,12 +51,12 @@ const answers: Record<string, RequestListener> = {
 };
 
 const server = createServer((request, response) => {
-  asked.push(request.url ?? '');
+  requested.push(request.url ?? '');
   answers[request.url ?? '']?.(request, response);
 });
 const base = `http://127.0.0.1:${await listen(server)}`;
 test.before.each(() => {
-  asked = [];
+  requested = [];
 });
 test.after(() => close(server));
 
@@ -79,7 +79,7 @@ test('a status other than 2xx is `refused`, with the JSON of the answer', async 
 
 test('a redirect is not followed', async () => {
   assert.equal(await ask('/moved'), { kind: 'refused', status: 302, answer: null });
-  assert.equal(asked, ['/moved']);
+  assert.equal(requested, ['/moved']);
 });
 
 test('an answer that is not JSON, or does not match the schema, is malformed', async () => {

@@ -93,14 +93,14 @@ test('one address that is not public rejects the whole name', async () => {
 });
 
 test('an IP address needs no DNS query, and a name that cannot be resolved is `unresolved`', async () => {
-  const nobody = async (): Promise<never> => {
+  const failToResolve = async (): Promise<never> => {
     throw Object.assign(new Error('asked'), { code: 'ENOTFOUND' });
   };
-  assert.equal(await vetHost(new URL('https://[2606:4700::1]/'), 'public', nobody), {
+  assert.equal(await vetHost(new URL('https://[2606:4700::1]/'), 'public', failToResolve), {
     kind: 'vetted',
     addresses: ['2606:4700::1'],
   });
-  const unresolved = await vetHost(new URL('https://push.example.org/'), 'public', nobody);
+  const unresolved = await vetHost(new URL('https://push.example.org/'), 'public', failToResolve);
   assert.is(unresolved.kind, 'unresolved');
   assert.match('reason' in unresolved ? unresolved.reason : '', /ENOTFOUND/);
   assert.is(toHost(new URL('https://[2606:4700::1]:443/')), '2606:4700::1');

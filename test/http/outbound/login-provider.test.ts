@@ -157,9 +157,9 @@ test('a provider that does not exist is unavailable', async () => {
 });
 
 test('a failed discovery is retried after a second, a successful one is cached', async () => {
-  let [nowMs, asked, good] = [0, 0, false];
+  let [nowMs, requests, good] = [0, 0, false];
   plain.profile = (request, body, response) => {
-    asked++;
+    requests++;
     const addresses = { issuer: plain.url, authorization_endpoint: `${plain.url}/authorize` };
     says(good ? 200 : 500, addresses)(request, body, response);
   };
@@ -171,14 +171,14 @@ test('a failed discovery is retried after a second, a successful one is cached',
   for (const elapsedMs of [0, 999, 1, 1, 3_000_000, 500_000]) {
     nowMs += elapsedMs;
     urls.push(await provider.buildAuthorizeUrl({ redirectUri, state: 's', challenge: 'c' }));
-    good = asked > 1;
+    good = requests > 1;
   }
 
   assert.equal(
     urls.map((url) => url !== null),
     [false, false, false, false, true, true],
   );
-  assert.is(asked, 3);
+  assert.is(requests, 3);
 });
 
 test('ids may be numbers; names are shortened and cleaned; a missing name is the id', async () => {

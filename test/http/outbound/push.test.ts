@@ -63,8 +63,8 @@ test('a status means gone, retry (after a given wait) or rejected; no redirect i
   for (const status of [400, 401, 403, 413]) assert.is((await outcomeOf(status)).kind, 'rejected');
   for (const status of [429, 500, 502, 503]) assert.is((await outcomeOf(status)).kind, 'retry');
 
-  const asked = await outcomeOf(429, { 'retry-after': '120' });
-  assert.is('afterMs' in asked ? asked.afterMs : -1, 120_000);
+  const outcome = await outcomeOf(429, { 'retry-after': '120' });
+  assert.is('afterMs' in outcome ? outcome.afterMs : -1, 120_000);
   const dated = { 'retry-after': 'Wed, 01 Jul 2026 12:01:00 GMT', date: 'Wed, 01 Jul 2026 12:00:00 GMT' };
   const until = await outcomeOf(503, dated);
   assert.is('afterMs' in until ? until.afterMs : -1, 60_000);
@@ -129,10 +129,10 @@ test('no private address is reachable: by text, by name, or by a name that chang
 
 test('a connection uses the checked address, without a second DNS query', async () => {
   const browser = service.browser();
-  let asked = 0;
+  let queries = 0;
   const client = clientOf({
     resolve: async () => {
-      asked += 1;
+      queries += 1;
       return ['127.0.0.1'];
     },
   });
@@ -141,7 +141,7 @@ test('a connection uses the checked address, without a second DNS query', async 
   // The certificate is for "localhost": the TLS error proves that the connection was made.
   const outcome = await client.send(deliveryTo({ ...browser, endpoint }));
 
-  assert.is(asked, 1);
+  assert.is(queries, 1);
   assert.match('reason' in outcome ? outcome.reason : '', /certificate|altname/i);
 });
 

@@ -37,12 +37,12 @@ const steppedClock = () => {
   return { clock, step, hasTimer: () => due !== null };
 };
 
-const newWaiter = (told: string[], name: string): DeadlineWaiter => ({
+const newWaiter = (expired: string[], name: string): DeadlineWaiter => ({
   waitingSinceMs: 0,
   queue: null,
   previous: null,
   next: null,
-  onExpired: (during) => void told.push(`${name} ${during}`),
+  onExpired: (during) => void expired.push(`${name} ${during}`),
 });
 
 const moves = fc.array(
@@ -59,9 +59,9 @@ test('each waiter expires once at its own deadline, and none that finished or ch
     fc.property(moves, (all) => {
       const { clock, step } = steppedClock();
       const deadlines = createDeadlines(clock, times);
-      const told: string[] = [];
+      const expired: string[] = [];
       const expected: string[] = [];
-      const waiters = Array.from({ length: 6 }, (_, index) => newWaiter(told, String(index)));
+      const waiters = Array.from({ length: 6 }, (_, index) => newWaiter(expired, String(index)));
       const waits = new Map<number, { readonly queue: Queue; readonly sinceMs: number }>();
       for (const { who, what, thenSteps } of all) {
         const waiter = waiters[who] as DeadlineWaiter;
@@ -77,7 +77,7 @@ test('each waiter expires once at its own deadline, and none that finished or ch
           }
         }
         assert.is(deadlines.countWaiting(), waits.size);
-        assert.equal([...told].sort(), [...expected].sort());
+        assert.equal([...expired].sort(), [...expected].sort());
       }
       for (const [index, { queue: waitsIn, previous, next }] of waiters.entries()) {
         if (!waits.has(index)) assert.ok(waitsIn === null && previous === null && next === null);

@@ -200,7 +200,7 @@ test('every reply is counted by route and status', async () => {
 test('a client that disconnects is counted as 499, once', async () => {
   world.answered.length = 0;
   const leaving = new AbortController();
-  const asking = fetch(`http://127.0.0.1:${world.port}/users/u1/slow`, {
+  const pending = fetch(`http://127.0.0.1:${world.port}/users/u1/slow`, {
     method: 'PUT',
     headers: auth(user),
     signal: leaving.signal,
@@ -208,7 +208,7 @@ test('a client that disconnects is counted as 499, once', async () => {
   while (world.facade.inFlight === 0) await new Promise((resolve) => setTimeout(resolve, 2));
 
   leaving.abort();
-  await asking;
+  await pending;
   while (world.facade.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 2));
   world.release();
   await ask(world, 'GET', '/nothing');
@@ -224,11 +224,11 @@ test('a request to an external service has a longer deadline of its own', async 
   const put = (world: World, name: string) =>
     ask(world, 'PUT', `/users/u1/${name}`, { headers: auth(world.token('user', 'u1')) });
 
-  const asking = put(patient, 'asking');
+  const pending = put(patient, 'asking');
   while (patient.facade.inFlight === 0) await new Promise((resolve) => setTimeout(resolve, 2));
   const slow = await put(patient, 'slow');
   patient.release();
-  const answers = [await asking, slow, await put(hasty, 'asking')];
+  const answers = [await pending, slow, await put(hasty, 'asking')];
   hasty.release();
   await patient.close();
   await hasty.close();

@@ -11,7 +11,7 @@ import type { LiveFrame, LivePoint, NodeStatus } from '../../../http/telemetry/n
 
 const test = suite('live frames');
 
-const createStandingClock = () => {
+const createStoppedClock = () => {
   let nowMs = 1_000;
   let due = (): void => {};
   const clock = {
@@ -46,7 +46,7 @@ const other: NodeStatus = {
 };
 
 const openSample = () => {
-  const { clock, passSecond } = createStandingClock();
+  const { clock, passSecond } = createStoppedClock();
   const names = ['getBot', 'postStats', 'voteLog'];
   const figures = watchFigures(createMetrics(names, { version: '1', commit: 'x' }), clock);
   const live = createLive({

@@ -52,13 +52,13 @@ const listBanned = async (): Promise<string[]> => {
 };
 
 test('every deletion, ban, reset, void and revocation asks', () => {
-  const asking = adminOperations.filter(({ isPreviewed }) => isPreviewed).map(({ command }) => command);
+  const confirmed = adminOperations.filter(({ isPreviewed }) => isPreviewed).map(({ command }) => command);
   const expected =
     /^(\S+ delete|users (vote-)?ban|listings vote-ban|votes (void.*|undo|reset.*)|tokens revoke)$/;
   const all = adminOperations.map(({ command }) => command);
 
   assert.equal(
-    asking,
+    confirmed,
     all.filter((command) => expected.test(command)),
   );
 });
@@ -93,12 +93,12 @@ test('in a terminal, yes does it', async () => {
 });
 
 test('a ban of an unknown id says so, and creates no user unless confirmed', async () => {
-  const asked = await run('users ban 12', 'n\n');
+  const refused = await run('users ban 12', 'n\n');
   const unknown = await run('users show 12');
   const confirmed = await run('users ban 12 --yes');
 
-  assert.match(asked.err, /^There is no user 12 yet\. Bans that id in advance: check that it is right\.$/m);
-  assert.equal([asked.code, unknown.code, confirmed.code], [1, 1, 0]);
+  assert.match(refused.err, /^There is no user 12 yet\. Bans that id in advance: check that it is right\.$/m);
+  assert.equal([refused.code, unknown.code, confirmed.code], [1, 1, 0]);
   assert.equal(await listBanned(), ['12']);
 });
 

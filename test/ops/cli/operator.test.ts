@@ -180,16 +180,16 @@ test('without a node at the address, the error names the address and the setting
   const adminPort = await listen(stranger);
   const other = await run('users list', { adminPort });
   await close(stranger);
-  const nobody = await run('users list', { adminPort });
+  const refused = await run('users list', { adminPort });
   const openPort = await run('users list', { adminPort: Number(new URL(node.url).port) });
 
   assert.match(other.err, /is not an operator's listener.*ADMIN_PORT/);
-  assert.match(nobody.err, /No node answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\).*ADMIN_PORT/);
+  assert.match(refused.err, /No node answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\).*ADMIN_PORT/);
   assert.match(
     openPort.err,
     /no such path\.\n {2}Check that ADMIN_PORT is the port of the operator's listener\./,
   );
-  assert.equal([other.code, nobody.code, openPort.code], [1, 1, 1]);
+  assert.equal([other.code, refused.code, openPort.code], [1, 1, 1]);
 });
 
 /** Sends a request of `user` to the public port. `line` is the method and the path. */

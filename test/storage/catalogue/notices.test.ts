@@ -52,13 +52,13 @@ const [ofUser, ofBot, ofTeam] = [
 
 /** Reads what `change` announces, sorted. */
 const readNotices = async (change: () => Promise<unknown>): Promise<readonly string[]> => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const notices = createNotices(sql);
-  notices.subscribe(({ kind, id }) => heard.push(`${kind} ${id}`));
+  notices.subscribe(({ kind, id }) => received.push(`${kind} ${id}`));
   assert.is(await notices.update(), true);
   await change();
   assert.is(await notices.update(), true);
-  return heard.sort();
+  return received.sort();
 };
 
 test('every edit of a profile is announced, and of the person or the code in it', async () => {

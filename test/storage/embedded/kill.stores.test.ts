@@ -47,9 +47,9 @@ const writeAndKill = (from: number, count: number): Promise<number> =>
   });
 
 test('ten times kill -9 while writing, during checkpoints too: nothing committed is lost', async () => {
-  let told = -1;
+  let reported = -1;
   for (let round = 0; round < 10; round++) {
-    const from = told + 1;
+    const from = reported + 1;
     const last = await writeAndKill(from, (round * 7) % 31);
     assert.ok(last >= from, `round ${round} wrote nothing`);
     // The number after the last reported one may be committed but not yet reported.
@@ -64,7 +64,7 @@ test('ten times kill -9 while writing, during checkpoints too: nothing committed
     const [latest] = await store.sql<{ number: number }[]>`select number from latest`;
     assert.is(latest?.number, newest);
     await store.close();
-    told = newest;
+    reported = newest;
   }
 });
 

@@ -12,7 +12,7 @@ import type { BatchReply } from '../../../engine/entity/items.ts';
 import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids.ts';
 import type { HotStore, LoadRequest } from '../../../engine/ports.ts';
 import { createHotModel, type HotModel } from '../../model/hot-model.ts';
-import { isLoop } from '../../support/lane.ts';
+import { isLoop } from '../../support/test-group.ts';
 import { addExamples, type Harness, type OpenedStore } from './examples.ts';
 import { generate, listUsedShards, names, type Operation, rules, startMs, voters } from './generate.ts';
 
@@ -63,7 +63,7 @@ const perform = (store: HotStore, operation: Operation, nowMs: number): Promise<
     case 'publish':
       return store.publish(operation.generations);
     case 'settled':
-      return store.markFlushed(operation.settlement);
+      return store.markFlushed(operation.receipt);
     case 'peek':
       return store.peek(operation);
     case 'clear':

@@ -170,10 +170,10 @@ const entityExamples: Record<string, Example> = {
   },
   async 'a forgotten listing stays dead; a later one counts from zero'(world) {
     await world.send(init(), click('5'), vote(world, 'a'));
-    const buried = await world.send({ kind: 'forget', target: bot }, click('6'), init());
+    const forgotten = await world.send({ kind: 'forget', target: bot }, click('6'), init());
 
-    assert.equal(kinds(buried), ['applied', 'forgotten', 'forgotten']);
-    assert.is(buried.states[0], null);
+    assert.equal(kinds(forgotten), ['applied', 'forgotten', 'forgotten']);
+    assert.is(forgotten.states[0], null);
     const [dead] = await world.store.load([{ kind: 'bot', id: bot.id }]);
     assert.equal(dead, { outcome: 'forgotten', incarnation: 1, generation: 1 });
     assert.equal(await world.store.countBacklog(), { entities: 0, votes: 1 }, 'the vote still gets its row');
@@ -222,13 +222,13 @@ const flushExamples: Record<string, Example> = {
     await world.send(init(), click('5'));
     const [peeked] = (await world.store.peek({ entities: 9, votes: 9 })).entities;
     assert.ok(peeked);
-    const settle = () =>
+    const markFlushed = () =>
       world.store.markFlushed({
         entities: [{ ref: bot, generation: 1, version: peeked.state.version, flushedVotes: 7 }],
         votes: [],
       });
     const moved = await world.send(click('6'));
-    await settle();
+    await markFlushed();
     const [again] = (await world.store.peek({ entities: 9, votes: 9 })).entities;
 
     assert.equal(again?.state, { ...moved.states[0]?.read(), flushedVotes: 7 });

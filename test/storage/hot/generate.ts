@@ -69,7 +69,7 @@ export const listUsedShards = (): readonly Shard[] => [
 export type Operation =
   | { readonly verb: 'commit'; readonly batches: readonly Batch[] }
   | { readonly verb: 'publish'; readonly generations: readonly { shard: Shard; generation: number }[] }
-  | { readonly verb: 'settled'; readonly settlement: FlushReceipt }
+  | { readonly verb: 'settled'; readonly receipt: FlushReceipt }
   | {
       readonly verb: 'peek';
       readonly entities: number;
@@ -188,20 +188,20 @@ const anyItem = (world: World, shard: Shard, nowMs: number): Item => {
   const known = world.model.shards[shard]?.slots.get(target.address);
   if (!known?.state && chance(world, 0.2)) return anyRemember(world, target);
   if (!known?.state && chance(world, 0.7)) return anyInit(world, target, nowMs);
-  const dice = world.random();
-  if (dice < 0.35) return anyVote(world, target, nowMs);
-  if (dice < 0.5) return { kind: 'click', target, visitor: pick(world, visitors) };
-  if (dice < 0.55) return { kind: 'invite', target };
-  if (dice < 0.62) return anyStats(world, target, nowMs);
-  if (dice < 0.75 && target.kind === 'bot')
+  const random = world.random();
+  if (random < 0.35) return anyVote(world, target, nowMs);
+  if (random < 0.5) return { kind: 'click', target, visitor: pick(world, visitors) };
+  if (random < 0.55) return { kind: 'invite', target };
+  if (random < 0.62) return anyStats(world, target, nowMs);
+  if (random < 0.75 && target.kind === 'bot')
     return chance(world, 0.2) ? { kind: 'liveness', target } : anyParts(world, target, nowMs);
-  if (dice < 0.85) return anyAdjust(world, target, nowMs);
-  if (dice < 0.93) {
+  if (random < 0.85) return anyAdjust(world, target, nowMs);
+  if (random < 0.93) {
     const revision = Math.max(0, (known?.state?.facts.revision ?? 0) + pick(world, [1, 1, 0, -1]));
     return { kind: 'facts', target, facts: anyFacts(world, nowMs, revision), atMs: aroundNow(world, nowMs) };
   }
-  if (dice < 0.96) return anyInit(world, target, nowMs);
-  if (dice < 0.97) return anyRemember(world, target);
+  if (random < 0.96) return anyInit(world, target, nowMs);
+  if (random < 0.97) return anyRemember(world, target);
   return { kind: 'forget', target };
 };
 
@@ -260,7 +260,7 @@ const anyBatch = (world: World, shard: Shard, nowMs: number): Batch => {
   return batch;
 };
 
-const anySettlement = (world: World): FlushReceipt => {
+const anyReceipt = (world: World): FlushReceipt => {
   const shard = world.model.shards[pick(world, listUsedShards())];
   const entities: FlushReceipt['entities'][number][] = [];
   for (const [address, { incarnation, state }] of shard?.slots ?? []) {
@@ -323,20 +323,20 @@ export const generate = (seed: number, model: HotModel): Generator => {
       if (wasFirst) return raise(listUsedShards().slice(chance(world, 0.2) ? 1 : 0));
       const empty = listUsedShards().find((shard) => model.shards[shard]?.generation === 0);
       if (empty !== undefined && chance(world, 0.2)) return raise([empty]);
-      const dice = world.random();
-      if (dice < 0.68) {
+      const random = world.random();
+      if (random < 0.68) {
         const shards = listUsedShards().filter((_, index) => index === 0 || chance(world, 0.4));
         return { verb: 'commit', batches: shards.map((shard) => anyBatch(world, shard, nowMs)) };
       }
-      if (dice < 0.82) return { verb: 'wait', milliseconds: anyWait(world, nowMs) };
-      if (dice < 0.9) return { verb: 'settled', settlement: anySettlement(world) };
-      if (dice < 0.94) {
+      if (random < 0.82) return { verb: 'wait', milliseconds: anyWait(world, nowMs) };
+      if (random < 0.9) return { verb: 'settled', receipt: anyReceipt(world) };
+      if (random < 0.94) {
         const shards = [pick(world, listUsedShards())];
         return { verb: 'peek', entities: upTo(world, 3), votes: upTo(world, 4), shards };
       }
-      if (dice < 0.955) return { verb: 'sweep' };
-      if (dice < 0.96) return anyClear(world);
-      if (dice < 0.98) return raise([pick(world, listUsedShards())]);
+      if (random < 0.955) return { verb: 'sweep' };
+      if (random < 0.96) return anyClear(world);
+      if (random < 0.98) return raise([pick(world, listUsedShards())]);
       return { verb: 'reopen' };
     },
   };

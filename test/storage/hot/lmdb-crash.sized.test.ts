@@ -14,7 +14,7 @@ import { createRandom } from '../../../ops/demo/random.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createHotModel } from '../../model/hot-model.ts';
 import { makeFolder } from '../../support/folder.ts';
-import { isLoop } from '../../support/lane.ts';
+import { isLoop } from '../../support/test-group.ts';
 import { generate, listUsedShards, names, type Operation, rules, startMs, voters } from './generate.ts';
 
 const test = suite('the embedded hot store after a crash');
@@ -77,7 +77,7 @@ const copyUnsynced = (run: Run, syncedBytes: number): void => {
 const perform = (store: HotStore, operation: Operation, nowMs: number): Promise<unknown> => {
   if (operation.verb === 'commit') return store.commit(operation.batches, rules);
   if (operation.verb === 'publish') return store.publish(operation.generations);
-  if (operation.verb === 'settled') return store.markFlushed(operation.settlement);
+  if (operation.verb === 'settled') return store.markFlushed(operation.receipt);
   if (operation.verb === 'clear') return store.clear(operation.places);
   return operation.verb === 'sweep' ? store.sweep(nowMs) : Promise.resolve();
 };

@@ -82,7 +82,7 @@ const read = (folder: string, options: Options = {}): readonly string[] | string
     return String(error);
   }
 };
-const isTold = (result: readonly string[] | string, what: RegExp): void => {
+const assertDescribed = (result: readonly string[] | string, what: RegExp): void => {
   assert.type(result, 'string', `${result} instead of damage`);
   assert.match(result as string, what);
   assert.match(result as string, /move .* away and start it again/);
@@ -108,7 +108,7 @@ test('a flipped bit of any byte of any record is damage, the last one included',
       const flipped = Buffer.from(bytes);
       flipped[at] = (bytes[at] ?? 0) ^ (1 << (at % 8));
       writeFileSync(file, flipped);
-      isTold(read(folder), /record \d in journal\/\d\.log/);
+      assertDescribed(read(folder), /record \d in journal\/\d\.log/);
     }
     writeFileSync(file, bytes);
   }
@@ -158,7 +158,7 @@ test('zeros behind a damaged record do not make it a torn one', async () => {
     const flipped = Buffer.from(bytes).fill(0, 512);
     flipped[at] = (bytes[at] ?? 0) ^ 4;
     writeFileSync(file, flipped);
-    isTold(read(folder), at < headerBytes + 4 ? /record 1 in/ : /record 2 in/);
+    assertDescribed(read(folder), at < headerBytes + 4 ? /record 1 in/ : /record 2 in/);
   }
 });
 
@@ -184,18 +184,18 @@ test('a file that was cut in the middle, or is missing, is damage', async () => 
   rmSync(all, { recursive: true });
   truncateSync(join(emptied, '4.log'), 0);
 
-  isTold(read(cut), /record 2 in journal\/1\.log/);
-  isTold(read(first), /record 1 in journal\/ is missing/);
-  isTold(read(newest, { applied: 4 }), /record 4 in journal\/ is missing/);
-  isTold(read(all), /journal\/ is missing/);
-  isTold(read(emptied, { applied: 4 }), /record 4 in journal\/ is missing/);
+  assertDescribed(read(cut), /record 2 in journal\/1\.log/);
+  assertDescribed(read(first), /record 1 in journal\/ is missing/);
+  assertDescribed(read(newest, { applied: 4 }), /record 4 in journal\/ is missing/);
+  assertDescribed(read(all), /journal\/ is missing/);
+  assertDescribed(read(emptied, { applied: 4 }), /record 4 in journal\/ is missing/);
 });
 
 test('the journal of another store is damage', async () => {
   const folder = await fillFolder();
 
-  isTold(read(folder, { seed: seed + 1 }), /record 1 in journal\/1\.log/);
-  isTold(read(folder, { applied: null, seed: seed + 1 }), /record 1 in journal\/1\.log/);
+  assertDescribed(read(folder, { seed: seed + 1 }), /record 1 in journal\/1\.log/);
+  assertDescribed(read(folder, { applied: null, seed: seed + 1 }), /record 1 in journal\/1\.log/);
 });
 
 test('a failed append leaves nothing: what it wrote is cut off before the next one', async () => {
@@ -237,7 +237,7 @@ test('no file is begun behind half a record, and an empty one is used again', as
   assert.equal(readdirSync(folder), ['6.log']);
   assert.equal(read(folder, { applied: 5 }), []);
   renameSync(join(folder, '6.log'), join(folder, '7.log'));
-  isTold(read(folder, { applied: 5 }), /record 6 in journal\/ is missing/);
+  assertDescribed(read(folder, { applied: 5 }), /record 6 in journal\/ is missing/);
 });
 
 test.run();

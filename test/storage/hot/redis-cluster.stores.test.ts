@@ -20,7 +20,7 @@ let cluster: RedisCluster | undefined;
 let worlds = 0;
 
 /** On a Cluster one call serves one shard; the suite's calls for all shards are sent concurrently. */
-const overLanes = (store: HotStore): HotStore => ({
+const overCommitQueues = (store: HotStore): HotStore => ({
   ...store,
   async commit(batches: readonly Batch[], rules: CommitRules) {
     const replies = await Promise.all(batches.map((batch) => store.commit([batch], rules)));
@@ -32,10 +32,10 @@ const open = async (clock: () => number): Promise<OpenedStore> => {
   cluster ??= await startRedisCluster();
   const options = { urls: cluster.urls, prefix: `w${++worlds}:`, clock };
   const opened: OpenedStore = {
-    store: overLanes(await openRedisStore(options)),
+    store: overCommitQueues(await openRedisStore(options)),
     async reopen() {
       await opened.store.close();
-      return overLanes(await openRedisStore(options));
+      return overCommitQueues(await openRedisStore(options));
     },
     newerRecords: createNewerRecords(() => new Cluster([...(cluster?.urls ?? [])]), options.prefix),
     dispose: () => opened.store.close(),

@@ -34,7 +34,7 @@ const patienceMs = 40_000;
 interface Node {
   readonly store: RedisHotStore;
   readonly engine: Engine;
-  readonly told: Map<string, number>;
+  readonly counts: Map<string, number>;
 }
 interface World {
   readonly server: RedisServer;
@@ -44,9 +44,9 @@ interface World {
   readonly nodes: readonly [Node, Node];
 }
 
-const metersInto = (told: Map<string, number>): EngineMeters => {
+const metersInto = (counts: Map<string, number>): EngineMeters => {
   const count = (what: string, times = 1): void => {
-    told.set(what, (told.get(what) ?? 0) + times);
+    counts.set(what, (counts.get(what) ?? 0) + times);
   };
   const silent = (): void => {};
   return {
@@ -71,13 +71,13 @@ const metersInto = (told: Map<string, number>): EngineMeters => {
 
 const startNode = async (world: Pick<World, 'front' | 'ledger'>, name: string): Promise<Node> => {
   const store = await openRedisStore({ urls: [`redis://127.0.0.1:${world.front.port}`] });
-  const told = new Map<string, number>();
+  const counts = new Map<string, number>();
   let ids = 0;
   const engine = createEngine({
     hot: store,
     ledger: world.ledger.port,
     clock: systemClock,
-    meters: metersInto(told),
+    meters: metersInto(counts),
     producer: name,
     rules: () => rules,
     visitorSecret: new Uint8Array(32),
@@ -87,7 +87,7 @@ const startNode = async (world: Pick<World, 'front' | 'ledger'>, name: string): 
     shared: true,
   });
   await engine.start();
-  return { store, engine, told };
+  return { store, engine, counts };
 };
 
 const inWorld = async (appendfsync: string, use: (world: World) => Promise<void>): Promise<void> => {
@@ -185,7 +185,7 @@ const assertHealed = async ({ nodes, ledger }: World, tally: Tally): Promise<voi
 };
 
 const sumOf = (world: World, what: string): number =>
-  world.nodes.reduce((sum, { told }) => sum + (told.get(what) ?? 0), 0);
+  world.nodes.reduce((sum, { counts }) => sum + (counts.get(what) ?? 0), 0);
 
 for (const share of [0.2, 0.5]) {
   test(`idle nodes resend what a crash lost: ${1 - share} of the newest part`, () =>
@@ -318,9 +318,9 @@ test('Redis decides about lost items as the engine does', async () => {
   };
   try {
     await publishAll(store, 4);
-    const asked = async () =>
+    const commitEmpty = async () =>
       (await store.commit([{ shard, producer: 'p', sequence: 0, items: [] }], rules))[0];
-    assert.equal([(await asked())?.outcome, (await asked())?.lastSequence], ['duplicate', 0]);
+    assert.equal([(await commitEmpty())?.outcome, (await commitEmpty())?.lastSequence], ['duplicate', 0]);
     await send({ ...initOf(bot), row: held });
     const state = await send(
       { ...click('1'), lostAt: held },
@@ -335,7 +335,7 @@ test('Redis decides about lost items as the engine does', async () => {
 
     assert.equal([state?.clicks, state?.upvotes, state?.inviteClicks, state?.servers], [2, 1, 0, '5']);
     assert.is((await store.countBacklog()).votes, 2);
-    assert.equal([(await asked())?.outcome, (await asked())?.lastSequence], ['duplicate', 2]);
+    assert.equal([(await commitEmpty())?.outcome, (await commitEmpty())?.lastSequence], ['duplicate', 2]);
     assert.is((await send({ ...post('7', atMs - 40), lostAt: fresh }))?.servers, '7');
     assert.is((await send({ ...click('4'), lostAt: held }))?.clicks, 2);
     const seen = await send(click('1'), click('4'), click('5'));

@@ -19,9 +19,9 @@ import {
 import { limits } from '../../../engine/limits.ts';
 import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/store.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
-import { isLoop } from '../../support/lane.ts';
 import { initOf } from '../../support/redis-load.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { isLoop } from '../../support/test-group.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
 import { rules, startMs } from './generate.ts';
 import { createNewerRecords } from './newer-records.ts';

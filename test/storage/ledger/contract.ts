@@ -218,7 +218,7 @@ const claimResets = (claims: Claims, open: () => World): void => {
   });
 };
 
-const claimSettling = (claims: Claims, open: () => World): void => {
+const claimAcknowledging = (claims: Claims, open: () => World): void => {
   claims('an adjustment stays open until the flushed totals contain it', async () => {
     const world = open();
     const ref = await world.list('settled');
@@ -359,7 +359,7 @@ export const claimLedger = (claims: Claims, open: () => World): void => {
     claimVotes,
     claimVoids,
     claimResets,
-    claimSettling,
+    claimAcknowledging,
     claimLosses,
     claimVoters,
   ];

@@ -48,7 +48,7 @@ const redeem = async (sql: Sql, ref: EntityRef, votes: number): Promise<RedeemOu
   }
 };
 
-interface Standing {
+interface BalanceInSql {
   readonly live: number;
   readonly redeemedRows: number;
   readonly redeemed: number;
@@ -56,8 +56,8 @@ interface Standing {
   /** Sum of all adjustments. */
   readonly adjusted: number;
 }
-const standingOf = async (sql: Sql, { incarnation }: EntityRef): Promise<Standing> => {
-  const [row] = await sql<Standing[]>`
+const readBalance = async (sql: Sql, { incarnation }: EntityRef): Promise<BalanceInSql> => {
+  const [row] = await sql<BalanceInSql[]>`
     select (select count(*) from vote_rows
         where incarnation = ${incarnation} and upvote and not void) as live,
       (select count(*) from votes
@@ -70,7 +70,7 @@ const standingOf = async (sql: Sql, { incarnation }: EntityRef): Promise<Standin
         where incarnation = ${incarnation}) as credits,
       (select coalesce(sum((payload->>'upvotes')::bigint), 0)::bigint from adjustments
         where incarnation = ${incarnation} and action = 'adjust') as adjusted`;
-  return { ...(row as Standing) };
+  return { ...(row as BalanceInSql) };
 };
 
 const countOf = (outcomes: readonly RedeemOutcome[], kind: RedeemOutcome['kind']): number =>
@@ -95,7 +95,7 @@ const claimVotes = (claims: Claims, poolOf: PoolOf): void => {
     );
 
     assert.equal([countOf(outcomes, 'redeemed'), countOf(outcomes, 'too_few')], [10, 40]);
-    assert.equal(await standingOf(poolOf(0), ref), {
+    assert.equal(await readBalance(poolOf(0), ref), {
       live: 0,
       redeemedRows: 1_000,
       redeemed: 1_000,
@@ -114,10 +114,10 @@ const claimVotes = (claims: Claims, poolOf: PoolOf): void => {
     ]);
     const voided = voids.filter(({ kind }) => kind === 'voided').length;
     const redeemed = 10 * countOf(outcomes, 'redeemed');
-    const standing = await standingOf(poolOf(0), ref);
+    const balance = await readBalance(poolOf(0), ref);
 
-    assert.equal([standing.redeemedRows, standing.redeemed], [redeemed, redeemed]);
-    assert.equal([standing.live, standing.adjusted], [60 - redeemed - voided, -redeemed - voided]);
+    assert.equal([balance.redeemedRows, balance.redeemed], [redeemed, redeemed]);
+    assert.equal([balance.live, balance.adjusted], [60 - redeemed - voided, -redeemed - voided]);
   });
 };
 
@@ -135,8 +135,8 @@ const claimListings = (claims: Claims, poolOf: PoolOf): void => {
 
       assert.is(accepted + countOf(outcomes, 'unknown_listing'), 10);
       assert.is((await redeem(poolOf(0), ref, 1)).kind, 'unknown_listing');
-      const standing = await standingOf(poolOf(0), ref);
-      assert.equal([standing.redeemedRows, standing.live], [10 * accepted, 0]);
+      const balance = await readBalance(poolOf(0), ref);
+      assert.equal([balance.redeemedRows, balance.live], [10 * accepted, 0]);
     },
   );
 
@@ -148,7 +148,7 @@ const claimListings = (claims: Claims, poolOf: PoolOf): void => {
       resetVotes(poolOf(1), reset),
     ]);
     const accepted = countOf(outcomes, 'redeemed');
-    const { adjusted, live, redeemedRows } = await standingOf(poolOf(0), ref);
+    const { adjusted, live, redeemedRows } = await readBalance(poolOf(0), ref);
     assert.equal([live, adjusted, redeemedRows], [0, -200, 10 * accepted]);
 
     await poolOf(0)`

@@ -50,10 +50,10 @@ const readAll = async (sql: Sql, id: string) => {
   const lease = leases.find((one) => one.id === id);
   const page = lease && (await queue.readPage(lease, { ...wanted, limit: 100 }));
   for (const one of leases) await queue.hand(one, 0);
-  return (page?.deliveries ?? []).map(({ subject, number, vote: told }) => [
+  return (page?.deliveries ?? []).map(({ subject, number, vote: shown }) => [
     subject?.id,
     number,
-    told?.itags[0],
+    shown?.itags[0],
   ]);
 };
 

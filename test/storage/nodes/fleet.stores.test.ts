@@ -32,28 +32,28 @@ test.after(async () => {
 const edited: NodeMessage = { kind: 'profile', entity: 'bot', id: 'b1' };
 
 test('a message reaches every node, also the one that sent it', async () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const end = [one, other].map((pubsub, index) =>
-    pubsub.subscribe({ onMessage: (message) => heard.push(`${index} ${message.kind}`) }),
+    pubsub.subscribe({ onMessage: (message) => received.push(`${index} ${message.kind}`) }),
   );
 
   await one.publish(edited);
 
-  await until('both heard it', () => heard.length === 2);
-  assert.equal(heard.sort(), ['0 profile', '1 profile']);
+  await until('both heard it', () => received.length === 2);
+  assert.equal(received.sort(), ['0 profile', '1 profile']);
   for (const stop of end) stop();
 });
 
 test('foreign messages on the channel are ignored', async () => {
-  const heard: NodeMessage[] = [];
-  const stop = other.subscribe({ onMessage: (message) => heard.push(message) });
+  const received: NodeMessage[] = [];
+  const stop = other.subscribe({ onMessage: (message) => received.push(message) });
 
   await admin.publish('rollcall:signals', 'nonsense');
   await admin.publish('rollcall:signals', '{"kind":"of a later version"}');
   await one.publish(edited);
 
-  await until('the good one came', () => heard.length > 0);
-  assert.equal(heard, [edited]);
+  await until('the good one came', () => received.length > 0);
+  assert.equal(received, [edited]);
   stop();
 });
 

@@ -65,14 +65,14 @@ const asStorageError = (cause: unknown): never => {
 test('a copy lasts an hour, and a confirmation by SQL renews it', async () => {
   const { minted, copy } = await known();
   await admin.pexpire(keyOf(minted), 100_000);
-  const asked = other.asked();
+  const countLookUps = other.countLookUps();
 
   await until('it is new', async () => {
     await works(minted);
     return (await admin.pttl(keyOf(minted))) > 100_000;
   });
 
-  assert.ok(other.asked() > asked);
+  assert.ok(other.countLookUps() > countLookUps);
   assert.is.not(await admin.get(keyOf(minted)), copy);
   assert.ok((await admin.pttl(keyOf(minted))) <= 3_600_000);
 });
@@ -130,14 +130,14 @@ test('with SQL unavailable and only the signals lost, each look-up reads Redis',
 
 test('nodes that know of a revoke reject a copy that reappears after it', async () => {
   const { minted, copy } = await known();
-  let heard = false;
+  let received = false;
   const stop = other.signals.subscribe({
     onMessage: (message) => {
-      heard ||= message.kind === 'session' && message.hash === minted.hash;
+      received ||= message.kind === 'session' && message.hash === minted.hash;
     },
   });
   await one.revoke(minted);
-  await until('the other node heard of it', () => heard);
+  await until('the other node heard of it', () => received);
   stop();
   await admin.set(keyOf(minted), copy, 'PX', 3_600_000);
 

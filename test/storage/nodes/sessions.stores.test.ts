@@ -35,14 +35,14 @@ const dies = (minted: Minted): Promise<void> =>
 
 test('a session minted on one node is found on the other without SQL, then cached', async () => {
   const minted = await one.mint();
-  const before = other.asked();
+  const before = other.countLookUps();
 
   const found = await other.find(minted);
 
   assert.is(found?.sessionId, minted.id);
   // The node's first use of a cache waits for its first reading of the notices.
   assert.is(await other.find(minted), found);
-  assert.is(other.asked(), before);
+  assert.is(other.countLookUps(), before);
   assert.not(other.cache.find(minted.token) instanceof Promise);
 });
 
@@ -53,14 +53,14 @@ test('a token unknown to Redis is read in SQL once; one unknown to SQL leaves no
   const unknown = await one.mint();
   await one.revoke(unknown);
   await admin.del(`rollcall:session:${unknown.hash}`);
-  const before = other.asked();
+  const before = other.countLookUps();
 
   assert.is((await other.find(minted))?.sessionId, minted.id);
-  assert.is(other.asked(), before + 1);
+  assert.is(other.countLookUps(), before + 1);
   await other.find(minted);
   assert.not(other.cache.find(minted.token) instanceof Promise);
   assert.is(await other.find(unknown), null);
-  assert.is(other.asked(), before + 2);
+  assert.is(other.countLookUps(), before + 2);
   assert.is(await admin.get(`rollcall:session:${unknown.hash}`), null);
 });
 

@@ -39,7 +39,7 @@ export interface Node {
   readonly cache: SessionCache;
   readonly proxies: readonly CutProxy[];
   /** Look-ups of tokens in SQL by this node. */
-  readonly asked: () => number;
+  readonly countLookUps: () => number;
   readonly find: (minted: Minted) => Promise<SessionOfToken | null>;
   /** Mints a session of the bot. */
   readonly mint: () => Promise<Minted>;
@@ -124,11 +124,11 @@ export const openNode = async (
   const ports = proxies.length > 0 ? proxies.map(({ port }) => port) : redisPorts;
   const urls = ports.map((port) => `redis://127.0.0.1:${port}`);
   const pubsub = openPubsub({ urls, onError: () => {} });
-  let asked = 0;
+  let countLookUps = 0;
   const catalogue = createCatalogue(directory.sql);
   const { notices } = catalogue;
   const sql = watchedSql(catalogue, hooks, () => {
-    asked += 1;
+    countLookUps += 1;
   });
   const parts = { pubsub, sql: directory.sql, sessions: sql, nowMs: clock.nowMs, notices };
   const times = { copyMs: 3_600_000, confirmMs: hooks.confirmMs ?? 60_000 };
@@ -150,7 +150,7 @@ export const openNode = async (
     sessions,
     cache,
     proxies,
-    asked: () => asked,
+    countLookUps: () => countLookUps,
     find: async (minted) => cache.find(minted.token),
     mint: () => mintWith(sessions),
     revoke: (minted) => sessions.remove(target, minted.id),

@@ -35,7 +35,7 @@ export interface FlushLoad {
   /** Commits continuously until `stop` is called. */
   flow(): { stop(): Promise<void> };
   /** Waits until everything is flushed, and checks I10 and I11. */
-  settle(): Promise<{ readonly votes: number; readonly clicks: number; readonly rounds: number }>;
+  finish(): Promise<{ readonly votes: number; readonly clicks: number; readonly rounds: number }>;
   close(): Promise<void>;
 }
 
@@ -117,8 +117,8 @@ const assemble = async (state: LoadState, { world, options }: Parts): Promise<Fl
     failures,
     commit: () => commit(state),
     flow: () => flow(state),
-    settle: async () => {
-      await settle(state, world, flushers);
+    finish: async () => {
+      await finish(state, world, flushers);
       return { votes: state.accepted.size, clicks: await checkRest(state, world), rounds };
     },
     close: async () => {
@@ -202,10 +202,10 @@ const flow = (state: LoadState): { stop(): Promise<void> } => {
   };
 };
 
-const settleMsMax = 30_000;
+const finishMsMax = 30_000;
 
-const settle = async (state: LoadState, world: RealWorld, flushers: readonly Flusher[]): Promise<void> => {
-  const endMs = performance.now() + settleMsMax;
+const finish = async (state: LoadState, world: RealWorld, flushers: readonly Flusher[]): Promise<void> => {
+  const endMs = performance.now() + finishMsMax;
   while (performance.now() < endMs) {
     const { entities, votes } = await state.hot.countBacklog();
     const open = await world.ledger.listAdjustments(1).catch((error) => {
@@ -216,7 +216,7 @@ const settle = async (state: LoadState, world: RealWorld, flushers: readonly Flu
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(
-    `not at rest after ${settleMsMax} ms: ${flushers.map((flusher) => flusher.getLastError()).join('; ')}`,
+    `not at rest after ${finishMsMax} ms: ${flushers.map((flusher) => flusher.getLastError()).join('; ')}`,
   );
 };
 

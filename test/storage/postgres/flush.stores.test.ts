@@ -45,7 +45,7 @@ test('three flushers of all shards lose no count, double none, and recover from 
     while (load.accepted.size < 300 && performance.now() < endMs) await sleep(50);
     await sleep(500);
     await running.stop();
-    const { votes, clicks, rounds } = await load.settle();
+    const { votes, clicks, rounds } = await load.finish();
 
     assert.ok(votes > 200 && clicks > 200 && rounds > 6, `${votes} votes, ${rounds} rounds`);
     assert.equal(
@@ -69,7 +69,7 @@ test('votes that are voided while they are flushed are subtracted once', () =>
       if (step === 30) await load.world.reset('all', Date.now() - 100);
     }
     await running.stop();
-    await load.settle();
+    await load.finish();
 
     assert.ok(voided > 20, `${voided} voided`);
   }));
@@ -160,7 +160,7 @@ test('a row that SQL refuses is found by halving and dead-lettered; the rest of 
     const badItag = itagOf(999_999);
     shard?.outbox.set(badItag, { ...vote(target, 999_999), user: 'nul\0' });
     for (let count = 0; count < 20; count++) await load.commit();
-    await load.settle();
+    await load.finish();
 
     assert.is(load.failures.get('buried'), 1);
     const [letter] = await load.world.sql`select source, body from dead_letters`;

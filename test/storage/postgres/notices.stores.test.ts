@@ -45,14 +45,14 @@ const openEdit = async (bot: string) => {
 
 const listen = async () => {
   const notices = createNotices(sql);
-  const heard: string[] = [];
-  notices.subscribe(({ id }) => heard.push(id));
+  const received: string[] = [];
+  notices.subscribe(({ id }) => received.push(id));
   await notices.update();
   return {
     notices,
     read: async () => {
       assert.is(await notices.update(), true);
-      return heard.splice(0).sort();
+      return received.splice(0).sort();
     },
   };
 };
@@ -75,7 +75,7 @@ test('an edit that began before others and is committed after them is announced,
 
 test('a thousand edits in any order of commits are each announced once', async () => {
   const { read } = await listen();
-  const heard: string[] = [];
+  const received: string[] = [];
   let edits = 0;
   let editing = true;
   const editAll = async (bot: string): Promise<void> => {
@@ -90,11 +90,11 @@ test('a thousand edits in any order of commits are each announced once', async (
   const all = Promise.all(['bot1', 'bot2', 'bot3', 'bot4'].map(editAll)).finally(() => {
     editing = false;
   });
-  while (editing) heard.push(...(await read()));
+  while (editing) received.push(...(await read()));
   await all;
-  heard.push(...(await read()));
+  received.push(...(await read()));
 
-  assert.is(heard.length, edits);
+  assert.is(received.length, edits);
 });
 
 test('after more notices than are read at a time, what was cached before is read again', async () => {

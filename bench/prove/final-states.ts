@@ -20,7 +20,7 @@ interface HistoryPoint {
 }
 
 /** What was found of one bot. */
-export interface Settled {
+export interface FinalState {
   readonly listing: Listing;
   readonly entries: readonly VoteLogResult[];
   /** How many redeems were added. */
@@ -31,7 +31,7 @@ export interface Settled {
   readonly delivered: ReadonlySet<number> | null;
 }
 
-export interface SettleOptions {
+export interface FinalStateOptions {
   readonly subject: Subject;
   readonly log: ProveLog;
   readonly follower: Follower | null;
@@ -95,7 +95,7 @@ const readHistory = async (
   });
 };
 
-const lookAtAll = async ({ subject, log }: SettleOptions): Promise<void> => {
+const lookAtAll = async ({ subject, log }: FinalStateOptions): Promise<void> => {
   for (const [place, url] of subject.urls.entries()) {
     for (const listing of subject.listings) {
       const callMs = nowMs();
@@ -108,7 +108,7 @@ const lookAtAll = async ({ subject, log }: SettleOptions): Promise<void> => {
 
 /** Whether the feed has all entries and the webhooks, too. */
 const isCaughtUp = (
-  { log, follower, receiver }: SettleOptions,
+  { log, follower, receiver }: FinalStateOptions,
   { id, base }: Listing,
   entries: readonly VoteLogResult[],
 ): boolean => {
@@ -126,7 +126,7 @@ const isCaughtUp = (
 
 /** Waits until the feed and the webhooks have what the logs have, for a minute at most. */
 const waitForAll = async (
-  options: SettleOptions,
+  options: FinalStateOptions,
   entries: ReadonlyMap<Listing, readonly VoteLogResult[]>,
 ): Promise<void> => {
   const endMs = nowMs() + catchUpMsMax;
@@ -137,7 +137,7 @@ const waitForAll = async (
 };
 
 /** Waits until a sample later than this time is shown, for so long at most. */
-const waitForSample = async ({ subject, historyMs }: SettleOptions, quietMs: number): Promise<void> => {
+const waitForSample = async ({ subject, historyMs }: FinalStateOptions, quietMs: number): Promise<void> => {
   const endMs = nowMs() + historyMs;
   const [listing] = subject.listings as [Listing];
   while (subject.has.has('history') && nowMs() < endMs) {
@@ -148,7 +148,10 @@ const waitForSample = async ({ subject, historyMs }: SettleOptions, quietMs: num
 };
 
 /** For a server that is whole, after the load: unknown requests have had their effect by then. */
-export const settle = async (options: SettleOptions, startMs: number): Promise<readonly Settled[]> => {
+export const readFinalStates = async (
+  options: FinalStateOptions,
+  startMs: number,
+): Promise<readonly FinalState[]> => {
   const { subject, log, follower, receiver } = options;
   for (const { id } of subject.listings) await read(subject, `${subject.urls[0]}/bots/${id}`);
   await sleep(restMs);
@@ -159,9 +162,9 @@ export const settle = async (options: SettleOptions, startMs: number): Promise<r
   for (const listing of subject.listings) entries.set(listing, await readLog(subject, listing));
   await waitForAll(options, entries);
   await waitForSample(options, quietMs);
-  const settled: Settled[] = [];
+  const finalStates: FinalState[] = [];
   for (const [listing, found] of entries) {
-    settled.push({
+    finalStates.push({
       listing,
       entries: found,
       redeems: subject.has.has('redeems') ? await countRedeems(subject, listing) : 0,
@@ -170,12 +173,12 @@ export const settle = async (options: SettleOptions, startMs: number): Promise<r
       delivered: receiver.bots.has(listing.id) ? (receiver.numbers.get(listing.id) ?? new Set()) : null,
     });
   }
-  return settled;
+  return finalStates;
 };
 
 /** Accepted requests to vote, as the judge wants them. */
-export const toVoteRows = (settled: readonly Settled[]): readonly VoteRows[] =>
-  settled.flatMap(({ listing, entries }) => {
+export const toVoteRows = (finalStates: readonly FinalState[]): readonly VoteRows[] =>
+  finalStates.flatMap(({ listing, entries }) => {
     const unique = new Map(entries.map((entry) => [entry.itag, entry]));
     const requests = Map.groupBy(unique.values(), (one) => `${one.author} ${one.created_at} ${one.upvote}`);
     return [...requests.values()].map((rows) => {

@@ -3,7 +3,7 @@
  * `.stores.test.ts`. The conformance suites named here are in `npm test` nevertheless, once for each kind of
  * server.
  */
-import { findLanes } from '../runner/lanes.ts';
+import { findGroups } from '../runner/test-groups.ts';
 import type { Finding, Project, Rule, Source } from './project.ts';
 
 /** They start a process that is expensive to start or to use. */
@@ -20,9 +20,9 @@ const conformance: readonly string[] = [
   'test/storage/postgres/ledger.test.ts',
 ];
 
-export const lanes: Rule = (project) =>
+export const testGroups: Rule = (project) =>
   [...project.sources.values()]
-    .filter(({ path }) => findLanes(path).includes('loop') && !conformance.includes(path))
+    .filter(({ path }) => findGroups(path).includes('loop') && !conformance.includes(path))
     .flatMap((source) => {
       const path = findStarter(project, source);
       return path === null ? [] : [createFinding(source, path)];
@@ -45,7 +45,7 @@ const findStarter = (project: Project, first: Source): string | null => {
 const createFinding = ({ path }: Source, starter: string): Finding => ({
   file: path,
   line: 1,
-  rule: 'lane',
+  rule: 'test group',
   advice:
     `imports ${starter}, which starts a process: rename it to ` +
     `${path.replace(/\.test\.ts$/, '.stores.test.ts')}, which \`npm run test:stores\` runs`,
