@@ -276,6 +276,20 @@ for (const [title, code, words] of [
   });
 }
 
+for (const what of ['a === b', 'a.b !== 1', "text.includes('a')", '[1, 2].includes(await c())']) {
+  test(`an assertion that prints no values is found: ${what}`, () => {
+    const code = `test('a', async () => assert.ok(${what}, 'words'));\ntest.run();\n`;
+
+    expectOne(check({ 'test/a.ts': code }), /^test\/a\.ts:5 assertion: prints no values: use assert\.is/);
+  });
+}
+
+test('an assertion of one value may be `assert.ok`', () => {
+  const code = 'assert.ok(a !== undefined);\nassert.ok(b > 3);\nassert.ok(c.some((d) => d === 1));\n';
+
+  assert.equal(check({ 'test/a.ts': code }), []);
+});
+
 test('a test that starts a server is found in the wrong group, also through a helper', () => {
   const starter = { 'bench/shared/redis-server.ts': 'export const startRedis = 1;\n' };
   const helper = { 'test/fleet.ts': `import '../bench/shared/redis-server.ts';\n` };

@@ -12,7 +12,7 @@ import { retiredWords, typeNames, verbs } from './tidy/names.ts';
 import { type Finding, parseProject, readFiles } from './tidy/project.ts';
 import { order, twoWay } from './tidy/rooms.ts';
 import { functions, headers, sizes } from './tidy/shape.ts';
-import { suites } from './tidy/suites.ts';
+import { assertions, suites } from './tidy/suites.ts';
 import { testGroups } from './tidy/test-groups.ts';
 import { banned, leftovers } from './tidy/words.ts';
 
@@ -32,6 +32,7 @@ const rules = [
   verbs,
   typeNames,
   suites,
+  assertions,
   testGroups,
   errorCodes,
   dependencies,

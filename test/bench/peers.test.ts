@@ -10,6 +10,7 @@ import { startPeer } from '../../bench/servers/contestants.ts';
 import type { ServerProcess } from '../../bench/servers/process.ts';
 import { createFolder, startBare } from '../../bench/servers/rollcall.ts';
 import { openStores } from '../../bench/servers/stores.ts';
+import { assertIncludes } from '../support/assert-includes.ts';
 
 const test = suite('bench peers');
 const directory = createDirectory({ bots: 20, users: 10 });
@@ -49,8 +50,8 @@ test('a server that only answers is found out', async () => {
 
   const failed = await findFailedClaims(url, directory, ['stats', 'vote']);
 
-  assert.ok(failed.includes('an acknowledged post is read back at once'));
-  assert.ok(failed.includes('a vote counts once, and the next one has to wait'));
+  assertIncludes(failed, 'an acknowledged post is read back at once');
+  assertIncludes(failed, 'a vote counts once, and the next one has to wait');
 });
 
 test.run();

@@ -16,7 +16,7 @@ const rows = read('test/faults/figures.jsonl')
 test('the document has the generated tables: run `npm run test:figures` after an edit', () => {
   const document = read('docs/reliability.md');
 
-  assert.ok(writeTables(document, rows) === document, 'the tables differ from figures.jsonl');
+  assert.is(writeTables(document, rows), document, 'the tables differ from figures.jsonl');
 });
 
 test('every test of a row exists', () => {

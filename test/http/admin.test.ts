@@ -12,6 +12,7 @@ import { createAdmin } from '../../http/operator/listener.ts';
 import { replyOk } from '../../http/response/reply.ts';
 import { defineRoute } from '../../http/route.ts';
 import { createMetrics } from '../../http/telemetry/metrics.ts';
+import { assertIncludes } from '../support/assert-includes.ts';
 import { askFrom } from './from-address.ts';
 import { raw } from './raw.ts';
 import { silentLogger } from './silent-logger.ts';
@@ -108,7 +109,7 @@ test('/metrics shows what was metered', async () => {
     'rollcall_outbox_votes 6',
     'rollcall_flush_lag_seconds 1.5',
   ]) {
-    assert.ok(text.includes(`\n${line}\n`), line);
+    assertIncludes(text, `\n${line}\n`, line);
   }
   assert.match(text, /^nodejs_eventloop_lag_seconds/m);
   assert.match(text, /^process_resident_memory_bytes/m);

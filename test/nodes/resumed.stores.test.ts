@@ -12,6 +12,7 @@ import { onServers } from '../faults/harness/on-servers.ts';
 import { operate } from '../faults/harness/operate.ts';
 import type { Life, Stack } from '../faults/harness/stack.ts';
 import { probe } from '../faults/harness/waits.ts';
+import { assertIncludes } from '../support/assert-includes.ts';
 import { tokenOf } from '../support/directory.ts';
 import { until } from '../support/until.ts';
 
@@ -143,7 +144,7 @@ test('its pages show edits that were made meanwhile', () =>
 
     for (const { text, status } of [...queued, await page()]) {
       assert.is(status, 200, text);
-      assert.ok(text.includes(short), 'not the old text');
+      assertIncludes(text, short, 'not the old text');
     }
   }));
 

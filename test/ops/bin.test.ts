@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { assertIncludes } from '../support/assert-includes.ts';
 
 const test = suite('program');
 const source = join(import.meta.dirname, '../..');
@@ -132,7 +133,7 @@ test('check prints all mistakes at once, with exit code 1', () => {
   assert.is(status, 1);
   assert.is(stdout, '');
   assert.match(stderr, /^3 settings are wrong:\n/);
-  for (const name of Object.keys(settings)) assert.ok(stderr.includes(name), name);
+  for (const name of Object.keys(settings)) assertIncludes(stderr, name, name);
 });
 
 test('version prints the version of package.json and the pinned Node', () => {

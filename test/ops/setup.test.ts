@@ -23,6 +23,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findPortFault } from '../../http/server/listen-fault.ts';
 import { buildEnvironment, busyNodeFlag, nodeFlags } from '../../ops/setup/launch.mjs';
+import { assertIncludes } from '../support/assert-includes.ts';
 import { type Ended, watchChild } from '../support/child.ts';
 import { makeFolder } from '../support/folder.ts';
 import { listen } from '../support/loopback.ts';
@@ -383,10 +384,10 @@ test('the program gives Node the same options as npm start', () => {
     ' ',
   );
 
-  assert.ok(text.includes(`/node" ${nodeFlags.join(' ')} $busy `), nodeFlags.join(' '));
-  assert.ok(text.includes(`\n[ -z "\${REDIS_URL-}" ] || busy=${busyNodeFlag}\n`));
+  assertIncludes(text, `/node" ${nodeFlags.join(' ')} $busy `, nodeFlags.join(' '));
+  assertIncludes(text, `\n[ -z "\${REDIS_URL-}" ] || busy=${busyNodeFlag}\n`);
   const arena = 'MALLOC_ARENA_MAX';
-  assert.ok(text.includes(`\n[ -n "\${REDIS_URL-}" ] || export ${arena}="\${${arena}-1}"\n`));
+  assertIncludes(text, `\n[ -n "\${REDIS_URL-}" ] || export ${arena}="\${${arena}-1}"\n`);
 });
 
 test('a node without Redis has one arena of glibc, unless the operator sets another number', () => {

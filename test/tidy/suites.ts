@@ -1,15 +1,41 @@
 /**
  * Closes uvu's holes before anything runs: one suite per test file, run once, as its last statement, with no
- * test left out. (The runner looks again at what really ran.)
+ * test left out. (The runner looks again at what really ran.) And sees to it that a failed comparison prints
+ * what was compared.
  */
 import type { Node } from 'typescript/unstable/ast';
-import { isCallExpression, isExpressionStatement, isPropertyAccessExpression } from 'typescript/unstable/ast';
+import {
+  isBinaryExpression,
+  isCallExpression,
+  isExpressionStatement,
+  isPropertyAccessExpression,
+  SyntaxKind,
+} from 'typescript/unstable/ast';
 import { type Finding, lineOf, type Rule, type Source, walk } from './project.ts';
 
 export const suites: Rule = (project) =>
   [...project.sources.values()]
     .filter(({ path }) => /\.(test|fault)\.ts$/.test(path))
     .flatMap((source) => [...structure(source), ...leftOut(source)]);
+
+const equalities = new Set([SyntaxKind.EqualsEqualsEqualsToken, SyntaxKind.ExclamationEqualsEqualsToken]);
+
+/** `assert.ok(x !== undefined)` stays: the compiler learns from it. */
+const comparesValues = (what: Node, source: Source): boolean =>
+  isBinaryExpression(what)
+    ? equalities.has(what.operatorToken.kind) && !/^(undefined|null)$/.test(what.right.getText(source.tree))
+    : isCallExpression(what) && /\.includes$/.test(what.expression.getText(source.tree));
+
+/** A comparison inside `assert.ok` fails without its values. */
+export const assertions: Rule = (project) =>
+  [...project.sources.values()].flatMap((source) =>
+    callsOf(source, /^assert\.ok$/).flatMap((call) => {
+      const [what] = isCallExpression(call) ? call.arguments : [];
+      if (what === undefined || !comparesValues(what, source)) return [];
+      const advice = 'prints no values: use assert.is, assert.equal, or assertIncludes of test/support';
+      return [{ file: source.path, line: lineOf(source, call), rule: 'assertion', advice }];
+    }),
+  );
 
 const structure = (source: Source): Finding[] => {
   const found: Finding[] = [];

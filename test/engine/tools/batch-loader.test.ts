@@ -111,7 +111,10 @@ test('while the store is away, a batch fails at once', async () => {
 
   const results = await Promise.allSettled(keys.map(load));
 
-  assert.ok(results.every(({ status }) => status === 'rejected'));
+  assert.equal(
+    results.filter(({ status }) => status !== 'rejected'),
+    [],
+  );
   assert.is(batches.length, 1);
 });
 

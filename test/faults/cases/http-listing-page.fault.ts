@@ -6,6 +6,7 @@
  */
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../../bench/shared/free-port.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { createPageSuite, listViolations } from '../../support/browser.ts';
 import { clientId, clientSecret, says, startPlainProvider } from '../../support/login-provider.ts';
 import { until } from '../../support/until.ts';
@@ -159,7 +160,7 @@ test('the keyboard alone reaches and uses everything', async () => {
     );
   }
   for (const name of ['Skip to the content', 'vote', 'Join', '7 days', 'Copy', 'FOOTER'])
-    assert.ok(reached.includes(name), `${name} of ${reached}`);
+    assertIncludes(reached, name, `${name} of ${reached}`);
   await page.getByRole('button', { name: '7 days' }).focus();
   await page.keyboard.press('Enter');
   assert.is(await page.getByRole('button', { name: '7 days' }).getAttribute('aria-pressed'), 'true');

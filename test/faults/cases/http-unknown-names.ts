@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { type ClientRequest, createClient } from '../../../bench/shared/http-client.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { type Directory, tokenOf } from '../../support/directory.ts';
 
 export type FloodName = 'one vanity code' | 'distinct bots' | 'distinct tokens';
@@ -82,7 +83,7 @@ export const flood = async (
       const [path, request] = make(number++);
       const { status, text } = await client.ask(`${url}${path}`, request);
       answers[status] = (answers[status] ?? 0) + 1;
-      assert.ok(allowed.includes(status), `${path}: ${status} ${text}`);
+      assertIncludes(allowed, status, `${path}: ${status} ${text}`);
       if (status === 503) assert.match(text, '"code":"overloaded"');
     }
   };

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { createBadgeCache } from '../../../http/api/badges/badge-cache.ts';
 import { formatInteger } from '../../../http/api/badges/badge-values.ts';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { until } from '../../support/until.ts';
 import { type AskOptions, openWorld } from './world.ts';
 
@@ -176,7 +177,7 @@ test('an option that is not allowed is a picture that names it', async () => {
     const { status, text, headers } = await ask(`/bots/new/votes.svg?${query}`);
 
     assert.equal([status, headers.get('x-rollcall-error')], [200, 'validation_failed'], query);
-    assert.ok(text.includes(`: ${message}</title>`), `${query}: ${text.slice(0, 200)}`);
+    assertIncludes(text, `: ${message}</title>`, `${query}: ${text.slice(0, 200)}`);
   }
   assert.is(await readMessage(`/bots/${'x'.repeat(200)}/votes.json`), 'invalid target_id');
 });

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { showBot } from '../../../http/api/bots/bots.ts';
 import type { App } from '../../../http/app.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { codeOf, openWorld } from './world.ts';
 
 const test = suite('routes of bots');
@@ -62,7 +63,7 @@ test('POST /bots/stats takes 16,384 shards of 20 digits, and gives them back to 
 
   assert.is(posted.status, 200);
   const { text } = await world.ask('GET', '/bots/bot1');
-  assert.ok(text.includes(`"shard_list":[${digits}]`));
+  assertIncludes(text, `"shard_list":[${digits}]`);
   assert.is((await post({ shard_list: [7] })).status, 200);
 });
 

@@ -56,7 +56,10 @@ test('without parameters it is a day up to the newest sample, with all metrics o
   const { json } = await read('');
   assert.equal([json.step, json.times.length, json.to], ['5m', 289, formatTime(hour)]);
   assert.equal(json.series.clicks.slice(-3), [13, 20, 20]);
-  assert.ok(json.series.clicks.slice(0, 276).every((value: unknown) => value === null));
+  assert.equal(
+    json.series.clicks.slice(0, 276).filter((value: unknown) => value !== null),
+    [],
+  );
   assert.equal(Object.keys((await read('', 'packs/pack1')).json.series), ['votes', 'votes_logged']);
 });
 

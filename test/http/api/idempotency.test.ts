@@ -10,6 +10,7 @@ import { purgeKeys } from '../../../storage/catalogue/shared/once.ts';
 import { upsertTier } from '../../../storage/catalogue/votes/credits.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { addCountedVotes } from '../../storage/ledger/votes.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { pluck } from '../../support/pluck.ts';
 import { type Answer, type AskOptions, codeOf, openWorld } from './world.ts';
 
@@ -187,7 +188,7 @@ test('the preflight allows the key and the headers of traces', async () => {
   const allowed = headers.get('access-control-allow-headers') ?? '';
 
   for (const name of ['Idempotency-Key', 'traceparent', 'tracestate', 'baggage'])
-    assert.ok(allowed.split(', ').includes(name), name);
+    assertIncludes(allowed.split(', '), name, name);
 });
 
 test.run();

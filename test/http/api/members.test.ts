@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { openWorld } from './world.ts';
 
 const test = suite('routes of members');
@@ -154,7 +155,7 @@ test('DELETE /teams/:tid/members/:mid → 204: leaving needs nothing; successors
   const { wren, robin, finch } = await members();
 
   assert.equal([robin, finch], [undefined, undefined]);
-  assert.ok(wren?.permissions.includes('owner'));
+  assertIncludes(wren?.permissions, 'owner');
   assert.is(wren?.data_holder, true);
   assert.equal(await refusal(remove('wren', 'wren')), [409, 'last_member']);
 });
@@ -164,7 +165,7 @@ test('DELETE /teams/:tid/members/:mid → 204: a data holder follows the owner, 
   assert.is((await remove('robin', 'robin')).status, 204);
   const { wren, finch } = await members();
 
-  assert.ok(finch?.permissions.includes('owner'));
+  assertIncludes(finch?.permissions, 'owner');
   assert.not(wren?.permissions.includes('owner'));
 });
 

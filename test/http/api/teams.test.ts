@@ -5,6 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addMember, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { codeOf, openWorld } from './world.ts';
 
 const test = suite('routes of teams');
@@ -63,7 +64,7 @@ test('POST /teams → 201: a taken vanity code gets a suffix, also for many at o
   );
 
   assert.is(new Set(codes).size, 5);
-  assert.ok(codes.includes('same-name'));
+  assertIncludes(codes, 'same-name');
   for (const code of codes) assert.match(code, /^same-name(-[0-9a-f]{4,10})?$/);
 });
 

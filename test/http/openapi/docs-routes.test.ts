@@ -13,6 +13,7 @@ import { exampleIds } from '../../../http/openapi/docs-page.ts';
 import { buildDocsRoutes } from '../../../http/openapi/docs-routes.ts';
 import { buildOpenApiDocument } from '../../../http/openapi/document.ts';
 import { buildLlmsText } from '../../../http/openapi/llms-text.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { ask, openWorld } from '../world.ts';
 
 const test = suite('documentation routes');
@@ -64,7 +65,7 @@ test('pages of other sites, programs and clients behind a proxy get no token', a
 test('the ids that the page replaces are those of the examples', () => {
   const document = JSON.stringify(buildOpenApiDocument(routes));
 
-  for (const id of Object.values(exampleIds)) assert.ok(document.includes(`"${id}"`), id);
+  for (const id of Object.values(exampleIds)) assertIncludes(document, `"${id}"`, id);
 });
 
 test('the guide and the rules are served as Markdown, as they are in docs/', async () => {
@@ -117,12 +118,11 @@ test('/llms.txt begins with the name, links to documents that exist, and names e
   assert.match(guide, /^# Rollcall\n\n> /);
   const first = guide.indexOf('curl -X POST $URL/auth/test');
   assert.ok(first > 0 && first < guide.indexOf('## Tokens'), 'what to call first');
-  for (const part of ['## Tokens', '## Limits', '## Errors', '## Votes'])
-    assert.ok(guide.includes(part), part);
+  for (const part of ['## Tokens', '## Limits', '## Errors', '## Votes']) assertIncludes(guide, part, part);
   assert.not.match(guide, /this page/);
   for (const [, path = ''] of guide.matchAll(/\]\((\/[^)]*)\)/g))
     assert.is((await ask(world, 'GET', path)).status, 200, path);
-  for (const { method, path } of routes) assert.ok(guide.includes(`\`${method} ${path}\``), path);
+  for (const { method, path } of routes) assertIncludes(guide, `\`${method} ${path}\``, path);
   assert.match(served.text, /^# Rollcall/);
 });
 

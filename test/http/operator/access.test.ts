@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { adminOperations } from '../../../http/operator/table.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { askFrom } from '../from-address.ts';
 import { openOperated, operatorToken, readerToken } from './world.ts';
 
@@ -60,7 +61,7 @@ test('no operation answers at the public port, with or without the operator’s 
     });
     const text = await response.text();
     // Some paths are also public operations, which do not know the operator's token.
-    assert.ok([400, 401, 404, 405].includes(response.status), `${route.name}: ${response.status} ${text}`);
+    assertIncludes([400, 401, 404, 405], response.status, `${route.name}: ${response.status} ${text}`);
   }
 });
 

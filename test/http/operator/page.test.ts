@@ -5,6 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { adminOperations } from '../../../http/operator/table.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { openOperated, readerToken } from './world.ts';
 
 const test = suite("the operator's page");
@@ -51,7 +52,7 @@ test('every file forbids inline code, other addresses and text that becomes mark
       "form-action 'none'",
       "require-trusted-types-for 'script'",
     ]) {
-      assert.ok(policy.split('; ').includes(rule), `${path}: ${rule}`);
+      assertIncludes(policy.split('; '), rule, `${path}: ${rule}`);
     }
     assert.not.match(policy, /unsafe|\*|http/, path);
     assert.is(headers.get('x-content-type-options'), 'nosniff', path);

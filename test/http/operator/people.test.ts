@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addTeam, addUser } from '../../storage/catalogue/directory.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
 import { openOperated } from './world.ts';
@@ -27,7 +28,7 @@ test('users put: makes one, then changes what is given; show and list tell it', 
   const { users } = (await operate('GET /users')).json;
   const ids = users.map((user: { id: string }) => user.id);
   assert.equal(ids, [...ids].sort());
-  assert.ok(ids.includes('wren'));
+  assertIncludes(ids, 'wren');
 });
 
 test('users put → 400 for control characters, a NUL, half a character, and what is too long', async () => {

@@ -43,7 +43,10 @@ test('of a listing each hour of two weeks, and the votes above which it would be
   const hours = await readHours('?target_type=bot&target_id=surging');
   assert.is(hours.length, 336);
   const begin = Date.parse(hours[0]?.hour ?? '');
-  assert.ok(hours.every(({ hour }, index) => Date.parse(hour) === begin + index * hourMs));
+  assert.equal(
+    hours.filter(({ hour }, index) => Date.parse(hour) !== begin + index * hourMs),
+    [],
+  );
   assert.equal(
     hours.slice(-4).map(({ votes, surge_above }) => [votes, surge_above]),
     // Six times the mean: 4 an hour of the votes of two weeks ago, until these are too old; at least 20.

@@ -127,7 +127,10 @@ test('simultaneous look-ups of one key share one request, and the answer is cach
   const later = await lookup.queryService(clientId);
 
   assert.is(server.requested.length, 1);
-  assert.ok([...results, later].every((one) => one === results[0]));
+  assert.equal(
+    [...results, later].filter((one) => one !== results[0]),
+    [],
+  );
 });
 
 test('failures are not cached; three in a row open the circuit, then one request tries', async () => {
@@ -141,7 +144,10 @@ test('failures are not cached; three in a row open the circuit, then one request
     ['1', '2', '3'].map((end) => lookup.queryService(`81555300047047885${end}`)),
   );
   assert.is(server.requested.length, 4);
-  assert.ok(tried.every(({ kind }) => kind === 'failed'));
+  assert.equal(
+    tried.filter(({ kind }) => kind !== 'failed'),
+    [],
+  );
   await lookup.queryService(clientId);
   assert.is(server.requested.length, 4);
 

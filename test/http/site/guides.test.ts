@@ -4,6 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { ask, openWorld } from '../world.ts';
 
 const test = suite('guides');
@@ -25,7 +26,7 @@ for (const guide of guides) {
       if (!/^([/#]|$)/.test(link) || path === '/') continue;
       const target = path === '' ? text : (await read(path)).text;
       if (path !== '' && !path.startsWith('/search')) assert.is((await read(path)).status, 200, link);
-      if (anchor !== undefined) assert.ok(target.includes(`id="${anchor}"`), link);
+      if (anchor !== undefined) assertIncludes(target, `id="${anchor}"`, link);
     }
   });
 }

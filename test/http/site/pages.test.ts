@@ -13,6 +13,7 @@ import {
   addTeam,
   addUser,
 } from '../../storage/catalogue/directory.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { until } from '../../support/until.ts';
 import { openWorld, type World } from '../api/world.ts';
 
@@ -76,7 +77,7 @@ test('a browser gets a page at the address of a bot, a server, a team and a pack
     const { status, text, headers } = await visit(path);
 
     assert.is(status, 200, path);
-    assert.ok(text.includes(`<h1 dir="auto">${title}`), path);
+    assertIncludes(text, `<h1 dir="auto">${title}`, path);
     assert.is(headers.get('vary'), 'Accept');
     assert.is(headers.get('content-type'), 'text/html; charset=utf-8');
     assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'; script-src 'self';/);
@@ -113,8 +114,8 @@ test('what users wrote is text or Markdown, never markup or a slot', async () =>
   const { text } = await visit('/@lighthouse');
 
   assert.not.ok(text.includes('<img src=x'));
-  assert.ok(text.includes('<h3>Title</h3>'));
-  assert.ok(text.includes('<a href="https://example.org/a" rel="nofollow ugc noopener">good</a>'));
+  assertIncludes(text, '<h3>Title</h3>');
+  assertIncludes(text, '<a href="https://example.org/a" rel="nofollow ugc noopener">good</a>');
   assert.not.match(text, /href="javascript|src="https:\/\/example.org/);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the mark of slots.
   assert.not.match(text, /\u0001/);
@@ -125,7 +126,7 @@ test('numbers are those of now, and an edit shows at once', async () => {
   const robin = await world.token('user', 'robin');
   const vote = await world.ask('PUT', '/users/robin/bots/bot1/votes?upvote=true', { token: robin });
   assert.is(vote.status, 204);
-  assert.ok((await visit('/@lighthouse')).text.includes('<b data-live="votes">1</b>'));
+  assertIncludes((await visit('/@lighthouse')).text, '<b data-live="votes">1</b>');
 
   const edit = await world.ask('PATCH', '/bots/bot1/settings', {
     token: robin,
@@ -133,17 +134,17 @@ test('numbers are those of now, and an edit shows at once', async () => {
   });
   assert.is(edit.status, 204);
   const { text } = await visit('/@lighthouse');
-  assert.ok(text.includes('Another short text that is long enough.'));
+  assertIncludes(text, 'Another short text that is long enough.');
 });
 
 test('a listed page has previews and a canonical address, another is not to be indexed', async () => {
   const { text } = await visit('/@bot1');
-  assert.ok(text.includes('<link rel="canonical" href="https://list.example/@lighthouse">'));
-  assert.ok(text.includes('<meta property="og:url" content="https://list.example/@lighthouse">'));
+  assertIncludes(text, '<link rel="canonical" href="https://list.example/@lighthouse">');
+  assertIncludes(text, '<meta property="og:url" content="https://list.example/@lighthouse">');
 
   const pending = await visit('/@windmill');
-  assert.ok(pending.text.includes('<meta name="robots" content="noindex">'));
-  assert.ok(pending.text.includes('It waits for a review'));
+  assertIncludes(pending.text, '<meta name="robots" content="noindex">');
+  assertIncludes(pending.text, 'It waits for a review');
   assert.not.ok(pending.text.includes('id="vote"'));
   assert.not.ok((await visit('/@packs/night-owls')).text.includes('/@windmill'));
 });
@@ -161,12 +162,12 @@ test('a code that changes its owner leads to the new one', async () => {
   await visit('/@lighthouse');
   const code = { token: robin, body: { code: 'lamp' } };
   assert.is((await world.ask('PATCH', '/bots/bot1/vanity', code)).status, 204);
-  assert.ok((await visit('/@lighthouse')).text.includes('Pack lighthouse'));
+  assertIncludes((await visit('/@lighthouse')).text, 'Pack lighthouse');
   const taken = { token: await world.token('team', 'team1'), body: { code: 'lighthouse' } };
   assert.is((await world.ask('PATCH', '/teams/team1/vanity', taken)).status, 204);
 
-  assert.ok((await visit('/@lighthouse')).text.includes('Team team1'));
-  assert.ok((await visit('/@lamp')).text.includes('IMG SRC=X'));
+  assertIncludes((await visit('/@lighthouse')).text, 'Team team1');
+  assertIncludes((await visit('/@lamp')).text, 'IMG SRC=X');
 });
 
 test('an invite counts and leads on; what has none is 404', async () => {
@@ -212,7 +213,7 @@ test('style, scripts, icon and login page are there', async () => {
 test('the front page shows names that lead to pages, and is JSON for programs', async () => {
   const { text, headers } = await visit('/');
   assert.match(text, /Night &lt;market&gt;/);
-  assert.ok(text.includes('href="/@lamp"'));
+  assertIncludes(text, 'href="/@lamp"');
   const policy = headers.get('content-security-policy') ?? '';
   assert.match(policy, /script-src 'self';.* img-src 'self' data: https:\/\/cdn\.example;/);
   const any = await visit('/', { headers: { accept: '*/*' } });

@@ -14,6 +14,7 @@ import { findNearest } from '../../../ops/config/nearest.ts';
 import { openStores } from '../../../storage/open.ts';
 import { createRunner, toMinute } from '../../storage/history/world.ts';
 import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { runOnStreams } from './streams.ts';
@@ -45,7 +46,7 @@ test('without arguments it prints the usage as an error', async () => {
   const { code, out, err } = await run('');
 
   assert.equal([code, out], [2, '']);
-  for (const { usage } of commandHelps) assert.ok(err.includes(usage));
+  for (const { usage } of commandHelps) assertIncludes(err, usage);
 });
 
 for (const line of ['help', '--help', '-h']) {

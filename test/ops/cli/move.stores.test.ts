@@ -11,6 +11,7 @@ import type { Queryable } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { openStream } from '../../http/feed/clients.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { fillDirectory, makeDataFolder, openAtRest, tokenOf } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { spawnNode, startNode } from '../../support/node-process.ts';
@@ -171,7 +172,7 @@ const assertOriginsGoOn = (rows: readonly string[], before: readonly string[]): 
   const earlier = before.find((row) => row.startsWith('origin'));
   assert.is.not(readHashes(earlier), undefined);
   assert.is(readHashes(later[0]), readHashes(earlier));
-  for (const row of before) assert.ok(rows.includes(row), row);
+  for (const row of before) assertIncludes(rows, row, row);
 };
 
 /** What operators see of all bots, without what differs by kind of store. */

@@ -14,6 +14,7 @@ import { formatOperationHelp, runOperation } from '../../../ops/cli/operator/run
 import { formatAnswer } from '../../../ops/cli/operator/table.ts';
 import { type Config, readConfig } from '../../../ops/config/config.ts';
 import { start } from '../../../ops/rollcall.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { botBody } from '../../support/bot-body.ts';
 import { watchChild } from '../../support/child.ts';
 import { makeFolder } from '../../support/folder.ts';
@@ -149,7 +150,7 @@ test('a file sets fields without options, and options override it', async () => 
   const none = await run(`positions put artist --file ${join(folder, 'none')}`);
 
   assert.equal([put.code, put.err], [0, '']);
-  assert.ok(JSON.stringify(shown).includes('"Artist"'));
+  assertIncludes(JSON.stringify(shown), '"Artist"');
   assert.match(list.err, /must contain one JSON object/);
   assert.match(none.err, /--file .*none: ENOENT/);
   assert.equal([list.code, none.code], [1, 1]);

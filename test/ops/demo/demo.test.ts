@@ -18,6 +18,7 @@ import {
   recordKinds,
 } from '../../../storage/import/kinds.ts';
 import { openTestStore } from '../../storage/import/store.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 
 const test = suite('demo');
 const nowMs = Date.UTC(2026, 5, 15, 12);
@@ -88,7 +89,7 @@ test('times move with the start, and the newest are of the last hour', () => {
     Math.max(...bots.map((bot) => Date.parse(bot.uptime_last_checked ?? bot.created_at ?? ''))),
     nowMs,
   );
-  assert.ok(later.includes(new Date(nowMs + 1).toISOString()));
+  assertIncludes(later, new Date(nowMs + 1).toISOString());
 });
 
 test('the cast has the expected relations', () => {
@@ -212,7 +213,7 @@ test('a second start keeps the tokens and the directory, and corrects addresses'
   });
 
   assert.equal(second, { ...first, url: 'http://127.0.0.1:9999' });
-  assert.ok((await store.dump()) === before);
+  assert.is(await store.dump(), before);
 });
 
 test('a lost or damaged file gets new tokens, and the old ones become invalid', async () => {
@@ -238,7 +239,7 @@ test('the next start completes an unfinished load', async () => {
   await prepare({ nowMs: nowMs + 5 * hourMs });
 
   const again = (await store.dump()).split('\n').filter((line) => !line.includes('"kind":"session"'));
-  assert.ok(again.join('\n') === whole.join('\n'));
+  assert.is(again.join('\n'), whole.join('\n'));
 });
 
 test('a store with another directory is not changed', async () => {
@@ -281,12 +282,12 @@ test('the welcome shows addresses and commands, and has no colours outside a ter
   const plain = formatWelcome({ ...options, isTerminal: false });
   const coloured = formatWelcome({ ...options, isTerminal: true });
 
-  assert.ok(plain.includes('Rollcall 0.1.0 (42335a2c0a1b) is ready.'));
+  assertIncludes(plain, 'Rollcall 0.1.0 (42335a2c0a1b) is ready.');
   assert.ok(plain.includes('http://127.0.0.1:8080/docs') && plain.includes('./data/demo.json'));
-  assert.ok(plain.includes(`${demo.url}/badges/bots/${demo.bot.id}/card.svg`));
-  for (const [, command] of listDemoCommands(demo.url, demo)) assert.ok(plain.includes(`\n  ${command}\n`));
+  assertIncludes(plain, `${demo.url}/badges/bots/${demo.bot.id}/card.svg`);
+  for (const [, command] of listDemoCommands(demo.url, demo)) assertIncludes(plain, `\n  ${command}\n`);
   assert.not.ok(plain.includes('\x1b'));
-  assert.ok(coloured.includes('\x1b[1m'));
+  assertIncludes(coloured, '\x1b[1m');
   assert.not.ok(formatWelcome({ ...options, demo: null, isTerminal: false }).includes('curl'));
 });
 

@@ -16,6 +16,7 @@ import { createJobRuns } from '../../../storage/nodes/job-runs.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql, type ServerSql } from '../../../storage/sql/server.ts';
 import { addBot, addUser, addVote } from '../../storage/catalogue/directory.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { silentMeters } from '../../support/job-meters.ts';
 import { pluck } from '../../support/pluck.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -177,7 +178,7 @@ test('a failure is recorded and counted, and the run is repeated after the pause
   await one.sweep();
   await other.sweep();
   assert.equal([attempts, (await readRun(job, '2022-02-01'))?.error], [1, 'no room']);
-  assert.ok(failures.includes(job.name));
+  assertIncludes(failures, job.name);
 
   await endLease(job);
   await Promise.all([one.sweep(), other.sweep()]);

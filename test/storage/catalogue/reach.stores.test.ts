@@ -10,6 +10,7 @@ import { type Catalogue, createCatalogue } from '../../../storage/catalogue/cata
 import type { SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import {
   addBot,
@@ -234,7 +235,7 @@ for (const store of Object.keys(openers)) {
     const { sessions } = await setBan('wren', 'banned', true);
 
     assert.not.ok(await lives(teams));
-    for (const session of [teams, ...marked]) assert.ok(sessions.includes(session.id), 'the result lists it');
+    for (const session of [teams, ...marked]) assertIncludes(sessions, session.id, 'the result lists it');
     for (const session of marked) assert.is(await banned(session), true);
     for (const session of others) {
       assert.is(await banned(session), false);
@@ -245,7 +246,7 @@ for (const store of Object.keys(openers)) {
     const again = await setBan('wren', 'banned', false);
     for (const session of marked) {
       assert.is(await banned(session), false);
-      assert.ok(again.sessions.includes(session.id));
+      assertIncludes(again.sessions, session.id);
     }
     await setBan('wren', 'vote_banned', true);
     for (const session of marked) {

@@ -10,6 +10,7 @@ import type { HotStore } from '../../../engine/ports.ts';
 import { dropLibraries, listVersions, readLibrary } from '../../../storage/hot/redis/library.ts';
 import { openRedisStore } from '../../../storage/hot/redis/store.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import {
   botsIn,
   clicksOf,
@@ -184,7 +185,7 @@ test('a silent server leaves the outcome unknown, and the resent batch counts on
     const replies = await sendUntilKnown(store, clicks(2), new Map());
 
     assert.equal([failure.outcome, failure.reason], ['unknown', 'unreachable']);
-    assert.ok(['applied', 'duplicate'].includes(replies[0]?.outcome ?? ''));
+    assertIncludes(['applied', 'duplicate'], replies[0]?.outcome ?? '');
     assert.equal(await clicksOf(store, [bot]), [[2, 2]]);
     await store.close();
   }));

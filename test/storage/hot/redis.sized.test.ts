@@ -190,7 +190,7 @@ test('records of earlier libraries, and ones with long texts, are read and chang
   const short = await send({ kind: 'stats', target: bot, atMs: startMs, shardList: '1' });
   redis.disconnect();
 
-  assert.ok(old?.outcome === 'found');
+  if (old?.outcome !== 'found') throw new Error(old?.outcome);
   assert.equal([old.state.servers, old.state.clicks, old.state.version], [first[5], 70_000, 7]);
   assert.equal([invited?.servers, invited?.inviteClicks, invited?.clicks], [first[5], 3, 70_000]);
   assert.equal([long?.servers, long?.users, long?.shardList, long?.clicks], ['9', '3', shardList, 70_000]);

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { emptyFacts } from '../../../engine/entity/state.ts';
 import { beginTimeline } from '../../../storage/ledger/generations.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { dirty, type RealWorld } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -32,7 +33,7 @@ export const claimLineages = (claims: Claims, open: () => RealWorld): void => {
       assert.ok((await facts()) > before + 100_000, 'more edits than a listing ever has');
       assert.not.ok((await toTell()).includes('lineage'));
       await flush(1, before + 7);
-      assert.ok((await toTell()).includes('lineage'), 'the hot store knows facts of before');
+      assertIncludes(await toTell(), 'lineage', 'the hot store knows facts of before');
       await ledger.markEditsSent(await ledger.listEdits(1_000));
       await flush(2, await facts());
       assert.not.ok((await toTell()).includes('lineage'), 'it was told');

@@ -7,6 +7,7 @@ import type { EntityRef } from '../../../engine/ids.ts';
 import { importLines } from '../../../storage/import/import.ts';
 import { assignNumbers, countUnnumbered, listUnnumbered } from '../../../storage/ledger/vote-log.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { dirty, itagOf, type RealWorld, vote } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -156,7 +157,7 @@ const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
     for (const number of [61_033, 61_031]) await insertUnnumbered(sql, ref, number);
     assert.is(await countUnnumbered(sql), before + 2);
     await ledger.flush({ entities: [], votes: [vote(ref, 61_032)] });
-    assert.ok((await listUnnumbered(sql, 100)).includes(ref.incarnation));
+    assertIncludes(await listUnnumbered(sql, 100), ref.incarnation);
 
     const done = await Promise.all([
       assignNumbers(sql, ref.incarnation),

@@ -8,6 +8,7 @@ import { formatToken } from '../../../engine/rules/token.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import type { NewSession, SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
 import { shareCatalogue } from '../../../storage/nodes/shared-catalogue.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 import { addBot, addMember, addServer, addTeam, addUser, newSession } from '../catalogue/directory.ts';
@@ -110,7 +111,7 @@ test('tokens of a bot end on every node when it is transferred or deleted', asyn
   for (const end of [() => one.bots.edits.transfer(request, 'team2'), () => one.bots.edits.remove(request)]) {
     const ofBot = await known({ kind: 'bot', id: 'given' }, { mintedBy: 'robin' });
 
-    assert.ok(['moved', 'done'].includes((await end()).kind));
+    assertIncludes(['moved', 'done'], (await end()).kind);
     await until('it is dead', async () => (await ofBot()) === null, 1_000);
   }
 });

@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { until } from '../../support/until.ts';
 import { awaitTrust, type Minted, mintKnown, openPair, target } from './world.ts';
 
@@ -69,7 +70,7 @@ test('Redis stores no secret of a session', async () => {
 
   const text = (await admin.get(`rollcall:session:${minted.hash}`)) ?? '';
 
-  assert.ok(text.includes(minted.id));
+  assertIncludes(text, minted.id);
   assert.not(text.includes(minted.token.slice(-49)));
 });
 

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import type { MemberChange, TeamActor } from '../../../engine/rules/members.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import type { NewSession, SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { addBot, addMember, addPack, addTeam, addUser, newSession } from '../catalogue/directory.ts';
 import { openDatabase } from './database.ts';
 
@@ -137,7 +138,7 @@ test('two teams that swap their codes at once are answered, and each has one cod
       catalogue.vanity.change({ kind: 'team', id: left }, `team-${right}`),
       catalogue.vanity.change({ kind: 'team', id: right }, `team-${left}`),
     ]);
-    for (const outcome of outcomes) assert.ok(['changed', 'taken'].includes(outcome));
+    for (const outcome of outcomes) assertIncludes(['changed', 'taken'], outcome);
     const rows = await sql`select distinct code from vanity where target_id in (${left}, ${right})`;
     assert.is(rows.length, 2);
   }

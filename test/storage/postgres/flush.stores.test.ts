@@ -95,7 +95,10 @@ test('rounds over the same rows in any order wait for each other and leave the n
   );
 
   const rows = await world.ledger.find(refs);
-  assert.ok(rows.every((row) => row?.totals.clicks === 12));
+  assert.equal(
+    rows.filter((row) => row?.totals.clicks !== 12),
+    [],
+  );
   assert.is(Object.keys(await world.votes()).length, refs.length);
   await Promise.all(pools.map((sql) => sql.end()));
   const after = connectSql(address);

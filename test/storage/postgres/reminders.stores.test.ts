@@ -110,7 +110,10 @@ test('concurrent takes lease each message once, and again after the lease', asyn
   assert.equal([first.length, (await takeAll(2_079)).length], [36, 0]);
   const second = await takeAll(2_100);
   assert.is(second.length, 36);
-  assert.ok(second.every(({ attempts }) => attempts === 2));
+  assert.equal(
+    second.filter(({ attempts }) => attempts !== 2),
+    [],
+  );
 });
 
 test('flushes, releases and checks in any order cause no deadlock', async () => {
