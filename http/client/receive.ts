@@ -15,12 +15,15 @@ export interface WebhookTarget {
   readonly id: string;
   readonly name: string;
 }
-/** Timestamps are in RFC 3339 format, UTC, with milliseconds. */
-export interface VoteCreated {
-  readonly type: 'vote.created';
-  /** When the user voted. */
+interface ListingEvent<Type extends string, Reported> {
+  readonly type: Type;
+  /** When the user voted, a decision was made, or the rest was noticed: RFC 3339, UTC, milliseconds. */
   readonly timestamp: string;
-  readonly data: {
+  readonly data: Reported & { readonly target: WebhookTarget; readonly test: false };
+}
+export type VoteCreated = ListingEvent<
+  'vote.created',
+  {
     /** The epoch of the vote log, and the position of the request's first vote in it. */
     readonly epoch: string;
     readonly number: number;
@@ -32,20 +35,16 @@ export interface VoteCreated {
     readonly weight: number;
     readonly upvote: boolean;
     readonly user: WebhookUser;
-    readonly target: WebhookTarget;
     /** The listing's total once this vote was written. */
     readonly votes: number;
     readonly created_at: string;
     /** When the user may vote again, by the rules at the time of the vote. */
     readonly next_vote_at: string;
-    readonly test: false;
-  };
-}
-interface VoteDecision<Type extends string> {
-  readonly type: Type;
-  /** When it was decided. */
-  readonly timestamp: string;
-  readonly data: {
+  }
+>;
+type VoteDecision<Type extends string> = ListingEvent<
+  Type,
+  {
     readonly epoch: string;
     /** The highest position of these votes in the vote log. */
     readonly number: number;
@@ -63,22 +62,14 @@ interface VoteDecision<Type extends string> {
     } | null;
     /** For a reset: the votes before this time became void. */
     readonly before: string | null;
-    readonly target: WebhookTarget;
     /** The listing's total after the decision. */
     readonly votes: number;
-    readonly test: false;
-  };
-}
+  }
+>;
 /** A decision made past votes void. */
 export type VoteVoided = VoteDecision<'vote.voided'>;
 /** The operator took such a decision back. */
 export type VoteRestored = VoteDecision<'vote.restored'>;
-interface ListingEvent<Type extends string, Reported> {
-  readonly type: Type;
-  /** When it was noticed. */
-  readonly timestamp: string;
-  readonly data: Reported & { readonly target: WebhookTarget; readonly test: false };
-}
 /** A user who asked for a reminder may vote again. */
 export type VoteReady = ListingEvent<'vote.ready', { readonly user: WebhookUser }>;
 /** The profile was edited: the names of the fields. */
