@@ -109,7 +109,8 @@ export const botRoutes = defineRoutes('Bots', [
     description:
       "Records the calling bot's statistics. The reply is sent when they are on disk. Absent fields " +
       'keep their value, and 0 is a value. Sending the same again is always safe; post as often as ' +
-      'you like. `mode` in `context` is `totals` where the post has ended the sums of shards.',
+      'you like. `mode` in `context` is `totals` where the post has ended the sums of shards; `ignored` ' +
+      'has the names in a body without any known field.',
     auth: { kind: 'bot' },
     // A ban of the owner does not stop the bot from posting its statistics.
     bannedAllowed: true,

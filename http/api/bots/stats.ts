@@ -82,13 +82,29 @@ export const toStatsPost = (body: StatsBody, bodyText: string): StatsPost => {
   };
 };
 
-const buildReply = (context: Record<string, string>): Reply =>
-  replyText(JSON.stringify({ message: 'Stats recorded.', context }));
+const buildReply = (context: Record<string, string>, message = 'Stats recorded.'): Reply =>
+  replyText(JSON.stringify({ message, context }));
 
 const recordedReply = buildReply({});
 
 /** The bot was in mode `sharded` until now (bot-shards.ts). */
 const endedReply = buildReply({ mode: 'totals' });
+
+const hasStats = ({ servers, shards, users, shardList, status }: StatsPost): boolean =>
+  (servers ?? shards ?? users ?? shardList ?? status) !== undefined;
+
+const namesMax = 5;
+const nameLengthMax = 40;
+const unknownMessage =
+  'No number has changed: this body has none of the fields servers, users, shards, shard_list and status.';
+
+/** The reply to a body without any known field: `{}` is a sign of life, other names are a mistake. */
+const buildReplyToUnknown = (body: StatsBody): Reply => {
+  const names = Object.keys(body).slice(0, namesMax);
+  if (names.length === 0) return recordedReply;
+  const ignored = names.map((name) => name.slice(0, nameLengthMax)).join(', ');
+  return buildReply({ ignored }, unknownMessage);
+};
 
 /** `POST /bots/stats`. *Hot* when it resolves. */
 export const recordStats = (
@@ -98,6 +114,7 @@ export const recordStats = (
   const post = toStatsPost(request.body, request.bodyText);
   return app.engine.postStats(requireCaller(request).id, post).then(({ endsParts }) => {
     app.counts.statsPosts += 1;
+    if (!hasStats(post)) return buildReplyToUnknown(request.body);
     return endsParts ? endedReply : recordedReply;
   });
 };

@@ -53,6 +53,19 @@ test('POST /bots/stats → 200: absent fields stay, 0 is a value', async () => {
   assert.equal([bot.servers, bot.users], [7, 0]);
 });
 
+test('POST /bots/stats → 200 names unknown fields when there are no others, and changes nothing', async () => {
+  await post({ servers: 7 });
+  const unknown = await post({ server_count: 12, Servers: 12 });
+  const long = await post({ ['x'.repeat(50)]: 0, a: 0, b: 0, c: 0, d: 0, e: 0 });
+  const empty = await post({});
+
+  assert.equal([unknown.status, unknown.json.context], [200, { ignored: 'server_count, Servers' }]);
+  assert.match(unknown.json.message, /^No number has changed/);
+  assert.equal(long.json.context, { ignored: `${'x'.repeat(40)}, a, b, c, d` });
+  assert.equal(empty.json, { message: 'Stats recorded.', context: {} });
+  assert.is((await read('/bots/bot1')).servers, 7);
+});
+
 test('POST /bots/stats takes 16,384 shards of 20 digits, and gives them back to the digit', async () => {
   const digits = Array.from({ length: 16_384 }, (_, index) => 18_446_744_073_709_551_999n - BigInt(index));
 
