@@ -53,7 +53,7 @@ test('POST /bots/stats → 200: absent fields stay, 0 is a value', async () => {
   assert.equal([bot.servers, bot.users], [7, 0]);
 });
 
-test('POST /bots/stats → 200 names unknown fields when there are no others, and changes nothing', async () => {
+test('POST /bots/stats → 200 names unknown fields where there are no others', async () => {
   await post({ servers: 7 });
   const unknown = await post({ server_count: 12, Servers: 12 });
   const long = await post({ ['x'.repeat(50)]: 0, a: 0, b: 0, c: 0, d: 0, e: 0 });
