@@ -19,7 +19,7 @@ import {
   type VoteRows,
 } from '../../../bench/prove/judge.ts';
 import { buildStatsBody, findPostShown, readDigits } from '../../../bench/prove/post-body.ts';
-import { withoutUncertainRefusals } from './merged-votes.ts';
+import { withoutMerged, withoutUncertainRefusals } from './merged-votes.ts';
 import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
 
 const test = suite('judge of faults');
@@ -217,6 +217,20 @@ test('after a lost tail a refusal may rest on a vote of unknown outcome, and on 
     log.votes.push(vote(100, outcome), { ...vote(200, 'fail'), refused: true });
     assert.equal(judged(withoutUncertainRefusals(log, waitMs)), { ...clean, lost });
   }
+});
+
+test('a resent vote may give way to one of unknown outcome, if that is in SQL and a node says so', () => {
+  const log = logOf();
+  log.votes.push(vote(100), { ...vote(150, 'unknown'), returnMs: 400 });
+  const lost = (merged: number, rows: readonly VoteRows[]): number => {
+    const verdict = createVerdict();
+    judgeVotes(log, { rows, waitMs }, verdict);
+    return withoutMerged({ verdict, differences: [] }, { log, rows, waitMs, merged }).verdict.lost.length;
+  };
+
+  assert.is(lost(1, [row(500)]), 0);
+  assert.is(lost(0, [row(500)]), 1, 'no node says so');
+  assert.is(lost(1, []), 1, 'neither vote is there');
 });
 
 test('rows may be missing of votes of the time that an older SQL lost, and of no others', () => {

@@ -1,8 +1,9 @@
 /**
  * The two things that a failover may undo. A user's vote was acknowledged and lost, and before the node that
- * acknowledged it had resent it, the same user voted again there, and was acknowledged again: one of the two
- * counts, and the node reports it; the other one's row may be in SQL. And a vote with an unknown outcome made
- * the user wait, and was lost: no node has it to resend. Everything else is a fault.
+ * acknowledged it had resent it, the same user voted again there, and that vote was acknowledged too, or
+ * counted with an unknown outcome: one of the two counts, and the node reports it; the other one's row may be
+ * in SQL. And a vote with an unknown outcome made the user wait, and was lost: no node has it to resend.
+ * Everything else is a fault.
  */
 import type { ClientLog, VoteOp } from '../../../bench/prove/client-log.ts';
 import type { Verdict, VoteRows } from '../../../bench/prove/judge.ts';
@@ -16,13 +17,16 @@ export interface Findings {
 const nameOf = ({ user, target }: Pick<VoteOp, 'user' | 'target'>): string => `${user} on ${target}`;
 const targetOf = (name: string): string => name.slice(name.indexOf(' on ') + 4);
 
-/** Users and targets with two acknowledged votes that may be of one window. */
-const acknowledgedTwice = (log: ClientLog, waitMs: number): readonly string[] => {
+/** Users and targets with two votes that may be of one window: one acknowledged, the other too or in SQL. */
+const votedTwice = ({ log, rows, waitMs }: Known): readonly string[] => {
+  const isInSql = (op: VoteOp): boolean =>
+    op.outcome === 'unknown' && rows.some((row) => nameOf(row) === nameOf(op) && row.atMs > op.callMs);
   const acked = log.votes.filter(({ outcome }) => outcome === 'ok');
-  const pairs = [...Map.groupBy(acked, nameOf)].filter(([, ops]) =>
-    ops.some((one) => ops.some((other) => one !== other && Math.abs(one.callMs - other.callMs) < waitMs)),
+  const others = Map.groupBy([...acked, ...log.votes.filter(isInSql)], nameOf);
+  const pairs = acked.filter((one) =>
+    others.get(nameOf(one))?.some((two) => one !== two && Math.abs(one.callMs - two.callMs) < waitMs),
   );
-  return pairs.map(([name]) => name);
+  return [...new Set(pairs.map(nameOf))];
 };
 
 const isAbout = (line: string, name: string): boolean => line.startsWith(`${name}: `);
@@ -63,11 +67,9 @@ export interface Known {
 }
 
 /** The findings without those that at most `merged` such pairs explain; all of them when it takes more. */
-export const withoutMerged = (
-  { verdict, differences }: Findings,
-  { log, rows, waitMs, merged }: Known,
-): Findings => {
-  const pairs = merged === 0 ? [] : acknowledgedTwice(log, waitMs);
+export const withoutMerged = ({ verdict, differences }: Findings, known: Known): Findings => {
+  const { rows, merged } = known;
+  const pairs = merged === 0 ? [] : votedTwice(known);
   const found = [...verdict.lost, ...verdict.doubled];
   if (pairs.filter((name) => found.some((line) => isAbout(line, name))).length > merged)
     return { verdict, differences };
