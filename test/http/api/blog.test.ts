@@ -13,6 +13,9 @@ const world = await openWorld();
 await addUser(world.sql, 'robin');
 await world.sql`update users set avatar = 'https://cdn.example.org/robin.png' where id = 'robin'`;
 test.after(() => world.close());
+test.before.each(async () => {
+  await world.sql`delete from blog_posts`;
+});
 
 const write = (fields: Partial<PostFields> = {}) =>
   upsertPost(world.sql, {

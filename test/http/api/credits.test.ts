@@ -20,6 +20,7 @@ const { sql } = world;
 for (const user of ['robin', 'wren']) await addUser(sql, user);
 await addTeam(sql, 'team1');
 await addMember(sql, 'team1', { user: 'wren', permissions: ['redeem_vote_credits'] });
+await addServer(sql, 'server1', { team_id: 'team1' });
 for (const [position, votes, cents] of [
   [0, 100, 10],
   [1, 200, 5],
@@ -77,7 +78,6 @@ test('GET /:type/:id/votes/credit-tiers → 200 with slabs and worth of what can
 });
 
 test('GET /:type/:id/votes/credit-tiers → without tiers there are no slabs and no worth', async () => {
-  await addServer(world.sql, 'server1', { team_id: 'team1' });
   const shown = await read('/servers/server1/votes/credit-tiers');
 
   assert.equal([shown.slab_overview, shown.tiers, shown.total_credits], [[], [], 0]);

@@ -24,6 +24,8 @@ await addMember(sql, 'team1', { user: 'robin', permissions: ['owner'] });
 await addBot(sql, 'bot1', { team_id: 'team1' });
 await addServer(sql, 'server1', { team_id: 'team1' });
 await addServer(sql, 'server2', { team_id: 'team1', state: 'unlisted' });
+await addTeam(sql, 'voted', 'voted-on');
+await addBot(sql, 'bot2', { team_id: 'voted', type: 'pending' });
 await addPack(sql, 'pack1', { bot_ids: ['bot1', 'gone'], server_ids: ['server1'] });
 test.after(() => world.close());
 
@@ -74,10 +76,10 @@ test('GET /teams/:id → 200 with the kinds asked for', async () => {
 
 test('GET /teams/:id → 200 shows an acknowledged vote at once', async () => {
   const token = await world.token('user', 'robin');
-  await world.ask('PUT', '/users/robin/teams/team1/votes?upvote=true', { token });
+  await world.ask('PUT', '/users/robin/teams/voted/votes?upvote=true', { token });
 
-  assert.is((await read('/teams/team1?targets=bot')).votes, 1);
-  assert.is((await read('/bots/bot1')).team_owner.votes, 1);
+  assert.is((await read('/teams/voted?targets=bot')).votes, 1);
+  assert.is((await read('/bots/bot2')).team_owner.votes, 1);
 });
 
 test('GET /teams/:id → 400 without targets lists the kinds, 404 for an unknown one', async () => {

@@ -17,7 +17,11 @@ await addMember(sql, 'team1', { user: 'wren', permissions: ['set_vanity'] });
 await addMember(sql, 'team1', { user: 'finch', permissions: ['edit_bots'] });
 await addBot(sql, 'bot1', { vanity: 'lighthouse' });
 await addBot(sql, 'bot2', { team_id: 'team1', vanity: 'windmill' });
+for (const id of ['bot3', 'bot4', 'bot5']) await addBot(sql, id);
 await addServer(sql, 'server1', { team_id: 'team1' });
+await addTeam(sql, 'team2');
+await addMember(sql, 'team2', { user: 'robin', permissions: ['owner'] });
+await addServer(sql, 'server2', { team_id: 'team2' });
 const robin = await world.token('user', 'robin');
 test.after(() => world.close());
 
@@ -89,7 +93,7 @@ test('PATCH /:target_type/:target_id/vanity → 204 at once, the old code is fre
 test('PATCH /:target_type/:target_id/vanity → 204 for the own code, and by own tokens', async () => {
   assert.is((await change('team/team1', 'Keepers')).status, 204);
   assert.is((await change('team/team1', 'keepers', await world.token('team', 'team1'))).status, 204);
-  assert.is((await change('bot/bot1', 'tower', await world.token('bot', 'bot1'))).status, 204);
+  assert.is((await change('bot/bot3', 'tower', await world.token('bot', 'bot3'))).status, 204);
   assert.is((await change('server/server1', 'quay', await world.token('server', 'server1'))).status, 204);
   assert.is((await change('team/team1', 'keepers', await world.token('user', 'wren'))).status, 204);
 });
@@ -111,7 +115,7 @@ test('PATCH /:target_type/:target_id/vanity → 409 for a taken code, and for al
   const taken = await change('bots/bot1', 'KEEPERS');
   assert.equal([taken.status, taken.json.context.code], [409, 'already_exists']);
   const replies = await Promise.all(
-    ['bots/bot1', 'bots/bot2', 'servers/server1', 'teams/team1'].map((target) => change(target, 'wanted')),
+    ['bots/bot4', 'bots/bot5', 'servers/server2', 'teams/team2'].map((target) => change(target, 'wanted')),
   );
   assert.equal(replies.map(({ status }) => status).sort(), [204, 409, 409, 409]);
 });

@@ -17,14 +17,15 @@ for (const user of ['robin', 'ann', 'ben']) await addUser(sql, user);
 await addUser(sql, 'mute', { vote_banned: true });
 await addUser(sql, 'banned', { banned: true });
 await addTeam(sql, 'team1');
-await addBot(sql, 'bot1');
-await addBot(sql, 'bot2');
-await addBot(sql, 'bot3');
+// A case that votes has listings of its own.
+const ownBots = ['first', 'waiting', 'crowded', 'seen', 'walked', 'named', 'long', 'broken', 'again'];
+for (const id of ['bot1', 'bot2', ...ownBots]) await addBot(sql, id);
 await addBot(sql, 'pending', { type: 'pending' });
 await addBot(sql, 'shunned', { vote_banned: true });
 await addServer(sql, 'server1', { team_id: 'team1' });
 await addServer(sql, 'server2', { team_id: 'team1', state: 'private' });
 await addPack(sql, 'pack1');
+await addPack(sql, 'pack2');
 test.after(() => world.close());
 
 const vote = async (user: string, target: string, query = '?upvote=true') =>
@@ -45,22 +46,22 @@ const read = async (path: string) => {
 };
 
 test('PUT /users/:uid/bots/:id/votes → 204, and the vote is visible at once', async () => {
-  const reply = await vote('ann', 'bots/bot1');
+  const reply = await vote('ann', 'bots/first');
 
   assert.equal([reply.status, reply.text], [204, '']);
-  assert.is((await read('/bots/bot1')).votes, 1);
+  assert.is((await read('/bots/first')).votes, 1);
 });
 
 test('PUT /users/:uid/bots/:id/votes → 429 inside the wait, with the time left', async () => {
-  await vote('ann', 'bot/bot1');
-  const reply = await vote('ann', 'bots/bot1', '?upvote=false');
+  await vote('ann', 'bot/waiting');
+  const reply = await vote('ann', 'bots/waiting', '?upvote=false');
   const { code, hours, minutes, seconds } = reply.json.context;
   const left = Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds);
 
   assert.equal([reply.status, code], [429, 'vote_wait']);
   assert.is(String(left), reply.headers.get('retry-after'));
   assert.ok(left > 43_100 && left <= 43_200);
-  assert.is((await read('/bots/bot1')).votes, 1);
+  assert.is((await read('/bots/waiting')).votes, 1);
 });
 
 test('PUT /users/:uid/:type/:id/votes → 204 on servers, teams and packs, and down', async () => {
@@ -73,19 +74,22 @@ test('PUT /users/:uid/:type/:id/votes → 204 on servers, teams and packs, and d
 });
 
 test('PUT /users/:uid/packs/:url/votes → a url in upper case is the same pack', async () => {
-  assert.is((await vote('ann', 'packs/PACK1')).status, 429);
-  assert.is((await read('/users/ann/packs/Pack1/votes/@all')).count, 1);
+  assert.is((await vote('ann', 'packs/pack2')).status, 204);
+  assert.is((await vote('ann', 'packs/PACK2')).status, 429);
+  assert.is((await read('/users/ann/packs/Pack2/votes/@all')).count, 1);
 });
 
 test('PUT /users/:uid/bots/:id/votes → one of many simultaneous votes is accepted', async () => {
   const token = await world.token('user', 'ben');
   const replies = await Promise.all(
-    Array.from({ length: 50 }, () => world.ask('PUT', '/users/ben/bots/bot1/votes?upvote=true', { token })),
+    Array.from({ length: 50 }, () =>
+      world.ask('PUT', '/users/ben/bots/crowded/votes?upvote=true', { token }),
+    ),
   );
 
   assert.is(replies.filter((reply) => reply.status === 204).length, 1);
   assert.is(replies.filter((reply) => reply.status === 429).length, 49);
-  assert.is((await read('/bots/bot1')).votes, 2);
+  assert.is((await read('/bots/crowded')).votes, 1);
 });
 
 test('PUT /users/:uid/bots/:id/votes → 400 for a bad query or kind', async () => {
@@ -119,8 +123,8 @@ test('PUT /users/:uid/bots/:id/votes → 409 when it is not listed or not public
 });
 
 test('GET /users/:uid/bots/:id/votes → 200 with the vote just acknowledged', async () => {
-  await vote('robin', 'bots/bot3', '?upvote=false');
-  const reply = await get('/users/robin/bots/bot3/votes');
+  await vote('robin', 'bots/seen', '?upvote=false');
+  const reply = await get('/users/robin/bots/seen/votes');
 
   assert.equal([reply.status, reply.headers.get('cache-control')], [200, 'no-store']);
   assert.is(reply.json.has_voted, true);
@@ -146,7 +150,8 @@ test('GET /users/:uid/bots/:id/votes → 404 and 400', async () => {
 });
 
 test('GET /users/:uid/bots/:id/votes/@all → 200 with void ones, 400, 404', async () => {
-  const { ref } = await world.engine.read('bot', 'bot3');
+  await vote('robin', 'bots/walked');
+  const { ref } = await world.engine.read('bot', 'walked');
   await addVote(world.sql, ref, {
     author: 'robin',
     created_at: new Date(world.clock.nowMs() - 48 * hourMs).toISOString(),
@@ -154,31 +159,33 @@ test('GET /users/:uid/bots/:id/votes/@all → 200 with void ones, 400, 404', asy
     void_reason: 'operator',
     voided_at: new Date(world.clock.nowMs()).toISOString(),
   });
-  const page = await read('/users/robin/bots/bot3/votes/@all');
+  const page = await read('/users/robin/bots/walked/votes/@all');
 
   assert.equal([page.count, page.per_page], [2, 10]);
   assert.equal(pluck(page.results, 'void_reason'), ['', 'operator']);
-  assert.is((await world.ask('GET', '/users/robin/bots/bot3/votes/@all?page=0')).status, 400);
+  assert.is((await world.ask('GET', '/users/robin/bots/walked/votes/@all?page=0')).status, 400);
   assert.is((await world.ask('GET', '/users/robin/bots/nobody/votes/@all')).status, 404);
 });
 
 test('GET /:type/:id/votes/user-list → 200, all at once or by page', async () => {
-  const all = await get('/bots/bot1/votes/user-list');
+  for (const user of ['ann', 'ben']) await vote(user, 'bots/named');
+  const all = await get('/bots/named/votes/user-list');
 
   assert.equal([all.status, all.headers.get('content-type')], [200, 'application/json']);
   assert.equal(all.json, ['ben', 'ann']);
-  assert.equal(await read('/bot/bot1/votes/user-list?page=1'), ['ben', 'ann']);
-  assert.equal(await read('/bot/bot1/votes/user-list?page=2'), []);
+  assert.equal(await read('/bot/named/votes/user-list?page=1'), ['ben', 'ann']);
+  assert.equal(await read('/bot/named/votes/user-list?page=2'), []);
 });
 
 test('GET /:type/:id/votes/user-list → 200 in pieces for many voters', async () => {
-  const { ref } = await world.engine.read('bot', 'bot2');
+  await vote('ann', 'bots/long');
+  const { ref } = await world.engine.read('bot', 'long');
   await world.sql`
     insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
     select gen_random_uuid(), now() - make_interval(days => 20, secs => number), ${ref.incarnation},
-      'bot', 'bot2', 'voter' || number, true, 0 from generate_series(1, 2500) as number`;
+      'bot', 'long', 'voter' || number, true, 0 from generate_series(1, 2500) as number`;
 
-  const { json } = await get('/bots/bot2/votes/user-list');
+  const { json } = await get('/bots/long/votes/user-list');
 
   assert.is(json.length, 2_501);
   assert.equal(json.slice(0, 2), ['ann', 'voter1']);
@@ -192,20 +199,23 @@ test('GET /:type/:id/votes/user-list → 200 and empty without voters, 400, 404'
 });
 
 test('GET /:type/:id/votes/user-list → an error of its own when SQL fails at once', async () => {
+  await vote('ann', 'bots/broken');
+  await get('/bots/broken/votes/user-list');
   await world.sql`alter view vote_rows rename to vote_rows_away`;
-  const failed = await world.ask('GET', '/bots/bot1/votes/user-list');
+  const failed = await world.ask('GET', '/bots/broken/votes/user-list');
   await world.sql`alter view vote_rows_away rename to vote_rows`;
 
   assert.equal([failed.status, failed.json.context.code], [500, 'internal']);
-  assert.equal(await read('/bots/bot1/votes/user-list'), ['ben', 'ann']);
+  assert.equal(await read('/bots/broken/votes/user-list'), ['ann']);
 });
 
 test('PUT /users/:uid/bots/:id/votes → 204 again when the wait is over', async () => {
+  await vote('ann', 'bots/again');
   world.clock.skip(12 * hourMs);
 
-  assert.is((await vote('ann', 'bots/bot1')).status, 204);
-  assert.is((await read('/bots/bot1')).votes, 3);
-  assert.is((await read('/users/ann/bots/bot1/votes')).valid_votes.length, 2);
+  assert.is((await vote('ann', 'bots/again')).status, 204);
+  assert.is((await read('/bots/again')).votes, 2);
+  assert.is((await read('/users/ann/bots/again/votes')).valid_votes.length, 2);
 });
 
 test.run();

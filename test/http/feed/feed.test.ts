@@ -17,7 +17,7 @@ test.before(async () => {
   world = await openWorld();
   base = `http://127.0.0.1:${world.port}`;
   for (const user of ['robin', ...users]) await addUser(world.sql, user);
-  for (let bot = 1; bot <= 12; bot++) await addBot(world.sql, `bot${bot}`);
+  for (let bot = 1; bot <= 14; bot++) await addBot(world.sql, `bot${bot}`);
   await addPack(world.sql, 'pack1');
 });
 test.after(() => world.close());
@@ -88,6 +88,7 @@ test('many changes within one interval are one message with the last state', asy
 });
 
 test('a WebSocket gets the same messages as objects, and its protocol is confirmed', async () => {
+  await post('bot1', 8);
   const client = await openSocket(base, 'targets=bot/bot1,pack/pack1');
   const bot = await client.next('totals');
   const pack = await client.next('totals');
@@ -193,16 +194,16 @@ test('a WebSocket follows 100 entities and resumes each at its cursor, in one me
 });
 
 test('the id of a stream of totals alone is taken back with other channels', async () => {
-  const before = await openStream(base, 'targets=bot/bot11,bot/bot12');
+  const before = await openStream(base, 'targets=bot/bot13,bot/bot14');
   const { id } = await before.next('hello');
   before.close();
-  const query = 'targets=bot/bot11,bot/bot12&channels=totals,votes';
+  const query = 'targets=bot/bot13,bot/bot14&channels=totals,votes';
   const after = await openStream(base, query, { 'Last-Event-ID': id });
   await after.next('totals');
-  await vote('eli', 'bot11');
+  await vote('eli', 'bot13');
   const next = await after.next('vote');
 
-  assert.equal([next.data.target, next.data.author], ['bot/bot11', 'eli']);
+  assert.equal([next.data.target, next.data.author], ['bot/bot13', 'eli']);
   after.close();
 });
 

@@ -5,6 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
 import { openOperated } from './world.ts';
 
@@ -122,11 +123,18 @@ test('positions put: users can apply; applications review: decides once, with fe
 });
 
 test('positions put → 400 without questions; delete: gone, its applications stay', async () => {
+  const token = await world.token('user', 'robin');
+  await done('PUT /positions/painter', { name: 'Painter', questions: [question] });
+  const body = { position: 'painter', answers: { why: 'I paint owls.' } };
+  const sent = await world.ask('POST', '/users/robin/apps', { token, body });
+  assert.ok(sent.status < 300, sent.text);
   assert.is((await operate('PUT /positions/none', { name: 'None', questions: [] })).status, 400);
   assert.is((await operate('PUT /positions/None', { name: 'None', questions: [question] })).status, 400);
-  await done('DELETE /positions/artist');
-  assert.is((await operate('GET /applications?state=approved')).json.total, 1);
-  assert.equal(await refused('DELETE /positions/artist'), [404, 'not_found']);
+  await done('DELETE /positions/painter');
+  const { applications } = (await operate('GET /applications')).json;
+  assert.equal(pluck(applications, 'position'), ['painter']);
+  await done(`POST /applications/${applications[0].app_id}/review`, { state: 'denied' });
+  assert.equal(await refused('DELETE /positions/painter'), [404, 'not_found']);
 });
 
 test('words add: the word cannot become a vanity code; delete: it can again', async () => {
@@ -158,6 +166,8 @@ test('lists are bounded: one more entry → 409 limit_reached; existing entries 
     insert into shop_benefits (id, name) select 'benefit-' || n, 'n' from generate_series(1, 1000) as n`;
   assert.equal(await refused('PUT /shop/benefits/more', { name: 'More' }), [409, 'limit_reached']);
   await done('PUT /shop/benefits/benefit-1', { name: 'Less' });
+  await world.sql`delete from vote_credit_tiers`;
+  await world.sql`delete from shop_benefits`;
 });
 
 test.run();

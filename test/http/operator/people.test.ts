@@ -13,9 +13,9 @@ const test = suite('operations on people and votes');
 
 const world = await openOperated();
 const { done, read: show, send: operate, sql } = world;
-for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
+for (const user of ['robin', 'ann', 'ben', 'cat', 'dan', 'eve']) await addUser(sql, user);
 await addTeam(sql, 'team1');
-for (const id of ['bot1', 'bot2', 'bot3']) await addBot(sql, id);
+for (const id of ['bot1', 'bot2', 'bot3', 'voided', 'listed', 'other']) await addBot(sql, id);
 test.after(() => world.close());
 
 test('users put: makes one, then changes what is given; show and list tell it', async () => {
@@ -57,6 +57,7 @@ test('users ban: an unknown id is reported, and the ban holds once that user exi
   assert.match(await done('PUT /users/stranger/ban'), /The id was unknown before/);
   const token = await world.token('user', 'stranger');
   assert.is((await world.ask('GET', '/users/stranger/reminders', { token })).status, 403);
+  await done('DELETE /users/stranger/ban');
 });
 
 test('users unban: an unknown id is 404 and creates no user', async () => {
@@ -110,45 +111,54 @@ test('tokens list and revoke: the session is named, its token dead at once; five
 });
 
 test('votes void: the total falls, the voter may vote again; once, and 404 for an unknown vote', async () => {
-  const bot = 'bots/bot2';
+  const bot = 'bots/voided';
   assert.is((await world.vote('ann', bot)).status, 204);
   assert.is((await world.vote('ann', bot)).status, 429);
-  const { results } = await show('/users/ann/bots/bot2/votes/@all');
+  const { results } = await show('/users/ann/bots/voided/votes/@all');
   const { itag } = results[0];
   assert.match(await done(`DELETE /votes/${itag}`), /is void/);
 
-  assert.is((await show('/bots/bot2')).votes, 0);
-  assert.equal((await show('/users/ann/bots/bot2/votes/@all')).results[0].void_reason, 'operator');
+  assert.is((await show('/bots/voided')).votes, 0);
+  assert.equal((await show('/users/ann/bots/voided/votes/@all')).results[0].void_reason, 'operator');
   assert.is((await world.vote('ann', bot)).status, 204);
   assert.match(await done(`DELETE /votes/${itag}`), /already void/);
-  assert.is((await show('/bots/bot2')).votes, 1);
+  assert.is((await show('/bots/voided')).votes, 1);
   assert.is((await operate('DELETE /votes/018f3b7e-0000-7000-8000-000000000001')).status, 404);
   assert.is((await operate('DELETE /votes/one')).status, 400);
 });
 
 test('votes list: by listing, user and time, each with whether and why it is void', async () => {
-  await world.vote('ben', 'bots/bot2');
-  await show('/users/ben/bots/bot2/votes/@all'); // Flushes.
+  await world.vote('dan', 'bots/listed');
+  await world.vote('dan', 'bots/other');
+  await world.vote('eve', 'bots/listed');
+  const { results } = await show('/users/dan/bots/listed/votes/@all'); // Flushes.
+  await show('/users/dan/bots/other/votes/@all');
+  await done(`DELETE /votes/${results[0].itag}`);
+  await world.vote('dan', 'bots/listed');
+  await show('/users/dan/bots/listed/votes/@all');
   const list = async (query: string) => {
     const { status, json } = await operate(`GET /votes?${query}`);
     assert.is(status, 200, JSON.stringify(json));
-    return json.votes.map((vote: Record<string, unknown>) =>
-      [vote.target_id, vote.author, vote.void, vote.void_reason].join(' '),
-    );
+    return json.votes
+      .filter((vote: Record<string, unknown>) => ['dan', 'eve'].includes(String(vote.author)))
+      .map((vote: Record<string, unknown>) =>
+        [vote.target_id, vote.author, vote.void, vote.void_reason].join(' '),
+      );
   };
-  const ofAnn = ['bot2 ann false ', 'bot2 ann true operator'];
-  const ofBot = ['bot2 ben false ', ...ofAnn];
-  const all = ['bot1 ben false ', ...ofBot].sort();
+  const ofPair = ['listed dan false ', 'listed dan true operator'];
+  const ofDan = [...ofPair, 'other dan false '];
+  const ofBot = [...ofPair, 'listed eve false '];
+  const all = [...ofDan, 'listed eve false '].sort();
   const now = new Date(world.clock.nowMs() + 1).toISOString();
   const dayAgo = new Date(world.clock.nowMs() - 86_400_000).toISOString();
 
-  assert.equal((await list('target_type=bot&target_id=bot2')).sort(), [...ofBot].sort());
-  assert.equal((await list('user=ann')).sort(), ofAnn);
-  assert.equal((await list('user=ann&target_type=bot&target_id=bot2')).sort(), ofAnn);
-  assert.equal(await list('user=ann&target_type=bot&target_id=bot1'), []);
+  assert.equal((await list('target_type=bot&target_id=listed')).sort(), ofBot);
+  assert.equal((await list('user=dan')).sort(), ofDan);
+  assert.equal((await list('user=dan&target_type=bot&target_id=listed')).sort(), ofPair);
+  assert.equal(await list('user=dan&target_type=bot&target_id=bot1'), []);
   assert.equal((await list(`since=${dayAgo}&before=${now}`)).sort(), all);
   assert.equal((await list('')).sort(), all);
-  for (const query of [`since=${now}`, `before=${dayAgo}`, `user=ann&before=${dayAgo}`])
+  for (const query of [`since=${now}`, `before=${dayAgo}`, `user=dan&before=${dayAgo}`])
     assert.equal(await list(query), [], query);
   for (const query of ['target_id=bot2', 'target_type=bot', 'since=yesterday'])
     assert.is((await operate(`GET /votes?${query}`)).status, 400, query);
@@ -200,6 +210,9 @@ test('jobs list and dead-letters list: the newest first, with the last error', a
 });
 
 test('dead-letters retry: what SQL takes is gone from the list, the rest stays', async () => {
+  await world.sql`delete from dead_letters`;
+  await world.sql`
+    insert into dead_letters (source, body, reason) values ('outbox', '{"user": "ann"}', 'too long')`;
   const message = await done('POST /dead-letters/retry');
   assert.match(message, /^SQL has taken 0 of 1 dead letters\. The others stay/);
   await world.sql`delete from dead_letters`;

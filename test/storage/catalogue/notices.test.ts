@@ -81,6 +81,7 @@ test('whatever ends or bans a session is announced', async () => {
     [() => sql`update users set banned = true where id = 'robin'`, ['bot bot1', ofUser, ofBot]],
     [() => sql`update users set vote_banned = true where id = 'wren'`, ['bot bot2', ofUser, ofBot, ofTeam]],
     [() => sql`update bots set owner_id = 'wren' where bot_id = 'bot1'`, ['bot bot1', ofBot]],
+    [() => sql`update bots set owner_id = 'robin' where bot_id = 'bot1'`, ['bot bot1', ofBot]],
     [() => sql`update sessions set perm_limits = '{edit_team}' where target_type = 'team'`, [ofTeam]],
     [() => sql`delete from sessions where target_type = 'team'`, [ofTeam]],
   ];

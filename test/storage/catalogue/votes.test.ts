@@ -29,6 +29,7 @@ await addVote(sql, bot, {
   voided_at: at(12),
 });
 await addVote(sql, bot, { author: 'ben', created_at: at(9) });
+for (let hour = 0; hour < 12; hour++) await addVote(sql, bot, { author: 'cleo', created_at: at(20, hour) });
 await sql`insert into vote_resets (scope, at, reason) values ('all', ${at(5)}, 'monthly_reset')`;
 await sql`insert into vote_resets (scope, at, reason) values ('999999', ${at(28)}, 'deleted')`;
 test.after(() => directory.close());
@@ -60,10 +61,6 @@ test('all votes show void ones with their reason and time', async () => {
 });
 
 test('all votes are shown ten per page', async () => {
-  for (let hour = 0; hour < 12; hour++) {
-    await addVote(directory.sql, bot, { author: 'cleo', created_at: at(20, hour) });
-  }
-
   const second = await catalogue.votes.page({ user: 'cleo', ref: bot }, 2);
 
   assert.is(second.count, 12);
