@@ -10,12 +10,14 @@ import { buildLibrary, printWith } from './preloaded-library.ts';
 
 const controlBytes = 4_096;
 const folderAt = 20;
+/** Behind the faults are the lock and the counter of the record. */
+const faultsEndAt = folderAt + 1_024;
 
 type ErrorCode = 'EIO' | 'ENOSPC';
 export interface DiskFaults {
   /** Every write fails. */
   readonly writeError?: ErrorCode;
-  /** Writes behind the end of a file fail, as on a full disk. */
+  /** Writes behind the end of a file are done in part, then fail, as on a full disk. */
   readonly growthError?: ErrorCode;
   readonly syncError?: ErrorCode;
   /** Each sync takes so much longer. */
@@ -24,6 +26,8 @@ export interface DiskFaults {
 export interface FaultyDisk {
   /** For the process whose disk it is. */
   readonly environment: Readonly<Record<string, string>>;
+  /** The same for a process whose changes below the planted folder are recorded (disk-record.ts). */
+  recordInto(file: string): Readonly<Record<string, string>>;
   /** From now on; `{}` ends all faults. */
   plant(folder: string, faults: DiskFaults): void;
   /** Writes and syncs that failed since the last `plant`. */
@@ -36,10 +40,15 @@ const numberOf = (code: ErrorCode | undefined): number =>
 const createDisk = (library: string): FaultyDisk => {
   const file = join(makeFolder('rollcall-faulty-'), 'control');
   writeFileSync(file, Buffer.alloc(controlBytes));
+  const environment = { LD_PRELOAD: library, DISK_CONTROL: file };
   return {
-    environment: { LD_PRELOAD: library, DISK_CONTROL: file },
+    environment,
+    recordInto: (record) => {
+      writeFileSync(record, '');
+      return { ...environment, DISK_RECORD: record };
+    },
     plant: (folder, { writeError, growthError, syncError, syncDelayMs = 0 }) => {
-      const page = Buffer.alloc(controlBytes);
+      const page = Buffer.alloc(faultsEndAt);
       const numbers = [numberOf(writeError), numberOf(growthError), numberOf(syncError), syncDelayMs];
       for (const [index, number] of numbers.entries()) page.writeInt32LE(number, index * 4);
       page.write(folder, folderAt);

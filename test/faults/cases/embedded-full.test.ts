@@ -3,10 +3,9 @@
  * counted", reads go on, and once there is room everything goes on, with nothing lost. Time limit: 600 s.
  */
 
-import { renameSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { nowMs } from '../../../bench/prove/client-log.ts';
@@ -27,6 +26,7 @@ import {
 } from '../harness/embedded-run.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';
+import { adoptLimited, limitedProgram } from '../harness/limited.ts';
 import { startLoad } from '../harness/load.ts';
 import { outsiders, useTemplate } from '../harness/plans.ts';
 import { fillDisk, onSmallDisk } from '../harness/small-disk.ts';
@@ -34,7 +34,6 @@ import { fillDisk, onSmallDisk } from '../harness/small-disk.ts';
 const test = suite('no room');
 const folders = useTemplate(test);
 
-const limitedProgram = fileURLToPath(new URL('./embedded-full-main.ts', import.meta.url));
 const roomyBytes = 2 ** 30;
 
 const limitBytes = 2 * 2 ** 20;
@@ -53,9 +52,7 @@ const runStoreFull = (plan: RunPlan): Promise<Figures> =>
     const large = await open(roomyBytes);
     await assertWritesAgain(run, large);
     await stopWell(run, large);
-    const used = join(run.dataDir, 'hot-limited');
-    rmSync(join(run.dataDir, 'hot'), { recursive: true });
-    renameSync(used, join(run.dataDir, 'hot'));
+    adoptLimited(run.dataDir);
     await judgeAtRest(run);
   });
 

@@ -5,6 +5,7 @@
 import * as assert from 'uvu/assert';
 import { insertEndpoint } from '../../../storage/catalogue/webhooks/endpoints.ts';
 import { createSecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
+import type { Sql } from '../../../storage/sql/client.ts';
 import { until } from '../../support/until.ts';
 import { startWebhookReceivers, type WebhookReceivers } from '../../support/webhook-receivers.ts';
 import { onServers, type ServersOptions, type ServersWorld } from '../harness/on-servers.ts';
@@ -48,7 +49,7 @@ export const countPending = async ({ stores }: Stack): Promise<number> => {
 };
 
 /** Requests to vote without exactly one delivery per endpoint, and endpoints whose counter is wrong. */
-const findFaults = ({ stores }: Stack) => stores.sql<{ fault: string }[]>`
+export const findFaults = (sql: Sql) => sql<{ fault: string }[]>`
   with request as (
     select incarnation, min(log_number) as number from votes group by incarnation, author, created_at
   )
@@ -98,7 +99,7 @@ export const withReceivers = async (
       await task(world, receivers);
       await until('all votes are in SQL', async () => (await stack.stores.hot.countBacklog()).votes === 0);
       await until('all is delivered', async () => (await countPending(stack)) === 0, recoveryMsMax);
-      const faults = await findFaults(stack);
+      const faults = await findFaults(stack.stores.sql);
       assert.equal(
         faults.map(({ fault }) => fault),
         [],
