@@ -58,12 +58,14 @@ export interface PubsubOptions {
   readonly urls: readonly string[];
   /** Receives connection errors; the clients reconnect by themselves. */
   readonly onError: (error: Error) => void;
+  /** Without a call of `isConnected` for this long, heartbeats rest. Default 20 s, less only in tests. */
+  readonly restAfterMs?: number;
 }
 
 /** Time between two heartbeat messages. */
 export const beatMs = 150;
-/** Without a call of `isConnected` for this long, heartbeats rest. */
-export const restAfterMs = 5_000;
+/** Longer than most pauses between requests: after a rest each session and profile is read again. */
+const restAfterMsDefault = 20_000;
 /** How long a caller waits for the first heartbeat after a rest. */
 export const wakeMsMax = 100;
 /** No node accepts a revoked token for longer than this. */
@@ -78,6 +80,7 @@ const commandTimeoutMs = 600;
 const channel = 'rollcall:signals';
 
 interface PubsubState {
+  readonly restAfterMs: number;
   readonly subscribers: Set<Subscriber>;
   readonly node: string;
   /** Send time of the newest heartbeat message received. */
@@ -176,7 +179,8 @@ const receiveText = (state: PubsubState, text: string): void => {
   for (const finish of state.woken) finish();
 };
 
-const createState = (): PubsubState => ({
+const createState = (restAfterMs = restAfterMsDefault): PubsubState => ({
+  restAfterMs,
   subscribers: new Set(),
   node: randomUUID(),
   lastReceivedMs: Number.NEGATIVE_INFINITY,
@@ -200,7 +204,7 @@ const startBeats = (state: PubsubState, send: (text: string) => void): (() => vo
   const beat = (): void => {
     const nowMs = performance.now();
     runs(state, nowMs);
-    if (nowMs - state.neededMs > restAfterMs) {
+    if (nowMs - state.neededMs > state.restAfterMs) {
       clearInterval(timer);
       rest(state);
       return;
@@ -223,7 +227,7 @@ const startBeats = (state: PubsubState, send: (text: string) => void): (() => vo
 
 /** Starts to connect and returns at once: not connected until the first heartbeat message arrives. */
 export const openPubsub = (options: PubsubOptions): Pubsub => {
-  const state = createState();
+  const state = createState(options.restAfterMs);
   const ownChannel = `${channel}:${state.node}`;
   const commands = openCommands({ ...options, timeoutMs: commandTimeoutMs });
   const listener = openListener({

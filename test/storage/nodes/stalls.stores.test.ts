@@ -7,15 +7,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { limits } from '../../../engine/limits.ts';
-import { beatMs, openPubsub, restAfterMs, stallMs } from '../../../storage/nodes/pubsub.ts';
+import { beatMs, openPubsub, stallMs } from '../../../storage/nodes/pubsub.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 
 const test = suite('stalls');
 let stalls = 0;
+const restAfterMs = 2_000;
 
 const redis = await startRedis();
-const pubsub = openPubsub({ urls: [redis.url], onError: () => {} });
+const pubsub = openPubsub({ urls: [redis.url], onError: () => {}, restAfterMs });
 pubsub.subscribe({ stalled: () => void stalls++ });
 await until('it hears itself', () => pubsub.isConnected());
 test.after(async () => {
@@ -62,6 +63,17 @@ test('when nobody needs their proof, heartbeats rest; the next caller waits for 
   assert.is(await pubsub.waitUntilConnected(), true);
   assert.is(drops, 1, 'nothing was lost');
   assert.ok(pubsub.isConnected());
+  stop();
+});
+
+test('a pause that is shorter drops nothing', async () => {
+  let drops = 0;
+  await until('it hears itself', () => pubsub.isConnected());
+  const stop = pubsub.subscribe({ onDisconnect: () => void drops++ });
+  await pause(restAfterMs / 2);
+
+  assert.ok(pubsub.isConnected());
+  assert.is(drops, 0);
   stop();
 });
 
