@@ -12,12 +12,13 @@ import { openSocket as openRaw } from '../raw.ts';
 const test = suite('chunks of an event stream');
 let world: World;
 
-test.before(async () => {
+// Each has a world of its own: a case ends the feed.
+test.before.each(async () => {
   world = await openWorld({ feed: { feedConnectionsMax: 2 } });
   await addUser(world.sql, 'robin');
   for (const bot of ['bot1', 'bot2']) await addBot(world.sql, bot);
 });
-test.after(() => world.close());
+test.after.each(() => world.close());
 
 interface Chunks {
   /** The data of all whole chunks. */

@@ -239,18 +239,20 @@ test('bots delete: gone at once, its sessions ended, its votes void, its id free
 
 test('servers, teams and packs delete: 404 afterwards; a team that owns something remains', async () => {
   await addTeam(world.sql, 'empty');
-  await addServer(world.sql, 'server2', { team_id: 'team1' });
+  const sunkId = '758641373074423811';
+  await addTeam(world.sql, 'owning');
+  for (const id of [sunkId, 'server2']) await addServer(world.sql, id, { team_id: 'owning' });
   await addPack(world.sql, 'gone');
   const token = await world.token('team', 'empty');
-  await done('DELETE /servers/758641373074423808');
+  await done(`DELETE /servers/${sunkId}`);
   await done('DELETE /teams/empty');
   await done('DELETE /packs/GONE');
 
-  for (const path of [`/servers/${serverId}`, '/teams/empty?targets=bot', '/packs/gone']) {
+  for (const path of [`/servers/${sunkId}`, '/teams/empty?targets=bot', '/packs/gone']) {
     assert.is((await world.ask('GET', path)).status, 404, path);
   }
   assert.is((await world.ask('PATCH', '/teams/empty', { token, body: {} })).status, 401);
-  assert.equal(codeOf(await operate('DELETE /teams/team1')), [409, 'team_not_empty']);
+  assert.equal(codeOf(await operate('DELETE /teams/owning')), [409, 'team_not_empty']);
   assert.is((await operate('DELETE /packs/gone')).status, 404);
 });
 
@@ -283,22 +285,24 @@ test('teams show: members with their permissions, bots and servers, by id or van
 
 test('packs show: its owner, its entities in their order, and which of them are deleted', async () => {
   for (const id of ['second', 'first']) await addBot(world.sql, id);
+  await addServer(world.sql, 'afloat', { team_id: 'team1' });
   await addPack(world.sql, 'mixed', {
     bot_ids: ['first', 'long-gone', 'second'],
-    server_ids: ['server2', 'sunk'],
+    server_ids: ['afloat', 'sunk'],
   });
   const { status, json } = await operate('GET /packs/MIXED');
 
   assert.equal([status, json.url, json.owner, json.votes], [200, 'mixed', 'robin', 0]);
   assert.equal(pluck(json.bots, 'bot_id'), ['first', 'second']);
-  assert.equal(pluck(json.servers, 'server_id'), ['server2']);
+  assert.equal(pluck(json.servers, 'server_id'), ['afloat']);
   assert.equal(json.deleted, ['long-gone', 'sunk']);
 });
 
 test('teams delete is audited, also when it is refused; reads are not', async () => {
-  await addTeam(world.sql, 'brief');
-  await operate('DELETE /teams/team1');
-  await operate('GET /teams/team1');
+  for (const team of ['brief', 'needed']) await addTeam(world.sql, team);
+  await addServer(world.sql, 'moored', { team_id: 'needed' });
+  await operate('DELETE /teams/needed');
+  await operate('GET /teams/needed');
   await done('DELETE /teams/brief');
   const { entries } = (await operate('GET /audit')).json;
   const entriesShown = entries
@@ -307,7 +311,7 @@ test('teams delete is audited, also when it is refused; reads are not', async ()
 
   assert.equal(entriesShown, [
     ['teams delete', 'brief', 'done'],
-    ['teams delete', 'team1', 'team_not_empty'],
+    ['teams delete', 'needed', 'team_not_empty'],
   ]);
 });
 

@@ -31,8 +31,9 @@ interface Hour {
 const readHours = async (query: string): Promise<Hour[]> =>
   (await send(`GET /votes/hours${query}`)).json.hours;
 
+await addUser(sql, 'robin');
+
 test('of a listing each hour of two weeks, and the votes above which it would be a surge', async () => {
-  await addUser(sql, 'robin');
   const [ref, other] = [await addBot(sql, 'surging'), await addBot(sql, 'other')];
   await addVotes(ref, 0, 30);
   await addVotes(ref, 2, 336);

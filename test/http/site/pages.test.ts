@@ -160,21 +160,24 @@ test('a listing that was not accepted says why', async () => {
 test('a code that changes its owner leads to the new one', async () => {
   const robin = await world.token('user', 'robin');
   await visit('/@lighthouse');
-  const code = { token: robin, body: { code: 'lamp' } };
-  assert.is((await world.ask('PATCH', '/bots/bot1/vanity', code)).status, 204);
+  const ofTeam = await world.token('team', 'team1');
+  const change = async (target: string, code: string, token: string): Promise<void> =>
+    assert.is((await world.ask('PATCH', `/${target}/vanity`, { token, body: { code } })).status, 204);
+  await change('bots/bot1', 'lamp', robin);
   assertIncludes((await visit('/@lighthouse')).text, 'Pack lighthouse');
-  const taken = { token: await world.token('team', 'team1'), body: { code: 'lighthouse' } };
-  assert.is((await world.ask('PATCH', '/teams/team1/vanity', taken)).status, 204);
+  await change('teams/team1', 'lighthouse', ofTeam);
 
   assertIncludes((await visit('/@lighthouse')).text, 'Team team1');
   assertIncludes((await visit('/@lamp')).text, 'IMG SRC=X');
+  await change('teams/team1', 'keepers', ofTeam);
+  await change('bots/bot1', 'lighthouse', robin);
 });
 
 test('an invite counts and leads on; what has none is 404', async () => {
   const count = async (): Promise<number> => (await world.ask('GET', '/bots/bot1')).json.invite_clicks;
   const before = await count();
-  await visit('/@lamp/invite', { method: 'HEAD' });
-  const { status, headers } = await visit('/@lamp/invite');
+  await visit('/@lighthouse/invite', { method: 'HEAD' });
+  const { status, headers } = await visit('/@lighthouse/invite');
   await until('the invite', async () => (await count()) > before);
 
   assert.equal([status, headers.get('location')], [302, 'https://example.org/bot1']);
@@ -196,7 +199,7 @@ test('the sitemap lists what is listed, in parts; robots find it', async () => {
   const found = [...text.matchAll(/<loc>https:\/\/list\.example(.*?)<\/loc>/g)].map(([, path]) => path);
 
   const packs = ['/@packs/lighthouse', '/@packs/night-owls'];
-  assert.equal(found.sort(), ['/@lamp', '/@lighthouse', ...packs, '/@server-server1']);
+  assert.equal(found.sort(), ['/@keepers', '/@lighthouse', ...packs, '/@server-server1']);
   assert.match((await visit('/robots.txt')).text, /Sitemap: https:\/\/list\.example\/sitemap\.xml/);
 });
 
@@ -213,7 +216,7 @@ test('style, scripts, icon and login page are there', async () => {
 test('the front page shows names that lead to pages, and is JSON for programs', async () => {
   const { text, headers } = await visit('/');
   assert.match(text, /Night &lt;market&gt;/);
-  assertIncludes(text, 'href="/@lamp"');
+  assertIncludes(text, 'href="/@lighthouse"');
   const policy = headers.get('content-security-policy') ?? '';
   assert.match(policy, /script-src 'self';.* img-src 'self' data: https:\/\/cdn\.example;/);
   const any = await visit('/', { headers: { accept: '*/*' } });
