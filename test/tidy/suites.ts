@@ -26,13 +26,14 @@ const comparesValues = (what: Node, source: Source): boolean =>
     ? equalities.has(what.operatorToken.kind) && !/^(undefined|null)$/.test(what.right.getText(source.tree))
     : isCallExpression(what) && /\.includes$/.test(what.expression.getText(source.tree));
 
-/** A comparison inside `assert.ok` fails without its values. */
+/** A comparison inside `assert.ok`, `assert.not` or `assert.not.ok` fails without its values. */
 export const assertions: Rule = (project) =>
   [...project.sources.values()].flatMap((source) =>
-    callsOf(source, /^assert\.ok$/).flatMap((call) => {
+    callsOf(source, /^assert\.(ok|not|not\.ok)$/).flatMap((call) => {
       const [what] = isCallExpression(call) ? call.arguments : [];
       if (what === undefined || !comparesValues(what, source)) return [];
-      const advice = 'prints no values: use assert.is, assert.equal, or assertIncludes of test/support';
+      const advice =
+        'prints no values: use assert.is, assert.equal, or those of test/support/assert-includes.ts';
       return [{ file: source.path, line: lineOf(source, call), rule: 'assertion', advice }];
     }),
   );

@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRegistry } from '../../../engine/actors/registry.ts';
 import { toLazyState } from '../../../engine/entity/state.ts';
+import { assertExcludes } from '../../support/assert-includes.ts';
 import { botRef, initOf, sameShard } from '../kit.ts';
 import { createWorld, isLive } from './poller-kit.ts';
 
@@ -46,7 +47,7 @@ test('a post for an entity that another node changed needs no load', async () =>
 
   await world.until(other.postStats(first, { users: '6' }));
 
-  assert.not(verbs.includes('load'));
+  assertExcludes(verbs, 'load');
   assert.ok(isLive(other, first), 'the reply brings the state');
   const { state } = await world.see(other, first);
   assert.equal([state.servers, state.users], ['5', '6']);

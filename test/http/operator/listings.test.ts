@@ -11,6 +11,7 @@ import {
   addTeam,
   addUser,
 } from '../../storage/catalogue/directory.ts';
+import { assertExcludes } from '../../support/assert-includes.ts';
 import { botBody } from '../../support/bot-body.ts';
 import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
@@ -74,7 +75,7 @@ test('bots show: all that is reviewed, also what only reviewers may read', async
     [json.long, json.invite, json.library, json.prefix, json.extra_links, json.staff_note, json.owner_name],
     ['All of it.', 'https://invite.example', 'eris', '?', extra_links, 'For you.', 'name-of-robin'],
   );
-  assert.not.ok(JSON.stringify(await show('/bots/reviewed?include=long')).includes('For you.'));
+  assertExcludes(JSON.stringify(await show('/bots/reviewed?include=long')), 'For you.');
 });
 
 test('bots certify and pend: the reason comes and goes with the type', async () => {

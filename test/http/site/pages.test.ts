@@ -13,7 +13,7 @@ import {
   addTeam,
   addUser,
 } from '../../storage/catalogue/directory.ts';
-import { assertIncludes } from '../../support/assert-includes.ts';
+import { assertExcludes, assertIncludes } from '../../support/assert-includes.ts';
 import { until } from '../../support/until.ts';
 import { openWorld, type World } from '../api/world.ts';
 
@@ -113,7 +113,7 @@ test('a view counts once, but not for HEAD, a prefetch or another client', async
 test('what users wrote is text or Markdown, never markup or a slot', async () => {
   const { text } = await visit('/@lighthouse');
 
-  assert.not.ok(text.includes('<img src=x'));
+  assertExcludes(text, '<img src=x');
   assertIncludes(text, '<h3>Title</h3>');
   assertIncludes(text, '<a href="https://example.org/a" rel="nofollow ugc noopener">good</a>');
   assert.not.match(text, /href="javascript|src="https:\/\/example.org/);
@@ -145,8 +145,8 @@ test('a listed page has previews and a canonical address, another is not to be i
   const pending = await visit('/@windmill');
   assertIncludes(pending.text, '<meta name="robots" content="noindex">');
   assertIncludes(pending.text, 'It waits for a review');
-  assert.not.ok(pending.text.includes('id="vote"'));
-  assert.not.ok((await visit('/@packs/night-owls')).text.includes('/@windmill'));
+  assertExcludes(pending.text, 'id="vote"');
+  assertExcludes((await visit('/@packs/night-owls')).text, '/@windmill');
 });
 
 test('a listing that was not accepted says why', async () => {
@@ -231,7 +231,7 @@ test('without pages a browser gets what programs get', async () => {
   await addBot(plain.sql, 'bot1', { vanity: 'lighthouse' });
 
   assert.is((await visit('/@lighthouse', { on: plain })).status, 302);
-  assert.not.ok((await visit('/', { on: plain })).text.includes('href="/@'));
+  assertExcludes((await visit('/', { on: plain })).text, 'href="/@');
   for (const path of ['/sitemap.xml', '/robots.txt', '/@packs/x', '/login'])
     assert.is((await visit(path, { on: plain })).status, 404, path);
   await plain.close();

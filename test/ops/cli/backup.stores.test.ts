@@ -21,6 +21,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runRestore } from '../../../ops/cli/restore.ts';
 import { listFolder } from '../../../storage/embedded/copy.ts';
+import { assertExcludes } from '../../support/assert-includes.ts';
 import { copyDataFolder, makeDataFolder, openAtRest } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { startNode } from '../../support/node-process.ts';
@@ -156,7 +157,7 @@ test('a name in the manifest that leads out of the folder is refused, and nothin
     assert.is(code, 1);
     assert.match(err, /Nothing was restored: .*hot\.pack is not a pack of Rollcall: it names/);
     assert.equal(existsSync(dataDir) ? readdirSync(dataDir) : [], []);
-    assert.not(readdirSync(folder).includes('escaped'));
+    assertExcludes(readdirSync(folder), 'escaped');
   }
 });
 

@@ -18,7 +18,7 @@ import {
   recordKinds,
 } from '../../../storage/import/kinds.ts';
 import { openTestStore } from '../../storage/import/store.ts';
-import { assertIncludes } from '../../support/assert-includes.ts';
+import { assertExcludes, assertIncludes } from '../../support/assert-includes.ts';
 
 const test = suite('demo');
 const nowMs = Date.UTC(2026, 5, 15, 12);
@@ -111,7 +111,7 @@ test('the cast has the expected relations', () => {
   assert.ok(pack?.owner === demoCast.user && pack.bot_ids?.includes(demoCast.bot));
   assert.not.ok(votes.some(({ author }) => author === demoCast.user || author === demoCast.secondUser));
   assert.ok(records.some((record) => record.kind === 'user' && record.id === demoCast.secondUser));
-  assert.not.ok(JSON.stringify(records.filter(({ kind }) => kind !== 'user')).includes(demoCast.secondUser));
+  assertExcludes(JSON.stringify(records.filter(({ kind }) => kind !== 'user')), demoCast.secondUser);
 });
 
 test('popularity is skewed and every state occurs', () => {
@@ -286,9 +286,9 @@ test('the welcome shows addresses and commands, and has no colours outside a ter
   assert.ok(plain.includes('http://127.0.0.1:8080/docs') && plain.includes('./data/demo.json'));
   assertIncludes(plain, `${demo.url}/badges/bots/${demo.bot.id}/card.svg`);
   for (const [, command] of listDemoCommands(demo.url, demo)) assertIncludes(plain, `\n  ${command}\n`);
-  assert.not.ok(plain.includes('\x1b'));
+  assertExcludes(plain, '\x1b');
   assertIncludes(coloured, '\x1b[1m');
-  assert.not.ok(formatWelcome({ ...options, demo: null, isTerminal: false }).includes('curl'));
+  assertExcludes(formatWelcome({ ...options, demo: null, isTerminal: false }), 'curl');
 });
 
 test.run();

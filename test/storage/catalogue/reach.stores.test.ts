@@ -10,7 +10,7 @@ import { type Catalogue, createCatalogue } from '../../../storage/catalogue/cata
 import type { SessionTarget } from '../../../storage/catalogue/people/sessions.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
-import { assertIncludes } from '../../support/assert-includes.ts';
+import { assertExcludes, assertIncludes } from '../../support/assert-includes.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import {
   addBot,
@@ -239,7 +239,7 @@ for (const store of Object.keys(openers)) {
     for (const session of marked) assert.is(await banned(session), true);
     for (const session of others) {
       assert.is(await banned(session), false);
-      assert.not.ok(sessions.includes(session.id));
+      assertExcludes(sessions, session.id);
     }
     assert.is((await mint(team, [])).outcome, 'refused');
 

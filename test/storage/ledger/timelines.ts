@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { emptyFacts } from '../../../engine/entity/state.ts';
 import { beginTimeline } from '../../../storage/ledger/generations.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
-import { assertIncludes } from '../../support/assert-includes.ts';
+import { assertExcludes, assertIncludes } from '../../support/assert-includes.ts';
 import { dirty, type RealWorld } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -31,12 +31,12 @@ export const claimLineages = (claims: Claims, open: () => RealWorld): void => {
         });
 
       assert.ok((await facts()) > before + 100_000, 'more edits than a listing ever has');
-      assert.not.ok((await toTell()).includes('lineage'));
+      assertExcludes(await toTell(), 'lineage');
       await flush(1, before + 7);
       assertIncludes(await toTell(), 'lineage', 'the hot store knows facts of before');
       await ledger.markEditsSent(await ledger.listEdits(1_000));
       await flush(2, await facts());
-      assert.not.ok((await toTell()).includes('lineage'), 'it was told');
+      assertExcludes(await toTell(), 'lineage', 'it was told');
       const first = await facts();
       await beginTimeline(sql);
       assert.ok((await facts()) > first, 'each is newer than the one before');

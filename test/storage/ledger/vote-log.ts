@@ -7,7 +7,7 @@ import type { EntityRef } from '../../../engine/ids.ts';
 import { importLines } from '../../../storage/import/import.ts';
 import { assignNumbers, countUnnumbered, listUnnumbered } from '../../../storage/ledger/vote-log.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
-import { assertIncludes } from '../../support/assert-includes.ts';
+import { assertExcludes, assertIncludes } from '../../support/assert-includes.ts';
 import { dirty, itagOf, type RealWorld, vote } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -147,7 +147,7 @@ const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
     await ledger.flush({ entities: [], votes: [vote(ref, 61_021)] });
 
     assert.equal(await readNumbers(sql, ref), [[itagOf(61_021), null]]);
-    assert.not((await listUnnumbered(sql, 100)).includes(ref.incarnation));
+    assertExcludes(await listUnnumbered(sql, 100), ref.incarnation);
   });
 
   test('vote log: rows of an earlier version are numbered after those that have numbers, once', async () => {
@@ -176,6 +176,6 @@ const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
     const order = numbers.map(([itag]) => itag);
     assert.ok(order.indexOf(itagOf(61_031)) < order.indexOf(itagOf(61_033)));
     assert.is(await readHead(sql, ref), 4);
-    assert.not((await listUnnumbered(sql, 100)).includes(ref.incarnation));
+    assertExcludes(await listUnnumbered(sql, 100), ref.incarnation);
   });
 };
