@@ -20,15 +20,15 @@ const phases: readonly Phase[] = [
   { name: 'morning', until: 0.1, share: 0.4 },
   { name: 'noon', until: 0.25, share: 0.6 },
   { name: hug, until: 0.32, share: 1 },
-  { name: 'evening', until: 0.5, share: 0.8 },
-  { name: 'night', until: 0.6, share: 0.15 },
+  { name: 'evening', until: 0.42, share: 0.8 },
+  { name: 'night', until: 0.5, share: 0.15 },
   { name: 'next morning', until: 1, share: 0.4 },
 ];
 
 /** When each happens. */
-export const moments = { restart: 0.13, upgrade: 0.17, monthsEnd: 0.55 } as const;
-/** From here on nothing changes: the servers have seen peaks since they started. */
-export const steadyFrom = 0.65;
+export const moments = { restart: 0.13, upgrade: 0.17, monthsEnd: 0.46 } as const;
+/** From here on nothing changes: servers have seen peaks since they started, and minutes of this rate. */
+export const steadyFrom = 0.7;
 export const firstTenth = { from: 0, to: 0.1 } as const;
 export const lastTenth = { from: 0.9, to: 1 } as const;
 
