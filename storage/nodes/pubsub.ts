@@ -7,8 +7,9 @@
  * that messages take, and is connected while it has received one that it sent less than `trustMs` ago. So
  * either every message published more than `trustMs` ago has arrived, or the caches are not used: a cut,
  * silent or stopped connection needs no detection of its own. When no caller needed that for `restAfterMs`,
- * the node drops those caches and sends no heartbeats until the next caller. A node on embedded stores is
- * alone and opens none of this.
+ * the node sends no heartbeats until the next caller. One server delivers everything in order on a connection
+ * that stays, so the first heartbeat after a rest proves that nothing was missed; a Cluster does not, so its
+ * nodes drop those caches when they rest. A node on embedded stores is alone and opens none of this.
  */
 import { randomUUID } from 'node:crypto';
 import { openCommands, type RedisCommands } from './commands.ts';
@@ -64,7 +65,7 @@ export interface PubsubOptions {
 
 /** Time between two heartbeat messages. */
 export const beatMs = 150;
-/** Longer than most pauses between requests: after a rest each session and profile is read again. */
+/** Longer than most pauses between requests: after a rest nodes of a Cluster read each session again. */
 const restAfterMsDefault = 20_000;
 /** How long a caller waits for the first heartbeat after a rest. */
 export const wakeMsMax = 100;
@@ -81,6 +82,8 @@ const channel = 'rollcall:signals';
 
 interface PubsubState {
   readonly restAfterMs: number;
+  /** Whether all messages come from one server, in order. */
+  readonly isOrdered: boolean;
   readonly subscribers: Set<Subscriber>;
   readonly node: string;
   /** Send time of the newest heartbeat message received. */
@@ -133,7 +136,8 @@ const waitUntilConnected = (state: PubsubState): boolean | Promise<boolean> => {
 const rest = (state: PubsubState): void => {
   state.beats = 'resting';
   state.lastReceivedMs = Number.NEGATIVE_INFINITY;
-  if (!state.lost) for (const subscriber of state.subscribers) subscriber.onDisconnect?.();
+  if (state.isOrdered || state.lost) return;
+  for (const subscriber of state.subscribers) subscriber.onDisconnect?.();
 };
 
 const runs = (state: PubsubState, steadyMs: number): void => {
@@ -179,8 +183,9 @@ const receiveText = (state: PubsubState, text: string): void => {
   for (const finish of state.woken) finish();
 };
 
-const createState = (restAfterMs = restAfterMsDefault): PubsubState => ({
+const createState = ({ urls, restAfterMs = restAfterMsDefault }: PubsubOptions): PubsubState => ({
   restAfterMs,
+  isOrdered: urls.length === 1,
   subscribers: new Set(),
   node: randomUUID(),
   lastReceivedMs: Number.NEGATIVE_INFINITY,
@@ -227,7 +232,7 @@ const startBeats = (state: PubsubState, send: (text: string) => void): (() => vo
 
 /** Starts to connect and returns at once: not connected until the first heartbeat message arrives. */
 export const openPubsub = (options: PubsubOptions): Pubsub => {
-  const state = createState(options.restAfterMs);
+  const state = createState(options);
   const ownChannel = `${channel}:${state.node}`;
   const commands = openCommands({ ...options, timeoutMs: commandTimeoutMs });
   const listener = openListener({

@@ -2,10 +2,12 @@
  * Sessions and signals on a Redis Cluster, where only messages invalidate caches.
  * Time limit: 240 s.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createHeartbeats } from '../../../storage/nodes/heartbeats.ts';
+import { beatMs, openPubsub } from '../../../storage/nodes/pubsub.ts';
 import { createRates } from '../../../storage/nodes/rates.ts';
 import { startRedisCluster } from '../../support/redis-cluster.ts';
 import { until } from '../../support/until.ts';
@@ -50,6 +52,19 @@ test('heartbeats and rate limits work on a Cluster', async () => {
   const policy = { name: 'login', burst: 1, intervalMs: 60_000 };
   assert.ok((await rates.take(policy, 'c')).allowed);
   assert.not((await createRates(one.signals.commands, String).take(policy, 'c')).allowed);
+});
+
+test('a rest drops what depends on messages, which a Cluster may have lost meanwhile', async () => {
+  const urls = cluster.servers.map(({ url }) => url);
+  const resting = openPubsub({ urls, onError: () => {}, restAfterMs: 500 });
+  let drops = 0;
+  await until('it hears itself', () => resting.isConnected());
+  resting.subscribe({ onDisconnect: () => void drops++ });
+
+  await pause(500 + beatMs * 2);
+
+  assert.is(drops, 1);
+  resting.close();
 });
 
 test('a node recovers after a primary was replaced', async () => {
