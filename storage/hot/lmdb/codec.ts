@@ -7,7 +7,7 @@
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
 import { compile, emptyTotals, fields } from '../../../engine/entity/fields.ts';
-import type { Decision, PartsSwitch, VoteRefusal } from '../../../engine/entity/items.ts';
+import type { Decision, PartsSwitch, ShardVersion, VoteRefusal } from '../../../engine/entity/items.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
 import {
   type HotState,
@@ -227,3 +227,9 @@ export const packVisitor = (visitor: string): Buffer => {
 
 /** The inverse of `packVisitor`. */
 export const unpackVisitor = (bytes: Buffer): string => bytes.readBigInt64BE(0).toString();
+
+export const packShard = ({ generation, version, chainHash }: ShardVersion): readonly number[] => [
+  generation,
+  version,
+  chainHash,
+];

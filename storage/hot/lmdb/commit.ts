@@ -20,9 +20,9 @@ import type {
 import { type LazyState, toLazyState } from '../../../engine/entity/state.ts';
 import { type LastVote, lastVoteFlags } from '../../../engine/entity/votes.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../../engine/ids.ts';
-import type { AppliedBatch, Changes } from './changes.ts';
 import type { OutboxArray, PartArray } from './codec.ts';
 import { packDecisions, packOutbox, packVisitor, unpackDecisions } from './codec.ts';
+import type { AppliedBatch, Changes } from './journal-records.ts';
 import { toBucket, toBucketKey, toOutboxKey, toProducerKey, toVisitorsKey, toVoterKey } from './keys.ts';
 import { dropListing, planPartsEffect, readPart, readTable } from './parts.ts';
 import { readStoredSlot, readVotesArray } from './pending.ts';

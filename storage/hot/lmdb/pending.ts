@@ -6,11 +6,11 @@
  * repeated. checkpoint.ts moves the values to LMDB.
  */
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
-import type { Changes } from './changes.ts';
-import { type OutboxArray, type PartArray, type StoredSlot, unpackSlot } from './codec.ts';
+import { type OutboxArray, type PartArray, packShard, type StoredSlot, unpackSlot } from './codec.ts';
+import type { Changes } from './journal-records.ts';
 import { parseListing, parseShard, toProducerKey, toShardKey, toSlotKey } from './keys.ts';
 import type { IndexedSlot, PendingSlot } from './pending-values.ts';
-import { packShard, type VotesArray } from './tables.ts';
+import type { VotesArray } from './tables.ts';
 import type { Writer } from './writer.ts';
 
 export const getPendingSlots = ({ pending }: Pick<Writer, 'pending'>, shard: Shard) =>

@@ -21,13 +21,12 @@ import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/po
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
-import { type Changes, packChanges, unpackChanges } from './changes.ts';
 import { beginCheckpoint, describeFailure, runCheckpoint, startCheckpointLater } from './checkpoint.ts';
 import { DamagedVotes, decide, readVotes, toChanges } from './commit.ts';
 import { writeCopy } from './copy.ts';
 import { createDamageLog } from './damage.ts';
 import { addRecord, endJournal, openJournal } from './journal.ts';
-import type { RecordBuffer } from './journal-records.ts';
+import { type Changes, packChanges, type RecordBuffer, unpackChanges } from './journal-records.ts';
 import { toVisitorsKey, toVoterKey } from './keys.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { adopt, readStoredSlot } from './pending.ts';

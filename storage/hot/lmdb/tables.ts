@@ -12,7 +12,7 @@ import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import { newShardCount, oldShardCount, type Shard, shardCount, toShard } from '../../../engine/ids.ts';
 import { createCheckedEncoder } from './checked-encoder.ts';
-import type { DecisionsArray, OutboxArray, PartArray, SlotArray } from './codec.ts';
+import { type DecisionsArray, type OutboxArray, type PartArray, packShard, type SlotArray } from './codec.ts';
 import { assertWhole, createFolderError } from './damage.ts';
 import { parseProducerKey, toShardKey } from './keys.ts';
 
@@ -186,12 +186,6 @@ export const raiseFormat = async (tables: Tables, applied: AppliedRecords): Prom
     putApplied(tables, applied);
   });
 };
-
-export const packShard = ({ generation, version, chainHash }: ShardVersion): readonly number[] => [
-  generation,
-  version,
-  chainHash,
-];
 
 /** Writes a shard's generation, version and chain hash. Call inside a transaction. */
 export const putMeta = (tables: Tables, shard: Shard, state: ShardVersion): void => {
