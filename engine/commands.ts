@@ -7,8 +7,8 @@
  * in `create.ts`, which is the only caller.
  */
 import type { Loader } from './actors/activation.ts';
-import type { Actor } from './actors/actor.ts';
 import {
+  type Actor,
   addWaiter,
   failWaiters,
   type PendingVote,
@@ -16,7 +16,7 @@ import {
   releaseWaiters,
   toVoteOutcome,
   type VoteWaiter,
-} from './actors/pending-votes.ts';
+} from './actors/actor.ts';
 import { computeEntityShard } from './actors/registry.ts';
 import type { StalenessPoller } from './actors/staleness-poller.ts';
 import { type ItemReply, notApplied, type TurnFailure } from './commit/shard-queue.ts';

@@ -12,7 +12,6 @@ import { NoParams } from './api/shared/common.ts';
 import type { App } from './app.ts';
 import type { Auth, Caller } from './auth/auth.ts';
 import type { LimitName } from './limits/limiter.ts';
-import type { BodyLimits } from './request/body.ts';
 import type { Reply } from './response/reply.ts';
 import type { Caching } from './response/wire-reply.ts';
 
@@ -162,3 +161,13 @@ export const defineRoutes = (section: string, routes: readonly AnyRoute[]): read
 
 // biome-ignore lint/suspicious/noExplicitAny: the one erased route type.
 export type AnyRoute = Route<any, any, any>;
+
+/** Bounds of one operation's body. */
+export interface BodyLimits {
+  /** Bytes; the general limit of the settings applies too. */
+  readonly bytesMax: number;
+  /** Members of the top-level object. */
+  readonly fieldsMax: number;
+  /** Members, entries and empty lists or objects at all levels. */
+  readonly valuesMax: number;
+}

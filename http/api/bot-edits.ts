@@ -14,13 +14,12 @@ import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BotActor, BotCreation, BotRefusal } from '../../storage/catalogue/bots/bot-edits.ts';
 import type { App } from '../app.ts';
 import type { Auth, Caller } from '../auth/auth.ts';
-import { createPermissionError } from '../auth/authorise.ts';
+import { createPermissionError, requireCaller } from '../auth/authorise.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { noContent, type Reply } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { BotMeta, BotMetaParams, BotMetaQuery, lookUpNewBot, showBotMeta } from './bot-meta.ts';
 import { BotId, Flag, TargetId, toNullable, UserId } from './shared/common.ts';
-import { requireCaller } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import {
   buildLine,

@@ -10,13 +10,13 @@ import { limits } from '../../engine/limits.ts';
 import type { BotProfile } from '../../storage/catalogue/bots/bots.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
-import type { BodyLimits } from '../request/body.ts';
+import { requireCaller } from '../auth/authorise.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { type BodyLimits, defineRoute, defineRoutes } from '../route.ts';
 import { BotParams } from './bots/schema.ts';
 import { ApiResponse, Count, PageQuery, Text, Timestamp, toNullable } from './shared/common.ts';
-import { parsePage, requireCaller, thenMaybe } from './shared/convert.ts';
+import { parsePage, thenMaybe } from './shared/convert.ts';
 import { describe } from './shared/example.ts';
 import { clusterName } from './shared/patterns.ts';
 

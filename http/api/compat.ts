@@ -13,13 +13,14 @@ import { limits } from '../../engine/limits.ts';
 import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
+import { requireCaller } from '../auth/authorise.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 import { checkShardIds, recordShards } from './bot-shards.ts';
 import { recordStats } from './bots/stats.ts';
 import { BotId, UserId } from './shared/common.ts';
-import { requireCaller, toUser } from './shared/convert.ts';
+import { toUser } from './shared/convert.ts';
 import { readFlushedHead } from './vote-log.ts';
 
 const Amount = Type.Integer({ minimum: 0, maximum: limits.partNumberMax });

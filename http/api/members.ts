@@ -17,7 +17,7 @@ import type {
 } from '../../storage/catalogue/teams/team-members.ts';
 import type { App, FacadeSettings } from '../app.ts';
 import type { Auth, Caller } from '../auth/auth.ts';
-import { createPermissionError } from '../auth/authorise.ts';
+import { createPermissionError, requireCaller } from '../auth/authorise.ts';
 import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
 import { noContent, type Reply, replyCreated, replyOk } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
@@ -31,7 +31,7 @@ import {
   UserId,
   Uuid,
 } from './shared/common.ts';
-import { parsePermissionIds, requireCaller, toTarget } from './shared/convert.ts';
+import { parsePermissionIds, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { buildLine, buildProse, buildTags, LinksInput } from './shared/fields.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';

@@ -22,7 +22,7 @@ import type {
 import type { Once } from '../../storage/catalogue/shared/once.ts';
 import type { App } from '../app.ts';
 import type { Auth, Caller } from '../auth/auth.ts';
-import { createPermissionError } from '../auth/authorise.ts';
+import { createPermissionError, requireCaller } from '../auth/authorise.ts';
 import { type MintedToken, mintToken } from '../auth/mint.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
 import { type Reply, replyCreated, replyMessage, replyOk, showRow } from '../response/reply.ts';
@@ -39,7 +39,7 @@ import {
   Timestamp,
   Uuid,
 } from './shared/common.ts';
-import { parsePermissionIds, requireCaller, toTarget } from './shared/convert.ts';
+import { parsePermissionIds, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 

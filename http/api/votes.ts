@@ -14,6 +14,7 @@ import { perPage } from '../../engine/rules/pages.ts';
 import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
 import type { App } from '../app.ts';
+import { requireCaller } from '../auth/authorise.ts';
 import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { awaitFirstChunk } from '../server/stream.ts';
@@ -31,7 +32,7 @@ import {
   UserId,
   Uuid,
 } from './shared/common.ts';
-import { parsePage, requireCaller, toTarget } from './shared/convert.ts';
+import { parsePage, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import type { SentProof } from './shared/vote-proof.ts';
 

@@ -257,3 +257,9 @@ export const authorise = (
   if (auth.kind !== 'entity' || isActingOnItself(auth, request.caller, request.params)) return null;
   return authoriseEntity(source, auth, request);
 };
+
+/** Returns the caller of a route that is not public. Throws a plain `Error` on a public route: a bug. */
+export const requireCaller = (request: { readonly caller: Caller | null }): Caller => {
+  if (request.caller === null) throw new Error('this route must not be public');
+  return request.caller;
+};

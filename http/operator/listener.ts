@@ -12,7 +12,7 @@ import type { PermissionSource } from '../auth/auth.ts';
 import type { SessionCache } from '../auth/sessions.ts';
 import { buildFacade, compileRoutes, defaultDeadlines, type Facade } from '../facade.ts';
 import { createLimiter, defaultLimits } from '../limits/limiter.ts';
-import { usualBodyLimits } from '../request/body.ts';
+import { usualBodyLimits } from '../request/check.ts';
 import { createDeadlines } from '../request/deadlines.ts';
 import { dispatch } from '../request/dispatch.ts';
 import type { DispatchContext } from '../request/dispatch-context.ts';

@@ -5,7 +5,7 @@
 import { type Static, Type } from 'typebox';
 import type { EntityKind } from '../../engine/ids.ts';
 import { TargetId, Text } from '../api/shared/common.ts';
-import { usualBodyLimits } from '../request/body.ts';
+import { usualBodyLimits } from '../request/check.ts';
 import { type Reply, replyMessage, replyOk } from '../response/reply.ts';
 import type { AnyRoute } from '../route.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';

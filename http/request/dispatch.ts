@@ -15,9 +15,8 @@ import type { Reply } from '../response/reply.ts';
 import { renderErrorReply, renderReply } from '../response/wire-reply.ts';
 import type { AnyRoute } from '../route.ts';
 import type { BodyFault, Exchange } from '../server/exchange.ts';
-import { parseBody } from './body.ts';
 import { Call, type CallEvents } from './call.ts';
-import { type CompiledRoute, checkBody, checkParams, nameParams, readQuery } from './check.ts';
+import { type CompiledRoute, checkBody, checkParams, nameParams, parseBody, readQuery } from './check.ts';
 import type { DispatchContext } from './dispatch-context.ts';
 import { nameSuccessor } from './retired-paths.ts';
 

@@ -16,8 +16,8 @@ import {
   toTenths,
   type WatchedFigures,
 } from './figures.ts';
+import { boundsMs } from './metrics.ts';
 import type { LiveFrame, LivePoint, LiveRoute, NodeStatus, RequestCounts } from './node-status.ts';
-import { boundsMs } from './timings.ts';
 
 export interface LiveOptions {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'after'>;

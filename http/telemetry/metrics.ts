@@ -2,9 +2,17 @@
  * The Prometheus metrics of the process: requests by route, and every number of metrics-table.ts.
  *
  * Calls per request or per item cost nanoseconds: plain numbers are read at a scrape, and the durations of
- * requests have a histogram of their own (timings.ts). Nothing here throws into its callers.
+ * requests have histograms of fixed buckets in plain arrays, rendered only on a scrape: prom-client's own
+ * hashes its labels on every observation. Nothing here throws into its callers.
  */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValueWithName,
+  Registry,
+} from 'prom-client';
 import type { EngineMeters } from '../../engine/meters.ts';
 import {
   type BoardName,
@@ -33,7 +41,6 @@ import { registerProcessMeters } from './loop-meters.ts';
 import { countMetrics, type MetricRow, type Reading } from './metrics-table.ts';
 import type { RequestCounts } from './node-status.ts';
 import type { RequestMeters } from './request-meters.ts';
-import { registerTimings } from './timings.ts';
 
 export interface Metrics {
   /** What all of them show. Handlers add to it. */
@@ -247,5 +254,92 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     render: () => registry.metrics(),
     contentType: registry.contentType,
     version,
+  };
+};
+
+/** Upper bounds in ms; one more bucket counts everything above. */
+export const boundsMs = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500] as const;
+
+export interface Timings {
+  /** Adds one duration under the label with this index. */
+  observe(index: number, milliseconds: number): void;
+  /** How many durations of this label are in each bucket. */
+  getCounts(index: number): readonly number[];
+}
+
+interface Series {
+  readonly label: string;
+  readonly counts: number[];
+  sumMs: number;
+}
+
+const createSeries = (label: string): Series => ({
+  label,
+  counts: new Array<number>(boundsMs.length + 1).fill(0),
+  sumMs: 0,
+});
+
+const findBucket = (milliseconds: number): number => {
+  let index = 0;
+  while (index < boundsMs.length && milliseconds > (boundsMs[index] as number)) index++;
+  return index;
+};
+
+type MetricValue = MetricValueWithName<string>;
+
+const toMetricValues = (name: string, labelName: string, series: Series): MetricValue[] => {
+  const labels: Record<string, string> = labelName === '' ? {} : { [labelName]: series.label };
+  let total = 0;
+  const values: MetricValue[] = series.counts.map((count, index) => {
+    total += count;
+    const bound = boundsMs[index];
+    const le = bound === undefined ? '+Inf' : String(bound / 1_000);
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: total };
+  });
+  values.push({ metricName: `${name}_sum`, labels, value: series.sumMs / 1_000 });
+  values.push({ metricName: `${name}_count`, labels, value: total });
+  return values;
+};
+
+export interface TimingsOptions {
+  readonly name: string;
+  readonly help: string;
+  /** `''` for a histogram without labels. */
+  readonly labelName: string;
+  readonly labels: readonly string[];
+}
+
+/** Registers a histogram in seconds. Observations with an index outside `labels` are ignored. */
+export const registerTimings = (registry: Registry, options: TimingsOptions): Timings => {
+  const { name, help, labelName } = options;
+  const allSeries = options.labels.map(createSeries);
+  const listObserved = (): Series[] => allSeries.filter((series) => series.counts.some((count) => count > 0));
+  const metric = {
+    name,
+    help,
+    type: 'histogram',
+    aggregator: 'sum',
+    get: async (): Promise<MetricObjectWithValues<MetricValue>> =>
+      ({
+        name,
+        help,
+        type: 'histogram',
+        aggregator: 'sum',
+        values: listObserved().flatMap((series) => toMetricValues(name, labelName, series)),
+      }) as unknown as MetricObjectWithValues<MetricValue>,
+    reset: () => {
+      for (const series of allSeries) series.counts.fill(0);
+    },
+  };
+  registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
+  return {
+    observe: (index, milliseconds) => {
+      const series = allSeries[index];
+      if (series === undefined) return;
+      const bucket = findBucket(milliseconds);
+      series.counts[bucket] = (series.counts[bucket] as number) + 1;
+      series.sumMs += milliseconds;
+    },
+    getCounts: (index) => allSeries[index]?.counts ?? [],
   };
 };

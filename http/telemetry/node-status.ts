@@ -28,7 +28,7 @@ export interface NodeStatus {
 /** Answered requests since the start of the node, by route. An index is one of `names`. */
 export interface RequestCounts {
   readonly names: readonly string[];
-  /** How many took how long, by the buckets of timings.ts. */
+  /** How many took how long, by `boundsMs` of metrics.ts. */
   getDurations(index: number): readonly number[];
   /** Answers with a status from 500. */
   countFailures(index: number): number;

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { routes } from '../../http/api/table.ts';
 import { adminOperations } from '../../http/operator/table.ts';
-import { usualBodyLimits } from '../../http/request/body.ts';
+import { usualBodyLimits } from '../../http/request/check.ts';
 
 const test = suite('body limits');
 
@@ -20,7 +20,7 @@ interface Shape {
   readonly maxItems?: number;
 }
 
-/** The most values that a body of this schema has, counted as http/request/body.ts counts them. */
+/** The most values that a body of this schema has, counted as http/request/check.ts counts them. */
 const valuesMaxOf = (shape: Shape, path: string): number => {
   if (shape.anyOf !== undefined) return Math.max(...shape.anyOf.map((one) => valuesMaxOf(one, path)));
   if (shape.items !== undefined) {

@@ -31,7 +31,6 @@ const arrowsUpMax = 5;
 const arrowsUp: Readonly<Record<string, string>> = {
   'http/app.ts → http/api/badges/badge-cache.ts': 'a type: the node has one cache of badges',
   'http/app.ts → http/api/history/history-cache.ts': 'a type: the node has one cache of histories',
-  'http/route.ts → http/request/body.ts': 'a type: a route may set bounds for its body',
   'http/feed/requests.ts → http/request/check.ts': 'messages of a WebSocket are checked as bodies are',
 };
 const pairs: Readonly<Record<string, string>> = {

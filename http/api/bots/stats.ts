@@ -9,10 +9,10 @@ import type { StatsPost } from '../../../engine/engine.ts';
 import { statsIntegerMax } from '../../../engine/limits.ts';
 import type { App } from '../../app.ts';
 import type { Caller } from '../../auth/auth.ts';
-import { findStringEnd } from '../../request/body.ts';
+import { requireCaller } from '../../auth/authorise.ts';
+import { findStringEnd } from '../../request/check.ts';
 import { createValidationError } from '../../response/errors.ts';
 import { type Reply, replyText } from '../../response/reply.ts';
-import { requireCaller } from '../shared/convert.ts';
 import type { StatsBody } from './schema.ts';
 
 /** The integers of a body, each as a number or as the digits that were sent. */

@@ -12,7 +12,6 @@ import type { Permission } from '../../../engine/rules/permissions.ts';
 import { parsePermissions } from '../../../engine/rules/sessions.ts';
 import type { Listing } from '../../../storage/catalogue/catalogue.ts';
 import type { PersonRow } from '../../../storage/catalogue/shared/people.ts';
-import type { Caller } from '../../auth/auth.ts';
 import { createValidationError } from '../../response/errors.ts';
 import { type Reply, replyText, showRow } from '../../response/reply.ts';
 import { User } from './common.ts';
@@ -88,12 +87,6 @@ export const toTarget = <Kind extends string>({ target_type: kind, target_id: id
   kind,
   id: foldTargetId(kind, id),
 });
-
-/** Returns the caller of a route that is not public. Throws a plain `Error` on a public route: a bug. */
-export const requireCaller = (request: { readonly caller: Caller | null }): Caller => {
-  if (request.caller === null) throw new Error('this route must not be public');
-  return request.caller;
-};
 
 const snapshotTexts = new WeakMap<object, string>();
 

@@ -7,9 +7,9 @@ import { DomainError } from '../../../engine/errors.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { KeyRefusal, Once, OnceResult } from '../../../storage/catalogue/shared/once.ts';
 import type { Caller } from '../../auth/auth.ts';
+import { requireCaller } from '../../auth/authorise.ts';
 import { createLimitError, createValidationError } from '../../response/errors.ts';
 import type { Reply } from '../../response/reply.ts';
-import { requireCaller } from './convert.ts';
 
 /** What a creation reads of its request. */
 export interface KeyedRequest {

@@ -4,8 +4,9 @@
 import type { Static } from 'typebox';
 import { tokenKinds } from '../../../engine/rules/token.ts';
 import type { Auth } from '../../auth/auth.ts';
+import { requireCaller } from '../../auth/authorise.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../../route.ts';
-import { requireCaller, toTarget } from '../shared/convert.ts';
+import { toTarget } from '../shared/convert.ts';
 import {
   Deliveries,
   DeliveriesQuery,

@@ -10,7 +10,7 @@ import {
   releaseWaiters,
   toVoteOutcome,
   type VoteWaiter,
-} from '../../../engine/actors/pending-votes.ts';
+} from '../../../engine/actors/actor.ts';
 import type { TurnFailure } from '../../../engine/commit/shard-queue.ts';
 import type { VoteOutcome } from '../../../engine/engine.ts';
 import { limits } from '../../../engine/limits.ts';

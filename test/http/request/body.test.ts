@@ -7,7 +7,8 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DomainError } from '../../../engine/errors.ts';
-import { type BodyLimits, bodyDepthMax, parseBody } from '../../../http/request/body.ts';
+import { bodyDepthMax, parseBody } from '../../../http/request/check.ts';
+import type { BodyLimits } from '../../../http/route.ts';
 
 const test = suite('body');
 
