@@ -64,7 +64,7 @@ export interface CommandCore extends Core {
   readonly hot: Pick<HotReader, 'readParts'>;
   readonly liveness: LivenessParts;
   readonly meters: Pick<EngineMeters, 'recordPartsSwitch'>;
-  readonly rules: () => CommitRules;
+  readonly rules: CommitRules;
   readonly newId: () => string;
   /** Hashes a client address to a visitor number. */
   readonly computeVisitor: (clientAddress: string) => string;
@@ -104,7 +104,7 @@ const read = (core: CommandCore, kind: EntityKind, id: string): EntityView | Pro
 };
 
 const readView = (core: CommandCore, actor: Actor): EntityView =>
-  actor.readView(core.clock.nowMs(), core.rules().uptime);
+  actor.readView(core.clock.nowMs(), core.rules.uptime);
 
 const watch = (core: CommandCore, target: Target, onChanged: () => void): Watch => {
   const close = core.registry.watches.add(toAddress(target.kind, target.id), onChanged);
@@ -276,7 +276,7 @@ class VoteCommand implements Command<VoteOutcome>, PendingVote {
     const { user, upvote, origin } = this.request;
     this.atMs = this.core.clock.nowMs();
     const itags: string[] = [];
-    const { windows } = this.core.rules();
+    const { windows } = this.core.rules;
     for (let left = computeVotesMax(this.atMs, windows); left > 0; left--) itags.push(this.core.newId());
     return { kind: 'vote', target, user, upvote, atMs: this.atMs, itags, origin };
   }
@@ -301,7 +301,7 @@ class VoteCommand implements Command<VoteOutcome>, PendingVote {
   }
 
   private waitMsLeft(state: LazyState | null): number {
-    return state === null ? 0 : selectWindow(state.read().facts, this.atMs, this.core.rules().windows).waitMs;
+    return state === null ? 0 : selectWindow(state.read().facts, this.atMs, this.core.rules.windows).waitMs;
   }
 }
 
@@ -313,10 +313,10 @@ const readVoteStatus = async (core: CommandCore, target: Target, user: string): 
   const nowMs = core.clock.nowMs();
   // Uses the store's facts: another node may have delivered an edit that this node's actor has not seen.
   const { facts } = reply.outcome === 'found' ? reply.state : view.state;
-  const window = selectWindow(facts, nowMs, core.rules().windows);
+  const window = selectWindow(facts, nowMs, core.rules.windows);
   const votedAtMs = reply.outcome === 'found' ? reply.votedAtMs : 0;
   const waitMs = votedAtMs === 0 ? 0 : Math.max(0, votedAtMs + window.waitMs - nowMs);
-  const freeAtMs = waitMs === 0 ? nowMs : computeWaitEndMs({ facts, votedAtMs }, nowMs, core.rules().windows);
+  const freeAtMs = waitMs === 0 ? nowMs : computeWaitEndMs({ facts, votedAtMs }, nowMs, core.rules.windows);
   return { view, window, votedAtMs, waitMs, freeAtMs };
 };
 

@@ -30,7 +30,7 @@ export interface EngineParts {
   readonly meters: EngineMeters;
   /** Unique per process start, e.g. node name and a boot UUID. */
   readonly producer: string;
-  readonly rules: () => CommitRules;
+  readonly rules: CommitRules;
   /** 32 random bytes, the same for the whole fleet and for ever. */
   readonly visitorSecret: Uint8Array;
   /** Creates the UUIDs of votes; version 7 keeps their index dense. */

@@ -309,7 +309,7 @@ const startEngine = async (
     clock: systemClock,
     meters: metrics.engine,
     producer: `${hostname()}.${randomUUID()}`,
-    rules: () => rules,
+    rules,
     visitorSecret,
     newId: createVoteIds(),
     flushIntervalMs: config.flushIntervalMs,

@@ -24,7 +24,7 @@ export interface ActivationParts {
   readonly clock: Clock;
   /** Sends one item through the output gate; rejects with a `DomainError` if there is no decision. */
   readonly send: (item: Item) => Promise<ItemReply>;
-  readonly rules: () => CommitRules;
+  readonly rules: CommitRules;
   readonly renew: (shards: readonly Shard[]) => Promise<void>;
 }
 
@@ -82,7 +82,7 @@ const sendRecentVoters = async (
   readUnder: number,
 ): Promise<void> => {
   // Two windows, as long as the store itself keeps last votes: a vote may be timed earlier than now.
-  const sinceMs = clock.nowMs() - 2 * computeLongestWaitMs(rules().windows);
+  const sinceMs = clock.nowMs() - 2 * computeLongestWaitMs(rules.windows);
   const limit = limits.votersPerStep;
   const readPage = (after: CastVote | null) => ledger.listVoters(ref, { sinceMs, after, limit });
   let page = readPage(null);

@@ -227,7 +227,7 @@ const sendBatches = (gate: OutputGateState, queue: CommitQueue): void => {
   const batches = queue.sealed.map((sealed) => sealed.batch);
   const items = batches.reduce((sum, batch) => sum + batch.items.length, 0);
   recordCall(queue, items, gate.clock.monotonicMs());
-  gate.hot.commit(batches, gate.rules()).then(
+  gate.hot.commit(batches, gate.rules).then(
     (replies) => {
       gate.meters.recordCommit(items, recordAnswer(queue, gate.clock.monotonicMs()));
       handleReplies(gate, queue, replies);

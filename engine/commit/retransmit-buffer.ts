@@ -21,7 +21,7 @@ export interface RetransmitBufferParts {
   readonly hot: HotWriter;
   readonly clock: Clock;
   readonly meters: EngineMeters;
-  readonly rules: () => CommitRules;
+  readonly rules: CommitRules;
   /** Reactivates the entity of a lost item; false if it no longer exists. Rejects while a store fails. */
   readonly reactivate: (item: Item) => Promise<boolean>;
   /** Queues lost work before the shard's open turns. False when the gate has stopped. */
@@ -163,7 +163,7 @@ const findLost = async (buffer: BufferState, shardQueues: readonly ShardQueue[])
     const batches = open.map(({ shard, producers, lastSequences }) => {
       return { shard, producer: producers[lastSequences.size] as string, sequence: 0, items: [] };
     });
-    const replies = await buffer.hot.commit(batches, buffer.rules());
+    const replies = await buffer.hot.commit(batches, buffer.rules);
     for (const [index, { producers, lastSequences }] of open.entries())
       lastSequences.set(producers[lastSequences.size] as string, (replies[index] as BatchReply).lastSequence);
   }

@@ -125,7 +125,7 @@ export const createEngineOn = (kit: Kit, parts: Partial<Parameters<typeof create
     clock: kit.clock,
     meters: kit.meters,
     producer,
-    rules: () => rules,
+    rules,
     visitorSecret: new Uint8Array(32),
     newId: () => `${producer}-${++ids}`,
     flushIntervalMs: 1_000,

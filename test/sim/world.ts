@@ -232,7 +232,7 @@ const assemble = (world: World, node: SimNode): Engine => {
     clock: node.clock,
     meters: metersOf(world),
     producer: node.boot,
-    rules: () => rules,
+    rules,
     visitorSecret: new Uint8Array(32),
     newId: () => `${node.boot}.${++ids}`,
     flushIntervalMs: 300,

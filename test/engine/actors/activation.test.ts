@@ -50,11 +50,7 @@ const createWorld = async (): Promise<World> => {
         await kit.hot.publish(shards.map((shard) => ({ shard: toShard(shard), generation: 9 })));
       };
       const send = (item: Item): Promise<ItemReply> => commitOne(world, item);
-      return activate(
-        { ledger: kit.ledger.port, clock: kit.clock, rules: () => rules, renew, send },
-        load,
-        bot(id),
-      );
+      return activate({ ledger: kit.ledger.port, clock: kit.clock, rules, renew, send }, load, bot(id));
     },
   };
   return world;

@@ -36,7 +36,7 @@ export const createWorld = async (options: KitOptions = {}): Promise<World> => {
     clock: kit.clock,
     meters: kit.meters,
     producer: 'node',
-    rules: () => rules,
+    rules,
     adopt: (_batch, reply, foreign) => adopted.push({ reply, foreign }),
     recover: () => {
       recovery.times += 1;

@@ -281,7 +281,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     clock,
     meters: engineMeters,
     producer: `test-${randomUUID()}`,
-    rules: () => rules,
+    rules,
     visitorSecret: randomBytes(32),
     newId: () => randomUUID(),
     flushIntervalMs: options.flushIntervalMs ?? 1_000,

@@ -79,7 +79,7 @@ const startNode = async (world: Pick<World, 'front' | 'ledger'>, name: string): 
     clock: systemClock,
     meters: metersInto(counts),
     producer: name,
-    rules: () => rules,
+    rules,
     visitorSecret: new Uint8Array(32),
     newId: () => `${name}.${++ids}`,
     flushIntervalMs: 200,
