@@ -57,6 +57,7 @@ const planSteady = ({ scenarios }: Options): SteadyPlan => ({
   rates: [50],
   rounds: 1,
   seconds: 10,
+  lowSeconds: 12,
   atOnce: true,
 });
 

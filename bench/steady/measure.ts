@@ -2,10 +2,9 @@
  * Measures what a request costs at a steady rate, evenly over all bots: the load that nearly every real
  * directory has.
  *
- * Before a scenario each server is warmed up and then left alone for so long that nothing which lives for
- * seconds is left of it.
+ * Before the first scenario each server is warmed up by a high rate, then settles under a low one: collecting
+ * the garbage of the high rate would else be part of what is measured.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import { measureLoad } from '../fleet/measure.ts';
 import { driveFleet, lists } from '../load/schedule.ts';
 import type { Live } from '../report/live.ts';
@@ -35,24 +34,28 @@ export interface SteadyPlan {
   readonly rates: readonly number[];
   readonly rounds: number;
   readonly seconds: number;
+  /** Of the low rate before the first scenario. */
+  readonly lowSeconds: number;
   /** All servers get their load at the same time: their CPU is their own, but they disturb each other. */
   readonly atOnce: boolean;
 }
 
 /** Fewer requests leave much of the code to be compiled in the measured time, at a cost as high as theirs. */
 const warmUp = { rate: 1_000, seconds: 16 };
-const quietMs = 12_000;
+const lowRate = 50;
 /** The same load before the measured time. */
 const leadSeconds = 2;
 
 /** Users enough for all votes of a plan; `usedSeconds` begins at 0. */
 export const countSteadyUsers = (plan: SteadyPlan, bots: number): number => {
-  const orders = plan.scenarios.length * (plan.rates.length * plan.rounds + 1);
-  const seconds =
-    orders *
-      computeUsedSeconds(Math.max(...plan.rates, warmUp.rate), Math.max(plan.seconds, warmUp.seconds)) +
-    plan.seconds;
-  return lists * (2 + Math.ceil(((seconds + leadSeconds) * votesPerConnectionAndSecond) / bots));
+  const { scenarios, rates, rounds, seconds, lowSeconds } = plan;
+  const measured = rates.map((rate) => rounds * computeUsedSeconds(rate, seconds));
+  const before =
+    computeUsedSeconds(warmUp.rate, warmUp.seconds) +
+    computeUsedSeconds(lowRate, lowSeconds / scenarios.length);
+  const longest = leadSeconds + Math.max(seconds, lowSeconds, warmUp.seconds);
+  const used = scenarios.length * measured.reduce((sum, one) => sum + one, before);
+  return lists * (2 + Math.ceil(((used + longest) * votesPerConnectionAndSecond) / bots));
 };
 
 /** How far an order moves `usedSeconds`: a list of requests is used more slowly than the clock runs. */
@@ -79,7 +82,8 @@ const orderOf = ({ directory, usedSeconds }: SteadyWorld, { scenario, rate, seco
 const warmUpServer = async (world: SteadyWorld, server: ServerName, step: Step): Promise<SteadyRow[]> => {
   const process = world.servers.get(server);
   if (process === undefined || world.signal.aborted) return [];
-  world.live.show(`${step.scenario}: warming up ${server} …`);
+  const task = step.rate === lowRate ? 'cools down' : 'is warmed up';
+  world.live.show(`${step.scenario}: ${server} ${task} …`);
   await driveFleet({ ...orderOf(world, step), urls: [process.url] });
   return [];
 };
@@ -114,13 +118,18 @@ type Task = (world: SteadyWorld, server: ServerName, step: Step) => Promise<Stea
 interface Steps {
   readonly plan: SteadyPlan;
   readonly step: Step;
+  readonly atOnce?: boolean;
 }
 
 /** One server after the other, in the opposite order every second time; or all at once. */
-const inTurn = async (world: SteadyWorld, { plan, step }: Steps, task: Task): Promise<SteadyRow[]> => {
+const inTurn = async (
+  world: SteadyWorld,
+  { plan, step, atOnce = plan.atOnce }: Steps,
+  task: Task,
+): Promise<SteadyRow[]> => {
   const order = step.round % 2 === 0 ? plan.servers.toReversed() : plan.servers;
   const rows: SteadyRow[] = [];
-  if (plan.atOnce) rows.push(...(await Promise.all(order.map((server) => task(world, server, step)))).flat());
+  if (atOnce) rows.push(...(await Promise.all(order.map((server) => task(world, server, step)))).flat());
   else for (const server of order) rows.push(...(await task(world, server, step)));
   world.usedSeconds += computeUsedSeconds(step.rate, step.seconds);
   return rows;
@@ -134,8 +143,11 @@ export const measureSteady = async (
 ): Promise<void> => {
   for (const scenario of plan.scenarios)
     await inTurn(world, { plan, step: { scenario, ...warmUp, round: 0 } }, warmUpServer);
-  world.live.show('everything settles …');
-  await pause(quietMs, undefined, { signal: world.signal }).catch(() => {});
+  for (const scenario of plan.scenarios) {
+    const seconds = plan.lowSeconds / plan.scenarios.length;
+    const step = { scenario, rate: lowRate, round: 0, seconds };
+    await inTurn(world, { plan, step, atOnce: true }, warmUpServer);
+  }
   for (const scenario of plan.scenarios) {
     for (const rate of plan.rates) {
       for (let round = 1; round <= plan.rounds; round++) {

@@ -125,18 +125,31 @@ test('the users of a tokens file suffice for the printed command', () => {
 });
 
 test('no vote at a steady rate is sent twice', () => {
-  const plan = { servers: [], scenarios: ['vote'], rates: [50, 1_000], rounds: 2, seconds: 5, atOnce: true };
-  const users = countSteadyUsers(plan as SteadyPlan, 100);
+  const plan: SteadyPlan = {
+    servers: [],
+    atOnce: true,
+    scenarios: ['vote'],
+    rates: [50, 1_000],
+    rounds: 2,
+    seconds: 5,
+    lowSeconds: 12,
+  };
+  const users = countSteadyUsers(plan, 100);
   const order = { scenario: 'vote', routing: 'random', urls: [''], leadSeconds: 2, isUniform: true } as const;
   const directory = createDirectory({ bots: 100, users });
   let usedSeconds = 0;
-  const votes = [800, 50, 50, 1_000, 1_000].flatMap((rate) => {
-    const built = buildRequests({ ...order, directory, rate, seconds: 5, usedSeconds });
-    usedSeconds += computeUsedSeconds(rate, 5);
+  const orders = [
+    { rate: 1_000, seconds: 16 },
+    { rate: 50, seconds: 12 },
+    ...[50, 50, 1_000, 1_000].map((rate) => ({ rate, seconds: 5 })),
+  ];
+  const votes = orders.flatMap(({ rate, seconds }) => {
+    const built = buildRequests({ ...order, directory, rate, seconds, usedSeconds });
+    usedSeconds += computeUsedSeconds(rate, seconds);
     return built;
   });
 
-  assert.is(votes.length, (800 + 2 * 50 + 2 * 1_000) * 7);
+  assert.is(votes.length, 1_000 * 18 + 50 * 14 + (2 * 50 + 2 * 1_000) * 7);
   assert.is(new Set(votes.map(({ path }) => path)).size, votes.length);
 });
 
