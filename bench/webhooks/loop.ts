@@ -7,8 +7,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
+import { createWebhookSecret, toWebhookHeaders } from '../../http/outbound/webhooks/formats.ts';
 import { createWebhookSender } from '../../http/outbound/webhooks/send.ts';
-import { createWebhookSecret, toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
 
 const {
   MODE,

@@ -8,10 +8,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../engine/errors.ts';
-import type { Pool, Sql } from '../sql/client.ts';
+import { guardSql, type Pool, type Sql } from '../sql/client.ts';
 import { watchDamage } from '../sql/damage.ts';
 import { toStorageError } from '../sql/errors.ts';
-import { guardSql } from '../sql/guard.ts';
 import type { PackContents } from './copy.ts';
 import { descriptorAdvice, hasFewDescriptors } from './descriptors.ts';
 import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';

@@ -9,8 +9,7 @@
  * Writes SQL only; the engine reads an entity on first use.
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
-import { formatTexts } from '../sql/arrays.ts';
-import type { Transaction } from '../sql/client.ts';
+import { formatTexts, type Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { memberFields, totalsFields } from './directory.ts';
 import {

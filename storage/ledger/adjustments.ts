@@ -10,10 +10,9 @@ import type { AdjustItem, CastVote } from '../../engine/entity/items.ts';
 import { createEntityRef, type EntityKind, type EntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Adjustment } from '../../engine/ports.ts';
-import { formatNumbers, formatTexts } from '../sql/arrays.ts';
-import type { Queryable, Transaction } from '../sql/client.ts';
+import { formatNumbers, formatTexts, type Queryable, type Transaction } from '../sql/client.ts';
 import { markDueByReleases } from './due-reminders.ts';
-import { lockTotals } from './vote-log.ts';
+import { lockTotals } from './totals.ts';
 
 /** What an adjustment changes; see `AdjustItem`. */
 export type AdjustmentChange = Partial<

@@ -7,8 +7,7 @@
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { OutboxVote } from '../../engine/ports.ts';
-import { formatNumbers, formatTexts } from '../sql/arrays.ts';
-import type { Queryable } from '../sql/client.ts';
+import { formatNumbers, formatTexts, type Queryable } from '../sql/client.ts';
 
 /** Makes reminders due for votes that reach the ledger. A repeated flush makes none due again. */
 export const markDueByVotes = async (sql: Queryable, votes: readonly OutboxVote[]): Promise<void> => {

@@ -4,17 +4,22 @@
  * The caller has locked the totals of all listings concerned in a fixed order, so that flushes of several
  * nodes wait for each other instead of deadlocking, and the votes of one listing are numbered one flush at a
  * time (vote-log.ts). A vote that arrives after a reset that voids it is void from the start, but the hot
- * store has counted it: an adjustment in the same transaction subtracts it again.
+ * store has counted it: an adjustment in the same transaction subtracts it again. A vote and its row in
+ * `vote_origins` are one statement, so neither is there alone; votes without an origin have no such row.
  */
 import type { CastVote } from '../../engine/entity/items.ts';
 import type { DirtyEntity, OutboxVote } from '../../engine/ports.ts';
-import { formatBooleans, formatNumbers, formatTexts } from '../sql/arrays.ts';
-import type { Transaction } from '../sql/client.ts';
+import { parseOrigin } from '../../engine/rules/vote-origin.ts';
+import {
+  createSerializationFailure,
+  formatBooleans,
+  formatNumbers,
+  formatTexts,
+  type Transaction,
+} from '../sql/client.ts';
 import { isUniqueViolation } from '../sql/errors.ts';
-import { createSerializationFailure } from '../sql/retry.ts';
 import { writeAdjustments } from './adjustments.ts';
 import { writeTotals } from './totals.ts';
-import { buildOriginColumns, hasOrigins, writeOrigins } from './vote-origins.ts';
 import { buildDeliveries, type DeliveryRules } from './webhook-deliveries.ts';
 
 /** How many votes of a flush each listing gets, by incarnation. */
@@ -200,3 +205,26 @@ export const adjustLateVotes = async (transaction: Transaction, late: readonly L
   });
   await writeAdjustments(transaction, changes);
 };
+
+const noOrigin = { addressHash: 'NULL', networkHash: 'NULL', agentHash: 'NULL', accountAge: 'NULL' };
+
+export const hasOrigins = (votes: readonly Pick<OutboxVote, 'origin'>[]): boolean =>
+  votes.some(({ origin }) => origin !== undefined);
+
+/** Further columns of the votes sent: address_hash, network_hash, agent_hash, account_age. */
+export const buildOriginColumns = (sql: Transaction, votes: readonly OutboxVote[]) => {
+  const origins = votes.map(({ origin }) => (origin === undefined ? noOrigin : parseOrigin(origin)));
+  return sql`,
+    ${formatNumbers(origins.map(({ addressHash }) => addressHash))}::bigint[],
+    ${formatNumbers(origins.map(({ networkHash }) => networkHash))}::bigint[],
+    ${formatNumbers(origins.map(({ agentHash }) => agentHash))}::integer[],
+    ${formatNumbers(origins.map(({ accountAge }) => accountAge))}::integer[]`;
+};
+
+/** A further step of the statement, after `fresh`. */
+export const writeOrigins = (sql: Transaction) => sql`, origin as (
+  insert into vote_origins (itag, at, incarnation, author, address_hash, network_hash, agent_hash,
+    account_age)
+  select itag, created_at, incarnation, author, address_hash, network_hash, agent_hash, account_age
+  from fresh where address_hash is not null
+)`;

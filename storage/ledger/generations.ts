@@ -11,8 +11,7 @@ import type { ShardPosition } from '../../engine/entity/items.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { type Shard, shardCount } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
-import { formatNumbers } from '../sql/arrays.ts';
-import type { Sql, Transaction } from '../sql/client.ts';
+import { formatNumbers, type Sql, type Transaction } from '../sql/client.ts';
 import { locks } from './locks.ts';
 import { buildTotalsUpdate, formatTotals } from './totals.ts';
 

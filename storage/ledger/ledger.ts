@@ -10,10 +10,8 @@
 import { createEntityRef, type EntityKind, type EntityRef } from '../../engine/ids.ts';
 import type { Edit, FlushRound, Ledger, LedgerEntity, OutboxVote } from '../../engine/ports.ts';
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
-import { formatTexts } from '../sql/arrays.ts';
-import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+import { formatTexts, type Queryable, retrySerializable, type Sql, type Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { retrySerializable } from '../sql/retry.ts';
 import { markAdjustmentsDelivered, selectOpenAdjustments } from './adjustments.ts';
 import { insertDeadLetter } from './dead-letters.ts';
 import { markDueByVotes } from './due-reminders.ts';
@@ -30,8 +28,7 @@ import {
 } from './generations.ts';
 import { locks } from './locks.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
-import { readTotals, type TotalsColumns } from './totals.ts';
-import { lockTotals } from './vote-log.ts';
+import { lockTotals, readTotals, type TotalsColumns } from './totals.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';
 
 type Target = Parameters<Ledger['find']>[0][number];

@@ -10,8 +10,8 @@ import type { OutboxVote } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage, toStorageError } from '../sql/errors.ts';
 import { dropPartition, listPartitions } from '../sql/partitions.ts';
+import { hasOrigins } from './flush.ts';
 import { locks } from './locks.ts';
-import { hasOrigins } from './vote-origins.ts';
 
 export interface Partitions {
   /** Creates the partitions of these votes' months and of the months after. A held lock is no failure. */

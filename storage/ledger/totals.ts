@@ -11,8 +11,7 @@ import {
 } from '../../engine/entity/fields.ts';
 import type { Totals } from '../../engine/entity/state.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
-import { formatNumbers, formatTexts } from '../sql/arrays.ts';
-import type { Transaction } from '../sql/client.ts';
+import { formatNumbers, formatTexts, type Transaction } from '../sql/client.ts';
 
 /** The counted columns of a row. SQL computes milliseconds; unsigned 64-bit values are decimal strings. */
 export type TotalsColumns = {
@@ -82,4 +81,23 @@ export const writeTotals = async (
     { prepare: true },
   );
   return result.map(({ incarnation }) => incarnation);
+};
+
+/**
+ * Locks the totals of these listings until the transaction ends, in the order that every writer uses.
+ * Resolves to whether one of them, or of their owners, may have an enabled webhook endpoint.
+ */
+export const lockTotals = async (
+  transaction: Transaction,
+  incarnations: Iterable<number>,
+): Promise<boolean> => {
+  const sorted = [...new Set(incarnations)].sort((left, right) => left - right);
+  const [row] = await transaction<{ watched: boolean | null }[]>`
+    select bool_or(webhooks > 0)
+      or exists (select from webhook_endpoints where scope = 'owned' and enabled) as watched
+    from (
+      select webhooks from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
+      order by incarnation for no key update
+    ) as locked`;
+  return row?.watched ?? false;
 };

@@ -7,8 +7,7 @@
  */
 import type { CastVote } from '../../engine/entity/items.ts';
 import type { EntityRef } from '../../engine/ids.ts';
-import { formatTexts } from '../sql/arrays.ts';
-import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+import { formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { lockListing, writeAdjustments } from './adjustments.ts';
 import { locks } from './locks.ts';

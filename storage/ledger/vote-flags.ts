@@ -8,8 +8,7 @@
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import { packHash, voteFlags } from '../../engine/rules/vote-origin.ts';
-import { formatNumbers, formatTexts } from '../sql/arrays.ts';
-import type { Queryable, Sql } from '../sql/client.ts';
+import { formatNumbers, formatTexts, type Queryable, type Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 
 /** Accounts known for less are new. */

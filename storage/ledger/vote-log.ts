@@ -8,28 +8,9 @@
  * by ops/jobs and ledger.ts.
  */
 
-import { formatNumbers } from '../sql/arrays.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
+import { lockTotals } from './totals.ts';
 import { buildDeliveries } from './webhook-deliveries.ts';
-
-/**
- * Locks the totals of these listings until the transaction ends, in the order that every writer uses.
- * Resolves to whether one of them, or of their owners, may have an enabled webhook endpoint.
- */
-export const lockTotals = async (
-  transaction: Transaction,
-  incarnations: Iterable<number>,
-): Promise<boolean> => {
-  const sorted = [...new Set(incarnations)].sort((left, right) => left - right);
-  const [row] = await transaction<{ watched: boolean | null }[]>`
-    select bool_or(webhooks > 0)
-      or exists (select from webhook_endpoints where scope = 'owned' and enabled) as watched
-    from (
-      select webhooks from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
-      order by incarnation for no key update
-    ) as locked`;
-  return row?.watched ?? false;
-};
 
 /** Rows numbered by one transaction, which holds up the flush of that listing. */
 const rowsPerStep = 2_000;

@@ -7,8 +7,7 @@
 import type { CastVote } from '../../engine/entity/items.ts';
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { Edit, LedgerVote } from '../../engine/ports.ts';
-import { formatNumbers } from '../sql/arrays.ts';
-import type { Sql } from '../sql/client.ts';
+import { formatNumbers, type Sql } from '../sql/client.ts';
 
 /** Reads a page of cast votes whose voters may have to wait, by time and voter, through an index. */
 export const selectVoters = async (

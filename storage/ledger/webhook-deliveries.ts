@@ -9,8 +9,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { deliveryKinds, failingFrom } from '../../engine/rules/webhooks.ts';
-import { formatNumbers, formatTexts } from '../sql/arrays.ts';
-import type { Queryable, Transaction } from '../sql/client.ts';
+import { formatNumbers, formatTexts, type Queryable, type Transaction } from '../sql/client.ts';
 
 export interface DeliveryRules {
   /** While too many deliveries wait, none are written for endpoints that fail; the vote log has the votes. */

@@ -5,8 +5,7 @@
  * derive is copied, too. The caller runs it in one transaction of the target.
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
-import { formatNumbers, formatTexts } from '../sql/arrays.ts';
-import type { Queryable, Sql, Transaction } from '../sql/client.ts';
+import { formatNumbers, formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
 
 /** Belongs to the stores, not to the directory. */
 const ownTables = ['schema_versions', 'store_shards', 'hot_store'];

@@ -4,13 +4,24 @@
  *
  * Types of results: `bigint` is a number (a decimal string beyond 2^53 − 1, which we never write), `numeric`
  * an exact decimal string, `timestamptz` a Date (microseconds are cut off, so never page by one), `jsonb` is
- * parsed, `bytea` is a Buffer. Callers wrap failures with `toStorageError` (errors.ts); this file does not,
- * so that SQLSTATEs stay readable.
+ * parsed, `bytea` is a Buffer. Columns of many rows go as array literals for `unnest`: the driver would
+ * escape element by element, which costs more than the statement itself. Callers wrap failures with
+ * `toStorageError` (errors.ts), so that SQLSTATEs stay readable here.
+ *
+ * A pool can be wrapped so that every statement and transaction passes a guard: the circuit breaker, the
+ * damage watch or the admission. A statement of `postgres` starts when it is awaited, so the guard begins
+ * there; a statement used as a part of another one is not guarded. Statements inside a transaction are
+ * covered by the transaction.
+ *
+ * A transaction that lost against another one (a deadlock or a serialization failure) was rolled back
+ * completely, so it may be retried; every other failure goes to the caller at once. Pauses are random, so
+ * that the same two transactions do not meet again.
  */
 import postgres from 'postgres';
 import { limits } from '../../engine/limits.ts';
-import { createAdmission } from './admission.ts';
-import { admitSql } from './guard.ts';
+import { type Admission, createAdmission, type Kind, type Line } from './admission.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import { asStorage } from './errors.ts';
 import { withSafeTransactions } from './transactions.ts';
 
 /** Results of our own parsers, for SQL types that `postgres` would leave as text. */
@@ -98,3 +109,92 @@ const connect = (url: string, connections: number, options: ConnectOptions): Sql
       idle_in_transaction_session_timeout: 60_000,
     },
   });
+
+type Statement = Promise<unknown>;
+type Pass = <Result>(kind: Kind, work: () => PromiseLike<Result>) => Promise<Result>;
+/** Runs every statement and transaction. */
+export type Guard = Pick<CircuitBreaker, 'run'>;
+
+/** Wraps a pool with a guard. */
+export const guardSql = (sql: Sql, guard: Guard): Sql => wrapSql(sql, (_kind, work) => guard.run(work));
+
+/** Wraps a pool so that its work waits in one queue of the admission. */
+export const admitSql = (sql: Sql, admission: Admission, line: Line): Sql =>
+  wrapSql(sql, (kind, work) => admission.admit(line, kind, work));
+
+const wrapSql = (sql: Sql, pass: Pass): Sql =>
+  new Proxy(sql, {
+    apply: (target, self, args) => guardStatement(Reflect.apply(target, self, args), pass),
+    get: (target, name) => {
+      if (name === 'begin')
+        return (...args: Parameters<Sql['begin']>) => pass('transaction', () => target.begin(...args));
+      if (name === 'unsafe')
+        return (...args: Parameters<Sql['unsafe']>) => guardStatement(target.unsafe(...args), pass);
+      return Reflect.get(target, name);
+    },
+  });
+
+/** Guards a statement. Identifiers and value lists, which the same tag creates, are no statements. */
+const guardStatement = <Made>(tagged: Made, pass: Pass): Made => {
+  if (!(tagged instanceof Promise)) return tagged;
+  const start = tagged.then.bind(tagged) as Statement['then'];
+  let running: Statement | null = null;
+  const guarded = (): Statement => {
+    running ??= pass(
+      'statement',
+      () => new Promise((resolve, reject) => void start(resolve, reject)) as Promise<unknown>,
+    );
+    return running;
+  };
+  return Object.assign(tagged, {
+    // biome-ignore lint/suspicious/noThenProperty: a statement starts when it is awaited.
+    then: (...args: Parameters<Statement['then']>) => guarded().then(...args),
+    catch: (...args: Parameters<Statement['catch']>) => guarded().catch(...args),
+    finally: (...args: Parameters<Statement['finally']>) => guarded().finally(...args),
+  });
+};
+
+const repeatable = new Set(['40001', '40P01']);
+const attemptsMax = 4;
+const pauseMsMax = 40;
+
+/** An error to throw inside a transaction whose data has changed meanwhile: it is rolled back and retried. */
+export const createSerializationFailure = (why: string): Error =>
+  Object.assign(new Error(why), { code: '40001' });
+
+/** Runs the transaction up to four times, with the number of the attempt. Rejects with its last failure. */
+export const retrySerializable = async <Result>(
+  transaction: (attempt: number) => Promise<Result>,
+): Promise<Result> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transaction(attempt);
+    } catch (error) {
+      if (attempt === attemptsMax || !repeatable.has((error as { code?: string }).code ?? '')) throw error;
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * pauseMsMax * attempt));
+    }
+  }
+};
+
+/** Runs a task in a transaction, up to four times. Rejects with a `StorageError`. */
+export const runTransaction = <Result>(
+  sql: Sql,
+  operation: string,
+  task: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> => asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
+
+/** Formats numbers, or decimal strings of digits and a sign. */
+export const formatNumbers = (values: readonly (number | string)[]): string => `{${values.join(',')}}`;
+
+/** Formats any texts; SQL itself refuses NUL. Few need escaping, and testing for that is cheaper. */
+export const formatTexts = (values: readonly string[]): string => {
+  if (values.length === 0) return '{}';
+  const escaped = values.some(isSpecial) ? values.map(escapeText) : values;
+  return `{"${escaped.join('","')}"}`;
+};
+
+const isSpecial = (value: string): boolean => value.includes('"') || value.includes('\\');
+const escapeText = (value: string): string => value.replace(/["\\]/g, '\\$&');
+
+export const formatBooleans = (values: readonly boolean[]): string =>
+  `{${values.map((value) => (value ? 't' : 'f')).join(',')}}`;

@@ -7,10 +7,17 @@
  */
 
 import { createCircuitBreaker } from './circuit-breaker.ts';
-import { type ConnectOptions, connectPool, connectSql, type Pool, type Sql } from './client.ts';
+import {
+  type ConnectOptions,
+  connectPool,
+  connectSql,
+  type Guard,
+  guardSql,
+  type Pool,
+  type Sql,
+} from './client.ts';
 import { watchDamage } from './damage.ts';
 import { endWithin } from './end-within.ts';
-import { type Guard, guardSql } from './guard.ts';
 import { openFault } from './open-fault.ts';
 import { assertNoTransactionPooler } from './pooler-probe.ts';
 

@@ -8,8 +8,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ReceivedEvent } from '../../http/client/receive.ts';
 import { buildClientTypes, type TypedDocument } from '../../http/openapi/client-types.ts';
-import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
-import { createWebhookSecret, toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
+import {
+  createWebhookSecret,
+  toWebhookBody,
+  toWebhookHeaders,
+} from '../../http/outbound/webhooks/formats.ts';
 import type { WebhookEvent } from '../../http/outbound/webhooks/stored-event.ts';
 import { openWorld, type World } from '../http/api/world.ts';
 import { upvote } from '../http/outbound/webhooks/sample-events.ts';

@@ -17,8 +17,11 @@ import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
-import { toWebhookBody } from '../../http/outbound/webhooks/formats.ts';
-import { createWebhookSecret, toWebhookHeaders } from '../../http/outbound/webhooks/signature.ts';
+import {
+  createWebhookSecret,
+  toWebhookBody,
+  toWebhookHeaders,
+} from '../../http/outbound/webhooks/formats.ts';
 import { upvote } from '../http/outbound/webhooks/sample-events.ts';
 import { makeFolder } from '../support/folder.ts';
 import {

@@ -158,7 +158,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'the id in the signature of a webhook',
-    file: 'http/outbound/webhooks/signature.ts',
+    file: 'http/outbound/webhooks/formats.ts',
     find: '{id}.$',
     replace: '{sentAtSeconds}.$',
     why: 'a captured request could be repeated under another id',

@@ -260,7 +260,7 @@ const otherMutants: readonly Mutant[] = [
   },
   {
     name: 'the team of a listing hears of its votes',
-    file: 'storage/ledger/vote-log.ts',
+    file: 'storage/ledger/totals.ts',
     find: `
       or exists (select from webhook_endpoints where scope = 'owned' and enabled) as watched`,
     replace: ` as watched`,

@@ -15,8 +15,15 @@ import type {
 import type { App } from '../../app.ts';
 import type { Caller } from '../../auth/auth.ts';
 import { findAddressFault } from '../../outbound/guarded-address.ts';
-import { findEventsFault, findFormatFault, isTopgg, toWebhookBody } from '../../outbound/webhooks/formats.ts';
-import { createWebhookSecret, isWebhookSecret, toWebhookHeaders } from '../../outbound/webhooks/signature.ts';
+import {
+  createWebhookSecret,
+  findEventsFault,
+  findFormatFault,
+  isTopgg,
+  isWebhookSecret,
+  toWebhookBody,
+  toWebhookHeaders,
+} from '../../outbound/webhooks/formats.ts';
 import type { TestEvent, WebhookEventType, WebhookFormat } from '../../outbound/webhooks/stored-event.ts';
 import { createNotFoundError, createValidationError } from '../../response/errors.ts';
 import { noContent, type Reply, replyCreated, replyOk, showRow, toTimestamp } from '../../response/reply.ts';

@@ -22,7 +22,7 @@ import type {
 } from '../../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
 import type { WebhookMeters } from '../../telemetry/counts.ts';
-import { toWebhookBody } from './formats.ts';
+import { toWebhookBody, toWebhookHeaders } from './formats.ts';
 import {
   type Attempted,
   computePauseMs,
@@ -32,7 +32,6 @@ import {
   triesMax,
 } from './health.ts';
 import type { WebhookConnection, WebhookSender } from './send.ts';
-import { toWebhookHeaders } from './signature.ts';
 import { toWebhookEvent, type WebhookFormat } from './stored-event.ts';
 import type { VoteTraces } from './traces.ts';
 

@@ -15,8 +15,7 @@ import {
 } from '../../../engine/rules/boards.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import type { StepOptions } from '../../history/steps.ts';
-import { formatNumbers } from '../../sql/arrays.ts';
-import type { Queryable, Sql } from '../../sql/client.ts';
+import { formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { createSnapshots, type Snapshots } from '../shared/cache.ts';
 import {

@@ -7,9 +7,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { EntityKind } from '../../../engine/ids.ts';
 import { deleteListing, listingTables } from '../../ledger/adjust.ts';
-import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { type Queryable, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { runTransaction } from '../../sql/retry.ts';
 import { endSessionsOf } from '../people/sessions.ts';
 import { listedTypes } from '../shared/index-rows.ts';
 import { listingKeys, openListing, type Review } from '../shared/listings.ts';

@@ -16,9 +16,8 @@ import {
   validateAnswers,
 } from '../../../engine/rules/applications.ts';
 import { includesPermission, type Permission } from '../../../engine/rules/permissions.ts';
-import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { type Queryable, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { runTransaction } from '../../sql/retry.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { type Once, runOnce } from '../shared/once.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';

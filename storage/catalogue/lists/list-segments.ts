@@ -5,8 +5,7 @@
  * with one snapshot of the database: so the counts of the segments are exactly those of the rows it sees.
  * Nothing is held in memory here.
  */
-import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
-import { retrySerializable } from '../../sql/retry.ts';
+import { type Queryable, retrySerializable, type Sql, type Transaction } from '../../sql/client.ts';
 import { balanceSegments, countSteps, type Segments } from '../shared/segments.ts';
 
 export type ListName = 'bots' | 'servers' | 'packs';

@@ -9,11 +9,16 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { locks } from '../../ledger/locks.ts';
+import { lockTotals } from '../../ledger/totals.ts';
 import { buildFoundColumns, type FoundVote, restoreVotes, voidVotes } from '../../ledger/void-votes.ts';
-import { lockTotals } from '../../ledger/vote-log.ts';
-import { formatNumbers, formatTexts } from '../../sql/arrays.ts';
-import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
-import { runTransaction } from '../../sql/retry.ts';
+import {
+  formatNumbers,
+  formatTexts,
+  type Queryable,
+  runTransaction,
+  type Sql,
+  type Transaction,
+} from '../../sql/client.ts';
 import type { StatementPart } from './pages.ts';
 import type { PlanQuery, VoidPlan } from './void-plans.ts';
 import { buildVoteFilter } from './vote-list.ts';

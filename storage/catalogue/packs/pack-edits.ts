@@ -6,8 +6,7 @@
  * ids. The caller updates the hot store after a deletion.
  */
 import { deleteListing } from '../../ledger/adjust.ts';
-import type { Sql, Transaction } from '../../sql/client.ts';
-import { runTransaction } from '../../sql/retry.ts';
+import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { lockOwner, openListing } from '../shared/listings.ts';
 
 export interface PackFields {

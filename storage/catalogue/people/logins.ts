@@ -5,9 +5,8 @@
  * Signing in checks the ban and writes the user and the session in one transaction: a refused login changes
  * nothing.
  */
-import type { Queryable, Sql } from '../../sql/client.ts';
+import { type Queryable, retrySerializable, type Sql } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
-import { retrySerializable } from '../../sql/retry.ts';
 
 export type LoginUse = 'code' | 'state';
 /** A user as the provider reports them, with the directory's field names. */

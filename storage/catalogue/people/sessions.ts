@@ -5,8 +5,7 @@
  * expired sessions.
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
-import { formatTexts } from '../../sql/arrays.ts';
-import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { formatTexts, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 

@@ -7,9 +7,8 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { foldVanityCode, listVanityCandidates, type VanityKind } from '../../../engine/rules/vanity.ts';
-import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { type Queryable, retrySerializable, type Sql, type Transaction } from '../../sql/client.ts';
 import { asStorage, isUniqueViolation } from '../../sql/errors.ts';
-import { retrySerializable } from '../../sql/retry.ts';
 import { createLookUp, createNamesOfKind, type UnknownNames } from '../unknown.ts';
 
 export interface VanityRow {

@@ -17,8 +17,7 @@ import {
   type TeamActor,
 } from '../../../engine/rules/members.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
-import type { Sql, Transaction } from '../../sql/client.ts';
-import { runTransaction } from '../../sql/retry.ts';
+import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { endExcessSessions } from '../people/sessions.ts';
 import { lockTeam } from './team-edits.ts';
 

@@ -12,8 +12,7 @@ import { computeValueCents } from '../../../engine/rules/credits.ts';
 import { lockListing, writeAdjustments } from '../../ledger/adjustments.ts';
 import { locks } from '../../ledger/locks.ts';
 import { writeVoidDeliveries } from '../../ledger/webhook-deliveries.ts';
-import type { Sql, Transaction } from '../../sql/client.ts';
-import { runTransaction } from '../../sql/retry.ts';
+import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 import { buildCycleStart, listTiers, type RedeemOutcome, type RedeemRequest, toTierRule } from './credits.ts';
 

@@ -7,8 +7,7 @@
  * given by storage/ledger.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
-import { formatNumbers } from '../../sql/arrays.ts';
-import type { Queryable } from '../../sql/client.ts';
+import { formatNumbers, type Queryable } from '../../sql/client.ts';
 import type { VoteRow } from './votes.ts';
 
 export interface LogRow

@@ -14,8 +14,7 @@ import type { EntityRef } from '../../../engine/ids.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
 import { locks } from '../../ledger/locks.ts';
-import type { Sql } from '../../sql/client.ts';
-import { createSerializationFailure } from '../../sql/retry.ts';
+import { createSerializationFailure, type Sql } from '../../sql/client.ts';
 import { buildLiveVotes, readPositions, recount, segmentVotersUsual } from './voter-segments.ts';
 
 export interface VoterOrders {

@@ -8,8 +8,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import { deliveryKinds } from '../../../engine/rules/webhooks.ts';
 import { buildPlace, buildPlaceColumns } from '../../ledger/webhook-deliveries.ts';
-import { formatNumbers } from '../../sql/arrays.ts';
-import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { formatNumbers, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
 import type { AttemptRow } from './endpoints.ts';
 
 export const deliveryStates = ['pending', 'delivered', 'expired'] as const;

@@ -6,8 +6,7 @@
  * failure, and the endpoint waits longer each time, so a delivery that ends its node does not end one node
  * after the other. Leases are by SQL's clock, other times are the node's, ms.
  */
-import { formatNumbers, formatTexts } from '../../sql/arrays.ts';
-import type { Queryable } from '../../sql/client.ts';
+import { formatNumbers, formatTexts, type Queryable } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { buildSends } from './endpoints.ts';
 

@@ -8,8 +8,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import { failingFrom } from '../../../engine/rules/webhooks.ts';
 import type { EventDetails, VoidedDetails } from '../../ledger/webhook-deliveries.ts';
-import { formatBooleans, formatNumbers, formatTexts } from '../../sql/arrays.ts';
-import type { Queryable, Sql } from '../../sql/client.ts';
+import { formatBooleans, formatNumbers, formatTexts, type Queryable, type Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import type { PersonRow } from '../shared/people.ts';
 import { buildListingNames } from '../votes/reminders.ts';

@@ -13,8 +13,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toWebhookBody } from '../../../http/outbound/webhooks/formats.ts';
-import { createWebhookSecret, toWebhookHeaders } from '../../../http/outbound/webhooks/signature.ts';
+import {
+  createWebhookSecret,
+  toWebhookBody,
+  toWebhookHeaders,
+} from '../../../http/outbound/webhooks/formats.ts';
 import { writeClientPackage } from '../../../ops/cli/client-package.ts';
 import { openWorld, type World } from '../../http/api/world.ts';
 import { upvote } from '../../http/outbound/webhooks/sample-events.ts';

@@ -8,7 +8,7 @@ import type { OutboxVote } from '../../../engine/ports.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { locks } from '../../../storage/ledger/locks.ts';
-import { lockTotals } from '../../../storage/ledger/vote-log.ts';
+import { lockTotals } from '../../../storage/ledger/totals.ts';
 import type { Sql, Transaction } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';

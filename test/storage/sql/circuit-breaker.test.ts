@@ -6,8 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import { type CircuitBreaker, createCircuitBreaker } from '../../../storage/sql/circuit-breaker.ts';
-import type { Sql } from '../../../storage/sql/client.ts';
-import { guardSql } from '../../../storage/sql/guard.ts';
+import { guardSql, type Sql } from '../../../storage/sql/client.ts';
 
 const test = suite('breaker');
 

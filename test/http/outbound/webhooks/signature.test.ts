@@ -6,12 +6,12 @@ import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toWebhookBody } from '../../../../http/outbound/webhooks/formats.ts';
 import {
   createWebhookSecret,
   isWebhookSecret,
+  toWebhookBody,
   toWebhookHeaders,
-} from '../../../../http/outbound/webhooks/signature.ts';
+} from '../../../../http/outbound/webhooks/formats.ts';
 import { webhookFormats } from '../../../../http/outbound/webhooks/stored-event.ts';
 import { assertExcludes } from '../../../support/assert-includes.ts';
 import { pressedTest, upvote } from './sample-events.ts';

@@ -7,9 +7,12 @@ import { Webhook, type WebhookPayload } from '@top-gg/sdk';
 import express from 'express';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toWebhookBody } from '../../../../http/outbound/webhooks/formats.ts';
+import {
+  createWebhookSecret,
+  toWebhookBody,
+  toWebhookHeaders,
+} from '../../../../http/outbound/webhooks/formats.ts';
 import { createWebhookSender } from '../../../../http/outbound/webhooks/send.ts';
-import { createWebhookSecret, toWebhookHeaders } from '../../../../http/outbound/webhooks/signature.ts';
 import type { WebhookEvent } from '../../../../http/outbound/webhooks/stored-event.ts';
 import { listen } from '../../../support/loopback.ts';
 import { issueCertificates } from '../../../support/webhook-receivers.ts';
