@@ -15,7 +15,7 @@ import { isEntityKind } from '../../engine/ids.ts';
 import { includesPermission, type Permission } from '../../engine/rules/permissions.ts';
 import { parseToken, type TokenKind } from '../../engine/rules/token.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
-import type { RequestHeaders } from '../server/request-headers.ts';
+import type { RequestHeaders } from '../server/wire.ts';
 import type { Auth, Caller, PermissionSource, TeamInBody } from './auth.ts';
 import type { SessionCache } from './sessions.ts';
 

@@ -6,7 +6,7 @@
  * wins; everything later is ignored. Implemented by uws-server.ts, used by dispatch.ts and by tests.
  */
 import type { OpenPush } from './push-connection.ts';
-import type { RequestHeaders } from './request-headers.ts';
+import type { RequestHeaders } from './wire.ts';
 
 /** Receives the events of an exchange. */
 export interface ExchangeOwner {

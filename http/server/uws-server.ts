@@ -16,7 +16,6 @@ import { LargeBodies, largeBytesMin } from './large-bodies.ts';
 import { findBindFault } from './listen-fault.ts';
 import { type OpenBodies, OpenBody } from './open-body.ts';
 import { PipelineLimit } from './pipeline-limit.ts';
-import { RequestHeaders, takeHeader } from './request-headers.ts';
 import type { StreamSink } from './stream.ts';
 import {
   answerUpgrade,
@@ -26,7 +25,7 @@ import {
   openWebSocket,
   type UpgradeOffer,
 } from './uws-push.ts';
-import { decodeText, RequestIds, statusLines } from './wire-text.ts';
+import { decodeText, RequestHeaders, RequestIds, statusLines, takeHeader } from './wire.ts';
 
 export interface HttpServer {
   /** Resolves to the port. Rejects with a message for the operator (port taken, no such address). */

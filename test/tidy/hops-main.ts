@@ -42,15 +42,17 @@ const takeFiles = async (): Promise<readonly string[]> => {
 };
 
 const measure = async (name: string, act: (attempt: number) => Promise<unknown>): Promise<void> => {
-  let always: readonly string[] | null = null;
+  let always: readonly string[] = [];
   for (let attempt = 0; attempt < 10; attempt++) {
     await takeFiles();
     await act(attempt);
     const files = await takeFiles();
-    if (attempt > 0) always = always?.filter((file) => files.includes(file)) ?? files;
+    // The first attempt prepares what later ones find.
+    if (attempt === 1) always = files;
+    always = always.filter((file) => files.includes(file));
   }
-  console.log(`${String(always?.length).padStart(4)} files  ${name}`);
-  if (list) console.log(always?.map((file) => `            ${file}`).join('\n'));
+  console.log(`${String(always.length).padStart(4)} files  ${name}`);
+  if (list) console.log(always.map((file) => `            ${file}`).join('\n'));
 };
 
 const call = async (path: string, init: RequestInit = {}): Promise<void> => {

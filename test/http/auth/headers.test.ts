@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DomainError } from '../../../engine/errors.ts';
 import { parseTokenHeaders } from '../../../http/auth/authorise.ts';
-import { RequestHeaders, takeHeader } from '../../../http/server/request-headers.ts';
+import { RequestHeaders, takeHeader } from '../../../http/server/wire.ts';
 
 const test = suite('auth headers');
 

@@ -12,7 +12,7 @@ import {
   parseTrustedProxies,
   toClientAddress,
 } from '../../../http/server/client-address.ts';
-import { RequestHeaders } from '../../../http/server/request-headers.ts';
+import { RequestHeaders } from '../../../http/server/wire.ts';
 import { openWorld } from '../world.ts';
 
 const test = suite('client address');
