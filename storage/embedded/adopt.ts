@@ -17,7 +17,6 @@ import { type PackContents, syncFolder, syncPath, unpack } from './copy.ts';
 import { readBootId } from './lock-file.mjs';
 import { describeLoss, toDatabaseFolder } from './open.ts';
 import { openEmbeddedSql } from './pglite.ts';
-import { readAll } from './read-all.ts';
 
 interface OldFolder {
   readonly dataDirectory: string;
@@ -174,4 +173,31 @@ export const markAdopted = async (dataDirectory: string): Promise<void> => {
   await rm(folder.snapshots, { recursive: true, force: true });
   await rm(folder.state, { force: true });
   await syncPath(dataDirectory, true);
+};
+
+interface Table {
+  readonly name: string;
+  /** Columns of the primary key, quoted for SQL; `''` for none. */
+  readonly key: string;
+}
+
+const listTables = (sql: Sql) => sql<Table[]>`
+  select pg_class.oid::regclass::text as name, coalesce((
+    select string_agg(quote_ident(attname), ', ' order by array_position(indkey::int[], attnum::int))
+    from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
+    where indrelid = pg_class.oid and indisprimary), '') as key
+  from pg_class where relkind = 'r' and relpersistence = 'p'`;
+
+/** Reads every row of every table twice: in table order and by primary key. Rejects at the first damage. */
+export const readAll = async (sql: Sql): Promise<void> => {
+  for (const { name, key } of await listTables(sql)) {
+    await sql.unsafe(`select count(*) from ${name}`);
+    if (key === '') continue;
+    await sql.begin(async (transaction) => {
+      await transaction`set local enable_seqscan = off`;
+      await transaction`set local enable_bitmapscan = off`;
+      await transaction`set local enable_indexonlyscan = off`;
+      await transaction.unsafe(`select count(*) from (select * from ${name} order by ${key}) as all_rows`);
+    });
+  }
 };

@@ -1,28 +1,26 @@
 /**
  * The one SQL client of the project: `postgres`, with one set of options for a server and for the embedded
- * store.
+ * store. `bigint` is a number (a decimal string beyond 2^53 − 1, which we never write), `numeric` an exact
+ * decimal string, `timestamptz` a Date (microseconds are cut off, so never page by one). Columns of many rows
+ * go as array literals for `unnest`: the driver would escape element by element, at more than the statement.
  *
- * Types of results: `bigint` is a number (a decimal string beyond 2^53 − 1, which we never write), `numeric`
- * an exact decimal string, `timestamptz` a Date (microseconds are cut off, so never page by one), `jsonb` is
- * parsed, `bytea` is a Buffer. Columns of many rows go as array literals for `unnest`: the driver would
- * escape element by element, which costs more than the statement itself. Callers wrap failures with
- * `toStorageError` (errors.ts), so that SQLSTATEs stay readable here.
- *
- * A pool can be wrapped so that every statement and transaction passes a guard: the circuit breaker, the
- * damage watch or the admission. A statement of `postgres` starts when it is awaited, so the guard begins
- * there; a statement used as a part of another one is not guarded. Statements inside a transaction are
- * covered by the transaction.
+ * A wrapped pool passes each statement and transaction through a guard: the circuit breaker, the damage watch
+ * or the admission. A statement of `postgres` starts when it is awaited, so the guard begins there; one used
+ * as a part of another, or inside a transaction, is not guarded by itself.
  *
  * A transaction that lost against another one (a deadlock or a serialization failure) was rolled back
- * completely, so it may be retried; every other failure goes to the caller at once. Pauses are random, so
- * that the same two transactions do not meet again.
+ * completely and may be retried, after a random pause, so that the same two do not meet again.
+ *
+ * After the loss of its connection the driver (3.4.9) rolls back on the closed one, which throws what nothing
+ * can catch; a later statement may even run, alone, on the new one. So then the callback that the
+ * driver gets never returns, and sends nothing more; the promise of `begin` has already rejected.
  */
 import postgres from 'postgres';
+import { StorageError } from '../../engine/errors.ts';
 import { limits } from '../../engine/limits.ts';
 import { type Admission, createAdmission, type Kind, type Line } from './admission.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import { asStorage } from './errors.ts';
-import { withSafeTransactions } from './transactions.ts';
+import { asStorage, toStorageError } from './errors.ts';
 
 /** Results of our own parsers, for SQL types that `postgres` would leave as text. */
 export type SqlTypes = { bigint: number };
@@ -198,3 +196,65 @@ const escapeText = (value: string): string => value.replace(/["\\]/g, '\\$&');
 
 export const formatBooleans = (values: readonly boolean[]): string =>
   `{${values.map((value) => (value ? 't' : 'f')).join(',')}}`;
+
+type Task = (transaction: Transaction) => unknown;
+interface ConnectionState {
+  lost: boolean;
+}
+
+/** The same pool, with `begin` made safe. */
+export const withSafeTransactions = (sql: Sql): Sql =>
+  new Proxy(sql, {
+    get: (target, name) => (name === 'begin' ? beginOn(target) : Reflect.get(target, name)),
+  });
+
+const beginOn =
+  (sql: Sql) =>
+  async (...args: [Task] | [string, Task]): Promise<unknown> => {
+    const connection: ConnectionState = { lost: false };
+    const task = args[args.length - 1] as Task;
+    const options = args.length === 2 ? (args[0] as string) : '';
+    try {
+      return await sql.begin(options, (transaction) => run(transaction, task, connection));
+    } catch (error) {
+      connection.lost ||= isConnectionLoss(error);
+      throw error;
+    }
+  };
+
+const run = async (transaction: Transaction, task: Task, connection: ConnectionState): Promise<unknown> => {
+  try {
+    const result = await task(watchTransaction(transaction, connection));
+    return connection.lost ? createPendingForever() : result;
+  } catch (error) {
+    connection.lost ||= isConnectionLoss(error);
+    if (connection.lost) return createPendingForever();
+    throw error;
+  }
+};
+
+/** A promise that never settles. The caller's promise no longer depends on it, so it is garbage-collected. */
+const createPendingForever = (): Promise<never> => new Promise(() => {});
+
+const isConnectionLoss = (error: unknown): boolean =>
+  toStorageError('transaction', error).reason === 'unreachable';
+
+/** Throws on statements of a transaction whose connection was lost. */
+const watchTransaction = (transaction: Transaction, connection: ConnectionState): Transaction =>
+  new Proxy(transaction, {
+    apply: (target, self, args) => {
+      if (connection.lost) throw createLostError();
+      return Reflect.apply(target, self, args);
+    },
+    get: (target, name) => {
+      if (connection.lost) throw createLostError();
+      return Reflect.get(target, name);
+    },
+  });
+
+const createLostError = (): StorageError =>
+  new StorageError('transaction', {
+    outcome: 'unknown',
+    reason: 'unreachable',
+    detail: 'its connection was lost',
+  });

@@ -3,15 +3,15 @@
  * first.
  *
  * Packs what an `init` sends and reads the slots of a reply. The order of the values is that of
- * slot-layout.ts. Unsigned 64-bit values are text and stay text. No I/O.
+ * slot-layout.ts. Unsigned 64-bit values are text and stay text. The sums of a bot's parts are one text of
+ * doubles, whose order must match the head in `functions/3-parts.lua`. No I/O.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
 import { compile, emptyTotals, fields, type NamedField } from '../../../engine/entity/fields.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
-import type { HotState, LazyState } from '../../../engine/entity/state.ts';
+import type { HotState, LazyState, PartsState, PartsTable } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
 import type { Value } from './pack.ts';
-import { readPartsState } from './parts-state.ts';
 import { firstBefore, firstFields, firstLengthMin, restBefore, restFields } from './slot-layout.ts';
 import {
   type ByteCursor,
@@ -173,3 +173,24 @@ export const takeLazyState = (cursor: ByteCursor, incarnation: Incarnation): Laz
   if (storedIncarnation !== incarnation) return null;
   return new PackedState(cursor.bytes.toString('latin1', start, cursor.at), version, { votes, flushedVotes });
 };
+
+const doubleBytes = 8;
+/** Where the two tables begin in a head. */
+const currentAt = 2;
+const buildingAt = 11;
+
+const readTable = (head: Buffer, first: number): PartsTable | null => {
+  const read = (index: number): number => head.readDoubleLE((first + index) * doubleBytes);
+  const shardCount = read(0);
+  if (shardCount === 0) return null;
+  const live = [read(5), read(6), read(7), read(8)];
+  return { shardCount, sinceMs: read(1), seen: read(2), servers: read(3), users: read(4), live };
+};
+
+/** Reads the head of a bot's parts. */
+export const readPartsState = (head: Buffer): PartsState => ({
+  current: readTable(head, currentAt),
+  building: readTable(head, buildingAt),
+  replaced: head.readDoubleLE(doubleBytes),
+  dueMs: head.readDoubleLE(0),
+});

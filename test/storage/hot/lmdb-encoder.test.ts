@@ -7,8 +7,11 @@ import * as fc from 'fast-check';
 import { unpack } from 'msgpackr';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createCheckedEncoder, type EncodedValue } from '../../../storage/hot/lmdb/checked-encoder.ts';
-import { computeCrc32 } from '../../../storage/hot/lmdb/crc32.ts';
+import {
+  computeCrc32,
+  createCheckedEncoder,
+  type EncodedValue,
+} from '../../../storage/hot/lmdb/checked-encoder.ts';
 
 const test = suite('values in LMDB');
 
