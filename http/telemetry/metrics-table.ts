@@ -8,294 +8,249 @@ import type { NodeCounts } from './counts.ts';
 /** A number, or numbers by the values of the labels, one level for each label. */
 export type Reading = number | { readonly [value: string]: Reading };
 
-export type MetricRow<From> = {
-  readonly name: `rollcall_${string}`;
+type Metric<From> = {
   readonly help: string;
   readonly labels?: readonly string[];
 } & ({ readonly read: (from: From) => Reading } | { readonly buckets: readonly number[] });
+
+/** By name. */
+export type MetricTable<From> = Readonly<Record<`rollcall_${string}`, Metric<From>>>;
 
 const sizes = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const outboundSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const jobSeconds = [0.01, 0.05, 0.25, 1, 5, 15, 60, 300];
 
-const engineMetrics: readonly MetricRow<NodeCounts>[] = [
-  { name: 'rollcall_batch_items', help: 'Items per committed batch.', buckets: sizes },
-  {
-    name: 'rollcall_batch_commit_duration_seconds',
+const engineMetrics: MetricTable<NodeCounts> = {
+  rollcall_batch_items: { help: 'Items per committed batch.', buckets: sizes },
+  rollcall_batch_commit_duration_seconds: {
     help: 'Time from sealing a batch to its confirmation by the hot store.',
     buckets: seconds,
   },
-  {
-    name: 'rollcall_commit_failures_total',
+  rollcall_commit_failures_total: {
     help: 'Failed commits, by outcome: not_applied, or unknown.',
     labels: ['outcome'],
     read: (counts) => counts.commitFailures,
   },
-  {
-    name: 'rollcall_continuity_losses_total',
+  rollcall_continuity_losses_total: {
     help: 'Times the hot store did not continue where the last confirmed batch of a shard ended, by reason.',
     labels: ['reason'],
     read: (counts) => counts.continuityLosses,
   },
-  {
-    name: 'rollcall_retransmit_buffer_bytes',
+  rollcall_retransmit_buffer_bytes: {
     help: 'Bytes of confirmed work kept in memory in case the hot store loses it.',
     read: (counts) => counts.retransmitBytes,
   },
-  {
-    name: 'rollcall_retransmitted_items_total',
+  rollcall_retransmitted_items_total: {
     help: 'Confirmed items that the hot store lost and that were sent to it again.',
     read: (counts) => counts.resends,
   },
-  {
-    name: 'rollcall_retransmit_results_total',
+  rollcall_retransmit_results_total: {
     help: 'Lost items by result: applied, merged into a newer vote of the same user, or listing deleted.',
     labels: ['outcome'],
     read: (counts) => counts.resendOutcomes,
   },
-  {
-    name: 'rollcall_version_poll_shards_total',
+  rollcall_version_poll_shards_total: {
     help: 'Shard versions compared with the hot store.',
     read: (counts) => counts.polledShards,
   },
-  {
-    name: 'rollcall_version_poll_changed_shards_total',
+  rollcall_version_poll_changed_shards_total: {
     help: 'Shards that other nodes had changed; this node loads what they changed at its next read.',
     read: (counts) => counts.changedShards,
   },
-  {
-    name: 'rollcall_entity_loads_total',
+  rollcall_entity_loads_total: {
     help: 'Entities read from the hot store, because this node had no current state of them.',
     read: (counts) => counts.loads,
   },
-  { name: 'rollcall_flush_duration_seconds', help: 'Time of one flush round to SQL.', buckets: seconds },
-  {
-    name: 'rollcall_flushed_rows_total',
+  rollcall_flush_duration_seconds: { help: 'Time of one flush round to SQL.', buckets: seconds },
+  rollcall_flushed_rows_total: {
     help: 'Rows flushed to SQL, by kind: entities, or votes.',
     labels: ['kind'],
     read: (counts) => counts.flushedRows,
   },
-  {
-    name: 'rollcall_flush_failures_total',
+  rollcall_flush_failures_total: {
     help: 'Failed flush rounds, by reason.',
     labels: ['reason'],
     read: (counts) => counts.flushFailures,
   },
-  {
-    name: 'rollcall_dead_letters_total',
+  rollcall_dead_letters_total: {
     help: 'Rows that SQL rejected and that were moved to the dead letters.',
     read: (counts) => counts.deadLetters,
   },
-  {
-    name: 'rollcall_pending_items',
+  rollcall_pending_items: {
     help: 'Items waiting in open batches and in flight.',
     read: (counts) => counts.pendingItems,
   },
-  { name: 'rollcall_actors', help: 'Live actors.', read: (counts) => counts.actors },
-  {
-    name: 'rollcall_backlog_entities',
+  rollcall_actors: { help: 'Live actors.', read: (counts) => counts.actors },
+  rollcall_backlog_entities: {
     help: 'Entities changed since they were last flushed.',
     read: (counts) => counts.backlog.entities,
   },
-  {
-    name: 'rollcall_outbox_votes',
+  rollcall_outbox_votes: {
     help: 'Accepted votes not yet in SQL.',
     read: (counts) => counts.backlog.votes,
   },
-  {
-    name: 'rollcall_flush_lag_seconds',
+  rollcall_flush_lag_seconds: {
     help: 'Age of the oldest change that is not in SQL.',
     read: (counts) => counts.backlog.oldestAgeMs / 1_000,
   },
-  {
-    name: 'rollcall_bot_shard_stale',
+  rollcall_bot_shard_stale: {
     help: 'Shards of bots that have not posted lately, of the bots that this node judges.',
     read: (counts) => counts.staleParts,
   },
-  {
-    name: 'rollcall_bot_shard_promotions_total',
+  rollcall_bot_shard_promotions_total: {
     help:
       'Times the shards of a bot came into force for another shard count, by reason: complete, time, or ' +
       'idle (none of the shards before was live).',
     labels: ['reason'],
     read: (counts) => counts.partsSwitches,
   },
-  {
-    name: 'rollcall_clock_offset_seconds',
+  rollcall_clock_offset_seconds: {
     help: "This node's clock minus the hot store's; 0 on the embedded store.",
     read: (counts) => counts.clockAheadMs / 1_000,
   },
-  {
-    name: 'rollcall_redis_evicting_servers',
+  rollcall_redis_evicting_servers: {
     help: 'Redis primaries that may evict counters: set maxmemory-policy noeviction there.',
     read: (counts) => counts.evictingServers,
   },
-];
+};
 
-const directoryMetrics: readonly MetricRow<NodeCounts>[] = [
-  {
-    name: 'rollcall_votes_total',
+const directoryMetrics: MetricTable<NodeCounts> = {
+  rollcall_votes_total: {
     help: 'Votes by kind of entity and outcome; accepted ones are counted.',
     labels: ['kind', 'outcome'],
     read: (counts) => counts.votes,
   },
-  {
-    name: 'rollcall_badges_total',
+  rollcall_badges_total: {
     help: 'Badges shown, by cache: hit (from the last second), miss, stale (a store was away), unavailable.',
     labels: ['cache'],
     read: (counts) => counts.badges,
   },
-  {
-    name: 'rollcall_stats_posts_total',
+  rollcall_stats_posts_total: {
     help: 'Stats posts that were acknowledged.',
     read: (counts) => counts.statsPosts,
   },
-  {
-    name: 'rollcall_bot_shard_parts_total',
+  rollcall_bot_shard_parts_total: {
     help: 'Shards of bots in posts that were acknowledged.',
     read: (counts) => counts.parts,
   },
-  {
-    name: 'rollcall_clicks_total',
+  rollcall_clicks_total: {
     help: 'Page views that were counted as clicks.',
     read: (counts) => counts.clicks,
   },
-  {
-    name: 'rollcall_credits_redeemed_cents_total',
+  rollcall_credits_redeemed_cents_total: {
     help: 'Value of the redeemed votes, cents.',
     read: (counts) => counts.redeemedCents,
   },
-  {
-    name: 'rollcall_votes_logged_total',
+  rollcall_votes_logged_total: {
     help: 'Votes that this node numbered in the vote log.',
     read: (counts) => counts.loggedVotes,
   },
-];
+};
 
-const jobMetrics: readonly MetricRow<NodeCounts>[] = [
-  {
-    name: 'rollcall_job_duration_seconds',
+const jobMetrics: MetricTable<NodeCounts> = {
+  rollcall_job_duration_seconds: {
     help: 'Duration of the successful runs of a job on this node.',
     labels: ['job'],
     buckets: jobSeconds,
   },
-  {
-    name: 'rollcall_job_last_success_timestamp_seconds',
+  rollcall_job_last_success_timestamp_seconds: {
     help: 'Unix time of the last successful run of a job on this node.',
     labels: ['job'],
     read: (counts) => counts.jobSuccesses,
   },
-  {
-    name: 'rollcall_job_failures_total',
+  rollcall_job_failures_total: {
     help: 'Failed runs of a job on this node.',
     labels: ['job'],
     read: (counts) => counts.jobFailures,
   },
-  {
-    name: 'rollcall_push_messages_total',
+  rollcall_push_messages_total: {
     help: 'Attempts to send a push message, by outcome.',
     labels: ['outcome'],
     read: (counts) => counts.pushes,
   },
-  {
-    name: 'rollcall_votes_unnumbered',
+  rollcall_votes_unnumbered: {
     help: 'Votes of listings that have no number in the vote log yet; counted up to 100,000.',
     read: (counts) => counts.unnumberedVotes,
   },
-  {
-    name: 'rollcall_history_rows_total',
+  rollcall_history_rows_total: {
     help: 'Rows of the history that this node wrote, by level.',
     labels: ['level'],
     read: (counts) => counts.historyRows,
   },
-  {
-    name: 'rollcall_history_sample_seconds',
+  rollcall_history_sample_seconds: {
     help: 'Duration of the samples of all listings that this node took.',
     buckets: jobSeconds,
   },
-  {
-    name: 'rollcall_history_holes_total',
+  rollcall_history_holes_total: {
     help: 'Samples of the history that were missed; noted by the node that ran the next one.',
     read: (counts) => counts.historyHoles,
   },
-];
+};
 
-const outwardMetrics: readonly MetricRow<NodeCounts>[] = [
-  {
-    name: 'rollcall_outbound_requests_total',
+const outwardMetrics: MetricTable<NodeCounts> = {
+  rollcall_outbound_requests_total: {
     help: 'Requests to external services, by service and outcome; rejected ones were not sent.',
     labels: ['service', 'outcome'],
     read: (counts) => counts.outbound,
   },
-  {
-    name: 'rollcall_outbound_request_duration_seconds',
+  rollcall_outbound_request_duration_seconds: {
     help: 'Duration of the requests that were sent, successful or not.',
     labels: ['service'],
     buckets: outboundSeconds,
   },
-  {
-    name: 'rollcall_webhook_attempts_total',
+  rollcall_webhook_attempts_total: {
     help: 'Attempts of this node to deliver a webhook, by outcome: delivered, or why not.',
     labels: ['outcome'],
     read: (counts) => counts.webhookAttempts,
   },
-  {
-    name: 'rollcall_webhook_pending',
+  rollcall_webhook_pending: {
     help: 'Deliveries of the fleet that wait.',
     read: ({ webhooks }) => webhooks.pending,
   },
-  {
-    name: 'rollcall_webhook_endpoints',
+  rollcall_webhook_endpoints: {
     help: 'Webhook endpoints, by mode: healthy, failing, or disabled.',
     labels: ['mode'],
     read: ({ webhooks: { healthy, failing, disabled } }) => ({ healthy, failing, disabled }),
   },
-  {
-    name: 'rollcall_webhook_lag_seconds',
+  rollcall_webhook_lag_seconds: {
     help: 'How long the longest waiting endpoint has been due; near 0 while senders keep up.',
     read: ({ webhooks }) => webhooks.lagMs / 1_000,
   },
-  {
-    name: 'rollcall_feed_connections',
+  rollcall_feed_connections: {
     help: 'Connections of the feed, by kind: sse, or websocket.',
     labels: ['kind'],
     read: ({ feed }) => feed.connections,
   },
-  {
-    name: 'rollcall_feed_entries',
+  rollcall_feed_entries: {
     help: 'What the feed keeps in memory, by what it is: all 0 soon after the last client has left.',
     labels: ['of'],
     read: ({ feed }) => feed.countEntries(),
   },
-  {
-    name: 'rollcall_feed_frames_total',
+  rollcall_feed_frames_total: {
     help: 'Messages sent to clients, by event.',
     labels: ['event'],
     read: ({ feed }) => feed.frames,
   },
-  {
-    name: 'rollcall_feed_gaps_total',
+  rollcall_feed_gaps_total: {
     help: 'Gaps sent instead of votes, by reason: behind (the client was too slow), or missing (in SQL).',
     labels: ['reason'],
     read: ({ feed }) => feed.gaps,
   },
-  {
-    name: 'rollcall_feed_refused_total',
+  rollcall_feed_refused_total: {
     help: 'Connections refused or closed, by limit: connections, address, subscriptions or messages.',
     labels: ['reason'],
     read: ({ feed }) => feed.refused,
   },
-  {
-    name: 'rollcall_feed_conflated_total',
+  rollcall_feed_conflated_total: {
     help: 'Totals that were not sent to a full socket, which gets the newest ones later.',
     read: ({ feed }) => feed.conflated,
   },
-];
+};
 
-export const countMetrics: readonly MetricRow<NodeCounts>[] = [
+export const countMetrics: MetricTable<NodeCounts> = {
   ...engineMetrics,
   ...directoryMetrics,
   ...jobMetrics,
   ...outwardMetrics,
-];
+};

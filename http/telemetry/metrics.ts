@@ -38,7 +38,7 @@ import {
   type WebhookMeters,
 } from './counts.ts';
 import { registerProcessMeters } from './loop-meters.ts';
-import { countMetrics, type MetricRow, type Reading } from './metrics-table.ts';
+import { countMetrics, type MetricTable, type Reading } from './metrics-table.ts';
 import type { RequestCounts } from './node-status.ts';
 import type { RequestMeters } from './request-meters.ts';
 
@@ -90,33 +90,29 @@ export interface BoardAges {
   readonly nowMs: () => number;
 }
 
-const healthMetrics: readonly MetricRow<NodeHealth>[] = [
-  {
-    name: 'rollcall_ready',
+const healthMetrics: MetricTable<NodeHealth> = {
+  rollcall_ready: {
     help: '1 while /readyz answers 200, else 0.',
     read: ({ ready }) => Number(ready),
   },
-  {
-    name: 'rollcall_store_up',
+  rollcall_store_up: {
     help: '1 while the store answers, else 0, by store: hot, or sql.',
     labels: ['store'],
     read: ({ hot, sql }) => ({ hot: Number(hot), sql: Number(sql) }),
   },
-  {
-    name: 'rollcall_redis_weak_servers',
+  rollcall_redis_weak_servers: {
     help: 'Redis primaries that may lose confirmed writes in a crash or a failover; /readyz says why.',
     read: ({ weakServers }) => weakServers,
   },
-];
+};
 
-const boardMetrics: readonly MetricRow<BoardAges>[] = [
-  {
-    name: 'rollcall_boards_edition_age_seconds',
+const boardMetrics: MetricTable<BoardAges> = {
+  rollcall_boards_edition_age_seconds: {
     help: 'Age of the oldest edition of a leaderboard that this node shows.',
     labels: ['board'],
     read: (boards) => Object.fromEntries(boardNames.flatMap((board) => readAge(boards, board))),
   },
-];
+};
 
 /** A board without an edition has no value; with several kinds the oldest edition counts. */
 const readAge = ({ find, nowMs }: BoardAges, board: BoardName): [BoardName, number][] => {
@@ -134,15 +130,14 @@ interface RequestTable {
   readonly labels: readonly string[];
   readonly counts: Uint32Array;
 }
-const requestMetrics: readonly MetricRow<RequestTable>[] = [
-  {
-    name: 'rollcall_http_requests_total',
+const requestMetrics: MetricTable<RequestTable> = {
+  rollcall_http_requests_total: {
     help: 'HTTP requests answered, by route and status; 499 means that the client disconnected.',
     labels: ['route', 'status'],
     read: ({ labels, counts }) =>
       Object.fromEntries(labels.map((label, route) => [label, readStatuses(counts, route)])),
   },
-];
+};
 
 const readStatuses = (counts: Uint32Array, route: number): Record<string, number> => {
   const statuses: Record<string, number> = {};
@@ -182,12 +177,12 @@ const createRequestMeters = (registry: Registry, routeNames: readonly string[], 
 /** Registers metrics that show what `readFrom` returns at each scrape; gives the histograms among them. */
 const registerMetrics = <From>(
   registry: Registry,
-  metrics: readonly MetricRow<From>[],
+  metrics: MetricTable<From>,
   readFrom: () => From,
 ): ReadonlyMap<string, Histogram> => {
   const histograms = new Map<string, Histogram>();
-  for (const metric of metrics) {
-    const { name, help, labels: labelNames = [] } = metric;
+  for (const [name, metric] of Object.entries(metrics)) {
+    const { help, labels: labelNames = [] } = metric;
     const options = { name, help, labelNames, registers: [registry] };
     if ('buckets' in metric) {
       histograms.set(name, new Histogram({ ...options, buckets: [...metric.buckets] }));
