@@ -7,6 +7,9 @@
  * pages of other origins cannot read it: no reply has CORS headers, and `Host` is checked before anything
  * else.
  */
+import { isIP } from 'node:net';
+import { Type } from 'typebox';
+import { DomainError } from '../../engine/errors.ts';
 import type { App } from '../app.ts';
 import type { PermissionSource } from '../auth/auth.ts';
 import type { SessionCache } from '../auth/sessions.ts';
@@ -17,15 +20,13 @@ import { createDeadlines } from '../request/deadlines.ts';
 import { dispatch } from '../request/dispatch.ts';
 import type { DispatchContext } from '../request/dispatch-context.ts';
 import { sameOriginOnly } from '../response/cors.ts';
-import type { AnyRoute } from '../route.ts';
+import { type AnyRoute, defineRoute } from '../route.ts';
 import { createAddressReader } from '../server/client-address.ts';
 import { createHttpServer } from '../server/uws-server.ts';
-import { createLive, type Live, type LiveOptions } from '../telemetry/live.ts';
+import { createLive, type Live, type LiveOptions, streamsMax } from '../telemetry/live.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestLogger } from '../telemetry/rate-limited-log.ts';
-import { createHostScreen } from './admin-hosts.ts';
 import { buildHealthRoutes, type HealthParts, judgeHealth } from './health.ts';
-import { buildLiveRoute } from './live.ts';
 import { createOperatorGuard, type Operator } from './operators.ts';
 import { buildPageRoutes } from './page.ts';
 import { buildStoreRoutes, importBytesMax, type StoreAccess } from './stores.ts';
@@ -119,3 +120,49 @@ const openLive = ({ app, metrics, live }: AdminOptions, health: HealthParts): Li
   };
   return createLive({ ...live, readHealth, clock: app.clock, requestCounts: metrics.requestCounts });
 };
+
+/** The host without its port, `''` when the text is not a valid `Host`. IPv6 addresses are in brackets. */
+const hostWithoutPort = (host: string): string => /^(\[[^\]]*\]|[^:[\]]*)(?::[0-9]*)?$/.exec(host)?.[1] ?? '';
+
+/** Host names are compared without regard to case and to the trailing dot of the root. */
+const normaliseName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
+
+const isAddress = (host: string): boolean =>
+  host.startsWith('[') ? isIP(host.slice(1, -1)) === 6 : isIP(host) === 4;
+
+/**
+ * Throws `host_not_allowed` unless `Host` is an IP address, `localhost` or one of `names`, at any port. This
+ * stops DNS rebinding: an attacker's page points its own host name at the listener's address, and the browser
+ * then treats the two as one origin. An IP address in `Host` cannot be rebound.
+ */
+export const createHostScreen = (names: readonly string[]): ((host: string) => void) => {
+  const allowed = new Set(['localhost', ...names.map(normaliseName)]);
+  return (host) => {
+    const name = hostWithoutPort(host);
+    if (isAddress(name) || allowed.has(normaliseName(name))) return;
+    throw new DomainError(
+      'host_not_allowed',
+      'Address this listener by an IP address, by localhost, or by a name listed in ADMIN_HOSTS.',
+    );
+  };
+};
+
+/** What the node does, once a second, as server-sent events: the operator's page reads it. */
+const buildLiveRoute = (live: Pick<Live, 'hasRoom' | 'stream'>): AnyRoute =>
+  defineRoute('live', 'GET /live', {
+    section: 'Operator',
+    summary: 'Streams what the node does: a frame a second.',
+    auth: { kind: 'public' },
+    replies: { 200: Type.String() },
+    handle: () => {
+      if (!live.hasRoom()) {
+        throw new DomainError(
+          'overloaded',
+          `${streamsMax} live streams of this node are open already: close a page.`,
+          { outcome: 'not_applied' },
+          5,
+        );
+      }
+      return { status: 200, stream: live.stream(), headers: { 'Content-Type': 'text/event-stream' } };
+    },
+  });

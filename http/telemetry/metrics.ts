@@ -40,7 +40,6 @@ import {
 import { registerProcessMeters } from './loop-meters.ts';
 import { countMetrics, type MetricTable, type Reading } from './metrics-table.ts';
 import type { RequestCounts } from './node-status.ts';
-import type { RequestMeters } from './request-meters.ts';
 
 export interface Metrics {
   /** What all of them show. Handlers add to it. */
@@ -338,3 +337,8 @@ export const registerTimings = (registry: Registry, options: TimingsOptions): Ti
     getCounts: (index) => allSeries[index]?.counts ?? [],
   };
 };
+
+export interface RequestMeters {
+  /** `index` is the route's position in the table, -1 when no route matched. */
+  recordAnswer(index: number, status: number, milliseconds: number): void;
+}

@@ -3,7 +3,8 @@
  * or with the set `all` also the tools for tests, benches and checks.
  *
  * npm ends an installation with finish.mjs, which checks it and writes the stamp (stamp.mjs). While that
- * matches, this costs a few milliseconds and starts nothing. Only one process installs at a time (lock.mjs).
+ * matches, this costs a few milliseconds and starts nothing. Only one process installs at a time. Progress is
+ * shown on stderr; the message of a failure has its likely cause, and the end of npm's output.
  * Never changes package.json or the lock file.
  */
 import { spawn } from 'node:child_process';
@@ -18,9 +19,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { explain } from './explain.mjs';
-import { withLock } from './lock.mjs';
-import { showProgress } from './progress.mjs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { takeLock } from '../../storage/embedded/lock-file.mjs';
 import {
   findOwnFolder,
   findUnfinishedMark,
@@ -103,4 +103,90 @@ const runNpm = (root, set, log) => {
     );
     child.once('exit', (code) => finish({ code: code ?? 1, error: null }));
   });
+};
+
+const pollMs = 250;
+
+/** Waits for the lock at `path`, runs `task` and releases the lock. Resolves to the result of `task`. */
+const withLock = async (path, task) => {
+  let lock = await takeLock(path);
+  if (lock === null) console.error('Another process is installing the libraries. Waiting for it to finish.');
+  for (; lock === null; lock = await takeLock(path)) await sleep(pollMs);
+  try {
+    return await task();
+  } finally {
+    lock.release();
+  }
+};
+
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const frameMs = 120;
+const plainMs = 15_000;
+
+/** Shows `title` until `end(outcome)` is called, which prints the outcome ("done") and the elapsed time. */
+const showProgress = (title) => {
+  const startedMs = Date.now();
+  const seconds = () => Math.round((Date.now() - startedMs) / 1_000);
+  const terminal = process.stderr.isTTY === true;
+  if (!terminal) console.error(`${title} …`);
+  let frame = 0;
+  const timer = setInterval(
+    () => {
+      if (terminal)
+        process.stderr.write(`\r\x1b[2K${frames[frame++ % frames.length]} ${title} … ${seconds()} s`);
+      else console.error(`  still installing, ${seconds()} s`);
+    },
+    terminal ? frameMs : plainMs,
+  );
+  return {
+    end: (outcome) => {
+      clearInterval(timer);
+      if (terminal) process.stderr.write('\r\x1b[2K');
+      console.error(terminal ? `${title}: ${outcome} in ${seconds()} s` : `  ${outcome} in ${seconds()} s`);
+    },
+  };
+};
+
+const linesShown = 25;
+
+const causes = [
+  {
+    pattern: /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|network/i,
+    advice:
+      'The package registry could not be reached. Check the network; behind a proxy set HTTPS_PROXY,' +
+      ' with a registry of your own run `npm config set registry <url>`.',
+  },
+  {
+    pattern: /CERT|SELF_SIGNED|unable to (get|verify)/,
+    advice: 'The registry’s certificate was not trusted. Set your authority: `npm config set cafile <file>`.',
+  },
+  { pattern: /ENOSPC/, advice: 'The disk is full: about 1 GB is needed here and in the npm cache.' },
+  {
+    pattern: /EACCES|EPERM/,
+    advice:
+      'A file could not be written. This folder and ~/.npm must belong to the user who runs the command.',
+  },
+  { pattern: /EINTEGRITY/, advice: 'A download was damaged. Run `npm cache clean --force`.' },
+  {
+    pattern: /EBADPLATFORM|GLIBC/,
+    advice: 'This system is not supported: Linux (glibc 2.31 or newer) or macOS.',
+  },
+];
+
+/**
+ * `problem` is the cause that was found here: `npm_missing` or a sentence; `null` when npm itself failed.
+ */
+const explain = ({ log, logPath, problem }) => {
+  if (problem === 'npm_missing') {
+    return 'npm was not found. It comes with Node: install Node from https://nodejs.org and try again.';
+  }
+  const tail = log.trimEnd().split('\n').slice(-linesShown).join('\n');
+  const advice = causes.find(({ pattern }) => pattern.test(log))?.advice;
+  return [
+    'The libraries could not be installed.',
+    ...(problem === null ? [] : [`Cause: ${problem}.`]),
+    ...(tail === '' ? [] : ['', tail, '']),
+    ...(advice === undefined ? [] : [advice]),
+    `The whole output of npm is in ${logPath}. Solve the problem, then run the same command again.`,
+  ].join('\n');
 };

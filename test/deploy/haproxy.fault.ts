@@ -17,7 +17,7 @@ import { connect as connectTls } from 'node:tls';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
 import { formatToken, tokenKinds } from '../../engine/rules/token.ts';
-import { createHostScreen } from '../../http/operator/admin-hosts.ts';
+import { createHostScreen } from '../../http/operator/listener.ts';
 import { makeFolder } from '../support/folder.ts';
 import { checkConfiguration, findHaproxy, type Haproxy, startHaproxy } from '../support/haproxy.ts';
 import { listen } from '../support/loopback.ts';

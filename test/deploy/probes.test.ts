@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createHostScreen } from '../../http/operator/admin-hosts.ts';
+import { createHostScreen } from '../../http/operator/listener.ts';
 
 const test = suite('probes');
 const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');

@@ -6,12 +6,14 @@
  * caches and informs other nodes.
  */
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { AdminOperation } from '../../../http/operator/operation.ts';
 import { listParameterNames } from '../../../http/request/match.ts';
 import type { Config } from '../../config/config.ts';
 import { escapeUnsafe } from '../../log/log.ts';
 import { CommandError, type Terminal } from '../command.ts';
 import { confirm } from '../confirm.ts';
+import { createProgress } from '../progress.ts';
 import {
   describeValue,
   findOperation,
@@ -28,7 +30,6 @@ import {
   toParameterName,
 } from './arguments.ts';
 import { findKey, getNodeUrl, type OperatorKey, type OperatorReply, readReply, sendRequest } from './call.ts';
-import { followPlan, isPlanned } from './plans.ts';
 import { formatAnswer, formatJson } from './table.ts';
 
 const readBody = ({ body, bodyFile }: ParsedCommand): string | undefined => {
@@ -167,3 +168,33 @@ const describeBodyFile = (operation: AdminOperation): string => {
 
 /** Whether the first argument names operations of a running node: `bots`, `users` … */
 export const isOperatorGroup = (argument: string): boolean => groups.includes(argument);
+
+const lookEveryMs = 500;
+const titles: Readonly<Record<string, string>> = {
+  planning: 'Running the query',
+  voiding: 'Voiding',
+  undoing: 'Undoing',
+};
+
+/** Whether a dry run of the operation makes a plan, which the request itself then names. */
+const isPlanned = ({ route }: AdminOperation): boolean =>
+  'plan' in ((route.body as { readonly properties?: object } | undefined)?.properties ?? {});
+
+/** Shows the progress of the plan in a reply. Resolves to a reply with the plan when the node has done it. */
+const followPlan = async (
+  first: OperatorReply,
+  terminal: Terminal,
+  read: (path: string) => Promise<OperatorReply>,
+): Promise<OperatorReply> => {
+  const title = titles[String(first.answer.state)];
+  if (title === undefined || typeof first.answer.plan !== 'string') return first;
+  const progress = createProgress(terminal.err, title, 'votes');
+  let reply = first;
+  while (reply.status === 200 && reply.answer.state === first.answer.state && !terminal.signal.aborted) {
+    progress.update(Number(reply.answer.done), Number(reply.answer.votes));
+    await pause(lookEveryMs);
+    reply = await read(`/votes/void/${first.answer.plan}`);
+  }
+  progress.stop();
+  return reply;
+};
