@@ -1,7 +1,8 @@
 /**
  * `npm run test:mutants`: switches guards off, one at a time, and sees that a test notices each.
  *
- *   npm run test:mutants -- vote     only mutants whose name or file contains "vote"
+ *   npm run test:mutants -- vote                   only mutants whose name or file contains "vote"
+ *   npm run test:mutants -- --from 106 --count 30  30 of them, from the 106th of the list (patches.ts) on
  *
  * Works on copies of the tree in the temporary folder, never on the tree itself, two at a time. First all
  * tests concerned must pass unpatched, else their failure would prove nothing. A mutant is killed by a test
@@ -13,6 +14,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { shareCache, useMemoryFolder } from '../runner/cache.ts';
 import { endRunning, type Outcome, runFile } from '../runner/test-process.ts';
 import { applyPatch, listKillers, type Mutant } from './mutant.ts';
@@ -31,11 +33,8 @@ interface Verdict {
 }
 
 const main = async (): Promise<void> => {
-  const filters = process.argv.slice(2);
-  const chosen = mutants.filter(({ name, file }) =>
-    filters.every((filter) => name.includes(filter) || file.includes(filter)),
-  );
-  if (chosen.length === 0) throw new Error(`No mutant matches ${filters.join(' ')}.`);
+  const chosen = choose();
+  if (chosen.length === 0) throw new Error(`No mutant matches ${process.argv.slice(2).join(' ')}.`);
   useMemoryFolder();
   const trees = makeTrees();
   shareCache();
@@ -51,6 +50,21 @@ const main = async (): Promise<void> => {
   }
   console.log(`\n${killed} killed, ${verdicts.length - killed} survived`);
   process.exitCode = killed === verdicts.length ? 0 : 1;
+};
+
+/** The mutants that the command line names. */
+const choose = (): readonly Mutant[] => {
+  const { values, positionals } = parseArgs({
+    options: {
+      from: { type: 'string', default: '1' },
+      count: { type: 'string', default: String(mutants.length) },
+    },
+    allowPositionals: true,
+  });
+  const from = Number(values.from) - 1;
+  return mutants
+    .filter(({ name, file }) => positionals.every((part) => name.includes(part) || file.includes(part)))
+    .slice(from, from + Number(values.count));
 };
 
 /** Copies to work on, removed at the end. */
