@@ -25,6 +25,7 @@ import type { App } from '../http/app.ts';
 import { createFeed } from '../http/feed/feed.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics } from '../http/telemetry/metrics.ts';
+import { explainFullDisk } from '../storage/disk-room.ts';
 import { describeIntruders, listIntruders } from '../storage/hot-owner.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.ts';
@@ -97,10 +98,14 @@ export const start = async (config: Config, input: StartInput = {}): Promise<Run
   const loss = createLoss();
   const report = createRepeatedLog(logger.error.bind(logger), systemClock);
   const onWarning = (message: string, error: unknown) => report(message, { error: String(error) });
+  const room = Promise.withResolvers<never>();
+  // After the start the watch of the disk says it.
+  room.promise.catch(() => undefined);
   const stores = await openStores(config, {
     clock: systemClock.nowMs,
     onWarning,
     onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
+    onDiskFull: (error) => room.reject(error),
     onLost: (message, error) => {
       logger.fatal({ error: String(error) }, message);
       loss.report(`${message}: ${String(error)}`);
@@ -110,12 +115,15 @@ export const start = async (config: Config, input: StartInput = {}): Promise<Run
   try {
     const clusterConfig = { redisUrl: config.redisUrl, checkRules: toCommitRules(config, []).uptime };
     clusterContext = await openClusterContext(stores, clusterConfig, onWarning);
-    return await startOn(stores, config, { hooks, logger, loss, clusterContext });
+    const starting = startOn(stores, config, { hooks, logger, loss, clusterContext });
+    return await Promise.race([starting, room.promise]);
   } catch (error) {
     const warnings = stores.listWarnings();
     await clusterContext?.close();
     await stores.close();
-    throw explainDamage(error, warnings);
+    const explained = explainDamage(error, warnings);
+    // With an owner, what is full may be the disk of Postgres.
+    throw stores.owner === null ? explainFullDisk(config.dataDir, explained) : explained;
   }
 };
 

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { StorageError } from '../engine/errors.ts';
 import type { HotStore } from '../engine/ports.ts';
 import type { CopySource } from './backup/live.ts';
+import { explainFullDisk } from './disk-room.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
 import type { LmdbStore } from './hot/lmdb/store.ts';
 import type { MemorySettings } from './hot/redis/eviction.ts';
@@ -39,6 +40,8 @@ export interface StoresOptions {
   readonly onWarning: (message: string, error: unknown) => void;
   /** Receives a message when a server of a shared store stops answering, and when it answers again. */
   readonly onStoreChange?: (message: string, isUp: boolean) => void;
+  /** Called when statements of the embedded SQL begin to wait for room on the disk. */
+  readonly onDiskFull?: (error: StorageError) => void;
   /** An embedded store has ended, and only a new process can open it again. Called at most once. */
   readonly onLost?: (message: string, error: unknown) => void;
 }
@@ -78,10 +81,18 @@ const needsDatabase =
 /** Opens the stores the settings name. Rejects with an `Error` for the operator, and leaves nothing open. */
 export const openStores = (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const settings = [config.redisUrl.length > 0, config.databaseUrl !== ''];
-  if (settings.every((isSet) => !isSet)) return openEmbedded(config, options);
+  if (settings.every((isSet) => !isSet)) return openEmbedded(config, options).catch(explainFor(config));
   if (settings.every((isSet) => isSet)) return openServers(config, options);
-  return config.databaseUrl === '' ? Promise.reject(new Error(needsDatabase)) : openAlone(config, options);
+  return config.databaseUrl === ''
+    ? Promise.reject(new Error(needsDatabase))
+    : openAlone(config, options).catch(explainFor(config));
 };
+
+const explainFor =
+  ({ dataDir }: StoresConfig) =>
+  (error: unknown): never => {
+    throw explainFullDisk(dataDir, error);
+  };
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const { openRedisStore } = await import('./hot/redis/store.ts');
@@ -151,7 +162,7 @@ const openFolder = async ({ dataDir }: StoresConfig, options: StoresOptions) => 
   const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
   const { markAdopted, isOldFolder, restoreOldFolder } = await import('./embedded/adopt.ts');
-  const { onWarning, onLost } = options;
+  const { onWarning, onLost, onDiskFull } = options;
   const notes = isOldFolder(dataDir) ? await restoreOldFolder(dataDir) : [];
   const hot = await openLmdbStore({
     path: join(dataDir, 'hot'),
@@ -163,7 +174,8 @@ const openFolder = async ({ dataDir }: StoresConfig, options: StoresOptions) => 
   try {
     await markAdopted(dataDir);
     await assertNoneLost(hot, toDatabaseFolder(dataDir), describeLoss(dataDir));
-    return { hot, ledger: await openLedgerStore({ dataDirectory: dataDir, onWarning, onLost }), notes };
+    const ledger = await openLedgerStore({ dataDirectory: dataDir, onWarning, onLost, onDiskFull });
+    return { hot, ledger, notes };
   } catch (error) {
     await hot.close();
     throw error;

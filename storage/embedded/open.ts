@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError } from '../../engine/errors.ts';
+import { isRoomShort } from '../disk-room.ts';
 import { guardSql, type Pool, type Sql } from '../sql/client.ts';
 import { watchDamage } from '../sql/damage.ts';
 import { toStorageError } from '../sql/errors.ts';
@@ -20,6 +21,8 @@ export interface LedgerStoreOptions {
   readonly dataDirectory: string;
   /** Receives failures of upkeep, and damage, for the log. */
   readonly onWarning: (message: string, error: unknown) => void;
+  /** Called when statements begin to wait for room on the disk. */
+  readonly onDiskFull?: ((error: StorageError) => void) | undefined;
   /** The database thread ended: every later statement in this process fails. Default: `onWarning`. */
   readonly onLost?: ((message: string, error: unknown) => void) | undefined;
 }
@@ -72,10 +75,13 @@ const open = async (folder: string, options: LedgerStoreOptions): Promise<Embedd
       directory: folder,
       onCrash: (error) => (options.onLost ?? options.onWarning)('the embedded database ended', error),
       onWarning: options.onWarning,
+      onDiskFull: options.onDiskFull,
     });
     return embedded;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
+    if (isRoomShort(options.dataDirectory))
+      throw new StorageError('open', { outcome: 'not_applied', reason: 'full', detail: why, cause });
     const loss = describeLoss(options.dataDirectory);
     const detail = `The database in ${folder} cannot be opened (${why}). ${loss}`;
     throw new StorageError('open', { outcome: 'not_applied', reason: 'unreachable', detail, cause });

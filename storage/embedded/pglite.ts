@@ -31,6 +31,8 @@ export interface EmbeddedOptions {
   readonly openTimeoutMs?: number;
   /** Called once if the thread ends without `close`: every later statement fails. */
   readonly onCrash?: (error: StorageError) => void;
+  /** Called when statements begin to wait for room on the disk. */
+  readonly onDiskFull?: ((error: StorageError) => void) | undefined;
   /** Called when a checkpoint fails; the next one is tried after as much log again. */
   readonly onWarning?: (message: string, error: unknown) => void;
 }
@@ -78,6 +80,10 @@ const chooseAddress = (directory: string): SocketAddress => {
   return { folder: '', socketPath: '' };
 };
 
+/** The log of SQL waits for room; an opening that would is given up. */
+const createFullError = (): StorageError =>
+  new StorageError('open', { outcome: 'not_applied', reason: 'full', detail: 'no room for the log of SQL' });
+
 const createUnreachableError = (operation: string, detail: string): StorageError =>
   new StorageError(operation, { outcome: 'unknown', reason: 'unreachable', detail });
 
@@ -98,6 +104,8 @@ const readReply = <Kind extends WorkerReply['kind']>(
     const onMessage = (message: WorkerReply): void => {
       if (message.kind === kind) {
         stopListening(() => fulfil(message as Extract<WorkerReply, { kind: Kind }>));
+      } else if (operation === 'open' && message.kind === 'disk_full' && message.full) {
+        stopListening(() => reject(createFullError()));
       } else if (message.kind === 'failed') {
         reason = message.message;
         if (message.operation === operation)
@@ -243,7 +251,9 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
   worker.on('message', (message: WorkerReply) => {
     if (message.kind === 'failed') reason = message.message;
     if (message.kind === 'checkpoint_due') takeCheckpoint();
-    if (message.kind === 'disk_full') diskFull = message.full;
+    if (message.kind !== 'disk_full') return;
+    diskFull = message.full;
+    if (diskFull) options.onDiskFull?.(createFullError());
   });
   void ended.then(() => {
     alive = false;
@@ -252,6 +262,8 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
   });
   const close = async (): Promise<void> => {
     await pool.sql.end({ timeout: 5 });
+    // A thread that waits for room reads no message.
+    if (diskFull) void worker.terminate();
     send({ kind: 'close' });
     // A backend that lost track of the protocol loops for ever and reads no message.
     const timer = setTimeout(() => void worker.terminate(), closeTimeoutMs);

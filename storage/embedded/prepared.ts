@@ -52,7 +52,7 @@ export const packPrepared = (directory: string, folder = preparedFolder): void =
 
 /**
  * Copies it to the new folder `directory`, and syncs that. Resolves to false where there is none that can be
- * used; the folder may then be left in part.
+ * used; the folder may then be left in part. Rejects when the disk is full.
  */
 export const unpackPrepared = async (directory: string, folder = preparedFolder): Promise<boolean> => {
   try {
@@ -61,7 +61,8 @@ export const unpackPrepared = async (directory: string, folder = preparedFolder)
     await unpack(join(folder, packName), contents, directory);
     await syncFolder(directory);
     return true;
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
     return false;
   }
 };

@@ -6,12 +6,12 @@
  * commits do not wait for. A task of the write queue may wait for the table queue, never the reverse. A
  * transaction is synced when it resolves, and either all of it is on disk or none.
  */
-import { statfsSync } from 'node:fs';
 import { StorageError } from '../../../engine/errors.ts';
 import {
   createTwoGenerationCache,
   type TwoGenerationCache,
 } from '../../../engine/tools/two-generation-cache.ts';
+import { formatMiB, measureFreeBytes } from '../../disk-room.ts';
 import type { StoredSlot } from './codec.ts';
 import type { Journal } from './journal.ts';
 import { createPending, type Pending } from './pending-values.ts';
@@ -132,23 +132,13 @@ const toStorageError = async (operation: string, failure: unknown): Promise<Stor
 const diskBytesForCommits = 32 * 2 ** 20;
 const diskBytesForWrites = 8 * 2 ** 20;
 
-const measureFreeBytes = (folder: string): number => {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  } catch {
-    // Some file systems do not report free space. LMDB itself reports when it is full.
-    return Number.POSITIVE_INFINITY;
-  }
-};
-
 /** Says how much room the disk lacks, for operators; `null` while commits, or other writes, fit. */
 export const describeFullDisk = (writer: Writer, bytesMin = diskBytesForCommits): string | null => {
   const freeBytes = measureFreeBytes(writer.folder);
   // What is pending needs as much again in the tables.
   const neededBytes = bytesMin + countPendingBytes(writer);
   if (freeBytes >= neededBytes) return null;
-  const [free, needed] = [freeBytes, neededBytes].map((bytes) => (bytes / 2 ** 20).toFixed(1));
+  const [free, needed] = [freeBytes, neededBytes].map(formatMiB);
   return `disk full: ${free} MiB are free for ${writer.folder}, and changes need ${needed} MiB`;
 };
 
