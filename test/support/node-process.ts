@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DemoFile } from '../../ops/demo/demo.ts';
 import { findDatabase } from './alone.ts';
+import { sameEveryDay } from './rules.ts';
 
 export const mainProgram = fileURLToPath(new URL('../../ops/main.ts', import.meta.url));
 
@@ -46,6 +47,7 @@ export interface NodeProcess {
 
 /** Settings of every node that a test starts. */
 export const quiet = {
+  ...sameEveryDay,
   HOST: '127.0.0.1',
   ADMIN_HOST: '127.0.0.1',
   DEMO: 'off',

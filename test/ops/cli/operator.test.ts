@@ -19,6 +19,7 @@ import { botBody } from '../../support/bot-body.ts';
 import { watchChild } from '../../support/child.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { close, listen } from '../../support/loopback.ts';
+import { sameEveryDay } from '../../support/rules.ts';
 import { makeSqlFolder } from '../../support/sql-template.ts';
 import { until } from '../../support/until.ts';
 import { type Ran, runOnStreams } from './streams.ts';
@@ -31,6 +32,7 @@ const settings = {
   ADMIN_PORT: '0',
   DEMO: 'off',
   LOG_LEVEL: 'silent',
+  ...sameEveryDay,
 };
 await makeSqlFolder(join(settings.DATA_DIR, 'postgres'));
 const node = await start(readConfig(settings));
