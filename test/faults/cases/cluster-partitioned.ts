@@ -73,6 +73,8 @@ const cutOneOrBoth =
     await begin({ primary: cutOff.primary, life: 0 });
     const fromMs = nowMs();
     island.cut(directions);
+    // Soon all of the load's requests may wait for primaries that the island cannot reach.
+    const posts = stack.lives.filter(({ life }) => life === cutOff.life).map(stack.postAt);
     try {
       await until('the majority has another primary', async () => {
         const primaries = await cluster.primaries(1);
@@ -82,6 +84,7 @@ const cutOneOrBoth =
     } finally {
       island.heal();
     }
+    await Promise.all(posts);
     const acked = stack.log.stats.filter(
       (op) => op.life === cutOff.life && op.outcome === 'ok' && op.callMs > fromMs,
     );

@@ -29,7 +29,7 @@ import { until } from '../../support/until.ts';
 import { inspect } from './at-rest.ts';
 import { settings, waitMs } from './embedded-run.ts';
 import { demandClean, type Figures } from './figures.ts';
-import { type Load, type LoadParts, look, startLoad } from './load.ts';
+import { type Load, type LoadParts, look, postStats, startLoad } from './load.ts';
 import { withoutMerged, withoutUncertainRefusals } from './merged-votes.ts';
 import { asRowsMayKnow, withoutMissingRows } from './missing-rows.ts';
 
@@ -66,6 +66,8 @@ export interface Stack {
   rest(): Promise<void>;
   /** Sends requests until stopped; a connection whose node is gone continues with another one. */
   load(connections: number): Load;
+  /** One post for every bot at this node, over connections of its own. Resolves when all are answered. */
+  postAt(life: Life): Promise<void>;
   /** Once all is flushed, every node stops well; then log and stores are compared. */
   judge(options?: JudgeOptions): Promise<Figures>;
   close(): Promise<void>;
@@ -160,6 +162,7 @@ const stackOf = (state: State): Stack => ({
   },
   rest: () => rest(state),
   load: (connections) => load(state, connections),
+  postAt: (life) => postAt(state, life),
   judge: (options = {}) => judge(state, options),
   close: () => close(state),
 });
@@ -217,18 +220,30 @@ const draw = (state: State): number => {
   return state.drawn;
 };
 
-/** A client's view in which every request draws its node: when it is logged first, and then asks that one. */
-const viewOf = (state: State): LoadParts => {
+/**
+ * A client's view in which every request draws its node, if none is given: when it is logged first, and then
+ * asks that one.
+ */
+const viewOf = (state: State, given?: Life): LoadParts => {
   const log = Object.create(state.log, {
-    life: { get: () => draw(state) },
+    life: { get: () => given?.life ?? draw(state) },
     nextId: { get: () => state.log.nextId, set: (next: number) => (state.log.nextId = next) },
     unanswered: { get: () => state.log.unanswered, set: (count: number) => (state.log.unanswered = count) },
   }) as ClientLog;
   const parts = { client: patient(state.client), directory: state.directory, random: state.random, log };
   return Object.defineProperty({ ...parts, connections: 1, url: '' }, 'url', {
-    get: () => (state.lives[state.drawn] as Life).node.url,
+    get: () => (given ?? (state.lives[state.drawn] as Life)).node.url,
     enumerable: true,
   });
+};
+
+const postAt = async (state: State, life: Life): Promise<void> => {
+  const { bots } = state.directory;
+  const client = createClient(bots.length);
+  const { url, log, ...parts } = viewOf(state, life);
+  const postFor = (bot: string) =>
+    postStats({ ...parts, url, log, client, directory: { ...state.directory, bots: [bot] } });
+  await Promise.all(bots.map(postFor)).finally(client.close);
 };
 
 const load = (state: State, connections: number): Load => {
