@@ -110,8 +110,8 @@ export interface Engine {
    */
   judgeParts(signal: AbortSignal): Promise<void>;
   /**
-   * Counts a page view of an entity just read. Returns at once; the click joins the next batch, one tick
-   * later, or up to `limits.gatherUnawaitedMs` while calls are crowded.
+   * Counts a page view of an entity just read. Returns at once; the click joins the next call that a caller
+   * waits for, or leaves after `limits.gatherUnawaitedMsMax`.
    */
   countClick(view: EntityView, clientAddress: string): void;
   /** Counts an invite click. Returns at once, like `countClick`. */

@@ -30,8 +30,12 @@ export const limits = {
   gatherItemsPerMsHigh: 8,
   /** The rate is an average over about this time; after as long without a call it counts as low. */
   gatherAverageMs: 20,
-  /** How long a call without waiters gathers, where one with waiters would gather at all. */
+  /**
+   * How long a call without waiters gathers unless a caller comes to wait: at a rate of
+   * `gatherItemsPerMsMin` or more, and below, where a call carries at most 50 items even so.
+   */
   gatherUnawaitedMs: 8,
+  gatherUnawaitedMsMax: 100,
   /** Items in one batch of one shard; the rest wait for the next batch. */
   batchItemsMax: 1_000,
   /** Time until a request that waits for the store is answered. */
@@ -150,6 +154,7 @@ export const assertLimits = (): void => {
   assert(limits.outboxVotesLow < limits.outboxVotesHigh);
   assert(limits.batchItemsMax <= limits.pendingItemsMax);
   assert(limits.gatherLoadMs <= limits.gatherMs && limits.gatherMs <= limits.gatherUnawaitedMs);
+  assert(limits.gatherUnawaitedMs <= limits.gatherUnawaitedMsMax);
   assert(limits.deadlineSweepMs * 4 <= limits.flushWaitMs);
   assert(limits.flushWaitMs < limits.requestDeadlineMs);
   assert(limits.recheckMsMax < limits.requestDeadlineMs);

@@ -4,6 +4,7 @@
  *
  * Sends public HTTP requests only; leaves one post and one vote behind.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Directory, Holder } from '../scenarios/directory.ts';
 
 export type Skill = 'stats' | 'read' | 'page' | 'vote';
@@ -88,6 +89,7 @@ const cases: readonly Case[] = [
       await ask('GET', `/bots/${id}?target=page`);
       for (let turn = 0; turn < 100; turn++) {
         if (readNumber(await ask('GET', `/bots/${id}`), 'clicks') === before + 1) return true;
+        await pause(10);
       }
       return false;
     },

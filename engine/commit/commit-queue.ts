@@ -89,6 +89,8 @@ export const setMode = (queue: CommitQueue, mode: CommitQueueMode): void => {
 export class CommitQueues {
   private readonly hot: Pick<HotWriter, 'toCommitQueue'>;
   private readonly byIndex = new Map<number, CommitQueue>();
+  /** Queues that gather for longer than `limits.gatherUnawaitedMs`, until a caller waits for any queue. */
+  readonly longest = new Set<CommitQueue>();
   private readonly byShard = new Array<CommitQueue | undefined>(shardCount).fill(undefined);
 
   constructor(hot: Pick<HotWriter, 'toCommitQueue'>) {
@@ -113,6 +115,19 @@ export class CommitQueues {
     let expired = 0;
     for (const queue of this.list()) expired += expireTurns(queue, nowMs);
     return expired;
+  }
+
+  /** Records that a queue gathers without a waiter, and how to cancel that. */
+  startLongWait(queue: CommitQueue, waitMs: number, cancel: () => void): void {
+    queue.cancelLongWait = cancel;
+    if (waitMs > limits.gatherUnawaitedMs) this.longest.add(queue);
+  }
+
+  /** Cancels it, if there is one. */
+  endLongWait(queue: CommitQueue): void {
+    queue.cancelLongWait?.();
+    queue.cancelLongWait = null;
+    this.longest.delete(queue);
   }
 
   private findOrCreate(shard: Shard): CommitQueue {
@@ -202,10 +217,13 @@ export const recordAnswer = (queue: CommitQueue, nowMs: number): number => {
 /** How long the next call gathers, in ms; 0: until the end of the tick. `awaited`: a caller waits for it. */
 export const computeGatherMs = (queue: CommitQueue, nowMs: number, awaited: boolean): number => {
   const { itemsPerMs, sentAtMs, callMs, crowdedShare, followsCall } = queue;
-  if (crowdedShare < limits.gatherCrowdedShareMin) return 0;
-  if (!awaited) return limits.gatherUnawaitedMs;
   const sinceMs = nowMs - sentAtMs;
   const isRecent = sinceMs <= limits.gatherAverageMs;
+  if (!awaited) {
+    const isBusy = isRecent && itemsPerMs >= limits.gatherItemsPerMsMin;
+    return isBusy ? limits.gatherUnawaitedMs : limits.gatherUnawaitedMsMax;
+  }
+  if (crowdedShare < limits.gatherCrowdedShareMin) return 0;
   if (isRecent && itemsPerMs >= limits.gatherItemsPerMsHigh) return limits.gatherLoadMs;
   const expected = isRecent ? itemsPerMs * callMs : 0;
   if (!followsCall && expected < limits.gatherItemsMin) return 0;

@@ -175,7 +175,9 @@ const wakeQueue = (gate: OutputGateState, shardQueue: ShardQueue, awaited: boole
   const queue = gate.commitQueues.get(shardQueue.shard);
   enqueue(queue, shardQueue);
   if (queue.mode === 'quiet') gather(gate, queue, awaited);
-  else if (awaited) sendSooner(gate, queue);
+  if (!awaited) return;
+  sendSooner(gate, queue);
+  for (const waiting of gate.commitQueues.longest) sendSooner(gate, waiting);
 };
 
 const gather = (gate: OutputGateState, queue: CommitQueue, awaited: boolean): void => {
@@ -192,19 +194,18 @@ const scheduleSeal = (gate: OutputGateState, queue: CommitQueue, awaited: boolea
   const waitMs = computeGatherMs(queue, gate.clock.monotonicMs(), awaited);
   if (waitMs === 0) gate.clock.endOfTick(go);
   else if (awaited) gate.clock.after(waitMs, go);
-  else queue.cancelLongWait = gate.clock.after(waitMs, go);
+  else gate.commitQueues.startLongWait(queue, waitMs, gate.clock.after(waitMs, go));
 };
 
 /** A caller now waits for a gathering queue: replaces its long gather timer by the short one. */
 const sendSooner = (gate: OutputGateState, queue: CommitQueue): void => {
   if (queue.cancelLongWait === null) return;
-  queue.cancelLongWait();
-  queue.cancelLongWait = null;
+  gate.commitQueues.endLongWait(queue);
   scheduleSeal(gate, queue, true);
 };
 
 const sealAndSend = (gate: OutputGateState, queue: CommitQueue): void => {
-  queue.cancelLongWait = null;
+  gate.commitQueues.endLongWait(queue);
   const brokenQueues = listBroken(queue);
   if (brokenQueues.length > 0) {
     recover(gate, queue, brokenQueues);

@@ -3,7 +3,6 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Turn } from '../../../engine/commit/shard-queue.ts';
 import { limits } from '../../../engine/limits.ts';
 import { clickOn, initOf, inviteOn, recordedTurn, refusal, silence, stateIn } from '../kit.ts';
 import { createWorld, failCommits, ref, withBot } from './output-gate-kit.ts';
@@ -43,14 +42,13 @@ test('nothing is answered before the store has confirmed', async () => {
 });
 
 const post = () => world.submit(recordedTurn(clickOn(ref)));
-const unawaited = () => world.submit(new Turn(clickOn(ref), Number.POSITIVE_INFINITY, null));
 const countItems = () => world.sent.map((batch) => batch.items.length);
 
 /** Two calls of two items each, far apart: enough that the next ones count as crowded. */
-const crowd = async (submit: () => unknown = post): Promise<void> => {
+const crowd = async (): Promise<void> => {
   for (let call = 0; call < 2; call++) {
-    submit();
-    submit();
+    post();
+    post();
     await world.pass(limits.gatherAverageMs * 2);
   }
   world.sent.length = 0;
@@ -74,24 +72,31 @@ test('a lone write leaves at the end of its tick, also while calls are crowded',
   }
 });
 
-test('work that came while a call was out leaves two call times after that one', async () => {
-  takeTime(2);
-  for (let call = 0; call < 5 * limits.gatherCallsAverage; call++) {
-    post();
-    post();
-    await world.pass(limits.gatherAverageMs * 2);
-  }
-  world.sent.length = 0;
+const crowding: readonly (readonly [name: string, betweenMs: number])[] = [
+  ['calls of several items', 0],
+  ['work that comes while a call is out', 1],
+];
+for (const [name, betweenMs] of crowding) {
+  test(`after ${name}, what came during a call leaves two call times after it`, async () => {
+    takeTime(2);
+    for (let call = 0; call < 5 * limits.gatherCallsAverage; call++) {
+      post();
+      await world.pass(betweenMs);
+      post();
+      await world.pass(limits.gatherAverageMs * 2);
+    }
+    world.sent.length = 0;
 
-  post();
-  await world.pass(1);
-  post();
-  await world.pass(2);
-  post();
-  assert.equal(countItems(), [1], 'gathering');
-  await world.pass(2);
-  assert.equal(countItems(), [1, 2]);
-});
+    post();
+    await world.pass(1);
+    post();
+    await world.pass(2);
+    post();
+    assert.equal(countItems(), [1], 'gathering');
+    await world.pass(2);
+    assert.equal(countItems(), [1, 2]);
+  });
+}
 
 test('clients of whom one sends at a time do not wait for others, however fast they are', async () => {
   for (let count = 1; count <= 50; count++) {
@@ -99,21 +104,6 @@ test('clients of whom one sends at a time do not wait for others, however fast t
     await world.pass(1);
     assert.is(world.sent.length, count);
   }
-});
-
-test('work that comes while a call is out makes calls crowded', async () => {
-  takeTime(5);
-  for (let index = 0; index < 3; index++) {
-    post();
-    await world.pass(1);
-    post();
-    await world.pass(limits.gatherAverageMs * 2);
-  }
-  assert.equal(countItems(), [1, 1, 1, 1, 1, 1]);
-
-  unawaited();
-  await world.pass(limits.gatherUnawaitedMs - 1);
-  assert.is(world.sent.length, 6, 'gathering');
 });
 
 test('under load a call gathers a millisecond at least, at a high rate at most', async () => {
@@ -136,20 +126,6 @@ test('under load a call gathers a millisecond at least, at a high rate at most',
     assert.is(world.sent.length, calls + 1);
     await world.pass(outMs);
   }
-});
-
-test('while calls are crowded, one without waiters gathers longer, until a caller waits', async () => {
-  await crowd(unawaited);
-
-  unawaited();
-  await world.pass(limits.gatherUnawaitedMs - 1);
-  assert.is(world.sent.length, 0, 'gathering');
-  post();
-  await world.pass(1);
-  assert.equal(countItems(), [2], 'a caller waits, and the last call was long ago');
-
-  await world.pass(limits.gatherUnawaitedMs * 2);
-  assert.is(world.sent.length, 1, 'the longer wait is over and sends nothing');
 });
 
 test('a reply is adopted before its turns are answered', async () => {

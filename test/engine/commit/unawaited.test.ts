@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Turn } from '../../../engine/commit/shard-queue.ts';
 import { limits } from '../../../engine/limits.ts';
-import { clickOn, initOf, publishAll, recordedTurn, refusal, silence, stateIn } from '../kit.ts';
+import { botRef, clickOn, initOf, publishAll, recordedTurn, refusal, silence, stateIn } from '../kit.ts';
 import { failCommits, ref, snapshot, type World, withBot } from './output-gate-kit.ts';
 
 const test = suite('unawaited turns');
@@ -13,14 +13,69 @@ const test = suite('unawaited turns');
 const click = (world: World): Turn => world.submit(new Turn(clickOn(ref), Number.POSITIVE_INFINITY, null));
 const countClicks = (world: World): number | undefined => stateIn(world.hot, ref)?.clicks;
 
+const countItems = (world: World): number[] => world.sent.map((batch) => batch.items.length);
+
+test('a call without waiters gathers longer at a high rate, and longest at a low one', async () => {
+  const world = await withBot();
+  click(world);
+  click(world);
+  await world.pass(limits.gatherUnawaitedMsMax - 1);
+  assert.is(world.sent.length, 0, 'gathering');
+  await world.pass(2);
+  assert.equal(countItems(world), [2]);
+
+  const items = limits.gatherAverageMs * limits.gatherItemsPerMsMin * 10;
+  world.hot.hooks.beforeCommit = async (batches) => {
+    world.sent.push(...batches);
+    await world.driver.pause(1);
+  };
+  world.sent.length = 0;
+  for (let index = 0; index < items; index++) click(world);
+  await world.pass(limits.gatherUnawaitedMsMax);
+  click(world);
+  await world.pass(limits.gatherUnawaitedMs);
+  assert.is(world.sent.length, 1, 'gathering behind the call');
+  await world.pass(2);
+  assert.equal(countItems(world), [items, 1]);
+});
+
+test('a caller who waits takes along what gathers without one', async () => {
+  const world = await withBot();
+  click(world);
+  await world.pass(5);
+  world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(1);
+  assert.equal(countItems(world), [2]);
+
+  await world.pass(limits.gatherUnawaitedMsMax * 2);
+  assert.is(world.sent.length, 1, 'the longer wait is over and sends nothing');
+});
+
+test('the one who waits for another commit queue takes it along, too', async () => {
+  const world = await withBot();
+  const other = botRef('two');
+  Object.assign(world.hot, { toCommitQueue: (shard: number) => Number(shard !== ref.shard) });
+  assert.is.not(other.shard, ref.shard);
+  world.submit(recordedTurn(initOf(other)));
+  await world.pass(1);
+  world.sent.length = 0;
+
+  click(world);
+  await world.pass(5);
+  world.submit(recordedTurn(clickOn(other)));
+  await world.pass(1);
+
+  assert.is(world.sent.length, 2);
+});
+
 test('a click that the store refuses is sent again after a pause, until it counts', async () => {
   const world = await withBot();
   failCommits(world, [refusal(), refusal()]);
 
   click(world);
-  await world.pass(5);
+  await world.pass(limits.gatherUnawaitedMsMax + 5);
   assert.is(world.sent.length, 1);
-  await world.pass(500);
+  await world.pass(1_000);
 
   assert.is(countClicks(world), 1);
   assert.is(world.sent.length, 3);
@@ -65,7 +120,7 @@ for (const comesBack of [false, true]) {
     await world.pass(1);
     failCommits(world, [silence()], true);
     click(world);
-    await world.pass(1);
+    await world.pass(limits.gatherUnawaitedMsMax + 1);
     const after = snapshot(world);
     world.hot.hooks = {};
     before();
@@ -92,7 +147,7 @@ test('a click on a listing that the store lost counts once it is initialised aga
   };
 
   click(world);
-  await world.pass(50);
+  await world.pass(limits.gatherUnawaitedMsMax + 50);
 
   assert.is(countClicks(world), 1);
   assert.is(world.kept.at(-1), 250, 'the buffer keeps it');
@@ -102,7 +157,8 @@ test('a gate that stops gives refused clicks up', async () => {
   const world = await withBot();
   failCommits(world, [refusal()]);
   click(world);
-  await world.pass(2);
+  await world.pass(limits.gatherUnawaitedMsMax + 2);
+  assert.is(world.sent.length, 1);
 
   world.gate.stop();
   await world.pass(500);
