@@ -17,7 +17,7 @@
  */
 import { spawn } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../ops/cli/options.ts';
 import { shareCache, useMemoryFolder } from './runner/cache.ts';
 import { createDisplay } from './runner/display.ts';
 import { findGroups, type TestGroup } from './runner/test-groups.ts';
@@ -79,10 +79,9 @@ const readPlan = (): Plan => {
     faults: flag,
     seeds: { type: 'string', default: '3' },
     reversed: flag,
-    help: flag,
   } as const;
-  const { values, positionals: filters } = parseArgs({ allowPositionals: true, options });
-  if (values.help) printHelp();
+  const config = { allowPositionals: true, options } as const;
+  const { values, positionals: filters } = parseOptions(import.meta.filename, config);
   if (!/^[1-9]\d*$/.test(values.seeds)) throw new Error(`--seeds is a number from 1, not ${values.seeds}.`);
   const group = values.faults ? 'faults' : values.stores ? 'stores' : 'loop';
   // People who work on these files filter by name: they get all cases.
@@ -92,13 +91,6 @@ const readPlan = (): Plan => {
   if (values.reversed) process.env.TEST_ORDER = 'reversed';
   if (values.check) return { groups: [], checks: true, filters };
   return { groups: both ? ['loop', 'stores'] : [group], checks: group === 'loop' && !both, filters };
-};
-
-/** Prints the header of this file, and ends. */
-const printHelp = (): never => {
-  const [, header = ''] = /^\/\*\*\n(.*?)\n \*\//s.exec(readFileSync(import.meta.filename, 'utf8')) ?? [];
-  console.log(header.replace(/^ \* ?/gm, ''));
-  process.exit(0);
 };
 
 const fail = (tally: Tally, title: string, words: string): void => {

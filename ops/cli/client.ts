@@ -2,11 +2,11 @@
  * `npm run client -- [--python] FOLDER`: writes the package of the client into a new folder, to publish or to
  * look at.
  */
-import { parseArgs } from 'node:util';
 import { writeClientPackage } from './client-package.ts';
 import { writePythonPackage } from './client-package-python.ts';
+import { parseOptions } from './options.ts';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = parseOptions(import.meta.filename, {
   options: { python: { type: 'boolean', default: false } },
   allowPositionals: true,
 });

@@ -14,7 +14,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../../ops/cli/options.ts';
 import { shareCache, useMemoryFolder } from '../runner/cache.ts';
 import { endRunning, type Outcome, runFile } from '../runner/test-process.ts';
 import { applyPatch, listKillers, type Mutant } from './mutant.ts';
@@ -54,7 +54,7 @@ const main = async (): Promise<void> => {
 
 /** The mutants that the command line names. */
 const choose = (): readonly Mutant[] => {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parseOptions(import.meta.filename, {
     options: {
       from: { type: 'string', default: '1' },
       count: { type: 'string', default: String(mutants.length) },

@@ -10,9 +10,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { copyBots } from '../../bench/growth/fill.ts';
 import { startPostgres } from '../../bench/shared/postgres-server.ts';
+import { parseOptions } from '../../ops/cli/options.ts';
 import { nodeFlags, preloaded } from '../../ops/setup/launch.mjs';
 import { connectSql, type Sql } from '../../storage/sql/client.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
@@ -26,7 +26,7 @@ const serversMax = 200;
 /** Beginnings of statements that no request runs. */
 const exempt = ['with sent as (select incarnation, target_type, target_id, author,'];
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = parseOptions(import.meta.filename, {
   options: {
     rows: { type: 'string', default: '1000' },
     embedded: { type: 'boolean' },

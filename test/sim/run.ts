@@ -3,10 +3,10 @@
  *
  * Prints the trace with `--verbose`, then the violations and the mix. Exit code 1 when anything is violated.
  */
-import { parseArgs } from 'node:util';
+import { parseOptions } from '../../ops/cli/options.ts';
 import { simulate } from './simulation.ts';
 
-const { values } = parseArgs({
+const { values } = parseOptions(import.meta.filename, {
   options: {
     seed: { type: 'string' },
     from: { type: 'string', default: '1' },

@@ -12,15 +12,16 @@ import { Session } from 'node:inspector/promises';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { limits } from '../../engine/limits.ts';
+import { parseOptions } from '../../ops/cli/options.ts';
 import { readConfig } from '../../ops/config/config.ts';
 import { start } from '../../ops/rollcall.ts';
 import { makeFolder } from '../support/folder.ts';
 import { close, listen } from '../support/loopback.ts';
 
 /** Longer than a click waits for its commit, ms. */
-const clickMs = 50;
-const { list } = parseArgs({ options: { list: { type: 'boolean' } } }).values;
+const clickMs = limits.gatherUnawaitedMsMax + 50;
+const { list } = parseOptions(import.meta.filename, { options: { list: { type: 'boolean' } } }).values;
 const settings = { PORT: '0', ADMIN_PORT: '0', DEMO: 'on', LOG_LEVEL: 'silent', WEBHOOK_ADDRESSES: 'any' };
 const node = await start(readConfig({ ...settings, DATA_DIR: makeFolder('rollcall-hops-') }));
 const { demo } = node;
