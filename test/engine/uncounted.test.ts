@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import type { Engine } from '../../engine/engine.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { EntityRef } from '../../engine/ids.ts';
+import { limits } from '../../engine/limits.ts';
 import { createEngineOn, createKit, type Kit, refusal, silence, stateIn } from './kit.ts';
 
 const test = suite('uncounted');
@@ -74,7 +75,7 @@ const clickRefused = async (world: World): Promise<void> => {
     throw refusal();
   };
   world.engine.countClick(view, '192.0.2.1');
-  await world.pass(50);
+  await world.pass(limits.gatherUnawaitedMsMax + 50);
 };
 
 test('a click that waits counts at a drain, if the store takes it in time', async () => {

@@ -225,6 +225,9 @@ test('any label gives a picture that is safe', async () => {
 test('badges count no click and no visitor', async () => {
   await ask('/bots/new/votes.svg?target=page');
   await ask('/bots/new/card.svg?target=invite');
+  // A write takes along what waits to be counted.
+  const posted = await world.ask('POST', '/bots/stats', { token: await world.token('bot', 'new'), body: {} });
+  assert.is(posted.status, 200);
   const { json } = await world.ask('GET', '/bots/new');
 
   assert.equal([json.clicks, json.unique_clicks, json.invite_clicks], [0, 0, 0]);

@@ -12,6 +12,7 @@ import {
   addTeam,
   addUser,
 } from '../../storage/catalogue/directory.ts';
+import { until } from '../../support/until.ts';
 import { openWorld } from './world.ts';
 
 const test = suite('routes of servers, teams and packs');
@@ -48,9 +49,10 @@ test('GET /servers/:id?target=page → 200 counts, and 404 for an unknown one', 
   const first = await world.ask('GET', '/servers/server1?target=page');
   await world.ask('GET', '/servers/server1?target=invite');
   let server = await read('/servers/server1');
-  for (let attempt = 0; attempt < 200 && server.invite_clicks === 0; attempt++) {
+  await until('both are counted', async () => {
     server = await read('/servers/server1');
-  }
+    return server.clicks + server.invite_clicks === 2;
+  });
 
   assert.equal([first.status, first.json.clicks, first.headers.get('cache-control')], [200, 0, 'no-store']);
   assert.equal([server.clicks, server.unique_clicks, server.invite_clicks], [1, 1, 1]);
