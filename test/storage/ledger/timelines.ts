@@ -13,13 +13,13 @@ type Claims = (title: string, claim: () => Promise<void>) => void;
 
 export const claimLineages = (claims: Claims, open: () => RealWorld): void => {
   claims(
-    'in a new lineage facts outrank those of lost edits, and are told where those are flushed',
+    'in a new lineage facts outrank those of lost edits, and are sent where those are flushed',
     async () => {
       const { sql, list } = open();
       const ref = await list('lineage');
       const facts = async (): Promise<number> =>
         (await createLedger(sql).find([{ kind: 'pack', id: 'lineage' }]))[0]?.facts.revision ?? 0;
-      const toTell = async (): Promise<string[]> =>
+      const listUnsent = async (): Promise<string[]> =>
         (await createLedger(sql).listEdits(1_000)).map(({ target }) => target.id);
       const before = await facts();
       await beginTimeline(sql);
@@ -31,12 +31,12 @@ export const claimLineages = (claims: Claims, open: () => RealWorld): void => {
         });
 
       assert.ok((await facts()) > before + 100_000, 'more edits than a listing ever has');
-      assertExcludes(await toTell(), 'lineage');
+      assertExcludes(await listUnsent(), 'lineage');
       await flush(1, before + 7);
-      assertIncludes(await toTell(), 'lineage', 'the hot store knows facts of before');
+      assertIncludes(await listUnsent(), 'lineage', 'the hot store knows facts of before');
       await ledger.markEditsSent(await ledger.listEdits(1_000));
       await flush(2, await facts());
-      assertExcludes(await toTell(), 'lineage', 'it was told');
+      assertExcludes(await listUnsent(), 'lineage', 'the edit was marked as sent');
       const first = await facts();
       await beginTimeline(sql);
       assert.ok((await facts()) > first, 'each is newer than the one before');
