@@ -69,6 +69,11 @@ interface Pair {
   gapSum: number;
   gapSquares: number;
 }
+interface CountedVote extends Pick<OutboxVote, 'itag' | 'atMs'> {
+  /** Packed hash. */
+  readonly address: string;
+  readonly incarnation: number;
+}
 interface ListingCount {
   votes: number;
   /** In the hour of the clock. */
@@ -87,6 +92,9 @@ interface Counts {
   readonly dueAddresses: Set<string>;
   readonly dueListings: Set<number>;
   marks: MarkedVote[];
+  /** Packed hashes of addresses that SQL judges now, and what was noted of them meanwhile. */
+  judged: ReadonlySet<string>;
+  late: CountedVote[];
   /** Of all addresses; since the last run. */
   readonly all: { votes: number; young: number };
   readonly since: { votes: number; young: number };
@@ -183,6 +191,14 @@ const looksWrong = ({ all }: Counts, pair: Pair, counts: PairCounts): boolean =>
   return isFarMore(votes, expectedShare * ofAddress * Math.min(1, ofOthers));
 };
 
+/** Marks a vote as its pair and its address are. */
+const addMark = (counts: Counts, { itag, atMs, address, incarnation }: CountedVote): void => {
+  const ofPair = counts.watched.get(address)?.get(incarnation)?.flags ?? 0;
+  const flags = ofPair | (counts.wide.has(address) ? voteFlags.directory : 0);
+  if (flags === 0 || counts.marks.length >= waitingMax) return;
+  counts.marks.push({ itag, atMs, address: unpackHash(address), flags });
+};
+
 const noteVote = (counts: Counts, { ref: { incarnation }, itag, atMs, origin }: OutboxVote): void => {
   if (origin === undefined) return;
   const age = origin.slice(ageAt);
@@ -198,15 +214,14 @@ const noteVote = (counts: Counts, { ref: { incarnation }, itag, atMs, origin }: 
   const votes = Math.min(addTo(counts.pairs, slot), ofAddress);
   const young = isYoung ? addTo(counts.youngOfPairs, slot) : (counts.youngOfPairs[slot] ?? 0);
   const ofListing = countListing(counts, incarnation);
-  const isWide = counts.wide.size > 0 && counts.wide.has(address);
   const pair = votes >= watchedVotesMin ? watchPair(counts, address, { slot, incarnation }) : undefined;
-  const flags = (pair?.flags ?? 0) | (isWide ? voteFlags.directory : 0);
-  if (flags > 0 && counts.marks.length < waitingMax) {
-    counts.marks.push({ itag, atMs, address: unpackHash(address), flags });
-  }
+  const vote = { itag, atMs, address, incarnation };
+  addMark(counts, vote);
+  if (counts.judged.has(address) && counts.late.length < waitingMax) counts.late.push(vote);
   if (pair === undefined) return;
   addGap(pair, atMs);
-  if (votes < pair.dueAtVotes || !looksWrong(counts, pair, { votes, young, ofAddress, ofListing })) return;
+  if (votes < pair.dueAtVotes) return;
+  if (pair.flags === 0 && !looksWrong(counts, pair, { votes, young, ofAddress, ofListing })) return;
   pair.dueAtVotes = Math.ceil(votes * (pair.flags > 0 ? growth.flagged : growth.other));
   addDue(counts.dueAddresses, address);
 };
@@ -256,6 +271,7 @@ const takeWork = (counts: Counts): DueWork => {
     ...counts.since,
   };
   counts.marks = [];
+  counts.judged = new Set(work.addresses.map(packHash));
   Object.assign(counts.since, { votes: 0, young: 0 });
   return work;
 };
@@ -280,6 +296,8 @@ const rememberFound = (counts: Counts, work: DueWork, found: readonly AddressFin
     if (incarnation === 0) counts.wide.add(address);
     else if (pair !== undefined) pair.flags = flags;
   }
+  for (const vote of counts.late) addMark(counts, vote);
+  Object.assign(counts, { judged: new Set(), late: [] });
 };
 
 export const createVoteCounter = (nowMs: number): VoteCounter => {
@@ -288,7 +306,7 @@ export const createVoteCounter = (nowMs: number): VoteCounter => {
     pairs: new Uint16Array(slots),
     youngOfPairs: new Uint16Array(slots),
     ...{ listings: new Map(), watched: new Map(), watchedPairs: 0, wide: new Set() },
-    ...{ dueAddresses: new Set(), dueListings: new Set(), marks: [] },
+    ...{ dueAddresses: new Set(), dueListings: new Set(), marks: [], judged: new Set(), late: [] },
     ...{ all: { votes: 0, young: 0 }, since: { votes: 0, young: 0 } },
     ...{ hour: Math.floor(nowMs / hourMs), halved: Math.floor(nowMs / halveMs) },
   };

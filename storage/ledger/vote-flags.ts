@@ -16,7 +16,7 @@ export const youngSeconds = 3_600;
 export const flagRules = {
   listingAccountsMin: 5,
   /** At least one of so many of the address's accounts voted on the listing. */
-  listingShareMin: 5,
+  listingShareMin: 10,
   directoryAccountsMin: 30,
   rhythmVotesMin: 10,
   /** The standard deviation of the intervals, in units of their mean; by chance it is about 1. */
@@ -54,7 +54,7 @@ const joinFirstVote = (sql: Queryable, name: string, since: Date) => sql`
     select log_number from votes
     where target_type = totals.kind and target_id = totals.entity_id and created_at >= ${since}
       and votes.incarnation = totals.incarnation
-    order by created_at limit 1
+    order by created_at, log_number limit 1
   ) as ${sql(name)} on true`;
 
 /** Far more than chance: twice what is expected, and four standard deviations above it. */

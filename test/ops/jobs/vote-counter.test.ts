@@ -104,6 +104,37 @@ test('votes of a pair with flags are marked, of a wide address all', () => {
   assert.equal(counter.take(nowMs).marks, []);
 });
 
+test('votes that are flushed while SQL judges are marked as what it found', () => {
+  noteOthers(500);
+  repeat(5, () => note('203.0.113.1', 20));
+  const work = counter.take(nowMs);
+  for (const [address, listing] of [
+    ['203.0.113.1', 20],
+    ['203.0.113.1', 21],
+    ['203.0.113.2', 20],
+  ] as const) {
+    note(address, listing);
+  }
+  const wide = { address: hashOf('203.0.113.1'), incarnation: 0, flags: voteFlags.directory };
+  counter.remember(work, [{ ...wide, incarnation: 20, flags: voteFlags.young }, wide]);
+  const { marks } = counter.take(nowMs);
+  assert.equal(
+    marks.map(({ flags }) => flags),
+    [voteFlags.young + voteFlags.directory, voteFlags.directory],
+  );
+});
+
+test('a pair with flags is judged again as it grows, though it looks right by then', () => {
+  noteOthers(500);
+  repeat(5, () => note('203.0.113.1', 20));
+  rememberFarm(counter.take(nowMs));
+  repeat(100, (index) => note(`10.1.0.${index}`, 20));
+  repeat(4, () => note('203.0.113.1', 20));
+  assert.equal(dueAddresses(), []);
+  note('203.0.113.1', 20);
+  assert.equal(dueAddresses(), [hashOf('203.0.113.1')]);
+});
+
 test('new accounts and equal intervals stand out on a listing that is popular', () => {
   noteOthers(3_000);
   repeat(100, (index) => note('203.0.113.3', 1 + (index % 10)));

@@ -104,6 +104,26 @@ test('a shared address that votes as all do is not flagged, however many account
   for (const ref of refs) assert.equal(await flagsOf(ref), { 0: 275 });
 });
 
+test('votes of one millisecond are compared as others are', async () => {
+  const refs = await Promise.all(['at-once-a', 'at-once-b', 'at-once-c'].map(list));
+  const atOnce = (votes: readonly Sent[]): Sent[] => votes.map((each) => ({ ...each, atMs: nowMs - 1 }));
+  const shared = refs.flatMap((ref) => from('203.0.113.21', ref, anyTimes(8)));
+  const all = [...others(refs, 120), ...shared];
+  await flush(atOnce([...all.filter((_, index) => index % 2 === 0), ...all.reverse()]));
+
+  const { addressHash } = parseOrigin(encode({ address: '203.0.113.21', agent: 'a' }, nowMs));
+  assert.equal(await judgeAddresses(sql, [addressHash], nowMs), []);
+});
+
+test('an account farm on ten listings alike is flagged on each', async () => {
+  const refs = await Promise.all(Array.from({ length: 10 }, (_, index) => list(`spread-${index}`)));
+  const other = await list('spread-other');
+  const farm = refs.flatMap((ref) => from('203.0.113.22', ref, anyTimes(6)));
+  await flush([...others([other], 600), ...farm]);
+
+  for (const ref of refs) assert.equal(await flagsOf(ref), { 3: 6 });
+});
+
 test('where most votes come from one address, it is compared with nothing', async () => {
   const [ref, other] = (await Promise.all(['proxied', 'proxied-too'].map(list))) as [EntityRef, EntityRef];
   const proxied = [...from('203.0.113.20', ref, anyTimes(90)), ...from('203.0.113.20', other, anyTimes(20))];
