@@ -73,14 +73,14 @@ export const createEngine = (parts: EngineParts): Engine => {
 const wireParts = (parts: EngineParts): WiredEngine => {
   const { hot, ledger, clock, meters, rules, newId } = parts;
   const load = createLoader(hot, clock, meters.recordLoads);
-  const renew = (shards: readonly Shard[]): Promise<void> => renewGenerations(hot, ledger, shards);
+  const renew = (shards: readonly Shard[]): Promise<number> => renewGenerations(hot, ledger, shards);
   const outputGate = createOutputGate({
     ...parts,
     adopt: (batch, reply, foreign) =>
       adoptReply(registry, batch, { reply, foreign: foreign && !stalenessPoller.covers(batch.shard) }),
     recover: async (shards) => {
       for (const shard of shards) registry.discardShard(shard, new Set());
-      await renew(shards);
+      return renew(shards);
     },
     reactivate: (item) => reactivate(core, item),
   });

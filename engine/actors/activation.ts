@@ -25,7 +25,7 @@ export interface ActivationParts {
   /** Sends one item through the output gate; rejects with a `DomainError` if there is no decision. */
   readonly send: (item: Item) => Promise<ItemReply>;
   readonly rules: CommitRules;
-  readonly renew: (shards: readonly Shard[]) => Promise<void>;
+  readonly renew: (shards: readonly Shard[]) => Promise<unknown>;
 }
 
 /** Loads one entity from the hot store; rejects with a `StorageError`. */

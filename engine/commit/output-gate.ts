@@ -12,7 +12,7 @@
  * Bounds: `limits.pendingItemsMax` turns per process, `limits.batchItemsMax` per batch, deadlines of waiters.
  */
 import assert from 'node:assert/strict';
-import { hasFallenBack, isDirectSuccessor } from '../entity/history.ts';
+import { isDirectSuccessor } from '../entity/history.ts';
 import type { Batch, BatchReply, ShardVersion } from '../entity/items.ts';
 import { StorageError } from '../errors.ts';
 import { type Shard, shardCount, toShard } from '../ids.ts';
@@ -51,6 +51,7 @@ import {
   type PolledVersion,
   putBack,
   type QueuedTurns,
+  recordLostTail,
   recordRecovery,
   restartNumbering,
   type SealedBatch,
@@ -68,8 +69,8 @@ export interface OutputGateParts extends Omit<RetransmitBufferParts, 'resend' | 
   readonly producer: string;
   /** Adopts a reply's states before any answer is sent. `foreign`: other nodes also wrote to the shard. */
   readonly adopt: (batch: Batch, reply: BatchReply, foreign: boolean) => void;
-  /** Takes a new generation for shards that lost data or never had any. */
-  readonly recover: (shards: readonly Shard[]) => Promise<void>;
+  /** Takes a new generation for shards that lost data or never had any; resolves to it. */
+  readonly recover: (shards: readonly Shard[]) => Promise<number>;
 }
 
 export interface OutputGate {
@@ -286,11 +287,8 @@ const adoptBatchReply = (
   // Before its first reply the queue knows no version, so `foreign` is true: others may have written.
   const foreign = !isDirectSuccessor(reply, shardQueue, sealed.batch);
   const mayHaveLost = foreign && (gate.hot.mayLoseTail || reply.generation !== shardQueue.generation);
-  const fellBack = hasFallenBack(reply, shardQueue);
-  if (fellBack) {
-    shardQueue.broken = true;
-    gate.meters.recordContinuityLoss('version_regressed');
-  }
+  const fellBack = recordLostTail(shardQueue, reply);
+  if (fellBack) gate.meters.recordContinuityLoss('version_regressed');
   if (!shardQueue.restarted) gate.retransmitBuffer?.forgetOld(shardQueue.shard);
   const isQuery = sealed.batch.sequence === 0;
   // A query adopts nothing of other nodes; if the version fell, recovery discards the shard's actors.
@@ -325,8 +323,10 @@ const recover = (gate: OutputGateState, queue: CommitQueue, shardQueues: readonl
 /** Queues what is lost to be resent, and takes new generations for the shards that lost something. */
 const renewShards = async (gate: OutputGateState, shardQueues: readonly ShardQueue[]): Promise<void> => {
   await gate.retransmitBuffer?.findLost(shardQueues);
-  const broken = shardQueues.filter((shardQueue) => shardQueue.broken).map(({ shard }) => shard);
-  if (broken.length > 0) await gate.recover(broken);
+  const broken = shardQueues.filter((shardQueue) => shardQueue.broken);
+  if (broken.length === 0) return;
+  const generation = await gate.recover(broken.map(({ shard }) => shard));
+  for (const shardQueue of broken) shardQueue.renewed = generation;
 };
 
 const handleCallFailure = (gate: OutputGateState, queue: CommitQueue, error: unknown): void => {

@@ -94,6 +94,8 @@ export interface ShardQueue {
   version: number;
   /** The last known chain hash of the shard's history. */
   chainHash: number;
+  /** The newest generation that this node published after a loss, 0 for none. Outlives a new numbering. */
+  renewed: number;
   /** The store lost data of this shard: it needs a new generation before anything else is sent. */
   broken: boolean;
   /** The numbering restarted, and lost work was not searched for since a batch of it was applied. */
@@ -117,6 +119,7 @@ export const createShardQueue = (shard: Shard, producer: string): ShardQueue => 
   generation: 0,
   version: -1,
   chainHash: 0,
+  renewed: 0,
   broken: false,
   restarted: false,
   sealed: false,
@@ -203,6 +206,16 @@ export const restartNumbering = (shardQueue: ShardQueue): void => {
  */
 export const isRecoveryDue = ({ broken, restarted, sequence }: ShardQueue): boolean =>
   broken || (restarted && sequence > 0);
+
+/**
+ * Whether the reply shows that the store lost its tail; then the shard is broken. After a new numbering no
+ * version is known, but a generation that this node published is: a store without it fell back once more.
+ */
+export const recordLostTail = (shardQueue: ShardQueue, reply: BatchReply): boolean => {
+  const fellBack = reply.generation < shardQueue.renewed || hasFallenBack(reply, shardQueue);
+  if (fellBack) shardQueue.broken = true;
+  return fellBack;
+};
 
 /** Records that lost work was searched for, and that the shard has a new generation if it lost any. */
 export const recordRecovery = (shardQueue: ShardQueue): void => {

@@ -17,17 +17,21 @@ type PositionedStore = GenerationStore & Pick<HotReader, 'readVersions'>;
 /** The stores contradict each other and the operator must decide; the message is for them. */
 export class StoresDisagree extends Error {}
 
-/** Gives the shards a generation greater than any that the ledger or the hot store has seen. Hot. */
+/**
+ * Gives the shards a generation greater than any that the ledger or the hot store has seen; resolves to it.
+ * Hot.
+ */
 export const renewGenerations = async (
   hot: GenerationStore,
   ledger: GenerationLedger,
   shards: readonly Shard[],
-): Promise<void> => {
+): Promise<number> => {
   const known = await hot.readGenerations();
   const atLeast = shards.reduce((most, shard) => Math.max(most, known[shard] ?? 0), 0);
   const generation = await ledger.takeGeneration(shards, atLeast);
   assert(generation > atLeast, 'a new generation is greater than any before');
   await hot.publish(shards.map((shard) => ({ shard, generation })));
+  return generation;
 };
 
 /**

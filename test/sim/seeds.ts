@@ -36,4 +36,5 @@ export const onceFailed: readonly { readonly seed: number; readonly showed: stri
   { seed: 573457, showed: 'what the store lost while a shard recovered from a loss before was not resent' },
   { seed: 537744, showed: 'the store fell back a second time, and what was found lost counted twice' },
   { seed: 568533, showed: 'the same, after a node that started had emptied the shard in between' },
+  { seed: 706997, showed: 'a shard lost its new generation, too, and a start emptied it with a new vote' },
 ];

@@ -38,9 +38,10 @@ export const createWorld = async (options: KitOptions = {}): Promise<World> => {
     producer: 'node',
     rules,
     adopt: (_batch, reply, foreign) => adopted.push({ reply, foreign }),
-    recover: () => {
+    recover: async () => {
       recovery.times += 1;
-      return recovery.run();
+      await recovery.run();
+      return Math.max(...kit.hot.shards.map(({ generation }) => generation));
     },
     reactivate: () => world.reactivate(),
   });

@@ -18,7 +18,7 @@ import {
   silence,
   stateIn,
 } from '../kit.ts';
-import { createWorld, failCommits, ref, withBot } from './output-gate-kit.ts';
+import { createWorld, failCommits, ref, snapshot, withBot } from './output-gate-kit.ts';
 
 const test = suite('output gate: losses');
 
@@ -178,6 +178,25 @@ test('after a lost tail a change is not acknowledged: a start would empty its sh
   assert.is(resent.decided?.decision.kind, 'applied');
   assert.equal(first.failure, { outcome: 'unknown', code: 'store_unavailable' });
   assert.is(second.decided?.decision.kind, 'applied');
+});
+
+test('a store that loses the new generation, too, acknowledges no change before the next one', async () => {
+  world.hot.shards[ref.shard]?.producers.clear();
+  const restore = snapshot(world);
+  world.hot.hooks.beforeCommit = ([batch]) => {
+    if (world.recovery.times === 1 && batch?.sequence === 1) restore();
+  };
+
+  const deadlineMs = world.clock.monotonicMs() + 1_000;
+  const first = world.submit(recordedTurn(clickOn(ref), deadlineMs));
+  await world.pass(5);
+  const second = world.submit(recordedTurn(clickOn(ref), deadlineMs));
+  await world.pass(5);
+
+  // Counted, but a start would empty the shard now: SQL knows of the lost generation.
+  assert.equal(first.failure, { outcome: 'unknown', code: 'store_unavailable' });
+  assert.is(second.decided?.generation, 3);
+  assert.is(world.metered.get('version_regressed'), 1);
 });
 
 test('writes of other nodes are noticed by the version they leave', async () => {
