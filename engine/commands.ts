@@ -17,7 +17,6 @@ import {
   toVoteOutcome,
   type VoteWaiter,
 } from './actors/actor.ts';
-import { computeEntityShard } from './actors/registry.ts';
 import type { StalenessPoller } from './actors/staleness-poller.ts';
 import { type ItemReply, notApplied, type TurnFailure } from './commit/shard-queue.ts';
 import type {
@@ -39,11 +38,11 @@ import { computeVotesMax, computeWaitEndMs, selectWindow } from './entity/votes.
 import { createDamageError, DomainError } from './errors.ts';
 import { deliverAdjustments, toFactsItem } from './flush/delivery.ts';
 import type { Flusher } from './flush/flusher.ts';
-import { type EntityKind, type EntityRef, toAddress } from './ids.ts';
+import { computeShard, type EntityKind, type EntityRef, type Shard, toAddress } from './ids.ts';
 import { limits } from './limits.ts';
 import { judgeDueParts, type LivenessParts } from './liveness.ts';
 import type { EngineMeters } from './meters.ts';
-import type { HotReader } from './ports.ts';
+import type { HotReader, ShardedStore } from './ports.ts';
 import {
   type Attempt,
   type Command,
@@ -61,7 +60,7 @@ export interface CommandCore extends Core {
   readonly flusher: Pick<Flusher, 'waitForFlush' | 'flushEarly' | 'getBacklogSize'>;
   readonly stalenessPoller: Pick<StalenessPoller, 'awaitRecheck' | 'suspectStale'>;
   readonly load: Loader;
-  readonly hot: Pick<HotReader, 'readParts'>;
+  readonly hot: Pick<HotReader, 'readParts'> & ShardedStore;
   readonly liveness: LivenessParts;
   readonly meters: Pick<EngineMeters, 'recordPartsSwitch'>;
   readonly rules: CommitRules;
@@ -86,12 +85,15 @@ export const createCommands = (core: CommandCore): Commands => ({
   countInvite: (view) => sendUnawaited(core, { kind: 'invite', target: view.ref }),
   vote: (request) => vote(core, request),
   readVoteStatus: (kind, id, user) => readVoteStatus(core, { kind, id }, user),
-  waitForFlush: (kind, id) => core.flusher.waitForFlush(computeEntityShard(kind, id)),
-  flushEarly: (kind, id) => core.flusher.flushEarly(computeEntityShard(kind, id)),
+  waitForFlush: (kind, id) => core.flusher.waitForFlush(findShard(core, kind, id)),
+  flushEarly: (kind, id) => core.flusher.flushEarly(findShard(core, kind, id)),
   refreshFacts: (kind, id) => refreshFacts(core, { kind, id }),
   deliverAdjustments: (kind, id) => deliverOpenAdjustments(core, { kind, id }),
   suspectStale: () => core.stalenessPoller.suspectStale(),
 });
+
+const findShard = ({ hot }: CommandCore, kind: EntityKind, id: string): Shard =>
+  computeShard(toAddress(kind, id), hot.countShards());
 
 /* ------------------------------------------------------------------ reads */
 

@@ -16,7 +16,7 @@ import type { CommitRules, Item, ShardVersion } from './entity/items.ts';
 import { deliverAdjustments, deliverEdits } from './flush/delivery.ts';
 import { createFlusher, type Flusher } from './flush/flusher.ts';
 import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
-import { allShards, type Shard, toShard } from './ids.ts';
+import { listAllShards, type Shard, toShard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { LivenessParts } from './liveness.ts';
 import type { EngineMeters } from './meters.ts';
@@ -86,6 +86,7 @@ const wireParts = (parts: EngineParts): WiredEngine => {
   });
   const activation = { ledger, clock, rules, renew, send: (item: Item) => sendItem(core, item) };
   const registry = createRegistry({
+    shardCount: hot.countShards(),
     actorsMax: parts.actorsMax,
     meters,
     activate: (kind, id) => activate(activation, load, { kind, id }),
@@ -130,7 +131,7 @@ const wireParts = (parts: EngineParts): WiredEngine => {
 const wireLiveness = (parts: EngineParts, send: LivenessParts['send']): LivenessParts => ({
   ...parts,
   send,
-  listShards: () => parts.flushShards?.() ?? allShards,
+  listShards: () => parts.flushShards?.() ?? listAllShards(parts.hot.countShards()),
   stale: new Map(),
 });
 
@@ -166,8 +167,9 @@ const start = async (wired: WiredEngine): Promise<void> => {
  * start would empty the shard, because SQL is ahead of it.
  */
 const observeVersions = async ({ parts, outputGate }: WiredEngine): Promise<void> => {
-  const versions = await parts.hot.readVersions(allShards);
-  for (const [index, shard] of allShards.entries()) {
+  const shards = listAllShards(parts.hot.countShards());
+  const versions = await parts.hot.readVersions(shards);
+  for (const [index, shard] of shards.entries()) {
     const known = outputGate.getVersion(shard);
     outputGate.observeVersion(shard, { known, now: versions[index] as ShardVersion });
   }

@@ -3,9 +3,8 @@
  *
  * Defines the fixed mapping from an entity to its address (its key in the hot store) and its logical shard.
  * The mapping never changes: every later version reads a store that an earlier one wrote. The number of
- * shards belongs to the store, and a process works on one store: it sets the number once, before it creates
- * an engine (storage/shards.ts). Branded identifiers are created only here, so a raw string from a request
- * cannot be mistaken for one.
+ * shards belongs to the store (storage/shards.ts). Branded identifiers are created only here, so a raw string
+ * from a request cannot be mistaken for one.
  */
 
 export const entityKinds = ['bot', 'server', 'team', 'pack'] as const;
@@ -13,7 +12,7 @@ export type EntityKind = (typeof entityKinds)[number];
 
 /** The listing id, from an SQL sequence: an entity that is deleted and listed again gets a new one. */
 export type Incarnation = number & { readonly __brand: 'incarnation' };
-/** A logical shard, from 0 to `shardCount - 1`. */
+/** A logical shard, from 0 to the store's number of shards - 1. */
 export type Shard = number & { readonly __brand: 'shard' };
 /** `<letter>:<encoded id>`: the address of an entity, the same for all its incarnations. */
 export type EntityAddress = string & { readonly __brand: 'address' };
@@ -42,25 +41,9 @@ export const foldTargetId = (kind: string, id: string): string => (kind === 'pac
 export const toIncarnation = (value: number): Incarnation => value as Incarnation;
 export const toShard = (value: number): Shard => value as Shard;
 
-const listShards = (count: number): readonly Shard[] =>
-  Array.from({ length: count }, (_, shard) => toShard(shard));
-
-/** The number of shards of this process's store. Read it where it is used: it changes when it is set. */
-export let shardCount: number = newShardCount;
-export let allShards = listShards(shardCount);
-
-/** Sets the number of shards, as SQL stores it. */
-export const setShardCount = (count: number): void => {
-  if (count !== newShardCount && count !== oldShardCount) throw new Error(`no store has ${count} shards`);
-  shardCount = count;
-  allShards = listShards(count);
-};
-
-/** All shards, in their order from shard `start` on. */
-export const listShardsFrom = (start: number): readonly Shard[] => [
-  ...allShards.slice(start % shardCount),
-  ...allShards.slice(0, start % shardCount),
-];
+/** All shards of a store with `count` of them, in their order from shard `start` on. */
+export const listAllShards = (count: number, start = 0): readonly Shard[] =>
+  Array.from({ length: count }, (_, index) => toShard((start + index) % count));
 
 /** Matches ids that need no encoding, as nearly all do. The test takes a tenth of an encoding. */
 const plainId = /^[A-Za-z0-9_-]*$/;
@@ -69,31 +52,28 @@ const plainId = /^[A-Za-z0-9_-]*$/;
 export const toAddress = (kind: EntityKind, id: string): EntityAddress =>
   `${kindLetters[kind]}:${plainId.test(id) ? id : encodeURIComponent(id)}` as EntityAddress;
 
-/** Computes the shard by a mixed FNV-1a hash of the address. Must never change (see the header). */
-export const computeShard = (address: EntityAddress): Shard => {
+/**
+ * Computes the shard by a mixed FNV-1a hash of the address. Must never change (see the header). Of two counts
+ * the smaller one's shard is the last bits of the larger one's.
+ */
+export const computeShard = (address: EntityAddress, count: number): Shard => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < address.length; index++) {
     hash = Math.imul(hash ^ address.charCodeAt(index), 0x01000193);
   }
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return ((hash ^ (hash >>> 12)) & (shardCount - 1)) as Shard;
+  return ((hash ^ (hash >>> 12)) & (count - 1)) as Shard;
 };
 
 /** Builds the reference of one listing. */
-export const createEntityRef = (kind: EntityKind, id: string, incarnation: number): EntityRef => {
-  const address = toAddress(kind, id);
-  return { kind, id, incarnation: incarnation as Incarnation, shard: computeShard(address), address };
+export const createEntityRef = (listing: Omit<EntityRef, 'address'>): EntityRef => {
+  const { kind, id, incarnation, shard } = listing;
+  return { kind, id, incarnation, shard, address: toAddress(kind, id) };
 };
 
-/** Builds the reference of a listing from its address as stored: the inverse of `toAddress`. */
-export const parseEntityRef = (address: EntityAddress, incarnation: Incarnation): EntityRef => {
+/** Builds the reference of a listing from where it is stored: the inverse of `toAddress`. */
+export const parseEntityRef = (address: EntityAddress, incarnation: Incarnation, shard: Shard): EntityRef => {
   const kind = entityKinds.find((candidate) => kindLetters[candidate] === address[0]);
   if (kind === undefined) throw new Error(`no entity kind has the address ${address}`);
-  return {
-    kind,
-    id: decodeURIComponent(address.slice(2)),
-    incarnation,
-    shard: computeShard(address),
-    address,
-  };
+  return { kind, id: decodeURIComponent(address.slice(2)), incarnation, shard, address };
 };

@@ -217,7 +217,8 @@ const followFleet = (
     assignment,
     webhooks,
     clusterContext,
-  }: StartContext & Fleet & Services & Counting,
+    stores,
+  }: StartContext & Fleet & Services & Counting & { readonly stores: Stores },
   adminUrl: string,
 ): void =>
   clusterContext.join({
@@ -227,7 +228,7 @@ const followFleet = (
     readFigures: figures.read,
     engine,
     onFlushers: (names) => {
-      assignment.shards = assignShards(node, names);
+      assignment.shards = assignShards(node, names, stores.hot.countShards());
     },
     refreshWebhooks: webhooks.refresh,
   });

@@ -1,18 +1,21 @@
 /**
- * The number of shards of a directory: SQL stores it, and every process takes it over before it counts.
+ * The number of shards of a directory: SQL stores it, and the hot store takes it over before it counts.
  *
  * The migration that stores it chooses it: 16 for a new directory, 128 for one that was used before. The hot
  * store must have been written with the same number, because the number decides under which key an entity is.
  */
-import { setShardCount } from '../engine/ids.ts';
+import { newShardCount, oldShardCount } from '../engine/ids.ts';
+import type { ShardedStore } from '../engine/ports.ts';
 import { claimDatabase, type HotOwner } from './hot-owner.ts';
 import type { Sql } from './sql/client.ts';
 import { migrate } from './sql/migrate.ts';
 
 /** What a hot store knows of its own number of shards. */
-export interface ShardCounts {
+export interface ShardCounts extends ShardedStore {
   /** The numbers of shards with which the store's counters were written; none while it has no counters. */
   listShardCounts(): Promise<readonly number[]>;
+  /** Sets what `countShards` returns: once, before the store is used. Until then it is a new directory's. */
+  useShardCount(count: number): void;
 }
 
 /**
@@ -38,11 +41,12 @@ export const readShardCount = async (sql: Sql): Promise<number> => {
   return row.number;
 };
 
-/** Sets the number of shards of this process, unless the hot store was written with another one. */
+/** Sets the number of shards of the hot store, unless it was written with another one. */
 export const takeShardCount = async (hot: ShardCounts, count: number): Promise<void> => {
   const other = (await hot.listShardCounts()).find((stored) => stored !== count);
   if (other !== undefined) throw new Error(describeOtherCount(count, other));
-  setShardCount(count);
+  if (count !== newShardCount && count !== oldShardCount) throw new Error(`no store has ${count} shards`);
+  hot.useShardCount(count);
 };
 
 const describeOtherCount = (count: number, other: number): string =>

@@ -3,7 +3,7 @@
  * nodes come and go; each change is followed by two windows in which CPU per request is read.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { allShards, type Shard } from '../../engine/ids.ts';
+import { listAllShards, newShardCount, type Shard } from '../../engine/ids.ts';
 import type { Random } from '../../ops/demo/random.ts';
 import { fillBots, toGrownId } from '../growth/fill.ts';
 import { nowMs, type Span } from '../prove/client-log.ts';
@@ -99,7 +99,9 @@ const measureWindow = async ({ options, servers, log }: Run): Promise<Window> =>
 };
 
 const findLongest = (log: ProveLog, span: Span): number =>
-  Math.max(...allShards.map((shard) => findSilenceMs(pickShards(log, new Set([shard])), span)));
+  Math.max(
+    ...listAllShards(newShardCount).map((shard) => findSilenceMs(pickShards(log, new Set([shard])), span)),
+  );
 
 const runStage = async (run: Run, name: string, change: () => Promise<void>): Promise<Stage> => {
   const { log, options } = run;

@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createRegistry } from '../../engine/actors/registry.ts';
 import { emptyFacts, emptyTotals, toLazyState } from '../../engine/entity/state.ts';
-import { createEntityRef } from '../../engine/ids.ts';
+import { createEntityRef, newShardCount, toIncarnation, toShard } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import { toGrownId } from './fill.ts';
 
@@ -21,13 +21,20 @@ export const measureActors = async (): Promise<number> => {
   const collect = runInNewContext('gc') as () => void;
   const meters = new Proxy({}, { get: () => () => {} }) as EngineMeters;
   const registry = createRegistry({
+    shardCount: newShardCount,
     actorsMax: actors,
     meters,
     activate: async (kind, id) => {
       const index = Number(id.slice(-9));
       const totals = { ...emptyTotals, clicks: index, servers: String(index), users: String(index * 7) };
       const state = { ...totals, facts: { ...emptyFacts }, flushedVotes: 0, version: index };
-      return { ref: createEntityRef(kind, id, index + 1), generation: 1, state: toLazyState(state) };
+      const listing = {
+        kind,
+        id,
+        incarnation: toIncarnation(index + 1),
+        shard: toShard(index % newShardCount),
+      };
+      return { ref: createEntityRef(listing), generation: 1, state: toLazyState(state) };
     },
   });
   await registry.getOrActivate('bot', toGrownId(0));

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import type postgres from 'postgres';
 import { fieldKinds, fields } from '../../engine/entity/fields.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../engine/entity/state.ts';
-import { createEntityRef } from '../../engine/ids.ts';
+import { createEntityRef, type EntityRef } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
@@ -26,11 +26,6 @@ export interface FlushFigures {
   readonly copyRowsPerSecond: number;
   /** Median of rounds. */
   readonly ratio: number;
-}
-
-interface Listed {
-  readonly incarnation: number;
-  readonly entity_id: string;
 }
 
 const stateAt = (version: number): HotState => ({
@@ -77,13 +72,14 @@ const timeSeconds = async (task: () => Promise<unknown>): Promise<number> => {
 
 /** In each round both write every row, one after the other. */
 export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
-  const listed = await sql<Listed[]>`select incarnation, entity_id from totals limit ${rowsMax}`;
+  const listed = await sql<Omit<EntityRef, 'address'>[]>`
+    select kind, entity_id as id, incarnation, shard from totals limit ${rowsMax}`;
   const ledger = createLedger(sql);
   let version = 1_000_000;
   const dirty = (): DirtyEntity[] => {
     version += 1;
-    return listed.map(({ incarnation, entity_id }) => ({
-      ref: createEntityRef('bot', entity_id, Number(incarnation)),
+    return listed.map((row) => ({
+      ref: createEntityRef(row),
       generation: 1_000,
       state: stateAt(version),
     }));

@@ -42,6 +42,8 @@ export interface LatestState {
 }
 
 export interface RegistryParts {
+  /** The store's number of shards. */
+  readonly shardCount: number;
   readonly actorsMax: number;
   readonly meters: EngineMeters;
   /** Loads or initialises the entity; `null` if there is no such listing. */
@@ -121,7 +123,7 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     latestStates: new Map(),
     unflushed: new Map(),
     hand: actors.entries(),
-    watches: createWatches(),
+    watches: createWatches(parts.shardCount),
   };
   return {
     findLive: (kind, id) => markUsed(state.byId[kind].get(id)),
@@ -165,7 +167,8 @@ const getOrActivate = (state: RegistryState, kind: EntityKind, id: string): Prom
     state.activations.delete(address);
     state.latestStates.delete(address);
   });
-  const activating = { promise, shard: computeShard(address), waiters: 1, stale: false, staleBelow: 0 };
+  const shard = computeShard(address, state.shardCount);
+  const activating = { promise, shard, waiters: 1, stale: false, staleBelow: 0 };
   state.activations.set(address, activating);
   return promise;
 };
@@ -334,9 +337,6 @@ const passivate = (state: RegistryState): void => {
   }
 };
 
-/** The shard of an entity, whether it exists or not. */
-export const computeEntityShard = (kind: EntityKind, id: string): Shard => computeShard(toAddress(kind, id));
-
 export interface Watches {
   /** Watches an entity, whether it exists or not. Returns a function that ends this watch. */
   add(address: EntityAddress, onChanged: () => void): () => void;
@@ -349,7 +349,7 @@ export interface Watches {
   isEmpty(): boolean;
 }
 
-export const createWatches = (): Watches => {
+export const createWatches = (shardCount: number): Watches => {
   const listeners = new Map<EntityAddress, readonly (() => void)[]>();
   const byShard = new Map<Shard, Set<EntityAddress>>();
   const notify = (address: EntityAddress): void => {
@@ -361,7 +361,7 @@ export const createWatches = (): Watches => {
       // Each watch has a listener of its own, so that ending one leaves the others.
       const listener = (): void => onChanged();
       listeners.set(address, [...(listeners.get(address) ?? []), listener]);
-      const shard = computeShard(address);
+      const shard = computeShard(address, shardCount);
       const watched = byShard.get(shard) ?? new Set();
       byShard.set(shard, watched.add(address));
       return () => {

@@ -5,7 +5,7 @@
  * sealed batches exactly while a call is in flight or waits to be resent.
  */
 import assert from 'node:assert/strict';
-import { type Shard, shardCount } from '../ids.ts';
+import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { HotWriter } from '../ports.ts';
 import {
@@ -87,14 +87,15 @@ export const setMode = (queue: CommitQueue, mode: CommitQueueMode): void => {
 
 /** The commit queues of a store, each created on first use. */
 export class CommitQueues {
-  private readonly hot: Pick<HotWriter, 'toCommitQueue'>;
+  private readonly hot: Pick<HotWriter, 'toCommitQueue' | 'countShards'>;
   private readonly byIndex = new Map<number, CommitQueue>();
   /** Queues that gather for longer than `limits.gatherUnawaitedMs`, until a caller waits for any queue. */
   readonly longest = new Set<CommitQueue>();
-  private readonly byShard = new Array<CommitQueue | undefined>(shardCount).fill(undefined);
+  private readonly byShard: (CommitQueue | undefined)[];
 
-  constructor(hot: Pick<HotWriter, 'toCommitQueue'>) {
+  constructor(hot: CommitQueues['hot']) {
     this.hot = hot;
+    this.byShard = new Array<CommitQueue | undefined>(hot.countShards()).fill(undefined);
   }
 
   get(shard: Shard): CommitQueue {

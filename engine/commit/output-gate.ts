@@ -15,7 +15,7 @@ import assert from 'node:assert/strict';
 import { isDirectSuccessor } from '../entity/history.ts';
 import type { Batch, BatchReply, ShardVersion } from '../entity/items.ts';
 import { StorageError } from '../errors.ts';
-import { type Shard, shardCount, toShard } from '../ids.ts';
+import { listAllShards, type Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import {
   type CommitQueue,
@@ -106,8 +106,8 @@ interface OutputGateState extends OutputGateParts {
 
 /** Creates an empty gate. Its batch numbers start again, so the producer's name must be new. */
 export const createOutputGate = (parts: OutputGateParts): OutputGate => {
-  const shardQueues = Array.from({ length: shardCount }, (_, shard) =>
-    createShardQueue(toShard(shard), parts.producer),
+  const shardQueues = listAllShards(parts.hot.countShards()).map((shard) =>
+    createShardQueue(shard, parts.producer),
   );
   const gate: OutputGateState = {
     ...parts,

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { isBefore } from '../entity/history.ts';
 import type { ShardPosition } from '../entity/items.ts';
-import { allShards, type Shard } from '../ids.ts';
+import { listAllShards, type Shard } from '../ids.ts';
 import type { GenerationLedger, GenerationStore, HotReader } from '../ports.ts';
 
 /** A hot store whose generations and versions can be compared with the flushed positions. */
@@ -46,8 +46,9 @@ export const emptyOlder = async (
 ): Promise<readonly Shard[]> => {
   // In this order, because a change is in the hot store before it is flushed.
   const flushed = await ledger.readFlushedPositions();
-  const known = await hot.readVersions(allShards);
-  const older = allShards.flatMap((shard) => {
+  const shards = listAllShards(hot.countShards());
+  const known = await hot.readVersions(shards);
+  const older = shards.flatMap((shard) => {
     const { generation, version } = known[shard] as ShardPosition;
     const isOlder = generation > 0 && isBefore({ generation, version }, flushed[shard] as ShardPosition);
     return isOlder ? [{ shard, generation, version }] : [];
@@ -63,7 +64,8 @@ export const emptyOlder = async (
 export const renewUnpublished = async (hot: GenerationStore, ledger: GenerationLedger): Promise<void> => {
   const hotGenerations = await hot.readGenerations();
   const ledgerGenerations = await ledger.readGenerations();
-  const behind = allShards.filter((shard) => (hotGenerations[shard] ?? 0) < (ledgerGenerations[shard] ?? 0));
+  const isBehind = (shard: Shard): boolean => (hotGenerations[shard] ?? 0) < (ledgerGenerations[shard] ?? 0);
+  const behind = listAllShards(hot.countShards()).filter(isBehind);
   if (behind.length > 0) await renewGenerations(hot, ledger, behind);
 };
 
@@ -86,7 +88,7 @@ export const reconcileGenerations = async (
   const emptied = new Set(ledgerEmpty ? [] : await emptyOlder(hot, ledger));
   const isStale = (shard: Shard): boolean =>
     hotGenerations[shard] === 0 || hotGenerations[shard] !== ledgerGenerations[shard];
-  const stale = allShards.filter((shard) => emptied.has(shard) || isStale(shard));
+  const stale = listAllShards(hot.countShards()).filter((shard) => emptied.has(shard) || isStale(shard));
   if (stale.length > 0) await renewGenerations(hot, ledger, stale);
   return stale;
 };

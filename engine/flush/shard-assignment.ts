@@ -5,7 +5,7 @@
  * While the nodes' lists differ, a shard may have two flushers (harmless, rounds are guarded) or none (until
  * the lists agree).
  */
-import { type Shard, shardCount, toShard } from '../ids.ts';
+import { listAllShards, type Shard } from '../ids.ts';
 
 /** FNV-1a with a final mix. */
 const computeWeight = (text: string): number => {
@@ -18,18 +18,22 @@ const computeWeight = (text: string): number => {
   return (hash ^ (hash >>> 15)) >>> 0;
 };
 
-/** The shards of `node` among `nodes`, `null` if it is alone. Counts `node` in even if the list lacks it. */
-export const assignShards = (node: string, nodes: readonly string[]): readonly Shard[] | null => {
+/**
+ * The shards of `node` among `nodes`, `null` if it is alone. Counts `node` in even if the list lacks it.
+ * `count`: the number of shards.
+ */
+export const assignShards = (
+  node: string,
+  nodes: readonly string[],
+  count: number,
+): readonly Shard[] | null => {
   const others = nodes.filter((name) => name !== node);
   if (others.length === 0) return null;
-  const assigned: Shard[] = [];
-  for (let shard = 0; shard < shardCount; shard++) {
+  return listAllShards(count).filter((shard) => {
     const own = computeWeight(`${shard} ${node}`);
-    const wins = others.every((other) => {
+    return others.every((other) => {
       const weight = computeWeight(`${shard} ${other}`);
       return weight < own || (weight === own && other < node);
     });
-    if (wins) assigned.push(toShard(shard));
-  }
-  return assigned;
+  });
 };

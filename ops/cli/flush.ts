@@ -5,7 +5,7 @@
  */
 import { createFlusher } from '../../engine/flush/flusher.ts';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
-import { allShards } from '../../engine/ids.ts';
+import { listAllShards } from '../../engine/ids.ts';
 import { createMetrics } from '../../http/telemetry/metrics.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
@@ -53,6 +53,7 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
   const { hot, sql, shared } = stores;
   const ledger = createLedger(sql);
   await reconcileGenerations(hot, ledger);
+  const shards = shared ? listAllShards(hot.countShards()) : null;
   const flusher = createFlusher({
     hot,
     ledger,
@@ -60,7 +61,7 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
     meters: createMetrics([], readVersion()).engine,
     intervalMs: 1_000,
     // On shared stores a fixed list of shards: the flush then ends even while other nodes write.
-    listShards: () => (shared ? allShards : null),
+    listShards: () => shards,
     onFlushed: () => {},
     deliver: async () => 0,
     reconcile: async () => {},

@@ -6,7 +6,7 @@
  * older than SQL is refused and never changed. Stop all nodes before either command.
  */
 import { renewGenerations } from '../../engine/flush/generations.ts';
-import { allShards } from '../../engine/ids.ts';
+import { listAllShards } from '../../engine/ids.ts';
 import { listShardsBehind, readNewestPositions } from '../../storage/backup/age.ts';
 import { restoreAlone } from '../../storage/backup/alone.ts';
 import { restoreFolder } from '../../storage/backup/embedded.ts';
@@ -47,9 +47,10 @@ export const runReflush = async (config: Config, terminal: Terminal): Promise<nu
   await runWithStores(config, terminal, async (stores) => {
     await assertDirectory(stores);
     const behind = await listShardsBehind(stores.hot, await readNewestPositions(stores.sql));
-    if (behind.length > 0) throw new CommandError(describeOlderHotStore(behind.length));
+    if (behind.length > 0) throw new CommandError(describeOlderHotStore(behind.length, stores.hot));
     await beginTimeline(stores.sql);
-    await renewGenerations(stores.hot, createLedger(stores.sql), allShards);
+    const shards = listAllShards(stores.hot.countShards());
+    await renewGenerations(stores.hot, createLedger(stores.sql), shards);
     await flushToSql(stores);
   });
   terminal.out.write('All totals of the hot store are in SQL.\n');

@@ -7,7 +7,7 @@
  * written again.
  */
 import { isBefore } from '../../engine/entity/history.ts';
-import { allShards } from '../../engine/ids.ts';
+import { listAllShards } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import type { Sql } from '../sql/client.ts';
 
@@ -37,7 +37,7 @@ export const listShardsBehind = async (
   hot: HotStore,
   positions: readonly NumberedShardPosition[],
 ): Promise<readonly number[]> => {
-  const hotPositions = await hot.readVersions(allShards);
+  const hotPositions = await hot.readVersions(listAllShards(hot.countShards()));
   return positions
     .filter((position) => {
       const hotPosition = hotPositions[position.shard];
@@ -57,5 +57,5 @@ export const hasAnyShard = async (hot: HotStore): Promise<boolean> =>
 export const raiseGenerationsPastSql = async (hot: HotStore, positions: readonly NumberedShardPosition[]) => {
   const generations = [...(await hot.readGenerations()), ...positions.map(({ generation }) => generation)];
   const generation = Math.max(0, ...generations) + 1;
-  await hot.publish(allShards.map((shard) => ({ shard, generation })));
+  await hot.publish(listAllShards(hot.countShards()).map((shard) => ({ shard, generation })));
 };

@@ -8,8 +8,8 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { oldShardCount, shardCount } from '../../engine/ids.ts';
-import type { HotStore } from '../../engine/ports.ts';
+import { oldShardCount } from '../../engine/ids.ts';
+import type { HotStore, ShardedStore } from '../../engine/ports.ts';
 import { syncPath } from '../embedded/copy.ts';
 import { beginTimeline } from '../ledger/generations.ts';
 import { readShardCount, type ShardCounts, takeShardCount } from '../shards.ts';
@@ -90,15 +90,15 @@ export const restoreServers = async (
 /** Raises the generations of the hot store. Throws if the hot store is older than the backup. */
 const raiseGenerations = async (hot: HotStore, { newest }: ServersBackup): Promise<void> => {
   const behind = await listShardsBehind(hot, newest);
-  if (behind.length > 0) throw new BackupError(describeOlderHotStore(behind.length));
+  if (behind.length > 0) throw new BackupError(describeOlderHotStore(behind.length, hot));
   await raiseGenerationsPastSql(hot, newest);
 };
 
 /** Builds the message for a hot store that is older than SQL. Also used by the command line. */
-export const describeOlderHotStore = (shards: number): string =>
-  `The hot store is older than SQL in ${shards} of its ${shardCount} shards: it would show old counts and ` +
-  'write them back. Stop all nodes and empty it (redis-cli FLUSHDB on every node of a Cluster; embedded, ' +
-  'move the folder hot in DATA_DIR away): the totals then come from SQL.';
+export const describeOlderHotStore = (shards: number, hot: ShardedStore): string =>
+  `The hot store is older than SQL in ${shards} of its ${hot.countShards()} shards: it would show old ` +
+  'counts and write them back. Stop all nodes and empty it (redis-cli FLUSHDB on every node of a Cluster; ' +
+  'embedded, move the folder hot in DATA_DIR away): the totals then come from SQL.';
 
 const assertUndamaged = async (file: string, { dump }: ServersBackup): Promise<void> => {
   const measured = await measureDump(file).catch(() => null);

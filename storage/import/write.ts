@@ -8,7 +8,7 @@
  * for new votes sees no old one later. They are no events and are not sent to webhooks.
  * Writes SQL only; the engine reads an entity on first use.
  */
-import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
+import { computeShard, type EntityKind, oldShardCount, toAddress } from '../../engine/ids.ts';
 import { formatTexts, type Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { memberFields, totalsFields } from './directory.ts';
@@ -137,6 +137,8 @@ interface Column {
   readonly name: string;
   readonly type: RecordField['type'];
   readonly cast?: RecordField['cast'];
+  /** What SQL makes of the value. Default: the value itself. */
+  readonly expression?: string;
   readonly value: (row: Row, now: string) => Cell;
 }
 interface Table {
@@ -156,8 +158,8 @@ const insertMissing = (rows: Rows, name: string) => `${insertAll(rows, name)} on
 const createTable = (name: string, columns: readonly Column[], buildInsert = insertAll): Table => {
   const names = columns.map((column) => column.name).join(', ');
   const unfolded = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
-  const selected = columns.map(({ name, cast }) => (cast ? `${name}::${cast}` : name)).join(', ');
-  const select = `select ${selected} from unnest(${unfolded}) as n (${names})`;
+  const selected = columns.map(({ name, cast, expression = cast ? `${name}::${cast}` : name }) => expression);
+  const select = `select ${selected.join(', ')} from unnest(${unfolded}) as n (${names})`;
   return { columns, statement: buildInsert({ names, select }, name) };
 };
 
@@ -212,7 +214,13 @@ const totalsTable = createTable('totals', [
   incarnation,
   { name: 'kind', type: 'text', value: ({ kind }) => kind },
   { name: 'entity_id', type: 'text', value: ({ id }) => id },
-  { name: 'shard', type: 'bigint', value: ({ kind, id }) => computeShard(toAddress(kind as EntityKind, id)) },
+  {
+    name: 'shard',
+    type: 'bigint',
+    // As in catalogue/shared/listings.ts.
+    expression: 'shard & (select number - 1 from store_shards)',
+    value: ({ kind, id }) => computeShard(toAddress(kind as EntityKind, id), oldShardCount),
+  },
   ...toColumns(totalsFields, 'totals'),
 ]);
 const vanityTable = createTable('vanity', [

@@ -7,7 +7,14 @@
  */
 
 import type { AdjustItem, CastVote } from '../../engine/entity/items.ts';
-import { createEntityRef, type EntityKind, type EntityRef } from '../../engine/ids.ts';
+import {
+  computeShard,
+  createEntityRef,
+  type EntityKind,
+  type EntityRef,
+  type Incarnation,
+  toAddress,
+} from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Adjustment } from '../../engine/ports.ts';
 import { formatNumbers, formatTexts, type Queryable, type Transaction } from '../sql/client.ts';
@@ -23,16 +30,19 @@ type StoredChange = Omit<AdjustmentChange, 'pinned'> & { readonly hold?: readonl
 
 interface AdjustmentRow {
   readonly id: number;
-  readonly incarnation: number;
+  readonly incarnation: Incarnation;
   readonly kind: EntityKind;
   readonly entity_id: string;
+  readonly shard_count: number;
   readonly action: 'adjust' | 'forget';
   readonly sequence: number;
   readonly payload: StoredChange;
 }
 
 const toAdjustment = (row: AdjustmentRow): Adjustment => {
-  const target = createEntityRef(row.kind, row.entity_id, row.incarnation);
+  const { kind, entity_id: id, incarnation } = row;
+  const shard = computeShard(toAddress(kind, id), row.shard_count);
+  const target = createEntityRef({ kind, id, incarnation, shard });
   if (row.action === 'forget') return { id: row.id, item: { kind: 'forget', target } };
   const { upvotes = 0, downvotes = 0, releaseBeforeMs = 0, release = [], hold = [] } = row.payload;
   const change = { upvotes, downvotes, releaseBeforeMs, release, pinned: hold };
@@ -46,7 +56,9 @@ export const selectOpenAdjustments = async (
   target?: EntityRef,
 ): Promise<readonly Adjustment[]> => {
   const rows = await sql<AdjustmentRow[]>`
-    select id, incarnation, kind, entity_id, action, sequence, payload from adjustments
+    select id, incarnation, kind, entity_id, action, sequence, payload,
+      (select number from store_shards) as shard_count
+    from adjustments
     where settled_at is null ${target ? sql`and incarnation = ${target.incarnation}` : sql``}
     order by id limit ${limit}`;
   return rows.map(toAdjustment);
@@ -92,9 +104,10 @@ export const lockListing = async (
   transaction: Transaction,
   incarnation: number,
 ): Promise<EntityRef | null> => {
-  const [row] = await transaction<{ kind: EntityKind; entity_id: string }[]>`
-    select kind, entity_id from totals where incarnation = ${incarnation} for update`;
-  return row ? createEntityRef(row.kind, row.entity_id, incarnation) : null;
+  const [row] = await transaction<Omit<EntityRef, 'address'>[]>`
+    select kind, entity_id as id, incarnation, shard from totals
+    where incarnation = ${incarnation} for update`;
+  return row ? createEntityRef(row) : null;
 };
 
 /** A change of one listing. */

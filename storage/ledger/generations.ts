@@ -9,7 +9,7 @@
 import { isBefore } from '../../engine/entity/history.ts';
 import type { ShardPosition } from '../../engine/entity/items.ts';
 import { StorageError } from '../../engine/errors.ts';
-import { type Shard, shardCount } from '../../engine/ids.ts';
+import type { Shard } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, type Sql, type Transaction } from '../sql/client.ts';
 import { locks } from './locks.ts';
@@ -106,24 +106,20 @@ export const recordFlushedPositions = async (transaction: Transaction, entities:
 
 /** Reads the highest generation issued or flushed, per shard; 0 if none. */
 export const readGenerations = async (sql: Sql): Promise<readonly number[]> => {
-  const generations = Array.from({ length: shardCount }, () => 0);
-  const rows = await sql<{ shard: number; generation: number }[]>`
-    select shard, generation from generations`;
-  for (const { shard, generation } of rows) generations[shard] = generation;
-  return generations;
+  const rows = await sql<{ generation: number }[]>`
+    select coalesce(generation, 0) as generation
+    from generate_series(0, (select number - 1 from store_shards)) as shard
+    left join generations using (shard) order by shard`;
+  return rows.map(({ generation }) => generation);
 };
 
 /** Reads the newest flushed position, per shard. */
-export const readFlushedPositions = async (sql: Sql): Promise<readonly ShardPosition[]> => {
-  const positions: ShardPosition[] = Array.from({ length: shardCount }, () => ({
-    generation: 0,
-    version: 0,
-  }));
-  const rows = await sql<(ShardPosition & { shard: number })[]>`
-    select shard, flushed_generation as generation, flushed_version as version from generations`;
-  for (const { shard, generation, version } of rows) positions[shard] = { generation, version };
-  return positions;
-};
+export const readFlushedPositions = async (sql: Sql): Promise<readonly ShardPosition[]> => sql<
+  ShardPosition[]
+>`
+  select coalesce(flushed_generation, 0) as generation, coalesce(flushed_version, 0) as version
+  from generate_series(0, (select number - 1 from store_shards)) as shard
+  left join generations using (shard) order by shard`;
 
 /**
  * Issues a generation for the shards, greater than `atLeast` and every generation in SQL. *Ledger* when it

@@ -7,7 +7,13 @@
  * `StorageError`.
  * The counted columns are those of totals.ts.
  */
-import { createEntityRef, type EntityKind, type EntityRef } from '../../engine/ids.ts';
+import {
+  createEntityRef,
+  type EntityKind,
+  type EntityRef,
+  type Incarnation,
+  type Shard,
+} from '../../engine/ids.ts';
 import type { Edit, FlushRound, Ledger, LedgerEntity, OutboxVote } from '../../engine/ports.ts';
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { formatTexts, type Queryable, retrySerializable, type Sql, type Transaction } from '../sql/client.ts';
@@ -36,9 +42,10 @@ type Target = Parameters<Ledger['find']>[0][number];
 interface EntityRow extends TotalsColumns {
   /** Position in `targets`, from 1. */
   readonly position: number;
-  readonly incarnation: number;
+  readonly incarnation: Incarnation;
   readonly kind: EntityKind;
   readonly entity_id: string;
+  readonly shard: Shard;
   readonly generation: number;
   readonly version: number;
   readonly revision: number;
@@ -65,7 +72,7 @@ const selectEntities = (sql: Queryable, targets: readonly Target[]): Promise<rea
 
 /** Converts a row. */
 const toLedgerEntity = (row: EntityRow): LedgerEntity => ({
-  ref: createEntityRef(row.kind, row.entity_id, row.incarnation),
+  ref: createEntityRef({ kind: row.kind, id: row.entity_id, incarnation: row.incarnation, shard: row.shard }),
   facts: {
     revision: row.revision,
     listed: row.listed,

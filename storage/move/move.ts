@@ -8,7 +8,7 @@
  * fills the target again. SQL is filled in one transaction, and meanwhile the hot store.
  */
 import type { ShardVersion } from '../../engine/entity/items.ts';
-import { allShards, shardCount } from '../../engine/ids.ts';
+import { listAllShards } from '../../engine/ids.ts';
 import { claimDatabase } from '../hot-owner.ts';
 import type { Stores } from '../open.ts';
 import { readShardCount, takeShardCount } from '../shards.ts';
@@ -96,27 +96,29 @@ const prepareTarget = async ({ target, from, to }: MovePlan, id: string): Promis
 
 const fillTarget = async (plan: MovePlan, id: string): Promise<number> => {
   const { source, target } = plan;
-  const versions = await source.hot.readVersions(allShards);
+  const versions = await source.hot.readVersions(listAllShards(source.hot.countShards()));
   const total = (await countRows(source.sql)) + (await source.hot.transfer.countEntries());
   let done = 0;
   const onCopied = (count: number): void => {
     done += count;
     plan.onProgress(done, Math.max(total, done));
   };
-  const sameShards = shardCount === (await readShardCount(target.sql));
+  const count = await readShardCount(target.sql);
+  const sameShards = count === source.hot.countShards();
   await target.hot.transfer.removeAll();
-  await takeShardCount(target.hot, await readShardCount(target.sql));
-  const heads = sameShards ? versions : mergeHeads(versions);
-  await target.hot.transfer.writeHeads(
-    heads.map((head, index) => ({ ...head, shard: allShards[index] as (typeof allShards)[number] })),
-  );
+  await takeShardCount(target.hot, count);
+  const merged = mergeHeads(versions);
+  const heads = listAllShards(count).map((shard) => {
+    return { shard, ...(sameShards ? (versions[shard] as ShardVersion) : merged) };
+  });
+  await target.hot.transfer.writeHeads(heads);
   await target.sql.begin(async (transaction) => {
     await endTimeLimits(transaction);
     const hot = copyHot(plan, onCopied);
     hot.catch(() => {});
     // Both end before the stores are closed, also when one of them fails.
     await writeCopy([source.sql, transaction], sameShards, onCopied).finally(() => hot);
-    if (!sameShards) await assignShards(transaction, heads[0]?.generation ?? 1);
+    if (!sameShards) await assignShards(transaction, merged.generation, count);
     await writeMark(transaction, { state: 'received', id }, `from ${plan.from}`);
   });
   return done;
@@ -126,8 +128,8 @@ const copyHot = ({ source, target }: MovePlan, onCopied: (count: number) => void
   writeWhileReading(source.hot.transfer.readRecords(onCopied), target.hot.transfer.writeRecords);
 
 /** Versions of different shards do not compare: all begin a generation, after the last version. */
-const mergeHeads = (versions: readonly ShardVersion[]): readonly ShardVersion[] => {
-  const generation = Math.max(...versions.map((head) => head.generation)) + 1;
-  const version = Math.max(...versions.map((head) => head.version));
-  return allShards.map(() => ({ generation, version, chainHash: 0 }));
-};
+const mergeHeads = (versions: readonly ShardVersion[]): ShardVersion => ({
+  generation: Math.max(...versions.map((head) => head.generation)) + 1,
+  version: Math.max(...versions.map((head) => head.version)),
+  chainHash: 0,
+});

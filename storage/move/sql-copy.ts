@@ -183,18 +183,18 @@ const copySequences = async (reader: Transaction, target: Transaction): Promise<
 };
 
 /**
- * Gives the rows another number of shards (this process's), under a generation that no shard had. The hot
- * store must get it, too.
+ * Gives the rows the target's number of shards, `count`, under a generation that no shard had. The hot store
+ * must get it, too.
  */
-export const assignShards = async (target: Transaction, generation: number): Promise<void> => {
+export const assignShards = async (target: Transaction, generation: number, count: number): Promise<void> => {
   await target`delete from generations`;
   await target.unsafe(`insert into generations (shard, generation)
-    select shard, ${generation} from generate_series(0, (select number - 1 from store_shards)) as shard`);
+    select shard, ${generation} from generate_series(0, ${count - 1}) as shard`);
   const rows = await target<{ incarnation: number; kind: EntityKind; id: string }[]>`
     select incarnation, kind, entity_id as id from totals`;
   for (let first = 0; first < rows.length; first += rowsPerStep) {
     const some = rows.slice(first, first + rowsPerStep);
-    const shards = some.map(({ kind, id }) => computeShard(toAddress(kind, id)));
+    const shards = some.map(({ kind, id }) => computeShard(toAddress(kind, id), count));
     await target`
       update totals set shard = new.shard
       from unnest(${formatNumbers(some.map(({ incarnation }) => incarnation))}::bigint[],

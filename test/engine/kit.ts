@@ -11,13 +11,14 @@ import type { Engine } from '../../engine/engine.ts';
 import type { CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../engine/entity/state.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
-import { createEntityRef, type EntityRef, shardCount, toAddress, toShard } from '../../engine/ids.ts';
+import { type EntityRef, listAllShards, toAddress } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/meters.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
 import { createDriver, createNodeClock, type Driver, type NodeClock } from '../sim/clock.ts';
 import { faultless, type Wire } from '../sim/faults.ts';
 import { rules } from '../sim/plan.ts';
+import { refOf } from '../support/refs.ts';
 
 export const epochMs = Date.UTC(2026, 0, 6, 12);
 
@@ -135,10 +136,10 @@ export const createEngineOn = (kit: Kit, parts: Partial<Parameters<typeof create
 };
 
 export const publishAll = (hot: HotModel, generation: number): Promise<void> =>
-  hot.publish(Array.from({ length: shardCount }, (_, shard) => ({ shard: toShard(shard), generation })));
+  hot.publish(listAllShards(hot.countShards()).map((shard) => ({ shard, generation })));
 
 /** A bot that exists; the same id is the same shard in every test. */
-export const botRef = (id: string, incarnation = 1): EntityRef => createEntityRef('bot', id, incarnation);
+export const botRef = (id: string, incarnation = 1): EntityRef => refOf('bot', id, incarnation);
 
 /** Ids of bots that share a shard. */
 export const sameShard = (count: number): readonly string[] => {

@@ -19,7 +19,7 @@ import { type HotState, type LazyState, toLazyState } from '../../engine/entity/
 import { findHoldingSinceMs, type LastVoteFlag } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
-import { computeShard, parseEntityRef, shardCount, toAddress, toShard } from '../../engine/ids.ts';
+import { computeShard, newShardCount, parseEntityRef, toAddress, toShard } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type {
   Backlog,
@@ -73,6 +73,8 @@ export interface ModelOptions {
   readonly voteWaitMaxMs?: number;
   /** Tests may remove confirmed work from it. Default: false. */
   readonly mayLoseTail?: boolean;
+  /** Default: that of a new directory. */
+  readonly shardCount?: number;
 }
 
 export interface HotModel extends HotStore {
@@ -205,9 +207,10 @@ const loadOne = (
   window: { fromMs: number; toMs: number },
 ) => {
   const address = toAddress(request.kind, request.id);
-  const shard = shards[computeShard(address)] as ModelShard;
-  const slot = shard.slots.get(address);
-  const { generation } = shard;
+  const number = computeShard(address, shards.length);
+  const shard = shards[number] as ModelShard;
+  const { generation, slots } = shard;
+  const slot = slots.get(address);
   if (slot === undefined) return { outcome: 'absent', generation } as const;
   const { incarnation, state } = slot;
   if (state === null) return { outcome: 'forgotten', incarnation, generation } as const;
@@ -219,21 +222,16 @@ const loadOne = (
       vote.atMs <= window.toMs,
   );
   const votedAtMs = findHoldingSinceMs(votes, state.releasedBeforeMs);
-  return {
-    outcome: 'found',
-    ref: parseEntityRef(address, incarnation),
-    state,
-    generation,
-    votedAtMs,
-  } as const;
+  const ref = parseEntityRef(address, incarnation, number);
+  return { outcome: 'found', ref, state, generation, votedAtMs } as const;
 };
 
-const peekShard = (shard: ModelShard): Backlog => {
+const peekShard = (shard: ModelShard, number: Shard): Backlog => {
   const dirty = [...shard.dirty].sort((left, right) => left[1] - right[1] || byText(left[0], right[0]));
   return {
     entities: dirty.map(([address]) => {
       const { incarnation, state } = shard.slots.get(address) as Slot & { state: HotState };
-      return { ref: parseEntityRef(address, incarnation), generation: shard.generation, state };
+      return { ref: parseEntityRef(address, incarnation, number), generation: shard.generation, state };
     }),
     votes: [...shard.outbox.values()].sort((left, right) => byText(left.itag, right.itag)),
   };
@@ -302,7 +300,7 @@ const readersOf = (
       const wantedShards = limit.shards ?? shards.map((_, index) => toShard(index));
       const room = { entities: limit.entities, votes: limit.votes };
       const parts = wantedShards.map((shard) => {
-        const part = takeFitting(peekShard(at(shard)), room, limit);
+        const part = takeFitting(peekShard(at(shard), shard), room, limit);
         room.entities -= part.entities.length;
         room.votes -= part.votes.length;
         return part;
@@ -358,7 +356,7 @@ const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'clear' | 'mar
 
 /** Creates an empty model. Its shards have no generation: publish them before the first commit. */
 export const createHotModel = (options: ModelOptions): HotModel => {
-  const { clock, voteWaitMaxMs = 12 * 3_600_000 } = options;
+  const { clock, voteWaitMaxMs = 12 * 3_600_000, shardCount = newShardCount } = options;
   const shards = Array.from({ length: shardCount }, emptyShard);
   const at = (shard: Shard) => shards[shard] as ModelShard;
   let closed = false;
@@ -370,6 +368,7 @@ export const createHotModel = (options: ModelOptions): HotModel => {
   const parts: ModelParts = { shards, clock, voteWaitMaxMs, other };
   const model: HotModel = {
     shards,
+    countShards: () => shardCount,
     hooks: {},
     mayLoseTail: options.mayLoseTail ?? false,
     toCommitQueue: () => 0,

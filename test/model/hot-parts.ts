@@ -47,7 +47,7 @@ export const createPartsReaders = (world: {
   async readParts({ id, fromId, limit }) {
     await world.other('parts');
     const address = toAddress('bot', id);
-    const shard = world.shards[computeShard(address)] as PartsShard;
+    const shard = world.shards[computeShard(address, world.shards.length)] as PartsShard;
     const slot = shard.slots.get(address);
     if (slot?.state == null) return null;
     const { state, incarnation } = slot;
@@ -63,7 +63,7 @@ export const createPartsReaders = (world: {
     for (const shard of shards) {
       for (const [address, { state, incarnation }] of (world.shards[shard] as PartsShard).slots) {
         if (state?.parts !== undefined && state.parts.dueMs <= world.clock())
-          due.push(parseEntityRef(address, incarnation));
+          due.push(parseEntityRef(address, incarnation, shard));
       }
     }
     return due.slice(0, limit);

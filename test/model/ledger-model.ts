@@ -10,7 +10,7 @@ import type { AdjustItem, CastVote, ShardPosition } from '../../engine/entity/it
 import { emptyFacts, emptyTotals, type Facts, type Totals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
-import { createEntityRef, shardCount, toAddress } from '../../engine/ids.ts';
+import { newShardCount, toAddress } from '../../engine/ids.ts';
 import type {
   Adjustment,
   DirtyEntity,
@@ -21,6 +21,7 @@ import type {
   LedgerVote,
   OutboxVote,
 } from '../../engine/ports.ts';
+import { refIn } from '../support/refs.ts';
 
 export interface ModelVoteRow extends OutboxVote {
   immutable: boolean;
@@ -45,6 +46,8 @@ export interface LedgerModelOptions {
   readonly poisoned?: (row: { entity?: DirtyEntity; vote?: OutboxVote }) => boolean;
   /** Called before every call of the port; if it throws, the call rejects and changes nothing. */
   readonly before?: (verb: keyof Ledger) => void;
+  /** Default: that of a new directory. */
+  readonly shardCount?: number;
 }
 
 export interface LedgerModel {
@@ -85,8 +88,11 @@ export const createLedgerModel = (options: LedgerModelOptions = {}): LedgerModel
     adjustments: [],
     deadLetters: [],
     resets: [],
-    generations: Array.from({ length: shardCount }, () => 0),
-    places: Array.from({ length: shardCount }, () => ({ generation: 0, version: 0 })),
+    generations: Array.from({ length: options.shardCount ?? newShardCount }, () => 0),
+    places: Array.from({ length: options.shardCount ?? newShardCount }, () => ({
+      generation: 0,
+      version: 0,
+    })),
     edited: new Map(),
     list: (kind, id, facts = {}) => list(state, { kind, id }, facts),
     remove: (ref) => remove(state, ref),
@@ -119,7 +125,7 @@ const createPort = (state: State): Ledger => {
 
 const list = (state: State, target: { kind: EntityKind; id: string }, facts: Partial<Facts>): EntityRef => {
   state.incarnations += 1;
-  const ref = createEntityRef(target.kind, target.id, state.incarnations);
+  const ref = refIn(state.generations.length, target, state.incarnations);
   state.listings.set(ref.address, { ref, facts: { ...emptyFacts, revision: 1, listed: true, ...facts } });
   state.totals.set(ref.incarnation, { ref, totals: emptyTotals, generation: 0, version: 0 });
   return ref;

@@ -14,6 +14,7 @@ export interface Plan {
   readonly opsPerClient: number;
   /** Processes of one bot that post its shards. */
   readonly posters: number;
+  readonly shardCount: number;
   readonly hot: FaultProfile;
   readonly ledger: FaultProfile;
   readonly crashes: number;
@@ -66,7 +67,8 @@ const drawEpoch = (random: Random): number => {
   return random.chance(0.5) ? day - random.integer(0, 4_000) : day + random.integer(0, dayMs);
 };
 
-export const drawPlan = (random: Random, posters: number): Plan => {
+/** `fixed` is not drawn, so that every seed keeps its history. */
+export const drawPlan = (random: Random, fixed: Pick<Plan, 'posters' | 'shardCount'>): Plan => {
   const isFaultless = random.chance(0.12);
   const heat = isFaultless ? 0 : random.pick([0.3, 1, 1, 1.6]);
   const times = (probability: number, most: number): number =>
@@ -79,7 +81,7 @@ export const drawPlan = (random: Random, posters: number): Plan => {
     nodes: random.pick([1, 1, 2, 2, 3]),
     clients: random.integer(4, 9),
     opsPerClient: random.integer(10, 26),
-    posters,
+    ...fixed,
     hot: isFaultless ? faultless : drawProfile(random, heat),
     ledger: isFaultless ? faultless : drawProfile(random, heat),
     crashes: times(0.45, 3),

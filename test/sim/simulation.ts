@@ -5,7 +5,7 @@
  * The same seed gives the same trace and hash.
  */
 
-import { newShardCount, oldShardCount, setShardCount } from '../../engine/ids.ts';
+import { newShardCount, oldShardCount } from '../../engine/ids.ts';
 import { checkWorld } from './checks.ts';
 import { createDriver } from './clock.ts';
 import type { LedgerFaults } from './ledger.ts';
@@ -36,9 +36,9 @@ export interface SimulationResult {
 const eventsMax = 60_000;
 
 export const simulate = async (options: SimulationOptions): Promise<SimulationResult> => {
-  setShardCount(shardCountOf(options.seed));
-  const driver = createDriver(options.seed, options.print);
-  const plan = drawPlan(driver.random, postersOf(options.seed));
+  const { seed } = options;
+  const driver = createDriver(seed, options.print);
+  const plan = drawPlan(driver.random, { posters: postersOf(seed), shardCount: shardCountOf(seed) });
   driver.note(JSON.stringify(plan));
   const world = createWorld(driver, plan, options.faults ?? {});
   const work = createWorkload(world);
@@ -58,12 +58,10 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
     onBug(error);
   } finally {
     process.off('unhandledRejection', onBug);
-    setShardCount(newShardCount);
   }
   return report(options.seed, work);
 };
 
-/** Not drawn, so that every seed keeps its history. */
 const shardCountOf = (seed: number): number => (seed % 2 === 0 ? newShardCount : oldShardCount);
 
 const report = (seed: number, { world, log }: Workload): SimulationResult => {

@@ -153,8 +153,7 @@ export const fillDirectory = async (sql: Sql, sizes: Sizes): Promise<Directory> 
 };
 
 /**
- * Creates a data folder of 128 shards with a directory, as earlier versions left them. Leaves that as the
- * number of shards of this process.
+ * Creates a data folder of 128 shards with a directory, as earlier versions left them.
  */
 export const makeOldDataFolder = async (dataDir: string, sizes: Sizes): Promise<void> => {
   await makeBareFolder(dataDir);

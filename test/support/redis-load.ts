@@ -11,9 +11,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Batch, BatchReply, InitItem, Item } from '../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
-import { createEntityRef, type EntityRef, type Shard, shardCount, toShard } from '../../engine/ids.ts';
+import { type EntityRef, listAllShards, type Shard } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import { assertIncludes } from './assert-includes.ts';
+import { refOf } from './refs.ts';
 import { usualRules } from './rules.ts';
 
 export const rules = { ...usualRules, visitorsMax: 1_000_000 };
@@ -22,7 +23,7 @@ export const rules = { ...usualRules, visitorsMax: 1_000_000 };
 export const botsIn = (shards: number): readonly EntityRef[] => {
   const found = new Map<Shard, EntityRef>();
   for (let number = 1; found.size < shards; number++) {
-    const bot = createEntityRef('bot', String(number), 1);
+    const bot = refOf('bot', String(number), 1);
     if (!found.has(bot.shard)) found.set(bot.shard, bot);
   }
   return [...found.values()];
@@ -37,7 +38,7 @@ export const initOf = (target: EntityRef): InitItem => ({
 });
 
 export const publishAll = (store: HotStore, generation = 1): Promise<void> =>
-  store.publish(Array.from({ length: shardCount }, (_, shard) => ({ shard: toShard(shard), generation })));
+  store.publish(listAllShards(store.countShards()).map((shard) => ({ shard, generation })));
 
 /** The rejection of a call, which must be a `StorageError`. */
 export const rejection = async (call: Promise<unknown>): Promise<StorageError> => {

@@ -5,7 +5,7 @@
  * The totals row is created in the same transaction as the catalogue row; the flusher updates it later. The
  * opposite is `deleteListing` in storage/ledger/adjust.ts.
  */
-import { computeShard, type EntityKind, toAddress } from '../../../engine/ids.ts';
+import { computeShard, type EntityKind, oldShardCount, toAddress } from '../../../engine/ids.ts';
 import type { Transaction } from '../../sql/client.ts';
 import { insertMissingPerson } from './people.ts';
 
@@ -28,10 +28,12 @@ export const openListing = async (
   transaction: Transaction,
   target: { readonly kind: EntityKind; readonly id: string },
 ): Promise<number | null> => {
-  const shard = computeShard(toAddress(target.kind, target.id));
+  // Of the largest number of shards; SQL, which stores the directory's number, takes its last bits.
+  const shard = computeShard(toAddress(target.kind, target.id), oldShardCount);
   const rows = await transaction<{ incarnation: number }[]>`
     insert into totals (incarnation, kind, entity_id, shard)
-    values (nextval('incarnations'), ${target.kind}, ${target.id}, ${shard})
+    select nextval('incarnations'), ${target.kind}, ${target.id}, ${shard}::int & (number - 1)
+    from store_shards
     on conflict (kind, entity_id) do nothing returning incarnation`;
   return rows[0]?.incarnation ?? null;
 };

@@ -75,7 +75,7 @@ const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[
     const stored = readStoredSlot(writer, shard, address);
     if (stored === null || stored === 'damaged' || stored.slot.state === null) continue;
     const { incarnation, state } = stored.slot;
-    peeked.push({ ref: parseEntityRef(address, incarnation), generation, state });
+    peeked.push({ ref: parseEntityRef(address, incarnation, shard), generation, state });
   }
   return peeked;
 };
@@ -91,7 +91,7 @@ const peekVotes = (writer: Writer, shard: Shard, limit: number): OutboxVote[] =>
   const pendingKeys = [...pending].flatMap(([key, array]) => (array === null ? [] : [key]));
   for (const key of mergeKeys(listStoredVotes(writer, shard), pendingKeys, limit)) {
     const array = pending.get(key) ?? writer.tables.outbox.get(key) ?? null;
-    if (array !== null) peeked.push(unpackOutbox(parseOutboxKey(key), array));
+    if (array !== null) peeked.push(unpackOutbox({ itag: parseOutboxKey(key), shard }, array));
   }
   return peeked;
 };
@@ -220,7 +220,7 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
   while (start !== null) start = await markStepDirty(writer, shard, start);
   const { tables, journal } = writer;
   await writeInTables(writer, 'publish', () => {
-    putFormat(tables, journal);
+    putFormat(tables, journal, writer.shardCount);
     putMeta(tables, shard, { generation, version: current.version, chainHash: current.chainHash });
   });
   current.generation = generation;

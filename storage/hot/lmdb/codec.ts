@@ -17,7 +17,7 @@ import {
   type PresenceStatus,
   presenceStatuses,
 } from '../../../engine/entity/state.ts';
-import { type EntityAddress, type Incarnation, parseEntityRef } from '../../../engine/ids.ts';
+import { type EntityAddress, type Incarnation, parseEntityRef, type Shard } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 
 /** A slot, and the version under which the dirty index lists it; 0 when it is clean. */
@@ -212,9 +212,12 @@ export const packOutbox = (vote: Omit<OutboxVote, 'itag'>): OutboxArray => {
   return origin === undefined ? array : [...array, origin];
 };
 
-export const unpackOutbox = (itag: string, array: OutboxArray): OutboxVote => {
+export const unpackOutbox = (
+  { itag, shard }: { readonly itag: string; readonly shard: Shard },
+  array: OutboxArray,
+): OutboxVote => {
   const [address, incarnation, user, upvote, atMs, voteNumber, origin] = array;
-  const vote = { itag, ref: parseEntityRef(address, incarnation), user, upvote, atMs, voteNumber };
+  const vote = { itag, ref: parseEntityRef(address, incarnation, shard), user, upvote, atMs, voteNumber };
   return origin === undefined ? vote : { ...vote, origin };
 };
 

@@ -111,7 +111,7 @@ const dropRange = (planned: PlannedParts, range: KeyRange, listing: string): voi
 /** Reads a bot's state and a page of its current table. */
 export const readParts = (writer: Writer, { id, fromId, limit }: PartsRequest): PartsReply | null => {
   const address = toAddress('bot', id);
-  const shard = computeShard(address);
+  const shard = computeShard(address, writer.shardCount);
   const stored = readStoredSlot(writer, shard, address);
   if (stored === 'damaged') throw createDamageError('parts', address);
   const slot = stored?.slot;
@@ -156,7 +156,7 @@ export const listDueParts = (
       const stored = readStoredSlot(writer, shard, address);
       if (stored === null || stored === 'damaged') continue;
       const { state, incarnation } = stored.slot;
-      if (state?.parts !== undefined) due.push(parseEntityRef(address, incarnation));
+      if (state?.parts !== undefined) due.push(parseEntityRef(address, incarnation, shard));
     }
   }
   return due;

@@ -15,7 +15,7 @@ import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/item
 import type { HotState } from '../../../engine/entity/state.ts';
 import { computeLongestWaitMs, findHoldingSinceMs } from '../../../engine/entity/votes.ts';
 import { StorageError } from '../../../engine/errors.ts';
-import { computeShard, listShardsFrom, parseEntityRef, shardCount, toAddress } from '../../../engine/ids.ts';
+import { computeShard, listAllShards, parseEntityRef, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
@@ -166,7 +166,7 @@ const findVotedAtMs = (
 
 const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
   const address = toAddress(request.kind, request.id);
-  const shard = computeShard(address);
+  const shard = computeShard(address, store.writer.shardCount);
   const stored = readStoredSlot(store.writer, shard, address);
   const generation = store.writer.mirror[shard]?.generation ?? 0;
   if (stored === null) return { outcome: 'absent', generation };
@@ -177,7 +177,7 @@ const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
   const { voter } = request;
   const votedAtMs = voter === undefined ? 0 : findVotedAtMs(store, { listing, voter }, state);
   if (votedAtMs === null) return { outcome: 'damaged', generation };
-  return { outcome: 'found', ref: parseEntityRef(address, incarnation), state, generation, votedAtMs };
+  return { outcome: 'found', ref: parseEntityRef(address, incarnation, shard), state, generation, votedAtMs };
 };
 
 /** With room the store could answer now: a commit that was refused says nothing any more. */
@@ -207,7 +207,7 @@ const createReaders = (
   return {
     async readGenerations() {
       assertOpen(store, 'generations');
-      return writer.mirror.slice(0, shardCount).map(({ generation }) => generation);
+      return writer.mirror.slice(0, writer.shardCount).map(({ generation }) => generation);
     },
     async load(requests) {
       assertOpen(store, 'load');
@@ -215,7 +215,8 @@ const createReaders = (
     },
     async peek(limit) {
       assertOpen(store, 'peek');
-      return peek(writer, { ...limit, shards: limit.shards ?? listShardsFrom(store.peekStart++) });
+      const shards = limit.shards ?? listAllShards(writer.shardCount, store.peekStart++);
+      return peek(writer, { ...limit, shards });
     },
     async countBacklog() {
       assertOpen(store, 'backlog');
@@ -240,6 +241,18 @@ const createReaders = (
     },
   };
 };
+
+const createShardCounts = (store: LmdbState, tables: Tables): ShardCounts => ({
+  countShards: () => store.writer.shardCount,
+  useShardCount(count) {
+    store.writer.shardCount = count;
+  },
+  async listShardCounts() {
+    assertOpen(store, 'shard count');
+    const count = readShardCount(tables);
+    return count === null ? [] : [count];
+  },
+});
 
 /** Opens the journal, and adopts what the tables lack. */
 const openWriter = async (tables: Tables, options: LmdbOptions): Promise<Writer> => {
@@ -284,6 +297,7 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
   const { clock, voteWaitMaxMs = 12 * 3_600_000, onLost = () => {} } = options;
   const store: LmdbState = { writer, clock, voteWaitMaxMs, onLost, committing: false, peekStart: 0 };
   return {
+    ...createShardCounts(store, tables),
     mayLoseTail: false,
     listWarnings: () => [damage.describe(), describeFailure(writer)].filter((warning) => warning !== null),
     describeFullDisk: () => describeFullDisk(writer),
@@ -319,11 +333,6 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
       assertOpen(store, 'sweep');
       const oldestBucket = Math.floor((nowMs - voteWaitMaxMs) / limits.voteBucketMs) - 1;
       await sweep(writer, nowMs, Math.max(0, oldestBucket));
-    },
-    async listShardCounts() {
-      assertOpen(store, 'shard count');
-      const count = readShardCount(tables);
-      return count === null ? [] : [count];
     },
     transfer: createTransfer(writer),
     async copyInto(folder) {

@@ -10,7 +10,7 @@ import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { StorageError } from '../../../engine/errors.ts';
-import { newShardCount, oldShardCount, type Shard, shardCount, toShard } from '../../../engine/ids.ts';
+import { newShardCount, oldShardCount, type Shard, toShard } from '../../../engine/ids.ts';
 import { createCheckedEncoder } from './checked-encoder.ts';
 import { type DecisionsArray, type OutboxArray, type PartArray, packShard, type SlotArray } from './codec.ts';
 import { assertWhole, createFolderError } from './damage.ts';
@@ -166,12 +166,12 @@ export const putApplied = ({ meta }: Tables, { sequence, seed }: AppliedRecords)
 };
 
 /**
- * Writes the format of this process's number of shards, with the first shard. Call inside a transaction,
- * while all records of the journal are in the tables.
+ * Writes the format of a store with `count` shards, with the first shard. Call inside a transaction, while
+ * all records of the journal are in the tables.
  */
-export const putFormat = (tables: Tables, applied: AppliedRecords): void => {
+export const putFormat = (tables: Tables, applied: AppliedRecords, count: number): void => {
   if (readShardCount(tables) !== null) return;
-  tables.meta.put('format', toFormat(shardCount));
+  tables.meta.put('format', toFormat(count));
   putApplied(tables, applied);
 };
 

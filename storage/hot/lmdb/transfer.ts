@@ -58,11 +58,11 @@ export const createTransfer = (writer: Writer): HotTransfer => {
     },
     writeRecords: (records) =>
       writeInTables(writer, 'move', () => {
-        for (const record of records) putRecord(tables, record);
+        for (const record of records) putRecord(writer, record);
       }),
     writeHeads: (heads) =>
       writeInTables(writer, 'move', () => {
-        putFormat(tables, writer.journal);
+        putFormat(tables, writer.journal, writer.shardCount);
         for (const { shard, ...head } of heads) putMeta(tables, shard, head);
       }),
   };
@@ -123,9 +123,9 @@ function* listVisitors({ root }: Tables): Generator<HotRecord> {
   }
 }
 
-const putRecord = (tables: Tables, record: HotRecord): void => {
+const putRecord = ({ tables, shardCount }: Writer, record: HotRecord): void => {
   const { address, incarnation } = record;
-  const shard = computeShard(address);
+  const shard = computeShard(address, shardCount);
   const listing = toVisitorsKey(shard, address, incarnation);
   if (record.kind === 'state') {
     const { state } = record;

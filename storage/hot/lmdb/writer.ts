@@ -7,6 +7,7 @@
  * transaction is synced when it resolves, and either all of it is on disk or none.
  */
 import { StorageError } from '../../../engine/errors.ts';
+import { newShardCount } from '../../../engine/ids.ts';
 import {
   createTwoGenerationCache,
   type TwoGenerationCache,
@@ -33,6 +34,8 @@ export interface Writer {
   /** The folder of the store. */
   readonly folder: string;
   readonly mirror: ShardMirror[];
+  /** Set once, before the first commit. */
+  shardCount: number;
   readonly recent: RecentValues;
   readonly pending: Pending;
   /** Dirty slots, and votes in the outbox. */
@@ -75,6 +78,7 @@ export const createWriter = (tables: Tables, options: WriterOptions): Omit<Write
   ...options,
   tables,
   mirror: readMirror(tables, options.folder),
+  shardCount: newShardCount,
   recent: {
     slots: createTwoGenerationCache(recentSlotsMax),
     visitors: createTwoGenerationCache(recentVisitorsMax),

@@ -5,15 +5,21 @@
  * much each shard has, then reads that much and a little more, in the order given. Every operation is safe to
  * repeat.
  */
-import { type EntityAddress, parseEntityRef, type Shard } from '../../../engine/ids.ts';
+import {
+  type EntityAddress,
+  type EntityRef,
+  type Incarnation,
+  parseEntityRef,
+  type Shard,
+} from '../../../engine/ids.ts';
 import type { Backlog, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
-import { createVoteReader } from './codec.ts';
+import { originMark } from './codec.ts';
 import type { HeadsReader, ShardHead } from './heads.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
 import { takeSlot } from './slots.ts';
-import { toTag, toTags } from './tags.ts';
+import { type Tag, toTag, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, takeNumber, takeText } from './unpack.ts';
 
 /** Entities and votes that one call handles. */
@@ -60,29 +66,64 @@ const divideLimit = (shards: readonly Shard[], heads: readonly ShardHead[], limi
   return requests;
 };
 
-const takeEntity = (cursor: ByteCursor): DirtyEntity | null => {
+const takeEntity = (cursor: ByteCursor, shard: Shard): DirtyEntity | null => {
   const address = takeText(cursor) as EntityAddress;
   const generation = takeNumber(cursor);
   const slot = takeSlot(cursor);
   return slot !== null && slot !== 'damaged' && slot.state
-    ? { ref: parseEntityRef(address, slot.incarnation), generation, state: slot.state }
+    ? { ref: parseEntityRef(address, slot.incarnation, shard), generation, state: slot.state }
     : null;
+};
+
+/** Reads a packed vote of the outbox of a shard. */
+type VoteReader = (text: string, shard: Shard) => OutboxVote;
+
+/**
+ * Creates a reader of packed outbox votes. The user is the last field because it may contain any character.
+ * Many votes name one listing, so its reference is created once.
+ */
+const createVoteReader = (): VoteReader => {
+  const refs = new Map<string, EntityRef>();
+  const getRef = (listing: string, shard: Shard): EntityRef => {
+    const known = refs.get(listing);
+    if (known !== undefined) return known;
+    const [address = '', incarnation] = listing.split('\0');
+    const ref = parseEntityRef(address as EntityAddress, Number(incarnation) as Incarnation, shard);
+    refs.set(listing, ref);
+    return ref;
+  };
+  return (text, shard) => {
+    const itagEnd = text.indexOf('\0');
+    const listingEnd = text.indexOf('\0', text.indexOf('\0', itagEnd + 1) + 1);
+    const atEnd = text.indexOf('\0', listingEnd + 3);
+    const numberEnd = text.indexOf('\0', atEnd + 1);
+    const [at, origin] = text.slice(listingEnd + 3, atEnd).split(originMark);
+    const vote = {
+      itag: text.slice(0, itagEnd),
+      ref: getRef(text.slice(itagEnd + 1, listingEnd), shard),
+      user: text.slice(numberEnd + 1),
+      upvote: text[listingEnd + 1] === '1',
+      atMs: Number(at),
+      voteNumber: Number(text.slice(atEnd + 1, numberEnd)),
+    };
+    return origin === undefined ? vote : { ...vote, origin };
+  };
 };
 
 /** Reads one shard's part of the reply. More entries than requested mean that the shard has more. */
 const readShard = (
   cursor: ByteCursor,
   request: ShardRequest,
-  { limit, readVote }: { limit: PeekLimit; readVote: (text: string) => OutboxVote },
+  { limit, readVote }: { limit: PeekLimit; readVote: VoteReader },
 ): Backlog => {
   const entities: DirtyEntity[] = [];
   const votes: OutboxVote[] = [];
   const addresses = takeNumber(cursor);
   for (let rest = addresses; rest > 0; rest--) {
-    const entity = takeEntity(cursor);
+    const entity = takeEntity(cursor, request.shard);
     if (entity) entities.push(entity);
   }
-  for (let rest = takeNumber(cursor); rest > 0; rest--) votes.push(readVote(takeText(cursor)));
+  for (let rest = takeNumber(cursor); rest > 0; rest--) votes.push(readVote(takeText(cursor), request.shard));
   const moreEntities = addresses > request.entities;
   const moreVotes = votes.length > request.votes;
   entities.length = Math.min(entities.length, request.entities);
@@ -129,10 +170,10 @@ export const peek = async (
   const requests = divideLimit(limit.shards, await heads.read(limit.shards), limit);
   const parts = await Promise.all(
     groupIntoCalls(link, requests).map(async (call) => {
-      const tags = call.map(({ shard }) => toTag(shard));
+      const tags = call.map(({ shard }) => toTag(shard, link.shardCount));
       // Requests one entry more: if it arrives, the shard has more.
-      const args = call.flatMap(({ shard, entities, votes }) => [
-        toTag(shard),
+      const args = call.flatMap(({ entities, votes }, index) => [
+        tags[index] as Tag,
         addOneMore(entities, limit.entities),
         addOneMore(votes, limit.votes),
       ]);
@@ -165,12 +206,12 @@ const groupByShard = (receipt: FlushReceipt): Map<Shard, FlushedShard> => {
 };
 
 /** Packs a shard's receipt for the function `settled` of the library, in parts of at most `stepEntries`. */
-const packFlushed = (shard: Shard, { entities, itags }: FlushedShard) => {
+const packFlushed = (tag: Tag, { entities, itags }: FlushedShard) => {
   const parts: { packed: Buffer; entries: number }[] = [];
   for (let first = 0; first < Math.max(entities.length, itags.length); first += stepEntries) {
     const someEntities = entities.slice(first, first + stepEntries);
     const someItags = itags.slice(first, first + stepEntries);
-    const packed = packValue([toTag(shard), someEntities.length, ...someEntities.flat(), ...someItags]);
+    const packed = packValue([tag, someEntities.length, ...someEntities.flat(), ...someItags]);
     parts.push({ packed, entries: someEntities.length + someItags.length });
   }
   return parts;
@@ -183,12 +224,13 @@ export const markFlushed = async (link: Link, receipt: FlushReceipt): Promise<vo
     let parts: Buffer[] = [];
     let entries = 0;
     const send = async (): Promise<void> => {
-      if (parts.length > 0) await link.call('settled', toTags(group), parts);
+      if (parts.length > 0) await link.call('settled', toTags(group, link.shardCount), parts);
       parts = [];
       entries = 0;
     };
     for (const shard of group) {
-      for (const step of packFlushed(shard, receipts.get(shard) ?? { entities: [], itags: [] })) {
+      const receipt = receipts.get(shard) ?? { entities: [], itags: [] };
+      for (const step of packFlushed(toTag(shard, link.shardCount), receipt)) {
         if (entries > 0 && entries + step.entries > stepEntries) await send();
         parts.push(step.packed);
         entries += step.entries;

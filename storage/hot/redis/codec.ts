@@ -23,12 +23,11 @@ import type {
 } from '../../../engine/entity/items.ts';
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
 import { type HotState, type LazyState, presenceStatuses } from '../../../engine/entity/state.ts';
-import { type EntityAddress, type EntityRef, type Incarnation, parseEntityRef } from '../../../engine/ids.ts';
-import type { OutboxVote } from '../../../engine/ports.ts';
+import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
 import { toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
 import { Packer, packValue, type Value } from './pack.ts';
 import { packState, takeLazyState } from './slots.ts';
-import { toTag } from './tags.ts';
+import type { Tag } from './tags.ts';
 import { type ByteCursor, createCursor, isArray, isNumber, skip, takeArray, takeNumber } from './unpack.ts';
 
 const flattenCastVotes = (castVotes: readonly CastVote[]): Value[] =>
@@ -102,7 +101,7 @@ const checkItags = ({ itags }: VoteItem): readonly string[] => {
  * Stands before an origin, which follows the time of its vote in the outbox: a time with so many zeros is the
  * same number for the versions that know no origins.
  */
-const originMark = '.0000';
+export const originMark = '.0000';
 const originPattern = /^\d{1,64}$/;
 
 const packOrigin = (origin: string | undefined): string => {
@@ -241,11 +240,17 @@ export interface PackedCall {
   readonly addressNumbers: readonly number[];
 }
 
+/** Where a batch goes, and the address numbers of its call so far. */
+interface BatchPlace {
+  readonly tag: Tag;
+  readonly addressNumbers: number[];
+}
+
 /**
  * Packs one batch as the head of `4-commit.lua` says. Appends the address numbers of its items to
  * `addressNumbers`.
  */
-const packBatch = (packer: Packer, batch: Batch, addressNumbers: number[]): void => {
+const packBatch = (packer: Packer, batch: Batch, { tag, addressNumbers }: BatchPlace): void => {
   const { shard, producer, sequence, items } = batch;
   assert(producer.length <= keyCharactersMax, 'a producer name is too long');
   const before = addressNumbers.length;
@@ -256,7 +261,7 @@ const packBatch = (packer: Packer, batch: Batch, addressNumbers: number[]): void
     addressNumbers.push(addresses.getNumber(target.address));
   }
   const opened = packer.open();
-  packer.number(toTag(shard));
+  packer.number(tag);
   packer.text(producer);
   packer.number(sequence);
   packer.number(addresses.count);
@@ -269,11 +274,12 @@ const packBatch = (packer: Packer, batch: Batch, addressNumbers: number[]): void
 
 const batchPacker = new Packer();
 
-/** Packs the batches of one call. Throws on an invalid item; nothing was sent then. */
-export const packCall = (batches: readonly Batch[]): PackedCall => {
+/** Packs the batches of one call, each for its tag. Throws on an invalid item; nothing was sent then. */
+export const packCall = (batches: readonly Batch[], tags: readonly Tag[]): PackedCall => {
   const addressNumbers: number[] = [];
   batchPacker.reset();
-  for (const batch of batches) packBatch(batchPacker, batch, addressNumbers);
+  for (let index = 0; index < batches.length; index++)
+    packBatch(batchPacker, batches[index] as Batch, { tag: tags[index] as Tag, addressNumbers });
   return { batches, packed: batchPacker.finish(), addressNumbers };
 };
 
@@ -361,36 +367,4 @@ export const takeReplies = (
   });
   newestStates.length = 0;
   return replies;
-};
-
-/**
- * Creates a reader of packed outbox votes. The user is the last field because it may contain any character.
- * Many votes name one listing, so its reference is created once.
- */
-export const createVoteReader = (): ((text: string) => OutboxVote) => {
-  const refs = new Map<string, EntityRef>();
-  const getRef = (listing: string): EntityRef => {
-    const known = refs.get(listing);
-    if (known !== undefined) return known;
-    const [address = '', incarnation] = listing.split('\0');
-    const ref = parseEntityRef(address as EntityAddress, Number(incarnation) as Incarnation);
-    refs.set(listing, ref);
-    return ref;
-  };
-  return (text) => {
-    const itagEnd = text.indexOf('\0');
-    const listingEnd = text.indexOf('\0', text.indexOf('\0', itagEnd + 1) + 1);
-    const atEnd = text.indexOf('\0', listingEnd + 3);
-    const numberEnd = text.indexOf('\0', atEnd + 1);
-    const [at, origin] = text.slice(listingEnd + 3, atEnd).split(originMark);
-    const vote = {
-      itag: text.slice(0, itagEnd),
-      ref: getRef(text.slice(itagEnd + 1, listingEnd)),
-      user: text.slice(numberEnd + 1),
-      upvote: text[listingEnd + 1] === '1',
-      atMs: Number(at),
-      voteNumber: Number(text.slice(atEnd + 1, numberEnd)),
-    };
-    return origin === undefined ? vote : { ...vote, origin };
-  };
 };

@@ -8,10 +8,10 @@
  * shards, and earlier libraries do not set it: then every head is read.
  */
 import type { ShardVersion } from '../../../engine/entity/items.ts';
-import { allShards, type EntityAddress, type Shard, shardCount } from '../../../engine/ids.ts';
+import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import type { ShardChanges } from '../../../engine/ports.ts';
 import type { Link } from './link.ts';
-import { type Tag, toTag, toTags } from './tags.ts';
+import { listTags, type Tag, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
 
 export interface ShardHead {
@@ -38,8 +38,11 @@ export const readChanges = async (
   const parts = await Promise.all(
     link.groupShards([...byShard.keys()]).map(async (group) => {
       const from = group.map((shard) => byShard.get(shard) as (typeof known)[number]);
-      const args = from.flatMap((one) => [toTag(one.shard), one.generation, one.version, one.chainHash]);
-      const cursor = createCursor(await link.call('changes', toTags(group), args));
+      const tags = toTags(group, link.shardCount);
+      const args = from.flatMap(({ generation, version, chainHash }, index) => [
+        ...[tags[index] as Tag, generation, version, chainHash],
+      ]);
+      const cursor = createCursor(await link.call('changes', tags, args));
       return from.map(({ version }) => takeChanges(cursor, version));
     }),
   );
@@ -105,7 +108,7 @@ export const createHeadsReader = (link: Link): HeadsReader => {
   let trusted = false;
   const readAll = async (): Promise<readonly ShardHead[]> => {
     const before = known;
-    const tags = toTags(allShards);
+    const tags = listTags(link.shardCount);
     const cursor = createCursor(await link.call('heads', tags, [before?.moved ?? '', ...tags]));
     const moved = takeText(cursor);
     const heads = takeHeads(cursor) ?? before?.heads ?? [];
@@ -114,8 +117,8 @@ export const createHeadsReader = (link: Link): HeadsReader => {
   };
   return {
     read: async (shards) => {
-      if (!trusted || !link.isOneServer || shards.length < shardCount * allFromShare)
-        return readHeads(link, toTags(shards));
+      if (!trusted || !link.isOneServer || shards.length < link.shardCount * allFromShare)
+        return readHeads(link, toTags(shards, link.shardCount));
       const heads = await readAll();
       return shards.map((shard) => heads[shard] as ShardHead);
     },

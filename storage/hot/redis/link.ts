@@ -10,7 +10,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { Shard } from '../../../engine/ids.ts';
+import { newShardCount, type Shard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { createCluster } from '../../nodes/ioredis-asking.ts';
 import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
@@ -39,6 +39,8 @@ export interface Primary {
 
 export interface Link {
   readonly prefix: string;
+  /** Of the store that it leads to. Set once, before the first commit. */
+  shardCount: number;
   /** False on a Cluster. */
   readonly isOneServer: boolean;
   toCommitQueue(shard: Shard): number;
@@ -146,6 +148,7 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
   };
   return {
     prefix,
+    shardCount: newShardCount,
     isOneServer: true,
     toCommitQueue: () => 0,
     groupShards: (shards) => [shards],
@@ -233,6 +236,7 @@ const createClusterLink = async (options: LinkOptions): Promise<Link> => {
     Promise.all(listPrimaries().map((primary) => loadLibrary(primary, library).catch(options.onError)));
   return {
     prefix,
+    shardCount: newShardCount,
     isOneServer: false,
     toCommitQueue: (shard) => shard,
     groupShards: (shards) => shards.map((shard) => [shard]),

@@ -11,15 +11,7 @@ import assert from 'node:assert/strict';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
 import { computeLongestWaitMs } from '../../../engine/entity/votes.ts';
 import { StorageError } from '../../../engine/errors.ts';
-import {
-  allShards,
-  computeShard,
-  listShardsFrom,
-  parseEntityRef,
-  type Shard,
-  shardCount,
-  toAddress,
-} from '../../../engine/ids.ts';
+import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
@@ -34,7 +26,7 @@ import { type Link, openLink } from './link.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { type RunningPulse, startPulse } from './pulse.ts';
 import { takeSlot } from './slots.ts';
-import { toTag } from './tags.ts';
+import { type Tag, toTag } from './tags.ts';
 import { createTransfer } from './transfer.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
 import { clearShard, listShardCounts, publishShard, sweep } from './upkeep.ts';
@@ -111,7 +103,11 @@ const formatNow = (store: RedisState): string => (store.clock ? String(store.clo
  * Packs before anything is sent: after a failure here the batch had no effect, and its sequence number is
  * free.
  */
-const packOrRefuse = (store: RedisState, batches: readonly Batch[], rules: CommitRules): PackedCall => {
+const packOrRefuse = (
+  store: RedisState,
+  { batches, tags }: { readonly batches: readonly Batch[]; readonly tags: readonly Tag[] },
+  rules: CommitRules,
+): PackedCall => {
   try {
     assert(
       computeLongestWaitMs(rules.windows) <= store.voteWaitMaxMs,
@@ -121,7 +117,7 @@ const packOrRefuse = (store: RedisState, batches: readonly Batch[], rules: Commi
       store.rulesPacked = packRules(rules, store.voteWaitMaxMs);
       store.rules = rules;
     }
-    return packCall(batches);
+    return packCall(batches, tags);
   } catch (cause) {
     throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
   }
@@ -132,14 +128,14 @@ const commit = async (
   batches: readonly Batch[],
   rules: CommitRules,
 ): Promise<readonly BatchReply[]> => {
-  const call = packOrRefuse(store, batches, rules);
-  const tags = batches.map(({ shard }) => toTag(shard));
+  const tags = batches.map(({ shard }) => toTag(shard, store.link.shardCount));
+  const call = packOrRefuse(store, { batches, tags }, rules);
   const args = [formatNow(store), store.rulesPacked, call.packed];
   return takeReplies(await store.link.call('commit', tags, args), call);
 };
 
 const assertDistinctShards = ({ link }: RedisState, batches: readonly Batch[], commitQueue: number): void => {
-  const seenShards = new Uint8Array(shardCount);
+  const seenShards = new Uint8Array(link.shardCount);
   for (const { shard } of batches) {
     assert(seenShards[shard] === 0, 'one batch per shard');
     assert(link.toCommitQueue(shard) === commitQueue, 'batches of one commit queue');
@@ -167,7 +163,7 @@ interface PendingLoad {
   readonly index: number;
 }
 
-const takeLoad = (cursor: ByteCursor, { request }: PendingLoad): LoadReply => {
+const takeLoad = (cursor: ByteCursor, { request, shard }: PendingLoad): LoadReply => {
   const generation = takeNumber(cursor);
   const votedAtMs = takeNumber(cursor);
   const slot = takeSlot(cursor);
@@ -175,7 +171,7 @@ const takeLoad = (cursor: ByteCursor, { request }: PendingLoad): LoadReply => {
   if (slot === 'damaged') return { outcome: 'damaged', generation };
   const { incarnation, state } = slot;
   if (state === null) return { outcome: 'forgotten', incarnation, generation };
-  const ref = parseEntityRef(toAddress(request.kind, request.id), incarnation);
+  const ref = parseEntityRef(toAddress(request.kind, request.id), incarnation, shard);
   return { outcome: 'found', ref, state, generation, votedAtMs };
 };
 
@@ -184,9 +180,10 @@ const loadPending = async (
   pendingLoads: readonly PendingLoad[],
   replies: LoadReply[],
 ): Promise<void> => {
-  const tags = new Set(pendingLoads.map(({ shard }) => toTag(shard)));
+  const { shardCount } = store.link;
+  const tags = new Set(pendingLoads.map(({ shard }) => toTag(shard, shardCount)));
   const args = pendingLoads.flatMap(({ request, shard }) => [
-    toTag(shard),
+    toTag(shard, shardCount),
     toAddress(request.kind, request.id),
     request.voter ?? '',
   ]);
@@ -198,7 +195,8 @@ const loadPending = async (
 
 const load = async (store: RedisState, requests: readonly LoadRequest[]): Promise<readonly LoadReply[]> => {
   const pendingLoads = requests.map((request, index): PendingLoad => {
-    return { request, shard: computeShard(toAddress(request.kind, request.id)), index };
+    const shard = computeShard(toAddress(request.kind, request.id), store.link.shardCount);
+    return { request, shard, index };
   });
   const shards = [...new Set(pendingLoads.map(({ shard }) => shard))];
   const replies = new Array<LoadReply>(requests.length);
@@ -224,25 +222,28 @@ const close = async (store: RedisState): Promise<void> => {
 const createReaders = (
   store: RedisState,
 ): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions' | 'readChanges'> => {
-  const { heads } = store;
+  const { heads, link } = store;
   return {
     readGenerations: () =>
       runOperation(store, 'generations', async () =>
-        (await heads.read(allShards)).map(({ generation }) => generation),
+        (await heads.read(listAllShards(link.shardCount))).map(({ generation }) => generation),
       ),
     load: (requests) => runOperation(store, 'load', () => load(store, requests)),
     peek: (limit) =>
       runOperation(store, 'peek', () =>
-        peek(store, { ...limit, shards: limit.shards ?? listShardsFrom(store.peekStart++) }),
+        peek(store, {
+          ...limit,
+          shards: limit.shards ?? listAllShards(link.shardCount, store.peekStart++),
+        }),
       ),
     countBacklog: () =>
       runOperation(store, 'backlog', async () => {
-        const all = await heads.read(allShards);
+        const all = await heads.read(listAllShards(link.shardCount));
         const sum = (of: (head: (typeof all)[number]) => number) =>
           all.reduce((total, head) => total + of(head), 0);
         return { entities: sum(({ entities }) => entities), votes: sum(({ votes }) => votes) };
       }),
-    readChanges: (known) => runOperation(store, 'changes', () => readChanges(store.link, known)),
+    readChanges: (known) => runOperation(store, 'changes', () => readChanges(link, known)),
     readVersions: (shards) =>
       runOperation(store, 'versions', async () =>
         (await heads.read(shards)).map(({ generation, version, chainHash }) => ({
@@ -253,6 +254,14 @@ const createReaders = (
       ),
   };
 };
+
+const createShardCounts = (store: RedisState): ShardCounts => ({
+  countShards: () => store.link.shardCount,
+  useShardCount: (count) => {
+    store.link.shardCount = count;
+  },
+  listShardCounts: () => runOperation(store, 'shard count', () => listShardCounts(store.link)),
+});
 
 export interface RedisHotStore extends HotStore, ShardCounts {
   readonly transfer: HotTransfer;
@@ -304,6 +313,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     for (const primary of link.listPrimaries()) await dropLibraries(primary, new Set([...keep, version]));
   };
   return {
+    ...createShardCounts(store),
     durability,
     mayLoseTail: true,
     pulse,
@@ -327,7 +337,6 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
         for (const position of positions) await clearShard(link, position);
       }),
     sweep: (nowMs) => runOperation(store, 'sweep', () => sweep(link, nowMs)),
-    listShardCounts: () => runOperation(store, 'shard count', () => listShardCounts(link)),
     close: () => {
       pulse.stop();
       return close(store);

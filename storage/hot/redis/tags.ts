@@ -6,20 +6,19 @@
  * evenly have equal numbers of shards, as far as that is possible. The two sets have no tag in common, so
  * keys tell how many shards a store has. Tags never change: every later version reads these keys. Pure.
  */
-import { newShardCount, oldShardCount, type Shard, shardCount } from '../../../engine/ids.ts';
+import { newShardCount, oldShardCount, type Shard } from '../../../engine/ids.ts';
 
 export type Tag = number & { readonly __brand: 'tag' };
 
 const spreadTags = [
   185, 678, 853, 943, 193, 238, 845, 955, 905, 815, 268, 378, 408, 518, 628, 738,
-] as const satisfies readonly number[];
+] as readonly number[] as readonly Tag[];
+const oldTags = Array.from({ length: oldShardCount }, (_, shard) => shard as Tag);
 
-/** The tags of a store with so many shards, in the order of its shards. */
-export const listTags = (count: number): readonly Tag[] =>
-  (count === newShardCount
-    ? spreadTags
-    : Array.from({ length: oldShardCount }, (_, shard) => shard)) as Tag[];
+/** The tags of a store with `count` shards, in the order of its shards. */
+export const listTags = (count: number): readonly Tag[] => (count === newShardCount ? spreadTags : oldTags);
 
-export const toTag = (shard: Shard): Tag => (shardCount === newShardCount ? spreadTags[shard] : shard) as Tag;
+export const toTag = (shard: Shard, count: number): Tag => listTags(count)[shard] as Tag;
 
-export const toTags = (shards: readonly Shard[]): readonly Tag[] => shards.map(toTag);
+export const toTags = (shards: readonly Shard[], count: number): readonly Tag[] =>
+  shards.map((shard) => toTag(shard, count));

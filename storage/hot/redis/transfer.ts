@@ -32,15 +32,13 @@ export const createTransfer = (link: Link, voteWaitMaxMs: number): HotTransfer =
     for (const primary of link.listPrimaries()) yield* readPrimary(primary, link.prefix, onEntries);
   },
   writeRecords: async (records) => {
-    const commands = mergeCommands(
-      records.flatMap((record) => listCommands(link.prefix, record, voteWaitMaxMs)),
-    );
+    const commands = mergeCommands(records.flatMap((record) => listCommands(link, record, voteWaitMaxMs)));
     await Promise.all(commands.map(([name, ...args]) => link.send(name, args)));
   },
   writeHeads: async (heads) => {
     for (const { shard, generation, version, chainHash } of heads) {
       const position = packDoubles([version, chainHash]);
-      const key = `${link.prefix}{s${toTag(shard)}}:e`;
+      const key = `${link.prefix}{s${toTag(shard, link.shardCount)}}:e`;
       await link.send('HSET', [key, '!g', String(generation), '!v', position]);
     }
   },
@@ -170,9 +168,13 @@ const mergeCommands = (commands: readonly Command[]): readonly Command[] => {
   return [...merged.values()];
 };
 
-const listCommands = (prefix: string, record: HotRecord, voteWaitMaxMs: number): readonly Command[] => {
+const listCommands = (
+  { prefix, shardCount }: Link,
+  record: HotRecord,
+  voteWaitMaxMs: number,
+): readonly Command[] => {
   const { address, incarnation } = record;
-  const stem = `${prefix}{s${toTag(computeShard(address))}}:`;
+  const stem = `${prefix}{s${toTag(computeShard(address, shardCount), shardCount)}}:`;
   const listing = `${address}:${incarnation}`;
   if (record.kind === 'state') return listStateCommands(stem, record);
   if (record.kind === 'visitors') return [['SADD', `${stem}u:${listing}`, ...record.visitors]];

@@ -4,7 +4,7 @@
  * Owns how much one call of `publish` handles, because Redis serves nothing else during a call.
  */
 import type { ShardPosition } from '../../../engine/entity/items.ts';
-import { allShards, newShardCount, oldShardCount, type Shard, shardCount } from '../../../engine/ids.ts';
+import { listAllShards, newShardCount, oldShardCount, type Shard } from '../../../engine/ids.ts';
 import { readHeads } from './heads.ts';
 import type { Link } from './link.ts';
 import { listTags, toTag, toTags } from './tags.ts';
@@ -17,8 +17,8 @@ const publishStep = 2_000;
  * use it, and they would record an entity as flushed between two steps.
  */
 export const publishShard = async (link: Link, shard: Shard, generation: number): Promise<void> => {
-  const tag = toTag(shard);
-  const entitiesMax = shardCount === oldShardCount ? Number.MAX_SAFE_INTEGER : publishStep;
+  const tag = toTag(shard, link.shardCount);
+  const entitiesMax = link.shardCount === oldShardCount ? Number.MAX_SAFE_INTEGER : publishStep;
   const runStep = () => link.call('publish', [tag], [tag, generation, entitiesMax]);
   for (let isUnfinished = true; isUnfinished; ) isUnfinished = Number(await runStep()) === 1;
 };
@@ -28,13 +28,14 @@ export const clearShard = async (
   link: Link,
   { shard, generation, version }: ShardPosition & { readonly shard: Shard },
 ): Promise<void> => {
-  const tag = toTag(shard);
+  const tag = toTag(shard, link.shardCount);
   await link.call('clear', [tag], [tag, generation, version]);
 };
 
 /** Removes producers that have been idle for long. */
 export const sweep = async (link: Link, nowMs: number): Promise<void> => {
-  const groups = link.groupShards(allShards).map(toTags);
+  const shards = listAllShards(link.shardCount);
+  const groups = link.groupShards(shards).map((group) => toTags(group, link.shardCount));
   await Promise.all(groups.map((tags) => link.call('sweep', tags, [nowMs, ...tags])));
 };
 

@@ -8,9 +8,10 @@ import { applyItem, type Lookups, type Slot } from '../../../engine/entity/apply
 import type { AdjustItem, BatchNumber, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
 import type { LastVote } from '../../../engine/entity/votes.ts';
-import { createEntityRef, toIncarnation } from '../../../engine/ids.ts';
+import { toIncarnation } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { pluck } from '../../support/pluck.ts';
+import { refOf } from '../../support/refs.ts';
 import { usualRules } from '../../support/rules.ts';
 
 const test = suite('apply');
@@ -20,7 +21,7 @@ const hourMs = 3_600_000;
 const rules = { ...usualRules, visitorsMax: 3 };
 const hasBatch = ({ sequence }: BatchNumber): boolean => sequence <= 4;
 const context = { nowMs, generation: 2, shardVersion: 10, version: 11, rules, hasBatch };
-const target = createEntityRef('bot', '123456789012345678', 5);
+const target = refOf('bot', '123456789012345678', 5);
 const facts = { ...emptyFacts, revision: 4, listed: true, listedSinceMs: nowMs - 3 * hourMs };
 
 const living = (change: Partial<HotState> = {}): Slot & { state: HotState } => ({
@@ -156,7 +157,7 @@ test('a producer whose clock is ahead causes no early checks and no post in the 
 });
 
 test('only bots have uptime', () => {
-  const team = createEntityRef('team', 't', 5);
+  const team = refOf('team', 't', 5);
   const slot = living({ uptimeCheckedMs: nowMs - hourMs });
 
   assert.is(run({ kind: 'stats', target: team, atMs: nowMs }, slot).slot?.state?.totalUptime, 0);

@@ -4,7 +4,8 @@
 import { applyItem, type Slot } from '../../../engine/entity/apply.ts';
 import type { Decision, Item, PostedPart } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type HotState, type Part } from '../../../engine/entity/state.ts';
-import { createEntityRef, toIncarnation } from '../../../engine/ids.ts';
+import { toIncarnation } from '../../../engine/ids.ts';
+import { refOf } from '../../support/refs.ts';
 
 export const startMs = Date.parse('2026-11-18T12:00:00Z');
 export const minuteMs = 60_000;
@@ -17,7 +18,7 @@ const rules = {
   parts,
   visitorsMax: 9,
 };
-export const target = createEntityRef('bot', '123456789012345678', 1);
+export const target = refOf('bot', '123456789012345678', 1);
 
 export interface Bot {
   nowMs: number;

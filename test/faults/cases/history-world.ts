@@ -6,7 +6,6 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as assert from 'uvu/assert';
-import { createEntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 import { createRandom, type Random } from '../../../ops/demo/random.ts';
 import { createHistoryPartition } from '../../../storage/history/partitions.ts';
@@ -16,6 +15,7 @@ import { connectSql, type Sql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { dirty, vote } from '../../storage/ledger/world.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
+import { refOf } from '../../support/refs.ts';
 
 export const stepMinutes = 5;
 /** A sample of them takes three steps or more. */
@@ -194,7 +194,7 @@ export const castVotes = async (world: HistoryWorld, later = 0) => {
   const { sql, random } = world;
   const rows = await sql<{ incarnation: number; entity_id: string }[]>`
     select incarnation, entity_id from totals order by incarnation limit ${targets}`;
-  const refs = rows.map(({ incarnation, entity_id }) => createEntityRef('bot', entity_id, incarnation));
+  const refs = rows.map(({ incarnation, entity_id }) => refOf('bot', entity_id, incarnation));
   const votes: readonly OutboxVote[] = Array.from({ length: later || 6_000 }, () =>
     vote(random.pick(refs), ++votesCast, {
       user: `user${random.below(50)}`,
@@ -231,7 +231,7 @@ const measureDelays = async (sql: Sql, count: number, isOver: () => boolean): Pr
   for (let round = 1; !isOver(); round++) {
     const entities = Array.from({ length: flushRows }, (_, index) => {
       const incarnation = 1 + ((round * 7_919 + index * 97) % count);
-      const ref = createEntityRef('bot', `bot${incarnation}`, incarnation);
+      const ref = refOf('bot', `bot${incarnation}`, incarnation);
       return dirty(ref, 2, { version: Math.floor(performance.now() * 1_000), clicks: round });
     });
     const startedMs = performance.now();

@@ -13,7 +13,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { newShardCount, setShardCount } from '../../../engine/ids.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
 import { readMark } from '../../../storage/move/marks.ts';
 import { openStores } from '../../../storage/open.ts';
@@ -152,7 +151,6 @@ faultCase(test, {
     const random = createRandom(seed);
     const template = join(folder, 'of-128');
     await makeOldDataFolder(template, sizes);
-    setShardCount(newShardCount);
     for (let round = 0; round < count; round++) {
       const from = { dataDir: copyDataFolder(template, join(folder, `old-${round}`)), settings: {} };
       const to = { dataDir: join(folder, `new-${round}`), settings: {} };

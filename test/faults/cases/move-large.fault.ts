@@ -9,7 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
 import { reconcileGenerations } from '../../../engine/flush/generations.ts';
-import { computeShard, type EntityAddress, type Incarnation, toAddress } from '../../../engine/ids.ts';
+import { type EntityAddress, type Incarnation, toAddress } from '../../../engine/ids.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { HotRecord } from '../../../storage/move/records.ts';
 import type { Stores } from '../../../storage/open.ts';
@@ -20,6 +20,7 @@ import { makeFolder } from '../../support/folder.ts';
 import { runOps } from '../../support/ops-process.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
+import { shardOf } from '../../support/refs.ts';
 import { makeBareFolder } from '../../support/sql-template.ts';
 import { printFigures } from '../harness/figures.ts';
 
@@ -37,7 +38,7 @@ test.after(async () => {
 
 /** Each listing with its account, vanity code, totals and votes. */
 const fillSql = async (sql: Sql): Promise<void> => {
-  const shards = Array.from({ length: listings }, (_, at) => computeShard(toAddress('bot', String(at + 1))));
+  const shards = Array.from({ length: listings }, (_, at) => shardOf('bot', String(at + 1)));
   await sql`
     insert into users (id, username, display_name)
     select n, 'user' || n, 'User ' || n from generate_series(1, ${listings}::int) as n`;

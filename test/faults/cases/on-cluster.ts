@@ -7,10 +7,11 @@
 
 import { nowMs } from '../../../bench/prove/client-log.ts';
 import { pickShards } from '../../../bench/prove/silence.ts';
-import { computeShard, type Shard, toAddress } from '../../../engine/ids.ts';
+import { newShardCount, type Shard } from '../../../engine/ids.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import type { Target } from '../../support/directory.ts';
 import type { RedisCluster } from '../../support/redis-cluster.ts';
+import { shardOf } from '../../support/refs.ts';
 import { until } from '../../support/until.ts';
 import type { Figures } from '../harness/figures.ts';
 import { onServers, type ServersWorld } from '../harness/on-servers.ts';
@@ -86,14 +87,14 @@ const during = async <World extends ClusterWorld>(
 };
 
 export const slotOf = ({ cluster }: ClusterWorld, { kind, id }: Target): Promise<number> =>
-  cluster.slotOf(`{s${toTag(computeShard(toAddress(kind, id)))}}:e`);
+  cluster.slotOf(`{s${toTag(shardOf(kind, id), newShardCount)}}:e`);
 
 /** Shards of the load's targets that this server has now. */
 const shardsOf = async (world: ClusterWorld, primary: number): Promise<ReadonlySet<Shard>> => {
   const found = new Set<Shard>();
   for (const target of world.stack.directory.targets) {
     const owner = await world.cluster.ownerOf(await slotOf(world, target));
-    if (owner === primary) found.add(computeShard(toAddress(target.kind, target.id)));
+    if (owner === primary) found.add(shardOf(target.kind, target.id));
   }
   return found;
 };

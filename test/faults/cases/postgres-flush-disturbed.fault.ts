@@ -11,11 +11,12 @@ import * as assert from 'uvu/assert';
 import type { Answer } from '../../../bench/shared/http-client.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import { renewGenerations } from '../../../engine/flush/generations.ts';
-import { allShards, computeShard, toAddress } from '../../../engine/ids.ts';
+import { listAllShards, newShardCount, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { pluck } from '../../support/pluck.ts';
+import { shardOf } from '../../support/refs.ts';
 import { until } from '../../support/until.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import type { Figures } from '../harness/figures.ts';
@@ -96,9 +97,11 @@ const holdOnce = async ({ stack, postgresProxy: proxy }: World, { how, ms }: Hol
 /** As after a loss of data: SQL first, then the store. Flushes of the old one are outvoted. */
 const newGeneration = async ({ stores }: Stack): Promise<void> => {
   // A node that was stopped in the middle of a transaction has its rows locked until it goes on.
-  await renewGenerations(stores.hot, createLedger(stores.sql), allShards).catch((error: unknown) => {
-    if (!(error instanceof StorageError && error.reason === 'busy')) throw error;
-  });
+  await renewGenerations(stores.hot, createLedger(stores.sql), listAllShards(newShardCount)).catch(
+    (error: unknown) => {
+      if (!(error instanceof StorageError && error.reason === 'busy')) throw error;
+    },
+  );
 };
 
 /** Reads all totals again and again; what is older than before is noted (I10). */
@@ -180,7 +183,7 @@ const outboxOf = async (stack: Stack) => {
   });
   const [reply] = found;
   if (reply?.outcome !== 'found') throw new Error('unreachable');
-  return { stem: `{s${toTag(computeShard(toAddress('bot', outsider)))}}:`, ref: reply.ref };
+  return { stem: `{s${toTag(shardOf('bot', outsider), newShardCount)}}:`, ref: reply.ref };
 };
 
 const invite = ({ client, alive }: Stack): Promise<Answer> =>

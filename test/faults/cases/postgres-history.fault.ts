@@ -7,7 +7,6 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEntityRef } from '../../../engine/ids.ts';
 import { createHistoryJob } from '../../../ops/jobs/history.ts';
 import { createHistoryPartition, dropHistoryBefore } from '../../../storage/history/partitions.ts';
 import { createHistory } from '../../../storage/history/read.ts';
@@ -16,6 +15,7 @@ import { takeSample } from '../../../storage/history/sample.ts';
 import { connectSql, type Sql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
+import { refOf } from '../../support/refs.ts';
 import { computeQuantile, readCoreTime, timeWork } from '../harness/core-time.ts';
 import { printFigures } from '../harness/figures.ts';
 
@@ -139,7 +139,7 @@ test('a day of one listing is read within 5 ms, at the 99th percentile, among te
   for (const pass of ['first', 'second']) {
     const times = [];
     for (let round = 0; round < 2_000; round++) {
-      const ref = createEntityRef('bot', 'bot', 1 + ((round * 7_919) % dayListings));
+      const ref = refOf('bot', 'bot', 1 + ((round * 7_919) % dayListings));
       const range = { level: 'fine', from: noon - 1_435, to: noon } as const;
       times.push(await timeWork(serverPid, () => history.rows(ref, range)));
     }

@@ -7,13 +7,13 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEntityRef } from '../../../engine/ids.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { recountLists } from '../../../storage/catalogue/lists/list-segments.ts';
 import { listVotes } from '../../../storage/catalogue/votes/votes.ts';
 import { connectSql, type Sql, type Transaction } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
+import { refOf } from '../../support/refs.ts';
 import { printFigures } from '../harness/figures.ts';
 
 const test = suite('long lists');
@@ -126,7 +126,7 @@ const addVotes = async (sql: Sql, votes: number): Promise<void> => {
 };
 
 /** The bot that votes are for. */
-const votedBot = createEntityRef('bot', 'bot1', 2);
+const votedBot = refOf('bot', 'bot1', 2);
 
 const measure = async (
   { sql, server }: { sql: Sql; server: PostgresServer },

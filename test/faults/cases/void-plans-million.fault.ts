@@ -4,10 +4,10 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { computeShard, toAddress } from '../../../engine/ids.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { createPartitions } from '../../../storage/ledger/partitions.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { shardOf } from '../../support/refs.ts';
 import { until } from '../../support/until.ts';
 import { faultCase } from '../harness/fault-case.ts';
 import { onServers } from '../harness/on-servers.ts';
@@ -23,7 +23,7 @@ const planSecondsMax = 30;
 /** Lists packs with these votes, which the load does not know. */
 const addFarmedPacks = async (sql: Sql): Promise<void> => {
   const ids = Array.from({ length: sizes.packs }, (_, index) => `farmed-${index}`);
-  const shards = ids.map((id) => computeShard(toAddress('pack', id)));
+  const shards = ids.map((id) => shardOf('pack', id));
   await sql`
     with listed as (
       insert into totals (incarnation, kind, entity_id, shard)

@@ -6,7 +6,6 @@ import { Value } from 'typebox/value';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyFacts, type HotState, presenceStatuses } from '../../../engine/entity/state.ts';
-import { createEntityRef } from '../../../engine/ids.ts';
 import { computePresence } from '../../../engine/rules/presence.ts';
 import { buildBotParts, renderBot } from '../../../http/api/bots/bot-json.ts';
 import { getCachedBot, renderBotReply } from '../../../http/api/bots/bots.ts';
@@ -14,6 +13,7 @@ import { Bot } from '../../../http/api/bots/schema.ts';
 import { toExactInteger } from '../../../http/api/shared/convert.ts';
 import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
 import { pluck } from '../../support/pluck.ts';
+import { refOf } from '../../support/refs.ts';
 
 const test = suite('a bot in one text');
 const nowMs = Date.UTC(2026, 2, 1);
@@ -197,7 +197,7 @@ test('without extras the rendered bot is exactly what its schema says', () => {
 
 test('a cached reply equals a reply that is rendered now', () => {
   const extras = { long: '', teamOwner: '' };
-  const ref = createEntityRef('bot', '1', 1);
+  const ref = refOf('bot', '1', 1);
   const claimed = fc.option(fc.integer({ min: nowMs - 3 * hourMs, max: nowMs }), { nil: null });
   fc.assert(
     fc.property(profiles, states, claimed, fc.boolean(), fc.nat(2), fc.nat(2), (...given) => {
@@ -241,7 +241,7 @@ test('a cached reply equals a reply that is rendered now', () => {
 });
 
 test('after any change or changes, the text equals a text that is rendered now', () => {
-  const ref = createEntityRef('bot', '1', 1);
+  const ref = refOf('bot', '1', 1);
   const extras = { long: '', teamOwner: '' };
   fc.assert(
     fc.property(profiles, fc.tuple(states, states), fc.boolean(), (profile, [state, other], movesCounter) => {

@@ -4,11 +4,11 @@
 import { Agent, request } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEntityRef } from '../../../engine/ids.ts';
 import { createVoteLogWaiters, type LogWait } from '../../../http/api/shared/vote-log-waiters.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { importLines } from '../../../storage/import/import.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
+import { refOf } from '../../support/refs.ts';
 import { until } from '../../support/until.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -172,7 +172,7 @@ test('unknown listings → 404, unknown kinds → 400', async () => {
   assert.is((await read('birds/bot1')).json.context.code, 'target_type_unsupported');
 });
 
-const target = createEntityRef('bot', 'awaited', 1);
+const target = refOf('bot', 'awaited', 1);
 const never = (): void => {};
 const createWaiters = (waitersMax: number) =>
   createVoteLogWaiters({

@@ -6,7 +6,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids.ts';
+import { newShardCount, oldShardCount } from '../../../engine/ids.ts';
 import { runReflush, runRestore } from '../../../ops/cli/restore.ts';
 import { readConfig } from '../../../ops/config/config.ts';
 import { start } from '../../../ops/rollcall.ts';
@@ -44,8 +44,6 @@ const counted = await onNode(used, async (url) => {
   await count(url, 0, '18446744073709551557');
   return shown(url);
 });
-
-test.after(() => setShardCount(newShardCount));
 
 test('a node counts on after a restart, and knows who has voted', async () => {
   assert.equal(await readCounts(used), [oldShardCount, oldShardCount]);

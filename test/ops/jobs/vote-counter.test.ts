@@ -3,11 +3,12 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
 import { createOriginEncoder, parseOrigin, voteFlags } from '../../../engine/rules/vote-origin.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
 import { createVoteCounter, type DueWork, type VoteCounter } from '../../../ops/jobs/vote-counter.ts';
 import { vote } from '../../storage/ledger/world.ts';
+import { refOf } from '../../support/refs.ts';
 
 const test = suite('counts of votes');
 
@@ -22,13 +23,13 @@ test.before.each(() => {
   counter = createVoteCounter(nowMs);
 });
 
-const refOf = (listing: number): EntityRef => createEntityRef('pack', `pack${listing}`, listing);
+const packOf = (listing: number): EntityRef => refOf('pack', `pack${listing}`, listing);
 const hashOf = (address: string): string => parseOrigin(encode({ address, agent: 'a' }, nowMs)).addressHash;
 let sent = 0;
 const note = (address: string, listing: number, { ageSeconds = 1_000_000, atMs = nowMs } = {}): void => {
   sent += 1;
   const origin = encode({ address, agent: 'a', firstSeenMs: nowMs - ageSeconds * 1_000 }, nowMs);
-  counter.note(vote(refOf(listing), sent, { atMs, origin }));
+  counter.note(vote(packOf(listing), sent, { atMs, origin }));
 };
 const repeat = (times: number, step: (index: number) => void): void => {
   for (let index = 0; index < times; index++) step(index);

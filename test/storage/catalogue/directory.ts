@@ -7,16 +7,11 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import {
-  computeShard,
-  createEntityRef,
-  type EntityKind,
-  type EntityRef,
-  toAddress,
-} from '../../../engine/ids.ts';
+import type { EntityKind, EntityRef } from '../../../engine/ids.ts';
 import type { NewSession } from '../../../storage/catalogue/people/sessions.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { makeFolder } from '../../support/folder.ts';
+import { refOf, shardOf } from '../../support/refs.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 
 export interface Directory {
@@ -59,10 +54,10 @@ const addTotals = async (
 ): Promise<EntityRef> => {
   const [next] = await sql<{ incarnation: number }[]>`select nextval('incarnations') as incarnation`;
   const incarnation = next?.incarnation ?? 0;
-  const shard = computeShard(toAddress(target.kind, target.id));
+  const shard = shardOf(target.kind, target.id);
   const row = { incarnation, kind: target.kind, entity_id: target.id, shard, ...counted };
   await sql`insert into totals ${sql(row)}`;
-  return createEntityRef(target.kind, target.id, incarnation);
+  return refOf(target.kind, target.id, incarnation);
 };
 
 const addVanity = async (

@@ -4,13 +4,14 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
 import {
   createVoterOrders,
   purgeVoterOrders,
   type VoterOrders,
 } from '../../../storage/catalogue/votes/voter-order.ts';
+import { refOf } from '../../support/refs.ts';
 import { addBot, addUser, openDirectory } from './directory.ts';
 import { addVotes, changeVotes, plainVoters } from './voter-order.ts';
 
@@ -128,7 +129,7 @@ test('an entity with few votes gets no order', async () => {
 test('a deleted listing shows no voters, with and without an order', async () => {
   const { sql } = directory;
   for (const fewVotesMax of [0, 500]) {
-    const ref = createEntityRef('bot', 'gone', 900_000 + fewVotesMax);
+    const ref = refOf('bot', 'gone', 900_000 + fewVotesMax);
     const orders = createVoterOrders(sql, { fewVotesMax });
     await insertVoters(ref, 1, 20);
     await sql`update votes set immutable = true where incarnation = ${ref.incarnation}`;

@@ -3,8 +3,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEntityRef } from '../../../engine/ids.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { refOf } from '../../support/refs.ts';
 import { addBot, addUser, addVote, openDirectory } from './directory.ts';
 
 const test = suite('catalogue votes');
@@ -71,7 +71,7 @@ test('all votes are shown ten per page', async () => {
 });
 
 test('votes of a deleted listing are shown but never valid for the new one', async () => {
-  const later = createEntityRef('bot', 'bot1', bot.incarnation + 5_000);
+  const later = refOf('bot', 'bot1', bot.incarnation + 5_000);
 
   assert.is((await catalogue.votes.page({ user: 'ann', ref: later }, 1)).count, 5);
   assert.is((await catalogue.votes.valid({ user: 'ann', ref: later })).length, 0);
@@ -79,7 +79,7 @@ test('votes of a deleted listing are shown but never valid for the new one', asy
 });
 
 test('every vote for a deleted listing is void since the deletion, immutable ones too', async () => {
-  const gone = createEntityRef('bot', 'gone', bot.incarnation + 7_000);
+  const gone = refOf('bot', 'gone', bot.incarnation + 7_000);
   await addVote(directory.sql, gone, { author: 'dan', created_at: at(3), immutable: true });
   await addVote(directory.sql, gone, { author: 'eve', created_at: at(6) });
   await directory.sql`

@@ -3,12 +3,12 @@
  * runs, expiry, deletion, votes by month.
  */
 import * as assert from 'uvu/assert';
-import { createEntityRef } from '../../../engine/ids.ts';
 import { createHistory } from '../../../storage/history/read.ts';
 import { takeSample } from '../../../storage/history/sample.ts';
 import { readVoteMonths, writeVoteMonths } from '../../../storage/history/vote-months.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { refOf } from '../../support/refs.ts';
 import { vote } from '../ledger/world.ts';
 import { addListing, createRunner, emptyHistory, never, readRows, setTotals, toMinute } from './world.ts';
 
@@ -192,7 +192,7 @@ const registerExpiryTests = (test: Claims, open: () => Sql): void => {
     const bot = await addListing(sql, 'bot', { clicks: 9 });
     for (const days of [0, 0.5, 1, 9, 20, 20.5]) await run(noon + days * 1_440);
     const { rows } = createHistory(sql);
-    const ref = createEntityRef('bot', 'bot', bot);
+    const ref = refOf('bot', 'bot', bot);
     const [from, to] = [noon + 20 * 1_440, noon + 21 * 1_440];
 
     for (const level of ['fine', 'hours', 'days'] as const) {
@@ -236,7 +236,7 @@ const registerMonthTests = (test: Claims, open: () => Sql): void => {
   test('the archive of a month has the votes that were cast in it, with ranks', async () => {
     const sql = await emptyHistory(open());
     const ledger = createLedger(sql);
-    const listBot = async (id: string) => createEntityRef('bot', id, await addListing(sql, id));
+    const listBot = async (id: string) => refOf('bot', id, await addListing(sql, id));
     const [one, two, three, four] = [
       await listBot('one'),
       await listBot('two'),
@@ -291,7 +291,7 @@ const registerVoidTests = (test: Claims, open: () => Sql): void => {
   test('votes that an operator reset within the month do not count for the rank', async () => {
     const sql = await emptyHistory(open());
     const ledger = createLedger(sql);
-    const ref = createEntityRef('bot', 'reset', await addListing(sql, 'reset'));
+    const ref = refOf('bot', 'reset', await addListing(sql, 'reset'));
     const cast = (number: number, text: string) => vote(ref, number, { atMs: Date.parse(text) });
     const votes = [cast(91_101, '2026-05-02'), cast(91_102, '2026-05-03'), cast(91_103, '2026-05-20')];
     await ledger.flush({ entities: [], votes });

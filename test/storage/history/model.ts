@@ -5,10 +5,10 @@
  * The time covers the leap day of 2028 and the end of its month. `HISTORY_SEED` repeats one timeline.
  */
 import * as assert from 'uvu/assert';
-import { createEntityRef } from '../../../engine/ids.ts';
 import { buildSeries, listTimes } from '../../../http/api/history/history-points.ts';
 import { createHistory } from '../../../storage/history/read.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { refOf } from '../../support/refs.ts';
 import { addListing, createRunner, emptyHistory, setTotals, toMinute } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -86,7 +86,7 @@ export const registerHistoryModelTest = (test: Claims, open: () => Sql): void =>
         for (const from of [start - 1_440, start + 600]) {
           const times = listTimes({ from, to }, { minutes });
           const [first = 0] = times;
-          const rows = await history.rows(createEntityRef('bot', 'any', incarnation), {
+          const rows = await history.rows(refOf('bot', 'any', incarnation), {
             level,
             from: first,
             to,

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { BatchReply } from '../../../engine/entity/items.ts';
-import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids.ts';
+import { newShardCount, oldShardCount } from '../../../engine/ids.ts';
 import type { HotStore, LoadRequest } from '../../../engine/ports.ts';
 import { createHotModel, type HotModel } from '../../model/hot-model.ts';
 import { isLoop } from '../../support/test-group.ts';
@@ -37,18 +37,20 @@ const requests: readonly LoadRequest[] = names.flatMap((name) => [
   ...voters.map((voter) => ({ ...name, voter })),
 ]);
 const bots = names.filter(({ kind }) => kind === 'bot');
-const listEverything = () => ({ entities: 1_000, votes: 1_000, shards: listUsedShards() });
+const listEverything = (store: HotStore) => ({
+  ...{ entities: 1_000, votes: 1_000, shards: listUsedShards(store) },
+});
 
 /** Everything that the port shows of a store. */
 const observe = async (store: HotStore) => ({
   loads: await store.load(requests),
   backlog: await store.countBacklog(),
-  peek: await store.peek(listEverything()),
-  versions: await store.readVersions(listUsedShards()),
+  peek: await store.peek(listEverything(store)),
+  versions: await store.readVersions(listUsedShards(store)),
   generations: await store.readGenerations(),
   parts: await Promise.all(bots.map(({ id }) => store.readParts({ id, fromId: 0, limit: 100 }))),
   page: await store.readParts({ id: bots[0]?.id ?? '', fromId: 1, limit: 2 }),
-  due: (await store.listDueParts(listUsedShards(), 100)).map(({ address }) => address).sort(),
+  due: (await store.listDueParts(listUsedShards(store), 100)).map(({ address }) => address).sort(),
 });
 
 const count = (run: Run, word: string): void => {
@@ -118,9 +120,9 @@ const positionsKept = 4;
 
 /** What changed since a version of some operations ago; a store that does not know it says so. */
 const compareChanges = async ({ opened: { store }, model, positions, listsChanges, mix }: Run) => {
-  const versions = await model.readVersions(listUsedShards());
+  const versions = await model.readVersions(listUsedShards(model));
   positions.push(
-    listUsedShards().map((shard, index) => ({ shard, ...(versions[index] as (typeof versions)[0]) })),
+    listUsedShards(model).map((shard, index) => ({ shard, ...(versions[index] as (typeof versions)[0]) })),
   );
   const known = positions.length > positionsKept ? (positions.shift() as Known) : (positions[0] as Known);
   const [ours, theirs] = [await store.readChanges(known), await model.readChanges(known)];
@@ -138,10 +140,10 @@ const compareChanges = async ({ opened: { store }, model, positions, listsChange
 
 /** Runs one sequence, with a number of shards by its seed; throws with seed and step where the two differ. */
 export const runSeed = async (harness: Harness, seed: number, mix: Map<string, number>): Promise<void> => {
-  setShardCount(seed % 2 === 0 ? newShardCount : oldShardCount);
+  const shardCount = seed % 2 === 0 ? newShardCount : oldShardCount;
   const clock = () => run.nowMs;
-  const opened = await harness.open(clock);
-  const model = createHotModel({ clock });
+  const opened = await harness.open(clock, shardCount);
+  const model = createHotModel({ clock, shardCount });
   const { listsChanges = false } = harness;
   const run: Run = { opened, model, nowMs: startMs, mix, listsChanges, positions: [] };
   const generator = generate(seed, model);
@@ -162,7 +164,6 @@ export const runSeed = async (harness: Harness, seed: number, mix: Map<string, n
     );
   } finally {
     await opened.dispose();
-    setShardCount(newShardCount);
   }
 };
 

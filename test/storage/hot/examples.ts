@@ -9,18 +9,11 @@ import * as assert from 'uvu/assert';
 import { fields } from '../../../engine/entity/fields.ts';
 import type { BatchReply, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
-import {
-  createEntityRef,
-  type EntityRef,
-  newShardCount,
-  oldShardCount,
-  setShardCount,
-  shardCount,
-  toShard,
-} from '../../../engine/ids.ts';
+import { type EntityRef, newShardCount, oldShardCount } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { fullTotals, singlePosts } from '../../support/field-values.ts';
 import { rejection } from '../../support/redis-load.ts';
+import { refIn, refOf } from '../../support/refs.ts';
 import { rules, startMs } from './generate.ts';
 
 const hourMs = 3_600_000;
@@ -38,7 +31,8 @@ export interface OpenedStore {
   dispose(): Promise<void>;
 }
 export interface Harness {
-  open(clock: () => number): Promise<OpenedStore>;
+  /** Opens a store with `count` shards. */
+  open(clock: () => number, count?: number): Promise<OpenedStore>;
   readonly sequences: number;
   readonly operationsPerSequence: number;
   /** The store lists recent changes; otherwise it may answer that it does not know them. */
@@ -46,10 +40,10 @@ export interface Harness {
 }
 
 /** In shard 12 with either number of shards. */
-const bot = createEntityRef('bot', '123456789012345601', 1);
-const later = createEntityRef('bot', '123456789012345601', 2);
+const bot = refOf('bot', '123456789012345601', 1);
+const later = refOf('bot', '123456789012345601', 2);
 /** In the same shard. */
-const neighbour = createEntityRef('bot', '123456789012345715', 1);
+const neighbour = refOf('bot', '123456789012345715', 1);
 const facts = { ...emptyFacts, revision: 1, listed: true, listedSinceMs: startMs };
 
 interface World {
@@ -104,9 +98,10 @@ const sequenceExamples: Record<string, Example> = {
     assert.is(again.version, first.version);
   },
   async 'an empty store refuses to count, and names no generation'(world) {
-    const other = createEntityRef('team', 'not-published', 1);
+    const shardCount = world.store.countShards();
+    const other = refIn(shardCount, { kind: 'team', id: 'not-published' });
     const [reply] = await world.store.commit(
-      [{ shard: toShard(other.shard), producer: 'p', sequence: 1, items: [init(other)] }],
+      [{ shard: other.shard, producer: 'p', sequence: 1, items: [init(other)] }],
       rules,
     );
     const generations = await world.store.readGenerations();
@@ -126,7 +121,7 @@ const entityExamples: Record<string, Example> = {
   },
   async 'a post sets the fields that it names, and no others'(world) {
     for (const [index, post] of singlePosts.entries()) {
-      const target = createEntityRef('bot', bot.id, index + 1);
+      const target = refOf('bot', bot.id, index + 1);
       const reply = await world.send(init(target), { kind: 'stats', target, atMs: startMs, ...post });
       await world.reopen();
       const expected = { ...emptyTotals, ...post, uptimeCheckedMs: startMs, lastStatsPostMs: startMs };
@@ -320,9 +315,8 @@ export const addExamples = (test: Test, harness: Harness): void => {
   ]);
   for (const { title, example, count } of cases) {
     test(title, async () => {
-      setShardCount(count);
       const clock = () => world.nowMs;
-      const opened = await harness.open(clock);
+      const opened = await harness.open(clock, count);
       let sequence = 0;
       const world: World = {
         get store() {
@@ -348,7 +342,6 @@ export const addExamples = (test: Test, harness: Harness): void => {
         await example(world);
       } finally {
         await opened.dispose();
-        setShardCount(newShardCount);
       }
     });
   }

@@ -12,14 +12,15 @@ import { writeSync } from 'node:fs';
 import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import { StorageError } from '../../../engine/errors.ts';
-import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
 import { type LmdbOptions, openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
+import { refOf } from '../../support/refs.ts';
 import { rules as generatedRules } from './generate.ts';
 
 export const clicksPerBatch = 25;
 export const producer = 'child';
 export const rules = { ...generatedRules, visitorsMax: 1_000_000 };
-export const targets = ['1', '2', '3', '4'].map((id) => createEntityRef('bot', id, 1));
+export const targets = ['1', '2', '3', '4'].map((id) => refOf('bot', id, 1));
 
 export const initOf = (target: EntityRef, shardList = ''): Item => ({
   kind: 'init',
@@ -59,7 +60,7 @@ const fill = async (path: string): Promise<void> => {
   for (let sequence = 1; sequence < 2_000; sequence++) {
     try {
       const shardList = String(sequence).padStart(40_000, '0');
-      const id = (number: number) => createEntityRef('bot', target.id, number);
+      const id = (number: number) => refOf('bot', target.id, number);
       const grown: Item[] = Array.from({ length: 500 }, (_, index) => {
         return { kind: 'click', target: id(1), visitor: String(sequence * 500 + index) };
       });

@@ -8,7 +8,7 @@ import { cpSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { newShardCount, oldShardCount, setShardCount } from '../../../engine/ids.ts';
+import { newShardCount, oldShardCount } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { createRandom } from '../../../ops/demo/random.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
@@ -27,17 +27,21 @@ const observe = async (store: HotStore) => ({
   loads: (await store.load(requests)).map((reply) =>
     reply.outcome === 'found' ? { ...reply, state: { ...reply.state, flushedVotes: 0 } } : reply,
   ),
-  versions: await store.readVersions(listUsedShards()),
+  versions: await store.readVersions(listUsedShards(store)),
   generations: await store.readGenerations(),
   parts: await Promise.all(
     bots.map(async ({ id }) => (await store.readParts({ id, fromId: 0, limit: 100 }))?.parts),
   ),
-  due: (await store.listDueParts(listUsedShards(), 100)).map(({ address }) => address).sort(),
+  due: (await store.listDueParts(listUsedShards(store), 100)).map(({ address }) => address).sort(),
 });
 type Observed = Awaited<ReturnType<typeof observe>>;
 
 const listBacklog = async (store: HotStore) => {
-  const { entities, votes } = await store.peek({ entities: 1_000, votes: 1_000, shards: listUsedShards() });
+  const { entities, votes } = await store.peek({
+    entities: 1_000,
+    votes: 1_000,
+    shards: listUsedShards(store),
+  });
   const size = await store.countBacklog();
   assert.equal(size, { entities: entities.length, votes: votes.length }, 'the size of the backlog');
   return new Set([...entities.map(({ ref }) => ref.address), ...votes.map(({ itag }) => itag)]);
@@ -87,6 +91,7 @@ const assertCopies = async (run: Run, model: HotStore, before: Observed): Promis
   const backlog = await listBacklog(model);
   for (const { path, when } of run.copies.splice(0)) {
     const copy = await openLmdbStore({ path, clock: run.clock });
+    copy.useShardCount(model.countShards());
     assert.equal(await observe(copy), when === 'before' ? before : after, when);
     const found = await listBacklog(copy);
     if (when === 'after') for (const name of backlog) assert.ok(found.has(name), `${name} is in no flush`);
@@ -96,7 +101,7 @@ const assertCopies = async (run: Run, model: HotStore, before: Observed): Promis
 };
 
 const runSeed = async (seed: number, operations: number): Promise<void> => {
-  setShardCount(seed % 2 === 0 ? newShardCount : oldShardCount);
+  const shardCount = seed % 2 === 0 ? newShardCount : oldShardCount;
   let nowMs = startMs;
   const clock = () => nowMs;
   const path = makeFolder('rollcall-lmdb-crash-');
@@ -108,8 +113,9 @@ const runSeed = async (seed: number, operations: number): Promise<void> => {
   };
   const syncedBytes = new Map<string, number>();
   const store = await openLmdbStore({ path, clock, sync, checkpointBytes: 1 + random.below(3_000) });
+  store.useShardCount(shardCount);
   const run: Run = { path, clock, store, random, copies: [] };
-  const model = createHotModel({ clock });
+  const model = createHotModel({ clock, shardCount });
   const generator = generate(seed, model);
   for (let number = 0; number < operations; number++) {
     const operation = generator.next(nowMs);
@@ -127,7 +133,6 @@ const runSeed = async (seed: number, operations: number): Promise<void> => {
   await store.close();
   copyFolder(run, 'after');
   await assertCopies(run, model, await observe(model));
-  setShardCount(newShardCount);
 };
 
 test('a copy of the folder at any moment has every acknowledged change, and no half of one', async () => {

@@ -8,23 +8,24 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
-import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { openTables } from '../../../storage/hot/lmdb/tables.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { rejection } from '../../support/redis-load.ts';
+import { refOf } from '../../support/refs.ts';
 import { startMs } from './generate.ts';
 import { rules } from './lmdb-child.ts';
 
 const test = suite('a damaged LMDB folder');
 
 const clock = () => startMs;
-const sick = createEntityRef('bot', '77', 1);
+const sick = refOf('bot', '77', 1);
 /** In the same shard. */
 const healthy: EntityRef = findNeighbour();
 function findNeighbour(): EntityRef {
   for (let id = 1_000; ; id++) {
-    const ref = createEntityRef('bot', String(id), 1);
+    const ref = refOf('bot', String(id), 1);
     if (ref.shard === sick.shard) return ref;
   }
 }

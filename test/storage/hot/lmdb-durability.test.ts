@@ -10,19 +10,19 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
-import { createEntityRef } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { type LmdbOptions, type LmdbStore, openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { openTables } from '../../../storage/hot/lmdb/tables.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { rejection } from '../../support/redis-load.ts';
+import { refOf } from '../../support/refs.ts';
 import { startMs } from './generate.ts';
 import { rules } from './lmdb-child.ts';
 
 const test = suite('the embedded hot store and its journal');
 
 const clock = () => startMs;
-const bot = createEntityRef('bot', '77', 1);
+const bot = refOf('bot', '77', 1);
 const init: Item = {
   kind: 'init',
   target: bot,

@@ -12,13 +12,14 @@ import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import type { StorageError } from '../../../engine/errors.ts';
-import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import { type EntityRef, newShardCount } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { toSlotKey } from '../../../storage/hot/lmdb/keys.ts';
-import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
+import { type LmdbStore, openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { openTables, type Tables } from '../../../storage/hot/lmdb/tables.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
 import { rejection } from '../../support/redis-load.ts';
+import { refOf } from '../../support/refs.ts';
 import { isLoop } from '../../support/test-group.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
 import { startMs } from './generate.ts';
@@ -35,14 +36,19 @@ const inFolder = async (use: (path: string) => Promise<void>): Promise<void> => 
 
 let opens = 0;
 /** Every second store moves each commit into its tables at once, while the next ones run. */
-const open = async (clock: () => number): Promise<OpenedStore> => {
+const open = async (clock: () => number, count = newShardCount): Promise<OpenedStore> => {
   const path = await mkdtemp(join(tmpdir(), 'rollcall-lmdb-'));
   const options = { path, clock, checkpointBytes: opens++ % 2 === 0 ? 2 ** 24 : 1 };
+  const openStore = async (): Promise<LmdbStore> => {
+    const store = await openLmdbStore(options);
+    store.useShardCount(count);
+    return store;
+  };
   const opened: OpenedStore = {
-    store: await openLmdbStore(options),
+    store: await openStore(),
     async reopen() {
       await opened.store.close();
-      return openLmdbStore(options);
+      return openStore();
     },
     newerRecords: {
       write: (ref) =>
@@ -76,7 +82,7 @@ const newer = Array(20).fill('later');
 const test = conformance('lmdb', { open, sequences: isLoop ? 8 : 40, operationsPerSequence: 120 });
 
 const clock = () => startMs;
-const bot = createEntityRef('bot', '77', 1);
+const bot = refOf('bot', '77', 1);
 const openPublished = async (path: string, options: { sizeMaxBytes?: number } = {}): Promise<HotStore> => {
   const store = await openLmdbStore({ path, clock, ...options });
   await store.publish([{ shard: bot.shard, generation: 1 }]);
@@ -174,10 +180,10 @@ test('a bug in one item rejects the call before anything is written', () =>
   inFolder(async (path) => {
     const store = await openPublished(path);
     await send(store, 1, initOf(bot));
-    const long = createEntityRef('bot', 'x'.repeat(5_000), 1);
+    const long = refOf('bot', 'x'.repeat(5_000), 1);
     const faulty: Item[] = [
       { ...initOf(bot), target: { ...long, shard: bot.shard } },
-      { ...initOf(bot), target: createEntityRef('bot', 'in another shard', 1) },
+      { ...initOf(bot), target: refOf('bot', 'in another shard', 1) },
       { kind: 'click', target: bot, visitor: 'not a number' },
     ];
     for (const item of faulty) {

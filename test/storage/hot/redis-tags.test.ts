@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { newShardCount, oldShardCount, setShardCount, toShard } from '../../../engine/ids.ts';
+import { newShardCount, oldShardCount, toShard } from '../../../engine/ids.ts';
 import { listTags, toTag } from '../../../storage/hot/redis/tags.ts';
 
 const test = suite('hash tags');
@@ -38,10 +38,14 @@ test('primaries that divide the slots evenly have as equal a number of shards as
 });
 
 test('a shard of an old store is its own tag, and no new store has such a tag', () => {
-  setShardCount(oldShardCount);
-  assert.equal([toTag(toShard(0)), toTag(toShard(127))], [0, 127]);
-  setShardCount(newShardCount);
-  assert.equal([toTag(toShard(0)), toTag(toShard(15))], [185, 738]);
+  const tagsOf = (count: number) => [toTag(toShard(0), count), toTag(toShard(count - 1), count)];
+  assert.equal(
+    [tagsOf(oldShardCount), tagsOf(newShardCount)],
+    [
+      [0, 127],
+      [185, 738],
+    ],
+  );
   assert.ok(listTags(newShardCount).every((tag) => tag >= oldShardCount));
   assert.is(new Set(listTags(newShardCount)).size, newShardCount);
 });

@@ -7,20 +7,13 @@ import { Redis } from 'ioredis';
 import { Packr } from 'msgpackr';
 import * as assert from 'uvu/assert';
 import type { Item, ShardVersion } from '../../../engine/entity/items.ts';
-import {
-  allShards,
-  createEntityRef,
-  type EntityRef,
-  newShardCount,
-  oldShardCount,
-  setShardCount,
-  toShard,
-} from '../../../engine/ids.ts';
+import { type EntityRef, listAllShards, newShardCount, oldShardCount, toShard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/store.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { initOf } from '../../support/redis-load.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { refOf } from '../../support/refs.ts';
 import { isLoop } from '../../support/test-group.ts';
 import { conformance, type OpenedStore } from './conformance.ts';
 import { rules, startMs } from './generate.ts';
@@ -30,13 +23,14 @@ let server: RedisServer | undefined;
 let worlds = 0;
 
 /** Every store has its own key prefix. */
-const open = async (clock: () => number): Promise<OpenedStore> => {
+const open = async (clock: () => number, count = newShardCount): Promise<OpenedStore> => {
   server ??= await startRedis({ settings: ['appendfsync no'] });
   const options = { urls: [server.url], prefix: `w${++worlds}:`, clock };
   const openTrusted = async () => {
     const store = await openRedisStore(options);
     // From here on it reads no head where nothing changed.
     await store.libraries.dropOthers(new Set());
+    store.useShardCount(count);
     return store;
   };
   const opened: OpenedStore = {
@@ -45,7 +39,7 @@ const open = async (clock: () => number): Promise<OpenedStore> => {
       await opened.store.close();
       return openTrusted();
     },
-    newerRecords: createNewerRecords(() => new Redis(server?.url ?? ''), options.prefix),
+    newerRecords: createNewerRecords(() => new Redis(server?.url ?? ''), { prefix: options.prefix, count }),
     dispose: () => opened.store.close(),
   };
   return opened;
@@ -59,7 +53,7 @@ test('the largest batch goes in one call, and every inner call stays in bounds',
   const shard = toShard(7);
   const bots: EntityRef[] = [];
   for (let number = 1; bots.length < limits.batchItemsMax; number++) {
-    const bot = createEntityRef('bot', String(number), 1);
+    const bot = refOf('bot', String(number), 1);
     if (bot.shard === shard) bots.push(bot);
   }
   const send = (sequence: number, items: readonly Item[]) =>
@@ -97,7 +91,7 @@ test('the largest batch goes in one call, and every inner call stays in bounds',
 test('where nothing changed, heads cost two commands, and none is read again', async () => {
   const clock = () => startMs;
   const { store } = await open(clock);
-  const bot = createEntityRef('bot', '1', 1);
+  const bot = refOf('bot', '1', 1);
   await store.publish([{ shard: bot.shard, generation: 1 }]);
   await store.commit([{ shard: bot.shard, producer: 'p', sequence: 1, items: [initOf(bot)] }], rules);
   const redis = new Redis(server?.url ?? '');
@@ -106,10 +100,10 @@ test('where nothing changed, heads cost two commands, and none is read again', a
       (sum, [, calls]) => sum + Number(calls),
       0,
     );
-  const [before] = await store.readVersions(allShards);
+  const [before] = await store.readVersions(listAllShards(newShardCount));
   const first = await countCommands();
   await store.countBacklog();
-  const [after] = await store.readVersions(allShards);
+  const [after] = await store.readVersions(listAllShards(newShardCount));
 
   assert.is((await countCommands()) - first, 4);
   assert.equal(after, before);
@@ -119,7 +113,7 @@ test('where nothing changed, heads cost two commands, and none is read again', a
 
 test('changes are listed since a version of the same history only, and while they are kept', async () => {
   const { store } = await open(() => startMs);
-  const one = createEntityRef('bot', '1', 1);
+  const one = refOf('bot', '1', 1);
   const { shard } = one;
   await store.publish([{ shard, generation: 1 }]);
   let sequence = 0;
@@ -146,14 +140,15 @@ test('changes are listed since a version of the same history only, and while the
 
 test('a node of another version may write: then all heads are read', async () => {
   const { store } = await open(() => startMs);
-  const bot = createEntityRef('bot', '1', 1);
+  const bot = refOf('bot', '1', 1);
   await store.publish([{ shard: bot.shard, generation: 1 }]);
-  const readHead = async () => (await store.readVersions(allShards))[bot.shard]?.generation;
+  const readHead = async () =>
+    (await store.readVersions(listAllShards(newShardCount)))[bot.shard]?.generation;
   assert.is(await readHead(), 1);
   const redis = new Redis(server?.url ?? '');
   // Earlier libraries change shards without a trace in `moved`.
   const setGeneration = (generation: string) =>
-    redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, '!g', generation);
+    redis.hset(`w${worlds}:{s${toTag(bot.shard, newShardCount)}}:e`, '!g', generation);
   await setGeneration('2');
   assert.is(await readHead(), 1, 'nothing moved');
   await (store as RedisHotStore).libraries.dropOthers(new Set(['0123456789ab']));
@@ -167,7 +162,7 @@ test('a node of another version may write: then all heads are read', async () =>
 
 test('records of earlier libraries, and ones with long texts, are read and changed like others', async () => {
   const opened = await open(() => startMs);
-  const bot = createEntityRef('bot', '1', 1);
+  const bot = refOf('bot', '1', 1);
   const redis = new Redis(server?.url ?? '');
   let sequence = 0;
   const send = async (...items: readonly Item[]) => {
@@ -180,10 +175,10 @@ test('records of earlier libraries, and ones with long texts, are read and chang
   const rest = [0, 1, false, 0, 70_000, 3, 2, 1, 0, 0, 0];
   const packr = new Packr({ useRecords: false });
   const row = Buffer.concat([packr.pack(first), packr.pack(rest)]);
-  await redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, bot.address, row);
+  await redis.hset(`w${worlds}:{s${toTag(bot.shard, newShardCount)}}:e`, bot.address, row);
   const [old] = await opened.store.load([{ kind: 'bot', id: bot.id }]);
   const invited = await send({ kind: 'invite', target: bot });
-  await redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, bot.address, row);
+  await redis.hset(`w${worlds}:{s${toTag(bot.shard, newShardCount)}}:e`, bot.address, row);
   const shardList = '1,'.repeat(400);
   const long = await send({ kind: 'stats', target: bot, atMs: startMs, servers: '9', shardList });
   const clicked = await send({ kind: 'click', target: bot, visitor: '5' });
@@ -201,9 +196,9 @@ test('records of earlier libraries, and ones with long texts, are read and chang
 
 test('decisions are stored as earlier libraries read them, and read as they stored them', async () => {
   const { store } = await open(() => startMs);
-  const bot = createEntityRef('bot', '1', 1);
+  const bot = refOf('bot', '1', 1);
   const redis = new Redis(server?.url ?? '');
-  const key = `w${worlds}:{s${toTag(bot.shard)}}:e`;
+  const key = `w${worlds}:{s${toTag(bot.shard, newShardCount)}}:e`;
   const vote = (user: string): Item => {
     return {
       kind: 'vote',
@@ -244,7 +239,7 @@ test('decisions are stored as earlier libraries read them, and read as they stor
 test('a table of parts begins without those that an earlier table of its size left in Redis', async () => {
   let nowMs = startMs;
   const opened = await open(() => nowMs);
-  const bot = createEntityRef('bot', '1', 1);
+  const bot = refOf('bot', '1', 1);
   const redis = new Redis(server?.url ?? '');
   let sequence = 0;
   const send = (...items: readonly Item[]) =>
@@ -274,7 +269,7 @@ test('a generation is raised in steps, and nothing flushed between two of them i
   const shard = toShard(7);
   const bots: EntityRef[] = [];
   for (let number = 1; bots.length < 5_000; number++) {
-    const bot = createEntityRef('bot', String(number), 1);
+    const bot = refOf('bot', String(number), 1);
     if (bot.shard === shard) bots.push(bot);
   }
   await store.publish([{ shard, generation: 1 }]);
@@ -303,17 +298,17 @@ test('a generation is raised in steps, and nothing flushed between two of them i
   assert.ok((await countPublishes()) - before >= 5, 'all were looked through');
   assert.is((await store.readGenerations())[shard], 3);
   assert.is((await store.countBacklog()).entities, bots.length);
-  assert.is((await redis.hget(`w${worlds}:{s${toTag(shard)}}:e`, '!n')) ?? null, null);
+  assert.is((await redis.hget(`w${worlds}:{s${toTag(shard, newShardCount)}}:e`, '!n')) ?? null, null);
   redis.disconnect();
   await store.close();
 });
 
 test('a marking that another server began is begun again', async () => {
   const { store } = await open(() => startMs);
-  const bot = createEntityRef('bot', '1', 1);
+  const bot = refOf('bot', '1', 1);
   const { shard } = bot;
   await store.publish([{ shard, generation: 1 }]);
-  const items = Array.from({ length: 900 }, (_, index) => createEntityRef('bot', `${index}`, 1))
+  const items = Array.from({ length: 900 }, (_, index) => refOf('bot', `${index}`, 1))
     .filter((ref) => ref.shard === shard)
     .map(initOf);
   await store.commit([{ shard, producer: 'p', sequence: 1, items }], rules);
@@ -322,7 +317,7 @@ test('a marking that another server began is begun again', async () => {
   const packr = new Packr({ useRecords: false });
   // Where another server's hash table ended almost, with a generation that nobody published.
   const left = packr.pack([5, 'another', '1']);
-  await redis.hset(`w${worlds}:{s${toTag(shard)}}:e`, '!n', left);
+  await redis.hset(`w${worlds}:{s${toTag(shard, newShardCount)}}:e`, '!n', left);
   await store.publish([{ shard, generation: 2 }]);
 
   assert.is((await store.readGenerations())[shard], 5, 'the highest one');
@@ -336,10 +331,9 @@ test('the numbers of shards with counters are known', async () => {
   const counted = [await store.listShardCounts()];
   await store.publish([{ shard: toShard(15), generation: 1 }]);
   counted.push(await store.listShardCounts());
-  setShardCount(oldShardCount);
+  store.useShardCount(oldShardCount);
   await store.publish([{ shard: toShard(127), generation: 1 }]);
   counted.push(await store.listShardCounts());
-  setShardCount(newShardCount);
 
   assert.equal(counted, [[], [16], [16, 128]]);
   await store.close();

@@ -5,10 +5,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { computeShard, toAddress } from '../../../engine/ids.ts';
 import { ImportStopped, importFile, importLines } from '../../../storage/import/import.ts';
 import { createZeroCounts } from '../../../storage/import/write.ts';
 import { pluck } from '../../support/pluck.ts';
+import { shardOf } from '../../support/refs.ts';
 import { bot, linesOf, openTestStore, pack, platformId, server, session, team, user, vote } from './store.ts';
 
 const test = suite('import');
@@ -74,7 +74,7 @@ test('an entity is born with incarnation, shard, totals and vanity', async () =>
       join vanity v on v.itag = b.vanity_ref where bot_id = ${platformId(5)}`;
 
   assert.is(row?.entity_id, platformId(5));
-  assert.is(row?.shard, computeShard(toAddress('bot', platformId(5))));
+  assert.is(row?.shard, shardOf('bot', platformId(5)));
   assert.equal([row?.clicks, row?.unique_clicks, row?.upvotes, row?.downvotes, row?.votes], [9, 4, 3, 1, 2]);
   assert.is(row?.code, 'lantern-polls');
   assert.equal(row?.listed_since, new Date(now));

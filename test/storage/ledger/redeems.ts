@@ -4,12 +4,13 @@
  */
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
 import { type RedeemOutcome, upsertTier } from '../../../storage/catalogue/votes/credits.ts';
 import { redeemVotes } from '../../../storage/catalogue/votes/redeem.ts';
 import { deleteListing, resetVotes } from '../../../storage/ledger/adjust.ts';
 import { voidVote } from '../../../storage/ledger/void-votes.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { refOf } from '../../support/refs.ts';
 import { addBot, addUser } from '../catalogue/directory.ts';
 import { addCountedVotes } from './votes.ts';
 
@@ -199,7 +200,7 @@ const claimWorth = (claims: Claims, poolOf: PoolOf): void => {
     const again = await addBot(sql, ref.id, { counted: { upvotes: 10 } });
     await addCountedVotes(sql, again, { upvotes: 10, downvotes: 0 });
 
-    const outcome = await redeem(sql, createEntityRef('bot', again.id, again.incarnation), 10);
+    const outcome = await redeem(sql, refOf('bot', again.id, again.incarnation), 10);
     assert.is(outcome.kind === 'redeemed' && outcome.credits, 100n, 'its slabs begin at the first');
   });
 

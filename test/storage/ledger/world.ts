@@ -3,13 +3,14 @@
  * helpers. A world lives in a temporary folder and is closed by the test file that opened it.
  */
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
-import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
 import type { DirtyEntity, Ledger, OutboxVote } from '../../../engine/ports.ts';
 import { deleteListing, resetVotes } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { voidVote } from '../../../storage/ledger/void-votes.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { createLedgerModel } from '../../model/ledger-model.ts';
+import { refOf } from '../../support/refs.ts';
 import { openDirectory } from '../catalogue/directory.ts';
 
 export interface World {
@@ -33,7 +34,7 @@ const listPack = (sql: Sql, id: string): Promise<EntityRef> =>
       insert into users (id, username, display_name) values ('owner', 'owner', 'Owner')
       on conflict do nothing`;
     const [row] = await transaction<{ incarnation: number }[]>`select nextval('incarnations') as incarnation`;
-    const ref = createEntityRef('pack', id, row?.incarnation ?? 0);
+    const ref = refOf('pack', id, row?.incarnation ?? 0);
     await transaction`
       insert into totals (incarnation, kind, entity_id, shard)
       values (${ref.incarnation}, 'pack', ${id}, ${ref.shard})`;

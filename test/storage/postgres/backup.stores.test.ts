@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { allShards, newShardCount, oldShardCount, setShardCount, toShard } from '../../../engine/ids.ts';
+import { listAllShards, newShardCount, oldShardCount, toShard } from '../../../engine/ids.ts';
 import { directoryExporter, runExport } from '../../../ops/cli/export.ts';
 import { runImport } from '../../../ops/cli/import.ts';
 import { runInspect } from '../../../ops/cli/inspect.ts';
@@ -193,7 +193,9 @@ test('Redis emptied: all counters come from the backup under a new generation, n
 test('a Redis older than SQL is refused by restore and reflush, and nothing is written back', async () => {
   // An older Redis: it was published once and never reached the positions of the backup.
   await admin.flushall();
-  await onStores(original, ({ hot }) => hot.publish(allShards.map((shard) => ({ shard, generation: 1 }))));
+  await onStores(original, ({ hot }) =>
+    hot.publish(listAllShards(newShardCount).map((shard) => ({ shard, generation: 1 }))),
+  );
   const settings = await createDatabase('newer');
 
   const restored = await run(runRestore, settings, backup);
@@ -210,9 +212,10 @@ test('a Redis older than SQL is refused by restore and reflush, and nothing is w
 
 test('a Redis with another number of shards than the backup is refused: nothing is restored', async () => {
   await admin.flushall();
-  setShardCount(oldShardCount);
-  const publishOne = ({ hot }: Stores) => hot.publish([{ shard: toShard(100), generation: 1 }]);
-  await onStores(original, publishOne).finally(() => setShardCount(newShardCount));
+  await onStores(original, ({ hot }) => {
+    hot.useShardCount(oldShardCount);
+    return hot.publish([{ shard: toShard(100), generation: 1 }]);
+  });
   const settings = await createDatabase('other_shards');
 
   const { code, err } = await run(runRestore, settings, backup);

@@ -5,12 +5,13 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createEntityRef, type EntityRef } from '../../../engine/ids.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 import { createPushOutbox, type NewSubscription } from '../../../storage/catalogue/votes/push.ts';
 import { createReminders } from '../../../storage/catalogue/votes/reminders.ts';
 import { deleteListing } from '../../../storage/ledger/adjust.ts';
 import { markDueByReleases, markDueByVotes } from '../../../storage/ledger/due-reminders.ts';
+import { refOf } from '../../support/refs.ts';
 import { addBot, addUser } from '../catalogue/directory.ts';
 import { openDatabase } from './database.ts';
 
@@ -88,7 +89,7 @@ test('of many updates of a due reminder one succeeds, and a vote makes it due ag
 
 const makeVote = (user: string, bot: number, atMs: number): OutboxVote => {
   const { incarnation } = refs[bot] as EntityRef;
-  const ref = createEntityRef('bot', `bot${bot}`, incarnation);
+  const ref = refOf('bot', `bot${bot}`, incarnation);
   return { itag: randomUUID(), ref, user, upvote: true, atMs, voteNumber: 0 };
 };
 
