@@ -4,7 +4,7 @@
 
 /** The command-line options for Node. */
 export const nodeFlags: readonly string[];
-export const busyNodeFlag: string;
+export const busyNodeFlags: readonly string[];
 export const buildNodeFlags: (settings: Readonly<Record<string, string | undefined>>) => readonly string[];
 /** The environment of a node with these settings. */
 export const buildEnvironment: (settings: NodeJS.ProcessEnv) => NodeJS.ProcessEnv;

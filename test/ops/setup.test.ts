@@ -22,7 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findPortFault } from '../../http/server/listen-fault.ts';
-import { buildEnvironment, busyNodeFlag, nodeFlags } from '../../ops/setup/launch.mjs';
+import { buildEnvironment, busyNodeFlags, nodeFlags } from '../../ops/setup/launch.mjs';
 import { assertIncludes } from '../support/assert-includes.ts';
 import { type Ended, watchChild } from '../support/child.ts';
 import { makeFolder } from '../support/folder.ts';
@@ -385,7 +385,7 @@ test('the program gives Node the same options as npm start', () => {
   );
 
   assertIncludes(text, `/node" ${nodeFlags.join(' ')} $busy `, nodeFlags.join(' '));
-  assertIncludes(text, `\n[ -z "\${REDIS_URL-}" ] || busy=${busyNodeFlag}\n`);
+  assertIncludes(text, `\n[ -z "\${REDIS_URL-}" ] || busy='${busyNodeFlags.join(' ')}'\n`);
   const arena = 'MALLOC_ARENA_MAX';
   assertIncludes(text, `\n[ -n "\${REDIS_URL-}" ] || export ${arena}="\${${arena}-1}"\n`);
 });
