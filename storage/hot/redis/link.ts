@@ -65,6 +65,13 @@ export interface Link {
 
 /** A Redis that returns is used again within a second. */
 const reconnectMaxMs = 500;
+/** For a connection; a lost first packet is sent again after a second. */
+const connectMaxMs = 1_500;
+/**
+ * How long a connection that is no longer wanted may end its calls. A primary that was replaced because the
+ * network to it is cut says nothing, and its calls are due at the next one.
+ */
+const disconnectMaxMs = 200;
 const tryAgainMs = 5;
 const redirectionsMax = 16;
 /** How long redirects are followed: a request refused after this is still answered before its deadline. */
@@ -74,8 +81,11 @@ const redirectedPauseMaxMs = 200;
 /** How often the client asks a Cluster which node owns which slots: regularly, and while calls fail. */
 const slotsRefreshMs = 5_000;
 const slotsRefreshFailedMs = 200;
-/** If a node does not answer that question within this time, the client asks the next node. */
-const slotsRefreshTimeoutMs = 1_000;
+/**
+ * If a node does not answer that question within this time, the client asks the next node. While a primary is
+ * cut off, one in so many questions goes to it, and the others wait for that one.
+ */
+const slotsRefreshTimeoutMs = 400;
 
 const computeRetryDelayMs = (attempts: number): number =>
   Math.min(reconnectMaxMs, 20 * 2 ** Math.min(attempts, 6)) * (0.5 + Math.random() / 2);
@@ -85,7 +95,8 @@ const buildConnectionOptions = (options: LinkOptions): RedisOptions => ({
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   socketTimeout: options.silenceMaxMs,
-  connectTimeout: options.silenceMaxMs,
+  connectTimeout: Math.min(connectMaxMs, options.silenceMaxMs),
+  disconnectTimeout: disconnectMaxMs,
   // While Redis loads its data, retry after this time instead of the time that Redis estimates.
   maxLoadingRetryTime: reconnectMaxMs,
   connectionName: 'rollcall',

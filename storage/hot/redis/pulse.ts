@@ -79,9 +79,10 @@ export const startPulse = (
       wasSilent = !wasSilent;
       onChange(wasSilent ? silent.join('; ') : 'Redis answers again', !wasSilent);
     }
-    const anyFailed = [...states.values()].some(({ failed }) => failed);
+    const nowMs = performance.now();
+    const anyFailed = [...states.values()].some((state) => isUnanswered(state, nowMs));
     const pauseMs = anyFailed ? pingFailedEveryMs : pingEveryMs;
-    timer = setTimeout(checkAll, alignPause(pauseMs, performance.now()));
+    timer = setTimeout(checkAll, alignPause(pauseMs, nowMs));
     timer.unref();
   };
   checkAll();
@@ -120,6 +121,9 @@ const checkPrimary = (link: Link, state: PrimaryState, { redis }: Primary): void
   } else if (redis === null) {
     state.failed = true;
     link.findPrimaries();
+  } else if (isUnanswered(state, nowMs) && state.pendingOn === redis) {
+    // Cut off, perhaps: calls to it would wait for their limits, while its replacement serves.
+    link.findPrimaries();
   } else if (state.pendingOn !== redis) {
     state.pendingOn = redis;
     state.pingedMs = nowMs;
@@ -138,6 +142,10 @@ const checkPrimary = (link: Link, state: PrimaryState, { redis }: Primary): void
   }
 };
 
+/** Whether the last PING failed, or has no answer for so long that it counts as unanswered. */
+const isUnanswered = ({ failed, pendingOn, pingedMs }: PrimaryState, nowMs: number): boolean =>
+  failed || (pendingOn !== null && nowMs - pingedMs >= unansweredAfterMs);
+
 const recordAnswer = (state: PrimaryState, atMs: number): void => {
   state.answeredMs = atMs;
   state.pendingOn = null;
@@ -150,9 +158,7 @@ const describeSilent = (states: ReadonlyMap<string, PrimaryState>, lastAnswerMs:
   const descriptions: string[] = [];
   for (const [name, state] of states) {
     const silentMs = nowMs - Math.max(state.answeredMs, lastAnswerMs ?? Number.NEGATIVE_INFINITY);
-    const unanswered =
-      state.failed || (state.pendingOn !== null && nowMs - state.pingedMs >= unansweredAfterMs);
-    if (silentMs < silenceMsMax || !unanswered) continue;
+    if (silentMs < silenceMsMax || !isUnanswered(state, nowMs)) continue;
     const server = lastAnswerMs === null ? `Redis at ${name}` : 'Redis';
     const seconds = Math.floor(silentMs / 1_000);
     if (state.refusal === '') descriptions.push(`${server} has not answered for ${seconds} s`);
