@@ -2,10 +2,11 @@
  * Load as real clients make it: many users and bots over several connections, every step written to the log.
  *
  * Each connection sends one request after the other, chosen by a seeded random generator. It never repeats a
- * request, so that each line of the log is one request on the wire. A connection stops when its node is
- * gone.
+ * request, so that each line of the log is one request on the wire. It pauses after a 503: a node keeps a
+ * bounded number of clicks while its store refuses. A connection stops when its node is gone.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientLog, nowMs, type Sight } from '../../../bench/prove/client-log.ts';
 import { beginOperation, endOperation } from '../../../bench/prove/operations.ts';
 import { buildStatsBody, findPostShown, readDigits } from '../../../bench/prove/post-body.ts';
@@ -29,6 +30,7 @@ export interface Load {
 }
 
 const visitorAddresses = 64;
+const refusedPauseMs = 20;
 /**
  * Answers that a correct client gets from a correct node: done, refused with a wait, or not possible
  * now.
@@ -141,6 +143,7 @@ export const startLoad = (parts: LoadParts): Load => {
     while (!stopped) {
       const answer = await parts.random.pick(steps)(parts);
       if (answer instanceof NoAnswer) return;
+      if (answer.status === 503) await sleep(refusedPauseMs);
     }
   };
   const ended = Promise.all(Array.from({ length: parts.connections }, connection)).then(() => {});
