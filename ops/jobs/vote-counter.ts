@@ -199,25 +199,37 @@ const addMark = (counts: Counts, { itag, atMs, address, incarnation }: CountedVo
   counts.marks.push({ itag, atMs, address: unpackHash(address), flags });
 };
 
+/** The number that some digits of a text are. */
+const readDigits = (text: string, from: number, to: number): number => {
+  let number = 0;
+  for (let at = from; at < to; at++) number = number * 10 + text.charCodeAt(at) - 48;
+  return number;
+};
+
+const addToAll = (counts: Counts, isYoung: boolean): void => {
+  counts.all.votes += 1;
+  counts.since.votes += 1;
+  if (!isYoung) return;
+  counts.all.young += 1;
+  counts.since.young += 1;
+};
+
 const noteVote = (counts: Counts, { ref: { incarnation }, itag, atMs, origin }: OutboxVote): void => {
   if (origin === undefined) return;
-  const age = origin.slice(ageAt);
-  const isYoung = age !== '' && Number(age) < youngSeconds;
-  for (const sum of [counts.all, counts.since]) {
-    sum.votes += 1;
-    if (isYoung) sum.young += 1;
-  }
-  const address = origin.slice(0, networkAt);
-  const number = Number(address.slice(-7));
+  const isYoung = origin.length > ageAt && readDigits(origin, ageAt, origin.length) < youngSeconds;
+  addToAll(counts, isYoung);
+  const number = readDigits(origin, networkAt - 7, networkAt);
   const slot = (Math.imul(number, 0x9e3779b1) ^ Math.imul(incarnation, 0x85ebca6b)) >>> 12;
   const ofAddress = addTo(counts.addresses, number % slots);
   const votes = Math.min(addTo(counts.pairs, slot), ofAddress);
   const young = isYoung ? addTo(counts.youngOfPairs, slot) : (counts.youngOfPairs[slot] ?? 0);
   const ofListing = countListing(counts, incarnation);
-  const pair = votes >= watchedVotesMin ? watchPair(counts, address, { slot, incarnation }) : undefined;
+  if (votes < watchedVotesMin && counts.wide.size === 0 && counts.judged.size === 0) return;
+  const address = origin.slice(0, networkAt);
   const vote = { itag, atMs, address, incarnation };
   addMark(counts, vote);
   if (counts.judged.has(address) && counts.late.length < waitingMax) counts.late.push(vote);
+  const pair = votes >= watchedVotesMin ? watchPair(counts, address, { slot, incarnation }) : undefined;
   if (pair === undefined) return;
   addGap(pair, atMs);
   if (votes < pair.dueAtVotes) return;
