@@ -97,14 +97,14 @@ const packQuiesced = async ({ sql, packInto }: EmbeddedSql, file: string, meanwh
   }) as Promise<PackContents>;
 };
 
-/** Vacuums on a timer, one run at a time. Returns a function that stops it. */
+/** Vacuums and analyses on a timer, one run at a time. Returns a function that stops it. */
 const startUpkeep = ({ sql }: Pool, onWarning: LedgerStoreOptions['onWarning']): (() => void) => {
   const message = 'upkeep of the database failed';
   let running = false;
   const timer = setInterval(() => {
     if (running) return;
     running = true;
-    runVacuum(sql)
+    runUpkeep(sql)
       .catch((error: unknown) => {
         // The damage watch reports damage, at most once a minute.
         if (toStorageError(message, error).reason !== 'damaged') onWarning(message, error);
@@ -147,18 +147,24 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
   };
 };
 
-/** A table is due once this many rows plus a fifth of its live rows are dead or changed. */
+/** A table is due once this many rows plus a fifth of its live rows are dead, new or changed. */
 const changedRowsMin = 10_000;
 const changedShare = 0.2;
 
 /**
- * Vacuums and analyses the table with the most dead or changed rows, if it is due: PGlite does not by itself,
- * and the totals table would grow for ever. Other statements wait meanwhile.
+ * Vacuums the table with the most rows that are dead or new, if it is due, else analyses the one with the
+ * most changes: PGlite does neither by itself, and the totals table would grow for ever. Other statements
+ * wait meanwhile. Postgres itself removes most dead rows when their page is changed again, so changes alone
+ * are no reason for a vacuum, which writes all pages of a table and its log.
  */
-const runVacuum = async (sql: Sql): Promise<void> => {
-  const [due] = await sql<{ name: string }[]>`
-    select relname as name from pg_stat_user_tables
-    where greatest(n_dead_tup, n_mod_since_analyze) > ${changedRowsMin} + ${changedShare}::float8 * n_live_tup
-    order by greatest(n_dead_tup, n_mod_since_analyze) desc limit 1`;
-  if (due) await sql`vacuum (analyze) ${sql(due.name)}`;
+export const runUpkeep = async (sql: Sql): Promise<void> => {
+  const [due] = await sql<{ name: string; is_vacuum: boolean }[]>`
+    select name, is_vacuum from (
+      select relname as name, ${changedRowsMin} + ${changedShare}::float8 * n_live_tup as due_at,
+        greatest(n_dead_tup, n_ins_since_vacuum) as uncleaned, n_mod_since_analyze as changed
+      from pg_stat_user_tables
+    ) as measured, lateral (values (true, uncleaned), (false, changed)) as work (is_vacuum, amount)
+    where amount > due_at order by is_vacuum desc, amount desc limit 1`;
+  if (due?.is_vacuum) await sql`vacuum (analyze) ${sql(due.name)}`;
+  else if (due) await sql`analyze ${sql(due.name)}`;
 };
