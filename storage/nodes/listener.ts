@@ -27,9 +27,7 @@ export interface StoredText {
 }
 
 export interface Listener {
-  /** Whether Redis tracks the keys that `read` reads. */
-  readonly tracks: boolean;
-  /** Reads one key and tracks it. Rejects when there is no connection. */
+  /** Reads one key and tracks it. Rejects when there is no connection, and on a Cluster. */
   read(key: string): Promise<StoredText>;
   close(): void;
 }
@@ -65,7 +63,7 @@ const openSingle = (options: ListenerOptions, url: string): Listener => {
     closed = true;
     client.destroy();
   };
-  return { tracks: true, read, close };
+  return { read, close };
 };
 
 const openCluster = (options: ListenerOptions): Listener => {
@@ -92,7 +90,6 @@ const openCluster = (options: ListenerOptions): Listener => {
   };
   start().catch(restart);
   return {
-    tracks: false,
     read: () => Promise.reject(new Error('on a Cluster, read through commands.ts')),
     close: () => {
       closed = true;

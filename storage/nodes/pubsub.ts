@@ -51,7 +51,9 @@ export interface Pubsub {
   runs(steadyMs: number): void;
   close(): void;
   readonly commands: RedisCommands;
-  readonly listener: Pick<Listener, 'tracks' | 'read'>;
+  /** Whether all messages come from one server: then in order, and it tracks the keys that `read` reads. */
+  readonly isOneServer: boolean;
+  readonly read: Listener['read'];
 }
 
 export interface PubsubOptions {
@@ -82,8 +84,7 @@ const channel = 'rollcall:signals';
 
 interface PubsubState {
   readonly restAfterMs: number;
-  /** Whether all messages come from one server, in order. */
-  readonly isOrdered: boolean;
+  readonly isOneServer: boolean;
   readonly subscribers: Set<Subscriber>;
   readonly node: string;
   /** Send time of the newest heartbeat message received. */
@@ -136,7 +137,7 @@ const waitUntilConnected = (state: PubsubState): boolean | Promise<boolean> => {
 const rest = (state: PubsubState): void => {
   state.beats = 'resting';
   state.lastReceivedMs = Number.NEGATIVE_INFINITY;
-  if (state.isOrdered || state.lost) return;
+  if (state.isOneServer || state.lost) return;
   for (const subscriber of state.subscribers) subscriber.onDisconnect?.();
 };
 
@@ -185,7 +186,7 @@ const receiveText = (state: PubsubState, text: string): void => {
 
 const createState = ({ urls, restAfterMs = restAfterMsDefault }: PubsubOptions): PubsubState => ({
   restAfterMs,
-  isOrdered: urls.length === 1,
+  isOneServer: urls.length === 1,
   subscribers: new Set(),
   node: randomUUID(),
   lastReceivedMs: Number.NEGATIVE_INFINITY,
@@ -253,10 +254,8 @@ export const openPubsub = (options: PubsubOptions): Pubsub => {
   });
   return {
     commands,
-    listener: {
-      tracks: listener.tracks,
-      read: (key) => rejectIfDisconnected(state, listener.read(key)),
-    },
+    isOneServer: state.isOneServer,
+    read: (key) => rejectIfDisconnected(state, listener.read(key)),
     publish: async (message) => {
       await commands.send('PUBLISH', [channel, encodeMessage(message)]);
     },

@@ -127,9 +127,9 @@ const read = async (state: MirrorState, hash: string): Promise<CopyLookup> => {
   // Before the reading, so that a change that overtakes the answer removes the entry.
   state.watched.set(hash, { readMs: Number.NEGATIVE_INFINITY });
   try {
-    const { listener, commands } = pubsub;
+    const { isOneServer, commands } = pubsub;
     return parseCopy(
-      listener.tracks ? await listener.read(toCopyKey(hash)) : await readPlainly(commands.send, hash),
+      isOneServer ? await pubsub.read(toCopyKey(hash)) : await readPlainly(commands.send, hash),
     );
   } catch {
     // Redis is away or slow: read SQL instead.
