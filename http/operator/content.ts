@@ -35,7 +35,6 @@ export const toTitledRow = ({ id, name }: { readonly id: string; readonly name: 
 });
 
 interface Deletion {
-  readonly name: string;
   readonly summary: string;
   readonly noun: string;
   /** All rows that can be deleted, for the preview. */
@@ -48,10 +47,9 @@ interface Deletion {
 export const defineDeletion = (
   command: string,
   pattern: RoutePattern,
-  { name, summary, noun, listRows, remove }: Deletion,
+  { summary, noun, listRows, remove }: Deletion,
 ): AdminOperation =>
   defineOperation(command, pattern, {
-    name,
     summary,
     params: SlugParams,
     preview: (app, { params: { id } }) => previewRowRemoval(noun, id, listRows(app)),
@@ -65,13 +63,11 @@ export const defineDeletion = (
 
 const tierOperations = [
   defineOperation('tiers list', 'GET /tiers', {
-    name: 'listTiers',
     summary: 'Lists all credit tiers.',
     replies: { 200: TierList },
     handle: async (app) => replyList(TierList, await app.catalogue.credits.tiers(null)),
   }),
   defineOperation('tiers put', 'PUT /tiers/{id}', {
-    name: 'putTier',
     summary: 'Adds or replaces a credit tier.',
     params: SlugParams,
     body: TierBody,
@@ -81,7 +77,6 @@ const tierOperations = [
     },
   }),
   defineDeletion('tiers delete', 'DELETE /tiers/{id}', {
-    name: 'deleteTier',
     summary: 'Deletes a credit tier.',
     noun: 'tier',
     listRows: async (app) => (await app.catalogue.credits.tiers(null)).map(({ id }) => ({ id, title: '' })),
@@ -91,13 +86,11 @@ const tierOperations = [
 
 const shopLists = [
   defineOperation('benefits list', 'GET /shop-benefits', {
-    name: 'listAllBenefits',
     summary: 'Lists all benefits.',
     replies: { 200: BenefitList },
     handle: async (app) => replyList(BenefitList, await app.catalogue.operator.shop.benefits()),
   }),
   defineOperation('items list', 'GET /shop-items', {
-    name: 'listAllItems',
     summary: 'Lists all items of the shop.',
     replies: { 200: ItemList },
     handle: async (app) => {
@@ -112,7 +105,6 @@ const shopLists = [
 
 const shopWrites = [
   defineOperation('benefits put', 'PUT /shop/benefits/{id}', {
-    name: 'putBenefit',
     summary: 'Adds or replaces a benefit that items can give.',
     params: SlugParams,
     body: BenefitBody,
@@ -124,7 +116,6 @@ const shopWrites = [
     },
   }),
   defineOperation('items put', 'PUT /shop/items/{id}', {
-    name: 'putItem',
     summary: 'Adds or replaces an item of the shop.',
     params: SlugParams,
     body: ItemBody,
@@ -137,7 +128,6 @@ const shopWrites = [
     },
   }),
   defineOperation('coupons put', 'PUT /shop/coupons/{id}', {
-    name: 'putCoupon',
     summary: 'Adds or replaces a coupon.',
     params: SlugParams,
     body: CouponBody,
@@ -147,7 +137,6 @@ const shopWrites = [
     },
   }),
   defineOperation('coupons list', 'GET /shop/coupons', {
-    name: 'listCoupons',
     summary: 'Lists all coupons, including those that are not public.',
     replies: { 200: CouponList },
     handle: async (app) => replyList(CouponList, await app.catalogue.operator.shop.coupons()),
@@ -156,21 +145,18 @@ const shopWrites = [
 
 const shopDeletions = [
   defineDeletion('benefits delete', 'DELETE /shop/benefits/{id}', {
-    name: 'delete_benefit',
     summary: 'Deletes a benefit; refused while an item gives it.',
     noun: 'benefit',
     listRows: async (app) => (await app.catalogue.operator.shop.benefits()).map(toTitledRow),
     remove: (app, id) => app.catalogue.operator.shop.removeBenefit(id),
   }),
   defineDeletion('items delete', 'DELETE /shop/items/{id}', {
-    name: 'delete_item',
     summary: 'Deletes an item; refused while a coupon applies to it.',
     noun: 'item',
     listRows: async (app) => (await app.catalogue.operator.shop.items()).map(toTitledRow),
     remove: (app, id) => app.catalogue.operator.shop.removeItem(id),
   }),
   defineDeletion('coupons delete', 'DELETE /shop/coupons/{id}', {
-    name: 'delete_coupon',
     summary: 'Deletes a coupon.',
     noun: 'coupon',
     listRows: async (app) =>
@@ -181,13 +167,11 @@ const shopDeletions = [
 
 const blogOperations = [
   defineOperation('blog list', 'GET /blog', {
-    name: 'listAllPosts',
     summary: 'Lists all posts, including drafts.',
     replies: { 200: BlogPostList },
     handle: async (app) => replyList(BlogPostList, await app.catalogue.operator.blog.posts()),
   }),
   defineOperation('blog put', 'PUT /blog/{id}', {
-    name: 'putPost',
     summary: 'Adds or replaces a post; a draft is not published. Give long text in a file.',
     params: SlugParams,
     body: BlogPostBody,
@@ -198,7 +182,6 @@ const blogOperations = [
     },
   }),
   defineDeletion('blog delete', 'DELETE /blog/{id}', {
-    name: 'deletePost',
     summary: 'Deletes a post or draft.',
     noun: 'post',
     listRows: async (app) =>

@@ -12,7 +12,6 @@ import { DeadLetterList, JobRunList } from './schema.ts';
 
 export const failureOperations: readonly AdminOperation[] = [
   defineOperation('jobs list', 'GET /jobs', {
-    name: 'listJobRuns',
     summary: 'Lists job runs with due time, node and last error, newest first, 50 per page.',
     query: PageOnlyQuery,
     replies: { 200: JobRunList },
@@ -24,7 +23,6 @@ export const failureOperations: readonly AdminOperation[] = [
     },
   }),
   defineOperation('dead-letters list', 'GET /dead-letters', {
-    name: 'listDeadLetters',
     summary: 'Lists dead letters: listings and votes that SQL refuses, newest first, 50 per page.',
     query: PageOnlyQuery,
     replies: { 200: DeadLetterList },
@@ -35,7 +33,6 @@ export const failureOperations: readonly AdminOperation[] = [
     },
   }),
   defineOperation('dead-letters retry', 'POST /dead-letters/retry', {
-    name: 'retryDeadLetters',
     summary:
       'Stores the rows of dead letters again, up to 200, after the cause is gone; deletes what SQL takes.',
     handle: (app) => retryDeadLetters(app),

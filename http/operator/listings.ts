@@ -70,7 +70,6 @@ const verdicts = [
 const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
   ...verdicts.map(({ verb, type, summary }) =>
     defineOperation(`${kind}s ${verb}`, `POST /${kind}s/{id}/${verb}`, {
-      name: `${verb}_${kind}`,
       summary,
       params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
       body: verb === 'deny' ? DenialBody : NoteBody,
@@ -79,7 +78,6 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
     }),
   ),
   defineOperation(`${kind}s certify`, `POST /${kind}s/{id}/certify`, {
-    name: `certify_${kind}`,
     summary: 'Certifies the listing.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: ReasonBody,
@@ -87,14 +85,12 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
       reviewListing(app, { kind, id: params.id }, { type: 'certified', note: body.reason ?? '' }),
   }),
   defineOperation(`${kind}s premium`, `PUT /${kind}s/{id}/premium`, {
-    name: `premium_${kind}`,
     summary: 'Makes the listing premium for some hours, from now or from a given time; 0 hours ends premium.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     body: PremiumBody,
     handle: (app, { params, body }) => setPremium(app, { kind, id: params.id }, body),
   }),
   defineOperation(`${kind}s delete`, `DELETE /${kind}s/{id}`, {
-    name: `delete_${kind}`,
     summary: 'Deletes the listing for good: its votes become void, and its tokens are revoked.',
     params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
     preview: (app, { params }) => previewRemoval(app, { kind, id: params.id }),
@@ -104,14 +100,12 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
 
 const voteBanOperations = [
   defineOperation('listings vote-ban', 'PUT /{target_type}/{target_id}/vote-ban', {
-    name: 'banListingVotes',
     summary: 'Bans votes: users can no longer vote for the listing.',
     params: ListingParams,
     preview: (app, { params }) => previewVoteBan(app, toTarget(params)),
     handle: (app, { params }) => setVoteBan(app, toTarget(params), true),
   }),
   defineOperation('listings find', 'GET /found/{uuid}', {
-    name: 'findByUuid',
     summary: 'Finds the listing, vote, webhook or token that has a UUID.',
     params: FindParams,
     replies: { 200: FoundList },
@@ -119,7 +113,6 @@ const voteBanOperations = [
       replyWhole('found', await app.catalogue.operator.findByUuid(params.uuid)),
   }),
   defineOperation('listings unvote-ban', 'DELETE /{target_type}/{target_id}/vote-ban', {
-    name: 'liftListingVotes',
     summary: 'Lifts a vote ban: users can vote for the listing again.',
     params: ListingParams,
     handle: (app, { params }) => setVoteBan(app, toTarget(params), false),
@@ -128,7 +121,6 @@ const voteBanOperations = [
 
 const teamOperations = [
   defineOperation('teams list', 'GET /teams', {
-    name: 'listTeams',
     summary: 'Lists teams by id, 50 per page; a search also finds names.',
     query: SearchQuery,
     replies: { 200: TeamList },
@@ -138,14 +130,12 @@ const teamOperations = [
     },
   }),
   defineOperation('teams show', 'GET /teams/{id}', {
-    name: 'showTeam',
     summary: 'Shows a team: its members with their permissions, its bots and its servers.',
     params: OperatorTeamLookupParams,
     replies: { 200: OperatorTeam },
     handle: (app, { params }) => showTeamDetails(app, params.id),
   }),
   defineOperation('teams delete', 'DELETE /teams/{id}', {
-    name: 'removeTeam',
     summary:
       'Deletes a team; refused while it owns bots or servers. Its votes become void; its tokens are revoked.',
     params: OperatorTeamParams,
@@ -156,7 +146,6 @@ const teamOperations = [
 
 const packOperations = [
   defineOperation('packs list', 'GET /packs', {
-    name: 'listPacks',
     summary: 'Lists packs by url, 50 per page; a search also finds names.',
     query: SearchQuery,
     replies: { 200: PackList },
@@ -166,14 +155,12 @@ const packOperations = [
     },
   }),
   defineOperation('packs show', 'GET /packs/{url}', {
-    name: 'showPack',
     summary: 'Shows a pack: its owner, and the bots and servers in it.',
     params: OperatorPackParams,
     replies: { 200: OperatorPack },
     handle: (app, { params }) => showPackDetails(app, params.url),
   }),
   defineOperation('packs delete', 'DELETE /packs/{url}', {
-    name: 'removePack',
     summary: 'Deletes a pack, but not the bots and servers in it. Its votes become void.',
     params: OperatorPackParams,
     preview: (app, { params }) => previewRemoval(app, { kind: 'pack', id: params.url }),
@@ -183,7 +170,6 @@ const packOperations = [
 
 export const listingOperations: readonly AdminOperation[] = [
   defineOperation('bots list', 'GET /bots', {
-    name: 'listBotsOfType',
     summary: 'Lists the bots of one type, oldest first, or searches; else those that wait for a review.',
     query: ListBotsQuery,
     replies: { 200: BotList },
@@ -196,14 +182,12 @@ export const listingOperations: readonly AdminOperation[] = [
     },
   }),
   defineOperation('bots show', 'GET /bots/{id}', {
-    name: 'showBot',
     summary: 'Shows a bot: its owner, its review, its totals and its active tokens.',
     params: OperatorBotParams,
     replies: { 200: OperatorBot },
     handle: (app, { params }) => showBotDetails(app, params.id),
   }),
   defineOperation('bots add', 'PUT /bots/{id}', {
-    name: 'addBot',
     summary: 'Adds a pending bot for a user or a team. Give long text in a file.',
     callsOutbound: true,
     params: NewBotParams,
@@ -213,20 +197,17 @@ export const listingOperations: readonly AdminOperation[] = [
   }),
   ...reviewOperations,
   defineOperation('bots claim', 'PUT /bots/{id}/claim', {
-    name: 'claimBot',
     summary: 'Records which user reviews the bot; the claim expires after an hour.',
     params: OperatorBotParams,
     body: ClaimBody,
     handle: (app, { params, body }) => claimBot(app, params.id, body.user_id),
   }),
   defineOperation('bots unclaim', 'DELETE /bots/{id}/claim', {
-    name: 'unclaimBot',
     summary: 'Removes the claim on a bot.',
     params: OperatorBotParams,
     handle: (app, { params }) => claimBot(app, params.id, ''),
   }),
   defineOperation('servers list', 'GET /servers', {
-    name: 'listServers',
     summary: 'Lists servers by id, 50 per page; a search also finds names.',
     query: ListServersQuery,
     replies: { 200: ServerList },
@@ -236,7 +217,6 @@ export const listingOperations: readonly AdminOperation[] = [
     },
   }),
   defineOperation('servers put', 'PUT /servers/{id}', {
-    name: 'putServer',
     summary: 'Adds a pending server, or replaces all its fields; absent fields get their defaults.',
     params: OperatorServerParams,
     body: ServerBody,

@@ -34,13 +34,11 @@ const FleetStatus = Type.Object({
 
 export const nodeOperations: readonly AdminOperation[] = [
   defineOperation('nodes list', 'GET /nodes', {
-    name: 'listNodes',
     summary: 'Lists the live nodes with their version, load, backlog and latencies, a few seconds old.',
     replies: { 200: buildList('nodes', NodeRow) },
     handle: (app) => replyWhole('nodes', listRows(app)),
   }),
   defineOperation('status show', 'GET /status', {
-    name: 'showStatus',
     summary: 'Shows whether the node is ready, what the fleet does, and each of its nodes.',
     replies: { 200: FleetStatus },
     handle: (app) => showStatus(app),

@@ -38,8 +38,6 @@ type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema
   RouteDefinition<P, Q, B>,
   'auth' | 'section' | 'replies'
 > & {
-  /** As in `Route`. */
-  readonly name: string;
   /** Default: a message. */
   readonly replies?: Route['replies'];
   /** False for the steps of an operation that is recorded as a whole. Default: all but GET. */
@@ -106,13 +104,13 @@ const toPreviewReply = (preview: string | Reply): Reply =>
 
 const isDryRun = (query: unknown): boolean => (query as { readonly dry_run?: boolean }).dry_run === true;
 
-/** Builds the route of an operation. Reads (GET) and dry runs are not audited. */
+/** Builds the route of an operation, whose name is the command. Reads (GET) and dry runs are not audited. */
 export const defineOperation = <P extends TObject, Q extends TObject, B extends TSchema>(
   command: string,
   pattern: RoutePattern,
   definition: OperationDefinition<P, Q, B>,
 ): AdminOperation => {
-  const { name, preview, describe, isAudited = !pattern.startsWith('GET '), ...routeFields } = definition;
+  const { preview, describe, isAudited = !pattern.startsWith('GET '), ...routeFields } = definition;
   const run = async (app: App, request: RouteRequest<P, Q, B>): Promise<Reply> =>
     !isAudited
       ? definition.handle(app, request)
@@ -121,7 +119,7 @@ export const defineOperation = <P extends TObject, Q extends TObject, B extends 
           more: (await describe?.(app, request)) ?? {},
           task: () => definition.handle(app, request),
         });
-  const route = defineRoute<P, Q, B>(name, pattern, {
+  const route = defineRoute<P, Q, B>(command, pattern, {
     replies: { 200: Done },
     ...routeFields,
     ...(preview && { query: DryRunQuery as unknown as Q }),

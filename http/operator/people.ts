@@ -43,14 +43,12 @@ const bans = [
 
 const banOperations = bans.flatMap(({ verb, ban, summary }) => [
   defineOperation(`users ${verb}`, `PUT /users/{id}/${verb}`, {
-    name: `set_${ban}`,
     summary,
     params: UserParams,
     preview: (app, { params }) => previewBan(app, params.id, ban),
     handle: (app, { params }) => setBan(app, params.id, { ban, value: true }),
   }),
   defineOperation(`users un${verb}`, `DELETE /users/{id}/${verb}`, {
-    name: `lift_${ban}`,
     summary: `Lifts a ${verb}.`,
     params: UserParams,
     handle: (app, { params }) => setBan(app, params.id, { ban, value: false }),
@@ -59,7 +57,6 @@ const banOperations = bans.flatMap(({ verb, ban, summary }) => [
 
 export const peopleOperations: readonly AdminOperation[] = [
   defineOperation('users list', 'GET /users', {
-    name: 'listUsers',
     summary: 'Lists users by id, 50 per page; a search also finds names.',
     query: UsersQuery,
     replies: { 200: Users },
@@ -69,7 +66,6 @@ export const peopleOperations: readonly AdminOperation[] = [
     },
   }),
   defineOperation('users show', 'GET /users/{id}', {
-    name: 'showUser',
     summary: 'Shows a user and their bans.',
     params: UserParams,
     replies: { 200: OperatorUser },
@@ -80,7 +76,6 @@ export const peopleOperations: readonly AdminOperation[] = [
     },
   }),
   defineOperation('users put', 'PUT /users/{id}', {
-    name: 'putUser',
     summary: 'Creates a user, or changes the given fields.',
     params: UserParams,
     body: UserBody,
@@ -92,7 +87,6 @@ export const peopleOperations: readonly AdminOperation[] = [
   }),
   ...banOperations,
   defineOperation('tokens issue', 'POST /{target_type}/{target_id}/tokens', {
-    name: 'issueToken',
     summary:
       'Issues a token and shows it only once. It has all permissions of its target, or only the named ones.',
     params: TokenParams,
@@ -101,7 +95,6 @@ export const peopleOperations: readonly AdminOperation[] = [
     handle: (app, { params, body }) => issueToken(app, toTarget(params), body),
   }),
   defineOperation('tokens list', 'GET /{target_type}/{target_id}/tokens', {
-    name: 'listTokens',
     summary: 'Lists the active sessions without their tokens: only the hashes of tokens are stored.',
     params: TokenParams,
     replies: { 200: Sessions },
@@ -111,7 +104,6 @@ export const peopleOperations: readonly AdminOperation[] = [
     },
   }),
   defineOperation('tokens revoke', 'DELETE /{target_type}/{target_id}/tokens/{session_id}', {
-    name: 'revokeToken',
     summary: 'Revokes a session: its token is refused, on every node within a second.',
     params: OperatorSessionParams,
     preview: (app, { params }) => previewRevocation(app, toTarget(params), params.session_id),

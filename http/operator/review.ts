@@ -26,7 +26,6 @@ import { AuditList, ReservedNameList, ReservedNameParams } from './schema.ts';
 
 const positionOperations = [
   defineOperation('positions list', 'GET /positions', {
-    name: 'listAllPositions',
     summary: 'Lists all positions, also hidden ones.',
     replies: { 200: PositionList },
     handle: async (app) => {
@@ -38,21 +37,18 @@ const positionOperations = [
     },
   }),
   defineOperation('positions put', 'PUT /positions/{id}', {
-    name: 'putPosition',
     summary: 'Adds or replaces a position for which users can apply.',
     params: SlugParams,
     body: PositionBody,
     handle: (app, { params, body }) => putPosition(app, params.id, body),
   }),
   defineDeletion('positions delete', 'DELETE /positions/{id}', {
-    name: 'deletePosition',
     summary: 'Deletes a position; its applications remain.',
     noun: 'position',
     listRows: async (app) => (await app.catalogue.operator.positions.listAll()).map(toTitledRow),
     remove: (app, id) => app.catalogue.operator.positions.remove(id),
   }),
   defineOperation('applications list', 'GET /applications', {
-    name: 'listApplicationsOf',
     summary: 'Lists the applications of one state, oldest first, 50 per page.',
     query: ApplicationsQuery,
     replies: { 200: OperatorApplications },
@@ -63,7 +59,6 @@ const positionOperations = [
     },
   }),
   defineOperation('applications review', 'POST /applications/{app_id}/review', {
-    name: 'reviewApplication',
     summary: 'Approves or denies an application; the decision is final.',
     params: ApplicationParams,
     body: ReviewBody,
@@ -79,14 +74,12 @@ const positionOperations = [
 
 const reservedNameOperations = [
   defineOperation('words list', 'GET /words', {
-    name: 'listWords',
     summary:
       'Lists words that cannot become vanity codes, without those that Rollcall itself always reserves.',
     replies: { 200: ReservedNameList },
     handle: async (app) => replyWhole('words', await app.catalogue.operator.reservedNames.listAll()),
   }),
   defineOperation('words add', 'PUT /words/{word}', {
-    name: 'addWord',
     summary: 'Reserves a word; an entity whose vanity code it is keeps it.',
     params: ReservedNameParams,
     handle: async (app, { params }) => {
@@ -97,7 +90,6 @@ const reservedNameOperations = [
     },
   }),
   defineOperation('words delete', 'DELETE /words/{word}', {
-    name: 'removeWord',
     summary: 'Removes a reserved word: it can become a vanity code.',
     preview: (app, { params }) =>
       previewRowRemoval(
@@ -121,7 +113,6 @@ export const reviewOperations: readonly AdminOperation[] = [
   ...positionOperations,
   ...reservedNameOperations,
   defineOperation('audit list', 'GET /audit', {
-    name: 'listAudit',
     summary: 'Lists what operators changed or tried to change, newest first.',
     query: AuditQuery,
     replies: { 200: AuditList },

@@ -74,20 +74,17 @@ const replyCopy = ({ sendCopy }: StoreAccess, parts: 'all' | 'sql'): Reply => {
 
 const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation('stores owner', 'GET /stores/owner', {
-    name: 'showStoresOwner',
     summary: 'Identifies the process that owns the data folder.',
     replies: { 200: StoresOwner },
     handle: () => replyOk({ owner: access.owner }),
   }),
   defineOperation('stores inspect', 'GET /stores/inspect/{target_type}/{target_id}', {
-    name: 'inspectEntity',
     summary: 'Shows what the catalogue, SQL and the hot store have about one entity.',
     params: InspectParams,
     replies: { 200: Type.Unknown() },
     handle: async (_app, { params }) => replyOk(await access.inspect(params.target_type, params.target_id)),
   }),
   defineOperation('stores copy', 'POST /stores/copy', {
-    name: 'copyStores',
     summary: 'Streams a copy of the embedded stores, both as of one moment, or of SQL alone.',
     body: CopyBody,
     replies: { 200: Type.Unknown() },
@@ -97,7 +94,6 @@ const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
 
 const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
   defineOperation('stores import', 'POST /stores/import', {
-    name: 'beginImport',
     summary: 'Records that an import begins.',
     isAudited: false, // The end completes the record.
     body: ImportBody,
@@ -108,7 +104,6 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     },
   }),
   defineOperation('stores import-lines', 'POST /stores/import/lines', {
-    name: 'importLines',
     summary: 'Imports lines: all of them, or none when one is bad.',
     isAudited: false,
     callsOutbound: true,
@@ -118,7 +113,6 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     handle: async (_app, { body }) => replyOk(await access.importLines(body.lines)),
   }),
   defineOperation('stores end-import', 'POST /stores/import/end', {
-    name: 'endImport',
     summary: 'Ends an import: counts lists, expires caches, and records how it ended.',
     isAudited: false,
     callsOutbound: true,

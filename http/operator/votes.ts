@@ -31,7 +31,6 @@ import { resetAll, resetListing, voidVote } from './vote-edits.ts';
 
 export const voteOperations: readonly AdminOperation[] = [
   defineOperation('votes list', 'GET /votes', {
-    name: 'listVotesOf',
     summary: 'Lists votes, void ones too, newest first: of a listing, a user or a time; else of a day.',
     query: VotesQuery,
     check: ({ query }) => assertWholeListing(query),
@@ -39,7 +38,6 @@ export const voteOperations: readonly AdminOperation[] = [
     handle: (app, { query }) => showVotes(app, query),
   }),
   defineOperation('votes suspects', 'GET /votes/suspects', {
-    name: 'listVoteSuspects',
     summary: 'Lists what looks wrong about votes and page views, with the reason, newest first.',
     query: SuspectsQuery,
     check: ({ query }) => assertWholeListing(query),
@@ -47,7 +45,6 @@ export const voteOperations: readonly AdminOperation[] = [
     handle: (app, { query }) => showSuspects(app, query),
   }),
   defineOperation('votes hours', 'GET /votes/hours', {
-    name: 'listVoteHours',
     summary: 'Counts the votes of each hour of two weeks: all, or those of a listing.',
     query: HoursQuery,
     check: ({ query }) => assertWholeListing(query),
@@ -55,14 +52,12 @@ export const voteOperations: readonly AdminOperation[] = [
     handle: (app, { query }) => showVoteHours(app, query),
   }),
   defineOperation('votes void', 'DELETE /votes/{itag}', {
-    name: 'voidVote',
     summary: 'Voids one vote; its user may vote again.',
     params: VoteParams,
     preview: (app, { params }) => previewVoid(app, params.itag),
     handle: (app, { params }) => voidVote(app, params.itag),
   }),
   defineOperation('votes void-many', 'POST /votes/void', {
-    name: 'voidPlan',
     summary: 'Voids the votes that a query finds: first shows them as a plan, then voids exactly those.',
     body: PlanBody,
     replies: { 200: ShownPlan },
@@ -71,7 +66,6 @@ export const voteOperations: readonly AdminOperation[] = [
     handle: (app, { body }) => voidPlan(app, body),
   }),
   defineOperation('votes undo', 'POST /votes/void/{plan}/undo', {
-    name: 'undoPlan',
     summary: 'Makes the votes that a plan voided count again, within 30 days.',
     params: PlanParams,
     replies: { 200: ShownPlan },
@@ -80,21 +74,18 @@ export const voteOperations: readonly AdminOperation[] = [
     handle: (app, { params }) => restorePlan(app, params.plan),
   }),
   defineOperation('votes plans', 'GET /votes/void', {
-    name: 'listVoidPlans',
     summary: 'Lists the plans, newest first.',
     query: PageOnlyQuery,
     replies: { 200: PlanList },
     handle: (app, { query }) => showPlans(app, parsePage(query)),
   }),
   defineOperation('votes plan', 'GET /votes/void/{plan}', {
-    name: 'findVoidPlan',
     summary: 'Shows a plan: what it holds, and how far it is.',
     params: PlanParams,
     replies: { 200: ShownPlan },
     handle: (app, { params }) => showPlanNow(app, params.plan),
   }),
   defineOperation('votes left-out', 'GET /votes/void/{plan}/left-out', {
-    name: 'listLeftOut',
     summary: 'Names the votes of a plan that its newest step left as they were, and says why.',
     params: PlanParams,
     query: PageOnlyQuery,
@@ -102,7 +93,6 @@ export const voteOperations: readonly AdminOperation[] = [
     handle: (app, { params, query }) => showSkipped(app, params.plan, query),
   }),
   defineOperation('votes reset', 'POST /{target_type}/{target_id}/votes/reset', {
-    name: 'resetVotes',
     summary: 'Voids the votes of one listing, except immutable ones; their users may vote again.',
     params: ListingParams,
     body: ResetBody,
@@ -110,7 +100,6 @@ export const voteOperations: readonly AdminOperation[] = [
     handle: (app, { params, body }) => resetListing(app, toTarget(params), body),
   }),
   defineOperation('votes reset-all', 'POST /votes/reset-all', {
-    name: 'resetAllVotes',
     summary: 'Starts the monthly reset by hand: voids the votes of all listings, except immutable ones.',
     callsOutbound: true,
     body: ResetAllBody,
