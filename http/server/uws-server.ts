@@ -6,8 +6,10 @@
  * answered at once has an abort handler (uWebSockets.js ends the process otherwise); a reply that closes its
  * connection is written outside the parser's call, because uWebSockets.js would otherwise serve the bytes
  * behind it. The parser drops a connection that pipelines a request behind one that has to wait;
- * pipeline-limit.ts uses this against excessive pipelining. open-body.ts bounds the memory of slow bodies.
+ * `PipelineLimit` uses this against excessive pipelining. open-body.ts bounds the memory of slow bodies.
  */
+import { PipelineLimit } from './wire.ts';
+
 import './header-limit.ts'; // Must come before the import of uWebSockets.js, which reads the limit.
 
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
@@ -15,7 +17,6 @@ import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.t
 import { LargeBodies, largeBytesMin } from './large-bodies.ts';
 import { findBindFault } from './listen-fault.ts';
 import { type OpenBodies, OpenBody } from './open-body.ts';
-import { PipelineLimit } from './pipeline-limit.ts';
 import type { StreamSink } from './stream.ts';
 import {
   answerUpgrade,
