@@ -71,8 +71,8 @@ export const VoteCreditTiers = Type.Array(VoteCreditTier, {
   examples: [[findExample(VoteCreditTier)]],
 });
 
-const buildCents = (example: number, description: string) =>
-  Type.Integer({ minimum: 0, description: `${description}, in hundredths.`, examples: [example] });
+const buildCents = (description: string) =>
+  Type.Integer({ minimum: 0, description: `${description}, in hundredths.`, examples: [1_750] });
 
 export const CreditOverview = buildObject({
   slab_overview: Type.Array(buildCount(40), {
@@ -88,7 +88,7 @@ export type CreditOverview = Static<typeof CreditOverview>;
 
 const redeemFields = {
   created_at: describe(Timestamp, 'When the votes were redeemed.'),
-  credits: buildCents(1_750, 'What the votes were worth'),
+  credits: buildCents('What the votes were worth'),
   id: describe(Uuid, 'Id of the redeem; its votes have it as `credit_redeem`.'),
   redeemed_at: describe(toNullable(Timestamp), 'When its credits were spent; `null`: not yet.'),
   redeemed_credits: Type.Integer({
@@ -102,10 +102,10 @@ const redeemFields = {
 export const VoteRedeem = describe(buildObject(redeemFields), 'Votes that were turned into credits at once.');
 
 export const Credits = buildObject({
-  available_credits: buildCents(1_750, 'What can still be spent'),
+  available_credits: buildCents('What can still be spent'),
   redeemed_credits: Type.Integer({ minimum: 0, description: 'Spent in the shop, in hundredths.' }),
   redeems: Type.Array(VoteRedeem, { description: 'The newest 2,000 redeems, newest first.' }),
-  total_credits: buildCents(1_750, 'Credits of all redeems together'),
+  total_credits: buildCents('Credits of all redeems together'),
 });
 export type Credits = Static<typeof Credits>;
 

@@ -91,8 +91,6 @@ export interface Profiles<Row> {
 }
 
 export interface CatalogueOptions {
-  /** Memory for cached profiles of one kind, bytes. Default: see `computeProfileBytesMax`. */
-  readonly profileBytesMax?: number;
   /** Maximum age of a list. */
   readonly snapshotAgeMaxMs?: number;
   /** How uptime is checked: must be the rules of the engine. */
@@ -109,7 +107,6 @@ export const computeProfileBytesMax = (heapBytesMax: number): number =>
   Math.min(512 * mebibyte, Math.max(64 * mebibyte, Math.floor(heapBytesMax / 8)));
 
 const defaults: Required<CatalogueOptions> = {
-  profileBytesMax: computeProfileBytesMax(getHeapStatistics().heap_size_limit),
   snapshotAgeMaxMs: 1_000,
   checkRules: { checkMs: 300_000, freshMs: 900_000 },
 };
@@ -240,7 +237,7 @@ const createCredits = (sql: Sql) =>
 export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
   const unknown = createUnknownNames();
   const sql = forgetOnCommit(pool, unknown);
-  const { profileBytesMax, snapshotAgeMaxMs, checkRules } = { ...defaults, ...options };
+  const { snapshotAgeMaxMs, checkRules } = { ...defaults, ...options };
   const snapshots = createSnapshots({ entriesMax: snapshotEntriesMax, ageMaxMs: snapshotAgeMaxMs });
   const lists = createLists(sql, snapshots, { ageMaxMs: snapshotAgeMaxMs });
   const notices = createNotices(sql);
@@ -249,7 +246,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     find: FindProfiles<Row>,
   ) => {
     const cache = createRowCache({
-      bytesMax: profileBytesMax,
+      bytesMax: computeProfileBytesMax(getHeapStatistics().heap_size_limit),
       ageMaxMs: notices.ageMaxMs,
       notices,
       unknown: createNamesOfKind(unknown, kind),

@@ -36,7 +36,7 @@ const readNotes = async (node: StartedNode): Promise<{ status: number; notes: st
 
 /** Flips a bit of the bot's totals on the disk. */
 const flipBit = async (bot: string): Promise<void> => {
-  const tables = await openTables(hot, 2 ** 20);
+  const tables = await openTables(hot);
   const address = toAddress('bot', bot);
   const value = Buffer.from(
     tables.slots.getBinary(toSlotKey(computeShard(address, newShardCount), address)) as Buffer,

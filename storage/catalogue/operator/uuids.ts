@@ -6,20 +6,16 @@
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 
-export interface UuidMatch {
-  readonly what: 'listing' | 'vote' | 'webhook' | 'token';
-  /** The listing itself, or the entity that the vote, webhook or token belongs to. */
-  readonly target_type: 'user' | 'bot' | 'server' | 'team' | 'pack';
-  readonly target_id: string;
-}
-
-/** Resolves to all matches; to none when nothing has this UUID. */
+/**
+ * Resolves to all matches, as the schema of the reply names their fields: the listing itself, or the entity
+ * that the vote, webhook or token belongs to.
+ */
 export const createUuidLookup =
   (sql: Sql) =>
-  (uuid: string): Promise<readonly UuidMatch[]> =>
+  (uuid: string): Promise<readonly object[]> =>
     asStorage(
       'uuids.find',
-      () => sql<UuidMatch[]>`
+      () => sql`
         select 'listing' as what, 'bot' as target_type, bot_id as target_id from bots where itag = ${uuid}
         union all select 'listing', 'server', server_id from servers where itag = ${uuid}
         union all select 'listing', 'team', id from teams where itag = ${uuid}

@@ -39,8 +39,6 @@ export interface LmdbOptions {
   readonly path: string;
   /** The store's clock: wall time in ms. */
   readonly clock: () => number;
-  /** Address space reserved at start; the file grows beyond it by itself. */
-  readonly mapSizeBytes?: number;
   /** Above this many bytes in use, commits are refused with reason `full`. Default 1 TiB. */
   readonly sizeMaxBytes?: number;
   /** The tables get what is pending when it is so many bytes, or a minute old. Default 16 MiB. */
@@ -289,7 +287,7 @@ const withoutWritten = ({ outbox }: Tables, changes: Changes): Changes => ({
  */
 export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> => {
   const damage = createDamageLog(options.path, options.onDamage ?? (() => {}));
-  const tables = await openTables(options.path, options.mapSizeBytes ?? 2 ** 30, damage.record);
+  const tables = await openTables(options.path, damage.record);
   const writer = await openWriter(tables, options).catch(async (error: unknown) => {
     await tables.root.close();
     throw error;

@@ -79,19 +79,21 @@ const assertFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path:
   throw new StorageError('open', { outcome: 'not_applied', reason: 'bug', detail });
 };
 
+/** Address space reserved at start; the file grows beyond it by itself. */
+const reservedBytes = 2 ** 30;
+
 /**
  * Opens or creates the store in the folder `path`. Rejects with a `StorageError` for the operator if the
  * folder holds another format.
  */
 export const openTables = async (
   path: string,
-  mapSizeBytes: number,
   onDamage: (table: string) => void = () => {},
 ): Promise<Tables> => {
   mkdirSync(path, { recursive: true });
   const root = open<unknown, string>({
     path,
-    mapSize: mapSizeBytes,
+    mapSize: reservedBytes,
     noSubdir: false,
     maxDbs: 16,
     overlappingSync: false,

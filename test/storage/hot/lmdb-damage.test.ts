@@ -65,7 +65,7 @@ const fillFolder = async (): Promise<string> => {
 
 /** Flips the lowest bit of a byte of the value stored under `key`, wherever the file has a copy of it. */
 const flipBit = async (path: string, table: 'slots' | 'votes', key: string): Promise<void> => {
-  const tables = await openTables(path, 2 ** 20);
+  const tables = await openTables(path);
   const value = Buffer.from(tables[table].getBinary(key) as Buffer);
   await tables.root.close();
   const file = join(path, 'data.mdb');
@@ -79,7 +79,7 @@ const flipBit = async (path: string, table: 'slots' | 'votes', key: string): Pro
   writeFileSync(file, bytes);
 };
 const findKey = async (path: string, table: 'slots' | 'votes', part: string): Promise<string> => {
-  const tables = await openTables(path, 2 ** 20);
+  const tables = await openTables(path);
   const key = [...tables[table].getKeys()].find((name) => name.includes(part));
   await tables.root.close();
   return key ?? '';
@@ -172,8 +172,8 @@ test('a file that was cut is refused with words, before anything reads beyond it
 
 test('a folder without checksums opens, and programs that know none refuse it from then on', async () => {
   const path = await fillFolder();
-  const tables = await openTables(path, 2 ** 20);
-  const plain = await openTables(path, 2 ** 20);
+  const tables = await openTables(path);
+  const plain = await openTables(path);
   const key = await findKey(path, 'slots', healthy.address);
   const packed = (tables.slots.getBinary(key) as Buffer).subarray(5);
   await plain.root.openDB({ name: 'slots', encoding: 'binary' }).put(key, packed);
@@ -183,7 +183,7 @@ test('a folder without checksums opens, and programs that know none refuse it fr
   const store = await openLmdbStore({ path, clock });
   const [reply] = await store.load([{ kind: 'bot', id: healthy.id }]);
   await store.close();
-  const after = await openTables(path, 2 ** 20);
+  const after = await openTables(path);
   const format = after.meta.get('format');
   await after.root.close();
 

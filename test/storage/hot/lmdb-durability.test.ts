@@ -151,7 +151,7 @@ test('what is flushed before a checkpoint never gets into the index and the outb
   await store.markFlushed(await receiptOf(store));
   await writeTables(store);
 
-  const tables = await openTables(copyFolder(path), 2 ** 20);
+  const tables = await openTables(copyFolder(path));
   const counts = [tables.slots, tables.votes, tables.dirty, tables.outbox].map((table) => table.getCount());
   await tables.root.close();
   await store.close();
@@ -228,7 +228,7 @@ test('checkpoints that overlap leave no old entry in an index', async () => {
   await Promise.all([first, second]);
   await store.markFlushed(await receiptOf(store));
   await writeTables(store);
-  const tables = await openTables(copyFolder(path), 2 ** 20);
+  const tables = await openTables(copyFolder(path));
   const dirty = [...tables.dirty.getKeys({})];
   await tables.root.close();
   await store.close();

@@ -68,7 +68,7 @@ const open = async (clock: () => number, count = newShardCount): Promise<OpenedS
     task: (slots: Tables['slots'], key: string) => Promise<Result>,
   ): Promise<Result> => {
     await opened.store.close();
-    const tables = await openTables(path, 2 ** 20);
+    const tables = await openTables(path);
     const result = await task(tables.slots, toSlotKey(ref.shard, ref.address));
     await tables.root.close();
     opened.store = await openLmdbStore({ path, clock });
@@ -99,7 +99,7 @@ const clicks = (count: number, from = 0): Item[] =>
 
 test('a folder of another format is refused with a clear message', () =>
   inFolder(async (path) => {
-    const tables = await openTables(path, 2 ** 20);
+    const tables = await openTables(path);
     await tables.meta.put('format', 99);
     await tables.root.close();
 
@@ -143,7 +143,7 @@ test('forgetting removes visitors and parts at once', () =>
     await send(store, 2, { kind: 'forget', target: bot });
     await store.close();
 
-    const tables = await openTables(path, 2 ** 20);
+    const tables = await openTables(path);
     assert.equal([tables.visitors.getCount(), tables.parts.getCount()], [0, 0]);
     await tables.root.close();
   }));
@@ -171,7 +171,7 @@ test('sweeping removes expired votes and producers from the disk', () =>
     await store.sweep(startMs + 30 * 86_400_000);
     await store.close();
 
-    const tables = await openTables(path, 2 ** 20);
+    const tables = await openTables(path);
     assert.equal([tables.votes.getCount(), tables.producers.getCount(), tables.outbox.getCount()], [0, 0, 1]);
     await tables.root.close();
   }));
