@@ -2,7 +2,7 @@
  * `npm run bench -- elastic`: primaries of a Redis Cluster from three to four and back by moving slots, nodes
  * from one to eight and back, under load; judged as by `prove`.
  */
-import { createRandom } from '../../ops/demo/random.ts';
+
 import { parseCount, text } from '../arguments.ts';
 import {
   type ElasticOptions,
@@ -16,6 +16,7 @@ import { describeMachine } from '../machine/machine.ts';
 import { describeProofs } from '../prove/table.ts';
 import { describeBusyMachine } from '../report/tables.ts';
 import { alignColumns } from '../report/text.ts';
+import { createRandom } from '../shared/random.ts';
 import { type CommandContext, defineCommand } from './command.ts';
 
 const usage = `Usage: npm run bench -- elastic [options]

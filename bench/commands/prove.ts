@@ -5,7 +5,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRandom, type Random } from '../../ops/demo/random.ts';
 import { ArgumentError, flag, parseCount, parseTarget, text } from '../arguments.ts';
 import {
   type Disturbance,
@@ -20,6 +19,7 @@ import type { Proof } from '../prove/verdict.ts';
 import { createDirectory } from '../scenarios/directory.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import { killOnExit } from '../servers/process.ts';
+import { createRandom, type Random } from '../shared/random.ts';
 import { readTokens } from '../target.ts';
 import { type CommandContext, defineCommand, type OptionValues } from './command.ts';
 

@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listAllShards, newShardCount, type Shard } from '../../engine/ids.ts';
-import type { Random } from '../../ops/demo/random.ts';
 import { fillBots, toGrownId } from '../growth/fill.ts';
 import { nowMs, type Span } from '../prove/client-log.ts';
 import { askPatiently } from '../prove/patient.ts';
@@ -15,6 +14,7 @@ import type { Proof } from '../prove/verdict.ts';
 import { createDirectory } from '../scenarios/directory.ts';
 import { runAtOnce } from '../shared/at-once.ts';
 import { createClient } from '../shared/http-client.ts';
+import type { Random } from '../shared/random.ts';
 import { growPrimaries, type SlotMoved, shrinkPrimaries, type Taken } from './moves.ts';
 import { type CpuUsed, type ElasticServers, startElastic } from './servers.ts';
 

@@ -8,10 +8,10 @@
  */
 import { Agent, request as send } from 'node:http';
 import { build } from 'hdr-histogram-js';
-import { createRandom } from '../../ops/demo/random.ts';
 import { buildRequestLists } from '../scenarios/all.ts';
 import type { Directory } from '../scenarios/directory.ts';
 import type { LoadRequest, LoadScenarioName } from '../scenarios/scenario.ts';
+import { createRandom } from '../shared/random.ts';
 
 export type Routing = 'random' | 'id';
 export const routings: readonly Routing[] = ['random', 'id'];

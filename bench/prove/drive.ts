@@ -6,9 +6,9 @@
  * log has a bound; when it is full, the load ends.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../../ops/demo/random.ts';
 import type { Holder } from '../scenarios/directory.ts';
 import { type Answer, type ClientRequest, NoAnswer } from '../shared/http-client.ts';
+import type { Random } from '../shared/random.ts';
 import { nowMs, type VoteOp } from './client-log.ts';
 import { beginOperation, endOperation } from './operations.ts';
 import { buildStatsBody } from './post-body.ts';

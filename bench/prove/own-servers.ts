@@ -3,7 +3,6 @@
  * peer of the bench; each at a fixed address, so that it can be killed and come back.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../../ops/demo/random.ts';
 import type { Directory } from '../scenarios/directory.ts';
 import type { PeerName } from '../scenarios/scenario.ts';
 import { startPeer } from '../servers/contestants.ts';
@@ -11,6 +10,7 @@ import type { ServerProcess } from '../servers/process.ts';
 import { createFolder, importDirectory, startOn } from '../servers/rollcall.ts';
 import { openStores, type Stores } from '../servers/stores.ts';
 import { findFreePort } from '../shared/free-port.ts';
+import type { Random } from '../shared/random.ts';
 
 export const disturbances = ['nodes', 'redis', 'postgres', 'nothing'] as const;
 /** What is killed with SIGKILL and started again, one after the other, until the load ends. */

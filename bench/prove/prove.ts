@@ -1,7 +1,7 @@
 /**
  * One run of `prove`: looks at the server, drives it while something is done to it, waits for quiet, judges.
  */
-import type { Random } from '../../ops/demo/random.ts';
+import type { Random } from '../shared/random.ts';
 import { nowMs } from './client-log.ts';
 import { type Pace, startDrive } from './drive.ts';
 import { readFinalStates } from './final-states.ts';

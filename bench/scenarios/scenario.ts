@@ -4,7 +4,7 @@
  * Requests are built before a round starts, so that the load generator only copies bytes while it measures.
  * Deterministic in its seed. Opens no socket.
  */
-import { createRandom } from '../../ops/demo/random.ts';
+import { createRandom } from '../shared/random.ts';
 import type { Directory } from './directory.ts';
 
 export interface LoadRequest {

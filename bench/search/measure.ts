@@ -1,11 +1,12 @@
 /**
  * Random searches: one after the other, then 20 searchers at once beside reads of bots at a fixed rate.
  */
-import { createRandom, type Random } from '../../ops/demo/random.ts';
+
 import { driveFleet, type FleetAnswers } from '../load/schedule.ts';
 import { percentile } from '../report/statistics.ts';
 import type { Directory } from '../scenarios/directory.ts';
 import { createAddress } from '../scenarios/scenario.ts';
+import { createRandom, type Random } from '../shared/random.ts';
 import { drawSearch } from './names.ts';
 
 export interface SearchFigures {

@@ -2,7 +2,7 @@
  * Names and texts of listings for the search, as varied as those of a directory: some words are frequent,
  * most are rare. The same number gives the same names. Pure.
  */
-import { createRandom, type Random } from '../../ops/demo/random.ts';
+import { createRandom, type Random } from '../shared/random.ts';
 
 export interface Names {
   readonly username: string;

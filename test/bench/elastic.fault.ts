@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runElastic } from '../../bench/elastic/elastic.ts';
-import { createRandom } from '../../ops/demo/random.ts';
+import { createRandom } from '../../bench/shared/random.ts';
 import { seed } from '../faults/harness/fault-case.ts';
 import { printFigures, round } from '../faults/harness/figures.ts';
 

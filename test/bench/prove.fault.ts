@@ -11,7 +11,7 @@ import { startOwn } from '../../bench/prove/own-servers.ts';
 import { prove } from '../../bench/prove/prove.ts';
 import type { Proof } from '../../bench/prove/verdict.ts';
 import { createDirectory, type Holder } from '../../bench/scenarios/directory.ts';
-import { createRandom } from '../../ops/demo/random.ts';
+import { createRandom } from '../../bench/shared/random.ts';
 import { type LiePlan, openLyingProxy } from './lying-proxy.ts';
 import { plantedLies } from './planted-lies.ts';
 

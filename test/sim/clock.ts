@@ -6,8 +6,8 @@
  * seed has one history. It never looks at real time. Main invariant: same seed, same trace hash.
  */
 import { createHash } from 'node:crypto';
+import { createRandom, type Random } from '../../bench/shared/random.ts';
 import type { Clock } from '../../engine/ports.ts';
-import { createRandom, type Random } from '../../ops/demo/random.ts';
 
 interface Event {
   readonly atMs: number;

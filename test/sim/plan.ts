@@ -4,8 +4,9 @@
  * Drawn once before anything runs, so that a plan can be printed and read; it never changes. Some plans are
  * calm: their results must be exact.
  */
+
+import type { Random } from '../../bench/shared/random.ts';
 import type { CommitRules } from '../../engine/entity/items.ts';
-import type { Random } from '../../ops/demo/random.ts';
 import { type FaultProfile, faultless } from './faults.ts';
 
 export interface Plan {

@@ -5,11 +5,12 @@
  * of them pause or stop. Random choices come from a stream of their own, so that they change no other seed's
  * history more than by their calls. The checks compare the log of posts with the hot store.
  */
+
+import { createRandom, type Random } from '../../bench/shared/random.ts';
 import type { EntityView } from '../../engine/engine.ts';
 import type { HotState, Part, PartsTable } from '../../engine/entity/state.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import { type EntityRef, toAddress } from '../../engine/ids.ts';
-import { createRandom, type Random } from '../../ops/demo/random.ts';
 import { firstFacts } from './operator.ts';
 import { rules } from './plan.ts';
 import { count, type SimNode, violate, type World } from './world.ts';

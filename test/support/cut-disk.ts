@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { Random } from '../../ops/demo/random.ts';
+import type { Random } from '../../bench/shared/random.ts';
 import type { Entry } from './disk-record.ts';
 
 type Change = Pick<Entry, 'index' | 'kind' | 'at' | 'data'>;

@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Random } from '../../ops/demo/random.ts';
+import type { Random } from '../../bench/shared/random.ts';
 import { createCutDisk } from './cut-disk.ts';
 import { readRecord } from './disk-record.ts';
 import { makeFolder } from './folder.ts';

@@ -8,7 +8,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createRandom } from '../../ops/demo/random.ts';
+import { createRandom } from '../../bench/shared/random.ts';
 import { readFiles } from './project.ts';
 
 export interface CommentBlock {

@@ -223,7 +223,3 @@ export const isCurrent = (
 /** Writes the two click counters into a template: the bot as JSON, valid until the next call. */
 export const fillBotTemplate = ({ json }: BotTemplate, { clicks, uniqueClicks }: HotState): Buffer =>
   json.write(clicks, uniqueClicks);
-
-/** Renders a bot as JSON without a cached template. */
-export const renderBot = (parts: BotParts, timedState: TimedState, extras: BotExtras): Buffer =>
-  fillBotTemplate(buildBotTemplate(parts, timedState, extras), timedState.state);

@@ -10,7 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ClientLog, createLog, endLife } from '../../../bench/prove/client-log.ts';
 import { judgeVotes } from '../../../bench/prove/judge.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
+import { createRandom } from '../../../bench/shared/random.ts';
 import { copyDataFolder, openAtRest } from '../../support/directory.ts';
 import { type FaultyDisk, openFaultyDisk } from '../../support/faulty-disk.ts';
 import { makeFolder } from '../../support/folder.ts';

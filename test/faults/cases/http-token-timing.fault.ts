@@ -10,10 +10,10 @@
 import { hash, randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../bench/shared/random.ts';
 import { formatToken } from '../../../engine/rules/token.ts';
 import { createSessionCache, type SessionCache } from '../../../http/auth/sessions.ts';
 import { systemClock } from '../../../ops/clock.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
 import { mannWhitney } from '../../support/mann-whitney.ts';
 import { seed } from '../harness/fault-case.ts';
 import { printFigures } from '../harness/figures.ts';

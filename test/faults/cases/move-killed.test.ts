@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRandom } from '../../../ops/demo/random.ts';
+import { createRandom } from '../../../bench/shared/random.ts';
 import { readMark } from '../../../storage/move/marks.ts';
 import { openStores } from '../../../storage/open.ts';
 import { copyDataFolder, makeDataFolder, makeOldDataFolder } from '../../support/directory.ts';

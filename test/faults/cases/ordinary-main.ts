@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientLog, createLog } from '../../../bench/prove/client-log.ts';
 import { createClient, NoAnswer } from '../../../bench/shared/http-client.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
+import { createRandom } from '../../../bench/shared/random.ts';
 import type { Directory } from '../../support/directory.ts';
 import { timeWork } from '../harness/core-time.ts';
 import { click, type LoadParts, postStats } from '../harness/load.ts';

@@ -14,7 +14,7 @@ import {
   type Verdict,
 } from '../../../bench/prove/judge.ts';
 import { type Answer, type Client, createClient, type NoAnswer } from '../../../bench/shared/http-client.ts';
-import { createRandom, type Random } from '../../../ops/demo/random.ts';
+import { createRandom, type Random } from '../../../bench/shared/random.ts';
 import type { Directory } from '../../support/directory.ts';
 import { type NodeOptions, type StartedNode, startNode } from '../../support/node-process.ts';
 import { readAtRest } from './at-rest.ts';

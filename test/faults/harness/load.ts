@@ -11,7 +11,7 @@ import { type ClientLog, nowMs, type Sight } from '../../../bench/prove/client-l
 import { beginOperation, endOperation } from '../../../bench/prove/operations.ts';
 import { buildStatsBody, findPostShown, readDigits } from '../../../bench/prove/post-body.ts';
 import { type Answer, type Client, type ClientRequest, NoAnswer } from '../../../bench/shared/http-client.ts';
-import type { Random } from '../../../ops/demo/random.ts';
+import type { Random } from '../../../bench/shared/random.ts';
 import { type Directory, type Target, tokenOf } from '../../support/directory.ts';
 
 export interface LoadParts {

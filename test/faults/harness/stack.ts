@@ -21,7 +21,7 @@ import {
   tally,
 } from '../../../bench/prove/judge.ts';
 import { type Client, createClient } from '../../../bench/shared/http-client.ts';
-import { createRandom, type Random } from '../../../ops/demo/random.ts';
+import { createRandom, type Random } from '../../../bench/shared/random.ts';
 import { openStores, type Stores } from '../../../storage/open.ts';
 import { type Directory, directoryOf, fillDirectory, type Sizes } from '../../support/directory.ts';
 import { type NodeOptions, type StartedNode, startNode } from '../../support/node-process.ts';

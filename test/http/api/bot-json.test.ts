@@ -7,7 +7,14 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyFacts, type HotState, presenceStatuses } from '../../../engine/entity/state.ts';
 import { computePresence } from '../../../engine/rules/presence.ts';
-import { buildBotParts, renderBot } from '../../../http/api/bots/bot-json.ts';
+import {
+  type BotExtras,
+  type BotParts,
+  buildBotParts,
+  buildBotTemplate,
+  fillBotTemplate,
+  type TimedState,
+} from '../../../http/api/bots/bot-json.ts';
 import { getCachedBot, renderBotReply } from '../../../http/api/bots/bots.ts';
 import { Bot } from '../../../http/api/bots/schema.ts';
 import { toExactInteger } from '../../../http/api/shared/convert.ts';
@@ -156,6 +163,9 @@ const plainBot = (profile: BotProfile, state: HotState) => ({
   vote_banned: profile.vote_banned,
   votes: state.upvotes - state.downvotes,
 });
+
+const renderBot = (parts: BotParts, timedState: TimedState, extras: BotExtras): Buffer =>
+  fillBotTemplate(buildBotTemplate(parts, timedState, extras), timedState.state);
 
 /** Integers as strings, so that digits beyond 2^53 are compared as well. */
 const parseExactly = (json: string): unknown => {

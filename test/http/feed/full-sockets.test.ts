@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRandom } from '../../../ops/demo/random.ts';
+import { createRandom } from '../../../bench/shared/random.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { openWorld, type World } from '../api/world.ts';
 import { connect, prepare, type Socket } from './sockets.ts';

@@ -4,7 +4,7 @@
  * Every mutation is a pure function of a request and the random source, so a seed and a number repeat a
  * request.
  */
-import type { Random } from '../../../ops/demo/random.ts';
+import type { Random } from '../../../bench/shared/random.ts';
 
 export interface Sent {
   readonly method: string;

@@ -6,9 +6,9 @@
  * token, a stack or SQL. The seed of a run is printed; SEED repeats it.
  */
 import { Agent, request as send } from 'node:http';
+import { createRandom, type Random } from '../../../bench/shared/random.ts';
 import type { TokenKind } from '../../../engine/rules/token.ts';
 import { routes } from '../../../http/api/table.ts';
-import { createRandom, type Random } from '../../../ops/demo/random.ts';
 import type { World } from '../api/world.ts';
 import { expected } from '../authorisation/expected.ts';
 import { addPeople, newPeople, type People } from '../authorisation/people.ts';

@@ -6,8 +6,8 @@
 import { randomInt } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../bench/shared/random.ts';
 import { createOriginEncoder } from '../../../engine/rules/vote-origin.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
 import { createVoteFlags, type VoteFlags } from '../../../ops/jobs/vote-flags.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { until } from '../../support/until.ts';

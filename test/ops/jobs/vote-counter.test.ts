@@ -3,9 +3,9 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../bench/shared/random.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { createOriginEncoder, parseOrigin, voteFlags } from '../../../engine/rules/vote-origin.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
 import { createVoteCounter, type DueWork, type VoteCounter } from '../../../ops/jobs/vote-counter.ts';
 import { vote } from '../../storage/ledger/world.ts';
 import { refOf } from '../../support/refs.ts';

@@ -3,10 +3,10 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../bench/shared/random.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 import { createOriginEncoder, parseOrigin, voteFlags } from '../../../engine/rules/vote-origin.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
 import { createVoteFlags } from '../../../ops/jobs/vote-flags.ts';
 import { judgeAddresses } from '../../../storage/ledger/vote-flags.ts';
 import { dirty, openRealWorld, vote } from '../../storage/ledger/world.ts';

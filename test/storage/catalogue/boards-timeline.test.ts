@@ -4,6 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../bench/shared/random.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import {
   type BoardName,
@@ -12,7 +13,6 @@ import {
   toHalfLives,
   toShownScore,
 } from '../../../engine/rules/boards.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { voidVote } from '../../../storage/ledger/void-votes.ts';

@@ -4,8 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../bench/shared/random.ts';
 import { type BoardName, computeRank, type Edition, placesMax } from '../../../engine/rules/boards.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { deleteListing, resetVotes } from '../../../storage/ledger/adjust.ts';
 import { never } from '../history/world.ts';

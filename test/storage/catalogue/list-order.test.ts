@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRandom } from '../../../ops/demo/random.ts';
+import { createRandom } from '../../../bench/shared/random.ts';
 import { createListOrders } from '../../../storage/catalogue/lists/list-order.ts';
 import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
 import { addBot, addTeam, addUser, openDirectory } from './directory.ts';

@@ -3,7 +3,7 @@
  * get.
  */
 
-import type { Random } from '../../../ops/demo/random.ts';
+import type { Random } from '../../../bench/shared/random.ts';
 import type { ListOrders } from '../../../storage/catalogue/lists/list-order.ts';
 import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
 import type { Sql } from '../../../storage/sql/client.ts';

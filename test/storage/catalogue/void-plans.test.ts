@@ -4,9 +4,9 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../bench/shared/random.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
 import { fillPlan, takePage } from '../../../storage/catalogue/operator/plan-steps.ts';
 import {
   createPlan,

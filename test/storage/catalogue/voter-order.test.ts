@@ -4,8 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createRandom } from '../../../bench/shared/random.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
 import {
   createVoterOrders,
   purgeVoterOrders,

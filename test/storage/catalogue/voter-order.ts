@@ -2,8 +2,8 @@
  * Random changes of votes, and the list of voters according to one plain statement.
  */
 import { randomUUID } from 'node:crypto';
+import type { Random } from '../../../bench/shared/random.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
-import type { Random } from '../../../ops/demo/random.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { locks } from '../../../storage/ledger/locks.ts';
 import { voidVote } from '../../../storage/ledger/void-votes.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRandom } from '../../../ops/demo/random.ts';
+import { createRandom } from '../../../bench/shared/random.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { openFaultyDisk } from '../../support/faulty-disk.ts';
 import { makeFolder } from '../../support/folder.ts';

@@ -5,13 +5,13 @@
  * version that moved, the next adjustment. The same seed and the same model answers give the same sequence.
  */
 
+import { createRandom } from '../../../bench/shared/random.ts';
 import type { AdjustItem, Batch, CastVote, CommitRules, Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, type Facts, presenceStatuses } from '../../../engine/entity/state.ts';
 import type { EntityKind, EntityRef, Shard } from '../../../engine/ids.ts';
 import { oldShardCount, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { FlushReceipt, ShardedStore } from '../../../engine/ports.ts';
-import { createRandom } from '../../../ops/demo/random.ts';
 import type { HotModel } from '../../model/hot-model.ts';
 import { pickPost, pickTotals } from '../../support/field-values.ts';
 import { refIn, shardOf } from '../../support/refs.ts';

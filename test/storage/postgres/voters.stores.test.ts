@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRandom } from '../../../ops/demo/random.ts';
+import { createRandom } from '../../../bench/shared/random.ts';
 import { createVoterOrders, purgeVoterOrders } from '../../../storage/catalogue/votes/voter-order.ts';
 import { addBot, addUser } from '../catalogue/directory.ts';
 import { addVotes, changeVotes, plainVoters } from '../catalogue/voter-order.ts';
