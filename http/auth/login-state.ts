@@ -20,28 +20,23 @@ export interface Login {
   readonly sessionSeconds: number;
 }
 
-export interface LoginStates {
-  create(nowMs: number): { readonly state: string; readonly challenge: string };
-  /** Returns the verifier of a genuine state that has not expired, else `null`. */
-  findVerifier(state: string, nowMs: number): string | null;
-}
-
 const statePattern = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/;
 
 /** All nodes must use the same secret of 32 bytes or more. Throws `RangeError` for a shorter one. */
-export const createLoginStates = (secret: Uint8Array): LoginStates => {
+export const createLoginStates = (secret: Uint8Array) => {
   if (secret.length < 32) throw new RangeError('the secret of login states must have 32 bytes or more');
   const derive = (purpose: string, text: string): Buffer =>
     createHmac('sha256', secret).update(`${purpose} ${text}`).digest();
   const deriveVerifier = (body: string): string => derive('verifier', body).toString('base64url');
   return {
-    create: (nowMs) => {
+    create: (nowMs: number) => {
       const expiry = Math.floor(nowMs + loginStateMs).toString(36);
       const body = `${expiry}.${randomBytes(16).toString('base64url')}`;
       const state = `${body}.${derive('state', body).toString('base64url')}`;
       return { state, challenge: hash('sha256', deriveVerifier(body), 'base64url') };
     },
-    findVerifier: (state, nowMs) => {
+    /** Returns the verifier of a genuine state that has not expired, else `null`. */
+    findVerifier: (state: string, nowMs: number) => {
       const match = statePattern.exec(state);
       if (match === null) return null;
       const body = `${match[1]}.${match[2]}`;
@@ -53,3 +48,4 @@ export const createLoginStates = (secret: Uint8Array): LoginStates => {
     },
   };
 };
+export type LoginStates = ReturnType<typeof createLoginStates>;

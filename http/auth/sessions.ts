@@ -21,19 +21,6 @@ import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts'
 import type { Notices } from '../../storage/catalogue/shared/notices.ts';
 import type { SessionSource } from './auth.ts';
 
-export interface SessionCache {
-  /** Synchronous when the session is cached or the token is malformed; else a look-up, which may reject. */
-  find(token: string): SessionOfToken | null | Promise<SessionOfToken | null>;
-  forget(...sessionIds: readonly string[]): void;
-  /** Drops the session of the token with this SHA-256, in hexadecimal. */
-  forgetHash(hash: string): void;
-  /** The session may have changed: it is read again at its next use. */
-  markHashStale(hash: string): void;
-  /** Drops all sessions of this user, bot, server or team: after a ban or a deletion. */
-  forgetTarget(kind: string, id: string): void;
-  forgetAll(): void;
-}
-
 export interface SessionCacheOptions {
   readonly source: SessionSource;
   readonly clock: Clock;
@@ -208,7 +195,7 @@ const markHashStale = (state: SessionCacheState, key: string): void => {
 };
 
 /** Creates the cache; one per process. */
-export const createSessionCache = (options: SessionCacheOptions): SessionCache => {
+export const createSessionCache = (options: SessionCacheOptions) => {
   const tokens = new Map<string, string>();
   const state: SessionCacheState = {
     ...options,
@@ -224,14 +211,20 @@ export const createSessionCache = (options: SessionCacheOptions): SessionCache =
     dropHash(state, id);
   });
   return {
-    find: (token) => findSession(state, token),
-    forget: (...sessionIds) => {
+    /** Synchronous when the session is cached or the token is malformed; else a look-up, which may reject. */
+    find: (token: string) => findSession(state, token),
+    forget: (...sessionIds: readonly string[]) => {
       const ids = new Set(sessionIds);
       dropMatching(state, (record) => ids.has(record.sessionId));
     },
-    forgetHash: (key) => dropHash(state, key),
-    markHashStale: (key) => markHashStale(state, key),
-    forgetTarget: (kind, id) => dropMatching(state, (record) => record.kind === kind && record.id === id),
+    /** Drops the session of the token with this SHA-256, in hexadecimal. */
+    forgetHash: (key: string) => dropHash(state, key),
+    /** The session may have changed: it is read again at its next use. */
+    markHashStale: (key: string) => markHashStale(state, key),
+    /** Drops all sessions of this user, bot, server or team: after a ban or a deletion. */
+    forgetTarget: (kind: string, id: string) =>
+      dropMatching(state, (record) => record.kind === kind && record.id === id),
     forgetAll: () => dropMatching(state, () => true),
   };
 };
+export type SessionCache = ReturnType<typeof createSessionCache>;

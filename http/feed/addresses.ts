@@ -9,22 +9,6 @@ import type { Clock } from '../../engine/ports.ts';
 import { createLimit } from '../limits/limiter.ts';
 import { feedLimits } from './state.ts';
 
-export interface Addresses {
-  /** Whether the address has as many connections as it may. */
-  isFull(address: string): boolean;
-  join(address: string): void;
-  leave(address: string): void;
-  /** Counts a message, ping or pong. Throws `rate_limited`. */
-  countFrame(address: string): void;
-  /** Counts targets of requests and messages. Throws `rate_limited`; for 0 only while a charge is left. */
-  countTargets(address: string, targets: number): void;
-  /** Something of the address named an unknown entity, or broke a limit: after a few of these it waits. */
-  charge(address: string): void;
-  /** Runs the task after those before it. False when too many of the node wait. It must not reject. */
-  queue(address: string, task: () => Promise<void>): boolean;
-  count(): { readonly addresses: number; readonly messages: number };
-}
-
 interface Address {
   connections: number;
   /** Ends with its last message. */
@@ -35,10 +19,7 @@ interface Address {
 const computeCharge = (connectionsPerAddressMax: number): number =>
   Math.min(feedLimits.chargedMax, (feedLimits.targetsPerConnection * connectionsPerAddressMax) / 2);
 
-export const createAddresses = (
-  clock: Pick<Clock, 'monotonicMs'>,
-  connectionsPerAddressMax: number,
-): Addresses => {
+export const createAddresses = (clock: Pick<Clock, 'monotonicMs'>, connectionsPerAddressMax: number) => {
   const addresses = new Map<string, Address>();
   const limit = (name: string, each: number) => {
     const requests = each * connectionsPerAddressMax;
@@ -49,20 +30,25 @@ export const createAddresses = (
   const charged = computeCharge(connectionsPerAddressMax);
   let waiting = 0;
   return {
-    isFull: (address) => (addresses.get(address)?.connections ?? 0) >= connectionsPerAddressMax,
-    join: (address) => {
+    /** Whether the address has as many connections as it may. */
+    isFull: (address: string) => (addresses.get(address)?.connections ?? 0) >= connectionsPerAddressMax,
+    join: (address: string) => {
       const known = addresses.get(address);
       if (known !== undefined) known.connections += 1;
       else addresses.set(address, { connections: 1, work: Promise.resolve() });
     },
-    leave: (address) => {
+    leave: (address: string) => {
       const known = addresses.get(address);
       if (known !== undefined && --known.connections === 0) addresses.delete(address);
     },
-    countFrame: (address) => void frames.take(address, clock.monotonicMs()),
-    countTargets: (address, named) => void targets.take(address, clock.monotonicMs(), named),
-    charge: (address) => targets.charge(address, clock.monotonicMs(), charged),
-    queue: (address, task) => {
+    /** Counts a message, ping or pong. Throws `rate_limited`. */
+    countFrame: (address: string) => void frames.take(address, clock.monotonicMs()),
+    /** Counts targets of requests and messages. Throws `rate_limited`; for 0 only while a charge is left. */
+    countTargets: (address: string, named: number) => void targets.take(address, clock.monotonicMs(), named),
+    /** Something of the address named an unknown entity, or broke a limit: after a few of these it waits. */
+    charge: (address: string) => targets.charge(address, clock.monotonicMs(), charged),
+    /** Runs the task after those before it. False when too many of the node wait. It must not reject. */
+    queue: (address: string, task: () => Promise<void>) => {
       const known = addresses.get(address);
       if (known === undefined) return true;
       if (waiting >= feedLimits.messagesWaitingMax) return false;
@@ -75,3 +61,4 @@ export const createAddresses = (
     count: () => ({ addresses: addresses.size, messages: waiting }),
   };
 };
+export type Addresses = ReturnType<typeof createAddresses>;

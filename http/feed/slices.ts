@@ -9,12 +9,6 @@ import type { Clock } from '../../engine/ports.ts';
 /** Does one step; returns whether there are more. Must not throw. */
 export type Job = () => boolean;
 
-export interface Slices {
-  add(job: Job): void;
-  /** Jobs that are not done. */
-  count(): number;
-}
-
 const sliceMs = 0.25;
 /** The clock is read once per so many steps. */
 const stepsPerReading = 8;
@@ -22,7 +16,7 @@ const stepsPerReading = 8;
 const stepsWhileBusy = 2;
 
 /** `isBusy`: whether a request waits for the store. */
-export const createSlices = (clock: Pick<Clock, 'monotonicMs'>, isBusy: () => boolean): Slices => {
+export const createSlices = (clock: Pick<Clock, 'monotonicMs'>, isBusy: () => boolean) => {
   const jobs = new Set<Job>();
   const run = (): void => {
     const endMs = clock.monotonicMs() + sliceMs;
@@ -40,10 +34,12 @@ export const createSlices = (clock: Pick<Clock, 'monotonicMs'>, isBusy: () => bo
     }
   };
   return {
-    add: (job) => {
+    add: (job: Job) => {
       if (jobs.size === 0) setImmediate(run);
       jobs.add(job);
     },
+    /** Jobs that are not done. */
     count: () => jobs.size,
   };
 };
+export type Slices = ReturnType<typeof createSlices>;

@@ -18,30 +18,6 @@ export interface ResolvedRequest extends FeedRequest {
   readonly found: readonly (FeedTarget | null)[];
 }
 
-export interface Subscriptions {
-  /** Finds the targets of a request. Rejects with `not_found`, `feed_full` or `forbidden`. */
-  resolve(request: FeedRequest): Promise<ResolvedRequest>;
-  /**
-   * Adds subscriptions; nothing is sent yet. Returns the targets that are gone: of a resumed stream, or since
-   * the request was resolved.
-   */
-  add(client: Client, request: ResolvedRequest): readonly string[];
-  sendGone(client: Client, keys: readonly string[]): void;
-  /** Resolves, adds, confirms and delivers, for a WebSocket. */
-  subscribe(client: Client, request: FeedRequest): Promise<void>;
-  /** Sends the client all that it lacks, until its socket is full. */
-  deliverTo(client: Client): void;
-  sendError(client: Client, error: unknown): void;
-  /** Ends the client's subscriptions of these targets. */
-  remove(client: Client, keys: readonly string[]): void;
-  removeAll(client: Client): void;
-  /** The target is no longer listed: sends its clients `gone` and ends their subscriptions. */
-  endAll(target: FeedTarget): void;
-  /** Sends the target's news to its clients. */
-  announce(target: FeedTarget): void;
-  count(): number;
-}
-
 export interface SubscriptionsParts {
   readonly slices: Slices;
   readonly targets: Pick<Targets, 'acquire' | 'follow' | 'isCurrent'>;
@@ -56,28 +32,39 @@ interface State extends SubscriptionsParts {
   count: number;
 }
 
-export const createSubscriptions = (feed: FeedState, parts: SubscriptionsParts): Subscriptions => {
+export const createSubscriptions = (feed: FeedState, parts: SubscriptionsParts) => {
   const state: State = { ...parts, feed, count: 0 };
   return {
-    resolve: (request) => resolve(state, request),
-    add: (client, request) => add(state, client, request),
-    sendGone: (client, keys) => sendGone(state, client, keys),
-    subscribe: (client, request) => subscribe(state, client, request),
-    deliverTo: (client) => deliverTo(state, client),
-    sendError: (client, error) => sendError(state, client, error),
-    remove: (client, keys) => {
+    /** Finds the targets of a request. Rejects with `not_found`, `feed_full` or `forbidden`. */
+    resolve: (request: FeedRequest) => resolve(state, request),
+    /**
+     * Adds subscriptions; nothing is sent yet. Returns the targets that are gone: of a resumed stream, or
+     * since the request was resolved.
+     */
+    add: (client: Client, request: ResolvedRequest) => add(state, client, request),
+    sendGone: (client: Client, keys: readonly string[]) => sendGone(state, client, keys),
+    /** Resolves, adds, confirms and delivers, for a WebSocket. */
+    subscribe: (client: Client, request: FeedRequest) => subscribe(state, client, request),
+    /** Sends the client all that it lacks, until its socket is full. */
+    deliverTo: (client: Client) => deliverTo(state, client),
+    sendError: (client: Client, error: unknown) => sendError(state, client, error),
+    /** Ends the client's subscriptions of these targets. */
+    remove: (client: Client, keys: readonly string[]) => {
       for (const subscription of client.subscriptions)
         if (keys.includes(subscription.target.key)) end(state, subscription);
       forgetEnded(client);
     },
-    removeAll: (client) => {
+    removeAll: (client: Client) => {
       for (const subscription of client.subscriptions) end(state, subscription);
     },
-    endAll: (target) => endAll(state, target),
-    announce: (target) => announce(state, target),
+    /** The target is no longer listed: sends its clients `gone` and ends their subscriptions. */
+    endAll: (target: FeedTarget) => endAll(state, target),
+    /** Sends the target's news to its clients. */
+    announce: (target: FeedTarget) => announce(state, target),
     count: () => state.count,
   };
 };
+export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 const buildGone = (key: string) => buildFrame('gone', { target: key });
 

@@ -24,19 +24,6 @@ export interface TargetsParts {
   readonly onDropped: (target: FeedTarget) => void;
 }
 
-export interface Targets {
-  /** The target with its newest state. Rejects with `not_found`, `feed_full` or the stores' errors. */
-  acquire(kind: EntityKind, id: string): Promise<FeedTarget>;
-  /** Whether it is still followed: false when the entity is gone. */
-  isCurrent(target: FeedTarget): boolean;
-  /** To be called for each new subscription: reads what changed while the target had none. */
-  follow(target: FeedTarget): void;
-  /** Drops targets that had no subscription for a while, and reads those whose status has changed by age. */
-  sweep(): void;
-  count(): { readonly targets: number; readonly dirty: number };
-  close(): void;
-}
-
 interface TargetsState extends TargetsParts {
   readonly feed: FeedState;
   readonly targets: Map<string, FeedTarget>;
@@ -50,7 +37,7 @@ interface TargetsState extends TargetsParts {
 const tickMsMax = 25;
 const retryMs = 1_000;
 
-export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => {
+export const createTargets = (feed: FeedState, parts: TargetsParts) => {
   const state: TargetsState = {
     ...parts,
     feed,
@@ -61,13 +48,17 @@ export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => 
     isClosed: false,
   };
   return {
-    acquire: (kind, id) => acquire(state, kind, id),
-    isCurrent: (target) => state.targets.get(target.key) === target,
-    follow: (target) => {
+    /** The target with its newest state. Rejects with `not_found`, `feed_full` or the stores' errors. */
+    acquire: (kind: EntityKind, id: string) => acquire(state, kind, id),
+    /** Whether it is still followed: false when the entity is gone. */
+    isCurrent: (target: FeedTarget) => state.targets.get(target.key) === target,
+    /** To be called for each new subscription: reads what changed while the target had none. */
+    follow: (target: FeedTarget) => {
       if (!target.isDirty) return;
       state.dirty.add(target);
       scheduleTick(state);
     },
+    /** Drops targets without a subscription for a while, and reads those whose status has changed by age. */
     sweep: () => sweep(state),
     count: () => ({ targets: state.targets.size, dirty: state.dirty.size }),
     close: () => {
@@ -76,6 +67,7 @@ export const createTargets = (feed: FeedState, parts: TargetsParts): Targets => 
     },
   };
 };
+export type Targets = ReturnType<typeof createTargets>;
 
 const acquire = async (state: TargetsState, kind: EntityKind, id: string): Promise<FeedTarget> => {
   const key = `${kind}/${id}`;

@@ -22,23 +22,6 @@ import {
   type VoteLogState,
 } from './state.ts';
 
-export interface VoteTail {
-  /** Reads the head of the target's log. Rejects with a `StorageError`. */
-  look(target: FeedTarget): Promise<void>;
-  /** A vote of the target was counted: its row comes soon. */
-  expect(target: FeedTarget): void;
-  /** Votes of these listings are in SQL. */
-  wake(incarnations: ReadonlySet<number>): void;
-  /** Looks at all logs that clients follow. */
-  lookAtAll(): void;
-  /** Reads votes that the subscription lacks, and sends them. */
-  catchUp(subscription: FeedSubscription): void;
-  /** The target is dropped. */
-  forget(target: FeedTarget): void;
-  count(): { readonly logs: number; readonly expected: number; readonly groups: number };
-  close(): void;
-}
-
 export interface VoteTailParts {
   readonly engine: Pick<Engine, 'flushEarly'>;
   readonly voteLog: Pick<Catalogue['voteLog'], 'heads' | 'each' | 'page'>;
@@ -77,7 +60,7 @@ const pollMs = 250;
 const expectedMs = 3_000;
 const retryMs = 1_000;
 
-export const createVoteTail = (feed: FeedState, parts: VoteTailParts): VoteTail => {
+export const createVoteTail = (feed: FeedState, parts: VoteTailParts) => {
   const look = createBatchLoader<FeedTarget, void>({
     loadMany: async (targets) => {
       await readHeads(state, targets);
@@ -99,12 +82,16 @@ export const createVoteTail = (feed: FeedState, parts: VoteTailParts): VoteTail 
     isClosed: false,
   };
   return {
+    /** Reads the head of the target's log. Rejects with a `StorageError`. */
     look,
-    expect: (target) => expectVotes(state, target),
-    wake: (incarnations) => {
+    /** A vote of the target was counted: its row comes soon. */
+    expect: (target: FeedTarget) => expectVotes(state, target),
+    /** Votes of these listings are in SQL. */
+    wake: (incarnations: ReadonlySet<number>) => {
       if (state.followed.size === 0) return;
       for (const incarnation of incarnations) startLook(state, state.followed.get(incarnation));
     },
+    /** Looks at all logs that clients follow. */
     lookAtAll: () => {
       for (const [incarnation, target] of state.followed) {
         const isCurrent = target.ref?.incarnation === incarnation && target.subscriptions.length > 0;
@@ -112,8 +99,10 @@ export const createVoteTail = (feed: FeedState, parts: VoteTailParts): VoteTail 
         else state.followed.delete(incarnation);
       }
     },
-    catchUp: (subscription) => catchUp(state, subscription),
-    forget: (target) => {
+    /** Reads votes that the subscription lacks, and sends them. */
+    catchUp: (subscription: FeedSubscription) => catchUp(state, subscription),
+    /** The target is dropped. */
+    forget: (target: FeedTarget) => {
       state.expected.delete(target);
       const incarnation = target.ref?.incarnation ?? 0;
       if (state.followed.get(incarnation) === target) state.followed.delete(incarnation);
@@ -124,6 +113,7 @@ export const createVoteTail = (feed: FeedState, parts: VoteTailParts): VoteTail 
     },
   };
 };
+export type VoteTail = ReturnType<typeof createVoteTail>;
 
 /** The next look at all logs repeats one that failed. */
 const startLook = (state: TailState, target: FeedTarget | undefined): void => {

@@ -93,16 +93,6 @@ export interface SharedRates {
   take(policy: LimitPolicy, key: string): Promise<{ readonly allowed: boolean; readonly aheadMs: number }>;
 }
 
-export interface Limiter {
-  /** Counts one request. Returns header lines; throws `rate_limited` carrying them in `headers`. */
-  take(limit: LimitName, key: string, nowMs: number): string;
-  /**
-   * Like `take`, over all nodes that share the store. Synchronous without a shared store; throws at once
-   * when this node alone has reached the limit.
-   */
-  takeShared(limit: LimitName, key: string, nowMs: number): string | Promise<string>;
-}
-
 /** The error of a 429, with the header lines beside the error body. */
 const createRateLimitedError = (decision: RateDecision, headers: string): DomainError => {
   const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1_000));
@@ -245,33 +235,34 @@ const takeShared = ({ table, rates }: SharedLimit, key: string, nowMs: number): 
   );
 };
 
-/** One limit of this node alone. */
-export interface OwnLimit {
-  /** Counts as `cost` requests, 0 to ask only. Returns header lines or throws `rate_limited`. */
-  take(key: string, nowMs: number, cost?: number): string;
-  /** Counts what has happened already: the limit may be passed by `cost`, and the key then waits for it. */
-  charge(key: string, nowMs: number, cost: number): void;
-}
-
 /** Creates one limit of this node alone. */
-export const createLimit = (name: string, setting: LimitSetting): OwnLimit => {
+export const createLimit = (name: string, setting: LimitSetting) => {
   const table = createRateTable(name, setting);
   return {
-    take: (key, nowMs, cost) => take(table, key, nowMs, cost),
-    charge: (key, nowMs, cost) => charge(table, key, { nowMs, cost }),
+    /** Counts as `cost` requests, 0 to ask only. Returns header lines or throws `rate_limited`. */
+    take: (key: string, nowMs: number, cost?: number) => take(table, key, nowMs, cost),
+    /** Counts what has happened already: the limit may be passed by `cost`, and the key then waits for it. */
+    charge: (key: string, nowMs: number, cost: number) => charge(table, key, { nowMs, cost }),
   };
 };
+export type OwnLimit = ReturnType<typeof createLimit>;
 
 /** Creates one table per limit. */
-export const createLimiter = (settings: LimitSettings, rates?: SharedRates): Limiter => {
+export const createLimiter = (settings: LimitSettings, rates?: SharedRates) => {
   const tables = Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [name, createRateTable(name, setting)]),
   ) as Record<LimitName, RateTable>;
   return {
-    take: (limit, key, nowMs) => take(tables[limit], key, nowMs),
-    takeShared: (limit, key, nowMs) => {
+    /** Counts one request. Returns header lines; throws `rate_limited` carrying them in `headers`. */
+    take: (limit: LimitName, key: string, nowMs: number) => take(tables[limit], key, nowMs),
+    /**
+     * Like `take`, over all nodes that share the store. Synchronous without a shared store; throws at once
+     * when this node alone has reached the limit.
+     */
+    takeShared: (limit: LimitName, key: string, nowMs: number) => {
       const table = tables[limit];
       return rates === undefined ? take(table, key, nowMs) : takeShared({ table, rates }, key, nowMs);
     },
   };
 };
+export type Limiter = ReturnType<typeof createLimiter>;

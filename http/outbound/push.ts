@@ -55,33 +55,28 @@ export type PushOutcome =
   | { readonly kind: 'retry'; readonly afterMs: number; readonly reason: string }
   | { readonly kind: 'rejected'; readonly reason: string };
 
-export interface PushClient {
-  /** The VAPID key that browsers need to subscribe. */
-  readonly publicKey: string;
-  /** Resolves to why nothing can be sent to this endpoint, `null` when it can. Looks up its host. */
-  findEndpointFault(endpoint: string): Promise<string | null>;
-  send(delivery: PushDelivery): Promise<PushOutcome>;
-}
-
 const timeLimitMsDefault = 5_000;
 /** Limit for looking up an endpoint's host. Below a request's deadline, because a handler waits for it. */
 const resolveMsMax = 1_500;
 
-export const createPushClient = (options: PushOptions): PushClient => {
+export const createPushClient = (options: PushOptions) => {
   const { reach, timeLimitMs = timeLimitMsDefault, resolve = createResolver(reach, resolveMsMax) } = options;
   const ca = options.ca === undefined ? {} : { ca: options.ca };
   const sender = createWebhookSender({ addresses: reach, timeoutMs: timeLimitMs, keepMs: 0, resolve, ...ca });
   return {
+    /** The VAPID key that browsers need to subscribe. */
     publicKey: options.keys.publicKey,
-    findEndpointFault: async (endpoint) => {
+    /** Resolves to why nothing can be sent to this endpoint, `null` when it can. Looks up its host. */
+    findEndpointFault: async (endpoint: string) => {
       const fault = findAddressFault(endpoint, reach);
       if (fault !== null) return fault;
       const vetted = await vetHost(new URL(endpoint), reach, resolve);
       return vetted.kind === 'vetted' ? null : vetted.reason;
     },
-    send: (delivery) => send(options, delivery, sender),
+    send: (delivery: PushDelivery) => send(options, delivery, sender),
   };
 };
+export type PushClient = ReturnType<typeof createPushClient>;
 
 const send = async (
   options: PushOptions,

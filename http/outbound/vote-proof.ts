@@ -15,15 +15,6 @@ import { createServiceLookup } from './service-lookup.ts';
 /** `unavailable`: the verifier did not say. */
 export type ProofResult = 'passed' | 'failed' | 'unavailable';
 
-export interface ProofVerifier {
-  /** Resolves within two seconds. `address` is the client's. Never rejects. */
-  verify(proof: {
-    readonly user: string;
-    readonly token: string;
-    readonly address: string;
-  }): Promise<ProofResult>;
-}
-
 /** Where each verifier answers, unless the operator names another address. */
 const addresses = {
   turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
@@ -116,7 +107,7 @@ const query = async (options: ProofVerifierOptions, key: string): Promise<FetchR
 };
 
 /** Creates the client of the verifier. It owns a cache and a circuit breaker, so create one per process. */
-export const createProofVerifier = (options: ProofVerifierOptions): ProofVerifier => {
+export const createProofVerifier = (options: ProofVerifierOptions) => {
   const look = createServiceLookup<boolean>({
     clock: options.clock,
     query: (key) => query(options, key),
@@ -125,10 +116,20 @@ export const createProofVerifier = (options: ProofVerifierOptions): ProofVerifie
     ...{ cacheMs, cacheEntriesMax, inFlightMax, failuresMax, openMs },
   });
   return {
-    verify: async ({ user, token, address }) => {
+    /** Resolves within two seconds. `address` is the client's. Never rejects. */
+    verify: async ({
+      user,
+      token,
+      address,
+    }: {
+      readonly user: string;
+      readonly token: string;
+      readonly address: string;
+    }) => {
       const result = await look(`${address} ${user} ${token}`);
       if (result.kind !== 'found') return 'unavailable';
       return result.value ? 'passed' : 'failed';
     },
   };
 };
+export type ProofVerifier = ReturnType<typeof createProofVerifier>;

@@ -27,20 +27,6 @@ export interface DeadlineTimes {
   readonly sweepMs: number;
 }
 
-export interface Deadlines {
-  startReading(waiter: DeadlineWaiter): void;
-  startWorking(waiter: DeadlineWaiter): void;
-  /** Like `startWorking`, for requests that also wait for an external service. */
-  startOutbound(waiter: DeadlineWaiter): void;
-  /** Like `startWorking`, for requests that wait for something to happen. */
-  startListening(waiter: DeadlineWaiter): void;
-  /** Removes a waiter from its queue; does nothing when it is in none. */
-  finish(waiter: DeadlineWaiter): void;
-  /** How many requests wait now. */
-  countWaiting(): number;
-  close(): void;
-}
-
 /** An intrusive doubly linked list in order of entry: a `Set` would allocate an entry per request. */
 export interface WaitQueue {
   first: DeadlineWaiter | null;
@@ -83,7 +69,7 @@ const expireHeads = (queue: WaitQueue, beforeMs: number, during: 'reading' | 'wo
 const createWaitQueue = (): WaitQueue => ({ first: null, last: null, size: 0 });
 
 /** Sweeps while anything waits, until `close`. */
-export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines => {
+export const createDeadlines = (clock: Clock, times: DeadlineTimes) => {
   const reading = createWaitQueue();
   const working = createWaitQueue();
   const outbound = createWaitQueue();
@@ -111,11 +97,15 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
     if (!sweeping) scheduleSweep();
   };
   return {
-    startReading: (waiter) => enter(reading, waiter),
-    startWorking: (waiter) => enter(working, waiter),
-    startOutbound: (waiter) => enter(outbound, waiter),
-    startListening: (waiter) => enter(listening, waiter),
+    startReading: (waiter: DeadlineWaiter) => enter(reading, waiter),
+    startWorking: (waiter: DeadlineWaiter) => enter(working, waiter),
+    /** Like `startWorking`, for requests that also wait for an external service. */
+    startOutbound: (waiter: DeadlineWaiter) => enter(outbound, waiter),
+    /** Like `startWorking`, for requests that wait for something to happen. */
+    startListening: (waiter: DeadlineWaiter) => enter(listening, waiter),
+    /** Removes a waiter from its queue; does nothing when it is in none. */
     finish: remove,
+    /** How many requests wait now. */
     countWaiting,
     close: () => {
       closed = true;
@@ -123,3 +113,4 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes): Deadlines =
     },
   };
 };
+export type Deadlines = ReturnType<typeof createDeadlines>;

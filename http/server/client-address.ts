@@ -96,16 +96,8 @@ const toPeer = (text: string, trusted: TrustedProxies): Peer => {
   return { address: toPeerAddress(text), trusted: address !== null && isTrusted(address, trusted) };
 };
 
-/** Reads client addresses for one listener. */
-export interface AddressReader {
-  /** Must be called with the peer of each connection, before its first request. */
-  recordConnection(peer: string): void;
-  /** The counted address of the client. */
-  read(exchange: Pick<Exchange, 'headers' | 'readPeerAddress'>): string;
-}
-
 /** Creates the reader of one listener, with caches, because parsing is expensive. */
-export const createAddressReader = (trusted: TrustedProxies): AddressReader => {
+export const createAddressReader = (trusted: TrustedProxies) => {
   const peers = createTwoGenerationCache<Peer>(cachedPeersMax);
   const addresses = createTwoGenerationCache<string>(cachedAddressesMax);
   /** Where all connections so far came from. One from elsewhere may still be open, so this is final. */
@@ -129,10 +121,12 @@ export const createAddressReader = (trusted: TrustedProxies): AddressReader => {
     return address;
   };
   return {
-    recordConnection: (peer) => {
+    /** Must be called with the peer of each connection, before its first request. */
+    recordConnection: (peer: string) => {
       if (origin !== 'elsewhere') origin = findPeer(peer).trusted ? 'proxies' : 'elsewhere';
     },
-    read: (exchange) => {
+    /** The counted address of the client. */
+    read: (exchange: Pick<Exchange, 'headers' | 'readPeerAddress'>) => {
       const { forwardedFor } = exchange.headers;
       // One hop: trusted or not, it is the client if the peer is a proxy.
       const isOneHop = trusted.length > 0 && isPlainIpv4(forwardedFor);
@@ -145,6 +139,7 @@ export const createAddressReader = (trusted: TrustedProxies): AddressReader => {
     },
   };
 };
+export type AddressReader = ReturnType<typeof createAddressReader>;
 
 /** The counted address of the client. `forwardedFor` is the joined header, `''` when absent. */
 export const toClientAddress = (peer: string, forwardedFor: string, trusted: TrustedProxies): string => {

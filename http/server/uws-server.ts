@@ -28,19 +28,6 @@ import {
 } from './uws-push.ts';
 import { decodeText, RequestHeaders, RequestIds, statusLines, takeHeader } from './wire.ts';
 
-export interface HttpServer {
-  /** Resolves to the port. Rejects with a message for the operator (port taken, no such address). */
-  listen(host: string, port: number): Promise<number>;
-  /**
-   * Stops listening, waits for requests in flight, closes every connection. Resolves after `deadlineMs` at
-   * the latest.
-   */
-  drain(deadlineMs: number): Promise<void>;
-  readonly draining: boolean;
-  /** Requests not answered yet. */
-  readonly inFlight: number;
-}
-
 export interface ServerOptions {
   readonly handle: (exchange: Exchange) => void;
   /** Allows several processes to listen on one port; false binds it exclusively. */
@@ -368,7 +355,7 @@ const drain = async (state: ServerState, deadlineMs: number): Promise<void> => {
  * Creates a server that passes every request to `handle`, which must answer each exchange once, now or
  * later. Nothing listens yet.
  */
-export const createHttpServer = (options: ServerOptions): HttpServer => {
+export const createHttpServer = (options: ServerOptions) => {
   // Removes the header that names the server software; the package's types lack this call.
   (uws as unknown as { _cfg: (key: string) => void })._cfg('999999990007');
   const state: ServerState = {
@@ -387,13 +374,20 @@ export const createHttpServer = (options: ServerOptions): HttpServer => {
   if (options.sockets !== undefined) listenForUpgrades(state, options.sockets.path, options.sockets.protocol);
   state.app.any('/*', (response, request) => receive(state, new UwsExchange(state, response, request)));
   return {
-    listen: (host, port) => listen(state, host, port),
-    drain: (deadlineMs) => drain(state, deadlineMs),
+    /** Resolves to the port. Rejects with a message for the operator (port taken, no such address). */
+    listen: (host: string, port: number) => listen(state, host, port),
+    /**
+     * Stops listening, waits for requests in flight, closes every connection. Resolves after `deadlineMs` at
+     * the latest.
+     */
+    drain: (deadlineMs: number) => drain(state, deadlineMs),
     get draining() {
       return state.draining;
     },
+    /** Requests not answered yet. */
     get inFlight() {
       return state.inFlight;
     },
   };
 };
+export type HttpServer = ReturnType<typeof createHttpServer>;

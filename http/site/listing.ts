@@ -41,15 +41,6 @@ export interface NamedTarget {
   readonly id: string;
 }
 
-export interface ListingPages {
-  /** The page at `/@{code}`. Rejects or throws with `not_found`. */
-  show(app: App, request: ListingRequest): MaybePromise<Reply>;
-  /** The page of the pack with this url. */
-  showPack(app: App, request: ListingRequest): Promise<Reply>;
-  /** Counts the use of an invite, and leads to it. */
-  followInvite(app: App, request: ListingRequest): Promise<Reply>;
-}
-
 /** The text of a page that is current for these objects until the time, ms. */
 interface KeptPage {
   readonly profile: object;
@@ -253,7 +244,7 @@ const followInvite = async (
 };
 
 /** Creates the pages; they hold the texts that are kept. */
-export const createListingPages = (site: Site): ListingPages => {
+export const createListingPages = (site: Site) => {
   const pages: PageContext = {
     site,
     resolve: createResolver(),
@@ -264,15 +255,19 @@ export const createListingPages = (site: Site): ListingPages => {
     headers: { ...site.pageHeaders, 'Cache-Control': 'private, no-cache' },
   };
   return {
-    show: (app, request) => {
+    /** The page at `/@{code}`. Rejects or throws with `not_found`. */
+    show: (app: App, request: ListingRequest) => {
       const count = toCount(request);
       return thenMaybe(findTarget(pages, app, request), (target) => {
         if (target === null) throw createNotFoundError('listing');
         return shows[target.kind](pages, app, { ...target, count });
       });
     },
-    showPack: async (app, request) =>
+    /** The page of the pack with this url. */
+    showPack: async (app: App, request: ListingRequest) =>
       showPack(pages, app, { kind: 'pack', id: request.params.code, count: toCount(request) }),
-    followInvite: (app, request) => followInvite(pages, app, request),
+    /** Counts the use of an invite, and leads to it. */
+    followInvite: (app: App, request: ListingRequest) => followInvite(pages, app, request),
   };
 };
+export type ListingPages = ReturnType<typeof createListingPages>;

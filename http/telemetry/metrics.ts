@@ -13,7 +13,6 @@ import {
   type MetricValueWithName,
   Registry,
 } from 'prom-client';
-import type { EngineMeters } from '../../engine/meters.ts';
 import {
   type BoardName,
   boardNames,
@@ -29,44 +28,11 @@ import {
   createJobMeters,
   createOutboundMeters,
   createWebhookMeters,
-  type FeedCounts,
-  type HistoryMeters,
-  type JobMeters,
   type NodeCounts,
   type Observe,
-  type OutboundMeters,
-  type WebhookMeters,
 } from './counts.ts';
 import { registerProcessMeters } from './loop-meters.ts';
 import { countMetrics, type MetricTable, type Reading } from './metrics-table.ts';
-import type { RequestCounts } from './node-status.ts';
-
-export interface Metrics {
-  /** What all of them show. Handlers add to it. */
-  readonly counts: NodeCounts;
-  readonly engine: EngineMeters;
-  readonly requests: RequestMeters;
-  readonly requestCounts: RequestCounts;
-  readonly jobs: JobMeters;
-  readonly history: HistoryMeters;
-  readonly outbound: OutboundMeters;
-  readonly webhooks: WebhookMeters;
-  readonly feed: FeedCounts;
-  /** Records how late a timer of the event loop was, ms. */
-  recordLoopLag(lateMs: number): void;
-  /** Records this node's clock minus the hot store's, ms. */
-  recordClockAhead(milliseconds: number): void;
-  /** From here on every scrape shows what `read` returns. */
-  watchHealth(read: () => NodeHealth): void;
-  /** From here on every scrape shows the age of these boards. */
-  watchBoards(boards: BoardAges): void;
-  /** Records how many Redis primaries may evict counters. */
-  recordEvictingServers(servers: number): void;
-  /** Renders all metrics in the Prometheus text format. */
-  render(): Promise<string>;
-  readonly contentType: string;
-  readonly version: Version;
-}
 
 /** What runs here: the version of package.json, and the commit. */
 export interface Version {
@@ -216,7 +182,7 @@ const registerBuild = (registry: Registry, { version, commit }: Version): void =
 };
 
 /** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
-export const createMetrics = (routeNames: readonly string[], version: Version): Metrics => {
+export const createMetrics = (routeNames: readonly string[], version: Version) => {
   const registry = new Registry();
   registerBuild(registry, version);
   const recordLoopLag = registerProcessMeters(registry);
@@ -228,6 +194,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     else histogram?.labels(label).observe(value);
   };
   return {
+    /** What all of them show. Handlers add to it. */
     counts,
     engine: createEngineMeters(counts, observe),
     ...createRequestMeters(registry, routeNames, counts),
@@ -236,30 +203,30 @@ export const createMetrics = (routeNames: readonly string[], version: Version): 
     outbound: createOutboundMeters(counts, observe),
     webhooks: createWebhookMeters(counts),
     feed: counts.feed,
+    /** Records how late a timer of the event loop was, ms. */
     recordLoopLag,
-    recordClockAhead: (milliseconds) => {
+    /** Records this node's clock minus the hot store's, ms. */
+    recordClockAhead: (milliseconds: number) => {
       counts.clockAheadMs = milliseconds;
     },
-    watchHealth: (read) => void registerMetrics(registry, healthMetrics, read),
-    watchBoards: (boards) => void registerMetrics(registry, boardMetrics, () => boards),
-    recordEvictingServers: (servers) => {
+    /** From here on every scrape shows what `read` returns. */
+    watchHealth: (read: () => NodeHealth) => void registerMetrics(registry, healthMetrics, read),
+    /** From here on every scrape shows the age of these boards. */
+    watchBoards: (boards: BoardAges) => void registerMetrics(registry, boardMetrics, () => boards),
+    /** Records how many Redis primaries may evict counters. */
+    recordEvictingServers: (servers: number) => {
       counts.evictingServers = servers;
     },
+    /** Renders all metrics in the Prometheus text format. */
     render: () => registry.metrics(),
     contentType: registry.contentType,
     version,
   };
 };
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Upper bounds in ms; one more bucket counts everything above. */
 export const boundsMs = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500] as const;
-
-export interface Timings {
-  /** Adds one duration under the label with this index. */
-  observe(index: number, milliseconds: number): void;
-  /** How many durations of this label are in each bucket. */
-  getCounts(index: number): readonly number[];
-}
 
 interface Series {
   readonly label: string;
@@ -304,7 +271,7 @@ export interface TimingsOptions {
 }
 
 /** Registers a histogram in seconds. Observations with an index outside `labels` are ignored. */
-export const registerTimings = (registry: Registry, options: TimingsOptions): Timings => {
+export const registerTimings = (registry: Registry, options: TimingsOptions) => {
   const { name, help, labelName } = options;
   const allSeries = options.labels.map(createSeries);
   const listObserved = (): Series[] => allSeries.filter((series) => series.counts.some((count) => count > 0));
@@ -327,16 +294,19 @@ export const registerTimings = (registry: Registry, options: TimingsOptions): Ti
   };
   registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
   return {
-    observe: (index, milliseconds) => {
+    /** Adds one duration under the label with this index. */
+    observe: (index: number, milliseconds: number) => {
       const series = allSeries[index];
       if (series === undefined) return;
       const bucket = findBucket(milliseconds);
       series.counts[bucket] = (series.counts[bucket] as number) + 1;
       series.sumMs += milliseconds;
     },
-    getCounts: (index) => allSeries[index]?.counts ?? [],
+    /** How many durations of this label are in each bucket. */
+    getCounts: (index: number) => allSeries[index]?.counts ?? [],
   };
 };
+export type Timings = ReturnType<typeof registerTimings>;
 
 export interface RequestMeters {
   /** `index` is the route's position in the table, -1 when no route matched. */

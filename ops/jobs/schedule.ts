@@ -25,16 +25,6 @@ export interface ScheduleParts {
   readonly onSuccess?: (job: string, milliseconds: number) => void;
   readonly leaseMs?: number;
 }
-export interface Schedule {
-  /** Runs missed fleet jobs and all node jobs, and starts the timers. Never rejects. */
-  start(): void;
-  /** Runs the fleet jobs that are due and not done. Resolves when they have ended; never rejects. */
-  sweep(): Promise<void>;
-  /** Runs a node job now, if it does not run already. */
-  wake(job: string): void;
-  /** Aborts running jobs and waits until they have ended. */
-  stop(): Promise<void>;
-}
 
 const leaseMsDefault = 60_000;
 const sweepPauseMs = 60_000;
@@ -48,7 +38,7 @@ interface ScheduleState {
 }
 
 /** Creates the schedule; call `start` to begin. */
-export const createSchedule = (parts: ScheduleParts): Schedule => {
+export const createSchedule = (parts: ScheduleParts) => {
   parts.meters.declareJobs([...parts.fleetJobs, ...parts.nodeJobs].map(({ name }) => name));
   const state: ScheduleState = {
     parts,
@@ -58,19 +48,24 @@ export const createSchedule = (parts: ScheduleParts): Schedule => {
     cancels: [],
   };
   return {
+    /** Runs missed fleet jobs and all node jobs, and starts the timers. Never rejects. */
     start: () => {
       state.tasks = createTasks(state);
       state.cancels = startTimers(state);
       void sweep(state);
       for (const job of parts.nodeJobs) void runNodeJob(state, job);
     },
+    /** Runs the fleet jobs that are due and not done. Resolves when they have ended; never rejects. */
     sweep: () => sweep(state),
-    wake: (name) => {
+    /** Runs a node job now, if it does not run already. */
+    wake: (name: string) => {
       for (const job of parts.nodeJobs) if (job.name === name) void runNodeJob(state, job);
     },
+    /** Aborts running jobs and waits until they have ended. */
     stop: () => stop(state),
   };
 };
+export type Schedule = ReturnType<typeof createSchedule>;
 
 const createTasks = (state: ScheduleState): readonly ScheduledTask[] =>
   state.parts.fleetJobs.map((job) => scheduleAt(job.calendar.expression, () => runFleetJob(state, job)));

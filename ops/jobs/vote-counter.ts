@@ -27,16 +27,6 @@ export interface DueWork {
   readonly young: number;
 }
 
-export interface VoteCounter {
-  note(vote: OutboxVote): void;
-  /** Takes what is due, oldest first. */
-  take(nowMs: number): DueWork;
-  /** Puts it back after a failure. */
-  putBack(work: DueWork): void;
-  /** Remembers what was found of the addresses that were judged. */
-  remember(work: DueWork, found: readonly AddressFinding[]): void;
-}
-
 const hourMs = 3_600_000;
 const halveMs = 12 * hourMs;
 /** Two bytes each. */
@@ -312,7 +302,7 @@ const rememberFound = (counts: Counts, work: DueWork, found: readonly AddressFin
   Object.assign(counts, { judged: new Set(), late: [] });
 };
 
-export const createVoteCounter = (nowMs: number): VoteCounter => {
+export const createVoteCounter = (nowMs: number) => {
   const counts: Counts = {
     addresses: new Uint16Array(slots),
     pairs: new Uint16Array(slots),
@@ -323,12 +313,16 @@ export const createVoteCounter = (nowMs: number): VoteCounter => {
     ...{ hour: Math.floor(nowMs / hourMs), halved: Math.floor(nowMs / halveMs) },
   };
   return {
-    note: (vote) => noteVote(counts, vote),
-    take: (now) => {
+    note: (vote: OutboxVote) => noteVote(counts, vote),
+    /** Takes what is due, oldest first. */
+    take: (now: number) => {
       startAgain(counts, now);
       return takeWork(counts);
     },
-    putBack: (work) => putBackWork(counts, work),
-    remember: (work, found) => rememberFound(counts, work, found),
+    /** Puts it back after a failure. */
+    putBack: (work: DueWork) => putBackWork(counts, work),
+    /** Remembers what was found of the addresses that were judged. */
+    remember: (work: DueWork, found: readonly AddressFinding[]) => rememberFound(counts, work, found),
   };
 };
+export type VoteCounter = ReturnType<typeof createVoteCounter>;

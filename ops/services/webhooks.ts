@@ -44,24 +44,6 @@ export type WebhookSettings = Pick<
   'webhooks' | 'webhookAddresses' | 'webhookTimeoutSeconds' | 'webhookDisableDays' | 'secretsKey'
 >;
 
-/** The webhooks of a started node; closed after its listener, before its stores. */
-export interface Webhooks {
-  readonly access: WebhookAccess;
-  /** Whether too many deliveries wait to write more for endpoints that fail. */
-  isBacklogFull(): boolean;
-  /** Notes for `/readyz`. */
-  listNotes(): readonly string[];
-  /** Endpoints were edited somewhere: reads them. Rejects when SQL fails. */
-  refresh(): Promise<void>;
-  /** For every few seconds: reads the endpoints if they may have changed, and bounds the backlogs. */
-  keepUp(): Promise<void>;
-  /** Starts to send what is due, if there is any endpoint. Rejects when SQL fails. */
-  look(): Promise<void>;
-  /** A flush of this node has written deliveries. */
-  wake(): void;
-  close(waitMs: number): Promise<void>;
-}
-
 /** Listings kept in memory; with more, each listing counts as one that has an endpoint. */
 const watchedMax = 10_000;
 /** Deliveries of the fleet that may wait. */
@@ -81,7 +63,7 @@ const readKey = async (sql: Sql, { secretsKey }: WebhookSettings): Promise<Buffe
   Buffer.from(secretsKey === '' ? await getOrCreateSecret(sql, 'webhook_key') : secretsKey, 'hex');
 
 /** Reads the key, creating it on first use. Rejects when SQL fails. */
-export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings): Promise<Webhooks> => {
+export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings) => {
   const { sql, log } = parts;
   const isOff = config.webhooks === 'off';
   const known: Known = { listings: new Set(), endpoints: 0, pending: 0 };
@@ -118,23 +100,30 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
       isWatched: (kind, id) => !isOff && isWatched(known, kind, id),
       onEdited: () => void refresh().then(dispatcher.wake, onFailure),
       onQueued: dispatcher.wake,
-    },
+    } satisfies WebhookAccess,
+    /** Whether too many deliveries wait to write more for endpoints that fail. */
     isBacklogFull: () => known.pending > pendingMax,
+    /** Notes for `/readyz`. */
     listNotes: () => (known.pending > pendingMax ? [backlogNote] : []),
+    /** Endpoints were edited somewhere: reads them. Rejects when SQL fails. */
     refresh,
+    /** For every few seconds: reads the endpoints if they may have changed, and bounds the backlogs. */
     keepUp: async () => {
       if (isOff || (!parts.shared && known.endpoints === 0)) return;
       await refresh();
       if (known.pending > pendingPerEndpointMax) await expireBacklogs(sql);
     },
+    /** Starts to send what is due, if there is any endpoint. Rejects when SQL fails. */
     look: () => (isOff || known.endpoints === 0 ? Promise.resolve() : dispatcher.look()),
+    /** A flush of this node has written deliveries. */
     wake: dispatcher.wake,
-    close: async (waitMs) => {
+    close: async (waitMs: number) => {
       await dispatcher.close(waitMs);
       sender.close();
     },
   };
 };
+export type Webhooks = Awaited<ReturnType<typeof openWebhooks>>;
 
 const isWatched = ({ listings }: Known, kind: string, id: string): boolean =>
   listings.size > 0 && (listings.size > watchedMax || listings.has(toKey(kind, id)));

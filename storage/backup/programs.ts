@@ -11,11 +11,6 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { BackupError } from './manifest.ts';
 
-export interface Programs {
-  /** Runs a program to its end. Rejects with its error output when it fails. */
-  run(program: 'pg_dump' | 'pg_restore', args: readonly string[], signal: AbortSignal): Promise<void>;
-}
-
 const debianFolder = '/usr/lib/postgresql';
 
 /** Lists folders that may have the programs, that of the PATH first. */
@@ -38,7 +33,7 @@ const findMajor = (folder: string): number => {
 };
 
 /** Finds programs for a server of this major version. Throws a `BackupError` if none are new enough. */
-export const findPrograms = (databaseUrl: string, serverMajor: number): Programs => {
+export const findPrograms = (databaseUrl: string, serverMajor: number) => {
   const candidates = listFolders().map((folder) => ({ folder, major: findMajor(folder) }));
   const suitable = candidates.find(({ major }) => major >= serverMajor);
   if (suitable === undefined)
@@ -47,7 +42,8 @@ export const findPrograms = (databaseUrl: string, serverMajor: number): Programs
     );
   const { address, password } = splitUrl(databaseUrl);
   return {
-    run: async (program, args, signal) => {
+    /** Runs a program to its end. Rejects with its error output when it fails. */
+    run: async (program: 'pg_dump' | 'pg_restore', args: readonly string[], signal: AbortSignal) => {
       const child = spawn(join(suitable.folder, program), [...args, `--dbname=${address}`], {
         stdio: ['ignore', 'ignore', 'pipe'],
         env: {
@@ -66,6 +62,7 @@ export const findPrograms = (databaseUrl: string, serverMajor: number): Programs
     },
   };
 };
+export type Programs = ReturnType<typeof findPrograms>;
 
 const describeMissingPrograms = (serverMajor: number, newest: number): string =>
   newest === 0

@@ -17,38 +17,32 @@ const namesMax = 10_000;
 /** No id, code or url is longer; longer names are not stored. */
 const nameLengthMax = 128;
 
-export interface UnknownNames {
-  /** Whether SQL recently found nothing with this name. */
-  has(name: string): boolean;
-  /** Call before the statement that looks for the name; call the returned function when it finds nothing. */
-  beginLookUp(name: string): () => void;
-  /** Call when a name may have been created: after a commit, before the caller gets its answer. */
-  forgetAll(): void;
-  /** Calls `listener` at each `forgetAll`, so that later requests do not share lookups begun before it. */
-  whenForgotten(listener: () => void): void;
-}
-
 /** Creates an empty set; `monotonicMs` is the clock, and tests pass their own. */
-export const createUnknownNames = (monotonicMs: () => number = () => performance.now()): UnknownNames => {
+export const createUnknownNames = (monotonicMs: () => number = () => performance.now()) => {
   const untilMs = createTwoGenerationCache<number>(namesMax);
   const listeners: (() => void)[] = [];
   let epoch = 0;
   return {
-    has: (name) => (untilMs.get(name) ?? Number.NEGATIVE_INFINITY) > monotonicMs(),
-    beginLookUp: (name) => {
+    /** Whether SQL recently found nothing with this name. */
+    has: (name: string) => (untilMs.get(name) ?? Number.NEGATIVE_INFINITY) > monotonicMs(),
+    /** Call it before the statement that looks for the name, and what it returns when that finds nothing. */
+    beginLookUp: (name: string) => {
       const [startedMs, epochAtStart] = [monotonicMs(), epoch];
       return () => {
         if (epochAtStart === epoch && name.length <= nameLengthMax) untilMs.set(name, startedMs + unknownMs);
       };
     },
+    /** Call when a name may have been created: after a commit, before the caller gets its answer. */
     forgetAll: () => {
       epoch += 1;
       untilMs.clear();
       for (const listener of listeners) listener();
     },
-    whenForgotten: (listener) => void listeners.push(listener),
+    /** Calls `listener` at each `forgetAll`, so that later requests do not share lookups begun before it. */
+    whenForgotten: (listener: () => void) => void listeners.push(listener),
   };
 };
+export type UnknownNames = ReturnType<typeof createUnknownNames>;
 
 /** A view of the same set for the names of one kind. */
 export const createNamesOfKind = (unknown: UnknownNames, kind: string): UnknownNames => ({

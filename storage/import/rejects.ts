@@ -7,24 +7,20 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { BadLine } from './batches.ts';
 
-export interface Rejects {
-  readonly path: string;
-  add(lines: readonly BadLine[]): void;
-}
-
 const heading = /^# line (\d+): /;
 
 /** Opens the file and keeps the entries up to line `linesDone`; 0 starts an empty file. */
-export const openRejects = (path: string, linesDone: number): Rejects => {
+export const openRejects = (path: string, linesDone: number) => {
   if (linesDone === 0) rmSync(path, { force: true });
   else if (existsSync(path)) keepUpTo(path, linesDone);
   return {
     path,
-    add(lines) {
+    add(lines: readonly BadLine[]) {
       if (lines.length > 0) appendFileSync(path, lines.map(entryOf).join(''), { mode: 0o600, flush: true });
     },
   };
 };
+export type Rejects = ReturnType<typeof openRejects>;
 
 const entryOf = ({ line, text, reason }: BadLine): string =>
   `# line ${line}: ${reason.replaceAll('\n', ' ')}\n${text === '' ? '' : `${text}\n`}`;

@@ -12,12 +12,6 @@ import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StorageError } from '../../engine/errors.ts';
 import { createCluster } from './ioredis-asking.ts';
 
-export interface RedisCommands {
-  /** Sends one command. Rejects with a `StorageError`, `not_applied` when nothing left this process. */
-  send(name: string, args: readonly (string | number)[]): Promise<unknown>;
-  close(): void;
-}
-
 export interface RedisCommandsOptions {
   /** One URL is a server, several are nodes of one Cluster. */
   readonly urls: readonly string[];
@@ -59,7 +53,7 @@ const createUnreachableError = (name: string, cause: unknown): StorageError => {
 };
 
 /** Starts to connect and returns at once. */
-export const openCommands = (options: RedisCommandsOptions): RedisCommands => {
+export const openCommands = (options: RedisCommandsOptions) => {
   const [first = ''] = options.urls;
   const single = () =>
     new Redis(first, { ...buildConnectionOptions(options), retryStrategy: computeRetryDelayMs });
@@ -67,7 +61,8 @@ export const openCommands = (options: RedisCommandsOptions): RedisCommands => {
   client.on('error', options.onError);
   client.connect().catch(options.onError);
   return {
-    send: async (name, args) => {
+    /** Sends one command. Rejects with a `StorageError`, `not_applied` when nothing left this process. */
+    send: async (name: string, args: readonly (string | number)[]) => {
       try {
         return await client.call(name, ...args);
       } catch (cause) {
@@ -77,3 +72,4 @@ export const openCommands = (options: RedisCommandsOptions): RedisCommands => {
     close: () => client.disconnect(),
   };
 };
+export type RedisCommands = ReturnType<typeof openCommands>;

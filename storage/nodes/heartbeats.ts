@@ -24,20 +24,6 @@ export interface LiveNode extends NodeFacts {
   readonly name: string;
 }
 
-export interface Heartbeats {
-  /**
-   * Records a heartbeat; resolves to the live nodes, sorted by name. Call every `heartbeatEveryMs`. Rejects
-   * when Redis is away.
-   */
-  sendHeartbeat(): Promise<readonly LiveNode[]>;
-  /** The live nodes as of the last heartbeat; before the first one, only this node. */
-  listNodes(): readonly LiveNode[];
-  /** Library versions that live nodes call. */
-  listVersions(): ReadonlySet<string>;
-  /** Removes this node from the list at once. */
-  leave(): Promise<void>;
-}
-
 export interface HeartbeatOptions {
   readonly commands: RedisCommands;
   /** Unique among all nodes. */
@@ -90,9 +76,13 @@ const readNodes = (pairs: readonly string[]): readonly LiveNode[] => {
 };
 
 /** Creates the client side; sends nothing yet. */
-export const createHeartbeats = ({ commands, name, readFacts }: HeartbeatOptions): Heartbeats => {
+export const createHeartbeats = ({ commands, name, readFacts }: HeartbeatOptions) => {
   let liveNodes: readonly LiveNode[] = [{ ...readFacts(), name }];
   return {
+    /**
+     * Records a heartbeat; resolves to the live nodes, sorted by name. Call every `heartbeatEveryMs`. Rejects
+     * when Redis is away.
+     */
     sendHeartbeat: async () => {
       const args = [
         heartbeatScript,
@@ -106,10 +96,14 @@ export const createHeartbeats = ({ commands, name, readFacts }: HeartbeatOptions
       liveNodes = readNodes((await commands.send('EVAL', args)) as string[]);
       return liveNodes;
     },
+    /** The live nodes as of the last heartbeat; before the first one, only this node. */
     listNodes: () => liveNodes,
+    /** Library versions that live nodes call. */
     listVersions: () => new Set(liveNodes.map(({ library }) => library).filter(Boolean)),
+    /** Removes this node from the list at once. */
     leave: async () => {
       await commands.send('EVAL', [leaveScript, 2, nodesSeenKey, factsKey, name]);
     },
   };
 };
+export type Heartbeats = ReturnType<typeof createHeartbeats>;

@@ -13,17 +13,6 @@ import { asStorage } from '../sql/errors.ts';
 
 export type Downtimes = UptimeRules['downtimes'];
 
-export interface Membership {
-  /** Records this node as alive now. Call at least every `uptime.checkMs`, and twice a minute. */
-  writeHeartbeat(): Promise<void>;
-  /** Nodes with a heartbeat within `withinMs`, sorted by name. */
-  listNodes(withinMs: number): Promise<readonly string[]>;
-  /** Times without any live node, oldest first; only the newest `limits.downtimesMax`. */
-  listDowntimes(): Promise<Downtimes>;
-  /** Removes this node, unless it is the last one: then its heartbeat stays as the begin of the downtime. */
-  leave(): Promise<void>;
-}
-
 export interface MembershipOptions {
   readonly node: string;
   /** Time between uptime checks, ms: shorter downtimes lose no check and are not recorded. */
@@ -36,7 +25,7 @@ const nodeDaysMax = 30;
 /**
  * Joins: records the downtime since the newest heartbeat, if there was one, and writes the first heartbeat.
  */
-export const openMembership = async (sql: Sql, options: MembershipOptions): Promise<Membership> => {
+export const openMembership = async (sql: Sql, options: MembershipOptions) => {
   await asStorage('fleet.open', () =>
     sql.begin(async (transaction) => {
       await transaction`lock table fleet in share row exclusive mode`;
@@ -50,12 +39,17 @@ export const openMembership = async (sql: Sql, options: MembershipOptions): Prom
     }),
   );
   return {
+    /** Records this node as alive now. Call at least every `uptime.checkMs`, and twice a minute. */
     writeHeartbeat: () => asStorage('fleet.heartbeat', () => writeHeartbeatRow(sql, options.node)),
-    listNodes: (withinMs) => asStorage('fleet.nodes', () => readNodes(sql, withinMs)),
+    /** Nodes with a heartbeat within `withinMs`, sorted by name. */
+    listNodes: (withinMs: number) => asStorage('fleet.nodes', () => readNodes(sql, withinMs)),
+    /** Times without any live node, oldest first; only the newest `limits.downtimesMax`. */
     listDowntimes: () => asStorage('fleet.outages', () => readDowntimes(sql)),
+    /** Removes this node, unless it is the last one: its heartbeat then stays as the begin of a downtime. */
     leave: () => asStorage('fleet.leave', () => leave(sql, options.node)),
   };
 };
+export type Membership = Awaited<ReturnType<typeof openMembership>>;
 
 const writeHeartbeatRow = async (sql: Queryable, node: string): Promise<void> => {
   await sql`

@@ -12,8 +12,8 @@
  * nodes drop those caches when they rest. A node on embedded stores is alone and opens none of this.
  */
 import { randomUUID } from 'node:crypto';
-import { openCommands, type RedisCommands } from './commands.ts';
-import { type Listener, openListener } from './listener.ts';
+import { openCommands } from './commands.ts';
+import { openListener } from './listener.ts';
 import { decodeMessage, encodeMessage, type NodeMessage } from './messages.ts';
 
 export interface Subscriber {
@@ -26,34 +26,6 @@ export interface Subscriber {
   readonly onReconnect?: () => void;
   /** This process did not run for `stallMs` or longer, so it may have missed changes of other nodes. */
   readonly stalled?: () => void;
-}
-
-export interface Pubsub {
-  /**
-   * Publishes a message. Resolves when Redis has accepted it; every connected node has it within `trustMs`.
-   * Rejects with a `StorageError` when Redis is away.
-   */
-  publish(message: NodeMessage): Promise<void>;
-  /** Adds a subscriber; returns a function that removes it. */
-  subscribe(subscriber: Subscriber): () => void;
-  /**
-   * Whether every message published more than `trustMs` ago has arrived. Costs one clock read. False while
-   * heartbeats rest; the call then wakes them.
-   */
-  isConnected(): boolean;
-  /** The same; while heartbeats wake up, waits for the first one, at most `wakeMsMax`. */
-  waitUntilConnected(): boolean | Promise<boolean>;
-  /**
-   * Reports that this process runs, at this steady time (ms). The first report after a stall (by a heartbeat,
-   * a poll of the engine, or a request that waited in its socket) calls `stalled` of all subscribers before
-   * it returns. Costs one comparison.
-   */
-  runs(steadyMs: number): void;
-  close(): void;
-  readonly commands: RedisCommands;
-  /** Whether all messages come from one server: then in order, and it tracks the keys that `read` reads. */
-  readonly isOneServer: boolean;
-  readonly read: Listener['read'];
 }
 
 export interface PubsubOptions {
@@ -232,7 +204,7 @@ const startBeats = (state: PubsubState, send: (text: string) => void): (() => vo
 };
 
 /** Starts to connect and returns at once: not connected until the first heartbeat message arrives. */
-export const openPubsub = (options: PubsubOptions): Pubsub => {
+export const openPubsub = (options: PubsubOptions) => {
   const state = createState(options);
   const ownChannel = `${channel}:${state.node}`;
   const commands = openCommands({ ...options, timeoutMs: commandTimeoutMs });
@@ -254,18 +226,34 @@ export const openPubsub = (options: PubsubOptions): Pubsub => {
   });
   return {
     commands,
+    /** Whether all messages come from one server: then in order, and it tracks the keys that `read` reads. */
     isOneServer: state.isOneServer,
-    read: (key) => rejectIfDisconnected(state, listener.read(key)),
-    publish: async (message) => {
+    read: (key: string) => rejectIfDisconnected(state, listener.read(key)),
+    /**
+     * Publishes a message. Resolves when Redis has accepted it; every connected node has it within `trustMs`.
+     * Rejects with a `StorageError` when Redis is away.
+     */
+    publish: async (message: NodeMessage) => {
       await commands.send('PUBLISH', [channel, encodeMessage(message)]);
     },
-    subscribe: (subscriber) => {
+    /** Adds a subscriber; returns a function that removes it. */
+    subscribe: (subscriber: Subscriber) => {
       state.subscribers.add(subscriber);
       return () => state.subscribers.delete(subscriber);
     },
+    /**
+     * Whether every message published more than `trustMs` ago has arrived. Costs one clock read. False while
+     * heartbeats rest; the call then wakes them.
+     */
     isConnected: () => isConnected(state),
+    /** The same; while heartbeats wake up, waits for the first one, at most `wakeMsMax`. */
     waitUntilConnected: () => waitUntilConnected(state),
-    runs: (steadyMs) => runs(state, steadyMs),
+    /**
+     * Reports that this process runs, at this steady time (ms). The first report after a stall (by a
+     * heartbeat, a poll of the engine, or a request that waited in its socket) calls `stalled` of all
+     * subscribers before it returns. Costs one comparison.
+     */
+    runs: (steadyMs: number) => runs(state, steadyMs),
     close: () => {
       stopBeats();
       handleDisconnect(state);
@@ -275,3 +263,4 @@ export const openPubsub = (options: PubsubOptions): Pubsub => {
     },
   };
 };
+export type Pubsub = ReturnType<typeof openPubsub>;

@@ -23,11 +23,6 @@ export interface RateAnswer {
   readonly aheadMs: number;
 }
 
-export interface Rates {
-  /** Counts one request of `key` if it is allowed. Rejects with a `StorageError`. */
-  take(policy: RatePolicy, key: string): Promise<RateAnswer>;
-}
-
 /** Computes in whole microseconds, because Redis truncates fractions in answers. */
 const takeScript = `
 local time = redis.call('TIME')
@@ -50,8 +45,9 @@ return {1, nextFree - now}`;
 export type KeyHasher = (key: string) => string;
 
 /** Creates the shared rate limits on a command connection. */
-export const createRates = (commands: RedisCommands, hashKey: KeyHasher): Rates => ({
-  take: async (policy, key) => {
+export const createRates = (commands: RedisCommands, hashKey: KeyHasher) => ({
+  /** Counts one request of `key` if it is allowed. Rejects with a `StorageError`. */
+  take: async (policy: RatePolicy, key: string) => {
     const interval = Math.round(policy.intervalMs * 1_000);
     const name = `rollcall:rate:${policy.name}:${hashKey(key)}`;
     const args = [takeScript, 1, name, interval, interval * policy.burst];
@@ -59,3 +55,4 @@ export const createRates = (commands: RedisCommands, hashKey: KeyHasher): Rates 
     return { allowed: allowed === 1, aheadMs: ahead / 1_000 };
   },
 });
+export type Rates = ReturnType<typeof createRates>;

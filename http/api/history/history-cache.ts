@@ -8,7 +8,6 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../engine/errors.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
 import { createSingleFlight } from '../../../engine/tools/single-flight.ts';
-import type { MaybePromise } from '../../../storage/catalogue/catalogue.ts';
 
 export interface HistoryBody {
   readonly text: string;
@@ -17,11 +16,6 @@ export interface HistoryBody {
 
 /** Reads what a body needs; resolves to a function that builds its text. */
 export type BodySource = () => Promise<() => string>;
-
-export interface HistoryCache {
-  /** The body under this key. Rejects as `read` does, then nothing is kept; throws `overloaded`. */
-  get(key: string, read: BodySource): MaybePromise<HistoryBody>;
-}
 
 const bodiesMax = 5_000;
 const bytesMax = 16 * 1024 * 1024;
@@ -43,7 +37,7 @@ const createBusyError = (): DomainError =>
     2,
   );
 
-export const createHistoryCache = (): HistoryCache => {
+export const createHistoryCache = () => {
   const bodies = new LRUCache<string, HistoryBody>({
     max: bodiesMax,
     maxSize: bytesMax,
@@ -63,10 +57,12 @@ export const createHistoryCache = (): HistoryCache => {
       });
     });
   return {
-    get: (key, read) => {
+    /** The body under this key. Rejects as `read` does, then nothing is kept; throws `overloaded`. */
+    get: (key: string, read: BodySource) => {
       const known = bodies.get(key) ?? flights.get(key);
       if (known === undefined && flights.count() >= waitingMax) throw createBusyError();
       return known ?? flights.share(key, () => build(key, read));
     },
   };
 };
+export type HistoryCache = ReturnType<typeof createHistoryCache>;

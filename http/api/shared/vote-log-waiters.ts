@@ -25,20 +25,6 @@ export interface LogWait {
   readonly whenClientGone: (listener: () => void) => void;
 }
 
-export interface VoteLogWaiters {
-  /**
-   * Resolves when the log is longer, after `waitMs`, when the client left, or when closed. Rejects with
-   * `overloaded` when too many requests wait.
-   */
-  wait(wanted: LogWait): Promise<void>;
-  /** Votes of these listings are in SQL. Looks at once if one of them is awaited. */
-  wake(incarnations: ReadonlySet<number>): void;
-  /** How many requests wait. */
-  count(): number;
-  /** Answers all, and from here on at once. */
-  close(): void;
-}
-
 export interface VoteLogWaitersParts {
   readonly engine: Pick<Engine, 'watch' | 'flushEarly'>;
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
@@ -82,7 +68,7 @@ export const voteLogWaitersMax = 5_000;
 /** Refused clients come back at different times. */
 const retrySeconds = { min: 5, max: 15 } as const;
 
-export const createVoteLogWaiters = (parts: VoteLogWaitersParts): VoteLogWaiters => {
+export const createVoteLogWaiters = (parts: VoteLogWaitersParts) => {
   const state: WaitersState = {
     waitersMax: voteLogWaitersMax,
     lookEveryMs: 500,
@@ -97,13 +83,20 @@ export const createVoteLogWaiters = (parts: VoteLogWaitersParts): VoteLogWaiters
     cancelTimer: () => {},
   };
   return {
-    wait: (wanted) => wait(state, wanted),
-    wake: (incarnations) => {
+    /**
+     * Resolves when the log is longer, after `waitMs`, when the client left, or when closed. Rejects with
+     * `overloaded` when too many requests wait.
+     */
+    wait: (wanted: LogWait) => wait(state, wanted),
+    /** Votes of these listings are in SQL. Looks at once if one of them is awaited. */
+    wake: (incarnations: ReadonlySet<number>) => {
       for (const incarnation of incarnations) {
         if (state.logs.has(incarnation as Incarnation)) return void look(state);
       }
     },
+    /** How many requests wait. */
     count: () => state.waiting,
+    /** Answers all, and from here on at once. */
     close: () => {
       state.closed = true;
       state.cancelTimer();
@@ -111,6 +104,7 @@ export const createVoteLogWaiters = (parts: VoteLogWaitersParts): VoteLogWaiters
     },
   };
 };
+export type VoteLogWaiters = ReturnType<typeof createVoteLogWaiters>;
 
 const listWaiters = ({ logs }: WaitersState): Waiter[] =>
   [...logs.values()].flatMap(({ waiters }) => [...waiters]);

@@ -17,16 +17,6 @@ export interface SentProof {
   readonly address: string;
 }
 
-export interface VoteProof {
-  /** Whether a vote needs none: its account has given one within a day, or it is not under suspicion. */
-  spares(vote: VoteRequest): boolean;
-  /**
-   * Resolves when the proof counts, or the verifier is away and that is allowed. Rejects with
-   * `proof_required`, `proof_unavailable` or `rate_limited`.
-   */
-  prove(user: string, proof: SentProof): Promise<void>;
-}
-
 export interface VoteProofOptions {
   readonly verifier: ProofVerifier;
   readonly provider: ProofProvider;
@@ -45,7 +35,7 @@ const accountsMax = 50_000;
 const attempts = { requests: 10, seconds: 60, burst: 10 };
 const tokenShape = /^[!-~]{1,4096}$/;
 
-export const createVoteProof = (options: VoteProofOptions): VoteProof => {
+export const createVoteProof = (options: VoteProofOptions) => {
   const { verifier, clock } = options;
   /** Until when an account needs none, monotonic ms. */
   const proven = createTwoGenerationCache<number>(accountsMax);
@@ -60,10 +50,15 @@ export const createVoteProof = (options: VoteProofOptions): VoteProof => {
     }
   };
   return {
-    spares: (vote) =>
+    /** Whether a vote needs none: its account has given one within a day, or it is not under suspicion. */
+    spares: (vote: VoteRequest) =>
       !(options.isSuspect?.(vote) ?? true) ||
       (proven.get(vote.user) ?? Number.NEGATIVE_INFINITY) > clock.monotonicMs(),
-    prove: async (user, { token, address }) => {
+    /**
+     * Resolves when the proof counts, or the verifier is away and that is allowed. Rejects with
+     * `proof_required`, `proof_unavailable` or `rate_limited`.
+     */
+    prove: async (user: string, { token, address }: SentProof) => {
       if (token === '') throw createProofError(options, 'A proof of a human is needed');
       if (!tokenShape.test(token)) throw createProofError(options, 'The proof was not accepted');
       countAttempt(user);
@@ -74,6 +69,7 @@ export const createVoteProof = (options: VoteProofOptions): VoteProof => {
     },
   };
 };
+export type VoteProof = ReturnType<typeof createVoteProof>;
 
 const createProofError = ({ provider, siteKey }: VoteProofOptions, what: string): DomainError =>
   new DomainError('proof_required', `${what}: solve the widget of context.provider, and send X-Vote-Proof.`, {

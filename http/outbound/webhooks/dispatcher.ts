@@ -55,15 +55,6 @@ export interface DisabledEndpoint {
   readonly reason: string;
 }
 
-export interface WebhookDispatcher {
-  /** There may be deliveries that are due now. Returns at once. */
-  wake(): void;
-  /** Takes what is due and starts to send it. Resolves when it is taken; rejects when SQL fails. */
-  look(): Promise<void>;
-  /** Takes no more, waits for attempts in flight at most `waitMs`, then ends them. */
-  close(waitMs: number): Promise<void>;
-}
-
 export const webhookLimits = {
   /** Endpoints that one node serves at a time. */
   endpointsMax: 64,
@@ -100,7 +91,7 @@ interface DispatcherState extends WebhookDispatcherParts {
   cancelPauses: Set<() => void>;
 }
 
-export const createWebhookDispatcher = (parts: WebhookDispatcherParts): WebhookDispatcher => {
+export const createWebhookDispatcher = (parts: WebhookDispatcherParts) => {
   const state: DispatcherState = {
     ...parts,
     serving: new Map(),
@@ -113,11 +104,15 @@ export const createWebhookDispatcher = (parts: WebhookDispatcherParts): WebhookD
     cancelPauses: new Set(),
   };
   return {
+    /** There may be deliveries that are due now. Returns at once. */
     wake: () => void look(state).catch(state.onFailure),
+    /** Takes what is due and starts to send it. Resolves when it is taken; rejects when SQL fails. */
     look: () => look(state),
-    close: (waitMs) => close(state, waitMs),
+    /** Takes no more, waits for attempts in flight at most `waitMs`, then ends them. */
+    close: (waitMs: number) => close(state, waitMs),
   };
 };
+export type WebhookDispatcher = ReturnType<typeof createWebhookDispatcher>;
 
 const look = (state: DispatcherState): Promise<void> => {
   state.lookAgain = true;

@@ -15,21 +15,19 @@ export interface TracedVote {
   readonly user: string;
 }
 
-export interface VoteTraces {
-  record(vote: TracedVote, trace: { readonly traceparent: string; readonly atMs: number }): void;
-  /** The trace of the vote that the event reports, `''` for none. */
-  find(event: WebhookEvent): string;
-}
-
 const tracesMax = 5_000;
 /** Between the time of a vote and the time of its answer. An earlier vote of the user is further away. */
 const apartMsMax = 60_000;
 
-export const createVoteTraces = (): VoteTraces => {
+export const createVoteTraces = () => {
   const traces = createTwoGenerationCache<{ readonly traceparent: string; readonly atMs: number }>(tracesMax);
   return {
-    record: ({ kind, id, user }, trace) => traces.set(JSON.stringify([kind, id, user]), trace),
-    find: (event) => {
+    record: (
+      { kind, id, user }: TracedVote,
+      trace: { readonly traceparent: string; readonly atMs: number },
+    ) => traces.set(JSON.stringify([kind, id, user]), trace),
+    /** The trace of the vote that the event reports, `''` for none. */
+    find: (event: WebhookEvent) => {
       if (event.type !== 'vote.created') return '';
       const { target, user, created_at } = event.data;
       const trace = traces.get(JSON.stringify([target.type, target.id, user.id]));
@@ -38,3 +36,4 @@ export const createVoteTraces = (): VoteTraces => {
     },
   };
 };
+export type VoteTraces = ReturnType<typeof createVoteTraces>;

@@ -45,23 +45,6 @@ export interface BoardPage {
 /** The present score of one listing by board; a board on which it does not qualify is missing. */
 export type ListingScores = ReadonlyMap<BoardName, number>;
 
-export interface Boards {
-  /** The newest edition that this node knows; `null` while there is none. */
-  find(kind: RankedKind, board: BoardName): Edition | null;
-  /** As `find`, but reads the editions first if this node has not yet. */
-  load(kind: RankedKind, board: BoardName): Promise<Edition | null>;
-  /** Places that are no longer listed are left out. */
-  page(kind: RankedKind, board: BoardName, page: number): Promise<BoardPage>;
-  /** At most ten seconds old. */
-  scores(listing: { readonly kind: RankedKind; readonly incarnation: number }): Promise<ListingScores>;
-  /** For the job: loads editions that have changed in SQL. */
-  refresh(): Promise<void>;
-  /** For the job: makes the editions of the board `votes` that are due at `atMs`. */
-  makeVotes(atMs: number): Promise<void>;
-  /** For the job: makes all others, and counts the board `votes`. Rejects when the signal aborts. */
-  makeOthers(atMs: number, options: StepOptions): Promise<void>;
-}
-
 const scoresAgeMaxMs = 10_000;
 const scoresEntriesMax = 5_000;
 
@@ -178,7 +161,7 @@ const makeOthers = async ({ sql, checkRules }: BoardsState, atMs: number, option
 };
 
 /** Creates the boards of one node. */
-export const createBoards = (sql: Sql, snapshots: Snapshots, checkRules: CheckRules): Boards => {
+export const createBoards = (sql: Sql, snapshots: Snapshots, checkRules: CheckRules) => {
   const state: BoardsState = { sql, snapshots, checkRules, editions: new Map(), loaded: null };
   const find = (kind: RankedKind, board: BoardName): Edition | null =>
     state.editions.get(toKey(kind, board))?.edition ?? null;
@@ -188,20 +171,30 @@ export const createBoards = (sql: Sql, snapshots: Snapshots, checkRules: CheckRu
   };
   const scores = createSnapshots({ entriesMax: scoresEntriesMax, ageMaxMs: scoresAgeMaxMs });
   return {
+    /** The newest edition that this node knows; `null` while there is none. */
     find,
+    /** As `find`, but reads the editions first if this node has not yet. */
     load: loadOne,
-    page: async (kind, board, page) => readPage(state, await loadOne(kind, board), { kind, board, page }),
-    scores: async (listing) => {
+    /** Places that are no longer listed are left out. */
+    page: async (kind: RankedKind, board: BoardName, page: number) =>
+      readPage(state, await loadOne(kind, board), { kind, board, page }),
+    /** At most ten seconds old. */
+    scores: async (listing: { readonly kind: RankedKind; readonly incarnation: number }) => {
       await load(state);
       return scores.get(String(listing.incarnation), () =>
         asStorage('boards.scores', () => readScores(state, listing)),
       );
     },
+    /** For the job: loads editions that have changed in SQL. */
     refresh: () => asStorage('boards.refresh', () => refresh(state)),
-    makeVotes: (atMs) =>
+    /** For the job: makes the editions of the board `votes` that are due at `atMs`. */
+    makeVotes: (atMs: number) =>
       asStorage('boards.votes', async () => {
         for (const kind of rankedKinds) await makeVotesEdition(sql, kind, atMs);
       }),
-    makeOthers: (atMs, options) => asStorage('boards.others', () => makeOthers(state, atMs, options)),
+    /** For the job: makes all others, and counts the board `votes`. Rejects when the signal aborts. */
+    makeOthers: (atMs: number, options: StepOptions) =>
+      asStorage('boards.others', () => makeOthers(state, atMs, options)),
   };
 };
+export type Boards = ReturnType<typeof createBoards>;

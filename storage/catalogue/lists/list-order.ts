@@ -34,10 +34,6 @@ export interface ListOrder {
   /** True after a read found a changed segment: this order is outdated, read the list again. */
   isOver(): boolean;
 }
-export interface ListOrders {
-  /** Reads the current order, at most `ageMaxMs` old. The same object while the list is unchanged. */
-  read(list: ListName): Promise<ListOrder>;
-}
 
 const segmentsCachedMax = 512;
 
@@ -63,7 +59,7 @@ export interface OrderOptions {
 }
 
 /** Creates the reader of orders; it holds the current order of each list. */
-export const createListOrders = (sql: Sql, options: OrderOptions): ListOrders => {
+export const createListOrders = (sql: Sql, options: OrderOptions) => {
   const state: ListOrdersState = {
     sql,
     segmentEntries: options.segmentEntries ?? segmentEntriesUsual,
@@ -72,8 +68,12 @@ export const createListOrders = (sql: Sql, options: OrderOptions): ListOrders =>
     last: new Map(),
     serial: 0,
   };
-  return { read: (list) => getCurrentOrder(state, list) };
+  return {
+    /** Reads the current order, at most `ageMaxMs` old. The same object while the list is unchanged. */
+    read: (list: ListName) => getCurrentOrder(state, list),
+  };
 };
+export type ListOrders = ReturnType<typeof createListOrders>;
 
 /** Shares one read per list between all callers while it runs and while its result is fresh. */
 const getCurrentOrder = (state: ListOrdersState, list: ListName): Promise<CachedOrder> => {

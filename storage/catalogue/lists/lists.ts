@@ -8,30 +8,16 @@
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { type PackPage, selectPackPage } from '../packs/packs.ts';
+import { selectPackPage } from '../packs/packs.ts';
 import type { CachedList, Snapshots } from '../shared/cache.ts';
-import {
-  buildIdList,
-  type IndexBotRow,
-  type IndexServerRow,
-  selectIndexBots,
-  selectIndexServers,
-} from '../shared/index-rows.ts';
+import { buildIdList, selectIndexBots, selectIndexServers } from '../shared/index-rows.ts';
 import { createListOrders, type ListOrder } from './list-order.ts';
 import type { ListName } from './list-segments.ts';
-
-export interface Lists {
-  readBots(page: number): Promise<CachedList<readonly IndexBotRow[]>>;
-  readServers(page: number): Promise<CachedList<readonly IndexServerRow[]>>;
-  readPacks(page: number): Promise<CachedList<PackPage>>;
-  /** Reads random listed bots, all equally likely; another choice on each call. */
-  readRandomBots(rowsMax: number): Promise<readonly IndexBotRow[]>;
-}
 
 const ordersTriedMax = 3;
 
 /** Creates the lists; `ageMaxMs` is the maximum age of an order. */
-export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ageMaxMs: number }): Lists => {
+export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ageMaxMs: number }) => {
   const orders = createListOrders(sql, bound);
   const pagesPastEnd = new Map<ListName, number>();
   const readFromOrder = async <Rows>(request: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> => {
@@ -57,18 +43,20 @@ export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ag
   const servers = { list: 'servers', rowsPerPage: perPage.servers } as const;
   const packs = { list: 'packs', rowsPerPage: perPage.packs } as const;
   return {
-    readBots: (page) =>
+    readBots: (page: number) =>
       readListPage({ ...bots, fill: (ids) => selectIndexBots(sql, buildIdList(sql, ids)) }, page),
-    readServers: (page) =>
+    readServers: (page: number) =>
       readListPage({ ...servers, fill: (ids) => selectIndexServers(sql, buildIdList(sql, ids)) }, page),
-    readPacks: (page) => readListPage({ ...packs, fill: (ids) => selectPackPage(sql, ids) }, page),
-    readRandomBots: (rowsMax) =>
+    readPacks: (page: number) => readListPage({ ...packs, fill: (ids) => selectPackPage(sql, ids) }, page),
+    /** Reads random listed bots, all equally likely; another choice on each call. */
+    readRandomBots: (rowsMax: number) =>
       asStorage('lists.bots.random', async () => {
         const order = await orders.read('bots');
         return selectIndexBots(sql, buildIdList(sql, await order.readRandomIds(rowsMax)));
       }),
   };
 };
+export type Lists = ReturnType<typeof createLists>;
 
 interface PageRequest<Rows> {
   readonly list: ListName;

@@ -52,11 +52,6 @@ export interface SearchPage {
   readonly hasMore: boolean;
 }
 
-export interface Search {
-  /** `null` while there is no index of words. */
-  find(request: SearchRequest): Promise<SearchPage | null>;
-}
-
 const searchesAtOnce = 2;
 const walkedPerPage = 1_000;
 /** Pages that are sought along the order. */
@@ -246,7 +241,7 @@ const readIndex = async (sql: Sql): Promise<WordIndex> => {
 };
 
 /** The sources of the search; its pages are as old as those of lists. */
-export const createSearch = (sql: Sql, snapshots: Snapshots, findEdition: Editions): Search => {
+export const createSearch = (sql: Sql, snapshots: Snapshots, findEdition: Editions) => {
   const limit = createSemaphore(searchesAtOnce);
   const parts = { sql, findEdition };
   let known: { readonly index: WordIndex; readonly untilMs: number } | null = null;
@@ -257,7 +252,8 @@ export const createSearch = (sql: Sql, snapshots: Snapshots, findEdition: Editio
     return known.index;
   };
   return {
-    find: async (request) => {
+    /** `null` while there is no index of words. */
+    find: async (request: SearchRequest) => {
       const index = await asStorage('search.index', getIndex);
       if (!index.exists) return null;
       return snapshots.get(`search ${JSON.stringify(request)}`, () =>
@@ -266,3 +262,4 @@ export const createSearch = (sql: Sql, snapshots: Snapshots, findEdition: Editio
     },
   };
 };
+export type Search = ReturnType<typeof createSearch>;

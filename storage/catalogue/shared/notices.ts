@@ -21,24 +21,6 @@ export interface Notice {
   readonly id: string;
 }
 
-export interface Notices {
-  /** An entry is used without waiting if all changes until this long ago are known, ms. */
-  readonly currentMs: number;
-  /** Covered entries are used at most this long, in case that a trigger was disabled, ms. */
-  readonly ageMaxMs: number;
-  /**
-   * Monotonic time, ms: all changes committed before it are known, for an entry whose statement began at
-   * `sinceMs`. Minus infinity if the notices do not cover it. Starts a reading when one is due.
-   */
-  lastReadMs(sinceMs: number, nowMs: number): number;
-  /** Whether a statement that begins now is covered. */
-  isCovering(): boolean;
-  /** Waits for the next reading. False when SQL does not answer within `patienceMs`. Never rejects. */
-  update(): Promise<boolean>;
-  /** Adds a listener, called before the reading counts. */
-  subscribe(listener: (notice: Notice) => void): void;
-}
-
 /** The age of the last reading from which a use starts the next one, ms. */
 const readEveryMs = 750;
 export const currentMs = 1_000;
@@ -145,7 +127,7 @@ const update = async (state: NoticesState): Promise<boolean> => {
 };
 
 /** Creates the notices of one process. Reads nothing until a cache is used. */
-export const createNotices = (sql: Queryable, monotonicMs = () => performance.now()): Notices => {
+export const createNotices = (sql: Queryable, monotonicMs = () => performance.now()) => {
   const state: NoticesState = {
     sql,
     monotonicMs,
@@ -158,17 +140,27 @@ export const createNotices = (sql: Queryable, monotonicMs = () => performance.no
     reading: null,
   };
   return {
+    /** An entry is used without waiting if all changes until this long ago are known, ms. */
     currentMs,
+    /** Covered entries are used at most this long, in case that a trigger was disabled, ms. */
     ageMaxMs,
-    lastReadMs: (sinceMs, nowMs) => {
+    /**
+     * Monotonic time, ms: all changes committed before it are known, for an entry whose statement began at
+     * `sinceMs`. Minus infinity if the notices do not cover it. Starts a reading when one is due.
+     */
+    lastReadMs: (sinceMs: number, nowMs: number) => {
       if (nowMs - state.readMs >= readEveryMs) void startReading(state);
       return sinceMs >= state.coveredFromMs ? state.readMs : Number.NEGATIVE_INFINITY;
     },
+    /** Whether a statement that begins now is covered. */
     isCovering: () => state.snapshot !== null,
+    /** Waits for the next reading. False when SQL does not answer within `patienceMs`. Never rejects. */
     update: () => update(state),
-    subscribe: (listener) => void state.listeners.push(listener),
+    /** Adds a listener, called before the reading counts. */
+    subscribe: (listener: (notice: Notice) => void) => void state.listeners.push(listener),
   };
 };
+export type Notices = ReturnType<typeof createNotices>;
 
 /** Deletes old notices, at most what one statement can. */
 export const purgeNotices = (sql: Queryable): Promise<unknown> =>

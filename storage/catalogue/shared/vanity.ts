@@ -25,26 +25,21 @@ export interface VanityTarget {
 /** `reserved`: the operator has reserved the code. */
 export type VanityOutcome = 'changed' | 'taken' | 'reserved' | 'not_found';
 
-export interface Vanities {
-  /** Finds by code, else by the target's id (bots before servers before teams). */
-  findByCode(codeOrId: string): Promise<VanityRow | null>;
-  findByItag(itag: string): Promise<VanityRow | null>;
-  /** Gives the entity another code. Ledger when it resolves; its current code changes nothing. */
-  change(target: VanityTarget, code: string): Promise<VanityOutcome>;
-}
-
-export const createVanities = (sql: Sql, unknown: UnknownNames): Vanities => {
+export const createVanities = (sql: Sql, unknown: UnknownNames) => {
   const lookUp = (kind: string, load: (name: string) => Promise<VanityRow | null>) =>
     createLookUp(createNamesOfKind(unknown, kind), { none: null, isNone: (row) => row === null, load });
   return {
+    /** Finds by code, else by the target's id (bots before servers before teams). */
     findByCode: lookUp('code', (code) => asStorage('vanity.byCode', () => findByCode(sql, code))),
     findByItag: lookUp('itag', (itag) => asStorage('vanity.byItag', () => findByItag(sql, itag))),
-    change: (target, code) =>
+    /** Gives the entity another code. Ledger when it resolves; its current code changes nothing. */
+    change: (target: VanityTarget, code: string) =>
       asStorage('vanity.change', () => retrySerializable(() => changeVanity(sql, target, code))).finally(
         unknown.forgetAll,
       ),
   };
 };
+export type Vanities = ReturnType<typeof createVanities>;
 
 const findByCode = async (sql: Queryable, codeOrId: string): Promise<VanityRow | null> => {
   const code = foldVanityCode(codeOrId);

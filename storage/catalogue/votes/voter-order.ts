@@ -17,10 +17,6 @@ import { locks } from '../../ledger/locks.ts';
 import { createSerializationFailure, type Sql } from '../../sql/client.ts';
 import { buildLiveVotes, readPositions, recount, segmentVotersUsual } from './voter-segments.ts';
 
-export interface VoterOrders {
-  /** Reads one page of the voters of an entity, newest vote first; pages count from 1. */
-  page(ref: EntityRef, page: number): Promise<readonly string[]>;
-}
 export interface VoterOrderOptions {
   /** Smaller in tests only; all nodes on one database must use the same. */
   readonly segmentVoters?: number;
@@ -47,7 +43,7 @@ interface VoterOrdersState {
 }
 
 /** Creates the reader of voters' pages. It caches short lists, so a process creates only one. */
-export const createVoterOrders = (sql: Sql, options: VoterOrderOptions = {}): VoterOrders => {
+export const createVoterOrders = (sql: Sql, options: VoterOrderOptions = {}) => {
   const state: VoterOrdersState = {
     sql,
     segmentVoters: options.segmentVoters ?? segmentVotersUsual,
@@ -55,8 +51,12 @@ export const createVoterOrders = (sql: Sql, options: VoterOrderOptions = {}): Vo
     shortLists: new LRUCache({ max: shortListsCachedMax, ttl: pageAgeMaxMs }),
     runLimited: createSemaphore(recountsAtOnceMax),
   };
-  return { page: (ref, page) => readPage(state, ref, page) };
+  return {
+    /** Reads one page of the voters of an entity, newest vote first; pages count from 1. */
+    page: (ref: EntityRef, page: number) => readPage(state, ref, page),
+  };
 };
+export type VoterOrders = ReturnType<typeof createVoterOrders>;
 
 const readPage = async (state: VoterOrdersState, ref: EntityRef, page: number) => {
   const offset = computeOffset(page, perPage.voters);

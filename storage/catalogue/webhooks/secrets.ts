@@ -6,25 +6,20 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
-export interface SecretBox {
-  seal(secret: string, endpointId: string): Buffer;
-  /** `null` when it was sealed under another key, or for another endpoint. */
-  unseal(sealed: Uint8Array, endpointId: string): string | null;
-}
-
 const algorithm = 'aes-256-gcm';
 const ivBytes = 12;
 const tagBytes = 16;
 
 /** Takes a key of 32 bytes. */
-export const createSecretBox = (key: Buffer): SecretBox => ({
-  seal: (secret, endpointId) => {
+export const createSecretBox = (key: Buffer) => ({
+  seal: (secret: string, endpointId: string) => {
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv(algorithm, key, iv).setAAD(Buffer.from(endpointId));
     const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
     return Buffer.concat([iv, cipher.getAuthTag(), text]);
   },
-  unseal: (sealed, endpointId) => {
+  /** `null` when it was sealed under another key, or for another endpoint. */
+  unseal: (sealed: Uint8Array, endpointId: string) => {
     try {
       const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, ivBytes), {
         authTagLength: tagBytes,
@@ -39,3 +34,4 @@ export const createSecretBox = (key: Buffer): SecretBox => ({
     }
   },
 });
+export type SecretBox = ReturnType<typeof createSecretBox>;

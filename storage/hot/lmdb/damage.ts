@@ -26,15 +26,8 @@ export const createFolderError = (folder: string, what: string): StorageError =>
     `The embedded hot store in ${folder} is damaged (${what}). ${describeRemedy(folder)}`,
   );
 
-export interface DamageLog {
-  /** Records that a value of this table was damaged when it was read. */
-  readonly record: (table: string) => void;
-  /** Says what is damaged and what to do; `null` for nothing. */
-  readonly describe: () => string | null;
-}
-
 /** `report` is called at the first damage, then at most once a minute while more is met. */
-export const createDamageLog = (folder: string, report: (description: string) => void): DamageLog => {
+export const createDamageLog = (folder: string, report: (description: string) => void) => {
   const damaged = new Set<string>();
   let reportedMs = Number.NEGATIVE_INFINITY;
   const describe = (): string | null =>
@@ -43,16 +36,19 @@ export const createDamageLog = (folder: string, report: (description: string) =>
       : `The embedded hot store is damaged (${[...damaged].sort().join(', ')}): requests that need the ` +
         `damaged records are answered 503, the rest works. ${describeRemedy(folder)}`;
   return {
-    record: (table) => {
+    /** Records that a value of this table was damaged when it was read. */
+    record: (table: string) => {
       damaged.add(table);
       const nowMs = performance.now();
       if (nowMs - reportedMs < reportEveryMs) return;
       reportedMs = nowMs;
       report(describe() ?? '');
     },
+    /** Says what is damaged and what to do; `null` for nothing. */
     describe,
   };
 };
+export type DamageLog = ReturnType<typeof createDamageLog>;
 
 /**
  * Throws if the file is shorter than LMDB's pages and reading all of it fails. The last pages may be missing

@@ -22,13 +22,6 @@ export interface ShardHead {
   readonly votes: number;
 }
 
-export interface HeadsReader {
-  /** The heads of these shards, in the order given. */
-  read(shards: readonly Shard[]): Promise<readonly ShardHead[]>;
-  /** Whether every node that writes sets `moved`. At first assumed not to. */
-  setTrusted(trusted: boolean): void;
-}
-
 /** Reads what changed in each shard since the known version, in the order given. */
 export const readChanges = async (
   link: Link,
@@ -103,7 +96,7 @@ export const readHeads = async (link: Link, tags: readonly Tag[]): Promise<reado
   return parts.flat();
 };
 
-export const createHeadsReader = (link: Link): HeadsReader => {
+export const createHeadsReader = (link: Link) => {
   let known: KnownHeads | null = null;
   let trusted = false;
   const readAll = async (): Promise<readonly ShardHead[]> => {
@@ -116,15 +109,18 @@ export const createHeadsReader = (link: Link): HeadsReader => {
     return heads;
   };
   return {
-    read: async (shards) => {
+    /** The heads of these shards, in the order given. */
+    read: async (shards: readonly Shard[]) => {
       if (!trusted || !link.isOneServer || shards.length < link.shardCount * allFromShare)
         return readHeads(link, toTags(shards, link.shardCount));
       const heads = await readAll();
       return shards.map((shard) => heads[shard] as ShardHead);
     },
-    setTrusted: (now) => {
+    /** Whether every node that writes sets `moved`. At first assumed not to. */
+    setTrusted: (now: boolean) => {
       trusted = now;
       known = null;
     },
   };
 };
+export type HeadsReader = ReturnType<typeof createHeadsReader>;
