@@ -5,9 +5,8 @@
  * that clients may see: `not_found`, `overloaded`, `deadline_passed`, `store_unavailable`, `draining` (the
  * last four carry `context.outcome`: `not_applied` or `unknown`).
  */
-
 import type { PostedFields } from './entity/fields.ts';
-import type { PostedPart, VoteRefusal } from './entity/items.ts';
+import type { PartsItem, VoteRefusal } from './entity/items.ts';
 import type { HotState, Part } from './entity/state.ts';
 import type { VoteWindow } from './entity/windows.ts';
 import type { EntityKind, EntityRef } from './ids.ts';
@@ -42,13 +41,7 @@ export interface PostedStats extends EntityView {
 }
 
 /** A post of some shards of a bot, with distinct ids in ascending order, below `shardCount`. */
-export interface PartsPost {
-  readonly shardCount: number;
-  readonly parts: readonly PostedPart[];
-  readonly cluster?: string | undefined;
-  /** The one part, 0, came without its id: without stored parts of this shard count it is the totals. */
-  readonly orTotals?: boolean | undefined;
-}
+export type PartsPost = Pick<PartsItem, 'shardCount' | 'parts' | 'cluster' | 'orTotals'>;
 /** A bot and a page of its current parts by id, as of one moment. */
 export interface PartsView {
   readonly state: HotState;

@@ -19,6 +19,7 @@ import type {
   ForgetItem,
   ShardPosition,
   ShardVersion,
+  VoteItem,
 } from './entity/items.ts';
 import type { Facts, HotState, Part, Totals } from './entity/state.ts';
 import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
@@ -63,17 +64,12 @@ export interface DirtyEntity {
   readonly generation: number;
   readonly state: HotState;
 }
-export interface OutboxVote {
+export interface OutboxVote extends Pick<VoteItem, 'user' | 'upvote' | 'atMs' | 'origin'> {
   /** The itag: also the outbox key. */
   readonly itag: string;
   readonly ref: EntityRef;
-  readonly user: string;
-  readonly upvote: boolean;
-  readonly atMs: number;
   /** From 0 within one request. */
   readonly voteNumber: number;
-  /** As in `VoteItem`. */
-  readonly origin?: string | undefined;
 }
 export interface Backlog {
   readonly entities: readonly DirtyEntity[];

@@ -212,14 +212,9 @@ export interface Batch extends BatchNumber {
  * - `gap`: the store expected `lastSequence` + 1; nothing was changed;
  * - `uninitialised`: the shard has no generation (an emptied store); nothing was changed (I14).
  */
-export interface BatchReply {
+export interface BatchReply extends ShardVersion {
   readonly outcome: 'applied' | 'duplicate' | 'gap' | 'uninitialised';
   readonly lastSequence: number;
-  /** The shard's version after the call. */
-  readonly version: number;
-  /** The chain hash of the shard's history after the call (`history.ts`). */
-  readonly chainHash: number;
-  readonly generation: number;
   readonly decisions: readonly Decision[] | null;
   /**
    * One state per item, after the call: that of the newest listing in the batch at the item's address; `null`

@@ -79,10 +79,7 @@ const acquire = async (state: TargetsState, kind: EntityKind, id: string): Promi
   return target;
 };
 
-const create = (
-  state: TargetsState,
-  about: { readonly kind: EntityKind; readonly id: string; readonly key: string },
-): FeedTarget => {
+const create = (state: TargetsState, about: Pick<FeedTarget, 'kind' | 'id' | 'key'>): FeedTarget => {
   if (state.targets.size >= feedLimits.subscriptionsMax)
     throw new DomainError('feed_full', 'This node follows too many entities. Try again later.', {}, 10);
   const target: FeedTarget = {

@@ -8,6 +8,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Clock } from '../../engine/ports.ts';
 import { refusedInNames } from '../../engine/rules/text.ts';
+import type { BotPerson } from '../../storage/catalogue/bots/bot-people.ts';
 import type { OutboundMeters, OutboundService } from '../telemetry/counts.ts';
 import { type FetchResult, fetchJson } from './fetch-json.ts';
 import { createServiceLookup, type LookupResult, type ServiceLookup } from './service-lookup.ts';
@@ -19,14 +20,7 @@ export interface BotDetails {
   readonly public: boolean;
   readonly tags: readonly string[];
   /** The bot of the application; `null` when it has none, or the source does not say. */
-  readonly bot: {
-    readonly id: string;
-    readonly username: string;
-    readonly displayName: string;
-    readonly avatar: string;
-    readonly flags: readonly string[];
-    readonly servers: number;
-  } | null;
+  readonly bot: (Omit<BotPerson, 'atMs'> & { readonly id: string; readonly servers: number }) | null;
 }
 
 export interface BotLookup {

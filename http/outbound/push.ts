@@ -6,6 +6,7 @@
  * Never throws and never retries: every outcome is a value, and the outbox decides what follows.
  */
 import type { RequestDetails } from 'web-push';
+import type { PushTarget } from '../../storage/catalogue/votes/push.ts';
 import {
   createResolver,
   findAddressFault,
@@ -32,10 +33,7 @@ export interface PushOptions {
   readonly resolve?: ResolveHost;
   readonly timeLimitMs?: number;
 }
-export interface PushDelivery {
-  readonly endpoint: string;
-  readonly auth: string;
-  readonly p256dh: string;
+export interface PushDelivery extends PushTarget {
   readonly payload: string;
   /** A later message with the same topic replaces one that was not delivered yet. At most 32 characters. */
   readonly topic: string;

@@ -7,10 +7,10 @@
  * An entity tag is the first 120 bits of the SHA-1 of the body: it identifies content and has no security
  * purpose.
  */
-
 import { hash } from 'node:crypto';
 import type { WireReply } from '../server/exchange.ts';
 import type { Cors } from './cors.ts';
+import type { ErrorReply } from './errors.ts';
 import type { Reply } from './reply.ts';
 
 /** Returns a strong tag, in quotes. */
@@ -132,8 +132,8 @@ export const renderReply = (context: ReplyContext, reply: Reply): WireReply => {
 
 /** Renders the reply of an error, with the header lines it carries. */
 export const renderErrorReply = (
-  context: { readonly origin: string; readonly cors: Cors; readonly close: boolean },
-  error: { readonly status: number; readonly text: string; readonly headers: string },
+  context: Pick<ReplyContext, 'origin' | 'cors' | 'close'>,
+  error: Pick<ErrorReply, 'status' | 'text' | 'headers'>,
 ): WireReply => ({
   status: error.status,
   headers: jsonLine + noStoreLine + error.headers + chooseCorsLines(context, true),

@@ -1,23 +1,17 @@
 /**
  * Bots, servers, teams and packs as the rows of a list, with their pictures and addresses. Pure.
  */
-import type { EntityKind } from '../../engine/ids.ts';
+
+import type { FoundRow } from '../../storage/catalogue/lists/search.ts';
 import type { PackRow } from '../../storage/catalogue/packs/packs.ts';
 import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
 import { type Html, render, type Site } from './site.ts';
 
 /** What a row of a list shows. */
-export interface ListedEntity {
-  readonly kind: EntityKind;
-  readonly id: string;
+export interface ListedEntity
+  extends Pick<FoundRow, 'kind' | 'id' | 'name' | 'avatar' | 'short' | 'tags' | 'nsfw' | 'votes'> {
   /** The path of its page. */
   readonly path: string;
-  readonly name: string;
-  readonly avatar: string;
-  readonly short: string;
-  readonly tags: readonly string[];
-  readonly nsfw: boolean;
-  readonly votes: number;
   /** A second number, as a decimal; `''` for none. */
   readonly size: string;
   readonly sizeLabel: string;

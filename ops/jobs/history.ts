@@ -17,15 +17,12 @@ import { type HistoryState, readHistoryState, takeSample } from '../../storage/h
 import type { StepOptions } from '../../storage/history/steps.ts';
 import { writeVoteMonths } from '../../storage/history/vote-months.ts';
 import type { Sql } from '../../storage/sql/client.ts';
+import type { Config } from '../config/config.ts';
 import { createMinuteCalendar, daily } from './calendar.ts';
 import type { FleetJob, JobRun } from './job.ts';
 
-export interface HistorySettings {
-  /** Minutes between samples; 0 switches the history off. */
-  readonly historyFineMinutes: number;
-  readonly historyFineHours: number;
-  readonly historyHourDays: number;
-}
+/** `historyFineMinutes`: between samples; 0 switches the history off. */
+export type HistorySettings = Pick<Config, 'historyFineMinutes' | 'historyFineHours' | 'historyHourDays'>;
 
 export interface HistoryJobParts {
   readonly sql: Sql;

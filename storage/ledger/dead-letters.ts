@@ -21,11 +21,7 @@ const formatBody = (row: DirtyEntity | OutboxVote): string =>
     typeof value === 'string' ? replaceInvalidCharacters(value) : value,
   );
 
-interface RefusedRow {
-  readonly entity?: DirtyEntity;
-  readonly vote?: OutboxVote;
-  readonly reason: string;
-}
+type RefusedRow = Parameters<FlushSink['writeDeadLetter']>[0];
 
 /** The key of a letter: a listing's incarnation (a reused id has another one), or one vote. */
 const formatSubject = ({ entity, vote }: RefusedRow): string => {

@@ -7,6 +7,7 @@
 import { DomainError } from '../../../engine/errors.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { HistoryLevel, HistoryMetric, HistoryRow } from '../../../storage/catalogue/catalogue.ts';
+import type { FacadeSettings } from '../../app.ts';
 import { createValidationError } from '../../response/errors.ts';
 
 export type ShownMetric = HistoryMetric | 'status';
@@ -42,11 +43,7 @@ export interface Step {
   readonly keptMinutes: number;
 }
 
-interface HistorySettings {
-  readonly historyFineMinutes: number;
-  readonly historyFineHours: number;
-  readonly historyHourDays: number;
-}
+type HistorySettings = Pick<FacadeSettings, 'historyFineMinutes' | 'historyFineHours' | 'historyHourDays'>;
 
 /** The steps that these settings keep, the finest first. */
 export const listSteps = (settings: HistorySettings): readonly Step[] => {

@@ -5,15 +5,10 @@
  * They are in the memory of the node that took the vote, because they only help to look at a system: after a
  * restart, or when another node sends the event, it goes out without. Bounded.
  */
-import type { EntityKind } from '../../../engine/ids.ts';
+
+import type { VoteRequest } from '../../../engine/engine.ts';
 import { createTwoGenerationCache } from '../../../engine/tools/two-generation-cache.ts';
 import type { WebhookEvent } from './stored-event.ts';
-
-export interface TracedVote {
-  readonly kind: EntityKind;
-  readonly id: string;
-  readonly user: string;
-}
 
 const tracesMax = 5_000;
 /** Between the time of a vote and the time of its answer. An earlier vote of the user is further away. */
@@ -23,7 +18,7 @@ export const createVoteTraces = () => {
   const traces = createTwoGenerationCache<{ readonly traceparent: string; readonly atMs: number }>(tracesMax);
   return {
     record: (
-      { kind, id, user }: TracedVote,
+      { kind, id, user }: Pick<VoteRequest, 'kind' | 'id' | 'user'>,
       trace: { readonly traceparent: string; readonly atMs: number },
     ) => traces.set(JSON.stringify([kind, id, user]), trace),
     /** The trace of the vote that the event reports, `''` for none. */

@@ -12,6 +12,7 @@ import type { EntityKind } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import type { VoteRow } from '../votes/votes.ts';
 import { buildPage, type ListPage, readPage, readTotal } from './pages.ts';
 
 export type PlanState = 'planning' | 'planned' | 'refused' | 'voiding' | 'voided' | 'undoing' | 'undone';
@@ -45,13 +46,9 @@ export interface PlanListing {
   readonly votes_before: number;
   readonly votes_after: number;
 }
-export interface PlannedVote {
-  readonly itag: string;
+export interface PlannedVote
+  extends Pick<VoteRow, 'itag' | 'target_type' | 'target_id' | 'author' | 'upvote'> {
   readonly created_at: string | Date;
-  readonly target_type: EntityKind;
-  readonly target_id: string;
-  readonly author: string;
-  readonly upvote: boolean;
 }
 export interface SkippedVote extends PlannedVote {
   /** `immutable`, a reason for being void, `voted_again` or `may_vote_again`. */

@@ -8,6 +8,7 @@
 import { deleteListing } from '../../ledger/adjust.ts';
 import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { lockOwner, openListing } from '../shared/listings.ts';
+import type { PackRow } from './packs.ts';
 
 export interface PackFields {
   readonly name: string;
@@ -81,11 +82,7 @@ const createPack = async (
   return { kind: 'limit_reached' };
 };
 
-interface LockedPack {
-  readonly owner_id: string;
-  readonly bot_ids: readonly string[];
-  readonly server_ids: readonly string[];
-}
+type LockedPack = Pick<PackRow, 'owner_id' | 'bot_ids' | 'server_ids'>;
 
 /** Locks the pack; resolves to it, or to the reason why this user cannot edit it. */
 const lockOwnPack = async (

@@ -60,11 +60,7 @@ const readPacks = async (sql: Queryable, clause: Fragment): Promise<PackPage> =>
 export const findPack = (sql: Queryable, url: string): Promise<PackPage> =>
   readPacks(sql, sql`where packs.url = ${foldTargetId('pack', url)}`);
 
-export interface PackSummary {
-  readonly url: string;
-  readonly name: string;
-  readonly short: string;
-}
+export type PackSummary = Pick<PackRow, 'url' | 'name' | 'short'>;
 /** Finds by url, else the oldest pack with this name, in any letter case. */
 export const findPackSummary = async (sql: Queryable, urlOrName: string): Promise<PackSummary | null> => {
   const url = foldTargetId('pack', urlOrName);

@@ -7,6 +7,7 @@
  */
 import { type Queryable, retrySerializable, type Sql } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
+import type { NewSession } from './sessions.ts';
 
 export type LoginUse = 'code' | 'state';
 /** A user as the provider reports them, with the directory's field names. */
@@ -21,7 +22,7 @@ export interface SignIn {
   readonly profile: LoginProfile;
   /** True for the sign-in of banned users; it is for them only. */
   readonly banExempt: boolean;
-  readonly session: { readonly id: string; readonly tokenHash: Buffer; readonly lastsSeconds: number };
+  readonly session: Pick<NewSession, 'id' | 'tokenHash' | 'lastsSeconds'>;
 }
 export type SignInOutcome = 'signed_in' | 'banned' | 'not_banned';
 

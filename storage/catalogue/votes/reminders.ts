@@ -39,11 +39,8 @@ export interface ReminderStart {
 export type ReminderOutcome = 'set' | 'not_found' | 'limit_reached';
 
 /** A reminder that the job must check now. */
-export interface DueReminder {
+export interface DueReminder extends ReminderKey {
   readonly incarnation: number;
-  readonly kind: EntityKind;
-  readonly id: string;
-  readonly userId: string;
   /** The newest vote that the reminder has recorded, 0 for none. */
   readonly votedAtMs: number;
   readonly dueAtMs: number;

@@ -55,11 +55,7 @@ export interface SealedEndpoint extends EndpointRow {
   /** The user who created it, `''` when a token of the listing did. */
   readonly created_by: string;
 }
-export interface EndpointFields {
-  readonly name: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly format: string;
+export interface EndpointFields extends Pick<EndpointRow, 'name' | 'url' | 'events' | 'format'> {
   readonly upOnly: boolean;
 }
 export interface SealedSecret {

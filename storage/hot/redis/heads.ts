@@ -14,10 +14,7 @@ import type { Link } from './link.ts';
 import { listTags, type Tag, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
 
-export interface ShardHead {
-  readonly generation: number;
-  readonly version: number;
-  readonly chainHash: number;
+export interface ShardHead extends ShardVersion {
   readonly entities: number;
   readonly votes: number;
 }
