@@ -42,14 +42,14 @@ const counterMutants: readonly Mutant[] = [
   {
     name: 'a pair is judged again as it grows',
     file: counter,
-    find: 'if (votes < pair.dueAtVotes || !',
-    replace: 'if (pair.dueAtVotes > 0 || !',
+    find: 'if (votes < pair.dueAtVotes) return;',
+    replace: 'if (pair.dueAtVotes > 0) return;',
     why: 'figures would stay those of the fifth vote',
   },
   {
     name: 'votes of a pair with flags are marked',
     file: counter,
-    find: 'const flags = (pair?.flags ?? 0) | ',
+    find: 'const flags = ofPair | ',
     replace: 'const flags = ',
     why: 'a plan by flags would leave the newest votes of a farm',
   },
