@@ -26,13 +26,6 @@ export interface SiteOptions {
   readonly readUrl: () => string;
 }
 
-export interface Site extends SiteOptions {
-  readonly accents: { readonly light: string; readonly dark: string };
-  readonly pageHeaders: Readonly<Record<string, string>>;
-  /** Whether the policy lets a page load a picture from this address. */
-  readonly mayShow: (url: string) => boolean;
-}
-
 export const defaultSiteSettings: SiteSettings = {
   siteName: 'Rollcall',
   siteLogoUrl: '',
@@ -54,7 +47,7 @@ const buildPolicy = (pictures: readonly string[]): string =>
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   ].join('; ');
 
-export const createSite = (options: SiteOptions): Site => {
+export const createSite = (options: SiteOptions) => {
   const { siteLogoUrl, loginAvatarUrl, siteAccent } = options.settings;
   const origins = [siteLogoUrl, loginAvatarUrl].map(readOrigin).filter((origin) => origin !== '');
   const pictures = [...new Set(origins)];
@@ -62,9 +55,11 @@ export const createSite = (options: SiteOptions): Site => {
     ...options,
     accents: deriveAccents(siteAccent, backgrounds),
     pageHeaders: { ...buildPageHeaders(buildPolicy(pictures)), Vary: 'Accept' },
-    mayShow: (url) => url !== '' && pictures.includes(readOrigin(url)),
+    /** Whether the policy lets a page load a picture from this address. */
+    mayShow: (url: string) => url !== '' && pictures.includes(readOrigin(url)),
   };
 };
+export type Site = ReturnType<typeof createSite>;
 
 /** Markup that is safe to send. */
 export class Html {

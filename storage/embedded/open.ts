@@ -27,19 +27,6 @@ export interface LedgerStoreOptions {
   readonly onLost?: ((message: string, error: unknown) => void) | undefined;
 }
 
-export interface LedgerStore extends Pool {
-  /**
-   * Packs the database into a new file, not synced. Statements wait until both this and `meanwhile` are done.
-   */
-  packInto(file: string, meanwhile: () => Promise<void>): Promise<PackContents>;
-  /** Describes the damage of the database for the operator; `null` for none. */
-  getLastError(): string | null;
-  /** Says that statements wait for room on the disk; `null` while there is enough. */
-  describeFullDisk(): string | null;
-  /** Idempotent. */
-  close(): Promise<void>;
-}
-
 const upkeepEveryMs = 15_000;
 const manual = 'docs/operating.md, "When an embedded store fails"';
 
@@ -121,7 +108,7 @@ const startUpkeep = ({ sql }: Pool, onWarning: LedgerStoreOptions['onWarning']):
  * Opens the database, creates it if missing, and starts its upkeep. Rejects with a `StorageError` whose
  * message is for the operator.
  */
-export const openLedgerStore = async (options: LedgerStoreOptions): Promise<LedgerStore> => {
+export const openLedgerStore = async (options: LedgerStoreOptions) => {
   const folder = toDatabaseFolder(options.dataDirectory);
   const embedded = await open(folder, options);
   const damage = watchDamage({
@@ -136,16 +123,24 @@ export const openLedgerStore = async (options: LedgerStoreOptions): Promise<Ledg
   const stopUpkeep = startUpkeep(pool, options.onWarning);
   return {
     ...pool,
-    packInto: (file, meanwhile) => packQuiesced(embedded, file, meanwhile),
+    /**
+     * Packs the database into a new file, not synced. Statements wait until both this and `meanwhile` are
+     * done.
+     */
+    packInto: (file: string, meanwhile: () => Promise<void>) => packQuiesced(embedded, file, meanwhile),
+    /** Says that statements wait for room on the disk; `null` while there is enough. */
     describeFullDisk: () =>
       embedded.isDiskFull() ? `disk full: the embedded SQL in ${folder} waits for room` : null,
+    /** Describes the damage of the database for the operator; `null` for none. */
     getLastError: () => (damage.met() === '' ? null : describeDamage(folder, damage.met())),
+    /** Idempotent. */
     close: () => {
       stopUpkeep();
       return embedded.close();
     },
   };
 };
+export type LedgerStore = Awaited<ReturnType<typeof openLedgerStore>>;
 
 /** A table is due once this many rows plus a fifth of its live rows are dead, new or changed. */
 const changedRowsMin = 10_000;

@@ -23,15 +23,6 @@ export interface CircuitBreakerParts {
   readonly onClosed?: () => void;
 }
 
-export interface CircuitBreaker {
-  /** Runs the work, or refuses it in well under a millisecond. */
-  run<Result>(work: () => PromiseLike<Result>): Promise<Result>;
-  /** A description while open, such as "it has not answered for 4 s", else `null`. */
-  getLastError(): string | null;
-  /** Stops its timers; work passes from then on. */
-  close(): void;
-}
-
 interface InFlightCall {
   sinceMs: number;
   giveUp(): void;
@@ -49,7 +40,7 @@ interface BreakerState extends CircuitBreakerParts {
 }
 
 /** Creates a closed breaker. */
-export const createCircuitBreaker = (parts: CircuitBreakerParts): CircuitBreaker => {
+export const createCircuitBreaker = (parts: CircuitBreakerParts) => {
   const state: BreakerState = {
     ...parts,
     calls: new Set(),
@@ -61,8 +52,11 @@ export const createCircuitBreaker = (parts: CircuitBreakerParts): CircuitBreaker
     retry: undefined,
   };
   return {
-    run: (work) => run(state, work),
+    /** Runs the work, or refuses it in well under a millisecond. */
+    run: <Result>(work: () => PromiseLike<Result>) => run(state, work),
+    /** A description while open, such as "it has not answered for 4 s", else `null`. */
     getLastError: () => (state.mode === 'open' ? describeOutage(state) : null),
+    /** Stops its timers; work passes from then on. */
     close: () => {
       state.mode = 'ended';
       clearInterval(state.watch);
@@ -70,6 +64,7 @@ export const createCircuitBreaker = (parts: CircuitBreakerParts): CircuitBreaker
     },
   };
 };
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 const describeOutage = ({ openedMs }: BreakerState): string =>
   `it has not answered for ${Math.floor((performance.now() - openedMs) / 1_000)} s`;

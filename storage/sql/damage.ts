@@ -20,13 +20,6 @@ export interface DamageParts {
   readonly findOtherCause?: () => string;
 }
 
-export interface DamageWatch {
-  /** Runs the work and settles as it does. */
-  run<Result>(work: () => PromiseLike<Result>): Promise<Result>;
-  /** Describes the damage met; `''` for none. */
-  met(): string;
-}
-
 interface DamageRecord {
   description: string;
   lasting: boolean;
@@ -65,16 +58,19 @@ const recordDamage = (met: DamageRecord, error: unknown, parts: DamageParts): un
 const describeError = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? `${error.code}: ${error.message}` : error.message;
 
-export const watchDamage = (parts: DamageParts): DamageWatch => {
+export const watchDamage = (parts: DamageParts) => {
   const met: DamageRecord = { description: '', lasting: false, atMs: 0, reportedMs: -reportEveryMs };
   return {
-    run: async (work) => {
+    /** Runs the work and settles as it does. */
+    run: async <Result>(work: () => PromiseLike<Result>) => {
       try {
         return await work();
       } catch (error) {
         throw recordDamage(met, error, parts);
       }
     },
+    /** Describes the damage met; `''` for none. */
     met: () => (met.lasting || performance.now() - met.atMs < rememberMs ? met.description : ''),
   };
 };
+export type DamageWatch = ReturnType<typeof watchDamage>;
