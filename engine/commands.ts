@@ -38,7 +38,7 @@ import { computeVotesMax, computeWaitEndMs, selectWindow } from './entity/votes.
 import { createDamageError, DomainError } from './errors.ts';
 import { deliverAdjustments, toFactsItem } from './flush/delivery.ts';
 import type { Flusher } from './flush/flusher.ts';
-import { computeShard, type EntityKind, type EntityRef, type Shard, toAddress } from './ids.ts';
+import { computeShard, type EntityKind, type EntityRef, type Shard, type Target, toAddress } from './ids.ts';
 import { limits } from './limits.ts';
 import { judgeDueParts, type LivenessParts } from './liveness.ts';
 import type { EngineMeters } from './meters.ts';
@@ -50,7 +50,6 @@ import {
   runCommand,
   sendOrInitialise,
   sendUnawaited,
-  type Target,
   toDeliveryParts,
   toFailureError,
 } from './turns.ts';

@@ -7,9 +7,10 @@
  */
 import type { PostedFields } from './entity/fields.ts';
 import type { PartsItem, VoteRefusal } from './entity/items.ts';
-import type { HotState, Part } from './entity/state.ts';
+import type { HotState } from './entity/state.ts';
 import type { VoteWindow } from './entity/windows.ts';
 import type { EntityKind, EntityRef } from './ids.ts';
+import type { PartsReply } from './ports.ts';
 
 /** What readers see: committed state only, with uptime computed up to now. */
 export interface EntityView {
@@ -43,10 +44,7 @@ export interface PostedStats extends EntityView {
 /** A post of some shards of a bot, with distinct ids in ascending order, below `shardCount`. */
 export type PartsPost = Pick<PartsItem, 'shardCount' | 'parts' | 'cluster' | 'orTotals'>;
 /** A bot and a page of its current parts by id, as of one moment. */
-export interface PartsView {
-  readonly state: HotState;
-  readonly parts: ReadonlyMap<number, Part>;
-}
+export type PartsView = PartsReply;
 
 export interface VoteRequest {
   readonly kind: EntityKind;

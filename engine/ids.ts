@@ -30,6 +30,9 @@ export interface EntityRef {
   readonly address: EntityAddress;
 }
 
+/** Names an entity, whether it is listed or not. */
+export type Target = Pick<EntityRef, 'kind' | 'id'>;
+
 const kindLetters: Record<EntityKind, string> = { bot: 'b', server: 's', team: 't', pack: 'p' };
 
 export const isEntityKind = (text: string): text is EntityKind =>

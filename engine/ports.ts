@@ -22,7 +22,7 @@ import type {
   VoteItem,
 } from './entity/items.ts';
 import type { Facts, HotState, Part, Totals } from './entity/state.ts';
-import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from './ids.ts';
+import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard, Target } from './ids.ts';
 
 /** Time, and the only timers the engine uses. A virtual clock drives the simulation. */
 export interface Clock {
@@ -232,7 +232,7 @@ export interface LedgerVote extends CastVote {
 }
 /** An edit of facts that may not have reached the hot store. */
 export interface Edit {
-  readonly target: { readonly kind: EntityKind; readonly id: string };
+  readonly target: Target;
   readonly incarnation: Incarnation;
   readonly revision: number;
 }
@@ -247,9 +247,7 @@ export interface FlushRound extends Backlog {}
 /** Reads of the ledger that activating an entity needs. */
 export interface LedgerReader {
   /** The current listing of each target, in order; `null` for none. */
-  find(
-    targets: readonly { readonly kind: EntityKind; readonly id: string }[],
-  ): Promise<readonly (LedgerEntity | null)[]>;
+  find(targets: readonly Target[]): Promise<readonly (LedgerEntity | null)[]>;
   /** One page of a listing's votes since `sinceMs` that make their voters wait, oldest first. */
   listVoters(
     target: EntityRef,

@@ -17,7 +17,7 @@ import type { Batch, BatchReply, Decision, Item } from './entity/items.ts';
 import type { LazyState } from './entity/state.ts';
 import { createDamageError, DomainError, StorageError } from './errors.ts';
 import type { DeliveryParts } from './flush/delivery.ts';
-import type { EntityAddress, EntityKind, EntityRef } from './ids.ts';
+import type { EntityAddress, EntityRef, Target } from './ids.ts';
 import { limits } from './limits.ts';
 import type { Clock, FlushReceipt } from './ports.ts';
 
@@ -27,11 +27,6 @@ export interface Core {
   readonly outputGate: Pick<OutputGate, 'submit'>;
   readonly clock: Clock;
   readonly ledger: DeliveryParts['ledger'];
-}
-
-export interface Target {
-  readonly kind: EntityKind;
-  readonly id: string;
 }
 
 /** One write of the engine's interface: the item it sends about one entity, and how the decision is read. */

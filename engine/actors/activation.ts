@@ -7,13 +7,12 @@
  * If the hot store knew the entity before, its recent votes are sent first, so that no user votes again
  * within their window (I5).
  */
-
 import type { ItemReply } from '../commit/shard-queue.ts';
 import type { CastVote, CommitRules, InitItem, Item } from '../entity/items.ts';
 import { toLazyState } from '../entity/state.ts';
 import { computeLongestWaitMs } from '../entity/votes.ts';
 import { createDamageError, StorageError } from '../errors.ts';
-import { type EntityKind, type Shard, toAddress } from '../ids.ts';
+import { type Shard, type Target, toAddress } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Clock, HotReader, LedgerEntity, LedgerReader, LoadReply, LoadRequest } from '../ports.ts';
 import { createBatchLoader } from '../tools/batch-loader.ts';
@@ -51,7 +50,7 @@ export const createLoader = (
 export const activate = async (
   parts: ActivationParts,
   load: Loader,
-  target: { readonly kind: EntityKind; readonly id: string },
+  target: Target,
 ): Promise<ActivatedEntity | null> => {
   for (let attempt = 0; attempt < limits.reactivationsMax; attempt++) {
     const reply = await load(target);

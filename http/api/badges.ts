@@ -8,7 +8,7 @@
  */
 import { type Static, Type } from 'typebox';
 import { DomainError, type ErrorCode } from '../../engine/errors.ts';
-import { type EntityKind, entityKinds } from '../../engine/ids.ts';
+import { type EntityKind, entityKinds, type Target } from '../../engine/ids.ts';
 import { computePresence } from '../../engine/rules/presence.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { App } from '../app.ts';
@@ -194,7 +194,7 @@ const renderBadge = (app: App, file: BadgeFile, { query, ...about }: Described &
 
 const readListed = (
   app: App,
-  target: { readonly kind: EntityKind; readonly id: string },
+  target: Target,
   shown: Pick<BadgeTarget, 'name' | 'members'>,
 ): MaybePromise<BadgeTarget> =>
   thenMaybe(app.engine.read(target.kind, target.id), (view) => {

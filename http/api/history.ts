@@ -5,7 +5,7 @@
  * have values. Counts no click.
  */
 import { type Static, Type } from 'typebox';
-import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import type { EntityRef, Target } from '../../engine/ids.ts';
 import type { HistoryTimes } from '../../storage/catalogue/catalogue.ts';
 import type { App } from '../app.ts';
 import { createValidationError } from '../response/errors.ts';
@@ -272,7 +272,7 @@ const computeAge = (app: App, newest: number): number => {
 /** `GET …/history`. */
 const showHistory = async (
   app: App,
-  target: { readonly kind: EntityKind; readonly id: string },
+  target: Target,
   { query, prefersCsv }: { query: HistoryQuery; prefersCsv: boolean },
 ): Promise<Reply> => {
   const metrics = parseMetrics(target.kind, query.metrics);

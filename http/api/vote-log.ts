@@ -6,7 +6,7 @@
  * vote, belongs to a log that no longer exists: the reply says so instead of leaving out votes.
  */
 import { type Static, Type } from 'typebox';
-import type { EntityKind } from '../../engine/ids.ts';
+import type { Target } from '../../engine/ids.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { checkCursor, formatCursor } from '../feed/cursor.ts';
@@ -149,10 +149,7 @@ export const voteLogRoutes: readonly AnyRoute[] = [
 const limitDefault = 100;
 
 /** Everything acknowledged so far is in the log when this resolves. Throws `not_found`. */
-export const readFlushedHead = async (
-  app: App,
-  target: { readonly kind: EntityKind; readonly id: string },
-) => {
+export const readFlushedHead = async (app: App, target: Target) => {
   const { ref, state } = await app.engine.read(target.kind, target.id);
   const votesCast = state.upvotes + state.downvotes;
   await app.engine.waitForFlush(target.kind, target.id);

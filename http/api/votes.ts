@@ -9,7 +9,7 @@ import { type Static, Type } from 'typebox';
 import type { VoteOutcome, VoteRequest } from '../../engine/engine.ts';
 import type { VoteWindow } from '../../engine/entity/windows.ts';
 import { DomainError } from '../../engine/errors.ts';
-import { type EntityKind, type EntityRef, entityKinds } from '../../engine/ids.ts';
+import { type EntityKind, type EntityRef, entityKinds, type Target } from '../../engine/ids.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
@@ -335,11 +335,7 @@ async function* renderArray(batches: AsyncIterable<readonly string[]>): AsyncGen
 }
 
 /** `GET …/votes/user-list`: one page, or the whole list as a stream if `page` is `null`. */
-export const showVoters = async (
-  app: App,
-  target: { readonly kind: EntityKind; readonly id: string },
-  page: number | null,
-): Promise<Reply> => {
+export const showVoters = async (app: App, target: Target, page: number | null): Promise<Reply> => {
   const ref = await readFlushedRef(app, target.kind, target.id);
   if (page === null) {
     return { status: 200, stream: await awaitFirstChunk(renderArray(app.catalogue.votes.eachVoters(ref))) };

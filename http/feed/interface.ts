@@ -1,20 +1,15 @@
 /**
  * What handlers see of the feed. Types only, apart from feed.ts so that http/route.ts can name them.
  */
-import type { EntityKind } from '../../engine/ids.ts';
+import type { Target } from '../../engine/ids.ts';
 import type { OpenPush } from '../server/push-connection.ts';
 
 export const channels = ['totals', 'votes'] as const;
 export type Channel = (typeof channels)[number];
 
-export interface TargetName {
-  readonly kind: EntityKind;
-  readonly id: string;
-}
-
 /** Entities to follow. `after` has a cursor per target, `null` for the newest vote. */
 export interface FeedRequest {
-  readonly targets: readonly TargetName[];
+  readonly targets: readonly Target[];
   readonly channels: ReadonlySet<Channel>;
   readonly after: readonly (string | null)[];
   /** An event stream that comes back. Targets that are gone by now do not end it. */

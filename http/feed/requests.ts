@@ -2,11 +2,11 @@
  * Parses requests of the feed's clients: the targets, channels and position of a URL, and the messages of a
  * WebSocket. Throws `validation_failed` that says what is wrong. Pure.
  */
-import { entityKinds, foldTargetId } from '../../engine/ids.ts';
+import { entityKinds, foldTargetId, type Target } from '../../engine/ids.ts';
 import { compileCheck } from '../request/check.ts';
 import { createValidationError } from '../response/errors.ts';
 import { parseLogCursor } from './cursor.ts';
-import { type Channel, channels, type FeedRequest, type TargetName } from './interface.ts';
+import { type Channel, channels, type FeedRequest } from './interface.ts';
 import { FeedMessage } from './schema.ts';
 import { feedLimits } from './state.ts';
 
@@ -14,7 +14,7 @@ const idShape = /^[^/,\s\0\p{Surrogate}]{1,64}$/u;
 /** Stands for the votes of a target in the id of a stream that got none: they begin with the next one. */
 export const noCursor = '.0';
 
-const parseTarget = (text: string, pointer: string): TargetName => {
+const parseTarget = (text: string, pointer: string): Target => {
   const slash = text.indexOf('/');
   const kind = entityKinds.find((candidate) => candidate === text.slice(0, slash));
   const id = text.slice(slash + 1);
@@ -23,9 +23,9 @@ const parseTarget = (text: string, pointer: string): TargetName => {
   throw createValidationError('query', { [pointer]: message });
 };
 
-export const formatTarget = ({ kind, id }: TargetName): string => `${kind}/${id}`;
+export const formatTarget = ({ kind, id }: Target): string => `${kind}/${id}`;
 
-const parseTargets = (texts: readonly string[]): readonly TargetName[] => {
+const parseTargets = (texts: readonly string[]): readonly Target[] => {
   if (texts.length > feedLimits.targetsPerConnection) {
     const message = `must have at most ${feedLimits.targetsPerConnection} entries`;
     throw createValidationError('query', { '/targets': message });

@@ -2,11 +2,12 @@
  * Who follows what: adds and ends subscriptions, and sends a target's news to all its clients in slices.
  */
 import { DomainError } from '../../engine/errors.ts';
+import type { Target } from '../../engine/ids.ts';
 import { createLimitError, createNotFoundError, toDomainError } from '../response/errors.ts';
 import { parseLogCursor } from './cursor.ts';
 import { deliver, formatPosition, sendFrame } from './delivery.ts';
 import { buildFrame } from './frames.ts';
-import type { FeedRequest, TargetName } from './interface.ts';
+import type { FeedRequest } from './interface.ts';
 import { formatTarget, noCursor } from './requests.ts';
 import type { Slices } from './slices.ts';
 import { type Client, type FeedState, type FeedSubscription, type FeedTarget, feedLimits } from './state.ts';
@@ -89,7 +90,7 @@ const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequ
 
 const isNotFound = (error: unknown): boolean => error instanceof DomainError && error.code === 'not_found';
 
-const findTarget = async ({ targets }: State, { kind, id }: TargetName, isResumed: boolean) => {
+const findTarget = async ({ targets }: State, { kind, id }: Target, isResumed: boolean) => {
   try {
     return await targets.acquire(kind, id);
   } catch (error) {
@@ -116,7 +117,7 @@ const add = (state: State, client: Client, { targets, found, channels, after }: 
     if (target === null || !state.targets.isCurrent(target)) {
       const last = target === null ? noCursor : formatPosition(target, target.votes?.head ?? 0);
       if (isStream) client.positions.push(after[index] ?? last);
-      gone.push(formatTarget(targets[index] as TargetName));
+      gone.push(formatTarget(targets[index] as Target));
       continue;
     }
     const start = findStart(target, after[index] ?? null);

@@ -2,7 +2,7 @@
  * Carries out what operators decide about listings. After a commit, and before the reply, every node drops
  * the cached profile, and the engine sends the new facts (listed, vote-banned, premium) to the hot store.
  */
-import type { EntityKind } from '../../engine/ids.ts';
+import type { EntityKind, Target } from '../../engine/ids.ts';
 import type { ReviewedKind } from '../../storage/catalogue/bots/listing-edits.ts';
 import type { Review } from '../../storage/catalogue/shared/listings.ts';
 import { type BotBody, createBot } from '../api/bot-edits.ts';
@@ -67,11 +67,7 @@ export const setPremium = async (
   );
 };
 
-export const setVoteBan = async (
-  app: App,
-  { kind, id }: { readonly kind: EntityKind; readonly id: string },
-  banned: boolean,
-): Promise<Reply> => {
+export const setVoteBan = async (app: App, { kind, id }: Target, banned: boolean): Promise<Reply> => {
   const exists = await app.catalogue.operator.listings.setVoteBan(kind, id, banned);
   return replyChanged(app, { kind, id, exists }, banned ? 'cannot receive votes' : 'can receive votes again');
 };

@@ -4,7 +4,7 @@
  * (`engine.deliverAdjustments`). A crash in between loses nothing: an adjustment stays open in the ledger
  * until the hot store has applied it.
  */
-import type { EntityKind } from '../../engine/ids.ts';
+import type { Target } from '../../engine/ids.ts';
 import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
@@ -28,11 +28,7 @@ export const parseResetTime = (app: App, { before }: ResetBody): number => {
 };
 
 /** Voids all votes of one listing, except immutable ones. */
-export const resetListing = async (
-  app: App,
-  { kind, id }: { readonly kind: EntityKind; readonly id: string },
-  body: ResetBody,
-): Promise<Reply> => {
+export const resetListing = async (app: App, { kind, id }: Target, body: ResetBody): Promise<Reply> => {
   const { votes } = app.catalogue.operator;
   const atMs = parseResetTime(app, body);
   await app.engine.waitForFlush(kind, id);

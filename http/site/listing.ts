@@ -9,7 +9,7 @@
 import { LRUCache } from 'lru-cache';
 import type { EntityView } from '../../engine/engine.ts';
 import { StorageError } from '../../engine/errors.ts';
-import type { EntityKind } from '../../engine/ids.ts';
+import type { Target } from '../../engine/ids.ts';
 import { computePresence } from '../../engine/rules/presence.ts';
 import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
@@ -36,11 +36,6 @@ export interface ListingRequest {
 
 type Profile = { readonly id: string; readonly vanity: string };
 type NamedKind = 'bot' | 'server' | 'team';
-export interface NamedTarget {
-  readonly kind: EntityKind;
-  readonly id: string;
-}
-
 /** The text of a page that is current for these objects until the time, ms. */
 interface KeptPage {
   readonly profile: object;
@@ -57,7 +52,7 @@ const createResolver = () => {
   const kinds = new LRUCache<string, NamedKind>({ max: keptCodesMax });
   const findProfile = (app: App, kind: NamedKind, name: string): MaybePromise<Profile | null> =>
     app.catalogue[`${kind}s`].find(name);
-  const search = async (app: App, code: string): Promise<NamedTarget | null> => {
+  const search = async (app: App, code: string): Promise<Target | null> => {
     const row = await app.catalogue.vanity.findByCode(code);
     if (row !== null) {
       kinds.set(code, row.target_type);
@@ -68,7 +63,7 @@ const createResolver = () => {
     } = await app.catalogue.packs.find(code);
     return pack === undefined ? null : { kind: 'pack', id: pack.url };
   };
-  return (app: App, code: string): MaybePromise<NamedTarget | null> => {
+  return (app: App, code: string): MaybePromise<Target | null> => {
     const kind = kinds.get(code);
     if (kind === undefined) return search(app, code);
     return thenMaybe(findProfile(app, kind, code), (profile) => {
@@ -129,12 +124,7 @@ interface PageContext {
 const fill = (
   { headers }: PageContext,
   app: App,
-  {
-    kind,
-    id,
-    count,
-    template,
-  }: NamedTarget & { readonly count: VisitCount; readonly template: PageTemplate },
+  { kind, id, count, template }: Target & { readonly count: VisitCount; readonly template: PageTemplate },
 ): MaybePromise<Reply> =>
   thenMaybe(app.engine.read(kind, id), (view) => {
     if (kind === 'bot' || kind === 'server') countVisit(app, view, count);
@@ -164,7 +154,7 @@ const getTemplate = (
 };
 
 type ShowKind = (pages: PageContext, app: App, shown: ShownTarget) => MaybePromise<Reply>;
-type ShownTarget = NamedTarget & { readonly count: VisitCount };
+type ShownTarget = Target & { readonly count: VisitCount };
 
 const showBot: ShowKind = (pages, app, target) =>
   thenMaybe(app.catalogue.bots.find(target.id), (profile) => {
@@ -220,7 +210,7 @@ const findTarget = (
   { resolve }: PageContext,
   app: App,
   { params: { code }, query: { itag } }: ListingRequest,
-): MaybePromise<NamedTarget | null> => {
+): MaybePromise<Target | null> => {
   if (itag === undefined || itag === 'false') return resolve(app, code);
   return app.catalogue.vanity
     .findByItag(itag === 'true' ? code : itag)

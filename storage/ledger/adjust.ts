@@ -6,8 +6,7 @@
  * the adjustments afterwards (`engine.deliver`). A crash in between loses nothing, because adjustments stay
  * open until delivered.
  */
-
-import type { EntityKind, EntityRef, Incarnation } from '../../engine/ids.ts';
+import type { EntityRef, Incarnation, Target } from '../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { lockListing, writeAdjustments, writeForget } from './adjustments.ts';
@@ -111,10 +110,7 @@ export const listingTables = { bot: 'bots', server: 'servers', team: 'teams', pa
  * put a tombstone. The caller must first delete all rows that refer to the catalogue row. Resolves to the
  * deleted listing, `null` if there is none.
  */
-export const deleteListing = async (
-  transaction: Transaction,
-  target: { readonly kind: EntityKind; readonly id: string },
-): Promise<EntityRef | null> => {
+export const deleteListing = async (transaction: Transaction, target: Target): Promise<EntityRef | null> => {
   const [row] = await transaction<{ incarnation: number }[]>`
     select incarnation from totals where kind = ${target.kind} and entity_id = ${target.id}`;
   const listing = row ? await lockListing(transaction, row.incarnation) : null;

@@ -6,11 +6,11 @@
  */
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { DomainError } from '../../../engine/errors.ts';
+import type { Target } from '../../../engine/ids.ts';
 import type {
   EndpointRow,
   SealedEndpoint,
   SealedSecret,
-  WebhookTarget,
 } from '../../../storage/catalogue/webhooks/endpoints.ts';
 import type { App } from '../../app.ts';
 import type { Caller } from '../../auth/auth.ts';
@@ -38,7 +38,7 @@ import {
 
 /** One endpoint of one listing. */
 export interface WebhookPath {
-  readonly target: WebhookTarget;
+  readonly target: Target;
   readonly webhookId: string;
 }
 
@@ -75,7 +75,7 @@ const toNextAttempt = ({ due_at_ms: dueMs, created_at: createdAt }: EndpointRow)
   dueMs === null ? null : toTimestamp(new Date(Math.max(dueMs, createdAt.getTime())));
 
 /** `GET …/webhooks`. */
-export const showWebhooks = async (app: App, target: WebhookTarget): Promise<Reply> => {
+export const showWebhooks = async (app: App, target: Target): Promise<Reply> => {
   requireWebhooks(app);
   const rows = await app.catalogue.webhooks.list(target);
   return replyOk({ webhooks: rows.map(toWebhook) });
@@ -93,7 +93,7 @@ interface Addressed {
 }
 
 /** Throws `validation_failed` when this format cannot be sent there. */
-const checkAddress = ({ settings }: App, { kind }: WebhookTarget, { url, format }: Addressed): void => {
+const checkAddress = ({ settings }: App, { kind }: Target, { url, format }: Addressed): void => {
   const fault = findAddressFault(url, settings.webhookAddresses, true) ?? findFormatFault(format, url);
   if (fault !== null) throw createValidationError('body', { '/url': fault });
   if (!isTopgg(format) || kind === 'bot' || kind === 'server') return;
@@ -128,7 +128,7 @@ const sealSecret = (app: App, secret: string, endpointId: string): SealedSecret 
 export const createWebhook = async (
   app: App,
   { caller, body }: { caller: Caller; body: WebhookBody },
-  target: WebhookTarget,
+  target: Target,
 ): Promise<Reply> => {
   requireWebhooks(app);
   const { name, url, events = ['vote.created'], format = 'standard', up_only: upOnly = false } = body;
@@ -263,7 +263,7 @@ const unsealSecrets = (app: App, endpoint: SealedEndpoint, nowMs: number): [stri
 };
 
 interface TestRequest {
-  readonly target: WebhookTarget;
+  readonly target: Target;
   readonly caller: Caller;
 }
 

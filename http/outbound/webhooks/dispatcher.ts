@@ -9,10 +9,10 @@
  * sent again: first the oldest delivery alone, recorded before it is sent. Created by the composition root;
  * stored-event.ts builds what is sent, health.ts judges the outcomes.
  */
-
 import type { VoteWindows } from '../../../engine/entity/windows.ts';
+import type { Target } from '../../../engine/ids.ts';
 import type { Clock } from '../../../engine/ports.ts';
-import type { WebhookTarget } from '../../../storage/catalogue/webhooks/endpoints.ts';
+import type {} from '../../../storage/catalogue/webhooks/endpoints.ts';
 import type {
   DeliveryPage,
   DueDelivery,
@@ -51,7 +51,7 @@ export interface WebhookDispatcherParts {
 
 export interface DisabledEndpoint {
   readonly id: string;
-  readonly target: WebhookTarget;
+  readonly target: Target;
   readonly reason: string;
 }
 

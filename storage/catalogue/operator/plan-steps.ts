@@ -6,7 +6,7 @@
  * every change of past votes: what became void otherwise meanwhile stays as it is. No partition of votes may
  * be made meanwhile: a statement that is planned while rows move to it does not see them.
  */
-import type { EntityKind } from '../../../engine/ids.ts';
+import type { EntityKind, Target } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { locks } from '../../ledger/locks.ts';
 import { lockTotals } from '../../ledger/totals.ts';
@@ -125,12 +125,7 @@ const drawSamples = (sql: Queryable) => sql`(
  * The listings of the next page if votes cast since must be in SQL before it: those whose voters may have
  * voted again.
  */
-export const listNextListings = (
-  sql: Queryable,
-  id: string,
-): Promise<readonly { readonly kind: EntityKind; readonly id: string }[]> => sql<
-  { kind: EntityKind; id: string }[]
->`
+export const listNextListings = (sql: Queryable, id: string): Promise<readonly Target[]> => sql<Target[]>`
   select distinct kind, entity_id as id
   from void_plans join void_plan_votes as planned on plan = void_plans.id
     and planned.position > void_plans.position and planned.position <= void_plans.position + ${votesPerPage}
@@ -156,7 +151,7 @@ export interface PageOutcome {
   /** Not after the last page, nor while another node works on the plan. */
   readonly isMore: boolean;
   /** A listing whose votes the page changed. */
-  readonly listing: { readonly kind: EntityKind; readonly id: string } | null;
+  readonly listing: Target | null;
 }
 
 /** Deals with the next page of a plan; ledger when it resolves. */

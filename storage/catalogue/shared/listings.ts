@@ -5,7 +5,7 @@
  * The totals row is created in the same transaction as the catalogue row; the flusher updates it later. The
  * opposite is `deleteListing` in storage/ledger/adjust.ts.
  */
-import { computeShard, type EntityKind, oldShardCount, toAddress } from '../../../engine/ids.ts';
+import { computeShard, oldShardCount, type Target, toAddress } from '../../../engine/ids.ts';
 import type { Transaction } from '../../sql/client.ts';
 import { insertMissingPerson } from './people.ts';
 
@@ -24,10 +24,7 @@ export interface Review {
  * Creates the totals row. Resolves to the new listing's incarnation, or `null` when a listing of this kind
  * and id exists. Waits for a concurrent transaction that creates or deletes the same one.
  */
-export const openListing = async (
-  transaction: Transaction,
-  target: { readonly kind: EntityKind; readonly id: string },
-): Promise<number | null> => {
+export const openListing = async (transaction: Transaction, target: Target): Promise<number | null> => {
   // Of the largest number of shards; SQL, which stores the directory's number, takes its last bits.
   const shard = computeShard(toAddress(target.kind, target.id), oldShardCount);
   const rows = await transaction<{ incarnation: number }[]>`

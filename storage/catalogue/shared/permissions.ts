@@ -4,7 +4,7 @@
  * The owner of a bot or pack has `owner`. For a team and what it owns, the membership says. One statement per
  * call; never cached, because a removal must take effect at once.
  */
-import type { EntityKind } from '../../../engine/ids.ts';
+import type { Target } from '../../../engine/ids.ts';
 import type { Queryable } from '../../sql/client.ts';
 
 /** Who owns an entity, and what one user may do with it. */
@@ -20,7 +20,7 @@ interface AccessRow {
   readonly permissions: readonly string[] | null;
 }
 
-const selectAccess = (sql: Queryable, target: { kind: EntityKind; id: string }, userId: string) => {
+const selectAccess = (sql: Queryable, target: Target, userId: string) => {
   const membership = sql`left join team_members as member
     on member.team_id = entity.team_id and member.user_id = ${userId}`;
   if (target.kind === 'bot') {
@@ -46,7 +46,7 @@ const selectAccess = (sql: Queryable, target: { kind: EntityKind; id: string }, 
 /** Reads a user's access; `null` when there is no such entity. The user id `''` has no permissions. */
 export const findAccess = async (
   sql: Queryable,
-  target: { readonly kind: EntityKind; readonly id: string },
+  target: Target,
   userId: string,
 ): Promise<EntityAccess | null> => {
   const row = (await selectAccess(sql, target, userId))[0];

@@ -5,16 +5,12 @@
  * which locks the same row, sees an endpoint wholly or not at all. Endpoints are deleted with their listing.
  * Secrets are sealed by the caller.
  */
-import type { EntityKind } from '../../../engine/ids.ts';
+import type { Target } from '../../../engine/ids.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import type { PersonRow } from '../shared/people.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 
-export interface WebhookTarget {
-  readonly kind: EntityKind;
-  readonly id: string;
-}
 /** One attempt, as its owner sees it. */
 export interface AttemptRow {
   readonly at: string;
@@ -91,7 +87,7 @@ const buildColumns = (sql: Queryable) => sql`
   endpoint.secret_hint`;
 
 /** Lists the endpoints of a listing, oldest first. */
-export const listEndpoints = (sql: Queryable, { kind, id }: WebhookTarget): Promise<readonly EndpointRow[]> =>
+export const listEndpoints = (sql: Queryable, { kind, id }: Target): Promise<readonly EndpointRow[]> =>
   sql<EndpointRow[]>`
     select ${buildColumns(sql)} from webhook_endpoints as endpoint join totals using (incarnation)
     where totals.kind = ${kind} and totals.entity_id = ${id} order by endpoint.created_at, endpoint.id`;
@@ -99,7 +95,7 @@ export const listEndpoints = (sql: Queryable, { kind, id }: WebhookTarget): Prom
 /** Finds an endpoint of this listing with its secrets; `null` when there is none. */
 export const findEndpoint = async (
   sql: Queryable,
-  { kind, id }: WebhookTarget,
+  { kind, id }: Target,
   endpointId: string,
 ): Promise<SealedEndpoint | null> => {
   const [row] = await sql<SealedEndpoint[]>`
@@ -141,7 +137,7 @@ export const describeEvent = async (
  * Locks the listing, and of a team all that it owns, in the order of a flush: it writes deliveries of any of
  * them. `null` when there is no such listing.
  */
-const lockListing = async (transaction: Transaction, { kind, id }: WebhookTarget): Promise<number | null> => {
+const lockListing = async (transaction: Transaction, { kind, id }: Target): Promise<number | null> => {
   const owned = transaction`
     union all select incarnation from bots where team_id = ${id}
     union all select incarnation from servers where team_id = ${id}`;
@@ -168,7 +164,7 @@ const needSequence = (events: readonly string[]): boolean =>
 /** Inserts an endpoint; ledger when it resolves. */
 export const insertEndpoint = (
   sql: Sql,
-  target: WebhookTarget,
+  target: Target,
   { endpoint, max }: { endpoint: NewEndpoint; max: number },
 ): Promise<'created' | 'limit_reached' | 'not_found'> =>
   sql.begin(async (transaction) => {
@@ -196,7 +192,7 @@ export const insertEndpoint = (
  */
 export const updateEndpoint = (
   sql: Sql,
-  target: WebhookTarget,
+  target: Target,
   { id, changes, nowMs }: { id: string; changes: EndpointChanges; nowMs: number },
 ): Promise<boolean> =>
   sql.begin(async (transaction) => {
@@ -264,7 +260,7 @@ export const buildSends = (sql: Queryable) => sql`(enabled or disabled_reason = 
  * Disables the endpoints of a listing that gets another owner, in that transaction: they get no later vote.
  * What waits is sent.
  */
-export const disableTransferred = async (transaction: Transaction, target: WebhookTarget): Promise<void> => {
+export const disableTransferred = async (transaction: Transaction, target: Target): Promise<void> => {
   const incarnation = await lockListing(transaction, target);
   if (incarnation === null) return;
   await transaction`
@@ -282,7 +278,7 @@ const hasReplays = (transaction: Transaction) => transaction`exists (
  * Deletes an endpoint; ledger when it resolves: nothing more is sent. Its deliveries are purged later. False
  * when the listing has no such endpoint.
  */
-export const deleteEndpoint = (sql: Sql, target: WebhookTarget, id: string): Promise<boolean> =>
+export const deleteEndpoint = (sql: Sql, target: Target, id: string): Promise<boolean> =>
   sql.begin(async (transaction) => {
     const incarnation = await lockListing(transaction, target);
     if (incarnation === null) return false;
@@ -295,7 +291,7 @@ export const deleteEndpoint = (sql: Sql, target: WebhookTarget, id: string): Pro
 /** Replaces the secret; ledger when it resolves. False when the listing has no such endpoint. */
 export const replaceSecret = async (
   sql: Queryable,
-  { kind, id }: WebhookTarget,
+  { kind, id }: Target,
   { endpointId, secret }: { endpointId: string; secret: NewSecret },
 ): Promise<boolean> => {
   const rows = await sql`
@@ -317,9 +313,9 @@ export const disableEndpoint = (
   sql: Sql,
   { id, incarnation, revision }: { id: string; incarnation: number; revision: number },
   reason: string,
-): Promise<WebhookTarget | null> =>
+): Promise<Target | null> =>
   sql.begin(async (transaction) => {
-    const [target = null] = await transaction<WebhookTarget[]>`
+    const [target = null] = await transaction<Target[]>`
       select kind, entity_id as id from totals where incarnation = ${incarnation} for no key update`;
     // In the order of a flush, since other endpoints of the listing may get the event.
     await transaction`

@@ -10,7 +10,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ShardPosition } from '../../../engine/entity/items.ts';
 import { parseEntityRef, type Shard } from '../../../engine/ids.ts';
-import type { Backlog, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
+import type { Backlog, BacklogSize, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
 import { beginCheckpoint } from './checkpoint.ts';
 import { packSlot, unpackOutbox, unpackSlot } from './codec.ts';
@@ -97,10 +97,7 @@ const peekVotes = (writer: Writer, shard: Shard, limit: number): OutboxVote[] =>
 };
 
 /** Maxima over all shards, or what is left of them. */
-interface BacklogLimit {
-  readonly entities: number;
-  readonly votes: number;
-}
+type BacklogLimit = BacklogSize;
 
 /** Reads one entry of each kind beyond the room: if it exists, the shard has more. */
 const peekShard = (

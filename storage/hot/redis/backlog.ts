@@ -12,7 +12,7 @@ import {
   parseEntityRef,
   type Shard,
 } from '../../../engine/ids.ts';
-import type { Backlog, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
+import type { Backlog, BacklogSize, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
 import { originMark } from './codec.ts';
 import type { HeadsReader, ShardHead } from './heads.ts';
@@ -28,10 +28,7 @@ const stepEntries = 1_000;
 const lateEntries = 100;
 
 /** How many entities and votes one `peek` returns at most, over all shards; with 0 it returns none. */
-interface PeekLimit {
-  readonly entities: number;
-  readonly votes: number;
-}
+type PeekLimit = BacklogSize;
 
 interface ShardRequest {
   readonly shard: Shard;
