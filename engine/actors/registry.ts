@@ -50,38 +50,6 @@ export interface RegistryParts {
   readonly activate: (kind: EntityKind, id: string) => Promise<ActivatedEntity | null>;
 }
 
-export interface Registry {
-  /** The live actor, its state current or stale, or `undefined`. Marks it used. */
-  findLive(kind: EntityKind, id: string): Actor | undefined;
-  /** The live actor if its state is current, or `undefined`. Marks it used. */
-  findCurrent(kind: EntityKind, id: string): Actor | undefined;
-  /** The live actor, or `undefined`. Does not mark it used. */
-  findAt(address: EntityAddress): Actor | undefined;
-  /**
-   * The actor with a current state, loaded if needed. Rejects with `not_found`, `overloaded` or the stores'
-   * errors.
-   */
-  getOrActivate(kind: EntityKind, id: string): Promise<Actor>;
-  /** Records the state in a reply for an entity without an actor: a running activation must not be older. */
-  recordLatestState(address: EntityAddress, getLatest: () => LatestState): void;
-  discard(address: EntityAddress): void;
-  /** Discards all actors of a shard except those at the given addresses. */
-  discardShard(shard: Shard, except: { has(address: EntityAddress): boolean }): void;
-  /** Another node changed the entity at this version: a state of a lower version is stale. */
-  markStale(address: EntityAddress, version: number): void;
-  /** Shards with actors that are live or being activated, or with watched entities. */
-  listShards(): readonly Shard[];
-  /** Tracks the actor if its new state has unflushed votes, otherwise stops tracking it. */
-  trackVotes(actor: Actor): void;
-  /**
-   * Marks tracked actors stale whose flushed votes did not change for `limits.unflushedPollsMax` calls:
-   * another node may have flushed them, and a flush changes no version. After a rest, all of them.
-   */
-  markUnflushedStale(afterRest: boolean): void;
-  countActors(): number;
-  readonly watches: Watches;
-}
-
 interface Activation {
   readonly promise: Promise<Actor>;
   readonly shard: Shard;
@@ -112,7 +80,7 @@ interface RegistryState extends RegistryParts {
   readonly watches: Watches;
 }
 
-export const createRegistry = (parts: RegistryParts): Registry => {
+export const createRegistry = (parts: RegistryParts) => {
   const actors = new Map<EntityAddress, Actor>();
   const state: RegistryState = {
     ...parts,
@@ -126,26 +94,44 @@ export const createRegistry = (parts: RegistryParts): Registry => {
     watches: createWatches(parts.shardCount),
   };
   return {
-    findLive: (kind, id) => markUsed(state.byId[kind].get(id)),
-    findCurrent: (kind, id) => {
+    /** The live actor, its state current or stale, or `undefined`. Marks it used. */
+    findLive: (kind: EntityKind, id: string) => markUsed(state.byId[kind].get(id)),
+    /** The live actor if its state is current, or `undefined`. Marks it used. */
+    findCurrent: (kind: EntityKind, id: string) => {
       const actor = markUsed(state.byId[kind].get(id));
       return actor?.isCurrent() ? actor : undefined;
     },
-    findAt: (address) => actors.get(address),
-    getOrActivate: (kind, id) => getOrActivate(state, kind, id),
-    recordLatestState: (address, getLatest) => {
+    /** The live actor, or `undefined`. Does not mark it used. */
+    findAt: (address: EntityAddress) => actors.get(address),
+    /**
+     * The actor with a current state, loaded if needed. Rejects with `not_found`, `overloaded` or the stores'
+     * errors.
+     */
+    getOrActivate: (kind: EntityKind, id: string) => getOrActivate(state, kind, id),
+    /** Records the state in a reply for an entity without actor: a running activation must not be older. */
+    recordLatestState: (address: EntityAddress, getLatest: () => LatestState) => {
       if (state.activations.has(address)) state.latestStates.set(address, getLatest());
     },
-    discard: (address) => discard(state, address),
-    discardShard: (shard, except) => discardShard(state, shard, except),
-    markStale: (address, version) => markStale(state, address, version),
+    discard: (address: EntityAddress) => discard(state, address),
+    /** Discards all actors of a shard except those at the given addresses. */
+    discardShard: (shard: Shard, except: { has(address: EntityAddress): boolean }) =>
+      discardShard(state, shard, except),
+    /** Another node changed the entity at this version: a state of a lower version is stale. */
+    markStale: (address: EntityAddress, version: number) => markStale(state, address, version),
+    /** Shards with actors that are live or being activated, or with watched entities. */
     listShards: () => listShards(state),
-    trackVotes: (actor) => trackVotes(state, actor),
-    markUnflushedStale: (afterRest) => markUnflushedStale(state, afterRest),
+    /** Tracks the actor if its new state has unflushed votes, otherwise stops tracking it. */
+    trackVotes: (actor: Actor) => trackVotes(state, actor),
+    /**
+     * Marks tracked actors stale whose flushed votes did not change for `limits.unflushedPollsMax` calls:
+     * another node may have flushed them, and a flush changes no version. After a rest, all of them.
+     */
+    markUnflushedStale: (afterRest: boolean) => markUnflushedStale(state, afterRest),
     countActors: () => actors.size,
     watches: state.watches,
   };
 };
+export type Registry = ReturnType<typeof createRegistry>;
 
 const markUsed = (actor: Actor | undefined): Actor | undefined => {
   if (actor !== undefined) actor.used = true;
@@ -337,19 +323,7 @@ const passivate = (state: RegistryState): void => {
   }
 };
 
-export interface Watches {
-  /** Watches an entity, whether it exists or not. Returns a function that ends this watch. */
-  add(address: EntityAddress, onChanged: () => void): () => void;
-  /** The entity may have changed. */
-  notify(address: EntityAddress): void;
-  /** Any entity of the shard may have changed. */
-  notifyShard(shard: Shard): void;
-  /** Shards with watched entities. */
-  listShards(): Iterable<Shard>;
-  isEmpty(): boolean;
-}
-
-export const createWatches = (shardCount: number): Watches => {
+export const createWatches = (shardCount: number) => {
   const listeners = new Map<EntityAddress, readonly (() => void)[]>();
   const byShard = new Map<Shard, Set<EntityAddress>>();
   const notify = (address: EntityAddress): void => {
@@ -357,7 +331,8 @@ export const createWatches = (shardCount: number): Watches => {
     for (const listener of listeners.get(address) ?? []) listener();
   };
   return {
-    add: (address, onChanged) => {
+    /** Watches an entity, whether it exists or not. Returns a function that ends this watch. */
+    add: (address: EntityAddress, onChanged: () => void) => {
       // Each watch has a listener of its own, so that ending one leaves the others.
       const listener = (): void => onChanged();
       listeners.set(address, [...(listeners.get(address) ?? []), listener]);
@@ -372,11 +347,15 @@ export const createWatches = (shardCount: number): Watches => {
         if (watched.size === 0 && byShard.get(shard) === watched) byShard.delete(shard);
       };
     },
+    /** The entity may have changed. */
     notify,
-    notifyShard: (shard) => {
+    /** Any entity of the shard may have changed. */
+    notifyShard: (shard: Shard) => {
       for (const address of byShard.get(shard) ?? []) notify(address);
     },
+    /** Shards with watched entities. */
     listShards: () => byShard.keys(),
     isEmpty: () => listeners.size === 0,
   };
 };
+export type Watches = ReturnType<typeof createWatches>;

@@ -35,20 +35,6 @@ export interface StalenessPollerParts {
   readonly onPoll?: (() => void) | undefined;
 }
 
-export interface StalenessPoller {
-  start(): void;
-  stop(): void;
-  /** Whether the next poll finds what other nodes change in this shard. */
-  covers(shard: Shard): boolean;
-  /** Cached states may be stale: polls at once. Does nothing unless started. */
-  suspectStale(): void;
-  /**
-   * Call before each read of cached states. Resolves when they are valid again or `limits.recheckMsMax` has
-   * passed; `null` if they are.
-   */
-  awaitRecheck(): Promise<void> | null;
-}
-
 interface Recheck {
   readonly promise: Promise<void>;
   readonly resolve: () => void;
@@ -77,7 +63,7 @@ interface PollerState extends StalenessPollerParts {
 
 const noExceptions: ReadonlySet<never> = new Set();
 
-export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPoller => {
+export const createStalenessPoller = (parts: StalenessPollerParts) => {
   const state: PollerState = {
     ...parts,
     stopped: true,
@@ -100,8 +86,14 @@ export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPol
       state.cancel();
       finishRecheck(state);
     },
+    /** Cached states may be stale: polls at once. Does nothing unless started. */
     suspectStale: () => startRecheck(state),
-    covers: (shard) => !state.stopped && state.seen.has(shard),
+    /** Whether the next poll finds what other nodes change in this shard. */
+    covers: (shard: Shard) => !state.stopped && state.seen.has(shard),
+    /**
+     * Call before each read of cached states. Resolves when they are valid again or `limits.recheckMsMax` has
+     * passed; `null` if they are.
+     */
     awaitRecheck: () => {
       state.unusedPolls = 0;
       if (state.resting) startRecheck(state);
@@ -109,6 +101,7 @@ export const createStalenessPoller = (parts: StalenessPollerParts): StalenessPol
     },
   };
 };
+export type StalenessPoller = ReturnType<typeof createStalenessPoller>;
 
 const startRecheck = (state: PollerState): void => {
   if (state.stopped) return;

@@ -13,7 +13,7 @@
  */
 import assert from 'node:assert/strict';
 import { isDirectSuccessor } from '../entity/history.ts';
-import type { Batch, BatchReply, ShardVersion } from '../entity/items.ts';
+import type { Batch, BatchReply } from '../entity/items.ts';
 import { StorageError } from '../errors.ts';
 import { listAllShards, type Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
@@ -73,26 +73,6 @@ export interface OutputGateParts extends Omit<RetransmitBufferParts, 'resend' | 
   readonly recover: (shards: readonly Shard[]) => Promise<number>;
 }
 
-export interface OutputGate {
-  /** Adds the turn to its shard's open batch, or fails it at once (full, draining). */
-  submit(turn: Turn): void;
-  /** Turns that have not left the gate. */
-  countPending(): number;
-  /** The shard's version according to the last reply or poll; version -1 before the first. */
-  getVersion(shard: Shard): ShardVersion;
-  /**
-   * Records the version that a poll read. Returns whether other nodes changed the shard. False while a batch
-   * of ours is out: its reply will show the change.
-   */
-  observeVersion(shard: Shard, seen: PolledVersion): boolean;
-  /** Whether no commit queue waits for a failing store; `answeredMs`: when the store last answered. */
-  isHealthy(answeredMs?: number): boolean;
-  /** Fails open turns and stops resending; resent batches end `unknown`. */
-  stop(): void;
-  /** Fails new turns from now on; pending ones go on. */
-  refuseNewTurns(): void;
-}
-
 interface OutputGateState extends OutputGateParts {
   readonly commitQueues: CommitQueues;
   readonly shardQueues: readonly ShardQueue[];
@@ -105,7 +85,7 @@ interface OutputGateState extends OutputGateParts {
 }
 
 /** Creates an empty gate. Its batch numbers start again, so the producer's name must be new. */
-export const createOutputGate = (parts: OutputGateParts): OutputGate => {
+export const createOutputGate = (parts: OutputGateParts) => {
   const shardQueues = listAllShards(parts.hot.countShards()).map((shard) =>
     createShardQueue(shard, parts.producer),
   );
@@ -124,17 +104,28 @@ export const createOutputGate = (parts: OutputGateParts): OutputGate => {
     stopped: false,
   };
   return {
-    submit: (turn) => submit(gate, turn),
+    /** Adds the turn to its shard's open batch, or fails it at once (full, draining). */
+    submit: (turn: Turn) => submit(gate, turn),
+    /** Turns that have not left the gate. */
     countPending: () => gate.pendingCount,
-    getVersion: (shard) => toShardVersion(gate.shardQueues[shard] as ShardQueue),
-    observeVersion: (shard, seen) => observeVersion(gate, shard, seen),
+    /** The shard's version according to the last reply or poll; version -1 before the first. */
+    getVersion: (shard: Shard) => toShardVersion(gate.shardQueues[shard] as ShardQueue),
+    /**
+     * Records the version that a poll read. Returns whether other nodes changed the shard. False while a
+     * batch of ours is out: its reply will show the change.
+     */
+    observeVersion: (shard: Shard, seen: PolledVersion) => observeVersion(gate, shard, seen),
+    /** Whether no commit queue waits for a failing store; `answeredMs`: when the store last answered. */
     isHealthy: (answeredMs = Number.NEGATIVE_INFINITY) => gate.commitQueues.isHealthy(answeredMs),
+    /** Fails open turns and stops resending; resent batches end `unknown`. */
     stop: () => stop(gate),
+    /** Fails new turns from now on; pending ones go on. */
     refuseNewTurns: () => {
       gate.refusing = true;
     },
   };
 };
+export type OutputGate = ReturnType<typeof createOutputGate>;
 
 const submit = (gate: OutputGateState, turn: Turn): void => {
   if (gate.refusing || gate.pendingCount >= limits.pendingItemsMax || gate.retransmitBuffer?.isFull()) {
