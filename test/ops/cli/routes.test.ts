@@ -32,7 +32,7 @@ test('the table has every operation of operators with its file and line', () => 
     const source = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8').split('\n');
     assert.match(source[Number(line) - 1] ?? '', /define(Operation|Deletion)\(/, route.name);
   }
-  assert.match(text, /importLines +http\/operator\/stores\.ts:\d/);
+  assert.match(text, /stores import-lines +http\/operator\/stores\.ts:\d/);
 });
 
 test('a request is looked up on both listeners', () => {
