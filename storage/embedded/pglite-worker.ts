@@ -63,7 +63,7 @@ const startParams = [
   ...['-c', 'wal_sync_method=fsync'],
   ...['-c', 'shared_buffers=16MB'],
   ...['-c', 'min_wal_size=32MB'],
-  ...['-c', 'max_wal_size=48MB'],
+  ...['-c', 'max_wal_size=96MB'],
   // Otherwise each checkpoint writes and renames files for them.
   ...['-c', 'max_active_replication_origins=0'],
   ...['-c', 'max_replication_slots=0'],
