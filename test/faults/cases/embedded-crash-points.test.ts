@@ -163,9 +163,17 @@ interface VoteStatus {
   readonly vote_info: { readonly per_user: number };
 }
 
-/** Functions of the stores that the engine does not call. */
+/** Functions of the stores that the engine does not call, or that answer from memory. */
 const others: ReadonlySet<string> = new Set([
-  ...['toCommitQueue', 'copyInto', 'listShardCounts', 'listWarnings', 'describeFullDisk'],
+  ...[
+    'toCommitQueue',
+    'countShards',
+    'useShardCount',
+    'copyInto',
+    'listShardCounts',
+    'listWarnings',
+    'describeFullDisk',
+  ],
 ]);
 
 /** Names of the verbs that the real ports have, sorted. */

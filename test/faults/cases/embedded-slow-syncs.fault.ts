@@ -24,10 +24,10 @@ const syncDelayMs = 10;
 const readMsP99Max = 100;
 /** 50 posts, 20 reads and 5 edits a second. */
 const [postEveryMs, readEveryMs, editEveryMs] = [20, 50, 200];
-/** Random, so that the log of SQL grows to a checkpoint in about a minute. */
+/** Random, so that the log of SQL grows to a checkpoint in about two minutes. */
 const longCharacters = 60_000;
 const secondsMin = 30;
-const secondsMax = 240;
+const secondsMax = 400;
 
 type Send = (index: number) => Promise<void>;
 
