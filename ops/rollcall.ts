@@ -34,7 +34,7 @@ import { openStores, type Stores } from '../storage/open.ts';
 import { prepareStores } from '../storage/shards.ts';
 import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
 import { listRouteNames } from './app.ts';
-import { createVoteIds, systemClock } from './clock.ts';
+import { systemClock } from './clock.ts';
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
 import { assertPortsFree } from './config/addresses.ts';
 import { type Config, toCommitRules } from './config/config.ts';
@@ -52,6 +52,7 @@ import { openWebhooks } from './services/webhooks.ts';
 import { createStop } from './stop.ts';
 import { startInterval } from './timers.ts';
 import { formatVersion, readVersion } from './version.ts';
+import { createVoteIds } from './vote-ids.ts';
 import { createLoss, type LossReport } from './watch/loss.ts';
 import { openWatches } from './watch/watches.ts';
 

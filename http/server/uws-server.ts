@@ -6,10 +6,8 @@
  * answered at once has an abort handler (uWebSockets.js ends the process otherwise); a reply that closes its
  * connection is written outside the parser's call, because uWebSockets.js would otherwise serve the bytes
  * behind it. The parser drops a connection that pipelines a request behind one that has to wait;
- * `PipelineLimit` uses this against excessive pipelining. open-body.ts bounds the memory of slow bodies.
+ * pipeline-limit.ts uses this against excessive pipelining. open-body.ts bounds the memory of slow bodies.
  */
-import { PipelineLimit } from './wire.ts';
-
 import './header-limit.ts'; // Must come before the import of uWebSockets.js, which reads the limit.
 
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
@@ -17,6 +15,7 @@ import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.t
 import { LargeBodies, largeBytesMin } from './large-bodies.ts';
 import { findBindFault } from './listen-fault.ts';
 import { type OpenBodies, OpenBody } from './open-body.ts';
+import { PipelineLimit } from './pipeline-limit.ts';
 import type { StreamSink } from './stream.ts';
 import {
   answerUpgrade,

@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createVoteIds } from '../../ops/clock.ts';
+import { createVoteIds } from '../../ops/vote-ids.ts';
 
 const test = suite('vote ids');
 

@@ -5,7 +5,7 @@
 import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { pipelinedMax } from '../../../http/server/wire.ts';
+import { pipelinedMax } from '../../../http/server/pipeline-limit.ts';
 import { answersIn, raw, untilClosed } from '../raw.ts';
 import { ask, openWorld } from '../world.ts';
 
