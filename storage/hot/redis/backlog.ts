@@ -226,8 +226,8 @@ export const markFlushed = async (link: Link, receipt: FlushReceipt): Promise<vo
       entries = 0;
     };
     for (const shard of group) {
-      const receipt = receipts.get(shard) ?? { entities: [], itags: [] };
-      for (const step of packFlushed(toTag(shard, link.shardCount), receipt)) {
+      const flushed = receipts.get(shard) ?? { entities: [], itags: [] };
+      for (const step of packFlushed(toTag(shard, link.shardCount), flushed)) {
         if (entries > 0 && entries + step.entries > stepEntries) await send();
         parts.push(step.packed);
         entries += step.entries;

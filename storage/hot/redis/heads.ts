@@ -29,8 +29,11 @@ export const readChanges = async (
     link.groupShards([...byShard.keys()]).map(async (group) => {
       const from = group.map((shard) => byShard.get(shard) as (typeof known)[number]);
       const tags = toTags(group, link.shardCount);
-      const args = from.flatMap(({ generation, version, chainHash }, index) => [
-        ...[tags[index] as Tag, generation, version, chainHash],
+      const args = from.flatMap((one, index) => [
+        tags[index] as Tag,
+        one.generation,
+        one.version,
+        one.chainHash,
       ]);
       const cursor = createCursor(await link.call('changes', tags, args));
       return from.map(({ version }) => takeChanges(cursor, version));
