@@ -2,9 +2,9 @@
  * The retransmit buffer: keeps recently confirmed work, because the store may lose its newest part, the tail.
  *
  * Exists only if the store says so (`mayLoseTail`). Work that the store has lost is resent in new batches,
- * before any new turn of its shard. Each item carries the position at which it was first applied, so that the
- * store does not count it again if the entity's SQL row already contains it (I1, I2). Only items that took
- * effect are kept. Bounds: `limits.retransmitKeepMs`, or `retransmitKeepSafeMs` as long as the pulse sees no
+ * before any new turn of its shard. Each item carries the positions at which it counted, so that the store
+ * does not count it again if the entity's SQL row already contains it (I1, I2). Only items that took effect
+ * are kept. Bounds: `limits.retransmitKeepMs`, or `retransmitKeepSafeMs` as long as the pulse sees no
  * risk, counted while the store answers; and `limits.retransmitBytesMax`, above which the gate takes no new
  * work. Only `output-gate.ts` uses this file.
  */
@@ -15,7 +15,7 @@ import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import type { Clock, HotWriter } from '../ports.ts';
-import { type ItemReply, isCounted, markLost, type ShardQueue, Turn } from './shard-queue.ts';
+import { type ItemReply, isCounted, markLost, markRecounted, type ShardQueue, Turn } from './shard-queue.ts';
 
 export interface RetransmitBufferParts {
   readonly hot: HotWriter;
@@ -108,18 +108,18 @@ const keep = (
   shardQueue: ShardQueue,
   { batch, reply }: { batch: Batch; reply: BatchReply },
 ): void => {
-  const { decisions } = reply;
-  const items = batch.items.filter((item, index) => {
-    const decision = decisions?.[index];
+  const position = toPosition(shardQueue, reply);
+  const items = batch.items.flatMap((item, index) => {
+    const decision = reply.decisions?.[index];
     // Not kept: the next use of a lost entity initialises it from its current row, and the next run of the
     // job judges its parts.
-    if (item.kind === 'init' || item.kind === 'remember' || item.kind === 'liveness') return false;
-    return decision !== undefined && isCounted(decision);
+    if (item.kind === 'init' || item.kind === 'remember' || item.kind === 'liveness') return [];
+    return decision !== undefined && isCounted(decision) ? [markRecounted(item, decision, position)] : [];
   });
   if (items.length === 0) return;
   const { producer, sequence } = batch;
   const keptMs = buffer.clock.monotonicMs();
-  const entry: BufferEntry = { producer, sequence, position: toPosition(shardQueue, reply), items, keptMs };
+  const entry: BufferEntry = { producer, sequence, position, items, keptMs };
   const entries = buffer.entries.get(shardQueue.shard);
   if (entries === undefined) buffer.entries.set(shardQueue.shard, [entry]);
   else entries.push(entry);

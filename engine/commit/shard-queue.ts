@@ -238,6 +238,14 @@ export const markLost = (
   return { ...item, lostAt: { ...(item.lostAt ?? position), copies } };
 };
 
+/** The item as it is kept after the store decided about it here: a lost one may have counted anew. */
+export const markRecounted = (item: Item, decision: Decision, position: ShardPosition): Item => {
+  const { lostAt } = item;
+  const isContained = 'contained' in decision && decision.contained === true;
+  if (lostAt === undefined || isContained) return item;
+  return { ...item, lostAt: { ...lostAt, recounted: [...(lostAt.recounted ?? []), position] } };
+};
+
 /**
  * Marks the items of a batch that the store does not have, but may have had: at the earliest position that is
  * possible, so that an item that is sent again counts once. To be called before the numbering restarts.

@@ -96,6 +96,7 @@ type CurrentSlot = Slot & { readonly state: HotState };
 
 const none: readonly Effect[] = Object.freeze([]);
 const applied = Object.freeze({ kind: 'applied' }) satisfies Decision;
+const contained = Object.freeze({ kind: 'applied', contained: true }) satisfies Decision;
 const absent: Decision = Object.freeze({ kind: 'absent' });
 const forgotten: Decision = Object.freeze({ kind: 'forgotten' });
 const gap: Decision = Object.freeze({ kind: 'gap' });
@@ -137,9 +138,15 @@ const applyRemember = (slot: Slot | null, item: RememberItem, { generation }: Ap
   return { decision: applied, slot, effects };
 };
 
-/** Whether a lost item is already included in the row that the entity was initialised from. */
-const isInRow = ({ base }: Slot, { lostAt }: Item): boolean =>
-  base !== undefined && lostAt !== undefined && !isBefore(base, lostAt);
+/**
+ * Whether a lost item is already included in the row that the entity was initialised from: by the newest
+ * position where it counted in the row's generation or an earlier one.
+ */
+const isInRow = ({ base }: Slot, { lostAt }: Item): boolean => {
+  if (base === undefined || lostAt === undefined) return false;
+  const isKnownToRow = ({ generation }: ShardPosition): boolean => generation <= base.generation;
+  return !isBefore(base, lostAt.recounted?.findLast(isKnownToRow) ?? lostAt);
+};
 
 /** Whether a resent item must not apply: included already, or older than the last post. */
 const isAlreadyApplied = (slot: CurrentSlot, item: Item, { hasBatch }: ApplyContext): boolean => {
@@ -164,10 +171,13 @@ const applyVote = (slot: CurrentSlot, item: Item & VoteItem, context: ApplyConte
   const total = item.upvote ? slot.state.upvotes : slot.state.downvotes;
   if (total > limits.counterMax - count) return keepSlot(slot, overflow);
   // If the total includes the vote, its outbox entry and last vote may still be lost: write those again.
-  const added = isInRow(slot, item) ? 0 : count;
-  const state: HotState = { ...slot.state, [item.upvote ? 'upvotes' : 'downvotes']: total + added };
+  const isIncluded = isInRow(slot, item);
+  const state: HotState = {
+    ...slot.state,
+    [item.upvote ? 'upvotes' : 'downvotes']: isIncluded ? total : total + count,
+  };
   return {
-    decision: { kind: 'voted', count },
+    decision: isIncluded ? { kind: 'voted', count, contained: true } : { kind: 'voted', count },
     slot: stampState(slot, state, context),
     effects: [
       { kind: 'mark', user: item.user, atMs, flag: 'cast' },
@@ -274,7 +284,7 @@ const applyClick = (slot: CurrentSlot, visitor: string, context: ApplyContext): 
  * have lost its visitor: it is written again, so that the visitor does not count twice.
  */
 const skipLost = (slot: CurrentSlot, item: Item, { rules, visited }: ApplyContext): ItemOutcome => {
-  const outcome = keepSlot(slot, applied);
+  const outcome = keepSlot(slot, contained);
   if (item.kind !== 'click' || !canCountVisitor(slot.state, rules.visitorsMax) || visited(item.visitor))
     return outcome;
   return { ...outcome, effects: [{ kind: 'visitor', visitor: item.visitor }] };

@@ -30,14 +30,21 @@ export interface ShardVersion {
   readonly chainHash: number;
 }
 
+/** What an item carries that the store lost; see `Repeatable`. */
+export interface LostAt extends ShardPosition {
+  readonly recounted?: readonly ShardPosition[];
+  readonly copies?: readonly BatchNumber[];
+}
+
 /** A field that every item may have besides its own. */
 interface Repeatable {
   /**
    * Set on an item that the store confirmed at this position and then lost. It counts again, unless the row
-   * that the entity was initialised from since then includes it. `copies`: the batches it was in until now.
-   * If the store has one of them after all, because it fell back once more, the item does not count again.
+   * that the entity was initialised from since then includes it. `recounted`: where it counted again and was
+   * lost again, in ascending order; rows in between need not include it. `copies`: the batches it was in
+   * until now. If the store has one of them after all, because it fell back once more, it does not count.
    */
-  readonly lostAt?: ShardPosition & { readonly copies?: readonly BatchNumber[] };
+  readonly lostAt?: LostAt;
 }
 /** Initialises an entity from its SQL row if the store lacks it; `row` is the row's flushed position. */
 export interface InitItem {
@@ -171,6 +178,7 @@ export type Item = (
  * - `applied`: done (also for an `init` of an entity that exists, and for an `adjust`, `facts` or `forget`
  *   that was applied before); `switched` says why the totals are those of another table of parts now;
  * - `voted`: accepted; `count` votes were added;
+ * - either with `contained`: a lost item that the totals include already; nothing was added to them;
  * - `refused`: the rules forbid the vote; `retryAtMs` is set for `wait`, else 0;
  * - `absent`: the store does not know this entity; send `init`;
  * - `forgotten`: this incarnation is deleted, or a later one exists;
@@ -182,8 +190,8 @@ export type Item = (
  * - `damaged`: the store cannot read a record that the item needs; nothing was changed.
  */
 export type Decision =
-  | { readonly kind: 'applied'; readonly switched?: PartsSwitch }
-  | { readonly kind: 'voted'; readonly count: number }
+  | { readonly kind: 'applied'; readonly switched?: PartsSwitch; readonly contained?: true }
+  | { readonly kind: 'voted'; readonly count: number; readonly contained?: true }
   | { readonly kind: 'refused'; readonly reason: VoteRefusal; readonly retryAtMs: number }
   | { readonly kind: 'absent' | 'forgotten' | 'gap' | 'behind' | 'overflow' | 'inconsistent' | 'damaged' };
 /**

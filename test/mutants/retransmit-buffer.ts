@@ -22,9 +22,24 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'a lost vote that the SQL row includes is added again',
     file: apply,
-    find: `isInRow(slot, item) ? 0 : count`,
-    replace: `count`,
+    find: `isIncluded ? total : total + count`,
+    replace: `total + count`,
     why: 'the total would be more than the rows (I5)',
+  },
+  {
+    name: 'an item that was lost twice is judged by where it counted first',
+    file: apply,
+    find: `lostAt.recounted?.findLast(isKnownToRow) ?? lostAt`,
+    replace: `lostAt`,
+    why: 'a row from between the losses would seem to include it (I1)',
+  },
+  {
+    name: 'the buffer does not remember where a resent item counted',
+    file: queue,
+    find: `if (lostAt === undefined || isContained) return item;`,
+    replace: `if (lostAt === undefined || !isContained) return item;`,
+    killers: [ringTest],
+    why: 'the same',
   },
   {
     name: 'a lost vote is refused because voting has ended',
@@ -43,8 +58,8 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'refused items are stored',
     file: ring,
-    find: `return decision !== undefined && isCounted(decision);`,
-    replace: `return decision !== undefined;`,
+    find: `return decision !== undefined && isCounted(decision) ?`,
+    replace: `return decision !== undefined ?`,
     why: 'a vote that was answered with a refusal would be cast (I2)',
   },
   {

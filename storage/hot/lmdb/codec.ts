@@ -7,7 +7,7 @@
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
 import { compile, emptyTotals, fields } from '../../../engine/entity/fields.ts';
-import type { Decision, PartsSwitch, ShardVersion, VoteRefusal } from '../../../engine/entity/items.ts';
+import type { Decision, ShardVersion, VoteRefusal } from '../../../engine/entity/items.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
 import {
   type HotState,
@@ -156,35 +156,40 @@ const plainDecisions: readonly Decision[] = (
     { kind: 'applied', switched: 'idle' },
     { kind: 'damaged' },
     { kind: 'applied', switched: 'totals' },
+    { kind: 'applied', contained: true },
   ] as const
 ).map((decision) => Object.freeze(decision));
 const refusals: readonly VoteRefusal[] = ['wait', 'not_listed', 'vote_banned', 'clock_ahead', 'clock_behind'];
 
 /**
- * Per decision: a number for a plain one, [count] for an accepted vote, [reason, retryAtMs] for a refused
- * vote. If all are `applied`, only their count.
+ * Per decision: a number for a plain one, [count] for an accepted vote, [-count] for one that is contained,
+ * [reason, retryAtMs] for a refused vote. If all are `applied`, only their count.
  */
 export type DecisionsArray = number | readonly (number | readonly number[])[];
 
 export const packDecisions = (decisions: readonly Decision[]): DecisionsArray => {
   if (decisions.every(isPlainlyApplied)) return decisions.length;
   return decisions.map((decision) => {
-    if (decision.kind === 'voted') return [decision.count];
+    if (decision.kind === 'voted') return [decision.contained ? -decision.count : decision.count];
     if (decision.kind === 'refused') return [refusals.indexOf(decision.reason), decision.retryAtMs];
-    return plainDecisions.findIndex(
-      (plain) => plain.kind === decision.kind && getSwitch(plain) === getSwitch(decision),
-    );
+    return plainDecisions.findIndex((plain) => isSamePlain(plain, decision));
   });
 };
 
-const getSwitch = (decision: Decision): PartsSwitch | undefined =>
-  decision.kind === 'applied' ? decision.switched : undefined;
+const isSamePlain = (one: Decision, other: Decision): boolean =>
+  one.kind === 'applied' && other.kind === 'applied'
+    ? one.switched === other.switched && one.contained === other.contained
+    : one.kind === other.kind;
 
 const isPlainlyApplied = (decision: Decision): boolean =>
-  decision.kind === 'applied' && decision.switched === undefined;
+  decision.kind === 'applied' && decision.switched === undefined && decision.contained === undefined;
 
 /** The plain decision with this number. */
 export const toPlainDecision = (code: number): Decision => plainDecisions[code] as Decision;
+
+/** The acceptance of a vote, by its count: below 0 for a lost vote that the totals contain already. */
+export const toAcceptance = (count: number): Decision =>
+  count < 0 ? { kind: 'voted', count: -count, contained: true } : { kind: 'voted', count };
 
 /** The refusal of a vote, by the number of its reason. `retryAtMs` 0 means that waiting does not help. */
 export const toRefusedDecision = (code: number, retryAtMs: number): Decision => {
@@ -196,7 +201,7 @@ export const unpackDecisions = (array: DecisionsArray): readonly Decision[] => {
   return array.map((code): Decision => {
     if (typeof code === 'number') return toPlainDecision(code);
     const [first = 0, retryAtMs] = code;
-    return retryAtMs === undefined ? { kind: 'voted', count: first } : toRefusedDecision(first, retryAtMs);
+    return retryAtMs === undefined ? toAcceptance(first) : toRefusedDecision(first, retryAtMs);
   });
 };
 

@@ -17,6 +17,7 @@ import type {
   FactsItem,
   InitItem,
   Item,
+  LostAt,
   PartsItem,
   StatsItem,
   VoteItem,
@@ -24,7 +25,7 @@ import type {
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
 import { type HotState, type LazyState, presenceStatuses } from '../../../engine/entity/state.ts';
 import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
-import { toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
+import { toAcceptance, toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
 import { Packer, packValue, type Value } from './pack.ts';
 import { packState, takeLazyState } from './slots.ts';
 import type { Tag } from './tags.ts';
@@ -137,8 +138,15 @@ const kinds = {
   liveness: { number: 12, arguments: 0 },
 } as const;
 
-/** Precedes an item that the store lost; where it was applied, and the batches it was in, follow. */
+/** Precedes an item that the store lost; the positions where it counted, and its earlier batches, follow. */
 const lostNumber = 9;
+
+const packLost = (packer: Packer, { generation, version, recounted, copies }: LostAt): void => {
+  packer.number(lostNumber);
+  const positions = [{ generation, version }, ...(recounted ?? [])];
+  packer.value(positions.flatMap((position) => [position.generation, position.version]));
+  packer.value((copies ?? []).flatMap(({ producer, sequence }) => [producer, sequence]));
+};
 
 const packArguments = (packer: Packer, item: Item): void => {
   if (item.kind === 'stats') packStats(packer, item);
@@ -170,19 +178,14 @@ const packArguments = (packer: Packer, item: Item): void => {
  */
 const packItem = (packer: Packer, item: Item, addressNumber: number): number => {
   const { lostAt } = item;
-  if (lostAt !== undefined) {
-    packer.number(lostNumber);
-    packer.number(lostAt.generation);
-    packer.number(lostAt.version);
-    packer.value((lostAt.copies ?? []).flatMap(({ producer, sequence }) => [producer, sequence]));
-  }
+  if (lostAt !== undefined) packLost(packer, lostAt);
   const kind = kinds[item.kind];
   packer.number(kind.number);
   packer.number(addressNumber);
   packer.number(item.target.incarnation);
   packArguments(packer, item);
   const itags = item.kind === 'vote' ? item.itags.length : 0;
-  return (lostAt === undefined ? 3 : 7) + kind.arguments + itags;
+  return (lostAt === undefined ? 3 : 6) + kind.arguments + itags;
 };
 
 const keyCharactersMax = 1_024;
@@ -316,7 +319,7 @@ const takeDecisions = (cursor: ByteCursor): readonly Decision[] | null => {
   const decisions: Decision[] = [];
   for (let remaining = takeArray(cursor); remaining > 0; remaining--) {
     if (isNumber(cursor)) decisions.push(toPlainDecision(takeNumber(cursor)));
-    else if (takeArray(cursor) === 1) decisions.push({ kind: 'voted', count: takeNumber(cursor) });
+    else if (takeArray(cursor) === 1) decisions.push(toAcceptance(takeNumber(cursor)));
     else decisions.push(toRefusedDecision(takeNumber(cursor), takeNumber(cursor)));
   }
   return decisions;

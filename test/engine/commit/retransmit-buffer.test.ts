@@ -4,7 +4,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Item, VoteItem } from '../../../engine/entity/items.ts';
+import type { InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
+import type { Totals } from '../../../engine/entity/state.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { Pulse } from '../../../engine/ports.ts';
 import {
@@ -175,6 +176,47 @@ test('work that is lost twice is resent twice and counts once', async () => {
   await world.pass(2 * limits.retransmitPollMs);
 
   assert.is(stateIn(world.hot, ref)?.clicks, 2);
+});
+
+/** Another node initialises the bot from this row and counts invite clicks, under a new generation. */
+const publishedBy = async (world: World, generation: number, items: readonly Item[]): Promise<void> => {
+  await publishAll(world.hot, generation);
+  const batch = { shard: ref.shard, producer: `other ${generation}`, sequence: 1, items };
+  await world.hot.commit([batch], world.rules);
+};
+const rowOf = (world: World): InitItem => {
+  const { generation, version } = world.hot.shards[ref.shard] as { generation: number; version: number };
+  return { ...initOf(ref), totals: stateIn(world.hot, ref) as Totals, row: { generation, version } };
+};
+
+test('work that was resent and lost again counts, although a row from between is newer', async () => {
+  const world = await createWorld({ mayLoseTail: true });
+  const empty = snapshot(world);
+  await publishedBy(world, 1, [initOf(ref)]);
+  await send(world, clickOn(ref, '1'), inviteOn(ref), vote('user'));
+  let row = initOf(ref);
+  world.recovery.run = async () => {
+    await publishedBy(world, 2, [row, inviteOn(ref)]);
+    row = rowOf(world);
+  };
+  empty();
+  await world.pass(2 * limits.retransmitPollMs);
+  const counts = () => {
+    const { clicks, inviteClicks, upvotes } = stateIn(world.hot, ref) ?? {};
+    return [clicks, inviteClicks, upvotes];
+  };
+  assert.equal(counts(), [1, 2, 1]);
+
+  world.recovery.run = () => publishedBy(world, 3, [row]);
+  empty();
+  await world.pass(2 * limits.retransmitPollMs);
+  assert.equal(counts(), [1, 2, 1], 'the row is of the time between');
+
+  row = rowOf(world);
+  world.recovery.run = () => publishedBy(world, 4, [row]);
+  empty();
+  await world.pass(2 * limits.retransmitPollMs);
+  assert.equal(counts(), [1, 2, 1], 'the row has it');
 });
 
 test('a vote that was refused is not cast because the one before it was lost', async () => {

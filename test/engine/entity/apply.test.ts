@@ -281,6 +281,21 @@ test('a lost item counts again, unless the SQL row of the listing already includ
   assert.is(run({ kind: 'invite', target }, fromRow(8)).slot?.base?.version, 8);
 });
 
+test('an item that was lost twice is judged by where it counted in the generation of the row', () => {
+  const recounted = [
+    { generation: 4, version: 3 },
+    { generation: 6, version: 5 },
+  ];
+  const isCountedOn = (generation: number, version: number): boolean => {
+    const slot = { ...living(), base: { generation, version } };
+    return run({ kind: 'invite', target, lostAt: { ...lostAt, recounted } }, slot).slot !== slot;
+  };
+
+  assert.equal([isCountedOn(2, 7), isCountedOn(2, 8), isCountedOn(3, 1)], [true, false, false]);
+  assert.equal([isCountedOn(4, 2), isCountedOn(4, 3), isCountedOn(5, 1)], [true, false, false]);
+  assert.equal([isCountedOn(6, 4), isCountedOn(6, 5), isCountedOn(7, 1)], [true, false, false]);
+});
+
 test('the visitor of a lost click that the SQL row includes is stored again, and not counted', () => {
   const click = { kind: 'click', target, visitor: '1', lostAt } as const;
   const { slot, effects } = run(click, fromRow(8, { clicks: 1, uniqueClicks: 1 }));
@@ -292,7 +307,7 @@ test('the visitor of a lost click that the SQL row includes is stored again, and
 test('a lost vote that the SQL row includes gets its records back and is not added', () => {
   const { decision, slot, effects } = run({ ...vote, lostAt }, fromRow(8, { upvotes: 3 }));
 
-  assert.equal(decision, { kind: 'voted', count: 1 });
+  assert.equal(decision, { kind: 'voted', count: 1, contained: true });
   assert.is(slot?.state?.upvotes, 3);
   assert.equal(pluck(effects, 'kind'), ['mark', 'outbox']);
   assert.is(run({ ...vote, lostAt }, fromRow(7, { upvotes: 3 })).slot?.state?.upvotes, 4);
@@ -319,7 +334,7 @@ test('a lost item does not count again in a store that has one of its batches af
   for (const item of items) {
     const slot = living();
     assert.is(run({ ...item, ...inBatches(4, 9) }, slot).slot, slot, item.kind);
-    assert.equal(run({ ...item, ...inBatches(4, 9) }, slot).decision, { kind: 'applied' });
+    assert.equal(run({ ...item, ...inBatches(4, 9) }, slot).decision, { kind: 'applied', contained: true });
     assert.is.not(run({ ...item, ...inBatches(5, 9) }, slot).slot, slot, item.kind);
   }
 });

@@ -11,7 +11,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createEngine } from '../../../engine/create.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import type { Batch, Item } from '../../../engine/entity/items.ts';
+import type { Batch, BatchReply, Item } from '../../../engine/entity/items.ts';
 import { DomainError, StorageError } from '../../../engine/errors.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { EngineMeters } from '../../../engine/meters.ts';
@@ -292,58 +292,106 @@ test('appendfsync weaker under way is reported, and what a crash then loses is r
     assert.equal(mayLoseTail(world), [true, true], 'a risk once seen stays');
   }));
 
-test('Redis decides about lost items as the engine does', async () => {
+const [held, fresh] = [
+  { generation: 3, version: 40 },
+  { generation: 3, version: 41 },
+];
+const [bot] = bots as [(typeof bots)[number]];
+const { shard } = bot;
+const click = (visitor: string): Item => ({ kind: 'click', target: bot, visitor });
+const voteOf = (user: string, atMs: number): Item => {
+  return { kind: 'vote', target: bot, user, upvote: true, atMs, itags: [`${user}-1`] };
+};
+
+/** One producer on a Redis of its own, where the bot was initialised from the row `held`. */
+interface Producer {
+  readonly store: RedisHotStore;
+  /** Sends a new batch; resolves to the reply. */
+  send(...items: Item[]): Promise<BatchReply>;
+  /** Sends the newest batch again. */
+  sendAgain(): Promise<BatchReply>;
+}
+
+const asProducer = async (use: (producer: Producer) => Promise<void>): Promise<void> => {
   const server = await startRedis();
   const store = await openRedisStore({ urls: [server.url] });
-  const [bot] = bots as [(typeof bots)[number]];
-  const { shard } = bot;
-  let sequence = 0;
-  const send = async (...items: Item[]) => {
-    const batch: Batch = { shard, producer: 'p', sequence: ++sequence, items };
-    const [reply] = await store.commit([batch], rules);
-    assert.is(reply?.outcome, 'applied');
-    return reply?.states[0]?.read();
+  let newest: Batch = { shard, producer: 'p', sequence: 0, items: [] };
+  const commit = async (batch: Batch): Promise<BatchReply> => {
+    newest = batch;
+    return (await store.commit([batch], rules))[0] as BatchReply;
   };
-  const atMs = Date.now();
-  const [held, fresh] = [
-    { generation: 3, version: 40 },
-    { generation: 3, version: 41 },
-  ];
-  const click = (visitor: string): Item => ({ kind: 'click', target: bot, visitor });
-  const vote = (user: string): Item => {
-    return { kind: 'vote', target: bot, user, upvote: true, atMs, itags: [`${user}-1`] };
-  };
-  const post = (servers: string, postedMs: number): Item => {
-    return { kind: 'stats', target: bot, atMs: postedMs, servers };
+  const send = async (...items: Item[]): Promise<BatchReply> => {
+    const reply = await commit({ ...newest, sequence: newest.sequence + 1, items });
+    assert.is(reply.outcome, 'applied');
+    return reply;
   };
   try {
     await publishAll(store, 4);
-    const commitEmpty = async () =>
-      (await store.commit([{ shard, producer: 'p', sequence: 0, items: [] }], rules))[0];
-    assert.equal([(await commitEmpty())?.outcome, (await commitEmpty())?.lastSequence], ['duplicate', 0]);
     await send({ ...initOf(bot), row: held });
-    const state = await send(
-      { ...click('1'), lostAt: held },
-      { ...click('2'), lostAt: fresh },
-      click('3'),
-      { ...vote('a'), lostAt: held },
-      { ...vote('b'), lostAt: fresh },
-      { kind: 'invite', target: bot, lostAt: { generation: 2, version: 99 } },
-      post('5', atMs - 50),
-      { ...post('6', atMs - 60), lostAt: fresh },
-    );
-
-    assert.equal([state?.clicks, state?.upvotes, state?.inviteClicks, state?.servers], [2, 1, 0, '5']);
-    assert.is((await store.countBacklog()).votes, 2);
-    assert.equal([(await commitEmpty())?.outcome, (await commitEmpty())?.lastSequence], ['duplicate', 2]);
-    assert.is((await send({ ...post('7', atMs - 40), lostAt: fresh }))?.servers, '7');
-    assert.is((await send({ ...click('4'), lostAt: held }))?.clicks, 2);
-    const seen = await send(click('1'), click('4'), click('5'));
-    assert.equal([seen?.clicks, seen?.uniqueClicks], [5, 3], 'the row has counted 1 and 4');
+    await use({ store, send, sendAgain: () => commit(newest) });
   } finally {
     await store.close();
     await server.dispose();
   }
-});
+};
+
+const read = async (reply: Promise<BatchReply>) => (await reply).states[0]?.read();
+
+test('Redis decides about lost items as the engine does', () =>
+  asProducer(async ({ store, send, sendAgain }) => {
+    const atMs = Date.now();
+    const post = (servers: string, postedMs: number): Item => {
+      return { kind: 'stats', target: bot, atMs: postedMs, servers };
+    };
+    const queried = async () => {
+      const [reply] = await store.commit([{ shard, producer: 'p', sequence: 0, items: [] }], rules);
+      return [reply?.outcome, reply?.lastSequence];
+    };
+    assert.equal(await queried(), ['duplicate', 1]);
+    const sent = send(
+      { ...click('1'), lostAt: held },
+      { ...click('2'), lostAt: fresh },
+      click('3'),
+      { ...voteOf('a', atMs), lostAt: held },
+      { ...voteOf('b', atMs), lostAt: fresh },
+      { kind: 'invite', target: bot, lostAt: { generation: 2, version: 99 } },
+      post('5', atMs - 50),
+      { ...post('6', atMs - 60), lostAt: fresh },
+    );
+    const state = await read(sent);
+
+    assert.equal([state?.clicks, state?.upvotes, state?.inviteClicks, state?.servers], [2, 1, 0, '5']);
+    assert.is((await store.countBacklog()).votes, 2);
+    const { decisions } = await sent;
+    assert.equal(
+      decisions?.map((decision) => 'contained' in decision),
+      [true, false, false, true, false, true, false, true],
+    );
+    assert.equal((await sendAgain()).decisions, decisions);
+    assert.equal(await queried(), ['duplicate', 2]);
+    assert.is((await read(send({ ...post('7', atMs - 40), lostAt: fresh })))?.servers, '7');
+    assert.is((await read(send({ ...click('4'), lostAt: held })))?.clicks, 2);
+    const seen = await read(send(click('1'), click('4'), click('5')));
+    assert.equal([seen?.clicks, seen?.uniqueClicks], [5, 3], 'the row has counted 1 and 4');
+  }));
+
+test('Redis judges what was lost twice by where it counted in the generation of the row', () =>
+  asProducer(async ({ send }) => {
+    const atMs = Date.now();
+    const [early, late] = [
+      { generation: 2, version: 1 },
+      { generation: 4, version: 1 },
+    ];
+    const twice = await read(
+      send(
+        { ...click('6'), lostAt: { ...early, recounted: [fresh, late] } },
+        { ...voteOf('c', atMs), lostAt: { ...early, recounted: [fresh, late] } },
+        { ...voteOf('d', atMs), lostAt: { ...early, recounted: [held, late] } },
+        { kind: 'invite', target: bot, lostAt: { ...early, recounted: [late] } },
+      ),
+    );
+
+    assert.equal([twice?.clicks, twice?.upvotes, twice?.inviteClicks], [1, 1, 0]);
+  }));
 
 test.run();

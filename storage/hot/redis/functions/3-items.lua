@@ -6,7 +6,7 @@
 -- a decision: a number, or for a vote a packed array. It changes `slot` and calls `touch` only after the last
 -- check that may refuse the item.
 
-local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW, DAMAGED = 0, 1, 2, 3, 4, 5, 10
+local APPLIED, ABSENT, FORGOTTEN, GAP, BEHIND, OVERFLOW, DAMAGED, CONTAINED = 0, 1, 2, 3, 4, 5, 10, 12
 
 -- What 3-votes.lua fills. (One table, because a library may have 200 local names.)
 local voting = {}
@@ -34,9 +34,9 @@ local function getListing(slot)
   return listing
 end
 
--- The position at which the store applied the current item before it lost it: a generation and a version; nil
--- if not lost. `lostCopies`: the batches that it was in (producer, sequence, producer, sequence …).
-local lostGeneration, lostVersion, lostCopies
+-- The positions at which the current item counted before the store lost it (generation, version, generation …),
+-- in ascending order; nil if not lost. `lostCopies`: the batches that it was in (producer, sequence, producer …).
+local lostPositions, lostCopies
 
 -- Whether the store has one of these batches after all.
 local function hasCopy(work)
@@ -49,13 +49,21 @@ local function hasCopy(work)
   return false
 end
 
--- Whether a lost item is contained in the SQL row that its listing was initialised from.
+-- Whether a lost item is contained in the SQL row that its listing was initialised from: by the newest
+-- position where it counted in the row's generation or an earlier one.
 local function isInBaseRow(slot)
-  local generation = lostGeneration and openRest(slot)[BASE_GENERATION]
-  if not generation or generation ~= lostGeneration then
-    return generation and generation > lostGeneration
+  local generation = lostPositions and openRest(slot)[BASE_GENERATION]
+  if not generation then
+    return false
   end
-  return openRest(slot)[BASE_VERSION] >= lostVersion
+  local index = #lostPositions - 1
+  while index > 1 and lostPositions[index] > generation do
+    index = index - 2
+  end
+  if generation ~= lostPositions[index] then
+    return generation > lostPositions[index]
+  end
+  return openRest(slot)[BASE_VERSION] >= lostPositions[index + 1]
 end
 
 -- Checks at once whether a visitor is new, and counts them.
@@ -292,11 +300,11 @@ local function applyItem(work, slot, at)
   if exists and current == incarnation then
     if kind == INIT or kind == REMEMBER then
       return APPLIED
-    elseif lostGeneration and isContained(work, slot, kind, items[at]) then
+    elseif lostPositions and isContained(work, slot, kind, items[at]) then
       if kind == CLICK then
         rememberVisitor(work, slot, items[at])
       end
-      return APPLIED
+      return CONTAINED
     end
     return appliers[kind](work, slot, at)
   end

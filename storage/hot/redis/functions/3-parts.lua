@@ -439,8 +439,8 @@ end
 -- A part without its id while the store has none of that shard count: a post of totals, as in `applyStats`.
 function parts.applyTotals(work, slot, at)
   local atMs, count, posted = work.items[at], work.items[at + 1], work.items[at + 2]
-  if lostGeneration and atMs < slot[LAST_STATS_POST_MS] then
-    return APPLIED
+  if lostPositions and atMs < slot[LAST_STATS_POST_MS] then
+    return CONTAINED
   end
   foldIfBot(slot, atMs)
   slot[SERVERS] = posted[2] and format('%.0f', posted[2]) or slot[SERVERS]
@@ -465,7 +465,7 @@ function parts.applyParts(work, slot, at)
     end
     posted[1] = 0
   end
-  local atMs = min(nowMs, lostGeneration and items[at] or max(items[at], nowMs - clockBehindMaxMs))
+  local atMs = min(nowMs, lostPositions and items[at] or max(items[at], nowMs - clockBehindMaxMs))
   if head[parts.DUE] <= nowMs then
     foldIfBot(slot, atMs)
     reason = parts.judge(work, slot, head)
@@ -474,7 +474,7 @@ function parts.applyParts(work, slot, at)
   if not base then
     if count == head[parts.REPLACED] and parts.isInUse(slot, head) then
       return parts.INCONSISTENT
-    elseif lostGeneration and atMs < slot[LAST_STATS_POST_MS] then
+    elseif lostPositions and atMs < slot[LAST_STATS_POST_MS] then
       return reason or APPLIED
     end
     base = parts.beginTable(work, slot, head, count, atMs)

@@ -2,8 +2,8 @@
 -- a key each. The items of other kinds
 -- that write last votes are in 3-items.lua.
 
--- The decision of an accepted vote by the number of votes it counts, packed; the decisions of one batch, a
--- table that the next reuses.
+-- The decision of an accepted vote by the number of votes it counts, packed: below 0 where the totals contain
+-- them already; the decisions of one batch, a table that the next reuses.
 voting.acceptances, voting.decisions = {}, {}
 
 -- The decisions about a vote, packed.
@@ -114,7 +114,7 @@ end
 function voting.applyVote(work, slot, at)
   local items, rest = work.items, openRest(slot)
   local user, upvote, atMs = items[at], items[at + 1], items[at + 2]
-  local refusal = not lostGeneration and voting.findRefusal(slot, rest, atMs)
+  local refusal = not lostPositions and voting.findRefusal(slot, rest, atMs)
   if refusal then
     return voting.packRefusal(refusal, 0)
   end
@@ -129,7 +129,8 @@ function voting.applyVote(work, slot, at)
   if rest[position] > counterMax - count then
     return OVERFLOW
   end
-  if not isInBaseRow(slot) then
+  local isIncluded = isInBaseRow(slot)
+  if not isIncluded then
     rest[position] = rest[position] + count
   end
   touch(work, slot, slot[CHANGED] or COUNTERS)
@@ -139,7 +140,7 @@ function voting.applyVote(work, slot, at)
   end
   voting.writeVote(work, key, user, votes, atMs, CAST)
   voting.addToOutbox(work, slot, at + 5, count)
-  return voting.packAcceptance(count)
+  return voting.packAcceptance(isIncluded and -count or count)
 end
 
 appliers[VOTE] = voting.applyVote

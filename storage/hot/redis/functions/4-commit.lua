@@ -1,8 +1,8 @@
 -- `commit`: decides all batches of a call, then writes them.
 --
 -- A batch is one flat array: shard, producer, sequence, number of addresses, the addresses, then the items.
--- An item is its kind, the index of its address, its incarnation and its arguments. `LOST`, a generation, a
--- version and its earlier batches precede an item that was applied there and lost. The reply is, per batch, a
+-- An item is its kind, the index of its address, its incarnation and its arguments. `LOST`, the positions where
+-- it counted and its earlier batches precede an item that the store lost. The reply is, per batch, a
 -- head and the slots of its addresses in their order. Arguments: prefix, the test's clock or '', rules, the
 -- packed batches one after the other.
 
@@ -28,11 +28,11 @@ local function decideItems(work)
   local decisions, count, isPlain = voting.decisions, 0, true
   local at, last = addressesAt + items[addressesAt] + 1, #items
   while at <= last do
-    lostGeneration = nil
+    lostPositions = nil
     local kind = items[at]
     if kind == LOST then
-      lostGeneration, lostVersion, lostCopies = items[at + 1], items[at + 2], items[at + 3]
-      at = at + 4
+      lostPositions, lostCopies = items[at + 1], items[at + 2]
+      at = at + 3
       kind = items[at]
     end
     local decision = applyItem(work, slots[slotsAt + items[at + 1]], at + 3)
