@@ -142,8 +142,8 @@ export const writeAdjustments = async (
           select max(sequence) from adjustments
           where adjustments.incarnation = totals.incarnation and action = 'adjust')), payload::jsonb
       from unnest(
-        ${formatNumbers(step.map(({ incarnation }) => incarnation))}::bigint[],
-        ${formatTexts(step.map(({ row }) => JSON.stringify(row)))}::text[]
+        (select ${formatNumbers(step.map(({ incarnation }) => incarnation))}::bigint[]),
+        (select ${formatTexts(step.map(({ row }) => JSON.stringify(row)))}::text[])
       ) with ordinality as change (incarnation, payload, position) join totals using (incarnation)
       order by position`;
   }

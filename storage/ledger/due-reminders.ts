@@ -15,9 +15,9 @@ export const markDueByVotes = async (sql: Queryable, votes: readonly OutboxVote[
     with voted as (
       select incarnation, user_id, max(at_ms) as at_ms
       from unnest(
-        ${formatNumbers(votes.map(({ ref }) => ref.incarnation))}::bigint[],
-        ${formatTexts(votes.map(({ user }) => user))}::text[],
-        ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[]
+        (select ${formatNumbers(votes.map(({ ref }) => ref.incarnation))}::bigint[]),
+        (select ${formatTexts(votes.map(({ user }) => user))}::text[]),
+        (select ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[])
       ) as new (incarnation, user_id, at_ms)
       group by incarnation, user_id
     ), locked as (

@@ -54,8 +54,8 @@ const takeNumbers = async (transaction: Transaction, counts: VoteCounts, written
   await transaction`
     update totals set votes_logged = votes_logged + added
     from unnest(
-      ${formatNumbers(others.map(([incarnation]) => incarnation))}::bigint[],
-      ${formatNumbers(others.map(([, added]) => added))}::bigint[]
+      (select ${formatNumbers(others.map(([incarnation]) => incarnation))}::bigint[]),
+      (select ${formatNumbers(others.map(([, added]) => added))}::bigint[])
     ) as counts (incarnation, added)
     where totals.incarnation = counts.incarnation`;
 };
@@ -112,18 +112,18 @@ const readSent = (sql: Transaction, votes: readonly OutboxVote[]) => {
   return sql`
     target as (
       select * from unnest(
-        ${formatNumbers(targets.map(({ incarnation }) => incarnation))}::bigint[],
-        ${formatTexts(targets.map(({ kind }) => kind))}::text[],
-        ${formatTexts(targets.map(({ id }) => id))}::text[]
+        (select ${formatNumbers(targets.map(({ incarnation }) => incarnation))}::bigint[]),
+        (select ${formatTexts(targets.map(({ kind }) => kind))}::text[]),
+        (select ${formatTexts(targets.map(({ id }) => id))}::text[])
       ) as target (incarnation, target_type, target_id)
     ), sent as (
       select * from unnest(
-        ${formatTexts(votes.map(({ itag }) => itag))}::uuid[],
-        ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[],
-        ${formatNumbers(votes.map(({ ref }) => ref.incarnation))}::bigint[],
-        ${formatTexts(votes.map(({ user }) => user))}::text[],
-        ${formatBooleans(votes.map(({ upvote }) => upvote))}::boolean[],
-        ${formatNumbers(votes.map(({ voteNumber }) => voteNumber))}::smallint[]
+        (select ${formatTexts(votes.map(({ itag }) => itag))}::uuid[]),
+        (select ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[]),
+        (select ${formatNumbers(votes.map(({ ref }) => ref.incarnation))}::bigint[]),
+        (select ${formatTexts(votes.map(({ user }) => user))}::text[]),
+        (select ${formatBooleans(votes.map(({ upvote }) => upvote))}::boolean[]),
+        (select ${formatNumbers(votes.map(({ voteNumber }) => voteNumber))}::smallint[])
         ${hasOrigins(votes) ? buildOriginColumns(sql, votes) : sql``}
       ) as sent (itag, at_ms, incarnation, author, upvote, vote_num
         ${hasOrigins(votes) ? sql`, address_hash, network_hash, agent_hash, account_age` : sql``})

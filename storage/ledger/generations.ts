@@ -84,7 +84,8 @@ export const recordFlushedPositions = async (transaction: Transaction, entities:
   const current = await transaction<{ shard: Shard; generation: number }[]>`
     insert into generations as known (shard, generation, flushed_generation, flushed_version)
     select shard, generation, generation, version
-    from unnest(${shards}::smallint[], ${generations}::bigint[], ${versions}::bigint[])
+    from unnest((select ${shards}::smallint[]), (select ${generations}::bigint[]),
+      (select ${versions}::bigint[]))
       as new (shard, generation, version)
     order by shard
     on conflict (shard) do update set
@@ -136,7 +137,8 @@ export const issueGeneration = (sql: Sql, shards: readonly Shard[], atLeast: num
     const generation = Math.max(known, atLeast) + 1;
     await transaction`
       insert into generations (shard, generation)
-      select shard, ${generation}::bigint from unnest(${[...shards]}::smallint[]) as shard order by shard
+      select shard, ${generation}::bigint
+      from unnest((select ${[...shards]}::smallint[])) as shard order by shard
       on conflict (shard) do update set generation = excluded.generation`;
     return generation;
   });

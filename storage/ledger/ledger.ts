@@ -64,8 +64,8 @@ const selectEntities = (sql: Queryable, targets: readonly Target[]): Promise<rea
     case when facts.listed then coalesce(extract(epoch from facts.listed_since) * 1000, 0) else 0 end::bigint
       as listed_since_ms
   from unnest(
-    ${formatTexts(targets.map(({ kind }) => kind))}::text[],
-    ${formatTexts(targets.map(({ id }) => id))}::text[]
+    (select ${formatTexts(targets.map(({ kind }) => kind))}::text[]),
+    (select ${formatTexts(targets.map(({ id }) => id))}::text[])
   ) with ordinality as requested (kind, id, position)
   join totals on totals.kind = requested.kind and totals.entity_id = requested.id
   join facts on facts.incarnation = totals.incarnation`;

@@ -94,8 +94,8 @@ export const restoreVotes = async (transaction: Transaction, votes: readonly Fou
 
 /** Rows by their whole key: with the itag alone, each partition would be searched. */
 const buildChosen = (transaction: Transaction, votes: readonly FoundVote[]) => transaction`unnest(
-  ${formatTexts(votes.map(({ itag }) => itag))}::uuid[],
-  ${formatTexts(votes.map(({ created_at }) => created_at))}::timestamptz[]
+  (select ${formatTexts(votes.map(({ itag }) => itag))}::uuid[]),
+  (select ${formatTexts(votes.map(({ created_at }) => created_at))}::timestamptz[])
 ) as chosen (itag, created_at)`;
 
 /** The votes of one request have it in common. */

@@ -126,7 +126,7 @@ const listFound = (sql: Queryable) => sql`
       'young_expected', round(young_expected::numeric, 1),
       'seconds', round(gap::numeric, 1), 'deviation', round(deviation::numeric, 1)) as figures
     from judged
-    cross join unnest(${pairFlags}::smallint[]) as kind
+    cross join unnest((select ${pairFlags}::smallint[])) as kind
     where flags & kind <> 0
   )`;
 
@@ -161,9 +161,9 @@ const findPairs = (sql: Sql, addresses: readonly string[], since: Date) =>
 const markPairs = (sql: Sql, found: readonly AddressFinding[], since: Date) => sql`
   update vote_origins as origin set flags = origin.flags | found.flags
   from unnest(
-    ${formatNumbers(found.map(({ address }) => address))}::bigint[],
-    ${formatNumbers(found.map(({ incarnation }) => incarnation))}::bigint[],
-    ${formatNumbers(found.map(({ flags }) => flags))}::smallint[]
+    (select ${formatNumbers(found.map(({ address }) => address))}::bigint[]),
+    (select ${formatNumbers(found.map(({ incarnation }) => incarnation))}::bigint[]),
+    (select ${formatNumbers(found.map(({ flags }) => flags))}::smallint[])
   ) as found (address_hash, incarnation, flags)
   where origin.address_hash = any(${formatNumbers(found.map(({ address }) => address))}::bigint[])
     and origin.at > ${since} and origin.address_hash = found.address_hash
@@ -221,10 +221,10 @@ export const markVotes = (sql: Sql, votes: readonly MarkedVote[]): Promise<void>
     await sql`
       update vote_origins as origin set flags = origin.flags | marked.flags
       from unnest(
-        ${formatTexts(votes.map(({ itag }) => itag))}::uuid[],
-        ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[],
-        ${formatNumbers(votes.map(({ address }) => address))}::bigint[],
-        ${formatNumbers(votes.map(({ flags }) => flags))}::smallint[]
+        (select ${formatTexts(votes.map(({ itag }) => itag))}::uuid[]),
+        (select ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[]),
+        (select ${formatNumbers(votes.map(({ address }) => address))}::bigint[]),
+        (select ${formatNumbers(votes.map(({ flags }) => flags))}::smallint[])
       ) as marked (itag, at_ms, address_hash, flags)
       where origin.address_hash = marked.address_hash and origin.itag = marked.itag
         and origin.at = to_timestamp(marked.at_ms / 1000.0)
@@ -292,10 +292,10 @@ export const addViewMarks = (sql: Sql, marks: readonly ViewMarks[], atMs: number
       select ${voteFlags.views}, ${hour}, incarnation, 0, ${hour}, ${end},
         jsonb_build_object('views', views, 'repeated', repeated, 'robots', robots)
       from unnest(
-        ${formatNumbers(marks.map(({ incarnation }) => incarnation))}::bigint[],
-        ${formatNumbers(marks.map(({ views }) => views))}::bigint[],
-        ${formatNumbers(marks.map(({ repeated }) => repeated))}::bigint[],
-        ${formatNumbers(marks.map(({ robots }) => robots))}::bigint[]
+        (select ${formatNumbers(marks.map(({ incarnation }) => incarnation))}::bigint[]),
+        (select ${formatNumbers(marks.map(({ views }) => views))}::bigint[]),
+        (select ${formatNumbers(marks.map(({ repeated }) => repeated))}::bigint[]),
+        (select ${formatNumbers(marks.map(({ robots }) => robots))}::bigint[])
       ) as marks (incarnation, views, repeated, robots)
       on conflict (kind, at, incarnation, address_hash) do update set figures = (
         select jsonb_object_agg(name, coalesce((vote_suspects.figures ->> name)::bigint, 0) + value::bigint)

@@ -43,7 +43,8 @@ export const deleteEdits = async (sql: Sql, edits: readonly Edit[]): Promise<voi
   if (edits.length === 0) return;
   await sql`
     delete from edited using unnest(
-      ${formatNumbers(edits.map(({ incarnation }) => incarnation))}::bigint[],
-      ${formatNumbers(edits.map(({ revision }) => revision))}::bigint[]) as sent (incarnation, revision)
+      (select ${formatNumbers(edits.map(({ incarnation }) => incarnation))}::bigint[]),
+      (select ${formatNumbers(edits.map(({ revision }) => revision))}::bigint[])
+    ) as sent (incarnation, revision)
     where edited.incarnation = sent.incarnation and edited.revision <= sent.revision`;
 };

@@ -37,8 +37,8 @@ export const buildDeliveries = (transaction: Transaction, { isBacklogFull, isLat
         from event join totals using (incarnation) ${buildListeners(transaction)}
         where 'vote.created' = any (endpoint.events)
           and (event.upvote or not (endpoint.up_only or endpoint.format in ('topgg', 'topgg_v1')))
-          and (endpoint.failures < ${failingFrom} or not ${isBacklogFull}::boolean)
-          and (event.created_at >= endpoint.created_at or not ${isLate}::boolean)
+          and (endpoint.failures < ${failingFrom} or not (select ${isBacklogFull}::boolean))
+          and (event.created_at >= endpoint.created_at or not (select ${isLate}::boolean))
         order by endpoint.id, event.incarnation, event.log_number
       ) as chosen
       on conflict do nothing
@@ -126,9 +126,9 @@ export const writeVoidDeliveries = async (
   await transaction`
     with decision as (
       select incarnation, number, details::jsonb from unnest(
-        ${formatNumbers(numbered.map(({ incarnation }) => incarnation))}::bigint[],
-        ${formatNumbers(numbered.map(({ number }) => Number(number)))}::bigint[],
-        ${formatTexts(numbered.map((decision) => JSON.stringify(toDetails(decision))))}::text[]
+        (select ${formatNumbers(numbered.map(({ incarnation }) => incarnation))}::bigint[]),
+        (select ${formatNumbers(numbered.map(({ number }) => Number(number)))}::bigint[]),
+        (select ${formatTexts(numbered.map((decision) => JSON.stringify(toDetails(decision))))}::text[])
       ) as decision (incarnation, number, details)
     ), delivery as (
       insert into webhook_deliveries (${buildPlaceColumns(transaction)}, kind, weight, votes, details)

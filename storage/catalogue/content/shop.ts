@@ -112,7 +112,7 @@ const done: ShopOutcome = { kind: 'done' };
 
 const findMissingIds = async (sql: Queryable, table: ShopTable, ids: readonly string[]) => {
   const rows = await sql<{ id: string }[]>`
-    select id from unnest(${ids as string[]}::text[]) as named(id)
+    select id from unnest((select ${ids as string[]}::text[])) as named(id)
     where not exists (select from ${sql(table)} as rows where rows.id = named.id)`;
   return rows.map((row) => row.id);
 };

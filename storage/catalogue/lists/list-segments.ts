@@ -196,5 +196,7 @@ const readLayout = async (transaction: Transaction, list: ListName): Promise<Lay
 
 /** Builds a table of the keys, numbered from 1 in their order; its columns are `at`, `id` and `place`. */
 export const buildKeys = (sql: Queryable, keys: readonly SegmentKey[]) => sql`
-  unnest(${keys.map(({ at }) => at)}::text[]::timestamptz[], ${keys.map(({ id }) => id)}::text[])
-    with ordinality`;
+  unnest(
+    (select ${keys.map(({ at }) => at)}::text[]::timestamptz[]),
+    (select ${keys.map(({ id }) => id)}::text[])
+  ) with ordinality`;

@@ -188,7 +188,7 @@ const readRows = (sql: Sql, found: readonly Ranked[]): Promise<readonly FoundRow
       coalesce(bots.short, servers.short, teams.short, packs.short) as short, search_entries.tags,
       coalesce(bots.nsfw, servers.nsfw, teams.nsfw, false) as nsfw, totals.votes, totals.clicks,
       totals.servers, servers.total_members, search_entries.created_at
-    from unnest(${incarnations}::bigint[]) with ordinality as wanted (incarnation, place)
+    from unnest((select ${incarnations}::bigint[])) with ordinality as wanted (incarnation, place)
     join totals using (incarnation) join search_entries using (incarnation)
     left join bots using (incarnation) left join users on users.id = bots.bot_id
     left join servers using (incarnation) left join teams using (incarnation)

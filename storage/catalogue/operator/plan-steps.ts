@@ -252,8 +252,8 @@ const recordPage = async (
     from (
       select planned.position, found.skipped
       from void_plan_votes as planned left join unnest(
-        ${formatNumbers(left.map(({ position }) => position))}::bigint[],
-        ${formatTexts(left.map(({ skipped }) => skipped ?? ''))}::text[]
+        (select ${formatNumbers(left.map(({ position }) => position))}::bigint[]),
+        (select ${formatTexts(left.map(({ skipped }) => skipped ?? ''))}::text[])
       ) as found (position, skipped) on found.position = planned.position
       where ${buildPageCondition(transaction, plan)} and planned.skipped is distinct from found.skipped
     ) as page

@@ -95,7 +95,7 @@ export const findSessionsOfTokens = async (
         select owner_id from bots where bot_id = sessions.target_id)
       limit 1) as owner on true
     where sessions.token_hash = any(array(
-      select unnest(${formatTexts(hashes.map((hash) => `\\x${hash}`))}::bytea[])))`;
+      select unnest((select ${formatTexts(hashes.map((hash) => `\\x${hash}`))}::bytea[]))))`;
   const byHash = new Map(rows.map(({ hash, ...session }) => [hash, session]));
   return hashes.map((hash) => byHash.get(hash) ?? null);
 };

@@ -54,5 +54,5 @@ export const buildNameCondition = (sql: Queryable, kind: keyof typeof tables, na
   const [table, id] = [sql(tables[kind][0]), sql(tables[kind][1])];
   return sql`${table}.${id} = any(${names as string[]}::text[] || array(
     select target_id from vanity where target_type = ${kind} and code = any(array(
-      select lower(name) from unnest(${names as string[]}::text[]) as names (name)))))`;
+      select lower(name) from unnest((select ${names as string[]}::text[])) as names (name)))))`;
 };

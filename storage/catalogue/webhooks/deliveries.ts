@@ -171,8 +171,8 @@ const writeReplay = async (
   votes: readonly ReplayedVote[],
 ): Promise<number> => {
   const chosen = transaction`unnest(
-    ${formatNumbers(votes.map((vote) => vote.incarnation))}::bigint[],
-    ${formatNumbers(votes.map((vote) => vote.number))}::bigint[]
+    (select ${formatNumbers(votes.map((vote) => vote.incarnation))}::bigint[]),
+    (select ${formatNumbers(votes.map((vote) => vote.number))}::bigint[])
   ) as vote (incarnation, log_number)`;
   const existing = await transaction`
     update webhook_deliveries as delivery set replay = true

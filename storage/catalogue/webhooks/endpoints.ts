@@ -139,12 +139,13 @@ export const describeEvent = async (
  */
 const lockListing = async (transaction: Transaction, { kind, id }: Target): Promise<number | null> => {
   const owned = transaction`
-    union all select incarnation from bots where team_id = ${id}
-    union all select incarnation from servers where team_id = ${id}`;
+    union all select incarnation from bots where team_id = (select ${id}::text)
+    union all select incarnation from servers where team_id = (select ${id}::text)`;
   const rows = await transaction<{ incarnation: number; own: boolean }[]>`
     select incarnation, kind = ${kind} and entity_id = ${id} as own from totals
     where incarnation in (
-      select incarnation from totals where kind = ${kind} and entity_id = ${id}
+      select incarnation from totals
+      where kind = (select ${kind}::text) and entity_id = (select ${id}::text)
       ${kind === 'team' ? owned : transaction``})
     order by incarnation for no key update`;
   return rows.find(({ own }) => own)?.incarnation ?? null;

@@ -84,8 +84,8 @@ export const renewLeases = async (sql: Queryable, leases: readonly Lease[], leas
     update webhook_endpoints set lease_until_ms = ${buildSqlNow(sql)} + ${leaseMs}
     where id in (
       select endpoint.id from unnest(
-        ${formatTexts(leases.map(({ id }) => id))}::uuid[],
-        ${formatNumbers(leases.map(({ number }) => number))}::bigint[]
+        (select ${formatTexts(leases.map(({ id }) => id))}::uuid[]),
+        (select ${formatNumbers(leases.map(({ number }) => number))}::bigint[])
       ) as lease (id, number)
       join webhook_endpoints as endpoint on endpoint.id = lease.id and lease_number = number
       where lease_until_ms > 0 for update of endpoint skip locked)`;

@@ -245,14 +245,14 @@ const appendAttempt = (sql: Queryable) => sql`
 const readResults = (sql: Queryable, results: PageResult['results']) => sql`
     result as (
       select * from unnest(
-        ${formatNumbers(results.map(({ delivery }) => delivery.place))}::bigint[],
-        ${formatNumbers(results.map(({ delivery }) => delivery.kind))}::smallint[],
-        ${formatNumbers(results.map(({ state }) => states[state]))}::smallint[],
-        ${formatNumbers(results.map(({ nextAtMs }) => nextAtMs))}::bigint[],
-        ${formatTexts(results.map(({ body }) => body ?? ''))}::text[],
-        ${formatTexts(results.map(({ attempt }) => JSON.stringify(attempt)))}::text[],
-        ${formatBooleans(results.map(({ delivery }) => delivery.replay))}::boolean[],
-        ${formatNumbers(results.map(({ delivery }) => delivery.tries + 1))}::smallint[]
+        (select ${formatNumbers(results.map(({ delivery }) => delivery.place))}::bigint[]),
+        (select ${formatNumbers(results.map(({ delivery }) => delivery.kind))}::smallint[]),
+        (select ${formatNumbers(results.map(({ state }) => states[state]))}::smallint[]),
+        (select ${formatNumbers(results.map(({ nextAtMs }) => nextAtMs))}::bigint[]),
+        (select ${formatTexts(results.map(({ body }) => body ?? ''))}::text[]),
+        (select ${formatTexts(results.map(({ attempt }) => JSON.stringify(attempt)))}::text[]),
+        (select ${formatBooleans(results.map(({ delivery }) => delivery.replay))}::boolean[]),
+        (select ${formatNumbers(results.map(({ delivery }) => delivery.tries + 1))}::smallint[])
       ) as result (log_number, kind, state, next_at_ms, body, attempt, is_replay, tries)
     )`;
 
