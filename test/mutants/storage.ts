@@ -181,7 +181,7 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'no delivery from before the endpoint',
     file: 'storage/ledger/webhook-deliveries.ts',
-    find: `          and (event.created_at >= endpoint.created_at or not \${isLate}::boolean)`,
+    find: `          and (event.created_at >= endpoint.created_at or not (select \${isLate}::boolean))`,
     replace: '',
     killers: ['test/storage/ledger/ledger.test.ts'],
     why: 'an import of old votes would flood receivers',
