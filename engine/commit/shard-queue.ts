@@ -238,11 +238,10 @@ export const markLost = (
   return { ...item, lostAt: { ...(item.lostAt ?? position), copies } };
 };
 
-/** The item as it is kept after the store decided about it here: a lost one may have counted anew. */
+/** The item as the buffer keeps it after this decision: a lost one that counted again also has `position`. */
 export const markRecounted = (item: Item, decision: Decision, position: ShardPosition): Item => {
   const { lostAt } = item;
-  const isContained = 'contained' in decision && decision.contained === true;
-  if (lostAt === undefined || isContained) return item;
+  if (lostAt === undefined || 'contained' in decision) return item;
   return { ...item, lostAt: { ...lostAt, recounted: [...(lostAt.recounted ?? []), position] } };
 };
 

@@ -36,8 +36,8 @@ export const ringMutants: readonly Mutant[] = [
   {
     name: 'the buffer does not remember where a resent item counted',
     file: queue,
-    find: `if (lostAt === undefined || isContained) return item;`,
-    replace: `if (lostAt === undefined || !isContained) return item;`,
+    find: `if (lostAt === undefined || 'contained' in decision) return item;`,
+    replace: `if (lostAt === undefined || !('contained' in decision)) return item;`,
     killers: [ringTest],
     why: 'the same',
   },
