@@ -215,10 +215,10 @@ export const hasOrigins = (votes: readonly Pick<OutboxVote, 'origin'>[]): boolea
 export const buildOriginColumns = (sql: Transaction, votes: readonly OutboxVote[]) => {
   const origins = votes.map(({ origin }) => (origin === undefined ? noOrigin : parseOrigin(origin)));
   return sql`,
-    ${formatNumbers(origins.map(({ addressHash }) => addressHash))}::bigint[],
-    ${formatNumbers(origins.map(({ networkHash }) => networkHash))}::bigint[],
-    ${formatNumbers(origins.map(({ agentHash }) => agentHash))}::integer[],
-    ${formatNumbers(origins.map(({ accountAge }) => accountAge))}::integer[]`;
+    (select ${formatNumbers(origins.map(({ addressHash }) => addressHash))}::bigint[]),
+    (select ${formatNumbers(origins.map(({ networkHash }) => networkHash))}::bigint[]),
+    (select ${formatNumbers(origins.map(({ agentHash }) => agentHash))}::integer[]),
+    (select ${formatNumbers(origins.map(({ accountAge }) => accountAge))}::integer[])`;
 };
 
 /** A further step of the statement, after `fresh`. */

@@ -181,7 +181,11 @@ export const runTransaction = <Result>(
   task: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> => asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
 
-/** Formats numbers, or decimal strings of digits and a sign. */
+/**
+ * Formats numbers, or decimal strings of digits and a sign. Statements of requests write
+ * `unnest((select ${formatNumbers(ids)}::bigint[]))`: Postgres estimates an array from a subquery the same
+ * however long it is, and so plans the statement once per connection.
+ */
 export const formatNumbers = (values: readonly (number | string)[]): string => `{${values.join(',')}}`;
 
 /** Formats any texts; SQL itself refuses NUL. Few need escaping, and testing for that is cheaper. */

@@ -167,13 +167,14 @@ const describeSegments = (list: ListName, size: number): Segments => ({
 const countChanges = async (transaction: Transaction, segments: Segments): Promise<number> => {
   const [counted] = await transaction<{ changes: number }[]>`
     with steps as (
-      delete from list_changes where list = ${segments.order} returning at, id, change as step),
+      delete from list_changes where list = (select ${segments.order}::text)
+      returning at, id, change as step),
     ${countSteps(transaction, segments)}
     select count(*) as changes from steps`;
   return counted?.changes ?? 0;
 };
 
-/** Lets outdated segments count as too long, so that their rows are counted anew. */
+/** Lets outdated segments count as too long, so that their rows are counted again. */
 const markLong = async (
   transaction: Transaction,
   { order, size }: Segments,

@@ -53,8 +53,7 @@ export const buildPremiumUntil = (sql: Queryable, alias: string) => sql`
   ${sql(alias)}.start_premium_period + make_interval(hours => ${sql(alias)}.premium_period_hours)`;
 
 /**
- * Makes `wanted` of a list of ids, in the order given. An array from a subquery has the same estimate
- * however long it is, so Postgres plans the statement once per connection.
+ * Makes `wanted` of a list of ids, in the order given. Why the array comes from a subquery: `formatNumbers`.
  */
 export const buildIdList = (sql: Queryable, ids: readonly string[]): Fragment => sql`
   select id, place from unnest((select ${ids as string[]}::text[])) with ordinality as listed(id, place)`;

@@ -47,8 +47,8 @@ export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
 
 /**
  * Builds the condition that a row has one of these names, as its id or as its vanity code: a name may find
- * two rows. Arrays from subqueries have the same estimate however many names there are, so Postgres plans the
- * statement once per connection; planning costs several times what running does.
+ * two rows. Why the array comes from a subquery: `formatNumbers`. To plan costs several times what it costs
+ * to run.
  */
 export const buildNameCondition = (sql: Queryable, kind: keyof typeof tables, names: readonly string[]) => {
   const [table, id] = [sql(tables[kind][0]), sql(tables[kind][1])];
