@@ -55,7 +55,10 @@ interface EntityRow extends TotalsColumns {
   readonly listed_since_ms: number;
 }
 
-/** Reads the existing listings among `targets`, each through an index. */
+/**
+ * Reads the existing listings among `targets`, each through an index. `offset 0` keeps the planner from a
+ * scan of the table, which finds no rows in an emptied file where the index reports the damage.
+ */
 const selectEntities = (sql: Queryable, targets: readonly Target[]): Promise<readonly EntityRow[]> => sql<
   EntityRow[]
 >`
@@ -67,7 +70,9 @@ const selectEntities = (sql: Queryable, targets: readonly Target[]): Promise<rea
     (select ${formatTexts(targets.map(({ kind }) => kind))}::text[]),
     (select ${formatTexts(targets.map(({ id }) => id))}::text[])
   ) with ordinality as requested (kind, id, position)
-  join totals on totals.kind = requested.kind and totals.entity_id = requested.id
+  cross join lateral (
+    select * from totals where kind = requested.kind and entity_id = requested.id offset 0
+  ) as totals
   join facts on facts.incarnation = totals.incarnation`;
 
 /** Converts a row. */
