@@ -222,7 +222,7 @@ const anyParts = (world: World, target: EntityRef, nowMs: number): Item => {
       status: maybe(pick(world, presenceStatuses)),
     })),
     cluster: maybe(pick(world, ['', 'eu-1'])),
-    ...(ids.length < 2 && ids[0] !== 1 && ids[0] !== 2 && chance(world, 0.1) && { orTotals: true }),
+    ...(ids.length < 2 && (ids[0] ?? 0) === 0 && chance(world, 0.1) && { orTotals: true }),
     ...(chance(world, 0.1) && { lostAt: { generation, version: 1 } }),
   };
 };
