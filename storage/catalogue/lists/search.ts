@@ -56,6 +56,8 @@ const searchesAtOnce = 2;
 const walkedPerPage = 1_000;
 /** Pages that are sought along the order. */
 const walkedPagesMax = 10;
+/** A walk finds as many pages as the next of these numbers, so that there are few statements to plan. */
+const walkedPageSteps = [1, 4, walkedPagesMax] as const;
 const foundMax = 2_000;
 /** How long it is known whether there is an index. */
 const indexKnownMs = 10_000;
@@ -104,6 +106,9 @@ const buildKind = (sql: Sql, kind: EntityKind | null): Fragment => {
   return written[kind];
 };
 
+/** Written out as well: for a number that it does not know the planner makes a plan at each execution. */
+const buildLimit = (sql: Sql, rows: number): Fragment => sql`${sql.unsafe(`limit ${rows}`)}`;
+
 /** The incarnations of the boards of growth, in their order. */
 const listGrown = ({ findEdition }: SearchParts): readonly number[] =>
   rankedKinds
@@ -115,19 +120,20 @@ const buildWalk = (
   sql: Sql,
   { sort, kind, rows }: Pick<SearchRequest, 'sort'> & { readonly kind: EntityKind; readonly rows: number },
 ): Fragment => {
+  const limit = buildLimit(sql, rows);
   switch (sort) {
     case 'new':
       return sql`select incarnation, extract(epoch from created_at)::float8 as score, '' as label
-        from search_entries where kind = ${kind} order by created_at desc, incarnation limit ${rows}`;
+        from search_entries where ${buildKind(sql, kind)} order by created_at desc, incarnation ${limit}`;
     case 'name':
       return sql`select incarnation, 0::float8 as score, name as label
-        from search_entries where kind = ${kind} order by name collate "C", incarnation limit ${rows}`;
+        from search_entries where ${buildKind(sql, kind)} order by name collate "C", incarnation ${limit}`;
     case 'clicks':
       return sql`select incarnation, clicks::float8 as score, '' as label
-        from totals where kind = ${kind} order by clicks desc, incarnation limit ${rows}`;
+        from totals where ${buildKind(sql, kind)} order by clicks desc, incarnation ${limit}`;
     default:
       return sql`select incarnation, votes::float8 as score, '' as label
-        from totals where kind = ${kind} order by votes desc, incarnation limit ${rows}`;
+        from totals where ${buildKind(sql, kind)} order by votes desc, incarnation ${limit}`;
   }
 };
 
@@ -149,7 +155,7 @@ interface Ranked {
 const walk = async (
   { sql }: SearchParts,
   request: SearchRequest,
-  { end, rows }: { readonly end: number; readonly rows: number },
+  { found, rows }: { readonly found: number; readonly rows: number },
 ): Promise<readonly Ranked[]> => {
   const kinds = request.kind === null ? entityKinds : [request.kind];
   const walks = kinds.map((kind) => sql`(${buildWalk(sql, { sort: request.sort, kind, rows })})`);
@@ -160,7 +166,7 @@ const walk = async (
       select words, tags from search_entries where search_entries.incarnation = walked.incarnation offset 0
     ) as search_entries
     where ${buildConditions(sql, request)}
-    order by score desc, label collate "C", incarnation limit ${end + 1}`;
+    order by score desc, label collate "C", incarnation ${buildLimit(sql, found)}`;
 };
 
 /** All that the index finds, sorted; more than `foundMax` of them are cut before they are sorted. */
@@ -171,7 +177,7 @@ const sortFound = async (parts: SearchParts, request: SearchRequest): Promise<re
     with found as materialized (
       select incarnation, name, created_at from search_entries
       where ${buildKind(sql, request.kind)} and ${buildConditions(sql, request)}
-      limit ${foundMax + 1})
+      ${buildLimit(sql, foundMax + 1)})
     select incarnation from found as search_entries cross join lateral (
       select votes, clicks from totals
       where totals.incarnation = search_entries.incarnation offset 0) as totals
@@ -220,9 +226,10 @@ const findPage = async (
   const usesIndex = words.some((word) => isIndexed(word, unicode)) || tags.length > 0;
   // The places of growth are few: what is not among them follows by votes.
   if (page <= walkedPagesMax && (sort !== 'growth' || !usesIndex)) {
+    const pages = walkedPageSteps.find((step) => step >= page) ?? walkedPagesMax;
     const walked = await walk(parts, request, {
-      end,
-      rows: walkedPerPage * (usesIndex ? page : walkedPagesMax),
+      found: pages * perPage.search + 1,
+      rows: walkedPerPage * (usesIndex ? pages : walkedPagesMax),
     });
     if (walked.length > end || !usesIndex) return toPage(walked, 'at_least');
   }

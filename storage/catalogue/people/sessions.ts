@@ -145,8 +145,9 @@ export const endSessionsOf = async (transaction: Transaction, target: SessionTar
 
 /** Builds the condition for sessions that a ban of this user may change: see `SessionOfToken`. */
 export const buildAffectedByBan = (sql: Queryable, userId: string) => sql`
-  ((target_type = 'user' and target_id = ${userId}) or minted_by = ${userId}
-    or (target_type = 'bot' and target_id in (select bot_id from bots where owner_id = ${userId})))`;
+  ((target_type = 'user' and target_id = (select ${userId}::text)) or minted_by = (select ${userId}::text)
+    or (target_type = 'bot' and target_id in (
+      select bot_id from bots where owner_id = (select ${userId}::text))))`;
 
 const buildTeam = (sql: Queryable, { kind, id }: SessionTarget) => {
   if (kind === 'bot') return sql`(select team_id from bots where bot_id = ${id})`;

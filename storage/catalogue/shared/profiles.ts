@@ -53,6 +53,6 @@ export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
 export const buildNameCondition = (sql: Queryable, kind: keyof typeof tables, names: readonly string[]) => {
   const [table, id] = [sql(tables[kind][0]), sql(tables[kind][1])];
   return sql`${table}.${id} = any(${names as string[]}::text[] || array(
-    select target_id from vanity where target_type = ${kind} and code = any(array(
+    select target_id from vanity where target_type = (select ${kind}::text) and code = any(array(
       select lower(name) from unnest((select ${names as string[]}::text[])) as names (name)))))`;
 };
