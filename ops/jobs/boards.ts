@@ -18,7 +18,7 @@ export interface BoardsJobParts extends Omit<RunParts, 'signal' | 'leaseMs'> {
 }
 
 /** An edition is seen at all nodes after this time at most. */
-const pauseMs = 10_000;
+const pauseMs = 15_000;
 const leaseMs = 60_000;
 const runRetentionDays = 1;
 /** How much less often the boards are made that need all listings, and how often at least. */

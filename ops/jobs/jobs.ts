@@ -61,7 +61,7 @@ const reminderPauseMs = 15_000;
 const numberingPauseMs = 30_000;
 /** Deliveries of this node are sent at once; this is for those of other nodes, and for repeats. */
 const webhookPauseMs = 1_000;
-const webhookUpkeepPauseMs = 10_000;
+const webhookUpkeepPauseMs = 15_000;
 const listingsPerRun = 200;
 /** A shard is shown as stale at most this much late, and twice that when its node has just died. */
 const shardsPauseMs = 15_000;

@@ -18,7 +18,7 @@ export interface VoidPlansParts {
 }
 
 /** Short enough that a plan goes on soon after its node has died. */
-const pauseMs = 5_000;
+const pauseMs = 15_000;
 
 export const createVoidPlansJob = (parts: VoidPlansParts): NodeJob => ({
   name: 'void_plans',
