@@ -45,6 +45,7 @@ import {
   failTurn,
   hasWaiters,
   isAnswered,
+  isOpening,
   isRecoveryDue,
   markUnconfirmed,
   notApplied,
@@ -87,7 +88,7 @@ interface OutputGateState extends OutputGateParts {
 /** Creates an empty gate. Its batch numbers start again, so the producer's name must be new. */
 export const createOutputGate = (parts: OutputGateParts) => {
   const shardQueues = listAllShards(parts.hot.countShards()).map((shard) =>
-    createShardQueue(shard, parts.producer),
+    createShardQueue(shard, parts.producer, parts.hot.mayLoseTail),
   );
   const gate: OutputGateState = {
     ...parts,
@@ -326,7 +327,8 @@ const handleCallFailure = (gate: OutputGateState, queue: CommitQueue, error: unk
   recordFailure(queue, gate.clock.monotonicMs());
   if (outcome === 'unknown') queue.outcomeUnknown = true;
   if (!queue.outcomeUnknown) {
-    for (const sealed of takeSealed(queue)) failTurns(gate, sealed, notApplied);
+    for (const sealed of takeSealed(queue))
+      failTurns(gate, isOpening(sealed) ? takeWaiting(sealed.shardQueue) : sealed, notApplied);
     becomeQuiet(gate, queue);
   } else if (gate.stopped) giveUp(gate, queue);
   else resendLater(gate, queue);

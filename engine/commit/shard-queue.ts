@@ -82,6 +82,11 @@ export interface SealedBatch extends QueuedTurns {
 
 export interface ShardQueue {
   readonly shard: Shard;
+  /**
+   * The first batch of a numbering is empty. So if the store is emptied while the outcome of a batch with
+   * items is unknown, that batch meets a gap when it is sent again: it never counts as the first one (I2).
+   */
+  readonly opensEmpty: boolean;
   /** The name under which this queue numbers its batches. Changes when the numbering restarts. */
   producer: string;
   /** How often the numbering restarted. */
@@ -111,8 +116,9 @@ export interface ShardQueue {
   query: string | null;
 }
 
-export const createShardQueue = (shard: Shard, producer: string): ShardQueue => ({
+export const createShardQueue = (shard: Shard, producer: string, opensEmpty: boolean): ShardQueue => ({
   shard,
+  opensEmpty,
   producer,
   epoch: 0,
   sequence: 0,
@@ -129,28 +135,28 @@ export const createShardQueue = (shard: Shard, producer: string): ShardQueue => 
   query: null,
 });
 
-/** Seals the oldest turns as the next numbered batch, or a query if there are none; `null` for neither. */
+/**
+ * Seals the oldest turns as the next numbered batch, or a query if there are none; `null` for neither. Turns
+ * stay open behind an empty first batch.
+ */
 export const seal = (shardQueue: ShardQueue, itemsMax: number): SealedBatch | null => {
-  const { shard, query } = shardQueue;
+  const { shard, query, producer, sequence } = shardQueue;
   shardQueue.query = null;
-  const turns = takeTurns(shardQueue, itemsMax);
-  if (turns.length === 0 && query === null) return null;
+  const opening = shardQueue.opensEmpty && sequence === 0 && hasWork(shardQueue);
+  const turns = opening ? [] : takeTurns(shardQueue, itemsMax);
+  if (turns.length === 0 && query === null && !opening) return null;
   assert(!shardQueue.sealed, 'a shard queue has at most one sealed batch');
   shardQueue.sealed = true;
-  if (turns.length === 0)
-    return {
-      shardQueue: shardQueue,
-      turns,
-      batch: { shard, producer: query as string, sequence: 0, items: [] },
-    };
+  if (turns.length === 0 && !opening)
+    return { shardQueue, turns, batch: { shard, producer: query as string, sequence: 0, items: [] } };
   for (const turn of turns) turn.stage = 'sealed';
   const items = turns.map((turn) => turn.item);
-  return {
-    shardQueue: shardQueue,
-    turns,
-    batch: { shard, producer: shardQueue.producer, sequence: shardQueue.sequence + 1, items },
-  };
+  return { shardQueue, turns, batch: { shard, producer, sequence: sequence + 1, items } };
 };
+
+/** Whether the batch is an empty first one: if it is refused, what waits behind it is, too. */
+export const isOpening = ({ batch }: SealedBatch): boolean =>
+  batch.sequence === 1 && batch.items.length === 0;
 
 /** Takes the next turns in order, lost ones first. Nearly always it can take the open array as it is. */
 const takeTurns = (shardQueue: ShardQueue, itemsMax: number): readonly Turn[] => {

@@ -45,7 +45,7 @@ const createQueueWithClick = (): CommitQueue => {
   const commitQueue = new CommitQueues({ toCommitQueue: () => 0, countShards: () => newShardCount }).get(
     ref.shard,
   );
-  const shardQueue = createShardQueue(ref.shard, 'node');
+  const shardQueue = createShardQueue(ref.shard, 'node', false);
   addOpen(shardQueue, recordedTurn(clickOn(ref)));
   enqueue(commitQueue, shardQueue);
   return commitQueue;
@@ -74,7 +74,7 @@ test('a commit queue has sealed batches exactly while a call is in flight or wai
 });
 
 test('a reply fits its batch: how many, which number, one decision and one state for each item', () => {
-  const shardQueue = createShardQueue(ref.shard, 'node');
+  const shardQueue = createShardQueue(ref.shard, 'node', false);
   addOpen(shardQueue, recordedTurn(clickOn(ref)));
   const sealed = [seal(shardQueue, 1) as NonNullable<ReturnType<typeof seal>>];
 

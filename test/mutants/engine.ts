@@ -39,14 +39,11 @@ const gateMutants: readonly Mutant[] = [
   {
     name: 'a definite refusal uses the number up',
     file: gate,
-    find:
-      `    for (const sealed of takeSealed(queue)) failTurns(gate, sealed, notApplied);\n` +
-      `    becomeQuiet(gate, queue);`,
-    replace: `    for (const sealed of takeSealed(queue)) {
+    find: `      failTurns(gate, isOpening(sealed) ? takeWaiting(sealed.shardQueue) : sealed, notApplied);`,
+    replace: `    {
       sealed.shardQueue.sequence = sealed.batch.sequence;
-      failTurns(gate, sealed, notApplied);
-    }
-    becomeQuiet(gate, queue);`,
+      failTurns(gate, isOpening(sealed) ? takeWaiting(sealed.shardQueue) : sealed, notApplied);
+    }`,
     why: 'the next batch would leave a gap, and a gap is taken for a loss (I3)',
   },
   {

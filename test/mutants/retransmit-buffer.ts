@@ -70,6 +70,22 @@ export const ringMutants: readonly Mutant[] = [
     why: 'a click would count twice after a second loss (I3)',
   },
   {
+    name: 'the first batch of a numbering has items',
+    file: queue,
+    find: `shardQueue.opensEmpty && sequence === 0`,
+    replace: `shardQueue.opensEmpty && sequence < 0`,
+    killers: ['test/engine/commit/output-gate-losses.test.ts'],
+    why: 'a store that was emptied would take it again as new (I2)',
+  },
+  {
+    name: 'a refused first batch is sent until it is taken',
+    file: gate,
+    find: `isOpening(sealed) ? takeWaiting(sealed.shardQueue) : sealed`,
+    replace: `sealed`,
+    killers: ['test/engine/commit/output-gate-losses.test.ts'],
+    why: 'a store that refuses would get calls without a pause (I15)',
+  },
+  {
     name: 'lost work is searched for once',
     file: queue,
     find: `broken || (restarted && sequence > 0)`,

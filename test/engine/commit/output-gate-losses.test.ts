@@ -3,7 +3,8 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Item } from '../../../engine/entity/items.ts';
+import type { InitItem, Item } from '../../../engine/entity/items.ts';
+import { emptyTotals } from '../../../engine/entity/state.ts';
 import type { ModelShard } from '../../model/hot-model.ts';
 import { rules } from '../../sim/plan.ts';
 import {
@@ -12,6 +13,7 @@ import {
   epochMs,
   initOf,
   type KitOptions,
+  publishAll,
   type RecordedTurn,
   recordedTurn,
   refusal,
@@ -109,6 +111,47 @@ test('a batch of unknown outcome that meets a gap fails as unknown, and is never
 
   assert.is(turn.failure?.outcome, 'unknown');
   assert.is(stateIn(world.hot, ref)?.clicks, 0);
+});
+
+test('a first batch whose reply is lost does not count again in an emptied store', async () => {
+  const world = await createWorld({ mayLoseTail: true });
+  const shard = world.hot.shards[ref.shard] as ModelShard;
+  const empty = snapshot(world);
+  const initialise = (producer: string, init: InitItem) =>
+    world.hot.commit([{ shard: ref.shard, producer, sequence: 1, items: [init] }], rules);
+  await initialise('other node', initOf(ref));
+  let lost = false;
+  world.hot.hooks.afterCommit = (batches) => {
+    if (lost || !batches.some(({ producer, items }) => producer === 'node' && items.length > 0)) return;
+    lost = true;
+    throw silence();
+  };
+
+  const turn = world.submit(recordedTurn(clickOn(ref)));
+  await world.pass(2);
+  const totals = { ...emptyTotals, clicks: stateIn(world.hot, ref)?.clicks ?? 0 };
+  const row = { generation: shard.generation, version: shard.version };
+  empty();
+  await publishAll(world.hot, 2);
+  await initialise('other node~1', { ...initOf(ref), totals, row });
+  await world.pass(100);
+
+  assert.is(turn.failure?.outcome, 'unknown');
+  assert.is(stateIn(world.hot, ref)?.clicks, 1);
+});
+
+test('turns behind the first batch are not applied if it is refused, and are not sent', async () => {
+  const world = await createWorld({ mayLoseTail: true });
+  failCommits(world, [refusal()]);
+  const turn = world.submit(recordedTurn(initOf(ref)));
+  await world.pass(10);
+
+  assert.is(turn.failure?.outcome, 'not_applied');
+  assert.equal(
+    world.sent.map(({ sequence, items }) => [sequence, items.length]),
+    [[1, 0]],
+  );
+  assert.is(world.gate.countPending(), 0);
 });
 
 const voteAt = (atMs: number): Item => ({

@@ -59,8 +59,9 @@ test('lost work is resent before anything new, and counts once', async () => {
   await world.pass(5);
 
   assert.equal(work(world), [
-    ['node', 4, ['click']],
-    ['node~1', 1, ['click', 'invite', 'click']],
+    ['node', 5, ['click']],
+    ['node~1', 1, []],
+    ['node~1', 2, ['click', 'invite', 'click']],
   ]);
   assert.is(turn.decided?.decision.kind, 'applied');
   assert.equal([stateIn(world.hot, ref)?.clicks, stateIn(world.hot, ref)?.inviteClicks], [2, 1]);

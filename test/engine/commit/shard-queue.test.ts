@@ -18,7 +18,7 @@ const test = suite('shard queue');
 
 const ref = botRef('one');
 const createQueueWith = (turns: number) => {
-  const shardQueue = createShardQueue(ref.shard, 'node-1');
+  const shardQueue = createShardQueue(ref.shard, 'node-1', false);
   const all = Array.from({ length: turns }, (_, index) => recordedTurn(clickOn(ref, String(index))));
   shardQueue.open.push(...all);
   return { shardQueue, turns: all };
