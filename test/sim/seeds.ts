@@ -37,4 +37,6 @@ export const onceFailed: readonly { readonly seed: number; readonly showed: stri
   { seed: 537744, showed: 'the store fell back a second time, and what was found lost counted twice' },
   { seed: 568533, showed: 'the same, after a node that started had emptied the shard in between' },
   { seed: 706997, showed: 'a shard lost its new generation, too, and a start emptied it with a new vote' },
+  { seed: 762579, showed: 'a first batch without an answer counted again in an emptied store' },
+  { seed: 755133, showed: 'the check judged what a node shows 194 ms after a change' },
 ];
