@@ -97,6 +97,13 @@ const sequenceExamples: Record<string, Example> = {
     assert.equal(statesIn(again), statesIn(first));
     assert.is(again.version, first.version);
   },
+  async 'a visitor counts whose lost click, which the totals include, comes in the same batch'(world) {
+    await world.sendAs('p', 1, init());
+    const lostAt = { generation: 1e9, version: 1, copies: [{ producer: 'p', sequence: 1 }] };
+    const [state] = statesIn(await world.sendAs('p', 2, click('5'), { ...click('5'), lostAt }));
+
+    assert.equal([state?.clicks, state?.uniqueClicks], [1, 1]);
+  },
   async 'an empty store refuses to count, and names no generation'(world) {
     const shardCount = world.store.countShards();
     const other = refIn(shardCount, { kind: 'team', id: 'not-published' });

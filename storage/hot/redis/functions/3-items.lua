@@ -78,27 +78,34 @@ local function countVisitor(work, slot, rest, visitor)
   end
 end
 
+-- Counts the visitors that `addVisitor` collected, one by one.
+local function countCollected(work, slot, rest)
+  for _, visitor in ipairs(slot[VISITORS] or {}) do
+    countVisitor(work, slot, rest, visitor)
+  end
+  slot[VISITORS] = false
+end
+
 -- Collects visitors for one SADD, whose answer says how many were new. Only near the maximum is each visitor
 -- checked before the next.
 local function addVisitor(work, slot, rest, visitor)
   local waiting = slot[VISITORS] or {}
-  slot[VISITORS] = waiting
   if rest[UNIQUE_CLICKS] + #waiting < rules.visitorsMax then
     waiting[#waiting + 1] = visitor
+    slot[VISITORS] = waiting
     return
   end
-  slot[VISITORS] = false
-  for _, earlier in ipairs(waiting) do
-    countVisitor(work, slot, rest, earlier)
-  end
+  countCollected(work, slot, rest)
   if rest[UNIQUE_CLICKS] < rules.visitorsMax then
     countVisitor(work, slot, rest, visitor)
   end
 end
 
--- Stores the visitor of a lost click that is contained in the row: counted there, and maybe lost here.
+-- Stores the visitor of a lost click that is contained in the row: counted there, and maybe lost here. Another
+-- click of this visitor, earlier in the batch, counts them first.
 local function rememberVisitor(work, slot, visitor)
   local rest = openRest(slot)
+  countCollected(work, slot, rest)
   if rest[UNIQUE_CLICKS] < rules.visitorsMax and rest[UNIQUE_CLICKS] <= rest[CLICKS] then
     local key = work.stem .. 'u:' .. getListing(slot)
     work.visitors = work.visitors or {}
