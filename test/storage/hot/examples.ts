@@ -104,6 +104,17 @@ const sequenceExamples: Record<string, Example> = {
 
     assert.equal([state?.clicks, state?.uniqueClicks], [1, 1]);
   },
+  async 'an empty batch takes its number and changes no version'(world) {
+    const before = await world.send(init());
+    const [first, again] = [await world.sendAs('p', 1), await world.sendAs('p', 1)];
+    await world.reopen();
+    const next = await world.sendAs('p', 2, click('5'));
+
+    assert.equal([first.outcome, first.lastSequence, first.decisions], ['applied', 1, []]);
+    assert.equal([again.outcome, again.lastSequence, again.decisions], ['duplicate', 1, []]);
+    assert.equal([first.version, first.chainHash], [before.version, before.chainHash]);
+    assert.equal([next.outcome, next.version], ['applied', before.version + 1]);
+  },
   async 'an empty store refuses to count, and names no generation'(world) {
     const shardCount = world.store.countShards();
     const other = refIn(shardCount, { kind: 'team', id: 'not-published' });
