@@ -94,6 +94,31 @@ const runRefused = (plan: RunPlan, disk: FaultyDisk, planted: Planted): Promise<
     await lastLook(run);
   });
 
+/** Five seconds for requests, as many for the flush, and what the end of the stores may take. */
+const stopMsMax = 20_000;
+
+/** SIGTERM while the log of SQL waits for room, which comes after the end only. */
+const runStopped = (plan: RunPlan, disk: FaultyDisk): Promise<Figures> =>
+  runEmbedded(plan, async (run) => {
+    const node = await openOn(run, disk);
+    const load = startLoad({ ...run, url: node.url });
+    await sleep(1_000);
+    const fromMs = nowMs();
+    plant(run, disk, { path: sql, faults: { writeError: 'ENOSPC' } });
+    await until('a note', async () => (await readReady(run, node)).text.includes('disk full: '));
+    await sleep(1_000);
+    const signalledMs = nowMs();
+    const exit = await node.stop();
+    const stopMs = nowMs() - signalledMs;
+    run.log.withoutRoom.push({ fromMs, toMs: nowMs() });
+    await load.ended;
+    endLife(run.log);
+    assert.equal(exit, { code: 0, signal: null }, node.output());
+    assert.match(node.output(), 'disk full: ');
+    assert.ok(stopMs < stopMsMax, `ended after ${Math.round(stopMs)} ms`);
+    await lastLook(run);
+  });
+
 const readReady = ({ client }: Run, { adminUrl }: StartedNode) => client.ask(`${adminUrl}/readyz`);
 
 const runAll = async (
@@ -118,6 +143,21 @@ faultCase(test, {
   name: 'ENOSPC while writing',
   counts: { quick: 2, faults: refused.length },
   run: ({ seed, count }) => runAll(seed, refused.slice(0, count), runRefused),
+});
+
+faultCase(test, {
+  title: 'a stop while SQL waits for room ends in its time, and the next start has all that was acknowledged',
+  name: 'stopped without room',
+  counts: { quick: 1, faults: 4 },
+  run: ({ seed, count }) => {
+    const disk = openFaultyDisk();
+    return disk === null
+      ? Promise.resolve(skip('a stop without room', 'no gcc, or not Linux'))
+      : addRuns(
+          Array.from({ length: count }, (_, round) => round),
+          (round) => runStopped(folders.plan(seed + round), disk),
+        );
+  },
 });
 
 test.run();
