@@ -16,6 +16,8 @@ import type { Webhooks } from './services/webhooks.ts';
 
 /** After a loss of the embedded SQL nothing can be flushed, and a new process should start soon. */
 const lostDrainMsMax = 1_000;
+/** A statement or two. */
+const leaveMsMax = 2_000;
 
 /** The parts of a started node that a stop ends. */
 export interface Stoppable {
@@ -46,15 +48,25 @@ export const createStop = (parts: Stoppable): (() => Promise<void>) => {
   };
 };
 
-/** Waits for running jobs. One that does not end in time fails at closed stores; another node repeats it. */
-const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
+/** Resolves when `task` does, or after so many ms. */
+const awaitAtMost = (withinMs: number, task: Promise<void>): Promise<void> =>
   new Promise((resolve) => {
     const cancel = systemClock.after(withinMs, resolve);
-    void jobs.stop().then(() => {
+    void task.then(() => {
       cancel();
       resolve();
     });
   });
+
+/** Waits for running jobs. One that does not end in time fails at closed stores; another node repeats it. */
+const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> => awaitAtMost(withinMs, jobs.stop());
+
+/** SQL that is away, or waits for room, keeps the last heartbeat: a downtime of all nodes counts from it. */
+const leaveFleet = ({ membership }: Stoppable): Promise<void> =>
+  awaitAtMost(
+    leaveMsMax,
+    membership.leave().catch(() => undefined),
+  );
 
 /** Serves on for LEAVE_MS while `/readyz` answers 503, so that a load balancer removes this node in time. */
 const leave = ({ facade, config }: Stoppable): Promise<void> => {
@@ -79,9 +91,7 @@ const stop = async (parts: Stoppable): Promise<void> => {
   const unconfirmed = await parts.engine.drain(systemClock.monotonicMs() + drainMs);
   if (unconfirmed > 0)
     parts.logger.warn({ unconfirmed }, 'the hot store did not confirm some changes, so they may not count');
-  await parts.membership.leave().catch(() => {
-    // SQL is away: the last heartbeat stays, and a downtime of all nodes counts from it.
-  });
+  await leaveFleet(parts);
   await parts.clusterContext.close();
   await parts.stores.close();
   await parts.admin.drain(0);
