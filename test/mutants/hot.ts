@@ -284,6 +284,14 @@ export const hotMutants: readonly Mutant[] = [
     why: 'acknowledged records would be cut off without a word (I1)',
   },
   {
+    name: 'only the next record makes a bad one damage',
+    file: 'storage/hot/lmdb/journal-records.ts',
+    find: `later <= number + headersPerSectorMax`,
+    replace: `later <= number + 1`,
+    killers: [journalTest],
+    why: 'acknowledged records would be cut off without a word (I1)',
+  },
+  {
     name: 'a record follows half of another',
     file: 'storage/hot/lmdb/journal.ts',
     find: `    cut(journal);\n    journal.torn = true;\n`,

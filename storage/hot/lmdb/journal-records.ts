@@ -29,6 +29,8 @@ export const headerBytes = 18;
 const headerCrcAt = 14;
 /** What a disk writes as a whole. */
 const sectorBytes = 512;
+/** A sector that reads as zeros may have had the headers of so many records. */
+const headersPerSectorMax = Math.ceil(sectorBytes / headerBytes) + 1;
 
 /** Content in a larger buffer, from `start + headerBytes` to `end`. */
 export type RecordBuffer = Buffer & { readonly start: number; readonly end: number };
@@ -53,7 +55,7 @@ export interface RecordsEnd {
   readonly end: 'whole' | 'torn' | 'damaged';
 }
 
-/** Whether the header of record `number` is somewhere behind `from`: then all before it was synced. */
+/** Whether the header of record `number` is somewhere behind `from`. */
 const hasHeader = (file: Buffer, number: number, { from, seed }: { from: number; seed: number }): boolean => {
   const pattern = Buffer.alloc(6);
   pattern.writeUIntLE(number, 0, 6);
@@ -61,6 +63,13 @@ const hasHeader = (file: Buffer, number: number, { from, seed }: { from: number;
     const header = file.subarray(at - 4, at - 4 + headerBytes);
     if (header.length === headerBytes && isIntactHeader(header, seed)) return true;
   }
+  return false;
+};
+
+/** Whether a record after number `number` was written: then this one was synced. */
+const hasLater = (file: Buffer, number: number, place: { from: number; seed: number }): boolean => {
+  for (let later = number + 1; later <= number + headersPerSectorMax; later++)
+    if (hasHeader(file, later, place)) return true;
   return false;
 };
 
@@ -98,7 +107,7 @@ export const readRecords = (
     const isWhole =
       isIntact && crc32(content, seed) === header.readUInt32LE(10) && header.readUIntLE(4, 6) === next;
     if (!isWhole) {
-      const isNewest = !hasHeader(file, next + 1, { from: bytes + headerBytes, seed });
+      const isNewest = !hasLater(file, next, { from: bytes + headerBytes, seed });
       return stop(isNewest && hasUnwrittenSector(file, bytes) ? 'torn' : 'damaged');
     }
     each(next, content);

@@ -147,6 +147,23 @@ test('a record with a sector that reads as zeros was not written whole', async (
   }
 });
 
+test('a sector that reads as zeros is damage where any later record follows', async () => {
+  const folder = join(makeFolder('rollcall-journal-'), 'journal');
+  const journal = open(folder);
+  for (const word of ['one', 'two'.repeat(500), 'three']) await addRecord(journal, 'commit', toRecord(word));
+  endJournal(journal);
+  const file = join(folder, '1.log');
+  const bytes = readFileSync(file);
+  for (const [from, to] of [
+    [0, 512],
+    [512, 1_024],
+    [1_024, 1_536],
+  ]) {
+    writeFileSync(file, Buffer.from(bytes).fill(0, from, to));
+    assertDescribed(read(folder), from === 0 ? /record 1 in/ : /record 2 in/);
+  }
+});
+
 test('zeros behind a damaged record do not make it a torn one', async () => {
   const folder = join(makeFolder('rollcall-journal-'), 'journal');
   const journal = open(folder);
