@@ -12,7 +12,7 @@ import type { ShardPosition } from '../../../engine/entity/items.ts';
 import { parseEntityRef, type Shard } from '../../../engine/ids.ts';
 import type { Backlog, BacklogSize, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
-import { beginCheckpoint } from './checkpoint.ts';
+import { completeCheckpoint } from './checkpoint.ts';
 import { packSlot, unpackOutbox, unpackSlot } from './codec.ts';
 import {
   parseIndexedAddress,
@@ -210,7 +210,7 @@ const markStepDirty = async (writer: Writer, shard: Shard, start: string): Promi
 export const publishShard = async (writer: Writer, shard: Shard, generation: number): Promise<void> => {
   const current = writer.mirror[shard] as ShardMirror;
   if (generation <= current.generation) return;
-  await beginCheckpoint(writer);
+  await completeCheckpoint(writer);
   // The steps change slots that are cached; if one fails, the changes of earlier steps stay.
   writer.recent.slots.clear();
   let start: string | null = toShardRange(shard).start;
@@ -232,7 +232,7 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
 export const clearShard = async (writer: Writer, shard: Shard, position: ShardPosition): Promise<void> => {
   const current = writer.mirror[shard] as ShardMirror;
   if (current.generation !== position.generation || current.version !== position.version) return;
-  await beginCheckpoint(writer);
+  await completeCheckpoint(writer);
   const { meta, producers, slots, dirty, outbox, parts, dueParts } = writer.tables;
   const removals = [producers, slots, dirty, outbox, parts, dueParts].map((table) => ({
     table,

@@ -10,6 +10,7 @@ import type { Database } from 'lmdb';
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import { packSlot, packVisitor } from './codec.ts';
 import { beginFile, removeFiles } from './journal.ts';
+import { cutZeros } from './journal-zeros.ts';
 import { toDirtyKey, toDuePartsKey, toSlotKey } from './keys.ts';
 import { toIndexed } from './pending.ts';
 import type { PendingSlot, PendingVisitors } from './pending-values.ts';
@@ -200,12 +201,7 @@ const writeTaken = async (writer: Writer, { sequence, mark, writes }: TakenChang
   writer.usedBytes = measureUsedBytes(writer.tables);
 };
 
-/**
- * Takes what is pending, and begins to write it. Call inside the write queue. Resolves when the tables have
- * all of it, synced; at once when nothing is pending.
- */
-export const beginCheckpoint = async (writer: Writer): Promise<void> => {
-  if (countPendingBytes(writer) === 0) return;
+const writePending = async (writer: Writer): Promise<void> => {
   const mark = writer.addedBytes;
   writer.checkpoints++;
   try {
@@ -222,6 +218,22 @@ export const beginCheckpoint = async (writer: Writer): Promise<void> => {
   }
 };
 
+/**
+ * Takes what is pending, and begins to write it. Call inside the write queue. Resolves when that has begun;
+ * `written` resolves when the tables have all of it, synced; at once when nothing is pending.
+ */
+const beginCheckpoint = async (writer: Writer): Promise<{ readonly written: Promise<void> }> => {
+  if (countPendingBytes(writer) === 0) return { written: Promise.resolve() };
+  await cutZeros(writer.journal);
+  return { written: writePending(writer) };
+};
+
+/** Writes all that is pending to the tables. Call inside the write queue, which stands still meanwhile. */
+export const completeCheckpoint = async (writer: Writer): Promise<void> => {
+  const { written } = await beginCheckpoint(writer);
+  await written;
+};
+
 /** The log gets the first failure of several. */
 const noteFailure = (writer: Writer, error: unknown): void => {
   if (writer.failure === null)
@@ -235,7 +247,7 @@ const noteFailure = (writer: Writer, error: unknown): void => {
 /** The same, from outside the write queue: commits go on meanwhile. */
 export const runCheckpoint = async (writer: Writer): Promise<void> => {
   // In an object, so that the write queue does not wait for it.
-  const { written } = await runQueued(writer, async () => ({ written: beginCheckpoint(writer) }));
+  const { written } = await runQueued(writer, () => beginCheckpoint(writer));
   await written;
 };
 

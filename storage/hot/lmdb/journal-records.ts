@@ -3,8 +3,8 @@
  *
  * A crash can tear the newest record only: the append before it was synced first. So a record that does
  * not fit its checksums is damage, except when no other follows and a part of it was never written: its
- * last bytes are missing, or a sector of it reads as zeros. Both checksums start from the seed of the store,
- * so the records of another store do not pass. Pure.
+ * last bytes are missing, or a sector of it reads as zeros. Zeros up to the end of the file are no record.
+ * Both checksums start from the seed of the store, so the records of another store do not pass. Pure.
  *
  * The content has only values, no indexes: those follow from the slots. Each value replaces the one before,
  * so applying records again, in order, gives the same store. The order of the parts is that of later
@@ -66,6 +66,8 @@ const hasHeader = (file: Buffer, number: number, { from, seed }: { from: number;
   return false;
 };
 
+const isZeros = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0);
+
 /** Whether a record after number `number` was written: then this one was synced. */
 const hasLater = (file: Buffer, number: number, place: { from: number; seed: number }): boolean => {
   for (let later = number + 1; later <= number + headersPerSectorMax; later++)
@@ -73,11 +75,11 @@ const hasLater = (file: Buffer, number: number, place: { from: number; seed: num
   return false;
 };
 
-/** Whether all bytes of a sector from `from` on are zeros. */
-const hasUnwrittenSector = (file: Buffer, from: number): boolean => {
-  for (let start = from; start < file.length; ) {
+/** Whether all bytes of a sector, from `from` on, are zeros. Of the sectors that begin before `to`. */
+const hasUnwrittenSector = (file: Buffer, from: number, to: number): boolean => {
+  for (let start = from; start < to; ) {
     const end = (Math.floor(start / sectorBytes) + 1) * sectorBytes;
-    if (file.subarray(start, end).every((byte) => byte === 0)) return true;
+    if (isZeros(file.subarray(start, end))) return true;
     start = end;
   }
   return false;
@@ -85,6 +87,20 @@ const hasUnwrittenSector = (file: Buffer, from: number): boolean => {
 
 const isIntactHeader = (header: Buffer, seed: number): boolean =>
   header.readUInt32LE(headerCrcAt) === crc32(header.subarray(0, headerCrcAt), seed);
+
+/**
+ * Whether a part of the record that begins at `bytes` was never written: its end reads as zeros, or a sector
+ * of it does. `end` is the end of its header when that is not intact. No single changed bit looks like that.
+ */
+const isTorn = (
+  file: Buffer,
+  { bytes, end, isIntact }: { readonly bytes: number; readonly end: number; readonly isIntact: boolean },
+): boolean => {
+  if (isIntact) return file[end - 1] === 0 || hasUnwrittenSector(file, bytes + headerBytes, end);
+  return (
+    isZeros(file.subarray(bytes, end)) || isZeros(file.subarray(end)) || hasUnwrittenSector(file, bytes, end)
+  );
+};
 
 /**
  * Passes the content of each record of a file to `each`, in order. `first`: the number of its first record.
@@ -99,16 +115,18 @@ export const readRecords = (
   const stop = (end: RecordsEnd['end']): RecordsEnd => ({ bytes, next, end });
   while (bytes < file.length) {
     const header = file.subarray(bytes, bytes + headerBytes);
+    if (isZeros(header) && isZeros(file.subarray(bytes))) break;
     if (header.length < headerBytes) return stop('torn');
     const isIntact = isIntactHeader(header, seed);
-    const end = isIntact ? bytes + headerBytes + header.readUInt32LE(0) : file.length;
+    const contentAt = bytes + headerBytes;
+    const end = isIntact ? contentAt + header.readUInt32LE(0) : contentAt;
     if (end > file.length) return stop('torn');
-    const content = file.subarray(bytes + headerBytes, end);
+    const content = file.subarray(contentAt, end);
     const isWhole =
       isIntact && crc32(content, seed) === header.readUInt32LE(10) && header.readUIntLE(4, 6) === next;
     if (!isWhole) {
-      const isNewest = !hasLater(file, next, { from: bytes + headerBytes, seed });
-      return stop(isNewest && hasUnwrittenSector(file, bytes) ? 'torn' : 'damaged');
+      const isNewest = !hasLater(file, next, { from: contentAt, seed });
+      return stop(isNewest && isTorn(file, { bytes, end, isIntact }) ? 'torn' : 'damaged');
     }
     each(next, content);
     bytes = end;

@@ -4,12 +4,14 @@
  * An append resolves when its record is synced, and only then may anything show or use what is in it. A
  * failed append is cut off before the next one, so that no later record follows half of one. A failed sync
  * ends the journal: the system may have dropped what it could not write, so nothing is certain any more.
+ * Behind the records of the newest file are zeros (journal-zeros.ts).
  * A file is named by the number of its first record. It is deleted when the tables hold all its records;
  * the file with the next record always exists, so a missing one is noticed. One append at a time; called by
  * store.ts and checkpoint.ts.
  */
 import {
   closeSync,
+  constants,
   existsSync,
   fdatasyncSync,
   ftruncateSync,
@@ -25,8 +27,10 @@ import { dirname, join } from 'node:path';
 import { StorageError } from '../../../engine/errors.ts';
 import { createFolderError } from './damage.ts';
 import { type RecordBuffer, readRecords, sealRecord } from './journal-records.ts';
+import { awaitZeros, fillAhead, type ZeroedFile } from './journal-zeros.ts';
 
-export interface Journal {
+export interface Journal extends ZeroedFile {
+  path: string;
   readonly folder: string;
   /** Start of all checksums. */
   readonly seed: number;
@@ -35,8 +39,6 @@ export interface Journal {
   file: number;
   /** The number of the first record in the file. */
   first: number;
-  /** Bytes of synced records in the file. */
-  bytes: number;
   /** The number of the last synced record. */
   sequence: number;
   /** More than the synced records may be in the file. */
@@ -76,7 +78,7 @@ const listFirsts = (folder: string): number[] =>
 /** Creates an empty file, and makes its name durable. Leaves none behind when that fails. */
 const createFile = (folder: string, first: number): number => {
   const path = toPath(folder, first);
-  const file = openSync(path, 'a', 0o600);
+  const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   try {
     syncFolder(folder);
     return file;
@@ -116,6 +118,7 @@ interface ReadFile {
   readonly first: number;
   readonly bytes: number;
   readonly next: number;
+  readonly zerosEnd: number;
 }
 
 /** Reads all files. Throws if a record is damaged or missing. */
@@ -127,7 +130,8 @@ const readFiles = ({ folder, seed, applied }: JournalOptions, each: (content: Bu
   for (const [index, first] of firsts.entries()) {
     if (last === null ? first > from : first !== last.next) break;
     const path = toPath(folder, first);
-    const { bytes, next, end } = readRecords(readFileSync(path), { first, seed }, (sequence, content) => {
+    const content = readFileSync(path);
+    const { bytes, next, end } = readRecords(content, { first, seed }, (sequence, content) => {
       if (sequence < from) return;
       try {
         each(content);
@@ -138,7 +142,7 @@ const readFiles = ({ folder, seed, applied }: JournalOptions, each: (content: Bu
     const isNewest = index === firsts.length - 1;
     if (end === 'damaged' || (end === 'torn' && !isNewest))
       throw createFolderError(store, `record ${next} in journal/${first}.log`);
-    last = { first, bytes, next };
+    last = { first, bytes, next, zerosEnd: end === 'whole' ? content.length : 0 };
   }
   if (last === null || last.first !== firsts.at(-1) || last.next < from)
     throw createFolderError(store, `record ${last?.next ?? from} in journal/ is missing`);
@@ -157,22 +161,26 @@ export const openJournal = (options: JournalOptions, each: (content: Buffer) => 
   if (!exists) createFolder(folder);
   removeApplied(folder, applied ?? 0);
   removeEmpty(folder);
-  const { first, bytes, next } = readFiles(options, each);
-  const file = openSync(toPath(folder, first), 'a');
-  ftruncateSync(file, bytes);
+  const { first, bytes, next, zerosEnd } = readFiles(options, each);
+  const path = toPath(folder, first);
+  const file = openSync(path, 'r+');
+  if (zerosEnd === 0) ftruncateSync(file, bytes);
   fdatasyncSync(file);
   syncFolder(folder);
-  return { folder, seed, sync, file, first, bytes, sequence: next - 1, torn: false, lost: false };
+  const journal = { folder, seed, sync, file, first, sequence: next - 1, torn: false, lost: false };
+  return { ...journal, path, bytes, zerosEnd, filling: null, failed: false };
 };
 
 const cut = (journal: Journal): void => {
   if (!journal.torn) return;
   ftruncateSync(journal.file, journal.bytes);
+  journal.zerosEnd = 0;
   journal.torn = false;
 };
 
-const writeWhole = (file: number, record: Buffer): void => {
-  for (let done = 0; done < record.length; ) done += writeSync(file, record, done, record.length - done);
+const writeWhole = ({ file, bytes }: Journal, record: Buffer): void => {
+  for (let done = 0; done < record.length; )
+    done += writeSync(file, record, done, record.length - done, bytes + done);
 };
 
 const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
@@ -196,7 +204,7 @@ const write = (journal: Journal, operation: string, record: Buffer): void => {
   try {
     cut(journal);
     journal.torn = true;
-    writeWhole(journal.file, record);
+    writeWhole(journal, record);
     journal.torn = false;
   } catch (cause) {
     tryCut(journal);
@@ -215,6 +223,7 @@ export const addRecord = async (
 ): Promise<number> => {
   const record = sealRecord(content, journal.sequence + 1, journal.seed);
   const { length } = record;
+  await awaitZeros(journal, length);
   write(journal, operation, record);
   try {
     await journal.sync(journal.file);
@@ -227,6 +236,7 @@ export const addRecord = async (
   }
   journal.sequence++;
   journal.bytes += length;
+  fillAhead(journal);
   return length;
 };
 
@@ -238,7 +248,14 @@ export const beginFile = (journal: Journal): void => {
     const first = journal.sequence + 1;
     const file = createFile(journal.folder, first);
     closeSync(journal.file);
-    Object.assign(journal, { file, first, bytes: 0 });
+    Object.assign(journal, {
+      file,
+      first,
+      path: toPath(journal.folder, first),
+      bytes: 0,
+      zerosEnd: 0,
+      failed: false,
+    });
   } catch (cause) {
     throw toFileError('checkpoint', cause);
   }
@@ -248,4 +265,8 @@ export const beginFile = (journal: Journal): void => {
 export const removeFiles = (journal: Journal, applied: number): void =>
   removeApplied(journal.folder, applied);
 
-export const endJournal = (journal: Journal): void => closeSync(journal.file);
+/** The zeros stay: the next start uses them. */
+export const endJournal = async (journal: Journal): Promise<void> => {
+  await journal.filling;
+  closeSync(journal.file);
+};

@@ -21,7 +21,7 @@ import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/po
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
-import { beginCheckpoint, describeFailure, runCheckpoint, startCheckpointLater } from './checkpoint.ts';
+import { completeCheckpoint, describeFailure, runCheckpoint, startCheckpointLater } from './checkpoint.ts';
 import { DamagedVotes, decide, readVotes, toChanges } from './commit.ts';
 import { writeCopy } from './copy.ts';
 import { createDamageLog } from './damage.ts';
@@ -109,7 +109,7 @@ const commitQueued = async (
   const { writer } = store;
   // A call before this one may have lost the journal.
   assertOpen(store, 'commit');
-  await assertRoom(writer, 'commit', () => beginCheckpoint(writer));
+  await assertRoom(writer, 'commit', () => completeCheckpoint(writer));
   const plan = decideOrRefuse(store, batches, rules);
   if (plan.batches.length === 0) return plan.replies;
   const changes = toChanges(plan);
@@ -194,7 +194,7 @@ const close = async (store: LmdbState): Promise<void> => {
   await runCheckpoint(writer).catch(() => undefined);
   await writer.tail;
   await writer.tablesTail;
-  endJournal(writer.journal);
+  await endJournal(writer.journal);
   await writer.tables.root.close();
 };
 

@@ -83,4 +83,21 @@ test('its folder goes on here; back there it is refused by its format, and uncha
   await again.stop();
 });
 
+/** The last version that takes zeros behind the last record for half of one. */
+test('the version before zeros reads a journal with them, and this one goes on', async () => {
+  const program = join(folder, 'before-zeros');
+  if (!unpackVersionBefore('storage/hot/lmdb/journal-zeros.ts', program))
+    return void skip('the version before zeros', 'no git history with the version before');
+  const oldProgram = join(program, 'ops/main.ts');
+  const node = await startNode({ dataDir });
+  await click(node.url, 4);
+  await node.kill();
+  const old = await startNode({ dataDir, program: oldProgram });
+  await click(old.url, 5);
+  await old.kill();
+  const again = await startNode({ dataDir });
+  await click(again.url, 6);
+  await again.stop();
+});
+
 test.run();

@@ -4,7 +4,7 @@
  *
  * A crash may undo acknowledgements of flushes: the backlog of a copy may have more than the model.
  */
-import { cpSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -70,12 +70,16 @@ const findNewest = (folder: string): string => {
   return join(folder, 'journal', newest);
 };
 
-/** Copies the folder while a record is not synced: with all of it, and with a part. */
+/** Bytes of records: none of them ends with a zero. */
+const measureRecords = (file: string): number => readFileSync(file).findLastIndex((byte) => byte !== 0) + 1;
+
+/** Copies the folder while a record is not synced: with all of it, and with a part, or with zeros instead. */
 const copyUnsynced = (run: Run, syncedBytes: number): void => {
   copyFolder(run, 'after');
   const newest = findNewest(copyFolder(run, 'before'));
-  const { size } = statSync(newest);
-  truncateSync(newest, syncedBytes + run.random.below(size - syncedBytes));
+  const from = syncedBytes + run.random.below(measureRecords(newest) - syncedBytes);
+  if (run.random.below(2) === 0) truncateSync(newest, from);
+  else writeFileSync(newest, readFileSync(newest).fill(0, from));
 };
 
 const perform = (store: HotStore, operation: Operation, nowMs: number): Promise<unknown> => {
@@ -109,7 +113,7 @@ const runSeed = async (seed: number, operations: number): Promise<void> => {
   let copiesUnsynced = false;
   const sync = async (): Promise<void> => {
     if (copiesUnsynced) copyUnsynced(run, syncedBytes.get(findNewest(path)) ?? 0);
-    syncedBytes.set(findNewest(path), statSync(findNewest(path)).size);
+    syncedBytes.set(findNewest(path), measureRecords(findNewest(path)));
   };
   const syncedBytes = new Map<string, number>();
   const store = await openLmdbStore({ path, clock, sync, checkpointBytes: 1 + random.below(3_000) });

@@ -63,9 +63,14 @@ const peekAll = (store: HotStore) => store.peek({ entities: 10, votes: 1_000 });
 
 test('nothing shows a change before its record is synced', async () => {
   let release = (): void => {};
+  let begun = (): void => {};
+  const syncBegun = new Promise<void>((resolve) => (begun = resolve));
   let held = false;
   const sync = async (file: number): Promise<void> => {
-    if (held) await new Promise<void>((resolve) => (release = resolve));
+    if (held) {
+      begun();
+      await new Promise<void>((resolve) => (release = resolve));
+    }
     await promisify(fdatasync)(file);
   };
   const store = await openPublished({ path: makeFolder('rollcall-lmdb-'), sync });
@@ -74,6 +79,7 @@ test('nothing shows a change before its record is synced', async () => {
   held = true;
 
   const sent = send(store, 2, click(1), vote(1));
+  await syncBegun;
   for (let turn = 0; turn < 3; turn++) await nextTurn();
   const before = [await readBot(store), await peekAll(store), await store.readVersions([bot.shard])] as const;
   release();
@@ -186,6 +192,13 @@ const copyMoment = (path: string): string | null => {
   return copied?.equals(now as Buffer) ? copy : null;
 };
 
+/** The journal's files but the newest. */
+const listOlder = (path: string): Buffer[] => {
+  const firsts = readdirSync(join(path, 'journal')).map((name) => Number.parseInt(name, 10));
+  const older = firsts.sort((left, right) => left - right).slice(0, -1);
+  return older.map((first) => readFileSync(join(path, 'journal', `${first}.log`)));
+};
+
 test('a process killed at any step of a checkpoint loses nothing', async () => {
   const path = makeFolder('rollcall-lmdb-');
   const store = await openPublished({ path });
@@ -206,6 +219,10 @@ test('a process killed at any step of a checkpoint loses nothing', async () => {
   await store.close();
 
   assert.ok(copies.length > 5, `${copies.length} copies`);
+  assert.ok(
+    copies.every((copy) => listOlder(copy).every((file) => file.at(-1) !== 0)),
+    'an older file has no zeros, which versions without them take for half a record',
+  );
   for (const copy of copies) {
     const opened = await openLmdbStore({ path: copy, clock });
     const state = await readBot(opened);

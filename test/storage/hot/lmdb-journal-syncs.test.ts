@@ -78,9 +78,9 @@ test('a name is synced before the first record behind it, and a record before an
   await addRecord(journal, 'commit', createRecord());
   removeFiles(journal, 2);
   const begun = events.splice(0);
-  endJournal(journal);
+  await endJournal(journal);
   const again = openJournal({ folder, seed: 1, applied: 2, sync }, () => events.push('use a record'));
-  endJournal(again);
+  await endJournal(again);
   restoreFunctions();
 
   assert.equal(opened, [

@@ -3,7 +3,6 @@
  * Real folders; the bytes are changed on the disk while the journal is closed.
  */
 import {
-  appendFileSync,
   closeSync,
   cpSync,
   existsSync,
@@ -13,8 +12,10 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -30,6 +31,7 @@ import {
   removeFiles,
 } from '../../../storage/hot/lmdb/journal.ts';
 import { headerBytes, type RecordBuffer } from '../../../storage/hot/lmdb/journal-records.ts';
+import { cutZeros } from '../../../storage/hot/lmdb/journal-zeros.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { rejection } from '../../support/redis-load.ts';
 
@@ -60,22 +62,35 @@ const open = (folder: string, options: Options = {}): Journal & { readonly texts
 
 const words = ['one', 'two', 'three '.repeat(200), 'four', 'five'];
 
-/** A closed journal: three records in one file, two in the next. */
-const fillFolder = async (): Promise<string> => {
+/** A closed journal with these records, and so many zeros behind them; without any as of versions before. */
+const fillFile = async (records: readonly string[], zeros = 0): Promise<string> => {
+  const folder = join(makeFolder('rollcall-journal-'), 'journal');
+  const journal = open(folder);
+  for (const record of records) await addRecord(journal, 'commit', toRecord(record));
+  await endJournal(journal);
+  for (const bytes of [journal.bytes, journal.bytes + zeros]) truncateSync(join(folder, '1.log'), bytes);
+  return folder;
+};
+/** The same with three records in one file, two in the next. */
+const fillFolder = async (zeros = 0): Promise<string> => {
   const folder = join(makeFolder('rollcall-journal-'), 'journal');
   const journal = open(folder);
   for (const [index, word] of words.entries()) {
-    if (index === 3) beginFile(journal);
+    if (index === 3) {
+      await cutZeros(journal);
+      beginFile(journal);
+    }
     await addRecord(journal, 'commit', toRecord(word));
   }
-  endJournal(journal);
+  await endJournal(journal);
+  for (const bytes of [journal.bytes, journal.bytes + zeros]) truncateSync(join(folder, '4.log'), bytes);
   return folder;
 };
 /** Its records: all, or what the failure says. */
 const read = (folder: string, options: Options = {}): readonly string[] | string => {
   try {
     const journal = open(folder, { applied: 0, ...options });
-    endJournal(journal);
+    closeSync(journal.file);
     return journal.texts;
   } catch (error) {
     assert.is((error as StorageError).reason, 'damaged', String(error));
@@ -99,12 +114,12 @@ test('what was appended is read again, in order, without what the tables have', 
   assert.equal(read(folder, { applied: 5 }), []);
 });
 
-test('a flipped bit of any byte of any record is damage, the last one included', async () => {
-  const folder = await fillFolder();
+const testFlips = async (zeros: number): Promise<void> => {
+  const folder = await fillFolder(zeros);
   for (const name of ['1.log', '4.log']) {
     const file = join(folder, name);
     const bytes = readFileSync(file);
-    for (let at = 0; at < bytes.length; at++) {
+    for (let at = 0; at < bytes.length - (name === '4.log' ? zeros : 0); at++) {
       const flipped = Buffer.from(bytes);
       flipped[at] = (bytes[at] ?? 0) ^ (1 << (at % 8));
       writeFileSync(file, flipped);
@@ -113,6 +128,22 @@ test('a flipped bit of any byte of any record is damage, the last one included',
     writeFileSync(file, bytes);
   }
   assert.equal(read(folder), words, 'and nothing was changed');
+};
+
+test('a flipped bit of any byte of any record is damage, the last one included', () => testFlips(0));
+
+test('so it is with zeros behind the last one', () => testFlips(3_000));
+
+test('a flipped bit in the zeros costs nothing', async () => {
+  const folder = await fillFolder(2_000);
+  const file = join(folder, '4.log');
+  const bytes = readFileSync(file);
+  for (let at = bytes.length - 2_000; at < bytes.length; at++) {
+    const flipped = Buffer.from(bytes);
+    flipped[at] = 1 << (at % 8);
+    writeFileSync(file, flipped);
+    assert.equal(read(folder), words, `${at}`);
+  }
 });
 
 test('a record that was not written whole is cut off, and the next one follows', async () => {
@@ -128,16 +159,12 @@ test('a record that was not written whole is cut off, and the next one follows',
   }
   const journal = open(folder, { applied: 0 });
   await addRecord(journal, 'commit', toRecord('again'));
-  endJournal(journal);
+  await endJournal(journal);
   assert.equal(read(folder), [...words.slice(0, 4), 'again']);
 });
 
 test('a record with a sector that reads as zeros was not written whole', async () => {
-  const folder = join(makeFolder('rollcall-journal-'), 'journal');
-  const journal = open(folder);
-  await addRecord(journal, 'commit', toRecord('one'));
-  await addRecord(journal, 'commit', toRecord('two'.repeat(500)));
-  endJournal(journal);
+  const folder = await fillFile(['one', 'two'.repeat(500)]);
   const file = join(folder, '1.log');
   const bytes = readFileSync(file);
   const start = headerBytes + 'one'.length + 1;
@@ -147,11 +174,29 @@ test('a record with a sector that reads as zeros was not written whole', async (
   }
 });
 
-test('a sector that reads as zeros is damage where any later record follows', async () => {
-  const folder = join(makeFolder('rollcall-journal-'), 'journal');
-  const journal = open(folder);
-  for (const word of ['one', 'two'.repeat(500), 'three']) await addRecord(journal, 'commit', toRecord(word));
-  endJournal(journal);
+test('of a record in zeros any sectors may be missing', async () => {
+  // Headers at all places around the border of a sector.
+  for (let length = 512 - 3 * headerBytes; length <= 512 - headerBytes; length++) {
+    const folder = await fillFile(['x'.repeat(length), 'two'.repeat(250)], 5_000);
+    const file = join(folder, '1.log');
+    const bytes = readFileSync(file);
+    const start = headerBytes + length + 1;
+    const sectors = [0, 512, 1_024].map((sector) => [Math.max(start, sector), sector + 512] as const);
+    for (let missing = 1; missing < 2 ** sectors.length; missing++) {
+      const torn = Buffer.from(bytes);
+      for (const [index, [from, to]] of sectors.entries())
+        if ((missing & (1 << index)) !== 0) torn.fill(0, from, to);
+      if (torn.equals(bytes)) continue;
+      writeFileSync(file, torn);
+      assert.equal(read(folder), ['x'.repeat(length)], `${length} bytes, without ${missing}`);
+      const isMissing = torn.subarray(start).every((byte) => byte === 0);
+      assert.is(statSync(file).size, isMissing ? bytes.length : start);
+    }
+  }
+});
+
+test('a sector that reads as zeros is damage where another record follows', async () => {
+  const folder = await fillFile(['one', 'two'.repeat(500), 'three'], 2_000);
   const file = join(folder, '1.log');
   const bytes = readFileSync(file);
   for (const [from, to] of [
@@ -164,11 +209,89 @@ test('a sector that reads as zeros is damage where any later record follows', as
   }
 });
 
+test('a record in zeros that was written in part is cut off, and the next one follows', async () => {
+  const folder = await fillFile(['one', 'two'], 1_500);
+  const file = join(folder, '1.log');
+  const bytes = readFileSync(file);
+  const first = toRecord('one').length;
+  for (let length = 0; length < bytes.length - 1_500; length++) {
+    const rest = length < first ? [] : ['one'];
+    writeFileSync(file, Buffer.from(bytes).fill(0, length));
+    assert.equal(read(folder), rest, `${length} bytes`);
+    const journal = open(folder, { applied: 0 });
+    await addRecord(journal, 'commit', toRecord('again'));
+    await endJournal(journal);
+    assert.equal(read(folder), [...rest, 'again'], `${length} bytes`);
+  }
+});
+
+test('records overwrite zeros that are on disk, and the file does not grow', async () => {
+  const folder = await fillFile(['one']);
+  const file = join(folder, '1.log');
+  const journal = open(folder, { applied: 0 });
+  await addRecord(journal, 'commit', toRecord('two'));
+  await journal.filling;
+  const { size } = statSync(file);
+  for (let index = 0; index < 50; index++) await addRecord(journal, 'commit', toRecord('three'));
+  await endJournal(journal);
+  const again = open(folder, { applied: 0 });
+  await addRecord(again, 'commit', toRecord('four'));
+  const { filling } = again;
+  await endJournal(again);
+
+  assert.ok(size > 50 * toRecord('three').length);
+  assert.is(statSync(file).size, size);
+  assert.is(filling, null, 'a start uses the zeros that are there');
+  assert.equal(read(folder), ['one', 'two', ...Array(50).fill('three'), 'four']);
+});
+
+test('zeros never overwrite a record, however fast and large records come', async () => {
+  const folder = await fillFile(['one']);
+  const journal = open(folder, { applied: 0, sync: async () => {} });
+  const long = 'long '.repeat(70_000);
+  const all = ['one'];
+  for (let index = 0; index < 40; index++) {
+    const next = index % 5 === 0 ? long : `${index} `.repeat(index * 300);
+    await addRecord(journal, 'commit', toRecord(next));
+    all.push(next);
+  }
+  await endJournal(journal);
+
+  assert.equal(read(folder), all);
+});
+
+test('where zeros cannot be written, the file grows with its records', async () => {
+  const folder = await fillFolder();
+  const journal = open(folder, { applied: 0 });
+  journal.path = join(folder, 'none', '4.log');
+  for (let index = 0; index < 5; index++) {
+    await addRecord(journal, 'commit', toRecord('more'));
+    await journal.filling;
+  }
+  await endJournal(journal);
+
+  assert.is(statSync(join(folder, '4.log')).size, journal.bytes);
+  assert.equal(read(folder), [...words, ...Array(5).fill('more')]);
+});
+
+test('a file that another follows has no zeros', async () => {
+  const folder = await fillFile(['one']);
+  const journal = open(folder, { applied: 0 });
+  await addRecord(journal, 'commit', toRecord('two'));
+  await cutZeros(journal);
+  const { bytes } = journal;
+  beginFile(journal);
+  await addRecord(journal, 'commit', toRecord('three'));
+  await endJournal(journal);
+
+  assert.is(statSync(join(folder, '1.log')).size, bytes);
+  assert.ok(statSync(join(folder, '3.log')).size > journal.bytes);
+  assert.equal(read(folder), ['one', 'two', 'three']);
+  assert.equal(read(folder, { applied: 2 }), ['three']);
+});
+
 test('zeros behind a damaged record do not make it a torn one', async () => {
-  const folder = join(makeFolder('rollcall-journal-'), 'journal');
-  const journal = open(folder);
-  for (const word of ['one', 'two', 'three'.repeat(200)]) await addRecord(journal, 'commit', toRecord(word));
-  endJournal(journal);
+  const folder = await fillFile(['one', 'two', 'three'.repeat(200)]);
   const file = join(folder, '1.log');
   const bytes = readFileSync(file);
   for (let at = 0; at < 2 * (headerBytes + 4); at++) {
@@ -222,11 +345,11 @@ test('a failed append leaves nothing: what it wrote is cut off before the next o
   journal.file = openSync(join(folder, '4.log'), 'r');
   const failure = await rejection(addRecord(journal, 'commit', toRecord('lost')));
   // A disk may have taken a part of it.
-  appendFileSync(file, toRecord('half').subarray(0, 20));
+  writeSync(file, toRecord('half'), 0, 20, journal.bytes);
   closeSync(journal.file);
   journal.file = file;
   const sequence = await addRecord(journal, 'commit', toRecord('six')).then(() => journal.sequence);
-  endJournal(journal);
+  await endJournal(journal);
 
   assert.is(failure.outcome, 'not_applied');
   assert.is(sequence, 6);
@@ -237,7 +360,7 @@ test('a failed sync loses the journal, and a later start does not find its recor
   const folder = await fillFolder();
   const journal = open(folder, { applied: 0, sync: () => Promise.reject(new Error('EIO')) });
   const failure = await rejection(addRecord(journal, 'commit', toRecord('lost')));
-  endJournal(journal);
+  await endJournal(journal);
 
   assert.equal([failure.outcome, journal.lost], ['unknown', true]);
   assert.equal(read(folder), words);
@@ -249,7 +372,7 @@ test('no file is begun behind half a record, and an empty one is used again', as
   beginFile(journal);
   beginFile(journal);
   removeFiles(journal, 5);
-  endJournal(journal);
+  await endJournal(journal);
 
   assert.equal(readdirSync(folder), ['6.log']);
   assert.equal(read(folder, { applied: 5 }), []);
