@@ -6,7 +6,7 @@
  * and would block the socket server's queue for ever, so the thread ends and clients see the connection
  * close. Messages in: `WorkerRequest`; messages out: `WorkerReply`.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
@@ -99,6 +99,8 @@ const assertSynced = async (database: PGlite): Promise<void> => {
 const openDatabase = async (): Promise<PGlite> => {
   // Without this file PGlite would create a new database in the folder.
   if (!existsSync(join(directory, 'PG_VERSION'))) throw new Error(`${directory} holds no database`);
+  // A power cut may leave it empty, which Postgres refuses. The lock of the data folder keeps others out.
+  rmSync(join(directory, 'postmaster.pid'), { force: true });
   const database = await PGlite.create({
     fs: files.fileSystem,
     startParams,

@@ -106,6 +106,16 @@ test('a folder that holds no database is refused and left as it is', async () =>
   rmSync(directory, { recursive: true });
 });
 
+test('a database whose postmaster.pid lost its content in a power cut opens', async () => {
+  const directory = join(folder, 'cut');
+  await openEmbeddedSql({ directory }).then(({ close }) => close());
+  writeFileSync(join(directory, 'postmaster.pid'), '');
+
+  const { sql, close } = await openEmbeddedSql({ directory });
+  assert.is((await sql`select 1 as one`)[0]?.one, 1);
+  await close();
+});
+
 test('after the end of the database every statement is rejected, and the owner is notified', async () => {
   await embedded.close();
   let report: (error: StorageError) => void = () => {};
