@@ -121,43 +121,40 @@ const runStopped = (plan: RunPlan, disk: FaultyDisk): Promise<Figures> =>
 
 const readReady = ({ client }: Run, { adminUrl }: StartedNode) => client.ask(`${adminUrl}/readyz`);
 
-const runAll = async (
-  seed: number,
-  all: readonly Planted[],
-  runOne: typeof runFatal,
+const runAll = async <One>(
+  all: readonly One[],
+  runOne: (disk: FaultyDisk, one: One) => Promise<Figures>,
 ): Promise<Figures | null> => {
   const disk = openFaultyDisk();
   if (disk === null) return skip('errors of the disk', 'no gcc, or not Linux');
-  return addRuns(all, (planted) => runOne(folders.plan(seed), disk, planted));
+  return addRuns(all, (one) => runOne(disk, one));
 };
 
 faultCase(test, {
   title: 'a write or a sync that fails ends the process, and the next start has all that was acknowledged',
   name: 'EIO while writing',
   counts: { quick: 2, faults: fatal.length },
-  run: ({ seed, count }) => runAll(seed, fatal.slice(0, count), runFatal),
+  run: ({ seed, count }) =>
+    runAll(fatal.slice(0, count), (disk, planted) => runFatal(folders.plan(seed), disk, planted)),
 });
 
 faultCase(test, {
   title: 'a store without room refuses or waits, and goes on when there is room',
   name: 'ENOSPC while writing',
   counts: { quick: 2, faults: refused.length },
-  run: ({ seed, count }) => runAll(seed, refused.slice(0, count), runRefused),
+  run: ({ seed, count }) =>
+    runAll(refused.slice(0, count), (disk, planted) => runRefused(folders.plan(seed), disk, planted)),
 });
 
 faultCase(test, {
   title: 'a stop while SQL waits for room ends in its time, and the next start has all that was acknowledged',
   name: 'stopped without room',
   counts: { quick: 1, faults: 4 },
-  run: ({ seed, count }) => {
-    const disk = openFaultyDisk();
-    return disk === null
-      ? Promise.resolve(skip('a stop without room', 'no gcc, or not Linux'))
-      : addRuns(
-          Array.from({ length: count }, (_, round) => round),
-          (round) => runStopped(folders.plan(seed + round), disk),
-        );
-  },
+  run: ({ seed, count }) =>
+    runAll(
+      Array.from({ length: count }, (_, round) => seed + round),
+      (disk, roundSeed) => runStopped(folders.plan(roundSeed), disk),
+    ),
 });
 
 test.run();
