@@ -1,6 +1,6 @@
 /**
- * Counted segments of an order in SQL: each has the key of its low end and the number of its rows, so that
- * any position is found by sums, not by a walk. A caller makes sure that nobody else writes them.
+ * Counted segments of an order in SQL. Each has the key of its low end and the number of its rows: adding
+ * these numbers finds any position without reading all rows. The caller keeps other writers out.
  */
 import type { Queryable, Transaction } from '../../sql/client.ts';
 
