@@ -145,8 +145,11 @@ const checkServer = async (sql: Sql, url: string): Promise<readonly string[]> =>
   return notes;
 };
 
-/** With other clients at the pooler the backends of one round may be right by chance. */
-const rounds = 4;
+/**
+ * With other clients at the pooler the backends of one round are right by chance, one time in three.
+ * A server far away is asked fewer rounds, so that its start does not wait.
+ */
+const rounds = { min: 4, max: 12, millisecondsMax: 1_000 };
 const connectSecondsMax = 3;
 const answerMsMax = 6_000;
 
@@ -160,22 +163,23 @@ const refusal =
  * cannot be used.
  *
  * The driver sends statements behind each other. A pooler in transaction mode gives the backend away after
- * the first answer, so rows of one statement reach another, or no answer comes. The probe uses two
- * connections: A asks which backend serves it, B begins a transaction and asks the same, then A asks again.
- * Directly, and through a pooler in session mode, each has its own backend throughout. In transaction mode B
- * gets the backend of A when nothing else is connected, and A gets another one while B holds its own; one
- * idle connection alone would see nothing. Only the backend's pid is read: some proxies bind a connection to
- * its backend as soon as it sets a value.
+ * the first answer, so rows of one statement reach another, or no answer comes. The probe asks three
+ * connections again and again which backend serves them, one of them within a transaction. Directly, and
+ * through a pooler in session mode, each has its own backend throughout. In transaction mode two share one
+ * when nothing else is connected, and one gets another while the transaction keeps its own. The two others
+ * are asked in changing order: a pooler that hands its backends out in turn, with another client that asks
+ * as often, would give each the same one every time. Only the backend's pid is read: some proxies bind a
+ * connection to its backend as soon as it sets a value.
  */
 const assertNoTransactionPooler = async (url: string): Promise<void> => {
-  const [first, second] = [connectAlone(url), connectAlone(url)];
+  const connections = [connectAlone(url), connectAlone(url), connectAlone(url)] as const;
   try {
-    if (await endWithin(sharesBackends(first, second), answerMsMax)) throw new Error(refusal);
+    if (await endWithin(changesBackends(connections), answerMsMax)) throw new Error(refusal);
   } catch (error) {
     if (error instanceof Error && error.message === refusal) throw error;
     throw openFault('DATABASE_URL', [url], error);
   } finally {
-    await Promise.all([first.end({ timeout: 0 }), second.end({ timeout: 0 })]);
+    await Promise.all(connections.map((connection) => connection.end({ timeout: 0 })));
   }
 };
 
@@ -189,21 +193,33 @@ const connectAlone = (url: string): Sql =>
     connection: { application_name: 'rollcall' },
   });
 
-const sharesBackends = async (first: Sql, second: Sql): Promise<boolean> => {
-  for (let round = 0; round < rounds; round++) {
-    const before = await readBackend(first);
-    await second.unsafe('begin').simple();
-    const held = await readBackend(second);
-    if (held === before) return true;
-    if ((await readBackend(first)) !== before || (await readBackend(second)) !== held) return true;
-    await second.unsafe('rollback').simple();
+/** Whether two of the connections share a backend, or one is served by another than before. */
+const changesBackends = async ([busy, ...others]: readonly [Sql, Sql, Sql]): Promise<boolean> => {
+  const connectionOf = new Map<number, Sql>();
+  const isShared = async (connection: Sql, statement = ''): Promise<boolean> => {
+    const backend = await readBackend(connection, statement);
+    const known = connectionOf.get(backend) ?? connection;
+    connectionOf.set(backend, known);
+    return known !== connection;
+  };
+  // Before the first transaction, which would keep the only backend of a small pool.
+  for (const connection of others) if (await isShared(connection)) return true;
+  const startedMs = performance.now();
+  for (let round = 0; round < rounds.max; round++) {
+    if (round >= rounds.min && performance.now() - startedMs > rounds.millisecondsMax) break;
+    const [first, last] = (round % 2 === 0 ? others : others.toReversed()) as [Sql, Sql];
+    if ((await isShared(busy, 'begin')) || (await isShared(first))) return true;
+    const [isLastShared] = await Promise.all([isShared(last), busy.unsafe('rollback').simple()]);
+    if (isLastShared || connectionOf.size > 3) return true;
   }
   return false;
 };
 
-const readBackend = async (sql: Sql): Promise<number> => {
-  const [row] = await sql.unsafe<{ pid: number }[]>('select pg_backend_pid() as pid').simple();
-  return (row as { pid: number }).pid;
+/** The process id of the backend that serves the connection, after the statement that may come before. */
+const readBackend = async (sql: Sql, statement: string): Promise<number> => {
+  const answer = await sql.unsafe<unknown[]>(`${statement}; select pg_backend_pid() as pid`).simple();
+  const row = answer.flat().at(-1) as { readonly pid: number };
+  return row.pid;
 };
 
 /** Resolves like `work`; rejects after so many milliseconds without stopping it. */

@@ -19,15 +19,15 @@ const ignored = `ignore_startup_parameters = ${settings}`;
 const server = await startPostgres();
 await server.database('pooled');
 
-/** Runs `work` while eight clients of the pooler send statements one after another. */
-const withCompany = async <Result>(url: string, work: () => Promise<Result>): Promise<Result> => {
-  const sql = connectSql(url, { connectionsMax: 8 });
+/** Runs `work` while so many clients of the pooler send statements one after another. */
+const withCompany = async (url: string, clients: number, work: () => Promise<void>): Promise<void> => {
+  const sql = connectSql(url, { connectionsMax: clients });
   let isOver = false;
-  const company = Array.from({ length: 8 }, async () => {
+  const company = Array.from({ length: clients }, async () => {
     while (!isOver) await sql`select 1`.simple();
   });
   try {
-    return await work();
+    await work();
   } finally {
     isOver = true;
     await Promise.allSettled(company);
@@ -61,12 +61,18 @@ for (const lines of [
     }));
 }
 
-test('transaction mode is refused while others use it', () =>
-  withPgbouncer(['pool_mode = transaction', ignored, 'default_pool_size = 20'], (url) =>
-    withCompany(url, async () => {
-      for (let time = 0; time < 10; time++) assert.match(await refuse(url), namesRemedy);
-    }),
-  ));
+for (const turn of [0, 1])
+  for (const clients of [1, 2, 8]) {
+    const line = `server_round_robin = ${turn}`;
+    test(`transaction mode is refused while others use it: ${clients}, ${line}`, () =>
+      withPgbouncer(['pool_mode = transaction', ignored, line], (url) =>
+        withCompany(url, clients, async () => {
+          const messages = new Set<string>();
+          for (let time = 0; time < 30; time++) messages.add(await refuse(url));
+          assert.match([...messages].join('\n'), namesRemedy);
+        }),
+      ));
+  }
 
 test('a pooler that refuses our settings is named with the remedy', () =>
   withPgbouncer(['pool_mode = session'], async (url) => {
