@@ -26,6 +26,7 @@ import { createFeed } from '../http/feed/feed.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics } from '../http/telemetry/metrics.ts';
 import { explainFullDisk } from '../storage/disk-room.ts';
+import type { SqlThread } from '../storage/embedded/sql-thread.ts';
 import { describeIntruders, listIntruders } from '../storage/hot-owner.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.ts';
@@ -59,6 +60,8 @@ import { openWatches } from './watch/watches.ts';
 export interface StartInput extends Hooks {
   /** Default: the log of these settings on standard output. */
   readonly logger?: Logger;
+  /** See `StoresOptions.sqlThread`. */
+  readonly sqlThread?: SqlThread | undefined;
 }
 
 /** Wrap the stores before the engine gets them: for the faults and crash points of tests. */
@@ -91,10 +94,13 @@ const heartbeatMs = 30_000;
 const nodeAliveMs = 40_000;
 const sweepMs = 60_000;
 
+const createOwnLogger = (config: Config): Logger =>
+  createLogger({ level: config.logLevel, form: selectLogForm(config) });
+
 /** Starts one node. On failure it closes everything and rejects with a message for the operator. */
 export const start = async (config: Config, input: StartInput = {}): Promise<Running> => {
   assertLimits();
-  const { logger = createLogger({ level: config.logLevel, form: selectLogForm(config) }), ...hooks } = input;
+  const { sqlThread, logger = createOwnLogger(config), ...hooks } = input;
   const loss = createLoss();
   const report = createRepeatedLog(logger.error.bind(logger), systemClock);
   const onWarning = (message: string, error: unknown) => report(message, { error: String(error) });
@@ -103,6 +109,7 @@ export const start = async (config: Config, input: StartInput = {}): Promise<Run
   room.promise.catch(() => undefined);
   const stores = await openStores(config, {
     clock: systemClock.nowMs,
+    sqlThread,
     onWarning,
     onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
     onDiskFull: (error) => room.reject(error),

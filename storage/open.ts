@@ -14,6 +14,7 @@ import type { HotStore } from '../engine/ports.ts';
 import type { CopySource } from './backup/live.ts';
 import { explainFullDisk } from './disk-room.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
+import type { SqlThread } from './embedded/sql-thread.ts';
 import type { LmdbStore } from './hot/lmdb/store.ts';
 import type { MemorySettings } from './hot/redis/eviction.ts';
 import type { RedisLibraries } from './hot/redis/store.ts';
@@ -36,6 +37,8 @@ export interface StoresConfig {
 export interface StoresOptions {
   /** Wall time in ms, the hot store's clock. */
   readonly clock: () => number;
+  /** A thread for the embedded SQL that was started before. Default: a new one. */
+  readonly sqlThread?: SqlThread | undefined;
   /** Receives failures of background work (checkpoints, upkeep), for the log. */
   readonly onWarning: (message: string, error: unknown) => void;
   /** Receives a message when a server of a shared store stops answering, and when it answers again. */
@@ -162,7 +165,7 @@ const openFolder = async ({ dataDir }: StoresConfig, options: StoresOptions) => 
   const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
   const { markAdopted, isOldFolder, restoreOldFolder } = await import('./embedded/adopt.ts');
-  const { onWarning, onLost, onDiskFull } = options;
+  const { onWarning, onLost, onDiskFull, sqlThread } = options;
   const notes = isOldFolder(dataDir) ? await restoreOldFolder(dataDir) : [];
   const hot = await openLmdbStore({
     path: join(dataDir, 'hot'),
@@ -174,7 +177,8 @@ const openFolder = async ({ dataDir }: StoresConfig, options: StoresOptions) => 
   try {
     await markAdopted(dataDir);
     await assertNoneLost(hot, toDatabaseFolder(dataDir), describeLoss(dataDir));
-    const ledger = await openLedgerStore({ dataDirectory: dataDir, onWarning, onLost, onDiskFull });
+    const reports = { onWarning, onLost, onDiskFull };
+    const ledger = await openLedgerStore({ dataDirectory: dataDir, sqlThread, ...reports });
     return { hot, ledger, notes };
   } catch (error) {
     await hot.close();

@@ -16,6 +16,7 @@ import { LRUCache } from 'lru-cache';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { parseToken } from '../../engine/rules/token.ts';
+import { buildBound } from '../../engine/tools/cache-bounds.ts';
 import { createSingleFlight, type SingleFlight } from '../../engine/tools/single-flight.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import type { Notices } from '../../storage/catalogue/shared/notices.ts';
@@ -199,9 +200,12 @@ export const createSessionCache = (options: SessionCacheOptions) => {
   const tokens = new Map<string, string>();
   const state: SessionCacheState = {
     ...options,
-    cached: new LRUCache({ max: options.entriesMax, dispose: (entry) => tokens.delete(entry.hash) }),
+    cached: new LRUCache({
+      ...buildBound(options.entriesMax),
+      dispose: (entry) => tokens.delete(entry.hash),
+    }),
     tokens,
-    rejected: new LRUCache({ max: rejectedTokensMax }),
+    rejected: new LRUCache(buildBound(rejectedTokensMax)),
     inFlight: createSingleFlight(),
     epoch: 0,
   };

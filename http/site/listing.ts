@@ -12,6 +12,7 @@ import { StorageError } from '../../engine/errors.ts';
 import type { Target } from '../../engine/ids.ts';
 import { computePresence } from '../../engine/rules/presence.ts';
 import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
+import { buildBound } from '../../engine/tools/cache-bounds.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import { countVisit, toVisitCount, type VisitCount } from '../api/bots/bots.ts';
 import { findVotesRank } from '../api/leaderboards.ts';
@@ -49,7 +50,7 @@ const keptCodesMax = 100_000;
 
 /** Finds which kind has a code: at first in SQL, then from memory. */
 const createResolver = () => {
-  const kinds = new LRUCache<string, NamedKind>({ max: keptCodesMax });
+  const kinds = new LRUCache<string, NamedKind>(buildBound(keptCodesMax));
   const findProfile = (app: App, kind: NamedKind, name: string): MaybePromise<Profile | null> =>
     app.catalogue[`${kind}s`].find(name);
   const search = async (app: App, code: string): Promise<Target | null> => {

@@ -2,13 +2,16 @@
  * Finds the known word that a mistyped word probably means. Pure. Used for settings and commands.
  */
 
+const editsMax = 2;
+
 /** The known word with the fewest edits, at most two, or `null`. */
 export const findNearest = (word: string, known: readonly string[]): string | null => {
   const ranked = known
+    .filter((candidate) => Math.abs(candidate.length - word.length) <= editsMax)
     .map((candidate) => ({ candidate, edits: countEdits(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
-  return best !== undefined && best.edits <= 2 ? best.candidate : null;
+  return best !== undefined && best.edits <= editsMax ? best.candidate : null;
 };
 
 /** The Levenshtein distance; both words are short. */

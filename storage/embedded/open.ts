@@ -15,10 +15,13 @@ import { toStorageError } from '../sql/errors.ts';
 import type { PackContents } from './copy.ts';
 import { descriptorAdvice, hasFewDescriptors } from './descriptors.ts';
 import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';
+import type { SqlThread } from './sql-thread.ts';
 
 export interface LedgerStoreOptions {
   /** The data folder, locked by this process. */
   readonly dataDirectory: string;
+  /** See `EmbeddedOptions.thread`. */
+  readonly sqlThread?: SqlThread | undefined;
   /** Receives failures of upkeep, and damage, for the log. */
   readonly onWarning: (message: string, error: unknown) => void;
   /** Called when statements begin to wait for room on the disk. */
@@ -60,6 +63,7 @@ const open = async (folder: string, options: LedgerStoreOptions): Promise<Embedd
   try {
     const embedded = await openEmbeddedSql({
       directory: folder,
+      thread: options.sqlThread,
       onCrash: (error) => (options.onLost ?? options.onWarning)('the embedded database ended', error),
       onWarning: options.onWarning,
       onDiskFull: options.onDiskFull,

@@ -2,20 +2,25 @@
  * The worker thread that runs PGlite behind its socket server.
  *
  * PGlite is one backend with one session: it runs one statement at a time, and its wasm module blocks its
- * thread, so it needs a thread of its own. A failure inside the module (not an SQL error) makes it unusable
- * and would block the socket server's queue for ever, so the thread ends and clients see the connection
- * close. Messages in: `WorkerRequest`; messages out: `WorkerReply`.
+ * thread, so it needs a thread of its own. It loads and compiles the module before it is asked to open a
+ * folder. A failure inside the module (not an SQL error) makes it unusable and would block the socket
+ * server's queue for ever, so the thread ends and clients see the connection close. Messages in:
+ * `WorkerRequest`; messages out: `WorkerReply`.
  */
+import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
-import { PGlite } from '@electric-sql/pglite';
+import { parentPort } from 'node:worker_threads';
+import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { pg_trgm as trigrams } from '@electric-sql/pglite/contrib/pg_trgm';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { type PackContents, packFolder } from './copy.ts';
-import { createSyncedFiles } from './synced-files.ts';
+import { createSyncedFiles, type SyncedFiles } from './synced-files.ts';
 
-export interface WorkerSettings {
+/** The first message. */
+interface OpenRequest {
+  readonly kind: 'open';
   readonly directory: string;
   /** Unix socket to listen on, `''` for a free port of 127.0.0.1. */
   readonly socketPath: string;
@@ -25,6 +30,7 @@ export interface WorkerSettings {
  * `synced` answers `files_to_sync`, with the failure or `''`.
  */
 export type WorkerRequest =
+  | OpenRequest
   | { readonly kind: 'copy'; readonly into: string }
   | { readonly kind: 'close' }
   | { readonly kind: 'synced'; readonly failure: string };
@@ -38,7 +44,6 @@ export type WorkerReply =
 
 const port = parentPort;
 if (!port) throw new Error('pglite-worker.ts runs in a worker thread only');
-const { directory, socketPath } = workerData as WorkerSettings;
 
 const sendReply = (message: WorkerReply): void => port.postMessage(message);
 
@@ -82,32 +87,50 @@ const syncFiles = (paths: readonly string[]): Promise<void> =>
     sendReply({ kind: 'files_to_sync', paths });
   });
 
-const files = createSyncedFiles(directory, {
-  syncFiles,
-  onFailure: (error) => endThread('sync', error),
-  onDiskFull: (full) => sendReply({ kind: 'disk_full', full }),
-  onCheckpointDue: () => sendReply({ kind: 'checkpoint_due' }),
-});
+/** The types of Node leave it out. */
+declare const WebAssembly: { compile(module: Uint8Array): Promise<object> };
+
+/** Without a module PGlite reads it itself, and says what is wrong with it. */
+const compileModule = async (): Promise<PGliteOptions> => {
+  try {
+    const file = new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'));
+    return { pgliteWasmModule: await WebAssembly.compile(await readFile(file)) };
+  } catch {
+    return {};
+  }
+};
+
+const openFiles = (directory: string): SyncedFiles =>
+  createSyncedFiles(directory, {
+    syncFiles,
+    onFailure: (error) => endThread('sync', error),
+    onDiskFull: (full) => sendReply({ kind: 'disk_full', full }),
+    onCheckpointDue: () => sendReply({ kind: 'checkpoint_due' }),
+  });
 
 /** Throws if a commit is answered before its log is on disk: another version of PGlite may do so. */
-const assertSynced = async (database: PGlite): Promise<void> => {
+const assertSynced = async (database: PGlite, files: SyncedFiles): Promise<void> => {
   const before = files.countSyncs();
   await database.exec(`select pg_logical_emit_message(true, 'rollcall', 'a commit at the start')`);
   if (files.countSyncs() === before) throw new Error('this version of PGlite does not sync its commits');
 };
 
-const openDatabase = async (): Promise<PGlite> => {
-  // Without this file PGlite would create a new database in the folder.
+/** Throws if the folder holds no database: PGlite would create a new one. */
+const prepareFolder = (directory: string): void => {
   if (!existsSync(join(directory, 'PG_VERSION'))) throw new Error(`${directory} holds no database`);
   // A power cut may leave it empty, which Postgres refuses. The lock of the data folder keeps others out.
   rmSync(join(directory, 'postmaster.pid'), { force: true });
+};
+
+const openDatabase = async (files: SyncedFiles, compiled: PGliteOptions): Promise<PGlite> => {
   const database = await PGlite.create({
     fs: files.fileSystem,
     startParams,
     extensions: { pg_trgm: trigrams },
+    ...compiled,
   });
   await files.awaitCheckpoint();
-  await assertSynced(database);
+  await assertSynced(database, files);
   files.markOpened();
   const run = database.execProtocolRawStream.bind(database);
   database.execProtocolRawStream = (message, options) =>
@@ -115,7 +138,7 @@ const openDatabase = async (): Promise<PGlite> => {
   return database;
 };
 
-const listen = async (database: PGlite): Promise<PGLiteSocketServer> => {
+const listen = async (database: PGlite, socketPath: string): Promise<PGLiteSocketServer> => {
   const address = socketPath ? { path: socketPath } : { host: '127.0.0.1', port: 0 };
   // The client uses one connection; the others let it reconnect while an old connection still closes.
   const server = new PGLiteSocketServer({ db: database, ...address, maxConnections: 4 });
@@ -123,24 +146,29 @@ const listen = async (database: PGlite): Promise<PGLiteSocketServer> => {
   return server;
 };
 
-const copy = async (database: PGlite, into: string): Promise<void> => {
+const copy = async (database: PGlite, directory: string, into: string): Promise<void> => {
   const contents = await database.runExclusive(async () => packFolder(directory, into));
   sendReply({ kind: 'copied', contents });
 };
 
-const close = async (server: PGLiteSocketServer, database: PGlite): Promise<void> => {
+const close = async (server: PGLiteSocketServer, database: PGlite, files: SyncedFiles): Promise<void> => {
   await server.stop();
   await database.close();
   await files.awaitCheckpoint();
 };
 
 const main = async (): Promise<void> => {
-  const database = await openDatabase();
-  const server = await listen(database);
+  const compiled = compileModule();
+  const [{ directory, socketPath }] = (await once(port, 'message')) as [OpenRequest];
+  prepareFolder(directory);
+  const files = openFiles(directory);
+  const database = await openDatabase(files, await compiled);
+  const server = await listen(database, socketPath);
   port.on('message', (request: WorkerRequest) => {
-    if (request.kind === 'copy') copy(database, request.into).catch((error: unknown) => fail('copy', error));
+    if (request.kind === 'copy')
+      copy(database, directory, request.into).catch((error: unknown) => fail('copy', error));
     else if (request.kind === 'close')
-      close(server, database)
+      close(server, database, files)
         .catch((error: unknown) => fail('close', error))
         .finally(() => process.exit(0));
   });

@@ -13,20 +13,23 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
 import { commonOptions, createAdmittedPool, type Pool, type Sql } from '../sql/client.ts';
 import { syncFiles } from './background-syncs.ts';
 import { type PackContents, syncPath } from './copy.ts';
-import type { WorkerReply, WorkerRequest, WorkerSettings } from './pglite-worker.ts';
+import type { WorkerReply, WorkerRequest } from './pglite-worker.ts';
 import { createProgram, unpackPrepared } from './prepared.ts';
+import { type SqlThread, startSqlThread } from './sql-thread.ts';
 
 export interface EmbeddedOptions {
   /** The folder of the database and nothing else. Created if missing, and its parents too. */
   readonly directory: string;
   /** Where the prepared database is. Default: where the installation keeps it. */
   readonly preparedFolder?: string | undefined;
+  /** A thread that no database was opened in yet. Default: a new one. */
+  readonly thread?: SqlThread | undefined;
   /** After this time the start has failed. A first start on a slow disk takes seconds. Default 120,000. */
   readonly openTimeoutMs?: number;
   /** Called once if the thread ends without `close`: every later statement fails. */
@@ -47,8 +50,6 @@ export interface EmbeddedSql extends Pool {
 
 /** Some systems limit the path of a unix socket to 104 bytes. */
 const socketPathBytesMax = 100;
-/** The thread makes few objects, and V8 would let them take as much as those of a server. */
-const youngMbMax = 12;
 /** Only on a broken disk does the last checkpoint take longer. */
 const closeTimeoutMs = 30_000;
 
@@ -140,12 +141,8 @@ const connect = (address: SocketAddress, port: number): Sql =>
     idle_timeout: 0,
   });
 
-const startWorker = (settings: WorkerSettings): Worker => {
-  const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url), {
-    workerData: settings,
-    name: 'pglite',
-    resourceLimits: { maxYoungGenerationSizeMb: youngMbMax },
-  });
+/** Syncs the files that the thread names, and answers it. */
+const syncForThread = (worker: Worker): void => {
   const answer = (failure: string): void =>
     worker.postMessage({ kind: 'synced', failure } satisfies WorkerRequest);
   worker.on('message', (message: WorkerReply) => {
@@ -155,7 +152,6 @@ const startWorker = (settings: WorkerSettings): Worker => {
       (error: unknown) => answer(String(error)),
     );
   });
-  return worker;
 };
 
 /** Runs the program that creates a database in a new folder. */
@@ -204,13 +200,18 @@ export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<Embedde
   mkdirSync(dirname(options.directory), { recursive: true, mode: 0o700 });
   if (!existsSync(options.directory)) await createDatabase(options);
   const address = chooseAddress(options.directory);
-  const worker = startWorker({ directory: options.directory, socketPath: address.socketPath });
+  const { worker, getFailure } = options.thread ?? startSqlThread();
+  syncForThread(worker);
   const cleanUp = (): void => {
     if (address.folder) rmSync(address.folder, { recursive: true, force: true });
   };
   let ready: Extract<WorkerReply, { kind: 'ready' }>;
   try {
+    const failure = getFailure();
+    if (failure !== null) throw createUnreachableError('open', failure);
     const timeoutMs = options.openTimeoutMs ?? 120_000;
+    const { directory } = options;
+    worker.postMessage({ kind: 'open', directory, socketPath: address.socketPath } satisfies WorkerRequest);
     ready = await readReply(worker, { kind: 'ready', operation: 'open', timeoutMs });
   } catch (error) {
     await worker.terminate();

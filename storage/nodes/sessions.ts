@@ -18,6 +18,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { StorageError } from '../../engine/errors.ts';
+import { buildBound } from '../../engine/tools/cache-bounds.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { NewSession, SessionOfToken, SessionTarget } from '../catalogue/people/sessions.ts';
 import type { Notices } from '../catalogue/shared/notices.ts';
@@ -350,8 +351,8 @@ export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
   const { pubsub, sessions, entriesMax, copyMs } = options;
   const state: MirrorState = {
     ...options,
-    watched: new LRUCache({ max: entriesMax }),
-    stale: new LRUCache({ max: entriesMax, ttl: copyMs }),
+    watched: new LRUCache(buildBound(entriesMax)),
+    stale: new LRUCache({ ...buildBound(entriesMax), ttl: copyMs }),
     committed: new LRUCache({ max: committedMax, ttl: endingMs.revoked }),
   };
   pubsub.subscribe({

@@ -14,6 +14,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { StorageError, type StorageReason } from '../../../engine/errors.ts';
 import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
+import { buildBound } from '../../../engine/tools/cache-bounds.ts';
 import { createSingleFlight } from '../../../engine/tools/single-flight.ts';
 import type { UnknownNames } from '../unknown.ts';
 import { currentMs, type Notices } from './notices.ts';
@@ -134,7 +135,7 @@ const createRows = <Row extends Cacheable>({ bytesMax, ageMaxMs }: RowBounds<Row
     sizeCalculation: ({ row }) => row.weightBytes,
     dispose: (_, id) => ids.delete(id),
   });
-  const idsByVanity = new LRUCache<string, string>({ max: namesCachedMax });
+  const idsByVanity = new LRUCache<string, string>(buildBound(namesCachedMax));
   return {
     find: (idOrVanity: string): CachedRow<Row> | undefined => {
       const byId = rows.get(idOrVanity);

@@ -10,6 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
+import { startSqlThread } from '../../../storage/embedded/sql-thread.ts';
 import { asStorage } from '../../../storage/sql/errors.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { pluck } from '../../support/pluck.ts';
@@ -35,6 +36,20 @@ test.after(() => embedded.close());
 
 test('a new folder is created atomically, and its top is readable only by its owner', () => {
   assert.equal(readdirSync(folder), ['sql']);
+});
+
+test('a thread that was started before opens the database; one that has ended says so at once', async () => {
+  const directory = join(folder, 'sql-early');
+  const early = await openEmbeddedSql({ directory, thread: startSqlThread() });
+  const [row] = await early.sql`select 1 as one`;
+  await early.close();
+  assert.is(row?.one, 1);
+
+  const thread = startSqlThread();
+  await thread.worker.terminate();
+  const error = await failureOf(() => openEmbeddedSql({ directory, thread }));
+  assert.match(error.message, 'the database thread ended');
+  rmSync(directory, { recursive: true });
 });
 
 test('values are returned in the types that the client documents', async () => {

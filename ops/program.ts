@@ -1,0 +1,153 @@
+/**
+ * What the program of main.ts does: reads the settings, starts one node, prints its
+ * addresses, and drains on Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them
+ * runs one node.
+ *
+ * The first SIGINT or SIGTERM drains, even during the start; the second ends the process at once (nothing
+ * acknowledged is lost even then). The process also drains when its terminal closes or its parent process
+ * ends; it keeps running when only the reader of its output goes away. After a loss of the embedded SQL, or
+ * an uncaught error, it drains and exits with 1, so that a supervisor starts a new process.
+ */
+import { setFlagsFromString } from 'node:v8';
+import type { Logger } from 'pino';
+import type { SqlThread } from '../storage/embedded/sql-thread.ts';
+import { describeStores } from './config/addresses.ts';
+import { type Config, findMisspeltSettings, readConfig, readLogForm } from './config/config.ts';
+import { createLogger, selectLogForm } from './log/log.ts';
+import { createEarlyReporter, createReporter, type Reporter } from './log/reporter.ts';
+import { type Running, start } from './rollcall.ts';
+import { formatVersion, readVersion } from './version.ts';
+import { endOnUncaught, type Uncaught } from './watch/uncaught.ts';
+import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
+
+const fail = (error: unknown): never => {
+  createEarlyReporter(readLogForm()).reportFailure(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+};
+
+export interface ProgramInput {
+  /** The file that this process runs; the workers run it, too. */
+  readonly file: string;
+  /** A thread for the embedded SQL; `null` where there is none. */
+  readonly sqlThread: SqlThread | null;
+}
+
+/** Asynchronous, so that a wrong setting rejects and reaches `fail` like every other error. */
+const run = async ({ file, sqlThread }: ProgramInput): Promise<void> => {
+  const index = parseWorkerIndex(process.argv);
+  const early = createEarlyReporter(readLogForm());
+  if (index === null) for (const note of findMisspeltSettings()) early.reportNote(note);
+  const config = readConfig();
+  const form = selectLogForm(config);
+  const logger = createLogger({ level: config.logLevel, form });
+  const output = { logger, reporter: createReporter(form, logger) };
+  return index === null && config.workers > 1
+    ? runWorkers(config, file, output)
+    : runNode(config, index, { ...output, sqlThread });
+};
+
+interface Output {
+  readonly logger: Logger;
+  readonly reporter: Reporter;
+}
+
+type NodeInput = Output & Pick<ProgramInput, 'sqlThread'>;
+
+/** Worker `index` (from 0) listens for the operator on ADMIN_PORT + index. */
+const runNode = async (settings: Config, index: number | null, input: NodeInput): Promise<void> => {
+  const { logger, reporter, sqlThread } = input;
+  const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
+  const starting = start(config, { logger, sqlThread: sqlThread ?? undefined });
+  // Installed before the start ends: a signal may arrive before the welcome is printed.
+  const stopNode = () => starting.then((running) => running.stop());
+  const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config), logger });
+  const drain = drainOnSignals(stopNode, uncaught, reporter);
+  obeySupervisor(drain);
+  const { notes, url, adminUrl, otherNodes, demo, lost, stop } = await starting;
+  void lost.then((reason) => {
+    reporter.reportFailure(`Ending, so that a new process can start: ${reason}`);
+    return stop().finally(() => process.exit(1));
+  });
+  if (index !== null) {
+    process.send?.({ url, adminUrl, notes, otherNodes } satisfies WorkerReady);
+    return;
+  }
+  reportReady(reporter, config, { url, adminUrl, notes, otherNodes, demo });
+};
+
+const reportReady = (
+  reporter: Reporter,
+  config: Config,
+  { notes, url, adminUrl, otherNodes, demo }: WorkerReady & Pick<Running, 'demo'>,
+): void => {
+  for (const note of notes) reporter.reportNote(note);
+  reporter.reportReady({
+    url,
+    adminUrl,
+    version: formatVersion(readVersion()),
+    stores: describeStores(config, otherNodes),
+    dataDirectory: config.dataDir,
+    demo,
+  });
+};
+
+const runWorkers = async (config: Config, file: string, { logger, reporter }: Output): Promise<void> => {
+  const { ready, stop, kill } = supervise(config, {
+    program: file,
+    reportNote: reporter.reportNote,
+  });
+  const uncaught = endOnUncaught({ stop, limitMs: stopMsMax(config), logger });
+  const drain = (): void => void stop().then((code) => process.exit(uncaught.happened ? 1 : code), fail);
+  let signals = 0;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      signals += 1;
+      if (signals > 1) kill();
+      else drain();
+    });
+  }
+  process.on('SIGHUP', drain);
+  obeySupervisor(drain);
+  const workers = await ready;
+  const [first = { url: '', notes: [], otherNodes: [] }] = workers;
+  const adminUrl = workers.map((worker) => worker.adminUrl).join(',');
+  reportReady(reporter, config, { ...first, adminUrl, demo: null });
+};
+
+/** Installs the signal handlers. Returns the function that starts the drain; only the first call counts. */
+const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught, reporter: Reporter): (() => void) => {
+  let draining = false;
+  const drain = (): void => {
+    if (draining) return;
+    draining = true;
+    reporter.reportDraining();
+    stop().then(() => {
+      reporter.reportStopped();
+      process.exit(uncaught.happened ? 1 : 0);
+    }, fail);
+  };
+  let signals = 0;
+  const onSignal = (): void => {
+    signals += 1;
+    if (signals > 1) process.exit(130);
+    drain();
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  // Not counted as a signal: when a terminal closes, SIGHUP may arrive twice, once through the launcher.
+  process.on('SIGHUP', drain);
+  return drain;
+};
+
+/** Keeps the process alive when the reader of its output goes away (`npm start | head`). */
+const ignoreOutputErrors = (): void => {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+};
+
+/** Runs until the process ends. */
+export const runProgram = (input: ProgramInput): void => {
+  // The young generation is small and mostly garbage: parallel helper threads cost more than they save.
+  setFlagsFromString('--no-parallel-scavenge');
+  ignoreOutputErrors();
+  run(input).catch(fail);
+};
