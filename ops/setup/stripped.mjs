@@ -1,6 +1,7 @@
 /**
- * Caches our sources without their types, and what V8 compiles of all modules: stripping takes a quarter of a
- * second of processor time at each start, compiling half as much.
+ * Caches our sources without their types, and what V8 compiles of all modules, and finds modules by their
+ * names: stripping takes a quarter of a second of processor time at each start, compiling and finding half as
+ * much each.
  *
  * The cache has one file per source in node_modules/.rollcall, named by a hash of the source's URL. A
  * checksum over the source and the stripped text makes sure that a changed source or a torn file is stripped
@@ -63,5 +64,23 @@ const load = (url, context, next) => {
   return { format: 'module', source: readStripped(url), shortCircuit: true };
 };
 
+/** The format of the modules that are imported by relative names with an extension, by where they are. */
+const formats = [
+  { from: new URL('node_modules/typebox/', root).href, extension: '.mjs', format: 'module' },
+  { from: new URL('node_modules/', root).href, extension: null, format: '' },
+  { from: root.href, extension: '.ts', format: 'module-typescript' },
+];
+
+/**
+ * Finds the file of a relative name in our sources and in typebox, which has 340 modules, by the name alone.
+ * Node would look for the file, for links and for package.json files on the way: a tenth of a start.
+ */
+const resolve = (specifier, context, next) => {
+  if (!specifier.startsWith('.')) return next(specifier, context);
+  const found = formats.find(({ from }) => context.parentURL?.startsWith(from));
+  if (!found?.extension || !specifier.endsWith(found.extension)) return next(specifier, context);
+  return { url: new URL(specifier, context.parentURL).href, format: found.format, shortCircuit: true };
+};
+
 if (!isReadOnly) enableCompileCache(fileURLToPath(new URL('node_modules/.rollcall/compiled/', root)));
-registerHooks({ load });
+registerHooks({ load, resolve });
