@@ -90,15 +90,13 @@ const createUnreachableError = (operation: string, detail: string): StorageError
 
 /** Resolves with the next reply of `kind`; rejects if `operation` fails, at exit, and after `timeoutMs`. */
 const readReply = <Kind extends WorkerReply['kind']>(
-  worker: Worker,
+  { worker, describeEnd }: SqlThread,
   { kind, operation, timeoutMs }: { kind: Kind; operation: string; timeoutMs: number },
 ): Promise<Extract<WorkerReply, { kind: Kind }>> =>
   new Promise((fulfil, reject) => {
-    let reason = '';
     const stopListening = (act: () => void): void => {
       clearTimeout(timer);
       worker.off('message', onMessage);
-      worker.off('error', onError);
       worker.off('exit', onExit);
       act();
     };
@@ -107,22 +105,16 @@ const readReply = <Kind extends WorkerReply['kind']>(
         stopListening(() => fulfil(message as Extract<WorkerReply, { kind: Kind }>));
       } else if (operation === 'open' && message.kind === 'disk_full' && message.full) {
         stopListening(() => reject(createFullError()));
-      } else if (message.kind === 'failed') {
-        reason = message.message;
-        if (message.operation === operation)
-          stopListening(() => reject(createUnreachableError(operation, reason)));
+      } else if (message.kind === 'failed' && message.operation === operation) {
+        stopListening(() => reject(createUnreachableError(operation, message.message)));
       }
     };
-    const onError = (error: Error): void =>
-      stopListening(() => reject(createUnreachableError(operation, error.message)));
-    const onExit = (): void =>
-      stopListening(() => reject(createUnreachableError(operation, reason || 'the database thread ended')));
+    const onExit = (): void => stopListening(() => reject(createUnreachableError(operation, describeEnd())));
     const timer = setTimeout(
       () => stopListening(() => reject(createUnreachableError(operation, `no answer in ${timeoutMs} ms`))),
       timeoutMs,
     );
     worker.on('message', onMessage);
-    worker.on('error', onError);
     worker.on('exit', onExit);
   });
 
@@ -200,42 +192,40 @@ export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<Embedde
   mkdirSync(dirname(options.directory), { recursive: true, mode: 0o700 });
   if (!existsSync(options.directory)) await createDatabase(options);
   const address = chooseAddress(options.directory);
-  const { worker, getFailure } = options.thread ?? startSqlThread();
+  const thread = options.thread ?? startSqlThread();
+  const { worker } = thread;
   syncForThread(worker);
   const cleanUp = (): void => {
     if (address.folder) rmSync(address.folder, { recursive: true, force: true });
   };
   let ready: Extract<WorkerReply, { kind: 'ready' }>;
   try {
-    const failure = getFailure();
-    if (failure !== null) throw createUnreachableError('open', failure);
+    if (thread.hasEnded()) throw createUnreachableError('open', thread.describeEnd());
     const timeoutMs = options.openTimeoutMs ?? 120_000;
     const { directory } = options;
     worker.postMessage({ kind: 'open', directory, socketPath: address.socketPath } satisfies WorkerRequest);
-    ready = await readReply(worker, { kind: 'ready', operation: 'open', timeoutMs });
+    ready = await readReply(thread, { kind: 'ready', operation: 'open', timeoutMs });
   } catch (error) {
     await worker.terminate();
     cleanUp();
     throw error;
   }
-  return superviseWorker(
-    { worker, ready, pool: createAdmittedPool(connect(address, ready.port), 1), cleanUp },
+  return superviseThread(
+    { thread, pool: createAdmittedPool(connect(address, ready.port), 1), cleanUp },
     options,
   );
 };
 
-interface RunningWorker {
-  readonly worker: Worker;
-  readonly ready: Extract<WorkerReply, { kind: 'ready' }>;
+interface RunningThread {
+  readonly thread: SqlThread;
   readonly pool: Pool;
   readonly cleanUp: () => void;
 }
 
-const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): EmbeddedSql => {
-  const { worker, pool } = running;
+const superviseThread = (running: RunningThread, options: EmbeddedOptions): EmbeddedSql => {
+  const { thread, pool } = running;
+  const { worker } = thread;
   const ended = new Promise<void>((fulfil) => worker.once('exit', () => fulfil()));
-  let reason = '';
-  let alive = true;
   let diskFull = false;
   let closing: Promise<void> | null = null;
   const send = (request: WorkerRequest): void => worker.postMessage(request);
@@ -246,20 +236,15 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
       if (!closing) options.onWarning?.('a checkpoint failed', error);
     });
   };
-  worker.on('error', (error) => {
-    reason = error.message;
-  });
   worker.on('message', (message: WorkerReply) => {
-    if (message.kind === 'failed') reason = message.message;
     if (message.kind === 'checkpoint_due') takeCheckpoint();
     if (message.kind !== 'disk_full') return;
     diskFull = message.full;
     if (diskFull) options.onDiskFull?.(createFullError());
   });
   void ended.then(() => {
-    alive = false;
     running.cleanUp();
-    if (!closing) options.onCrash?.(createUnreachableError('run', reason || 'the database thread ended'));
+    if (!closing) options.onCrash?.(createUnreachableError('run', thread.describeEnd()));
   });
   const close = async (): Promise<void> => {
     await pool.sql.end({ timeout: 5 });
@@ -274,8 +259,8 @@ const superviseWorker = (running: RunningWorker, options: EmbeddedOptions): Embe
   return {
     ...pool,
     async packInto(file) {
-      if (!alive) throw createUnreachableError('copy', reason || 'the database thread ended');
-      const copied = readReply(worker, { kind: 'copied', operation: 'copy', timeoutMs: 600_000 });
+      if (thread.hasEnded()) throw createUnreachableError('copy', thread.describeEnd());
+      const copied = readReply(thread, { kind: 'copied', operation: 'copy', timeoutMs: 600_000 });
       send({ kind: 'copy', into: file });
       return (await copied).contents;
     },

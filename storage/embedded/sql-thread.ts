@@ -5,11 +5,13 @@
  * reason.
  */
 import { Worker } from 'node:worker_threads';
+import type { WorkerReply } from './pglite-worker.ts';
 
 export interface SqlThread {
   readonly worker: Worker;
-  /** Why the thread has ended; `null` while it runs. */
-  getFailure(): string | null;
+  hasEnded(): boolean;
+  /** Why it has ended: its last failure. */
+  describeEnd(): string;
 }
 
 /** The thread makes few objects, and V8 would let them take as much as those of a server. */
@@ -20,12 +22,20 @@ export const startSqlThread = (): SqlThread => {
     name: 'pglite',
     resourceLimits: { maxYoungGenerationSizeMb: youngMbMax },
   });
-  let failure: string | null = null;
+  let failure = '';
+  let ended = false;
+  worker.on('message', (message: WorkerReply) => {
+    if (message.kind === 'failed') failure = message.message;
+  });
   worker.on('error', (error) => {
     failure = error.message;
   });
   worker.on('exit', () => {
-    failure ??= 'the database thread ended';
+    ended = true;
   });
-  return { worker, getFailure: () => failure };
+  return {
+    worker,
+    hasEnded: () => ended,
+    describeEnd: () => failure || 'the database thread ended',
+  };
 };
