@@ -36,14 +36,18 @@ const isKind =
   (node: Node) =>
     kinds.includes(node.kind);
 
+/**
+ * uWebSockets.js reads one limit from the environment; header-limit.ts writes it there. client/cli.ts is a
+ * program of its own. main.ts looks for two settings before it loads config.ts.
+ */
+const mayReadEnvironment =
+  /^(ops\/((config\/config|main)\.ts$|setup\/)|http\/(server\/header-limit|client\/cli)\.ts$|test\/|bench\/)/;
+
 const bans: readonly Ban[] = [
   {
     is: isNamed(/^process\.env$/),
     banned: everywhere,
-    // uWebSockets.js reads one limit from the environment; header-limit.ts writes it there. client/cli.ts is
-    // a program of its own. main.ts looks for two settings before it loads config.ts.
-    allowed:
-      /^(ops\/((config\/config|main)\.ts|setup)|http\/(server\/header-limit|client\/cli)\.ts|test\/|bench\/)/,
+    allowed: mayReadEnvironment,
     advice: 'process.env is read in ops/config/config.ts only; take the setting as a parameter',
   },
   {

@@ -65,11 +65,9 @@ for (const turn of [0, 1])
   for (const clients of [1, 2, 8]) {
     const line = `server_round_robin = ${turn}`;
     test(`transaction mode is refused while others use it: ${clients}, ${line}`, () =>
-      withPgbouncer(['pool_mode = transaction', ignored, line], (url) =>
+      withPgbouncer(['pool_mode = transaction', ignored, 'default_pool_size = 20', line], (url) =>
         withCompany(url, clients, async () => {
-          const messages = new Set<string>();
-          for (let time = 0; time < 30; time++) messages.add(await refuse(url));
-          assert.match([...messages].join('\n'), namesRemedy);
+          for (let time = 0; time < 30; time++) assert.match(await refuse(url), namesRemedy);
         }),
       ));
   }
