@@ -1,10 +1,10 @@
 /**
  * The program behind `npm start` and `rollcall start`. Where SQL is embedded, its thread loads the database
- * while this one loads the server: on two cores a start takes a tenth of a second less.
+ * while this one loads the server.
  */
 import { startSqlThread } from '../storage/embedded/sql-thread.ts';
 
 const { REDIS_URL: redis = '', DATABASE_URL: database = '' } = process.env;
-const sqlThread = redis === '' && database === '' ? startSqlThread() : null;
+const sqlThread = redis === '' && database === '' ? startSqlThread() : undefined;
 const { runProgram } = await import('./program.ts');
 runProgram({ file: import.meta.filename, sqlThread });

@@ -1,7 +1,6 @@
 /**
- * What the program of main.ts does: reads the settings, starts one node, prints its
- * addresses, and drains on Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them
- * runs one node.
+ * What the program of main.ts does: reads the settings, starts one node, prints its addresses, and drains on
+ * Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them runs one node.
  *
  * The first SIGINT or SIGTERM drains, even during the start; the second ends the process at once (nothing
  * acknowledged is lost even then). The process also drains when its terminal closes or its parent process
@@ -28,8 +27,8 @@ const fail = (error: unknown): never => {
 export interface ProgramInput {
   /** The file that this process runs; the workers run it, too. */
   readonly file: string;
-  /** A thread for the embedded SQL; `null` where there is none. */
-  readonly sqlThread: SqlThread | null;
+  /** See `StoresOptions.sqlThread`. */
+  readonly sqlThread: SqlThread | undefined;
 }
 
 /** Asynchronous, so that a wrong setting rejects and reaches `fail` like every other error. */
@@ -57,7 +56,7 @@ type NodeInput = Output & Pick<ProgramInput, 'sqlThread'>;
 const runNode = async (settings: Config, index: number | null, input: NodeInput): Promise<void> => {
   const { logger, reporter, sqlThread } = input;
   const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
-  const starting = start(config, { logger, sqlThread: sqlThread ?? undefined });
+  const starting = start(config, { logger, sqlThread });
   // Installed before the start ends: a signal may arrive before the welcome is printed.
   const stopNode = () => starting.then((running) => running.stop());
   const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config), logger });

@@ -205,7 +205,7 @@ export const createSessionCache = (options: SessionCacheOptions) => {
       dispose: (entry) => tokens.delete(entry.hash),
     }),
     tokens,
-    rejected: new LRUCache(buildBound(rejectedTokensMax)),
+    rejected: new LRUCache({ max: rejectedTokensMax }),
     inFlight: createSingleFlight(),
     epoch: 0,
   };

@@ -64,22 +64,25 @@ const load = (url, context, next) => {
   return { format: 'module', source: readStripped(url), shortCircuit: true };
 };
 
-/** The format of the modules that are imported by relative names with an extension, by where they are. */
-const formats = [
-  { from: new URL('node_modules/typebox/', root).href, extension: '.mjs', format: 'module' },
-  { from: new URL('node_modules/', root).href, extension: null, format: '' },
-  { from: root.href, extension: '.ts', format: 'module-typescript' },
-];
+const packages = new URL('node_modules/', root).href;
+const typebox = new URL('typebox/', packages).href;
+
+/** The format of a module that has the name in the importing module; `null`: Node looks for it. */
+const findFormat = (name, importer) => {
+  if (!name.startsWith('.')) return null;
+  if (name.endsWith('.mjs') && importer.startsWith(typebox)) return 'module';
+  const isOwn = importer.startsWith(root.href) && !importer.startsWith(packages);
+  return name.endsWith('.ts') && isOwn ? 'module-typescript' : null;
+};
 
 /**
  * Finds the file of a relative name in our sources and in typebox, which has 340 modules, by the name alone.
  * Node would look for the file, for links and for package.json files on the way: a tenth of a start.
  */
 const resolve = (specifier, context, next) => {
-  if (!specifier.startsWith('.')) return next(specifier, context);
-  const found = formats.find(({ from }) => context.parentURL?.startsWith(from));
-  if (!found?.extension || !specifier.endsWith(found.extension)) return next(specifier, context);
-  return { url: new URL(specifier, context.parentURL).href, format: found.format, shortCircuit: true };
+  const format = findFormat(specifier, context.parentURL ?? '');
+  if (format === null) return next(specifier, context);
+  return { url: new URL(specifier, context.parentURL).href, format, shortCircuit: true };
 };
 
 if (!isReadOnly) enableCompileCache(fileURLToPath(new URL('node_modules/.rollcall/compiled/', root)));

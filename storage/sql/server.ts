@@ -210,7 +210,7 @@ const changesBackends = async ([busy, ...others]: readonly [Sql, Sql, Sql]): Pro
     const [first, last] = (round % 2 === 0 ? others : others.toReversed()) as [Sql, Sql];
     if ((await isShared(busy, 'begin')) || (await isShared(first))) return true;
     const [isLastShared] = await Promise.all([isShared(last), busy.unsafe('rollback').simple()]);
-    if (isLastShared || connectionOf.size > 3) return true;
+    if (isLastShared || connectionOf.size > 1 + others.length) return true;
   }
   return false;
 };
