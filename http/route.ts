@@ -112,8 +112,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly lastEventId: string;
   /** The `traceparent` header (W3C Trace Context), `''` for none. */
   readonly traceparent: string;
-  /** The `Idempotency-Key` header as sent, `''` for none. */
-  readonly idempotencyKey: string;
+  /** The `Idempotency-Key` header as sent, `null` for none. */
+  readonly idempotencyKey: string | null;
   /** The `X-Vote-Proof` header as sent, `''` for none. */
   readonly voteProof: string;
   /** The version of the WebSocket protocol that the client offers to speak, `''` if it does not. */

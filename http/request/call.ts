@@ -177,7 +177,7 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return traceparent !== '' && traceShape.test(traceparent) ? traceparent : '';
   }
 
-  get idempotencyKey(): string {
+  get idempotencyKey(): string | null {
     return this.exchange.headers.idempotencyKey;
   }
 

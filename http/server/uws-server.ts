@@ -243,7 +243,8 @@ class UwsExchange implements Exchange {
     }
   }
 
-  #write(reply: WireReply): void {
+  #write(given: WireReply): void {
+    const reply = this.headers.closesInList ? { ...given, close: true } : given;
     const response = this.#response;
     if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
     // One call writes all header lines: each call costs time, and uWebSockets.js copies the text unchanged.

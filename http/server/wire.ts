@@ -27,6 +27,8 @@ export class RequestHeaders {
   framingFault = '';
   /** The client asked that the connection closes after the reply. */
   closes = false;
+  /** It asked so in a list of options (`TE, close`), which the parser does not read. */
+  closesInList = false;
   /** The `Host` header. The parser rejects a request with two of them. */
   host = '';
   requestId = '';
@@ -37,13 +39,16 @@ export class RequestHeaders {
   acceptEncoding = '';
   userAgent = '';
   lastEventId = '';
-  idempotencyKey = '';
+  /** `null` when absent: an empty one is a fault. */
+  idempotencyKey: string | null = null;
   traceparent = '';
   voteProof = '';
   fetchSite = '';
   /** What the client will do with the reply; browsers that fetch ahead say so. */
   purpose = '';
 }
+
+const closeInList = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 type AuthField = 'authorization' | 'userAuth' | 'botAuth' | 'serverAuth' | 'teamAuth';
 
@@ -67,6 +72,11 @@ const takeCoding = (headers: RequestHeaders, value: string): void => {
     headers.framingFault = 'Content-Length and Transfer-Encoding exclude each other.';
   }
   headers.chunked = true;
+};
+
+const takeConnection = (headers: RequestHeaders, value: string): void => {
+  headers.closes = value.toLowerCase() === 'close';
+  headers.closesInList = value.includes(',') && closeInList.test(value);
 };
 
 /** Headers in which clients say that they fetch ahead. */
@@ -108,7 +118,7 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       headers.contentEncoding = value;
       return;
     case 'connection':
-      headers.closes = value.toLowerCase() === 'close';
+      takeConnection(headers, value);
       return;
     case 'host':
       headers.host = value;

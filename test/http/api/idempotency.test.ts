@@ -158,9 +158,9 @@ test('after a day a key is free again, and its row is purged', async () => {
   assert.is((await sql`select from idempotency_keys`).length, 0);
 });
 
-test('a key that is too long or not ASCII is 400; a caller has a bounded number of keys', async () => {
+test('a key that is empty, too long or not ASCII is 400; a caller has a bounded number of keys', async () => {
   const body = { name: 'Bounded' };
-  for (const key of ['x'.repeat(256), '"open', '""', 'tab\there', '"a"b"'])
+  for (const key of ['', 'x'.repeat(256), '"open', '""', 'tab\there', '"a"b"'])
     assert.equal(codeOf(await post('/teams', key, { body })), [400, 'validation_failed'], key);
   await sql`
     insert into idempotency_keys (scope, caller, fingerprint, result)

@@ -46,6 +46,8 @@ test('a reply to a request that asks to close says that it does, once', async ()
   for (const [name, value] of [
     ['Connection', 'close'],
     ['connection', 'Close'],
+    ['Connection', 'TE, close'],
+    ['Connection', 'Close,Keep-Alive'],
   ]) {
     const { text, closed } = await raw(
       world.port,
