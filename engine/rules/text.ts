@@ -7,7 +7,7 @@
  * none needs the others; and those that change the direction of the text after them, because a name could
  * look like another one. They stand between the brackets of a pattern.
  */
-export const refusedInNames = '\\u0000-\\u001f\\u007f\\u202a-\\u202e\\u2066-\\u2069';
+export const refusedInNames = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069';
 
 /** White space and invisible characters: the Unicode categories Z and C. */
 const invisible = /^[\p{Z}\p{C}]$/u;
