@@ -191,8 +191,8 @@ const minuteMs = 60_000;
 const dayMinutes = 1_440;
 const timeShape = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** Years that the history may name. */
-const minuteMax = Date.UTC(2200, 0) / minuteMs;
+/** The years 2000 to 2199, as everywhere. */
+const [minuteMin, minuteMax] = [Date.UTC(2000, 0) / minuteMs, Date.UTC(2200, 0) / minuteMs];
 
 /** Whether the calendar has this date: `Date.parse` takes February 30 for March 2. */
 const isDate = (text: string): boolean => {
@@ -203,8 +203,8 @@ const isDate = (text: string): boolean => {
 const parseTime = (name: string, text: string): number => {
   const isTime = timeShape.test(text) && isDate(text.slice(0, 'yyyy-mm-dd'.length));
   const minute = isTime ? Date.parse(text) / minuteMs : Number.NaN;
-  if (minute >= 0 && minute < minuteMax) return minute;
-  const message = 'must be a time after 1970 such as 2026-03-01T12:00:00Z, or a date';
+  if (minute >= minuteMin && minute < minuteMax) return minute;
+  const message = 'must be a time such as 2026-03-01T12:00:00Z or a date, of the years 2000 to 2199';
   throw createValidationError('query', { [name]: message });
 };
 
@@ -215,7 +215,7 @@ const parseTime = (name: string, text: string): number => {
 const parseRange = (query: HistoryQuery, newest: number): Range => {
   const since = query.from === undefined ? null : parseTime('/from', query.from);
   const to = query.to === undefined ? Math.max(newest, since ?? 0) : parseTime('/to', query.to);
-  const from = since ?? Math.max(0, to - dayMinutes);
+  const from = since ?? to - dayMinutes;
   if (from <= to) return { from, to };
   throw createValidationError('query', { '/from': 'must not be later than "to"' });
 };

@@ -172,9 +172,13 @@ const isBesideTheFault = (error: ErrorObject, errors: readonly ErrorObject[]): b
   );
 };
 
+/** Faults under one schema hold together; those under different ones are of alternatives. */
+const toSchema = ({ schemaPath }: ErrorObject): string => schemaPath.slice(0, schemaPath.lastIndexOf('/'));
+
 /** The `context` entries of a rejection: JSON Pointer to message, at most 16. */
 export const describeFaults = (errors: readonly ErrorObject[]): Record<string, string> => {
   const messages: Record<string, string> = {};
+  const schemas: Record<string, string> = {};
   let count = 0;
   for (const error of errors) {
     if (error.keyword === 'anyOf' || isBesideTheFault(error, errors)) continue;
@@ -182,8 +186,10 @@ export const describeFaults = (errors: readonly ErrorObject[]): Record<string, s
     const earlier = messages[pointer];
     if (earlier === undefined && ++count > explainedFieldsMax) break;
     const message = describeFault(error);
+    const joint = schemas[pointer] === toSchema(error) ? 'and' : 'or';
+    schemas[pointer] = toSchema(error);
     if (earlier === undefined) messages[pointer] = message;
-    else if (!earlier.includes(message)) messages[pointer] = `${earlier}, or ${message}`;
+    else if (!earlier.includes(message)) messages[pointer] = `${earlier}, ${joint} ${message}`;
   }
   return messages;
 };

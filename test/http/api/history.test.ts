@@ -180,6 +180,7 @@ test('mistakes are named', async () => {
   assert.equal(await faultOf('?step=7m'), [400, '/step']);
   assert.equal(await faultOf('?from=yesterday'), [400, '/from']);
   assert.equal(await faultOf('?to=9999-01-01'), [400, '/to']);
+  assert.equal(await faultOf('?from=1999-12-31&to=2000-01-01'), [400, '/from']);
   assert.equal(await faultOf('?from=2026-02-29'), [400, '/from']);
   assert.equal(await faultOf('?to=2026-04-31T00:00:00Z'), [400, '/to']);
   assert.equal(await faultOf('?from=2026-03-01T12:00'), [400, '/from']);

@@ -25,6 +25,7 @@ const Body = Type.Object({
   status: Type.Optional(Type.Enum(['online', 'idle'])),
   id: Type.Optional(Type.String({ format: 'uuid' })),
   note: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Null()])),
+  step: Type.Optional(Type.Union([Type.Integer({ minimum: 9, multipleOf: 5 }), Type.Null()])),
   since: Type.Optional(Type.String({ format: 'date-time' })),
   names: Type.Optional(Type.Union([Type.Array(Type.String({ maxLength: 3 })), Type.Null()])),
 });
@@ -46,6 +47,7 @@ const wordings: readonly [unknown, Record<string, string>][] = [
   [{ ...good, status: 'away' }, { '/status': 'must be one of "online", "idle"' }],
   [{ ...good, id: 'x' }, { '/id': 'must be a UUID' }],
   [{ ...good, note: 'long' }, { '/note': 'must have at most 3 characters' }],
+  [{ ...good, step: 7 }, { '/step': 'must be 9 or more, and must be multiple of 5' }],
   [{ ...good, note: 5 }, { '/note': 'must be a string, or must be null' }],
   [{ ...good, names: ['a', 'long'] }, { '/names/1': 'must have at most 3 characters' }],
   [{ ...good, names: 'a' }, { '/names': 'must be an array, or must be null' }],
