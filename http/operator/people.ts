@@ -18,6 +18,7 @@ import { replyListPage, replyWhole, toRequest } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewBan, previewRevocation } from './previews.ts';
 import {
+  NewUserParams,
   OperatorSessionParams,
   OperatorUser,
   TokenBody,
@@ -44,7 +45,7 @@ const bans = [
 const banOperations = bans.flatMap(({ verb, ban, summary }) => [
   defineOperation(`users ${verb}`, `PUT /users/{id}/${verb}`, {
     summary,
-    params: UserParams,
+    params: NewUserParams,
     preview: (app, { params }) => previewBan(app, params.id, ban),
     handle: (app, { params }) => setBan(app, params.id, { ban, value: true }),
   }),
@@ -77,7 +78,7 @@ export const peopleOperations: readonly AdminOperation[] = [
   }),
   defineOperation('users put', 'PUT /users/{id}', {
     summary: 'Creates a user, or changes the given fields.',
-    params: UserParams,
+    params: NewUserParams,
     body: UserBody,
     handle: async (app, { params: { id }, body }) => {
       const { username = null, display_name: displayName = null, avatar = null, flags = null } = body;

@@ -21,11 +21,17 @@ import {
   Uuid,
 } from '../api/shared/common.ts';
 import { buildLine, buildProse, buildTags } from '../api/shared/fields.ts';
-import { httpsTextOrEmpty, plainText, platformId } from '../api/shared/patterns.ts';
+import { httpsTextOrEmpty, plainText, platformId, userId } from '../api/shared/patterns.ts';
 import { buildList } from './list-schema.ts';
 
 export const Done = Type.Object({ message: Text, context: Type.Record(Type.String(), Type.String()) });
 export const UserParams = Type.Object({ id: UserId });
+
+/** The path of a user that the directory may not have yet. */
+export const NewUserParams = Type.Object({
+  id: Type.String({ pattern: userId, description: 'Id of the user: 1 to 64 letters, digits or hyphens.' }),
+});
+
 export const OperatorBotParams = Type.Object({ id: BotId });
 
 /** The path of a bot that the directory does not have yet. */

@@ -18,6 +18,9 @@ const platformDigits = '[0-9]{15,20}';
 export const platformId = `^${platformDigits}$`;
 
 export const platformIdOrEmpty = `^(${platformDigits})?$`;
+/** An id that tokens and imports can carry. */
+export const userId = '^[A-Za-z0-9-]{1,64}$';
+
 export const packUrl = '^[A-Za-z0-9-]{3,20}$';
 export const slug = '^[a-z0-9][a-z0-9_-]{0,63}$';
 const uuid = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
@@ -55,6 +58,7 @@ export const patternMessages: Readonly<Record<string, string>> = {
   [httpsTextOrEmpty]: 'must be an https address, or empty',
   [platformId]: 'must be 15 to 20 digits',
   [platformIdOrEmpty]: 'must be 15 to 20 digits, or empty',
+  [userId]: 'must be 1 to 64 letters, digits or hyphens',
   [packUrl]: 'must be 3 to 20 of a-z, 0-9 and -',
   [slug]: 'must be 1 to 64 of a-z, 0-9, - and _, a letter or digit first',
   [itagText]: 'must be a UUID, true or false',

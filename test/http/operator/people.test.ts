@@ -40,6 +40,13 @@ test('users put → 400 for control characters, a NUL, half a character, and wha
   assert.is((await operate('GET /users/odd')).status, 404);
 });
 
+test('users put, ban → 400 for an id that no token and no export can carry', async () => {
+  for (const id of ['a_b', 'a.b', 'a%20b', '%C3%A4', 'x'.repeat(65)])
+    for (const path of [`/users/${id}`, `/users/${id}/ban`, `/users/${id}/vote-ban`])
+      assert.is((await operate(`PUT ${path}`, { username: 'odd' })).status, 400, path);
+  assert.is((await operate('GET /users/a_b')).status, 404);
+});
+
 test('users ban: a session in use is refused at once with 403; unban: it works again', async () => {
   const token = await world.token('user', 'ann');
   const reminders = () => world.ask('GET', '/users/ann/reminders', { token });
