@@ -13,6 +13,8 @@ import { StorageError } from '../engine/errors.ts';
 import type { HotStore } from '../engine/ports.ts';
 import type { CopySource } from './backup/live.ts';
 import { explainFullDisk } from './disk-room.ts';
+import { canOpenFiles } from './embedded/descriptors.ts';
+import { findForbiddenStore } from './embedded/folder.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
 import type { SqlThread } from './embedded/sql-thread.ts';
 import type { LmdbStore } from './hot/lmdb/store.ts';
@@ -94,7 +96,7 @@ export const openStores = (config: StoresConfig, options: StoresOptions): Promis
 const explainFor =
   ({ dataDir }: StoresConfig) =>
   (error: unknown): never => {
-    throw explainFullDisk(dataDir, error);
+    throw findForbiddenStore(dataDir) ?? explainFullDisk(dataDir, error);
   };
 
 const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
@@ -186,9 +188,16 @@ const openFolder = async ({ dataDir }: StoresConfig, options: StoresOptions) => 
   }
 };
 
+/** The files of an idle node, and some clients. With fewer, the embedded SQL hangs, or looks damaged. */
+const descriptorsMin = 400;
+const tooFewDescriptors =
+  `The embedded stores need a limit of ${descriptorsMin} open files and one for each client: raise it ` +
+  '(ulimit -n, LimitNOFILE of systemd) and start again. Nothing was changed.';
+
 const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const lock = await lockDataDirectory(config.dataDir);
   try {
+    if (!canOpenFiles(descriptorsMin)) throw new Error(tooFewDescriptors);
     const { hot, ledger, notes } = await openFolder(config, options);
     return {
       hot,

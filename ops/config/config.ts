@@ -43,7 +43,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
   for (const [name, schema] of settingRows) {
     const given = environment[toVariable(name)]?.trim() ?? '';
     const value = given === '' ? structuredClone(schema.default) : parse(given, schema);
-    if (given !== '' && !Value.Check(schema, value))
+    if (given !== '' && !(Value.Check(schema, value) && [value].flat().every(isReadable)))
       mistakes.push(explainSetting(toVariable(name), given, schema));
     else settings[name] = value;
   }
@@ -56,6 +56,10 @@ export const readConfig = (environment: Environment = process.env): Config => {
   for (const value of Object.values(settings)) Object.freeze(value);
   return Object.freeze(settings as Settings);
 };
+
+/** Not an address with a port above 65535, for example. Those of Postgres may name several hosts. */
+const isReadable = (value: unknown): boolean =>
+  !/^(https?|rediss?):\/\//.test(String(value)) || URL.canParse(String(value));
 
 /** The form of the log by an environment whose other settings may be wrong: for messages about them. */
 export const readLogForm = (environment: Environment = process.env): LogForm => {

@@ -53,6 +53,8 @@ const buildKey = (example: string) =>
     expected: 'up to 512 characters without blanks, or nothing',
     example,
   });
+/** User and password of a store's address. Other characters would end them: the rest would be the host. */
+const account = '((%[0-9A-Fa-f]{2}|[^\\s,/?#%])*@)?';
 /** The hot store keeps the latest votes of two buckets, so no window may be longer than one bucket. */
 const buildVoteWait = (value: number) =>
   Type.Number({
@@ -101,13 +103,14 @@ const settingsSchema = Type.Object({
 
   dataDir: buildText('./data', { pattern: '^[^\\0]{1,1024}$', expected: 'a folder', example: './data' }),
   redisUrl: buildList({
-    pattern: '^rediss?://[^\\s,]+$',
-    expected: 'redis:// or rediss:// addresses, separated by commas, or nothing',
+    pattern: `^rediss?://${account}[^\\s,@]+$`,
+    expected:
+      'redis:// or rediss:// addresses (/ ? # % of a password encoded), separated by commas, or nothing',
     example: 'redis://127.0.0.1:6379',
   }),
   databaseUrl: buildText('', {
-    pattern: '^(postgres(ql)?://\\S+)?$',
-    expected: 'a postgres:// address, or nothing',
+    pattern: `^(postgres(ql)?://(?=\\S)${account}[^\\s@?]*(\\?\\w+=\\S*)?)?$`,
+    expected: 'a postgres:// address (/ ? # % of a password encoded), or nothing',
     example: 'postgres://rollcall@127.0.0.1:5432/rollcall',
   }),
   demo: buildChoice('auto', ['auto', 'on', 'off'], 'off'),

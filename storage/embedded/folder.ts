@@ -5,8 +5,8 @@
  * disk that is not mounted). Never changes an existing folder. Called first of all by lock.ts, and by
  * ops/config/operator-token.ts.
  */
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { accessSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write there',
@@ -55,4 +55,33 @@ export const makeDataFolder = (directory: string): void => {
   } catch (error) {
     throw createUnusableError(directory, error);
   }
+};
+
+/** Returns the first file or folder that this user may not read and write; `null` for none. */
+const findForbidden = (path: string): string | null => {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    if (!statSync(path).isDirectory()) return null;
+    accessSync(path, constants.X_OK);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : path;
+  }
+  for (const name of readdirSync(path)) {
+    const forbidden = findForbidden(join(path, name));
+    if (forbidden !== null) return forbidden;
+  }
+  return null;
+};
+
+/**
+ * After stores could not be opened: an `Error` for the operator if a file of theirs is not this user's to
+ * write, else `null`. An unreadable database looks like a lost one.
+ */
+export const findForbiddenStore = (directory: string): Error | null => {
+  const path = findForbidden(join(directory, 'hot')) ?? findForbidden(join(directory, 'postgres'));
+  if (path === null) return null;
+  return new Error(
+    `The data folder ${directory} cannot be used: this user may not read and write ${path}. Nothing is ` +
+      `lost. Run Rollcall as the user who owns it, or give all of it to this one: chown -R USER ${directory}`,
+  );
 };

@@ -116,6 +116,12 @@ const applyMissing = async (sql: Sql, directory: string): Promise<void> => {
   });
 };
 
+/** The SQLSTATE of a role without a right. */
+const lacksRight = '42501';
+const describeRight = (error: unknown): string =>
+  `DATABASE_URL: its role may not create or change tables (${(error as Error).message}). Make it the owner ` +
+  'of the database and of all tables in it: alter database NAME owner to ROLE.';
+
 /**
  * Brings the schema up to date and resolves to the number of files applied. Safe to call from many nodes at
  * once. Rejects with a `SchemaError` for the operator, or a `StorageError`.
@@ -127,6 +133,7 @@ export const migrate = async (sql: Sql, directory: string = folder): Promise<num
     if (missing.length > 0) await applyMissing(sql, directory);
     return missing.length;
   } catch (error) {
+    if ((error as { code?: unknown }).code === lacksRight) throw new SchemaError(describeRight(error));
     throw error instanceof SchemaError ? error : toStorageError('migrate', error);
   }
 };

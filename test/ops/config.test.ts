@@ -92,10 +92,29 @@ test('all mistakes are reported at once, each with the value, what is allowed an
     'DRAIN_MS is "0" but must be a whole number from 100 to 60000, for example DRAIN_MS=5000',
     'LOG_LEVEL is "loud" but must be one of trace, debug, info, warn, error, silent, ' +
       'for example LOG_LEVEL=info',
-    'DATABASE_URL is "mysql://x" but must be a postgres:// address, or nothing, for example ' +
+    'DATABASE_URL is "mysql://x" but must be a postgres:// address (/ ? # % of a password encoded), ' +
+      'or nothing, for example ' +
       'DATABASE_URL=postgres://rollcall@127.0.0.1:5432/rollcall',
     'VOTE_LOG is "private" but must be one of public, owner, for example VOTE_LOG=owner',
   ]);
+});
+
+test('an address that no client can read is a mistake, also one with a password that is not encoded', () => {
+  const settings = ['PUBLIC_URL', 'SITE_LOGO_URL', 'LOGIN_ISSUER', 'PROOF_VERIFY_URL', 'REDIS_URL'] as const;
+  const schemeOf = (name: string): string => (name === 'REDIS_URL' ? 'redis' : 'https');
+  const unreadable = settings.filter((name) =>
+    listMistakes({ [name]: `${schemeOf(name)}://db.example.org:99999` })[0]?.startsWith(`${name} is "`),
+  );
+  assert.equal(unreadable, settings);
+
+  const listFor = (account: string): readonly string[] =>
+    listMistakes({
+      DATABASE_URL: `postgres://${account}@db:5432/x?sslmode=require&application_name=a@b`,
+      REDIS_URL: `redis://${account}@db:6379/0`,
+    });
+  for (const password of ['12/3', 'p#s', 'p?s', 'p%s', '50%'])
+    assert.is(listFor(`rollcall:${password}`).filter((line) => line.includes('encoded')).length, 2, password);
+  for (const password of ['p@s', 'p%2Fs', 'p:s']) assert.equal(listFor(`rollcall:${password}`), [], password);
 });
 
 test('no message of a mistake has any part of a secret', () => {

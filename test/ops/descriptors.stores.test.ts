@@ -12,7 +12,7 @@ import * as assert from 'uvu/assert';
 import { makeDataFolder } from '../support/directory.ts';
 import { makeFolder } from '../support/folder.ts';
 import { createSuiteNeeding } from '../support/needing-suite.ts';
-import { startNode } from '../support/node-process.ts';
+import { spawnNode, startNode } from '../support/node-process.ts';
 import { until } from '../support/until.ts';
 import { sizes } from './cli/counting.ts';
 
@@ -83,6 +83,15 @@ test('it says so, calls nothing damaged, rests, and recovers', async () => {
   } finally {
     await node.kill();
   }
+});
+
+test('a start with too few says so, and changes nothing', async () => {
+  const dataDir = join(makeFolder('rollcall-descriptors-'), 'data');
+  const node = spawnNode({ dataDir, through: ['prlimit', '--nofile=256:256'] });
+
+  assert.is((await node.exited).code, 1);
+  assert.match(node.output(), /^The embedded stores need a limit of 400 open files.*ulimit -n/);
+  assert.equal(readdirSync(dataDir), []);
 });
 
 test.run();

@@ -42,7 +42,7 @@ for (const [setting, address, error, words] of wordings) {
 }
 
 test('no password is shown, also not of an address that is none', () => {
-  for (const address of ['redis://user:secret@h:1', 'user:secret@h']) {
+  for (const address of ['redis://user:secret@h:1', 'user:secret@h', 'redis://u:x@secret@h:99999']) {
     assert.not.match(openFault('REDIS_URL', [address], failure('x')).message, /secret/);
   }
 });

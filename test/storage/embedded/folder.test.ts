@@ -1,10 +1,13 @@
 /**
  * The data folder: created with its parents, or refused with a clear message and no leftovers.
  */
-import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { findUnprivilegedUser } from '../../../bench/shared/unprivileged-user.ts';
 import { makeDataFolder } from '../../../storage/embedded/folder.ts';
 import { makeFolder } from '../../support/folder.ts';
 
@@ -43,5 +46,24 @@ for (const [title, folder, words] of [
     assert.not.ok(existsSync(join(place, 'nowhere')));
   });
 }
+
+test('a database of another user is not called lost', () => {
+  const user = findUnprivilegedUser('a test');
+  const folder = join(place, 'foreign');
+  mkdirSync(join(folder, 'postgres'), { recursive: true });
+  chmodSync(join(folder, 'postgres'), 0);
+  // The runner's folder is open to root alone.
+  for (const above of [place, dirname(place)]) chmodSync(above, statSync(above).mode | 0o011);
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  const child = fileURLToPath(new URL('./forbidden-child.ts', import.meta.url));
+
+  const args = [...process.execArgv, child, folder];
+  const { output } = spawnSync(process.execPath, args, { encoding: 'utf8', ...user });
+
+  assert.match(
+    output.join(''),
+    /^The data folder .*may not read and write .*postgres\. Nothing is lost.*chown -R/,
+  );
+});
 
 test.run();

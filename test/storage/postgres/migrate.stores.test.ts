@@ -50,4 +50,16 @@ test('a process waits for a migration longer than any lock timeout', async () =>
   await Promise.all([slow.end(), quick.end()]);
 });
 
+test('a role that may not create tables is told to become the owner', async () => {
+  const address = await server.database('foreign');
+  const owner = connectSql(address);
+  await owner`create role guest login`;
+  const guest = connectSql(address.replace('//rollcall@', '//guest@'));
+
+  const refusal = await migrate(guest).catch((error: Error) => error.message);
+  assert.match(String(refusal), /^DATABASE_URL: .*permission denied for schema public.*owner to/);
+
+  await Promise.all([owner.end(), guest.end()]);
+});
+
 test.run();
