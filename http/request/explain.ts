@@ -149,9 +149,6 @@ const describeFault = (error: ErrorObject): string => {
   }
 };
 
-/** The JSON Pointer of the whole body (RFC 6901). */
-const wholePointer = '';
-
 const toPointer = (error: ErrorObject): string =>
   error.keyword === 'required'
     ? `${error.instancePath}/${escapePointer(error.params.missingProperty)}`
@@ -204,9 +201,7 @@ const createRejectionError = (where: 'body' | 'query' | 'path', errors: readonly
       'This operation does not know that kind of entity.',
       messages,
     );
-  const whole = messages[wholePointer];
-  if (whole === undefined) return createValidationError(where, messages);
-  return new DomainError('validation_failed', `The ${where} ${whole}.`, messages);
+  return createValidationError(where, messages);
 };
 
 /** Explains why `value`, which check.ts rejected, is invalid. Returns the error to throw. */

@@ -114,6 +114,9 @@ export const escapePointer = (name: string): string => name.replaceAll('~', '~0'
 /** Most faults listed in `context`; further ones are left out. */
 export const explainedFieldsMax = 16;
 
+/** The JSON Pointer of the whole (RFC 6901). */
+const wholePointer = '';
+
 /** Takes the part of the request and, by pointer, what each field must be. Returns the error to throw. */
 export const createValidationError = (
   where: 'body' | 'query' | 'path' | 'header' | 'login',
@@ -121,9 +124,7 @@ export const createValidationError = (
 ): DomainError => {
   const listed = Object.entries(messages).slice(0, explainedFieldsMax);
   const pointers = listed.map(([pointer]) => pointer).join(', ');
-  return new DomainError(
-    'validation_failed',
-    `The ${where} is not valid: ${pointers}.`,
-    Object.fromEntries(listed),
-  );
+  const whole = messages[wholePointer];
+  const rule = whole === undefined ? `is not valid: ${pointers}` : whole;
+  return new DomainError('validation_failed', `The ${where} ${rule}.`, Object.fromEntries(listed));
 };

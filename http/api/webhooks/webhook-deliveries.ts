@@ -69,8 +69,8 @@ export const clearDeliveries = async (app: App, path: WebhookPath): Promise<Repl
   return noContent;
 };
 
-const ownedRange = 'must be since with until: each listing of the team has numbers of its own';
-const oneRange = 'must be the only one of number, from_number with to_number, since with until';
+const ownedRange = 'must have since and until: each listing of the team has numbers of its own';
+const oneRange = 'must have either number, or from_number and to_number, or since and until';
 
 /** Throws `validation_failed` unless the body names exactly one range of at most `replayMax` numbers. */
 export const parseReplayRange = (body: ReplayBody): ReplayRange => {

@@ -6,7 +6,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DomainError, type ErrorCode, errorStatuses, StorageError } from '../../../engine/errors.ts';
-import { buildErrorReply } from '../../../http/response/errors.ts';
+import { buildErrorReply, createValidationError } from '../../../http/response/errors.ts';
 
 const test = suite('errors');
 
@@ -19,6 +19,14 @@ test('every code of the list has its status, its code and the request id in the 
       context: { field: 'x', code, request_id: 'request-1' },
     });
   }
+});
+
+test('a fault of the whole says what it must be, other faults name their fields', () => {
+  const { message } = createValidationError('body', { '': 'must have either one, or both' });
+
+  assert.is(message, 'The body must have either one, or both.');
+  const fields = createValidationError('query', { '/a': 'is missing', '/b': 'must be 1' });
+  assert.is(fields.message, 'The query is not valid: /a, /b.');
 });
 
 const reasons = [
