@@ -77,7 +77,8 @@ export const previewVoid = async (app: App, itag: string): Promise<string> => {
   const at = vote.created_at.toISOString();
   const direction = vote.upvote ? 'upvote' : 'downvote';
   const place = `${vote.target_type} ${vote.target_id}`;
-  return `Voids the ${direction} of user ${vote.author} on ${place} from ${at}; the user may vote again.`;
+  const rule = 'the user may vote again, unless another vote of the same request still counts';
+  return `Voids the ${direction} of user ${vote.author} on ${place} from ${at}; ${rule}.`;
 };
 
 export const previewRevocation = async (

@@ -52,7 +52,7 @@ export const voteOperations: readonly AdminOperation[] = [
     handle: (app, { query }) => showVoteHours(app, query),
   }),
   defineOperation('votes void', 'DELETE /votes/{itag}', {
-    summary: 'Voids one vote; its user may vote again.',
+    summary: 'Voids one vote; its user may vote again, unless another of the same request still counts.',
     params: VoteParams,
     preview: (app, { params }) => previewVoid(app, params.itag),
     handle: (app, { params }) => voidVote(app, params.itag),
