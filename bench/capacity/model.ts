@@ -28,8 +28,8 @@ export const fitLine = (points: readonly (readonly [listings: number, value: num
 
 /** What grows with the listings; memory follows those in use alone, and requests take as long at any size. */
 const growing: readonly string[] = ['disk MiB'];
-/** What the settings of Postgres decide. */
-const notPredicted: readonly string[] = ['Postgres MiB', 'WAL MiB'];
+/** What the settings of Postgres decide, and a time of a job beside requests. */
+const notPredicted: readonly string[] = ['Postgres MiB', 'WAL MiB', 'boards s'];
 
 /** Fits each need. */
 export const fitModel = (sizes: readonly Size[]): Readonly<Record<string, Line>> => {

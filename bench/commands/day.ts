@@ -51,8 +51,9 @@ const describeDay = (day: Day): string => {
   const { posts, clicks, votes } = proof.figures;
   const acknowledged = [posts, clicks, votes].map((figures) => figures?.acknowledged ?? 0);
   const nodes = memory.map(
-    ({ most, bytes, growth }) =>
-      `${toMib(bytes)} in use, ${toPercent(growth)} a day, at most ${toMib(most)} with garbage`,
+    ({ most, bytes, growth, ownGrowth }) =>
+      `${toMib(bytes)} in use, ${toPercent(growth)} a day (${toPercent(ownGrowth)} without files' pages), ` +
+      `at most ${toMib(most)} with garbage`,
   );
   const faults = listFaults(day);
   return [

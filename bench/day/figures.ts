@@ -8,10 +8,12 @@ export interface MemorySample {
   /** Share of the day. */
   readonly at: number;
   readonly bytes: number;
+  /** Of them pages of files: the program, and what the hot store maps. */
+  readonly fileBytes: number;
 }
 
 /** The line of least squares through the samples: its rise over a whole day ÷ their mean; 0 without any. */
-export const computeDailyGrowth = (samples: readonly MemorySample[]): number => {
+export const computeDailyGrowth = (samples: readonly Omit<MemorySample, 'fileBytes'>[]): number => {
   if (samples.length < 2) return 0;
   const bytes = samples.reduce((sum, sample) => sum + sample.bytes, 0) / samples.length;
   return computeLine(samples.map((sample) => ({ x: sample.at, y: sample.bytes }))).slope / bytes;

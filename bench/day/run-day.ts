@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readResidentBytes } from '../machine/cpu.ts';
+import { readFilePagesBytes, readResidentBytes } from '../machine/cpu.ts';
 import { readFolderBytes } from '../machine/disk.ts';
 import { readMetrics } from '../measure/moments.ts';
 import { nowMs } from '../prove/client-log.ts';
@@ -40,8 +40,11 @@ interface Memory {
   /** What is in use while nothing changes: the mean, its growth a day as a share of that, and each look. */
   readonly bytes: number;
   readonly growth: number;
+  /** The growth of what is not pages of files, as a share of the same mean. */
+  readonly ownGrowth: number;
   readonly samples: readonly MemorySample[];
 }
+
 export interface Day {
   readonly proof: Proof;
   /** Milliseconds, of equal rates. */
@@ -127,8 +130,10 @@ const readMemory = ({ child }: ServerProcess): number => readResidentBytes(child
 const lookAtMemory = async ({ servers, samples }: World, at: number): Promise<void> => {
   for (const { child } of servers.nodes) child.kill('SIGUSR2');
   await sleep(tickMs);
-  for (const [node, server] of servers.nodes.entries())
-    samples[node]?.push({ at, bytes: readMemory(server) });
+  for (const [node, server] of servers.nodes.entries()) {
+    const fileBytes = readFilePagesBytes(server.child.pid ?? 0);
+    samples[node]?.push({ at, bytes: readMemory(server), fileBytes });
+  }
 };
 
 const runTimeline = async (world: World, log: ProveLog, isFull: () => boolean): Promise<void> => {
@@ -174,7 +179,10 @@ const computeTenths = ({ startMs, lengthMs }: World, { stats, clicks, votes }: P
 
 const toMemory = (most: number, samples: readonly MemorySample[]): Memory => {
   const bytes = samples.reduce((sum, one) => sum + one.bytes, 0) / Math.max(1, samples.length);
-  return { most, bytes, growth: computeDailyGrowth(samples), samples };
+  const own = samples.map((one) => ({ at: one.at, bytes: one.bytes - one.fileBytes }));
+  const ownBytes = own.reduce((sum, one) => sum + one.bytes, 0) / Math.max(1, own.length);
+  const ownGrowth = (computeDailyGrowth(own) * ownBytes) / Math.max(1, bytes);
+  return { most, bytes, growth: computeDailyGrowth(samples), ownGrowth, samples };
 };
 
 /** Resolves when the day is over and judged. Rejects when it cannot be driven to its end. */

@@ -101,15 +101,21 @@ export const readTreeUs = (pid: number): number => {
   }
 };
 
-/** Resident memory in bytes; 0 where that is unknown. */
-export const readResidentBytes = (pid: number): number => {
+/** One line of a process's `status`, which is in kB, in bytes; 0 where that is unknown. */
+const readStatusBytes = (pid: number, name: string): number => {
   try {
-    const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-    return Number(found?.[1] ?? 0) * 1_024;
+    const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1_024;
   } catch {
     return 0;
   }
 };
+
+/** Resident memory in bytes; 0 where that is unknown. */
+export const readResidentBytes = (pid: number): number => readStatusBytes(pid, 'VmRSS');
+
+/** The part of it that is pages of files, which the kernel takes back when it needs them. */
+export const readFilePagesBytes = (pid: number): number => readStatusBytes(pid, 'RssFile');
 
 /** Memory of a process, with its share of what several have; 0 where that is unknown. */
 export const readProportionalBytes = (pid: number): number => {
