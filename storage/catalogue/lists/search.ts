@@ -87,11 +87,23 @@ const toPattern = (word: string): string => {
   return `%${isStart ? ' ' : ''}${escapePattern(word)}%`;
 };
 
+/**
+ * The lower case that Postgres may have made letter by letter, where JavaScript looks at a word as a whole:
+ * of a capital I with a dot and of a sigma at the end.
+ */
+const lowerByLetter = (word: string): string => word.replaceAll('i\u0307', 'i').replaceAll('ς', 'σ');
+
+const buildWord = (sql: Sql, word: string): Fragment => {
+  const other = lowerByLetter(word);
+  const found: Fragment = sql`words like ${toPattern(word)}`;
+  return other === word ? found : sql`(${found} or words like ${toPattern(other)})`;
+};
+
 /** A condition for each word: Postgres uses no index of trigrams for `like all (array)`. */
 const buildConditions = (sql: Sql, { words, tags }: SearchRequest): Fragment => {
   const tagged: Fragment =
     tags.length === 0 ? sql`true` : sql`search_entries.tags @> ${tags as string[]}::text[]`;
-  return words.reduce<Fragment>((all, word) => sql`${all} and words like ${toPattern(word)}`, tagged);
+  return words.reduce<Fragment>((all, word) => sql`${all} and ${buildWord(sql, word)}`, tagged);
 };
 
 /** Written out, not as a parameter: a plan made once for all kinds reads whole tables for a rare one. */

@@ -52,6 +52,16 @@ test('GET /search → 200: signs are no patterns, and are found where they stand
   assert.equal(await search('q=_'), ['bot3']);
 });
 
+test('GET /search → 200: letters of which there are two forms in lower case', async () => {
+  const rename = (name: string) => sql`update users set display_name = ${name} where id = 'bot2'`;
+  for (const name of ['İstanbul ΟΔΟΣ', 'istanbul οδος']) {
+    await rename(name);
+    for (const word of ['İstanbul', 'ISTANBUL', 'ΟΔΟΣ', 'οδος'])
+      assert.equal(await search(`q=${encodeURIComponent(word)}`), ['bot2'], `${word} in ${name}`);
+  }
+  await rename('Маяк и море');
+});
+
 test('GET /search → 200: kinds, tags and orders', async () => {
   assert.equal(await search('kind=server'), ['server1']);
   assert.equal(await search('kind=team'), ['team1']);
