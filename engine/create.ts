@@ -16,6 +16,7 @@ import type { CommitRules, Item, ShardVersion } from './entity/items.ts';
 import { deliverAdjustments, deliverEdits } from './flush/delivery.ts';
 import { createFlusher, type Flusher } from './flush/flusher.ts';
 import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
+import { describeFailure } from './flush/round.ts';
 import { listAllShards, type Shard, toShard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { LivenessParts } from './liveness.ts';
@@ -43,6 +44,8 @@ export interface EngineParts {
   readonly flushShards?: () => readonly Shard[] | null;
   /** Called at each interval of the staleness poller: this process runs. */
   readonly onPoll?: () => void;
+  /** Called at each failed flush round, for the log. */
+  readonly onFlushFailed?: (error: unknown) => void;
 }
 
 type Phase = 'new' | 'started' | 'draining';
@@ -194,13 +197,13 @@ const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine
   if (phase !== 'started') notes.push(phase === 'new' ? 'starting' : 'draining');
   const { pulse } = parts.hot;
   const silentServers = pulse?.listSilent() ?? [];
-  const healthy = outputGate.isHealthy(pulse?.getAnsweredMs());
+  const failure = outputGate.findFailure(pulse?.getAnsweredMs());
   if (silentServers.length > 0) notes.push(...silentServers);
-  else if (!healthy) notes.push('the hot store does not answer');
+  else if (failure !== null) notes.push(`the hot store fails: ${describeFailure(failure)}`);
   // A flush reads the hot store first, so without it the error says nothing about SQL.
   const flushError = silentServers.length === 0 ? flusher.getLastError() : null;
   if (flushError !== null) notes.push(`flushing to SQL fails: ${flushError}`);
   if (core.votesPaused) notes.push('votes are refused until the outbox drains');
-  const hotStoreUp = healthy && silentServers.length === 0;
+  const hotStoreUp = failure === null && silentServers.length === 0;
   return { ready: phase === 'started' && hotStoreUp, hotStoreUp, notes };
 };

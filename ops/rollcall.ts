@@ -297,6 +297,7 @@ const startEngine = async (
   config: Config,
   {
     hooks,
+    logger,
     clusterContext,
     membership,
     metrics,
@@ -304,6 +305,7 @@ const startEngine = async (
     services,
   }: StartContext & Fleet & { readonly services: Services },
 ): Promise<Counting> => {
+  const log = createRepeatedLog(logger.error.bind(logger), systemClock);
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = Buffer.from(await getOrCreateSecret(stores.sql, 'visitor_secret'), 'hex');
   const { webhooks } = services;
@@ -333,6 +335,7 @@ const startEngine = async (
     shared: stores.shared,
     flushShards: () => assignment.shards,
     onPoll: () => clusterContext.runs?.(systemClock.monotonicMs()),
+    onFlushFailed: (error) => log('a flush to SQL failed', { error: String(error) }),
   });
   const feed = createFeed({
     engine,

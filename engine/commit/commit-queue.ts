@@ -35,7 +35,8 @@ export interface CommitQueue {
   readonly mode: CommitQueueMode;
   /** Failed calls since the last answered one. */
   failures: number;
-  /** When the newest failure came, monotonic ms. */
+  /** The newest failure, and when it came, monotonic ms. */
+  failure: unknown;
   failedAtMs: number;
   /** When the last call was sent, monotonic ms. */
   sentAtMs: number;
@@ -58,6 +59,7 @@ const createCommitQueue = (): CommitQueue => ({
   broken: false,
   mode: 'quiet',
   failures: 0,
+  failure: null,
   failedAtMs: 0,
   sentAtMs: 0,
   cancelLongWait: null,
@@ -106,9 +108,9 @@ export class CommitQueues {
     return this.byIndex.values();
   }
 
-  /** Whether every queue is healthy; see `isHealthy` below. */
-  isHealthy(answeredMs: number): boolean {
-    return [...this.list()].every((queue) => isHealthy(queue, answeredMs));
+  /** Why a queue is not healthy, `null` when all are; see `isHealthy` below. */
+  findFailure(answeredMs: number): unknown {
+    return [...this.list()].find((queue) => !isHealthy(queue, answeredMs))?.failure ?? null;
   }
 
   /** Answers the waiters whose deadline has passed; returns how many turns left the queues. */
@@ -189,8 +191,9 @@ export const listBroken = ({ broken, shardQueues }: CommitQueue): readonly Shard
   broken ? shardQueues.filter((one) => isRecoveryDue(one) && hasWork(one)) : [];
 
 /** Records a call that failed. */
-export const recordFailure = (queue: CommitQueue, nowMs: number): void => {
+export const recordFailure = (queue: CommitQueue, failure: unknown, nowMs: number): void => {
   queue.failures += 1;
+  queue.failure = failure;
   queue.failedAtMs = nowMs;
 };
 

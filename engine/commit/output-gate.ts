@@ -116,8 +116,8 @@ export const createOutputGate = (parts: OutputGateParts) => {
      * batch of ours is out: its reply will show the change.
      */
     observeVersion: (shard: Shard, seen: PolledVersion) => observeVersion(gate, shard, seen),
-    /** Whether no commit queue waits for a failing store; `answeredMs`: when the store last answered. */
-    isHealthy: (answeredMs = Number.NEGATIVE_INFINITY) => gate.commitQueues.isHealthy(answeredMs),
+    /** Why a commit queue waits for a failing store, else `null`; `answeredMs`: when it last answered. */
+    findFailure: (answeredMs = Number.NEGATIVE_INFINITY) => gate.commitQueues.findFailure(answeredMs),
     /** Fails open turns and stops resending; resent batches end `unknown`. */
     stop: () => stop(gate),
     /** Fails new turns from now on; pending ones go on. */
@@ -304,8 +304,8 @@ const recover = (gate: OutputGateState, queue: CommitQueue, shardQueues: readonl
       for (const shardQueue of shardQueues) recordRecovery(shardQueue);
       becomeQuiet(gate, queue);
     },
-    () => {
-      recordFailure(queue, gate.clock.monotonicMs());
+    (error: unknown) => {
+      recordFailure(queue, error, gate.clock.monotonicMs());
       for (const shardQueue of shardQueues) failTurns(gate, takeWaiting(shardQueue), notApplied);
       sealAndSend(gate, queue);
     },
@@ -324,7 +324,7 @@ const renewShards = async (gate: OutputGateState, shardQueues: readonly ShardQue
 const handleCallFailure = (gate: OutputGateState, queue: CommitQueue, error: unknown): void => {
   const outcome = error instanceof StorageError ? error.outcome : 'unknown';
   gate.meters.recordCommitFailure(outcome);
-  recordFailure(queue, gate.clock.monotonicMs());
+  recordFailure(queue, error, gate.clock.monotonicMs());
   if (outcome === 'unknown') queue.outcomeUnknown = true;
   if (!queue.outcomeUnknown) {
     for (const sealed of takeSealed(queue))

@@ -10,8 +10,7 @@
  * - *backing off*: a store failed; the pause doubles from the interval to `limits.flushBackoffMaxMs`;
  * - *stopped*: before `start` and after `stop` or `drain`.
  *
- * A row that the ledger can never store is found by halving the round and becomes a dead letter, so that it
- * does not block the others. Created and started by `create.ts`.
+ * A row that the ledger can never store is found by halving the round and becomes a dead letter.
  */
 import assert from 'node:assert/strict';
 import { DomainError, StorageError } from '../errors.ts';
@@ -20,7 +19,7 @@ import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import type { Backlog, BacklogSize, Clock, FlushReceipt, FlushSink, FlushSource } from '../ports.ts';
 import { alignPause } from '../tools/align-pause.ts';
-import { isFull, takeRound, toMessage, toReason, toReasonMessage } from './round.ts';
+import { describeFailure, isFull, takeRound, toMessage, toReason } from './round.ts';
 
 export interface FlusherParts {
   readonly hot: FlushSource;
@@ -36,6 +35,7 @@ export interface FlusherParts {
   readonly deliver: () => Promise<number>;
   /** Reconciles the stores: the ledger may have issued a generation that was never published. */
   readonly reconcile: () => Promise<void>;
+  readonly onFlushFailed?: (error: unknown) => void;
 }
 
 export interface Flusher {
@@ -49,7 +49,7 @@ export interface Flusher {
   flushEarly(shard: Shard): void;
   /** The backlog's size after the last round, for the limit on outbox votes. */
   getBacklogSize(): BacklogSize;
-  /** A short message for `/readyz`, or `null` if the last rounds succeeded. */
+  /** A message for `/readyz`, or `null` if the last rounds succeeded. */
   getLastError(): string | null;
   /** The full message of the last error, or `null` if the last rounds succeeded. */
   failure(): string | null;
@@ -109,7 +109,7 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
     waitForFlush: (shard) => requestFlush(state, shard),
     flushEarly: (shard) => flushEarly(state, shard),
     getBacklogSize: () => state.backlogSize,
-    getLastError: () => (state.failure === null ? null : toReasonMessage(state.failure)),
+    getLastError: () => (state.failure === null ? null : describeFailure(state.failure)),
     failure: () => (state.failure === null ? null : toMessage(state.failure)),
     drain: (deadlineMs) => drain(state, deadlineMs),
     stop: () => {
@@ -207,6 +207,7 @@ const recordFailure = (state: FlusherState, error: unknown): void => {
   state.meters.recordFlushFailure(toReason(error));
   state.failures += 1;
   state.failure = error;
+  state.onFlushFailed?.(error);
   if (state.mode === 'stopped') return;
   setMode(state, 'backing off');
   const doubled = state.intervalMs * 2 ** Math.min(state.failures, 8);

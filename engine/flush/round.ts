@@ -50,5 +50,6 @@ export const toReason = (error: unknown): StorageReason =>
   error instanceof StorageError ? error.reason : 'bug';
 export const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A short message for `/readyz`. */
-export const toReasonMessage = (error: unknown): string => reasonMessages[toReason(error)];
+/** For `/readyz`: in our words, and in the store's, which name the cause. */
+export const describeFailure = (error: unknown): string =>
+  `${reasonMessages[toReason(error)]} (${toMessage(error)})`;

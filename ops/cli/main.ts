@@ -153,7 +153,10 @@ export const runCommandLine = async (
     assertArgs(parsed);
     const runMaintenance = maintenanceCommands[parsed.command];
     if (runMaintenance !== undefined) {
-      return await runMaintenance(readConfig(), terminal, parsed);
+      const config = readConfig();
+      if (parsed.command === 'move' || parsed.command === 'reflush')
+        assertDirectoryExists(config, parsed.command);
+      return await runMaintenance(config, terminal, parsed);
     }
     if (parsed.options.has('dry-run')) return await runDryImport(terminal, toImportArgs(parsed));
     if (isExport(parsed)) await confirmTarget(terminal, toExportArgs(parsed));

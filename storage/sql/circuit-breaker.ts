@@ -54,7 +54,7 @@ export const createCircuitBreaker = (parts: CircuitBreakerParts) => {
   return {
     /** Runs the work, or refuses it in well under a millisecond. */
     run: <Result>(work: () => PromiseLike<Result>) => run(state, work),
-    /** A description while open, such as "it has not answered for 4 s", else `null`. */
+    /** A description while open, such as "it has not answered for 4 s (ECONNREFUSED)", else `null`. */
     getLastError: () => (state.mode === 'open' ? describeOutage(state) : null),
     /** Stops its timers; work passes from then on. */
     close: () => {
@@ -66,8 +66,8 @@ export const createCircuitBreaker = (parts: CircuitBreakerParts) => {
 };
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
-const describeOutage = ({ openedMs }: BreakerState): string =>
-  `it has not answered for ${Math.floor((performance.now() - openedMs) / 1_000)} s`;
+const describeOutage = ({ openedMs, reason }: BreakerState): string =>
+  `it has not answered for ${Math.floor((performance.now() - openedMs) / 1_000)} s (${reason})`;
 
 const run = <Result>(state: BreakerState, work: () => PromiseLike<Result>): Promise<Result> => {
   if (state.mode === 'open') return Promise.reject(createUnreachableError(state, 'not_applied'));

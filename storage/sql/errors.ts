@@ -27,9 +27,12 @@ const reasonsByState: Record<string, StorageReason> = {
   '57P03': 'unreachable',
   '57P05': 'unreachable',
   '58030': 'full',
+  // A login that is refused, or a database that is gone, may be back like a server.
+  '3D000': 'unreachable',
   '08': 'unreachable',
   '22': 'row',
   '23': 'row',
+  '28': 'unreachable',
   '58': 'damaged',
   XX: 'damaged',
 };

@@ -14,6 +14,7 @@ interface World extends Kit {
   readonly engine: Engine;
   /** What the store reports about its servers. */
   readonly pulse: { away: readonly string[]; answeredMs: number };
+  readonly flushFailures: string[];
   failPeeks(): void;
 }
 
@@ -21,7 +22,9 @@ const createWorld = async (): Promise<World> => {
   const kit = await createKit({ published: false });
   const pulse = { away: [] as readonly string[], answeredMs: 0 };
   let failing = false;
+  const flushFailures: string[] = [];
   const engine = createEngineOn(kit, {
+    onFlushFailed: (error) => flushFailures.push(String(error)),
     hot: {
       ...kit.hot,
       pulse: {
@@ -36,7 +39,7 @@ const createWorld = async (): Promise<World> => {
   const failPeeks = (): void => {
     failing = true;
   };
-  return { ...kit, engine, pulse, failPeeks };
+  return { ...kit, engine, pulse, flushFailures, failPeeks };
 };
 
 test('a server that does not answer makes the node not ready, with the message of the store', async () => {
@@ -61,7 +64,9 @@ test('a refusal is over when the store has answered since: no traffic has to com
   };
   await world.until(engine.postStats('a', { servers: '1' }).catch(() => {}));
   pulse.answeredMs = clock.monotonicMs();
-  assert.not(engine.readHealth().ready);
+  assert.equal(engine.readHealth().notes, [
+    'the hot store fails: a store is too busy (commit: busy (not_applied))',
+  ]);
 
   await world.pass(limits.failurePassesMs * 2);
   assert.not(engine.readHealth().ready, 'no answer came since');
@@ -69,13 +74,15 @@ test('a refusal is over when the store has answered since: no traffic has to com
   assert.ok(engine.readHealth().ready);
 });
 
-test('a failing flush is reported with a message of ours', async () => {
+test('a failing flush is reported with its cause, and told to the log', async () => {
   const world = await createWorld();
   world.failPeeks();
   world.ledger.list('bot', 'a');
   await world.until(world.engine.postStats('a', { servers: '1' }));
   await world.pass(2_000);
-  assert.equal(world.engine.readHealth().notes, ['flushing to SQL fails: a store is too busy']);
+  const cause = 'commit: busy (not_applied)';
+  assert.equal(world.engine.readHealth().notes, [`flushing to SQL fails: a store is too busy (${cause})`]);
+  assert.match(world.flushFailures.join(), cause);
   world.pulse.away = ['Redis has not answered for 4 s'];
   assert.equal(world.engine.readHealth().notes, ['Redis has not answered for 4 s'], 'SQL has no fault');
 });

@@ -76,14 +76,14 @@ test('while recovery fails the turns fail as not applied, and the shard stays cl
   await world.pass(10);
   assert.equal([first.failure?.outcome, second.failure?.outcome], ['not_applied', 'not_applied']);
   assert.is(world.sent.length, 1);
-  assert.not(world.gate.isHealthy());
+  assert.ok(world.gate.findFailure() instanceof Error);
   world.recovery.run = async () => {};
   const third = world.submit(recordedTurn(clickOn(ref)));
   await world.pass(10);
 
   assert.is(third.decided?.decision.kind, 'applied');
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
-  assert.ok(world.gate.isHealthy());
+  assert.is(world.gate.findFailure(), null);
 });
 
 test('a shard that cannot recover does not stop the others of its commit queue', async () => {

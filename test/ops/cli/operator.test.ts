@@ -68,6 +68,8 @@ test('a command on a missing folder does not create it', async () => {
   for (const args of [
     ['inspect', 'bot', '1'],
     ['export', '-'],
+    ['reflush'],
+    ['move', '--to-data', join(folder, 'moved')],
   ]) {
     const { code, out, err } = await spawnIn(nowhere, ...args);
     assert.equal([code, out], [1, ''], args.join(' '));

@@ -68,7 +68,7 @@ test('work that finds the server away opens it: later work is refused unsent, in
   }
   assert.is(sent, 0);
   assert.ok(performance.now() - startedMs < 500);
-  assert.match(world.breaker.getLastError() ?? '', /^it has not answered for \d+ s$/);
+  assert.match(world.breaker.getLastError() ?? '', /^it has not answered for \d+ s \(nobody there\)$/);
 });
 
 test('it reports one opening and one closing per outage, for the log', async () => {
