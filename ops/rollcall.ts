@@ -203,15 +203,22 @@ const enterFleet = async (stores: Stores, config: Config) => {
   const nodes = stores.shared ? await membership.listNodes(nodeAliveMs) : [];
   // Until the first heartbeat this node flushes all shards, beside the others.
   const assignment: FlushAssignment = { shards: null };
-  return { node, membership, assignment, otherNodes: nodes.filter((name) => name !== node) };
+  const program = getProgramName(config);
+  const isOther = (name: string): boolean => name !== node && !`${name}.`.startsWith(`${program}.`);
+  return { node, membership, assignment, otherNodes: nodes.filter(isOther) };
 };
 
+/** The host and the port, which all workers of a program share. */
+const getProgramName = ({ port }: Config): string => `${hostname()}.${port}`;
+
 /**
- * The same after each start, since other nodes know this node by it. The port separates nodes of one host.
+ * The same after each start, since other nodes know this node by it. The port separates nodes of one host,
+ * the operator's port the workers of one program.
  */
-const createNodeName = (stores: Stores, { port }: Config): string => {
+const createNodeName = (stores: Stores, config: Config): string => {
   if (!stores.shared) return hostname();
-  return `${hostname()}.${port === 0 ? randomUUID().slice(0, 8) : port}`;
+  if (config.port === 0) return `${hostname()}.${randomUUID().slice(0, 8)}`;
+  return config.workers > 1 ? `${getProgramName(config)}.${config.adminPort}` : getProgramName(config);
 };
 
 /** Tells the other nodes of this one, and divides the shards among the nodes that flush. */

@@ -125,6 +125,15 @@ test('each worker has its own operator port, and they share the public port', as
   assert.is((await client.ask(`${supervisor.url}/bots/${bots[0]}`)).status, 200);
 });
 
+test('each worker is a node of its own: it has its share of flushing, and is listed', async () => {
+  const url = `http://127.0.0.1:${adminPort}/nodes`;
+  const headers = { Authorization: `Operator ${settings.ADMIN_TOKEN}` };
+  const countNodes = async (): Promise<number> =>
+    JSON.parse((await client.ask(url, { headers })).text).nodes.length;
+
+  await until('both are listed', async () => (await countNodes()) === 2);
+});
+
 test('a ban through one worker applies to all of them, and so does its end', async () => {
   const [user = ''] = users;
   const first = Number(settings.ADMIN_PORT);
