@@ -5,7 +5,7 @@
  * Delete the file and start again to get a new token.
  */
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDataFolder } from '../../storage/embedded/folder.ts';
 
@@ -20,5 +20,9 @@ export const readOperatorToken = (directory: string): string => {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  return readFileSync(path, 'utf8').trim();
+  const token = readFileSync(path, 'utf8').trim();
+  if (token !== '') return token;
+  // A full disk or a power cut leaves it empty.
+  rmSync(path);
+  return readOperatorToken(directory);
 };

@@ -1,12 +1,13 @@
 /**
- * What the embedded hot store does about a damaged file: refuses to open one that was cut, and words for the
- * operator about values that are not what was written.
+ * What the embedded hot store does about a damaged file: refuses to open one that was cut or overwritten, and
+ * words for the operator about values that are not what was written.
  *
- * LMDB reads its file through the memory: a page beyond the end of the file ends the process without a word.
+ * LMDB reads its file through the memory: a page beyond the end of the file ends the process without a word,
+ * and so does a first page that is not its own.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RootDatabase } from 'lmdb';
@@ -49,6 +50,23 @@ export const createDamageLog = (folder: string, report: (description: string) =>
   };
 };
 export type DamageLog = ReturnType<typeof createDamageLog>;
+
+const readHeader = (descriptor: number, position: number): { isValid: boolean; pageBytes: number } => {
+  const bytes = Buffer.alloc(64);
+  readSync(descriptor, bytes, 0, bytes.length, position);
+  return { isValid: bytes.readUInt32LE(24) === 0xbeefc0de, pageBytes: bytes.readUInt32LE(48) };
+};
+
+/** Throws if one of the first two pages of the file is not a header of LMDB. For a file that is not open. */
+export const assertHeaders = (folder: string): void => {
+  const file = join(folder, 'data.mdb');
+  if (!existsSync(file) || statSync(file).size === 0) return;
+  const descriptor = openSync(file, 'r');
+  const first = readHeader(descriptor, 0);
+  const isWhole = first.isValid && readHeader(descriptor, first.pageBytes).isValid;
+  closeSync(descriptor);
+  if (!isWhole) throw createFolderError(folder, 'its first pages');
+};
 
 /**
  * Throws if the file is shorter than LMDB's pages and reading all of it fails. The last pages may be missing

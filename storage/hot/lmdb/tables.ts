@@ -13,7 +13,7 @@ import { StorageError } from '../../../engine/errors.ts';
 import { newShardCount, oldShardCount, type Shard, toShard } from '../../../engine/ids.ts';
 import { createCheckedEncoder } from './checked-encoder.ts';
 import { type DecisionsArray, type OutboxArray, type PartArray, packShard, type SlotArray } from './codec.ts';
-import { assertWhole, createFolderError } from './damage.ts';
+import { assertHeaders, assertWhole, createFolderError } from './damage.ts';
 import { parseProducerKey, toShardKey } from './keys.ts';
 
 /**
@@ -91,6 +91,7 @@ export const openTables = async (
   onDamage: (table: string) => void = () => {},
 ): Promise<Tables> => {
   mkdirSync(path, { recursive: true });
+  assertHeaders(path);
   const root = open<unknown, string>({
     path,
     mapSize: reservedBytes,

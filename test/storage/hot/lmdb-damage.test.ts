@@ -85,6 +85,25 @@ const findKey = async (path: string, table: 'slots' | 'votes', part: string): Pr
   return key ?? '';
 };
 
+test('a file whose first pages are not its own is refused with a word', async () => {
+  const path = await fillFolder();
+  const file = join(path, 'data.mdb');
+  const whole = readFileSync(file);
+  const overwritten = [
+    Buffer.alloc(8_192),
+    Buffer.from('text'),
+    whole.subarray(0, 4_096),
+    Buffer.from(whole),
+  ];
+  overwritten[3]?.fill(0, 4_096, 8_192);
+  for (const bytes of overwritten) {
+    writeFileSync(file, bytes);
+    assert.match((await rejection(openLmdbStore({ path, clock }))).message, /damaged \(its first pages\)/);
+  }
+  writeFileSync(file, whole);
+  await (await openLmdbStore({ path, clock })).close();
+});
+
 test('a flipped bit of a slot refuses what needs it, and nothing else', async () => {
   const path = await fillFolder();
   await flipBit(path, 'slots', await findKey(path, 'slots', sick.address));
