@@ -10,6 +10,7 @@
 import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
@@ -138,11 +139,32 @@ const openDatabase = async (files: SyncedFiles, compiled: PGliteOptions): Promis
   return database;
 };
 
+const readyForQuery = 'Z'.charCodeAt(0);
+
+/**
+ * Writes the answer to a statement at once. The server writes the answer to each message of the protocol,
+ * three to five in a statement, and each write would wake the client's thread.
+ */
+const gatherWrites = (socket: Socket): void => {
+  const write = socket.write.bind(socket) as (...given: unknown[]) => boolean;
+  socket.write = (data: Uint8Array | string, ...rest: unknown[]): boolean => {
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(() => socket.uncork());
+    }
+    const hasRoom = write(data, ...rest);
+    // The message that ends a statement has six bytes. Another statement of this tick may take long.
+    if (typeof data !== 'string' && data.at(-6) === readyForQuery) socket.uncork();
+    return hasRoom;
+  };
+};
+
 const listen = async (database: PGlite, socketPath: string): Promise<PGLiteSocketServer> => {
   const address = socketPath ? { path: socketPath } : { host: '127.0.0.1', port: 0 };
   // The client uses one connection; the others let it reconnect while an old connection still closes.
   const server = new PGLiteSocketServer({ db: database, ...address, maxConnections: 4 });
   await server.start();
+  (server as unknown as { readonly server: Server }).server.on('connection', gatherWrites);
   return server;
 };
 
