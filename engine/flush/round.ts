@@ -50,6 +50,8 @@ export const toReason = (error: unknown): StorageReason =>
   error instanceof StorageError ? error.reason : 'bug';
 export const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** For `/readyz`: in our words, and in the store's, which name the cause. */
-export const describeFailure = (error: unknown): string =>
-  `${reasonMessages[toReason(error)]} (${toMessage(error)})`;
+/** For `/readyz`: in our words, and in those of the store that answered, which name the cause. */
+export const describeFailure = (error: unknown): string => {
+  const words = reasonMessages[toReason(error)];
+  return toReason(error) === 'unreachable' ? words : `${words} (${toMessage(error)})`;
+};

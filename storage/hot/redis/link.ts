@@ -60,6 +60,8 @@ export interface Link {
    * other primaries.
    */
   lastAnswerMs(): number | null;
+  /** Why one server is not connected, as the client last said; `null` while it is, and for a Cluster. */
+  connectionFailure(): Error | null;
   close(): void;
 }
 
@@ -143,7 +145,14 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
   const { library, prefix } = options;
   const settings = buildConnectionOptions(options);
   const redis = new Redis(url, { ...settings, lazyConnect: true, retryStrategy: computeRetryDelayMs });
-  redis.on('error', options.onError);
+  let failure: Error | null = null;
+  redis.on('ready', () => {
+    failure = null;
+  });
+  redis.on('error', (error: Error) => {
+    failure = error;
+    options.onError(error);
+  });
   await redis.connect().catch((error: Error) => {
     redis.disconnect();
     throw error;
@@ -169,6 +178,7 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
     listSlotOwners: () => owners,
     findPrimaries: () => {},
     lastAnswerMs: () => lastAnswerMs,
+    connectionFailure: () => failure,
     close: () => redis.disconnect(),
   };
 };
@@ -263,6 +273,7 @@ const createClusterLink = async (options: LinkOptions): Promise<Link> => {
     listSlotOwners: () => listClusterSlotOwners(cluster),
     findPrimaries: refresh,
     lastAnswerMs: () => null,
+    connectionFailure: () => null,
     close: () => cluster.disconnect(),
   };
 };

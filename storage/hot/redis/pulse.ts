@@ -45,8 +45,8 @@ const refusals: Readonly<Record<string, string>> = {
   NOPERM: 'the user of REDIS_URL may not do this',
 };
 
-const describeRefusal = (error: Error): string => {
-  if (error.name !== 'ReplyError') return '';
+const describeRefusal = (error: Error | null): string => {
+  if (error?.name !== 'ReplyError') return '';
   return refusals[/^[A-Z]+/.exec(error.message)?.[0] ?? ''] ?? 'its log says why';
 };
 
@@ -62,7 +62,7 @@ export const startPulse = (
   durability: DurabilityWatch,
   onChange: (message: string, isUp: boolean) => void = () => {},
 ): RunningPulse => {
-  const listSilent = () => describeSilent(states, oneServer ? link.lastAnswerMs() : null);
+  const listSilent = () => describeSilent(states, oneServer ? link : null);
   const oneServer = link.lastAnswerMs() !== null;
   const slotMoves = createSlotMoves(link, onChange);
   let wasSilent = false;
@@ -153,16 +153,19 @@ const recordAnswer = (state: PrimaryState, atMs: number): void => {
   state.refusal = '';
 };
 
-const describeSilent = (states: ReadonlyMap<string, PrimaryState>, lastAnswerMs: number | null) => {
+/** `link` is that of one server, `null` for a Cluster. */
+const describeSilent = (states: ReadonlyMap<string, PrimaryState>, link: Link | null): string[] => {
   const nowMs = performance.now();
+  const refusedConnection = describeRefusal(link?.connectionFailure() ?? null);
   const descriptions: string[] = [];
   for (const [name, state] of states) {
-    const silentMs = nowMs - Math.max(state.answeredMs, lastAnswerMs ?? Number.NEGATIVE_INFINITY);
+    const silentMs = nowMs - Math.max(state.answeredMs, link?.lastAnswerMs() ?? Number.NEGATIVE_INFINITY);
     if (silentMs < silenceMsMax || !isUnanswered(state, nowMs)) continue;
-    const server = lastAnswerMs === null ? `Redis at ${name}` : 'Redis';
+    const server = link === null ? `Redis at ${name}` : 'Redis';
     const seconds = Math.floor(silentMs / 1_000);
-    if (state.refusal === '') descriptions.push(`${server} has not answered for ${seconds} s`);
-    else descriptions.push(`${server} has refused everything for ${seconds} s: ${state.refusal}`);
+    const refusal = state.refusal || refusedConnection;
+    if (refusal === '') descriptions.push(`${server} has not answered for ${seconds} s`);
+    else descriptions.push(`${server} has refused everything for ${seconds} s: ${refusal}`);
   }
   return descriptions;
 };

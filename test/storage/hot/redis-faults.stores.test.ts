@@ -23,6 +23,7 @@ import {
   sendUntilKnown,
 } from '../../support/redis-load.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('redis faults');
 
@@ -174,6 +175,18 @@ test('a server that requires a password is a definite refusal', () =>
     await redis.config('SET', 'requirepass', '');
 
     assert.equal([failure.outcome, failure.reason], ['not_applied', 'bug']);
+  }));
+
+test('a password that is changed under way is named once the connection was lost', () =>
+  inWorld(async ({ store, redis }) => {
+    await redis.config('SET', 'requirepass', 'secret');
+    await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    const notes = (): string => store.pulse?.listSilent().join() ?? '';
+    await until('the note', () =>
+      /has refused everything for \d+ s: it requires another password$/.test(notes()),
+    );
+    await redis.config('SET', 'requirepass', '');
+    await until('no note', () => notes() === '');
   }));
 
 test('a silent server leaves the outcome unknown, and the resent batch counts once', () =>
