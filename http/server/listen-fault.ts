@@ -23,7 +23,10 @@ const describeListenFault = (code: string | undefined, { host, port, setting }: 
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${host} is not an address of this machine. Use 127.0.0.1, 0.0.0.0 or one of its own.`;
+      return (
+        `${setting.replaceAll('PORT', 'HOST')} is ${host}, which is not an address of this machine. ` +
+        'Use 127.0.0.1, 0.0.0.0 or one of its own.'
+      );
     default:
       return `Cannot listen on ${host}:${port}${code === undefined ? '' : ` (${code})`}.`;
   }

@@ -88,6 +88,8 @@ const flushSource = async (source: Stores): Promise<void> => {
 const assertOther = (from: Place, to: Place): void => {
   const isEmbedded = to.redisUrl.length === 0 || to.databaseUrl === '';
   const usesFolder = from.redisUrl.length === 0 || from.databaseUrl === '';
+  if (to.redisUrl.length > 0 && to.databaseUrl === '')
+    throw new CommandError('--to-redis needs --to-database: Redis counts beside a Postgres.', 2);
   if (to.databaseUrl !== '' && to.databaseUrl === from.databaseUrl)
     throw new CommandError('--to-database names the present database: name an empty one.', 2);
   if (isEmbedded && usesFolder && resolve(to.dataDir) === resolve(from.dataDir))

@@ -41,6 +41,8 @@ const adviseOn = (code: string, server: string): string => {
     case 'CONNECTION_CLOSED':
     case 'Connection':
       return `nothing there answers as ${server} does. Start it, or correct the address`;
+    case 'Failed':
+      return 'none of these is a node of a Cluster. Of several addresses each must be; else name one server';
     case '28000':
     case '28P01':
     case 'WRONGPASS':

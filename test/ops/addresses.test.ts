@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { findPortFault } from '../../http/server/listen-fault.ts';
 import { describeStores, formatAddress } from '../../ops/config/addresses.ts';
 
 const test = suite('addresses of listeners');
@@ -43,6 +44,12 @@ test('shared stores are described by their addresses, without secrets, and by th
     ['Postgres', 'postgres://d:5432,e:5432/rollcall'],
     ['Other nodes', 'none'],
   ]);
+});
+
+test('an address of another machine is named with its setting', async () => {
+  const fault = await findPortFault({ host: '192.0.2.1', port: 0, setting: 'ADMIN_PORT' });
+
+  assert.match(fault?.message ?? '', /^ADMIN_HOST is 192\.0\.2\.1, which is not an address of this machine/);
 });
 
 test.run();

@@ -21,6 +21,7 @@ const wordings: readonly [ServerSetting, string, Error, RegExp][] = [
   ],
   ['REDIS_URL', 'redis://h', failure('getaddrinfo', 'ENOTFOUND'), /h: this name is not known/],
   ['REDIS_URL', 'redis://h:1', failure('Connection is closed.'), /nothing there answers as Redis does/],
+  ['REDIS_URL', 'redis://h:1', failure('Failed to refresh slots cache.'), /name one server/],
   ['REDIS_URL', 'redis://h:1', failure('WRONGPASS invalid pair'), /password is refused.*WRONGPASS/],
   [
     'DATABASE_URL',

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runCommandLine } from '../../../ops/cli/main.ts';
+import { runMove } from '../../../ops/cli/move.ts';
 import { commandHelps } from '../../../ops/cli/usage.ts';
 import { readConfig } from '../../../ops/config/config.ts';
 import { findNearest } from '../../../ops/config/nearest.ts';
@@ -90,6 +91,14 @@ for (const [line, expected] of [
     assert.match(err, expected);
   });
 }
+
+test('a move to Redis alone is refused before a store is opened', async () => {
+  const to = { redis: 'redis://db', database: '', data: '', undo: false };
+  const { code, err } = await runOnStreams((streams) => runMove(readConfig({}), streams, to));
+
+  assert.is(code, 2);
+  assert.match(err, /--to-redis needs --to-database/);
+});
 
 test('a name far from every command suggests none', () => {
   assert.is(findNearest('inspct', ['import', 'inspect']), 'inspect');
