@@ -113,24 +113,27 @@ interface ServerFacts {
   readonly version: number;
   readonly fsync: string;
   readonly commit: string;
-  readonly standby: boolean;
+  readonly readOnly: boolean;
   readonly lockTimeout: string;
 }
 
 const checkServer = async (sql: Sql, url: string): Promise<readonly string[]> => {
   const rows = await sql<ServerFacts[]>`
     select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
-      current_setting('synchronous_commit') as commit, pg_is_in_recovery() as standby,
-      current_setting('lock_timeout') as "lockTimeout"`.catch((error) => {
+      current_setting('synchronous_commit') as commit, current_setting('lock_timeout') as "lockTimeout",
+      current_setting('transaction_read_only')::boolean as "readOnly"`.catch((error) => {
     throw openFault('DATABASE_URL', [url], error);
   });
-  const { version, fsync, commit, standby, lockTimeout } = rows[0] as ServerFacts;
+  const { version, fsync, commit, readOnly, lockTimeout } = rows[0] as ServerFacts;
   if (version < versionMin)
     throw new Error(
       `DATABASE_URL: Postgres ${Math.floor(version / 10_000)} is too old; 15 or later is needed.`,
     );
-  if (standby)
-    throw new Error('DATABASE_URL: that server is a standby and takes no writes; name the primary.');
+  if (readOnly)
+    throw new Error(
+      'DATABASE_URL: that server takes no writes: it is a standby (then name the primary), or ' +
+        'default_transaction_read_only is on, as some providers set it on a full disk.',
+    );
   const notes: string[] = [];
   if (fsync !== 'on') notes.push('Postgres runs with fsync=off: a power cut may damage its data.');
   if (commit === 'off')

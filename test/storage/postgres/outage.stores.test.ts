@@ -16,6 +16,29 @@ const test = suite('outage of postgres');
 const server = await startPostgres();
 test.after(() => server.close());
 
+test('a database without writes refuses the start, and a refused login counts as away', async () => {
+  const address = await server.database('guarded');
+  const { sql: admin, close: closeAdmin } = await openServerSql(address);
+  await admin`alter database guarded set default_transaction_read_only = on`;
+  const refusal = await openServerSql(address).catch((error: Error) => error);
+  assert.match(String(refusal), /DATABASE_URL: that server takes no writes.*default_transaction_read_only/);
+
+  await admin`alter database guarded reset default_transaction_read_only`;
+  await admin`create role visitor login`;
+  const visitor = await openServerSql(address.replace('//rollcall@', '//visitor@'));
+  await admin`alter role visitor nologin`;
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'visitor'`;
+  const why = () =>
+    visitor.sql`select 1`.then(
+      () => visitor.getLastError(),
+      () => visitor.getLastError(),
+    );
+  await until('it is away', async () => /not permitted to log in/.test((await why()) ?? ''));
+  await admin`alter role visitor login`;
+  await until('it is back', async () => (await why()) === null);
+  await Promise.all([visitor.close(), closeAdmin()]);
+});
+
 test('while Postgres is away every operation fails at once, and then works again', async () => {
   const { sql, getLastError, close } = await openServerSql(await server.database('away'));
   await migrate(sql);
