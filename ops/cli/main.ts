@@ -6,6 +6,7 @@
  * standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 invalid arguments, 130
  * interrupted (finished steps stay done, and the command can be repeated).
  */
+import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
@@ -162,10 +163,16 @@ export const runCommandLine = async (
     if (isExport(parsed)) await confirmTarget(terminal, toExportArgs(parsed));
     return await withStores(terminal, parsed, (workplace) => run(parsed, workplace, terminal));
   } catch (error) {
-    terminal.err.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    terminal.err.write(`${error instanceof Error ? error.message : String(error)}${adviseOn(error)}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
   }
 };
+
+/** A full disk is named by no path, and may be one that the operator did not name. */
+const adviseOn = (error: unknown): string =>
+  (error as NodeJS.ErrnoException).code === 'ENOSPC'
+    ? `. Make room where it writes: the file that you name, DATA_DIR, or ${tmpdir()} (TMPDIR).`
+    : '';
 
 /** Returns the arguments of an operation of a running node; `null` for the commands of this program. */
 const parseOperatorArgs = (argv: readonly string[]): { args: readonly string[]; help: boolean } | null => {

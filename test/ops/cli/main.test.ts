@@ -92,6 +92,16 @@ for (const [line, expected] of [
   });
 }
 
+test('a full disk is reported with the places that a command writes to', async () => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const { code, err } = await runOnStreams((streams) =>
+    runCommandLine(['export', '-'], streams, () => Promise.reject(full)),
+  );
+
+  assert.is(code, 1);
+  assert.match(err, /^ENOSPC: .*, write\. Make room where it writes: .*DATA_DIR, or .* \(TMPDIR\)\.\n$/);
+});
+
 test('a move to Redis alone is refused before a store is opened', async () => {
   const to = { redis: 'redis://db', database: '', data: '', undo: false };
   const { code, err } = await runOnStreams((streams) => runMove(readConfig({}), streams, to));
