@@ -90,7 +90,7 @@ export const openTables = async (
   path: string,
   onDamage: (table: string) => void = () => {},
 ): Promise<Tables> => {
-  mkdirSync(path, { recursive: true });
+  mkdirSync(path, { recursive: true, mode: 0o700 });
   assertHeaders(path);
   const root = open<unknown, string>({
     path,

@@ -85,6 +85,13 @@ const findKey = async (path: string, table: 'slots' | 'votes', part: string): Pr
   return key ?? '';
 };
 
+test('a new folder is open to its owner alone', async () => {
+  const path = join(makeFolder('rollcall-lmdb-new-'), 'hot');
+  await (await openLmdbStore({ path, clock })).close();
+
+  assert.is(statSync(path).mode & 0o777, 0o700);
+});
+
 test('a file whose first pages are not its own is refused with a word', async () => {
   const path = await fillFolder();
   const file = join(path, 'data.mdb');
