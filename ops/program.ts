@@ -14,7 +14,8 @@ import { describeStores } from './config/addresses.ts';
 import { type Config, findMisspeltSettings, readConfig, readLogForm } from './config/config.ts';
 import { createLogger, selectLogForm } from './log/log.ts';
 import { createEarlyReporter, createReporter, type Reporter } from './log/reporter.ts';
-import { type Running, start } from './rollcall.ts';
+import { openNodeStores } from './open-stores.ts';
+import type { Running } from './rollcall.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { endOnUncaught, type Uncaught } from './watch/uncaught.ts';
 import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
@@ -56,7 +57,8 @@ type NodeInput = Output & Pick<ProgramInput, 'sqlThread'>;
 const runNode = async (settings: Config, index: number | null, input: NodeInput): Promise<void> => {
   const { logger, reporter, sqlThread } = input;
   const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
-  const starting = start(config, { logger, sqlThread });
+  const opening = openNodeStores(config, { logger, sqlThread });
+  const starting = loadServer(opening, sqlThread).then(({ start }) => start(config, { logger, opening }));
   // Installed before the start ends: a signal may arrive before the welcome is printed.
   const stopNode = () => starting.then((running) => running.stop());
   const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config), logger });
@@ -72,6 +74,12 @@ const runNode = async (settings: Config, index: number | null, input: NodeInput)
     return;
   }
   reportReady(reporter, config, { url, adminUrl, notes, otherNodes, demo });
+};
+
+/** Beside the embedded database, which opens its folder meanwhile on a thread of its own. */
+const loadServer = async (opening: Promise<unknown>, sqlThread: SqlThread | undefined) => {
+  await Promise.race([opening, sqlThread?.opening]);
+  return import('./rollcall.ts');
 };
 
 const reportReady = (

@@ -18,7 +18,6 @@ import { computeLongestWaitMs } from '../engine/entity/votes.ts';
 import { StorageError } from '../engine/errors.ts';
 import { assignShards } from '../engine/flush/shard-assignment.ts';
 import type { Shard } from '../engine/ids.ts';
-import { assertLimits } from '../engine/limits.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createVoteLogWaiters } from '../http/api/shared/vote-log-waiters.ts';
 import type { App } from '../http/app.ts';
@@ -26,12 +25,11 @@ import { createFeed } from '../http/feed/feed.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics } from '../http/telemetry/metrics.ts';
 import { explainFullDisk } from '../storage/disk-room.ts';
-import type { SqlThread } from '../storage/embedded/sql-thread.ts';
 import { describeIntruders, listIntruders } from '../storage/hot-owner.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.ts';
 import type { KeyHasher } from '../storage/nodes/rates.ts';
-import { openStores, type Stores } from '../storage/open.ts';
+import type { Stores } from '../storage/open.ts';
 import { prepareStores } from '../storage/shards.ts';
 import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
 import { listRouteNames } from './app.ts';
@@ -47,6 +45,7 @@ import { createVoteWatch, type VoteWatch } from './jobs/vote-watch.ts';
 import { createListeners } from './listeners.ts';
 import { createLogger, selectLogForm } from './log/log.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
+import { type NodeStores, openNodeStores } from './open-stores.ts';
 import { createLoginReporter, openLogin } from './services/login.ts';
 import { openPush } from './services/push.ts';
 import { openWebhooks } from './services/webhooks.ts';
@@ -54,14 +53,14 @@ import { createStop } from './stop.ts';
 import { startInterval } from './timers.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
-import { createLoss, type LossReport } from './watch/loss.ts';
+import type { LossReport } from './watch/loss.ts';
 import { openWatches } from './watch/watches.ts';
 
 export interface StartInput extends Hooks {
   /** Default: the log of these settings on standard output. */
   readonly logger?: Logger;
-  /** See `StoresOptions.sqlThread`. */
-  readonly sqlThread?: SqlThread | undefined;
+  /** Its stores, where the caller has begun to open them. */
+  readonly opening?: Promise<NodeStores>;
 }
 
 /** Wrap the stores before the engine gets them: for the faults and crash points of tests. */
@@ -99,31 +98,14 @@ const createOwnLogger = (config: Config): Logger =>
 
 /** Starts one node. On failure it closes everything and rejects with a message for the operator. */
 export const start = async (config: Config, input: StartInput = {}): Promise<Running> => {
-  assertLimits();
-  const { sqlThread, logger = createOwnLogger(config), ...hooks } = input;
-  const loss = createLoss();
-  const report = createRepeatedLog(logger.error.bind(logger), systemClock);
-  const onWarning = (message: string, error: unknown) => report(message, { error: String(error) });
-  const room = Promise.withResolvers<never>();
-  // After the start the watch of the disk says it.
-  room.promise.catch(() => undefined);
-  const stores = await openStores(config, {
-    clock: systemClock.nowMs,
-    sqlThread,
-    onWarning,
-    onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
-    onDiskFull: (error) => room.reject(error),
-    onLost: (message, error) => {
-      logger.fatal({ error: String(error) }, message);
-      loss.report(`${message}: ${String(error)}`);
-    },
-  });
+  const { logger = createOwnLogger(config), opening = openNodeStores(config, { logger }), ...hooks } = input;
+  const { stores, loss, onWarning, diskFull } = await opening;
   let clusterContext: ClusterContext | null = null;
   try {
     const clusterConfig = { redisUrl: config.redisUrl, checkRules: toCommitRules(config, []).uptime };
     clusterContext = await openClusterContext(stores, clusterConfig, onWarning);
     const starting = startOn(stores, config, { hooks, logger, loss, clusterContext });
-    return await Promise.race([starting, room.promise]);
+    return await Promise.race([starting, diskFull]);
   } catch (error) {
     const warnings = stores.listWarnings();
     await clusterContext?.close();

@@ -8,7 +8,7 @@
  * URLs come from settings only, never from a request.
  */
 import type { Static, TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 
 /** The bounds of one request. */
 export interface FetchLimits {

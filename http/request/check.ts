@@ -19,7 +19,7 @@
  * handler that needs exact integers beyond 2^53 reads `request.bodyText`.
  */
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { DomainError } from '../../engine/errors.ts';
 import { isVisiblyLong } from '../../engine/rules/text.ts';
 import {

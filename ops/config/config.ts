@@ -5,7 +5,7 @@
  * allowed, and an example. The result is frozen and passed down as an argument.
  */
 import { fileURLToPath } from 'node:url';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { CommitRules } from '../../engine/entity/items.ts';
 import { parseTrustedProxies } from '../../http/server/client-address.ts';
 import { type LogForm, selectLogForm } from '../log/log.ts';
@@ -43,7 +43,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
   for (const [name, schema] of settingRows) {
     const given = environment[toVariable(name)]?.trim() ?? '';
     const value = given === '' ? structuredClone(schema.default) : parse(given, schema);
-    if (given !== '' && !(Value.Check(schema, value) && [value].flat().every(isReadable)))
+    if (given !== '' && !(Check(schema, value) && [value].flat().every(isReadable)))
       mistakes.push(explainSetting(toVariable(name), given, schema));
     else settings[name] = value;
   }

@@ -10,7 +10,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { formatToken, parseToken, type TokenKind } from '../../engine/rules/token.ts';
 import { importLines } from '../../storage/import/import.ts';
 import type { RecordOfKind } from '../../storage/import/kinds.ts';

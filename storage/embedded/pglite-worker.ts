@@ -20,7 +20,7 @@ import { type PackContents, packFolder } from './copy.ts';
 import { createSyncedFiles, type SyncedFiles } from './synced-files.ts';
 
 /** The first message. */
-interface OpenRequest {
+export interface OpenRequest {
   readonly kind: 'open';
   readonly directory: string;
   /** Unix socket to listen on, `''` for a free port of 127.0.0.1. */

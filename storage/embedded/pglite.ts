@@ -202,8 +202,7 @@ export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<Embedde
   try {
     if (thread.hasEnded()) throw createUnreachableError('open', thread.describeEnd());
     const timeoutMs = options.openTimeoutMs ?? 120_000;
-    const { directory } = options;
-    worker.postMessage({ kind: 'open', directory, socketPath: address.socketPath } satisfies WorkerRequest);
+    thread.open({ directory: options.directory, socketPath: address.socketPath });
     ready = await readReply(thread, { kind: 'ready', operation: 'open', timeoutMs });
   } catch (error) {
     await worker.terminate();

@@ -5,10 +5,14 @@
  * reason.
  */
 import { Worker } from 'node:worker_threads';
-import type { WorkerReply } from './pglite-worker.ts';
+import type { OpenRequest, WorkerReply, WorkerRequest } from './pglite-worker.ts';
 
 export interface SqlThread {
   readonly worker: Worker;
+  /** Tells it which folder to open. */
+  open(request: Omit<OpenRequest, 'kind'>): void;
+  /** Resolves once it knows its folder. */
+  readonly opening: Promise<void>;
   hasEnded(): boolean;
   /** Why it has ended: its last failure. */
   describeEnd(): string;
@@ -33,8 +37,14 @@ export const startSqlThread = (): SqlThread => {
   worker.on('exit', () => {
     ended = true;
   });
+  const opening = Promise.withResolvers<void>();
   return {
     worker,
+    open: (request) => {
+      worker.postMessage({ kind: 'open', ...request } satisfies WorkerRequest);
+      opening.resolve();
+    },
+    opening: opening.promise,
     hasEnded: () => ended,
     describeEnd: () => failure || 'the database thread ended',
   };

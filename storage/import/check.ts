@@ -4,7 +4,7 @@
  * Makes all checks that need only the line itself; never queries the store. An integer beyond 2^53 becomes a
  * string, so that it keeps its digits.
  */
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { type ImportRecord, type KindName, kindNames, recordKinds } from './kinds.ts';
 
 export type CheckedLine =

@@ -2,7 +2,7 @@
  * Compares the rendered JSON of a bot with a plain serialisation of the same object.
  */
 import fc from 'fast-check';
-import { Value } from 'typebox/value';
+import { Errors } from 'typebox/schema';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyFacts, type HotState, presenceStatuses } from '../../../engine/entity/state.ts';
@@ -195,7 +195,7 @@ test('without extras the rendered bot is exactly what its schema says', () => {
 
       assert.not.ok('long' in bot);
       assert.not.ok('team_owner' in bot);
-      assert.equal(pluck([...Value.Errors(Bot, bot)], 'instancePath'), []);
+      assert.equal(pluck(Errors(Bot, bot)[1], 'instancePath'), []);
       assert.equal(
         Object.keys(bot).sort(),
         Object.keys(Bot.properties).filter((name) => !['long', 'team_owner'].includes(name)),

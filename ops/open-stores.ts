@@ -1,0 +1,54 @@
+/**
+ * Opens the stores of a node. A start does this before it loads the rest of the server, which takes about as
+ * long as the thread of the embedded database needs to open its folder.
+ */
+import type { Logger } from 'pino';
+import { assertLimits } from '../engine/limits.ts';
+import type { SqlThread } from '../storage/embedded/sql-thread.ts';
+import { openStores, type Stores } from '../storage/open.ts';
+import { systemClock } from './clock.ts';
+import type { Config } from './config/config.ts';
+import { createRepeatedLog } from './log/repeated-log.ts';
+import { createLoss, type LossReport } from './watch/loss.ts';
+
+export interface NodeStores {
+  readonly stores: Stores;
+  /** Of the embedded stores. */
+  readonly loss: LossReport;
+  /** Receives failures of background work, for the log. */
+  readonly onWarning: (message: string, error: unknown) => void;
+  /** Rejects when statements of the embedded SQL begin to wait for room on the disk; for the start alone. */
+  readonly diskFull: Promise<never>;
+}
+
+export interface OpenInput {
+  readonly logger: Logger;
+  /** See `StoresOptions.sqlThread`. */
+  readonly sqlThread?: SqlThread | undefined;
+}
+
+/** Rejects with a message for the operator, and leaves nothing open. */
+export const openNodeStores = async (
+  config: Config,
+  { logger, sqlThread }: OpenInput,
+): Promise<NodeStores> => {
+  assertLimits();
+  const loss = createLoss();
+  const report = createRepeatedLog(logger.error.bind(logger), systemClock);
+  const onWarning = (message: string, error: unknown) => report(message, { error: String(error) });
+  const room = Promise.withResolvers<never>();
+  // After the start the watch of the disk says it.
+  room.promise.catch(() => undefined);
+  const stores = await openStores(config, {
+    clock: systemClock.nowMs,
+    sqlThread,
+    onWarning,
+    onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
+    onDiskFull: (error) => room.reject(error),
+    onLost: (message, error) => {
+      logger.fatal({ error: String(error) }, message);
+      loss.report(`${message}: ${String(error)}`);
+    },
+  });
+  return { stores, loss, onWarning, diskFull: room.promise };
+};
