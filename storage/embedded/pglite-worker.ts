@@ -48,6 +48,10 @@ if (!port) throw new Error('pglite-worker.ts runs in a worker thread only');
 
 const sendReply = (message: WorkerReply): void => port.postMessage(message);
 
+// A listener keeps the event loop alive. While nothing did, as between two parts of an opening, Node waited
+// until V8 has optimized all functions that are due, which takes 200 ms of a start.
+port.on('message', () => {});
+
 /** The wasm runtime also throws plain objects with a message. */
 const toMessage = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
@@ -130,9 +134,12 @@ const openDatabase = async (files: SyncedFiles, compiled: PGliteOptions): Promis
     extensions: { pg_trgm: trigrams },
     ...compiled,
   });
-  await files.awaitCheckpoint();
   await assertSynced(database, files);
-  files.markOpened();
+  // The log of before stays until then, so statements need not wait.
+  files
+    .awaitCheckpoint()
+    .then(files.markOpened)
+    .catch((error: unknown) => endThread('sync', error));
   const run = database.execProtocolRawStream.bind(database);
   database.execProtocolRawStream = (message, options) =>
     run(message, options).catch((error: unknown) => endThread('run', error));

@@ -71,9 +71,9 @@ export interface SyncedFiles {
   readonly fileSystem: NodeFS;
   /** How many syncs of the log have reached the disk. */
   countSyncs(): number;
-  /** Resolves when the newest checkpoint is durable. */
+  /** Resolves when no checkpoint waits to become durable. */
   awaitCheckpoint(): Promise<void>;
-  /** Records that all files are synced. Call when the database is open and completed. */
+  /** Records that all files of the opening are synced. Call once its checkpoint is durable. */
   markOpened(): void;
 }
 
@@ -358,7 +358,9 @@ export const createSyncedFiles = (directory: string, options: SyncedFilesOptions
   return {
     fileSystem,
     countSyncs: () => state.syncs,
-    awaitCheckpoint: () => state.completed,
+    awaitCheckpoint: async () => {
+      while (state.pending !== null) await state.completed;
+    },
     markOpened: () => {
       const seconds = state.openedMs / 1_000;
       writeFileSync(marker, '');
