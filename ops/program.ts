@@ -62,8 +62,8 @@ const runNode = async (settings: Config, index: number | null, input: NodeInput)
   // Installed before the start ends: a signal may arrive before the welcome is printed.
   const stopNode = () => starting.then((running) => running.stop());
   const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config), logger });
-  const drain = drainOnSignals(stopNode, uncaught, reporter);
-  obeySupervisor(drain);
+  const stopping = drainOnSignals(stopNode, uncaught, reporter);
+  obeySupervisor(stopping.drain);
   const { notes, url, adminUrl, otherNodes, demo, lost, stop } = await starting;
   void lost.then((reason) => {
     reporter.reportFailure(`Ending, so that a new process can start: ${reason}`);
@@ -73,7 +73,7 @@ const runNode = async (settings: Config, index: number | null, input: NodeInput)
     process.send?.({ url, adminUrl, notes, otherNodes } satisfies WorkerReady);
     return;
   }
-  reportReady(reporter, config, { url, adminUrl, notes, otherNodes, demo });
+  if (!stopping.isDraining()) reportReady(reporter, config, { url, adminUrl, notes, otherNodes, demo });
 };
 
 /** Beside the embedded database, which opens its folder meanwhile on a thread of its own. */
@@ -121,8 +121,14 @@ const runWorkers = async (config: Config, file: string, { logger, reporter }: Ou
   reportReady(reporter, config, { ...first, adminUrl, demo: null });
 };
 
-/** Installs the signal handlers. Returns the function that starts the drain; only the first call counts. */
-const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught, reporter: Reporter): (() => void) => {
+interface Stopping {
+  /** Only the first call counts. */
+  drain(): void;
+  isDraining(): boolean;
+}
+
+/** Installs the signal handlers. */
+const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught, reporter: Reporter): Stopping => {
   let draining = false;
   const drain = (): void => {
     if (draining) return;
@@ -143,7 +149,7 @@ const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught, reporter:
   process.on('SIGTERM', onSignal);
   // Not counted as a signal: when a terminal closes, SIGHUP may arrive twice, once through the launcher.
   process.on('SIGHUP', drain);
-  return drain;
+  return { drain, isDraining: () => draining };
 };
 
 /** Keeps the process alive when the reader of its output goes away (`npm start | head`). */

@@ -29,7 +29,7 @@ export const toAddresses = (config: Config, port: number, adminPort: number): Se
 export const isLocalOnly = ({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>): boolean =>
   publicUrl === '' && ['127.0.0.1', '::1', 'localhost'].includes(host);
 
-/** Rejects if a port is in use, before anything is written. Omits the public port if workers share it. */
+/** Rejects if a port is in use, before SQL gets tables. Omits the public port if workers share it. */
 export const assertPortsFree = async ({
   workers,
   host,

@@ -10,6 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeFolder } from '../support/folder.ts';
 import { quiet, spawnNode } from '../support/node-process.ts';
+import { until } from '../support/until.ts';
 import { isSqlShutDown } from '../support/sql-shut-down.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
 
@@ -48,6 +49,18 @@ test('SIGTERM to npm start drains the server', async () => {
   await closed;
 
   assert.match(output, 'Draining');
+  assert.ok(isDrained(dataDir));
+});
+
+test('SIGTERM during the start ends it without a welcome', async () => {
+  const dataDir = copyTemplate('starting');
+  const node = spawnNode({ dataDir });
+  await until('it has locked its folder', () => existsSync(join(dataDir, 'lock')));
+  node.signal('SIGTERM');
+
+  assert.is((await node.exited).code, 0);
+  assert.match(node.output(), 'Draining');
+  assert.not.match(node.output(), 'is ready');
   assert.ok(isDrained(dataDir));
 });
 
