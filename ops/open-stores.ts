@@ -45,6 +45,10 @@ export const openNodeStores = async (
     onWarning,
     onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
     onDiskFull: (error) => room.reject(error),
+    onLockLost: (message) => {
+      logger.fatal(message);
+      process.exit(1);
+    },
     onLost: (message, error) => {
       logger.fatal({ error: String(error) }, message);
       loss.report(`${message}: ${String(error)}`);

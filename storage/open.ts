@@ -47,6 +47,8 @@ export interface StoresOptions {
   readonly onStoreChange?: (message: string, isUp: boolean) => void;
   /** Called when statements of the embedded SQL begin to wait for room on the disk. */
   readonly onDiskFull?: (error: StorageError) => void;
+  /** The folder was deleted or taken over: the process has to end without another write. */
+  readonly onLockLost?: (message: string) => void;
   /** An embedded store has ended, and only a new process can open it again. Called at most once. */
   readonly onLost?: (message: string, error: unknown) => void;
 }
@@ -195,7 +197,7 @@ const tooFewDescriptors =
   '(ulimit -n, LimitNOFILE of systemd) and start again. Nothing was changed.';
 
 const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const lock = await lockDataDirectory(config.dataDir);
+  const lock = await lockDataDirectory(config.dataDir, options.onLockLost);
   try {
     if (!canOpenFiles(descriptorsMin)) throw new Error(tooFewDescriptors);
     const { hot, ledger, notes } = await openFolder(config, options);
@@ -269,7 +271,7 @@ const closeAll = async (closers: (() => Promise<void> | void)[]): Promise<void> 
 
 /** LMDB beside a Postgres server. */
 const openAlone = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const lock = await lockDataDirectory(config.dataDir);
+  const lock = await lockDataDirectory(config.dataDir, options.onLockLost);
   const closers: (() => Promise<void> | void)[] = [() => lock.release()];
   try {
     return await openBeside(config, options, closers);

@@ -13,9 +13,9 @@ export interface FileLock {
 
 /**
  * Takes the lock; `null` if another process has it: at once for an owner on this machine, within 10 s for
- * others.
+ * others. Calls `onLost` within 2 s when the folder was deleted, or another process has taken the lock over.
  */
-export const takeLock: (path: string) => Promise<FileLock | null>;
+export const takeLock: (path: string, onLost?: () => void) => Promise<FileLock | null>;
 /** `null` if there is no owner, or none that can be read. */
 export const readOwner: (path: string) => LockOwner | null;
 /** The content of this process' lock file. Two processes never have the same. */

@@ -4,7 +4,7 @@
  * The file holds the owner's pid, start time, boot and pid namespace; the owner touches it every 2 s. An
  * owner of this boot and namespace is alive exactly if its pid runs with that start time, so the lock of a
  * killed process does not block the next one. Any other owner (another container, another machine on a shared
- * disk) counts as alive while the file is fresh.
+ * disk) counts as alive while the file is fresh: after a pause of 10 s it may find that it has lost its lock.
  */
 import {
   linkSync,
@@ -99,11 +99,29 @@ const moveAway = (path, stale, aside) => {
   return isSame;
 };
 
-/** Touches the lock file on a timer while its content is `ownText`. */
-const maintainLock = (path, ownText) => {
-  const timer = setInterval(() => {
+/** Touches the file, and writes it again if it was deleted. Returns whether this process is still its owner. */
+const renewLock = (path, ownText) => {
+  try {
+    if (readFileSync(path, 'utf8').trim() !== ownText) return false;
     const now = new Date();
-    if (readText(path) === ownText) utimesSync(path, now, now);
+    utimesSync(path, now, now);
+  } catch (error) {
+    if (error.code !== 'ENOENT') return true;
+    try {
+      writeFileSync(path, ownText, { flag: 'wx', mode: 0o600 });
+    } catch (failure) {
+      // The folder is gone. After any other failure, such as a full disk, the next turn tries again.
+      return failure.code !== 'ENOENT';
+    }
+  }
+  return true;
+};
+
+const maintainLock = (path, ownText, onLost) => {
+  const timer = setInterval(() => {
+    if (renewLock(path, ownText)) return;
+    clearInterval(timer);
+    onLost();
   }, touchEveryMs);
   timer.unref();
   return {
@@ -114,13 +132,13 @@ const maintainLock = (path, ownText) => {
   };
 };
 
-export const takeLock = async (path) => {
+export const takeLock = async (path, onLost = () => {}) => {
   const draft = `${path}.${process.pid}.${process.hrtime.bigint()}`;
   const ownText = describeOwner();
   writeFileSync(draft, ownText, { mode: 0o600 });
   try {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      if (tryLink(draft, path)) return maintainLock(path, ownText);
+      if (tryLink(draft, path)) return maintainLock(path, ownText, onLost);
       const owner = readOwner(path);
       if (!(await isStale(path, owner)) || !moveAway(path, owner, `${draft}.stale`)) return null;
     }

@@ -29,10 +29,20 @@ const createLockedError = (directory: string): DataLocked => {
   );
 };
 
-/** Locks the folder, and creates it if missing. Rejects with `DataLocked` if another process uses it. */
-export const lockDataDirectory = async (directory: string): Promise<FileLock> => {
+const describeLostLock = (directory: string): string =>
+  `The data folder ${directory} was deleted, or locked by another process. This one ends at once, without ` +
+  'another word to the stores: two processes on one folder would destroy it.';
+
+/**
+ * Locks the folder, and creates it if missing. Rejects with `DataLocked` if another process uses it. Calls
+ * `onLost` with a message for the operator when the lock is lost: then nothing in the folder may be written.
+ */
+export const lockDataDirectory = async (
+  directory: string,
+  onLost: (message: string) => void = () => {},
+): Promise<FileLock> => {
   makeDataFolder(directory);
-  const lock = await takeLock(toLockPath(directory));
+  const lock = await takeLock(toLockPath(directory), () => onLost(describeLostLock(directory)));
   if (lock === null) throw createLockedError(directory);
   return lock;
 };

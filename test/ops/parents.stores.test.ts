@@ -1,9 +1,9 @@
 /**
- * The server and its parent processes: it drains when the npm that started it gets SIGTERM and when its
- * terminal closes, and it still drains on SIGTERM when its output is closed.
+ * The server and what may leave it: it drains when the npm that started it gets SIGTERM and when its terminal
+ * closes, and it still drains on SIGTERM when its output is closed. Without its data folder it ends at once.
  */
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
@@ -73,6 +73,17 @@ test('it drains and exits with 0 also when its output is closed', async () => {
 
   assert.is((await node.exited).code, 0);
   assert.ok(isDrained(dataDir));
+});
+
+test('it ends when its data folder is deleted', async () => {
+  const dataDir = copyTemplate('deleted');
+  const node = spawnNode({ dataDir });
+  await node.ready;
+  rmSync(dataDir, { recursive: true });
+
+  assert.is((await node.exited).code, 1);
+  assert.match(node.output(), 'was deleted, or locked by another process');
+  assert.not.ok(existsSync(dataDir));
 });
 
 test('a terminal that closes drains it', async () => {

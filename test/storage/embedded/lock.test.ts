@@ -2,12 +2,13 @@
  * The lock of the data folder: one process holds it, and a killed process does not block it.
  */
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DataLocked, lockDataDirectory } from '../../../storage/embedded/lock.ts';
 import { makeFolder } from '../../support/folder.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('data lock');
 const root = makeFolder('rollcall-lock-');
@@ -98,5 +99,31 @@ test('of many processes that find a stale lock, one gets it', async () => {
   assert.is(held.length, 1);
   for (const one of held) one.value.release();
 });
+
+test('a lock that was deleted is written again', async () => {
+  const lock = await lockDataDirectory(root, () => assert.unreachable());
+  rmSync(path);
+  await until('it is locked again', () => existsSync(path));
+  assert.match(await refusalOf(), `in use by process ${process.pid}`);
+
+  lock.release();
+  assert.equal(readdirSync(root), []);
+});
+
+for (const [name, lose] of [
+  ['another process took over', (folder: string) => writeFileSync(join(folder, 'lock'), 'another')],
+  ['was deleted with its folder', (folder: string) => rmSync(folder, { recursive: true })],
+] as const)
+  test(`a lock that ${name} is lost`, async () => {
+    const folder = join(root, 'lost');
+    const lost: string[] = [];
+    const lock = await lockDataDirectory(folder, (message) => lost.push(message));
+    lose(folder);
+    await until('its owner knows', () => lost.length > 0);
+    lock.release();
+
+    assert.match(lost[0] ?? '', 'was deleted, or locked by another process');
+    rmSync(folder, { recursive: true, force: true });
+  });
 
 test.run();
