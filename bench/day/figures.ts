@@ -2,7 +2,7 @@
  * What a day shows besides what it lost: how memory grows, whether requests became slower, which jobs ran.
  * Pure.
  */
-import { computeLine, percentile } from '../report/statistics.ts';
+import { computeSpread, percentile } from '../report/statistics.ts';
 
 export interface MemorySample {
   /** Share of the day. */
@@ -12,11 +12,16 @@ export interface MemorySample {
   readonly fileBytes: number;
 }
 
-/** The line of least squares through the samples: its rise over a whole day ÷ their mean; 0 without any. */
+/**
+ * The rise over a whole day ÷ the median; 0 without two samples. It is the median of the slopes between all
+ * pairs (Theil and Sen), since one look at a peak would turn a line of least squares.
+ */
 export const computeDailyGrowth = (samples: readonly Omit<MemorySample, 'fileBytes'>[]): number => {
-  if (samples.length < 2) return 0;
-  const bytes = samples.reduce((sum, sample) => sum + sample.bytes, 0) / samples.length;
-  return computeLine(samples.map((sample) => ({ x: sample.at, y: sample.bytes }))).slope / bytes;
+  const slopes = samples.flatMap((one, index) =>
+    samples.slice(index + 1).map((later) => (later.bytes - one.bytes) / (later.at - one.at)),
+  );
+  if (slopes.length === 0) return 0;
+  return computeSpread(slopes).median / computeSpread(samples.map(({ bytes }) => bytes)).median;
 };
 
 interface Timed {

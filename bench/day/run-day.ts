@@ -64,7 +64,7 @@ const tickMs = 500;
  * Between two looks at what memory is in use, as a share of the day. Without a collection before each, memory
  * is the moment in V8's cycle: garbage of minutes waits in the old generation until that has doubled.
  */
-const lookEvery = 0.01;
+const lookEvery = 0.005;
 const collector = fileURLToPath(new URL('./collect-garbage.ts', import.meta.url));
 /** Every node shows an adjustment of SQL after that. */
 const shownMs = 5_000;

@@ -27,8 +27,8 @@ const phases: readonly Phase[] = [
 
 /** When each happens. */
 export const moments = { restart: 0.13, upgrade: 0.17, monthsEnd: 0.46 } as const;
-/** From here on nothing changes: servers have seen peaks since they started, and minutes of this rate. */
-export const steadyFrom = 0.7;
+/** From here on nothing changes: servers have seen peaks since they started, and this rate. */
+export const steadyFrom = 0.55;
 export const firstTenth = { from: 0, to: 0.1 } as const;
 export const lastTenth = { from: 0.9, to: 1 } as const;
 

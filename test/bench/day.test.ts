@@ -17,6 +17,9 @@ test('growth is the rise of the line over a whole day, whatever part of it was s
 
   assert.ok(Math.abs(computeDailyGrowth(samples(50)) - 0.05) < 0.002);
   assert.ok(Math.abs(computeDailyGrowth(samples(0))) < 0.002);
+  const [first, ...others] = samples(50);
+  const peak = { at: first?.at ?? 0, bytes: 1_150 };
+  assert.ok(Math.abs(computeDailyGrowth([peak, ...others]) - 0.05) < 0.002, 'one look at a peak');
   assert.is(computeDailyGrowth([]), 0);
 });
 
