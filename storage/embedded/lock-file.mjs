@@ -99,7 +99,7 @@ const moveAway = (path, stale, aside) => {
   return isSame;
 };
 
-/** Touches the file, and writes it again if it was deleted. Returns whether this process is still its owner. */
+/** Touches the file, and writes it again if it was deleted. Returns whether this process still owns it. */
 const renewLock = (path, ownText) => {
   try {
     if (readFileSync(path, 'utf8').trim() !== ownText) return false;

@@ -10,9 +10,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeFolder } from '../support/folder.ts';
 import { quiet, spawnNode } from '../support/node-process.ts';
-import { until } from '../support/until.ts';
 import { isSqlShutDown } from '../support/sql-shut-down.ts';
 import { makeBareFolder } from '../support/sql-template.ts';
+import { until } from '../support/until.ts';
 
 const test = suite('parents');
 const root = fileURLToPath(new URL('../..', import.meta.url));
