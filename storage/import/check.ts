@@ -17,7 +17,7 @@ const validators = Object.fromEntries(
 
 interface Validator {
   Check(value: unknown): boolean;
-  Errors(value: unknown): readonly ValidationError[];
+  Errors(value: unknown): readonly [isValid: boolean, errors: readonly ValidationError[]];
 }
 interface ValidationError {
   readonly keyword: string;
@@ -38,7 +38,7 @@ export const checkLine = (text: string): CheckedLine => {
     return bad(`"kind" must be one of ${kindNames.join(', ')}`);
   }
   const validator = validators[kind];
-  if (!validator.Check(value)) return bad(faultsOf(value, validator.Errors(value)));
+  if (!validator.Check(value)) return bad(faultsOf(value, validator.Errors(value)[1]));
   if (text.includes('\\u') && unstorable.test(JSON.stringify(value))) {
     return bad('has a NUL character or half of a surrogate pair');
   }
