@@ -30,8 +30,8 @@ const createLockedError = (directory: string): DataLocked => {
 };
 
 const describeLostLock = (directory: string): string =>
-  `The data folder ${directory} was deleted, or locked by another process. This one ends at once, without ` +
-  'another word to the stores: two processes on one folder would destroy it.';
+  `The data folder ${directory} was deleted, or locked by another process. This one ends at once and ` +
+  'writes nothing more: two processes on one folder would destroy it.';
 
 /**
  * Locks the folder, and creates it if missing. Rejects with `DataLocked` if another process uses it. Calls

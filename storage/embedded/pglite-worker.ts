@@ -48,8 +48,8 @@ if (!port) throw new Error('pglite-worker.ts runs in a worker thread only');
 
 const sendReply = (message: WorkerReply): void => port.postMessage(message);
 
-// A listener keeps the event loop alive. While nothing did, as between two parts of an opening, Node waited
-// until V8 has optimized all functions that are due, which takes 200 ms of a start.
+// Keeps the event loop alive. Without any listener, as between two steps of an opening, Node would wait until
+// V8's threads have optimized all functions that are due: 200 ms of a start.
 port.on('message', () => {});
 
 /** The wasm runtime also throws plain objects with a message. */
@@ -135,7 +135,7 @@ const openDatabase = async (files: SyncedFiles, compiled: PGliteOptions): Promis
     ...compiled,
   });
   await assertSynced(database, files);
-  // The log of before stays until then, so statements need not wait.
+  // Statements need not wait for it: until then the log is kept that a recovery from a crash needs.
   files
     .awaitCheckpoint()
     .then(files.markOpened)

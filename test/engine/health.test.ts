@@ -74,7 +74,7 @@ test('a refusal is over when the store has answered since: no traffic has to com
   assert.ok(engine.readHealth().ready);
 });
 
-test('a failing flush is reported with its cause, and told to the log', async () => {
+test('a failing flush and its cause are in the notes and in the log', async () => {
   const world = await createWorld();
   world.failPeeks();
   world.ledger.list('bot', 'a');

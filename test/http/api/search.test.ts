@@ -52,7 +52,7 @@ test('GET /search → 200: signs are no patterns, and are found where they stand
   assert.equal(await search('q=_'), ['bot3']);
 });
 
-test('GET /search → 200: letters of which there are two forms in lower case', async () => {
+test('GET /search → 200: letters with two lower-case forms', async () => {
   const rename = (name: string) => sql`update users set display_name = ${name} where id = 'bot2'`;
   for (const name of ['İstanbul ΟΔΟΣ', 'istanbul οδος']) {
     await rename(name);

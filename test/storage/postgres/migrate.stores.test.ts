@@ -50,7 +50,7 @@ test('a process waits for a migration longer than any lock timeout', async () =>
   await Promise.all([slow.end(), quick.end()]);
 });
 
-test('a role that may not create tables is told to become the owner', async () => {
+test('when its role may not create tables, the error says to make it the owner', async () => {
   const address = await server.database('foreign');
   const owner = connectSql(address);
   await owner`create role guest login`;

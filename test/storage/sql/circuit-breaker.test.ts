@@ -33,7 +33,7 @@ const createWorld = (times: { retryMs: number; suspectMs: number }): World => {
     onClosed: () => world.events.push('closed'),
     probe: async () => {
       world.probes += 1;
-      if (world.away) throw new Error('nobody there');
+      if (world.away) throw new Error('connection refused');
     },
   });
   open.push(world.breaker);
@@ -68,7 +68,7 @@ test('work that finds the server away opens it: later work is refused unsent, in
   }
   assert.is(sent, 0);
   assert.ok(performance.now() - startedMs < 500);
-  assert.match(world.breaker.getLastError() ?? '', /^it has not answered for \d+ s \(nobody there\)$/);
+  assert.match(world.breaker.getLastError() ?? '', /^it has not answered for \d+ s \(connection refused\)$/);
 });
 
 test('it reports one opening and one closing per outage, for the log', async () => {
