@@ -104,7 +104,7 @@ export const start = async (config: Config, input: StartInput = {}): Promise<Run
   try {
     const clusterConfig = { redisUrl: config.redisUrl, checkRules: toCommitRules(config, []).uptime };
     clusterContext = await openClusterContext(stores, clusterConfig, onWarning);
-    const starting = startOn(stores, config, { hooks, logger, loss, clusterContext });
+    const starting = startOn(stores, config, { hooks, logger, loss, onWarning, clusterContext });
     return await Promise.race([starting, diskFull]);
   } catch (error) {
     const warnings = stores.listWarnings();
@@ -127,6 +127,7 @@ interface StartContext extends Telemetry {
   readonly hooks: Hooks;
   readonly logger: Logger;
   readonly loss: LossReport;
+  readonly onWarning: NodeStores['onWarning'];
   readonly clusterContext: ClusterContext;
 }
 
@@ -286,7 +287,7 @@ const startEngine = async (
   config: Config,
   {
     hooks,
-    logger,
+    onWarning,
     clusterContext,
     membership,
     metrics,
@@ -294,7 +295,6 @@ const startEngine = async (
     services,
   }: StartContext & Fleet & { readonly services: Services },
 ): Promise<Counting> => {
-  const log = createRepeatedLog(logger.error.bind(logger), systemClock);
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = Buffer.from(await getOrCreateSecret(stores.sql, 'visitor_secret'), 'hex');
   const { webhooks } = services;
@@ -324,7 +324,7 @@ const startEngine = async (
     shared: stores.shared,
     flushShards: () => assignment.shards,
     onPoll: () => clusterContext.runs?.(systemClock.monotonicMs()),
-    onFlushFailed: (error) => log('a flush to SQL failed', { error: String(error) }),
+    onFlushFailed: (error) => onWarning('a flush to SQL failed', error),
   });
   const feed = createFeed({
     engine,

@@ -142,11 +142,12 @@ const measureCpu = async (server: ServerProcess, { stores, directory, options }:
   for (const load of loads) {
     const { scenario, rate } = load;
     options.live.show(`${scenario} at ${rate}/s …`);
-    for (let runs = -1; runs !== (await readJobs(server)).runs; ) {
-      ({ runs } = await readJobs(server));
+    let before: number;
+    do {
+      before = (await readJobs(server)).runs;
       found[`CPU µs, ${scenario} ${rate}/s`] = await measureOnce(load);
       await waitForRest(server, options.live);
-    }
+    } while ((await readJobs(server)).runs !== before);
   }
   return found;
 };

@@ -13,12 +13,16 @@ export interface MemorySample {
 }
 
 /**
- * The rise over a whole day ÷ the median; 0 without two samples. It is the median of the slopes between all
- * pairs (Theil and Sen), since one look at a peak would turn a line of least squares.
+ * The rise of `read`, by default of all bytes, over a whole day ÷ the median of all bytes; 0 without two
+ * samples. It is the median of the slopes between all pairs (Theil and Sen), since one look at a peak would
+ * turn a line of least squares.
  */
-export const computeDailyGrowth = (samples: readonly Omit<MemorySample, 'fileBytes'>[]): number => {
+export const computeDailyGrowth = <Sample extends Omit<MemorySample, 'fileBytes'>>(
+  samples: readonly Sample[],
+  read: (sample: Sample) => number = ({ bytes }) => bytes,
+): number => {
   const slopes = samples.flatMap((one, index) =>
-    samples.slice(index + 1).map((later) => (later.bytes - one.bytes) / (later.at - one.at)),
+    samples.slice(index + 1).map((later) => (read(later) - read(one)) / (later.at - one.at)),
   );
   if (slopes.length === 0) return 0;
   return computeSpread(slopes).median / computeSpread(samples.map(({ bytes }) => bytes)).median;

@@ -40,7 +40,7 @@ interface Memory {
   /** What is in use while nothing changes: the mean, its growth a day as a share of that, and each look. */
   readonly bytes: number;
   readonly growth: number;
-  /** The growth of what is not pages of files, as a share of the same mean. */
+  /** The growth of what is not pages of files, as a share of the same. */
   readonly ownGrowth: number;
   readonly samples: readonly MemorySample[];
 }
@@ -179,9 +179,7 @@ const computeTenths = ({ startMs, lengthMs }: World, { stats, clicks, votes }: P
 
 const toMemory = (most: number, samples: readonly MemorySample[]): Memory => {
   const bytes = samples.reduce((sum, one) => sum + one.bytes, 0) / Math.max(1, samples.length);
-  const own = samples.map((one) => ({ at: one.at, bytes: one.bytes - one.fileBytes }));
-  const ownBytes = own.reduce((sum, one) => sum + one.bytes, 0) / Math.max(1, own.length);
-  const ownGrowth = (computeDailyGrowth(own) * ownBytes) / Math.max(1, bytes);
+  const ownGrowth = computeDailyGrowth(samples, (one) => one.bytes - one.fileBytes);
   return { most, bytes, growth: computeDailyGrowth(samples), ownGrowth, samples };
 };
 
