@@ -102,7 +102,8 @@ class Retries(unittest.TestCase):
             f"poster = autopost({self.server.url!r}, 'rc_bot_1_x', stats=stats)\n"
             "signal.signal(signal.SIGTERM, lambda *_: (poster.stop(), sys.exit(0)))\n"
             "is_listening.set()\n"
-            "time.sleep(60)\n"
+            # One long sleep would miss a signal that arrives just before it begins.
+            "while True: time.sleep(0.05)\n"
         )
         for answers in ([], ["silent", "silent"], [reply(503, "30", outcome="not_applied"), "silent"]):
             self.server.begin(answers)
