@@ -29,6 +29,7 @@ import {
   HttpsAddress,
   LinksInput,
   toLinkPointers,
+  toLinkRows,
 } from './shared/fields.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { plainText, platformId, platformIdOrEmpty } from './shared/patterns.ts';
@@ -260,7 +261,7 @@ export const createBot = async (app: App, caller: Caller, body: BotBody): Promis
   const outcome = await app.catalogue.bots.edits.create(
     {
       ...ids,
-      extraLinks: body.extra_links ?? [],
+      extraLinks: toLinkRows(body.extra_links) ?? [],
       invite: body.invite,
       library: body.library,
       long: body.long,
@@ -290,7 +291,7 @@ const editBot = async (
     { botId: params.id, actor },
     {
       captchaOptOut: body.captcha_opt_out ?? null,
-      extraLinks: body.extra_links ?? null,
+      extraLinks: toLinkRows(body.extra_links),
       invite: body.invite ?? null,
       library: body.library ?? null,
       long: body.long ?? null,

@@ -33,7 +33,7 @@ import {
 } from './shared/common.ts';
 import { parsePermissionIds, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
-import { buildLine, buildProse, buildTags, LinksInput } from './shared/fields.ts';
+import { buildLine, buildProse, buildTags, LinksInput, toLinkRows } from './shared/fields.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 
@@ -258,7 +258,7 @@ export const createTeam = async (
     name: body.name,
     short: body.short ?? '',
     tags: body.tags ?? [],
-    extraLinks: body.extra_links ?? [],
+    extraLinks: toLinkRows(body.extra_links) ?? [],
     nsfw: body.nsfw ?? false,
   };
   const outcome = requireOutcome(
@@ -292,7 +292,7 @@ export const editTeam = async (
     name: body.name ?? null,
     short: body.short ?? null,
     tags: body.tags ?? null,
-    extraLinks: body.extra_links ?? null,
+    extraLinks: toLinkRows(body.extra_links),
     nsfw: body.nsfw ?? null,
   });
   if (outcome.kind !== 'done') throw toTeamError(outcome);

@@ -7,7 +7,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Clock } from '../../engine/ports.ts';
-import { refusedInNames } from '../../engine/rules/text.ts';
+import { isVisiblyLong, refusedInNames } from '../../engine/rules/text.ts';
 import type { BotPerson } from '../../storage/catalogue/bots/bot-people.ts';
 import type { OutboundMeters, OutboundService } from '../telemetry/counts.ts';
 import { type FetchResult, fetchJson } from './fetch-json.ts';
@@ -43,6 +43,9 @@ export interface BotLookupOptions {
 /** Time limit of one look-up, from connecting to the last byte. */
 const lookupMs = 5_000;
 const answerBytesMax = 65_536;
+/** As in the users of an import. */
+const nameCharactersMax = 64;
+const avatarLengthMax = 512;
 const cacheMs = 60_000;
 const cacheEntriesMax = 1_000;
 const inFlightMax = 32;
@@ -78,12 +81,17 @@ const refused = new RegExp(`[\\p{Cc}${refusedInNames}]+`, 'gu');
 /** Shortens a text and removes what no name may have, and lone surrogates, which SQL cannot store. */
 const clean = (text: string | null | undefined, charactersMax: number): string =>
   [...(text ?? '').toWellFormed().replace(refused, ' ').trim()].slice(0, charactersMax).join('');
+/** A name of a user: without a visible character it is none. */
+const cleanName = (text: string | null | undefined): string => {
+  const name = clean(text, nameCharactersMax);
+  return isVisiblyLong(name, 1) ? name : '';
+};
 const cleanList = (list: readonly string[] | null | undefined): readonly string[] =>
-  (list ?? []).slice(0, 32).map((text) => clean(text, 64));
-const toHttpsAddress = (address: string | null | undefined): string =>
-  address && address.length <= 512 && URL.canParse(address) && new URL(address).protocol === 'https:'
-    ? new URL(address).href
-    : '';
+  (list ?? []).slice(0, 32).flatMap((text) => clean(text, 64) || []);
+const toHttpsAddress = (address: string | null | undefined): string => {
+  const url = URL.parse(address ?? '');
+  return url?.protocol === 'https:' && url.href.length <= avatarLengthMax ? url.href : '';
+};
 
 const toApplicationDetails = (application: Static<typeof Application>) => ({
   name: clean(application.name, 128),
@@ -97,8 +105,8 @@ const toBotDetails = ({ data: { application, bot } }: Static<typeof ServiceAnswe
   bot: bot
     ? {
         id: bot.id,
-        username: clean(bot.username, 128) || bot.id,
-        displayName: clean(bot.global_name, 128) || clean(bot.username, 128) || bot.id,
+        username: cleanName(bot.username) || bot.id,
+        displayName: cleanName(bot.global_name) || cleanName(bot.username) || bot.id,
         avatar: toHttpsAddress(bot.avatarURL),
         flags: cleanList(bot.public_flags_array),
         servers: bot.approximate_guild_count ?? 0,

@@ -125,7 +125,7 @@ const post = defineKind('post', {
   table: 'blog_posts',
   key: 'slug',
   fields: {
-    slug: createPattern(/^[a-z0-9-]{1,64}$/, 'must be 1 to 64 characters of a-z, 0-9 and "-"'),
+    slug: createPattern(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 characters of a-z, 0-9, "-" and "_"'),
     title: createText(1, 200),
     content: createText(1, 200_000),
     description: makeOptional(createText(0, 500)),

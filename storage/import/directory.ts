@@ -185,7 +185,7 @@ const server = defineKind('server', {
     short: createText(30, 150),
     long: makeOptional(createText(0, 65_536)),
     invite: makeOptional(withEmpty(httpsUrl)),
-    tags: createTags(1),
+    tags: makeOptional(createTags(0)),
     total_members: makeOptional(count),
     online_members: makeOptional(count),
     ...premium,

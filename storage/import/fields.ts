@@ -193,7 +193,7 @@ export const hash = createPattern(
   },
 );
 const isHttpsUrl = (value: string): boolean =>
-  value.length <= 512 && value.startsWith('https://') && URL.canParse(value);
+  codePointsWithin(value, 0, 512) && value.startsWith('https://') && URL.canParse(value);
 export const httpsUrl = checked(isHttpsUrl, 'must be an https URL of at most 512 characters');
 export const vanityCode = checked(
   (value) => findVanityCodeFault(foldVanityCode(value)) === null,

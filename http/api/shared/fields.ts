@@ -57,6 +57,10 @@ export const checkAddresses = (addresses: Readonly<Record<string, string>>): voi
 export const toLinkPointers = (links: LinksInput | null | undefined): Record<string, string> =>
   Object.fromEntries((links ?? []).map((link, index) => [`/extra_links/${index}/value`, link.value]));
 
+/** Returns links without the fields that they do not have; `null` if there are none to write. */
+export const toLinkRows = (links: LinksInput | null | undefined): LinksInput | null =>
+  links?.map(({ name, value }) => ({ name, value })) ?? null;
+
 /** Throws `validation_failed`, which names the links that do not parse. */
 export const checkLinks = (links: LinksInput | null | undefined): void =>
   checkAddresses(toLinkPointers(links));

@@ -223,6 +223,15 @@ test('PATCH /bots/:id/settings → 204: absent fields stay, lists are replaced, 
   assert.ok(json.updated_at > before.updated_at);
 });
 
+test('PUT and PATCH: of a link only its name and address are kept', async () => {
+  const sent = (name: string) => ({ extra_links: [{ name, value: 'https://example.org', icon: 'star' }] });
+  const kept = (name: string) => [{ name, value: 'https://example.org' }];
+  const id = await made(sent('One'));
+  assert.equal((await show(id)).json.extra_links, kept('One'));
+  assert.is((await patch(id, sent('Two'))).status, 204);
+  assert.equal((await show(id)).json.extra_links, kept('Two'));
+});
+
 test('PATCH /bots/:id/settings → 400, 404; by a member and by the token of the team', async () => {
   const id = await made();
   const teams = await made({ team_owner: 'team1' });

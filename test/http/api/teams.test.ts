@@ -123,6 +123,15 @@ test('PATCH /teams/:tid → 204: absent and null stay, lists are replaced, at on
   assert.ok(json.updated_at > before.json.updated_at);
 });
 
+test('POST and PATCH: of a link only its name and address are kept', async () => {
+  const sent = (name: string) => ({ extra_links: [{ name, value: 'https://example.org', icon: 'star' }] });
+  const kept = (name: string) => [{ name, value: 'https://example.org' }];
+  const id = await made(sent('One'));
+  assert.equal((await show(id)).json.extra_links, kept('One'));
+  assert.is((await world.ask('PATCH', `/teams/${id}`, { token: robin, body: sent('Two') })).status, 204);
+  assert.equal((await show(id)).json.extra_links, kept('Two'));
+});
+
 test('PATCH /teams/:tid → 400, 404', async () => {
   const id = await made();
   const patch = async (body: unknown, token: string, path = id) => {

@@ -53,7 +53,7 @@ test('an answer is read, shortened and cleaned', async () => {
   const { bot, ...about } = result.value;
   assert.equal([about.name, about.public], ['Night Lamp', true]);
   assert.equal([about.description.length, about.tags.length, about.tags[0]?.length], [4_096, 32, 64]);
-  assert.equal([bot?.id, bot?.username.length, bot?.avatar, bot?.servers], [botId, 128, '', 12]);
+  assert.equal([bot?.id, bot?.username.length, bot?.avatar, bot?.servers], [botId, 64, '', 12]);
   assert.equal([bot?.displayName, bot?.flags], ['Night  \ufffdLamp', ['VERIFIED_BOT']]);
   assert.equal(server.requested, [`/service/${clientId}`]);
 });
