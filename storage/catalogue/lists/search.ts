@@ -160,31 +160,56 @@ interface Ranked {
   readonly incarnation: number;
 }
 
+/** Puts the listings on the boards of growth before the others. */
+const buildGrowthWalk = (parts: SearchParts, walks: Fragment, kind: EntityKind | null): Fragment => {
+  const { sql } = parts;
+  return sql`
+    with grown as materialized (
+      select incarnation, place from unnest((select ${formatNumbers(listGrown(parts))}::bigint[]))
+        with ordinality as listed (incarnation, place))
+    select ordered.*, null::bigint as place from (${walks}) as ordered
+    where incarnation not in (select incarnation from grown)
+    union all
+    select incarnation, votes::float8, '', place from grown join totals using (incarnation)
+    where ${buildKind(sql, kind)}`;
+};
+
 /**
  * Walks along the order; one more than the page shows whether there is more. `offset 0` keeps the planner
  * from anything but a look-up of each row by its key.
  */
 const walk = async (
-  { sql }: SearchParts,
+  parts: SearchParts,
   request: SearchRequest,
   { found, rows }: { readonly found: number; readonly rows: number },
 ): Promise<readonly Ranked[]> => {
-  const kinds = request.kind === null ? entityKinds : [request.kind];
-  const walks = kinds.map((kind) => sql`(${buildWalk(sql, { sort: request.sort, kind, rows })})`);
-  const all = walks.reduce((joined, next) => sql`${joined} union all ${next}`);
+  const { sql } = parts;
+  const { kind, sort } = request;
+  const kinds = kind === null ? entityKinds : [kind];
+  const walks = kinds
+    .map((one): Fragment => sql`(${buildWalk(sql, { sort, kind: one, rows })})`)
+    .reduce((joined, next) => sql`${joined} union all ${next}`);
+  const all =
+    sort === 'growth'
+      ? buildGrowthWalk(parts, walks, kind)
+      : sql`select ordered.*, null::bigint as place from (${walks}) as ordered`;
   return sql<Ranked[]>`
     with walked as materialized (${all})
     select incarnation from walked cross join lateral (
       select words, tags from search_entries where search_entries.incarnation = walked.incarnation offset 0
     ) as search_entries
     where ${buildConditions(sql, request)}
-    order by score desc, label collate "C", incarnation ${buildLimit(sql, found)}`;
+    order by place nulls last, score desc, label collate "C", incarnation ${buildLimit(sql, found)}`;
 };
 
-/** All that the index finds, sorted; more than `foundMax` of them are cut before they are sorted. */
+/**
+ * All that the index finds, sorted as in a walk: one page may come from here and the next from there. More
+ * than `foundMax` of them are cut before they are sorted.
+ */
 const sortFound = async (parts: SearchParts, request: SearchRequest): Promise<readonly Ranked[]> => {
   const { sql } = parts;
   const grown = request.sort === 'growth' ? formatNumbers(listGrown(parts)) : '{}';
+  const label = request.sort === 'name' ? sql`name` : sql`''::text`;
   return sql<Ranked[]>`
     with found as materialized (
       select incarnation, name, created_at from search_entries
@@ -194,7 +219,7 @@ const sortFound = async (parts: SearchParts, request: SearchRequest): Promise<re
       select votes, clicks from totals
       where totals.incarnation = search_entries.incarnation offset 0) as totals
     order by array_position(${grown}::bigint[], incarnation) nulls last, ${buildScore(sql, request)} desc,
-      name collate "C", incarnation`;
+      ${label} collate "C", incarnation`;
 };
 
 const readRows = (sql: Sql, found: readonly Ranked[]): Promise<readonly FoundRow[]> => {
@@ -234,10 +259,9 @@ const findPage = async (
     countIs,
     hasMore: ranked.length > end,
   });
-  const { words, tags, sort, page } = request;
+  const { words, tags, page } = request;
   const usesIndex = words.some((word) => isIndexed(word, unicode)) || tags.length > 0;
-  // The places of growth are few: what is not among them follows by votes.
-  if (page <= walkedPagesMax && (sort !== 'growth' || !usesIndex)) {
+  if (page <= walkedPagesMax) {
     const pages = walkedPageSteps.find((step) => step >= page) ?? walkedPagesMax;
     const walked = await walk(parts, request, {
       found: pages * perPage.search + 1,

@@ -74,6 +74,30 @@ test('GET /search → 200: kinds, tags and orders', async () => {
   assert.equal(await search('q=light&sort=growth'), ['bot4', 'bot1', 'bot0']);
 });
 
+test('sort=growth: the board first, then votes, with words and without', async () => {
+  await sql`
+    insert into board_editions (board, kind, edition, incarnations, scores, ratios, day)
+    select 'growth-week', 'bot', 1, array_agg(incarnation order by entity_id), '{9, 8}', '{1, 1}', 1
+    from totals where entity_id in ('bot0', 'bot3')`;
+  await world.catalogue.boards.refresh();
+  const all = ['bot0', 'bot3', 'bot4', 'bot2', 'bot1'];
+  for (const query of ['kind=bot', 'kind=bot&q=games', 'tags=games'])
+    assert.equal(await search(`${query}&sort=growth`), all, query);
+  assert.equal((await search('sort=growth')).slice(0, 3), ['bot0', 'bot3', 'bot4']);
+  assert.equal(await search('kind=team&sort=growth'), ['team1']);
+});
+
+test('pages neither skip nor repeat listings that are equal in their order', async () => {
+  const created_at = new Date(Date.UTC(2026, 5, 1));
+  for (let number = 0; number < 30; number++)
+    await addBot(sql, `tied${99 - number}`, { created_at, counted: { upvotes: 5, clicks: 5 } });
+  for (const sort of ['votes', 'clicks', 'growth', 'new', 'name']) {
+    const found: string[] = [];
+    for (const page of [1, 2]) found.push(...(await search(`q=tied&sort=${sort}&page=${page}`)));
+    assert.equal([found.length, new Set(found).size], [30, 30], sort);
+  }
+});
+
 test('GET /search → 200 with all that a list shows', async () => {
   const { json } = await world.ask('GET', '/search?q=lighthouse');
 
