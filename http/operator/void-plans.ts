@@ -49,6 +49,11 @@ const readQuery = (app: App, { reason, release, plan, ...query }: PlanBody) => {
   if (reason === undefined) throw createValidationError('body', { '/reason': 'is needed for a plan' });
   if (Date.parse(since) >= Date.parse(before))
     throw createValidationError('body', { '/before': 'must be later than since' });
+  for (const name of ['address_hash', 'network_hash'] as const) {
+    const hash = BigInt(query[name] ?? 0);
+    if (BigInt.asIntN(64, hash) !== hash)
+      throw createValidationError('body', { [`/${name}`]: 'must be a number of 64 bits' });
+  }
   const target = kind && target_id ? { target_id: foldTargetId(kind, target_id) } : {};
   return { query: { ...query, ...target, since, before }, reason, releases: release === true };
 };

@@ -24,22 +24,29 @@ export const createVoidPlansJob = (parts: VoidPlansParts): NodeJob => ({
   name: 'void_plans',
   everyMs: pauseMs,
   run: async (signal) => {
-    while ((await takeSteps(parts)) && !signal.aborted);
+    const failures = new Map<string, Error>();
+    while ((await takeSteps(parts, failures)) && !signal.aborted);
+    const [failure] = failures.values();
+    if (failure !== undefined) throw failure;
   },
 });
 
 /**
- * Takes one step of each plan, so that a small one does not wait for a large one. Resolves to whether there
- * is more to do here. Rejects with the first failure, but not because a store is busy, with a reset for
- * example: the next run asks again.
+ * Takes one step of each plan, so that a small one does not wait for a large one, nor any for one that
+ * fails: that one joins `failures`, by its id, and the next run tries it again. No failure is that a store
+ * is busy, with a reset for example. Resolves to whether there is more to do here.
  */
-const takeSteps = async (parts: VoidPlansParts): Promise<boolean> => {
-  const plans = await parts.catalogue.operator.plans.open();
-  const steps = await Promise.allSettled(plans.map((plan) => takeStep(parts, plan)));
-  const failures = steps.flatMap((step) => (step.status === 'rejected' ? [step.reason as Error] : []));
-  const failure = failures.find((error) => !(error instanceof StorageError) || error.reason !== 'busy');
-  if (failure !== undefined) throw failure;
-  return steps.some((step) => step.status === 'fulfilled' && step.value);
+const takeSteps = async (parts: VoidPlansParts, failures: Map<string, Error>): Promise<boolean> => {
+  const open = await parts.catalogue.operator.plans.open();
+  const steps = open
+    .filter(({ id }) => !failures.has(id))
+    .map((plan) =>
+      takeStep(parts, plan).catch((error: Error) => {
+        if (!(error instanceof StorageError) || error.reason !== 'busy') failures.set(plan.id, error);
+        return false;
+      }),
+    );
+  return (await Promise.all(steps)).includes(true);
 };
 
 const takeStep = async (

@@ -113,8 +113,10 @@ test('a plan selects by origin: an address, a network, or one of several flags',
   assert.is(await countOf({ flags: 8 }), 2);
   assert.is(await countOf({ flags: 5 }), 7);
   assert.is(await countOf({ address_hash: '7' }), 0);
-  for (const wrong of [{ flags: 16 }, { address_hash: '1.2.3.4' }])
+  const tooLarge = [{ address_hash: '9223372036854775808' }, { network_hash: '-9223372036854775809' }];
+  for (const wrong of [{ flags: 16 }, { address_hash: '1.2.3.4' }, ...tooLarge])
     assert.is((await refused('POST /votes/void?dry_run=true', { ...always, ...wrong }))[0], 400);
+  assert.is(await countOf({ network_hash: '-9223372036854775808' }), 0);
   const plan = await use(await makePlan({ ...on(ref), flags: 8 }));
   assert.equal([plan.voided, await countValid(ref)], [2, 10]);
 });
