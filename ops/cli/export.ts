@@ -93,7 +93,7 @@ const writeFile = async (path: string, write: (sink: Sink) => Promise<number>): 
     throw new CommandError(`Cannot write ${path}: ${reason}.`);
   });
   try {
-    const lines = await write(async (text) => void (await file.write(text)));
+    const lines = await write((text) => file.writeFile(text));
     await file.sync();
     await file.close();
     await rename(unfinished, path);

@@ -123,7 +123,7 @@ export const unpack = async (pack: string, contents: PackContents, into: string)
         await current?.handle.close();
         current = { path, handle: await open(join(into, path), 'r+') };
       }
-      await current.handle.write(part);
+      await current.handle.writeFile(part);
     });
   } finally {
     await (current as { handle: FileHandle } | null)?.handle.close();
