@@ -82,6 +82,7 @@ export const planBatch = async (
   await assignVanities(batch);
   await assignIncarnations(batch);
   placeVotes(batch);
+  refuseSessions(batch);
   return plan;
 };
 
@@ -255,5 +256,14 @@ const placeVotes = ({ plan, known }: Batch): void => {
     if (former) vote.incarnation = 0;
     else vote.incarnation = known.present.get(join(target_type, target_id))?.incarnation;
     if (vote.incarnation === undefined) refuse(plan, vote, `the ${target_type} ${target_id} was refused`);
+  }
+};
+
+/** No key of SQL keeps the token of a refused listing from being that of a later listing with its id. */
+const refuseSessions = ({ plan, known }: Batch): void => {
+  for (const session of [...plan.entries.session]) {
+    const { target_type, target_id } = session.record as RecordOfKind<'session'>;
+    if (target_type === 'user' || known.present.get(join(target_type, target_id))?.incarnation) continue;
+    refuse(plan, session, `the ${target_type} ${target_id} was refused`);
   }
 };

@@ -262,6 +262,19 @@ test('with skipBad bad lines go to a file and the others are imported', async ()
   assert.equal(JSON.parse(rejected[3] ?? '').bot_id, platformId(6));
 });
 
+test('with skipBad a session of a listing that is refused is refused, too, in any batch', async () => {
+  const lines = linesOf(
+    ...[user(1), bot(5, { vanity: 'owls' }), bot(6, { vanity: 'owls' })],
+    session({ target_type: 'bot', target_id: platformId(6) }),
+    session({ target_type: 'bot', target_id: platformId(5), token_hash: 'cd'.repeat(32) }),
+  );
+  for (const batchLines of [5, 1]) {
+    await store.clear();
+    const { added, rejected } = await importLines(store.sql, lines, { skipBad: true, batchLines });
+    assert.equal([added.bot, added.session, rejected], [1, 1, 2], `${batchLines} lines`);
+  }
+});
+
 test('lines that are not UTF-8 or too long are bad lines', async () => {
   const path = join(store.folder, 'bytes.jsonl');
   writeFileSync(path, Buffer.concat([Buffer.from([0x7b, 0xff, 0x0a]), Buffer.alloc(3_000_000, 0x61)]));
