@@ -3,10 +3,11 @@
  * the whole object; absent fields get the default that their description names.
  */
 import { type Static, Type } from 'typebox';
-import { Flag, Text, TextList, Timestamp, UserId, Uuid } from '../api/shared/common.ts';
+import { Flag, Text, TextList, Timestamp, Uuid } from '../api/shared/common.ts';
 import { buildLine, buildProse, buildTags } from '../api/shared/fields.ts';
 import { slug } from '../api/shared/patterns.ts';
 import { buildList } from './list-schema.ts';
+import { NewUserId } from './schema.ts';
 
 const Slug = Type.String({
   pattern: slug,
@@ -115,7 +116,7 @@ export const BlogPostBody = Type.Object({
   description: optional(buildLine(0, 500, 'What this directory is.')),
   content: buildProse(1, 200_000, 'Everything here is counted.'),
   tags: optional(buildTags(0)),
-  author: UserId,
+  author: NewUserId,
   draft: optional(Flag),
 });
 

@@ -8,6 +8,7 @@
 import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
 import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
 import type { MemberRow } from '../../storage/catalogue/teams/teams.ts';
+import { computeClaimEndMs } from '../api/bots/bot-json.ts';
 import { toExactInteger } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
@@ -42,6 +43,7 @@ export const showBotDetails = async (app: App, idOrVanity: string): Promise<Repl
     owner: bot.owner_id ?? `team ${bot.team_id}`,
     owner_name: team?.name ?? bot.owner?.username ?? '',
     staff_note: staffNote,
+    claimed_by: app.clock.nowMs() < computeClaimEndMs(bot) ? bot.claimed_by : '',
     votes: computeVotes(state),
     clicks: state.clicks,
     servers: toExactInteger(state.servers),

@@ -3,6 +3,7 @@
  */
 import { checkBotAddresses } from '../api/bot-edits.ts';
 import { toTarget } from '../api/shared/convert.ts';
+import { checkAddresses } from '../api/shared/fields.ts';
 import { showBotDetails, showPackDetails, showTeamDetails } from './details.ts';
 import {
   BotList,
@@ -220,6 +221,7 @@ export const listingOperations: readonly AdminOperation[] = [
     summary: 'Adds a pending server, or replaces all its fields; absent fields get their defaults.',
     params: OperatorServerParams,
     body: ServerBody,
+    check: ({ body: { invite } }) => checkAddresses(invite ? { '/invite': invite } : {}),
     handle: (app, { params, body }) => putServer(app, params.id, body),
   }),
   ...voteBanOperations,

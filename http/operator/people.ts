@@ -9,6 +9,7 @@ import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
 import { revokeSession, Sessions, toSession } from '../api/sessions.ts';
 import { toTarget } from '../api/shared/convert.ts';
+import { patternMessages, userId } from '../api/shared/patterns.ts';
 import type { App } from '../app.ts';
 import { mintToken } from '../auth/mint.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
@@ -126,6 +127,7 @@ const setBan = async (app: App, id: string, { ban, value }: { ban: BanKind; valu
   return replyMessage(stranger ? `${message} The id was unknown before: check that it is right.` : message);
 };
 
+const userIdShape = new RegExp(userId);
 const thirtyDaysSeconds = 30 * 86_400;
 const unchangedFields = { username: null, displayName: null, avatar: null, flags: null } as const;
 
@@ -139,7 +141,11 @@ const issueToken = async (
     if (isPermission(id)) return id;
     throw createValidationError('body', { '/perm_limits': `there is no permission ${id}` });
   });
-  if (target.kind === 'user') await app.catalogue.operator.people.put(target.id, unchangedFields);
+  if (target.kind === 'user') {
+    if (!userIdShape.test(target.id))
+      throw createValidationError('path', { '/target_id': patternMessages[userId] ?? '' });
+    await app.catalogue.operator.people.put(target.id, unchangedFields);
+  }
   const { id, token, tokenHash } = mintToken(target);
   const outcome = await app.catalogue.sessions.insert(
     {

@@ -27,10 +27,12 @@ import { buildList } from './list-schema.ts';
 export const Done = Type.Object({ message: Text, context: Type.Record(Type.String(), Type.String()) });
 export const UserParams = Type.Object({ id: UserId });
 
-/** The path of a user that the directory may not have yet. */
-export const NewUserParams = Type.Object({
-  id: Type.String({ pattern: userId, description: 'Id of the user: 1 to 64 letters, digits or hyphens.' }),
+/** Id of a user whom the directory may not have yet: one that tokens and exports can carry. */
+export const NewUserId = Type.String({
+  pattern: userId,
+  description: 'Id of the user: 1 to 64 letters, digits or hyphens.',
 });
+export const NewUserParams = Type.Object({ id: NewUserId });
 
 export const OperatorBotParams = Type.Object({ id: BotId });
 
@@ -126,11 +128,11 @@ const { bot_id: _, ...botFields } = BotBody.properties;
 
 export const AddBotBody = Type.Object({
   ...botFields,
-  owner: Type.Optional(UserId),
+  owner: Type.Optional(NewUserId),
   team_owner: Type.Optional(buildName(128, 'Id of the team.')),
 });
 export type AddBotBody = Static<typeof AddBotBody>;
-export const ClaimBody = Type.Object({ user_id: UserId });
+export const ClaimBody = Type.Object({ user_id: NewUserId });
 
 export const OperatorBot = Type.Object({
   bot_id: Text,

@@ -3,6 +3,7 @@
  * reason in words, and the query of a plan that would void its votes.
  */
 import { type Static, Type } from 'typebox';
+import { foldTargetId } from '../../engine/ids.ts';
 import { voteFlags } from '../../engine/rules/vote-origin.ts';
 import type { Suspect } from '../../storage/catalogue/operator/suspects.ts';
 import { Text, Timestamp, toNullable } from '../api/shared/common.ts';
@@ -85,7 +86,8 @@ const describe = ({ flag, figures: of }: Suspect): string => {
 /** `GET /votes/suspects`. */
 export const showSuspects = async (app: App, query: SuspectsQuery): Promise<Reply> => {
   const number = parsePage(query);
-  const filter = { kind: query.target_type, id: query.target_id };
+  const { target_type: kind, target_id: id } = query;
+  const filter = { kind, id: kind && id && foldTargetId(kind, id) };
   const { rows, ...list } = await app.catalogue.operator.suspects.page(filter, number);
   const shown = rows.map((row) => ({ ...row, found: names[row.flag] ?? '', why: describe(row) }));
   return replyListPage(SuspectList, { ...list, rows: shown }, number);
@@ -99,6 +101,6 @@ export const showVoteHours = async (app: App, query: HoursQuery): Promise<Reply>
   const hours =
     kind === undefined || id === undefined
       ? await suspects.hours(hoursShown)
-      : await suspects.listingHours({ kind, id }, span);
+      : await suspects.listingHours({ kind, id: foldTargetId(kind, id) }, span);
   return replyOk({ hours: hours.map((row) => showRow(VoteHours.properties.hours.items, row)) });
 };

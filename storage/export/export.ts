@@ -9,7 +9,7 @@ import { totalsFields } from '../import/directory.ts';
 import { type AnyRecord, readFields } from '../import/fields.ts';
 import { type RecordKind, recordKinds } from '../import/kinds.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
-import { toStorageError } from '../sql/errors.ts';
+import { asStorage, toStorageError } from '../sql/errors.ts';
 
 export interface ExportOptions {
   readonly pageRows?: number;
@@ -47,12 +47,16 @@ export const exportSnapshot = (sql: Sql, sink: Sink, options: ExportOptions = {}
     exportDirectory(transaction, sink, options),
   ) as Promise<number>;
 
-/** Counts the lines of an export of the present content. */
-export const countLines = async (sql: Sql): Promise<number> => {
-  const counts = Object.values(recordKinds).map(({ table }) => `(select count(*) from ${table})`);
-  const rows = await sql.unsafe<{ lines: number }[]>(`select ${counts.join(' + ')} as lines`);
-  return rows[0]?.lines ?? 0;
-};
+/** Counts the lines of an export of the present content, however long that takes. */
+export const countLines = (sql: Sql): Promise<number> =>
+  asStorage('export.count', () =>
+    sql.begin(async (transaction) => {
+      await transaction`set local statement_timeout = 0`;
+      const counts = Object.values(recordKinds).map(({ table }) => `(select count(*) from ${table})`);
+      const rows = await transaction.unsafe<{ lines: number }[]>(`select ${counts.join(' + ')} as lines`);
+      return rows[0]?.lines ?? 0;
+    }),
+  ) as Promise<number>;
 
 async function* readPages(sql: Queryable, kind: RecordKind, limit: number): AsyncGenerator<string[]> {
   const { statement, order, start } = buildPage(kind);

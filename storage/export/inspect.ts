@@ -4,7 +4,7 @@
  * Reads the catalogue row, the totals in SQL and the state in the hot store; changes nothing. Where SQL is
  * behind the hot store, the next flush writes the difference.
  */
-import type { EntityKind } from '../../engine/ids.ts';
+import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import { recordKinds } from '../import/kinds.ts';
 import type { Sql } from '../sql/client.ts';
@@ -21,11 +21,12 @@ export interface Inspection {
 
 /** Reads an entity from each store, one after the other: the parts are not from one moment. */
 export const inspectEntity = async (
-  stores: { readonly sql: Sql; readonly hot: HotStore },
+  stores: { readonly sql: Sql; readonly hot: Pick<HotStore, 'load'> },
   kind: EntityKind,
-  id: string,
+  givenId: string,
 ): Promise<Inspection> => {
   const { sql, hot } = stores;
+  const id = foldTargetId(kind, givenId);
   const { table, key } = recordKinds[kind];
   const [catalogue] = await sql<Fields[]>`
     select e.*, v.code as vanity from ${sql(table)} e

@@ -77,6 +77,9 @@ export class CounterText {
 /** How long a reviewer's claim on a bot lasts. */
 const claimDurationMs = 3_600_000;
 
+export const computeClaimEndMs = ({ last_claimed: at }: Pick<BotProfile, 'last_claimed'>): number =>
+  at === null ? 0 : at.getTime() + claimDurationMs;
+
 /** Fields that change without an edit, or that are only shown on request. */
 const volatileFields = [
   'approximate_votes',
@@ -125,7 +128,7 @@ export const buildBotParts = (profile: BotProfile): BotParts => {
   return {
     head: [fixed, ',"user":', JSON.stringify(user).slice(0, -1), ',"status":'].join(''),
     claimedBy: JSON.stringify(profile.claimed_by),
-    claimedUntilMs: profile.last_claimed === null ? 0 : profile.last_claimed.getTime() + claimDurationMs,
+    claimedUntilMs: computeClaimEndMs(profile),
     premiumUntil: profile.premium_until,
   };
 };

@@ -40,7 +40,8 @@ export const createPeopleEdits = (sql: Sql) => ({
         await insertMissingPerson(transaction, id);
         await transaction`
           update users set username = coalesce(${change.username}, username),
-            display_name = coalesce(${change.displayName}, ${change.username}, display_name),
+            display_name = coalesce(${change.displayName},
+              case when display_name = username then ${change.username}::text end, display_name),
             avatar = coalesce(${change.avatar}, avatar),
             flags = coalesce(${change.flags as string[] | null}::text[], flags)
           where id = ${id}`;

@@ -87,6 +87,7 @@ test('blog put: a draft is not shown, a published post is; delete: 404', async (
   assert.not(await published());
   assert.is((await operate('GET /blog')).json.posts[0].draft, true);
 
+  assert.is((await operate('PUT /blog/welcome', { ...post, author: 'Robin Hood' })).status, 400);
   await done('PUT /blog/welcome', post);
   assert.is((await world.read('/blogs/welcome')).title, 'Welcome');
   await until('in the list', published);

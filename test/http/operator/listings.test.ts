@@ -154,9 +154,11 @@ test('bots claim: clients see the claim for an hour; unclaim: it ends at once', 
   await done('PUT /bots/waiting/claim', { user_id: 'robin' });
   // SQL has the time of the machine; this world's clock is up to a week behind it.
   await claimedAt(new Date(world.clock.nowMs()));
-  assert.is((await show('/bots/waiting')).claimed_by, 'robin');
+  const claimantShown = async () => (await operate('GET /bots/waiting')).json.claimed_by;
+  assert.equal([(await show('/bots/waiting')).claimed_by, await claimantShown()], ['robin', 'robin']);
   world.clock.skip(hourMs);
-  assert.is((await show('/bots/waiting')).claimed_by, '');
+  assert.equal([(await show('/bots/waiting')).claimed_by, await claimantShown()], ['', '']);
+  assert.is((await operate('PUT /bots/waiting/claim', { user_id: 'Robin Hood' })).status, 400);
   assert.is(await claimantListed(), '', 'by the clock of SQL, which is a day ahead at least');
 });
 
@@ -193,6 +195,7 @@ test('bots add → 400 for a bad id, bad fields, no owner or two, 404 for an unk
     [id, { ...botBody, owner: 'robin', short: 'short' }],
     [id, { ...botBody, owner: 'robin', invite: 'https://' }],
     [id, botBody],
+    [id, { ...botBody, owner: 'Robin Hood' }],
     [id, { ...botBody, owner: 'robin', team_owner: 'team1' }],
   ] as const) {
     assert.is((await operate(`PUT /bots/${path}`, body)).status, 400);
@@ -219,6 +222,7 @@ test('servers put: pending, public when approved, changed whole; 400 for an unkn
 
   await done(`PUT /servers/${serverId}`, { ...body, state: 'private' });
   assert.is((await world.vote('ben', `servers/${serverId}`)).json.context.code, 'not_votable');
+  assert.is((await operate(`PUT /servers/${serverId}`, { ...body, invite: 'https://[' })).status, 400);
   const { json } = await operate(`PUT /servers/${serverId}`, { ...body, team_owner: 'nobody' });
   assert.is(json.context['/team_owner'], 'must be the id of a team');
 });

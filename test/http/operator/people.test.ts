@@ -24,6 +24,12 @@ test('users put: makes one, then changes what is given; show and list tell it', 
   const { json } = await operate('GET /users/wren');
 
   assert.equal([json.username, json.display_name, json.flags], ['wren', 'Wren the Second', ['staff']]);
+  await done('PUT /users/wren', { username: 'wren2' });
+  const renamed = (await operate('GET /users/wren')).json;
+  assert.equal([renamed.username, renamed.display_name], ['wren2', 'Wren the Second']);
+  await done('PUT /users/wagtail', { flags: [] });
+  await done('PUT /users/wagtail', { username: 'Wagtail' });
+  assert.is((await operate('GET /users/wagtail')).json.display_name, 'Wagtail', 'it was the username');
   assert.is((await operate('GET /users/nobody')).status, 404);
   const { users } = (await operate('GET /users')).json;
   const ids = users.map((user: { id: string }) => user.id);
@@ -40,10 +46,12 @@ test('users put → 400 for control characters, a NUL, half a character, and wha
   assert.is((await operate('GET /users/odd')).status, 404);
 });
 
-test('users put, ban → 400 for an id that no token and no export can carry', async () => {
-  for (const id of ['a_b', 'a.b', 'a%20b', '%C3%A4', 'x'.repeat(65)])
+test('users put, ban, tokens issue → 400 for an id that no token and no export can carry', async () => {
+  for (const id of ['a_b', 'a.b', 'a%20b', '%C3%A4', 'x'.repeat(65)]) {
     for (const path of [`/users/${id}`, `/users/${id}/ban`, `/users/${id}/vote-ban`])
       assert.is((await operate(`PUT ${path}`, { username: 'odd' })).status, 400, path);
+    assert.is((await operate(`POST /user/${id}/tokens`, {})).status, 400, id);
+  }
   assert.is((await operate('GET /users/a_b')).status, 404);
 });
 

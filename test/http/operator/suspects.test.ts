@@ -4,7 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
-import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
 import { openOperated } from './world.ts';
 
 const test = suite('votes by hour');
@@ -62,6 +62,9 @@ test('of a listing each hour of two weeks, and the votes above which it would be
   assert.equal(new Set(hours.map(({ young }) => young)), new Set([null]));
   const few = await readHours('?target_type=bot&target_id=other');
   assert.equal([few.length, few.at(-1)?.votes, few.at(-1)?.surge_above], [336, 5, 20]);
+  await addVotes(await addPack(sql, 'starter'), 0, 2);
+  for (const url of ['starter', 'Starter'])
+    assert.is((await readHours(`?target_type=pack&target_id=${url}`)).at(-1)?.votes, 2, url);
 });
 
 test('without votes there are no hours, and a listing is named whole', async () => {

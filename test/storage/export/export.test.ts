@@ -7,7 +7,8 @@ import * as assert from 'uvu/assert';
 import { fields } from '../../../engine/entity/fields.ts';
 import { refusedInNames } from '../../../engine/rules/text.ts';
 import { readDemoLines } from '../../../ops/demo/demo.ts';
-import { exportSnapshot } from '../../../storage/export/export.ts';
+import { countLines, exportSnapshot } from '../../../storage/export/export.ts';
+import { inspectEntity } from '../../../storage/export/inspect.ts';
 import { importLines } from '../../../storage/import/import.ts';
 import { fullTotals } from '../../support/field-values.ts';
 import {
@@ -304,6 +305,30 @@ test('votes of a deleted listing have the time of the deletion, immutable ones t
       [true, 'deleted', at.toISOString()],
     ],
   );
+});
+
+test('an inspection finds a pack by its url in capitals', async () => {
+  await importLines(store.sql, linesOf(user(1), pack('starter')));
+  const hot = { load: async () => [{ outcome: 'absent', generation: 0 } as const] };
+  const { id, catalogue, totals } = await inspectEntity({ sql: store.sql, hot }, 'pack', 'Starter');
+  assert.equal([id, catalogue?.url, totals?.entity_id], ['starter', 'starter', 'starter']);
+});
+
+test('the lines are counted without the time limit of requests', async () => {
+  await importLines(store.sql, linesOf(user(1)));
+  await store.sql.unsafe(`
+    set statement_timeout = '5s';
+    alter table reserved_words rename to kept_words;
+    create view reserved_words as
+      select word from generate_series(1, 2) as word where current_setting('statement_timeout') = '0'`);
+  try {
+    assert.is(await countLines(store.sql), 3);
+  } finally {
+    await store.sql.unsafe(`
+      drop view reserved_words;
+      alter table kept_words rename to reserved_words;
+      reset statement_timeout`);
+  }
 });
 
 test('pages of any size have each record once', async () => {
