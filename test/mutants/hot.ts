@@ -366,7 +366,7 @@ export const hotMutants: readonly Mutant[] = [
   {
     name: 'publish keeps old entries in memory',
     file: backlog,
-    find: `  writer.recent.slots.clear();\n  let start`,
+    find: `  writer.recentSlots.clear();\n  let start`,
     replace: `  let start`,
     killers: [hotTest],
     why: 'an entity that publish marked dirty would be marked twice and cleared once (I10)',

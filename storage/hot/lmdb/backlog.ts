@@ -212,7 +212,7 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
   if (generation <= current.generation) return;
   await completeCheckpoint(writer);
   // The steps change slots that are cached; if one fails, the changes of earlier steps stay.
-  writer.recent.slots.clear();
+  writer.recentSlots.clear();
   let start: string | null = toShardRange(shard).start;
   while (start !== null) start = await markStepDirty(writer, shard, start);
   const { tables, journal } = writer;
@@ -242,9 +242,7 @@ export const clearShard = async (writer: Writer, shard: Shard, position: ShardPo
     for (const { table, keys } of removals) for (const key of keys) table.remove(key);
     meta.remove(toShardKey(shard));
   });
-  writer.recent.slots.clear();
-  // Tombstones are gone: a listing whose visitors were removed may be created again.
-  writer.recent.visitors.clear();
+  writer.recentSlots.clear();
   writer.backlog = countStoredBacklog(writer.tables);
   writer.mirror[shard] = { generation: 0, version: 0, chainHash: 0, producers: new Map() };
 };

@@ -119,17 +119,12 @@ const createContext = (overlay: Overlay, target: EntityRef, batch: BatchContext)
   visited: (visitor) => {
     const key = toVisitorsKey(target.shard, target.address, target.incarnation);
     if (overlay.plan.visitors.get(key)?.has(visitor)) return true;
-    const { tables, recent, pending } = overlay.writer;
+    const { tables, pending } = overlay.writer;
     const pendingVisitors = pending.visitors.get(key);
     if (pendingVisitors?.added.has(visitor)) return true;
     // Also checks that it is a number, before it gets into a record.
     const packed = packVisitor(visitor);
-    if (pendingVisitors?.removed) return false;
-    const name = `${key} ${visitor}`;
-    if (recent.visitors.get(name) === true) return true;
-    const exists = tables.visitors.doesExist(key, packed);
-    if (exists) recent.visitors.set(name, true);
-    return exists;
+    return !pendingVisitors?.removed && tables.visitors.doesExist(key, packed);
   },
   part: (shardCount, id) => readPart(overlay, target, { shardCount, id }),
   parts: (shardCount) => readTable(overlay, target, shardCount),

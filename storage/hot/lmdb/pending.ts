@@ -24,14 +24,14 @@ export const readStoredSlot = (
   shard: Shard,
   address: EntityAddress,
 ): StoredSlot | 'damaged' | null => {
-  const { tables, recent } = writer;
-  const cached = getPendingSlots(writer, shard).get(address)?.stored ?? recent.slots.get(address);
+  const { tables, recentSlots } = writer;
+  const cached = getPendingSlots(writer, shard).get(address)?.stored ?? recentSlots.get(address);
   if (cached !== undefined) return cached;
   const packed = tables.slots.get(toSlotKey(shard, address));
   if (packed === undefined) return null;
   const stored = packed && unpackSlot(packed);
   if (stored === null) return 'damaged';
-  recent.slots.set(address, stored);
+  recentSlots.set(address, stored);
   return stored;
 };
 
@@ -54,7 +54,7 @@ export const putPendingSlot = (
   const existing = slots.get(address);
   const before = toIndexed(existing?.stored ?? readStoredSlot(writer, shard, address));
   slots.set(address, { stored, indexed: existing?.indexed ?? before });
-  writer.recent.slots.set(address, stored);
+  writer.recentSlots.set(address, stored);
   writer.backlog.entities += Number(stored.since > 0) - Number(before.since > 0);
 };
 
@@ -75,7 +75,7 @@ export const removeFromOutbox = (writer: Writer, shard: Shard, key: string): voi
   else outbox.set(key, null);
 };
 
-const adoptVisitors = ({ pending, recent }: Writer, { removedVisitors, visitors }: Changes): void => {
+const adoptVisitors = ({ pending }: Writer, { removedVisitors, visitors }: Changes): void => {
   for (const listing of removedVisitors) pending.visitors.set(listing, { removed: true, added: new Set() });
   for (const [listing, names] of visitors) {
     let entry = pending.visitors.get(listing);
@@ -83,10 +83,7 @@ const adoptVisitors = ({ pending, recent }: Writer, { removedVisitors, visitors 
       entry = { removed: false, added: new Set() };
       pending.visitors.set(listing, entry);
     }
-    for (const visitor of names) {
-      entry.added.add(visitor);
-      recent.visitors.set(`${listing} ${visitor}`, true);
-    }
+    for (const visitor of names) entry.added.add(visitor);
   }
 };
 

@@ -18,16 +18,8 @@ import type { Journal } from './journal.ts';
 import { createPending, type Pending } from './pending-values.ts';
 import { countStoredBacklog, measureUsedBytes, readMirror, type ShardMirror, type Tables } from './tables.ts';
 
-/** A cache of recently used values in unpacked form; it always agrees with the store. */
-export interface RecentValues {
-  readonly slots: TwoGenerationCache<StoredSlot>;
-  /** Visitors already counted, as `<listing> <visitor>`. They stay valid until their listing is deleted. */
-  readonly visitors: TwoGenerationCache<true>;
-}
-
-/** The caches hold at least this many values, and at most twice as many. */
+/** The cache holds at least this many slots, and at most twice as many. */
 const recentSlotsMax = 20_000;
-const recentVisitorsMax = 50_000;
 
 export interface Writer {
   readonly tables: Tables;
@@ -36,7 +28,8 @@ export interface Writer {
   readonly mirror: ShardMirror[];
   /** Set once, before the first commit. */
   shardCount: number;
-  readonly recent: RecentValues;
+  /** Recently used slots in unpacked form; they always agree with the store. */
+  readonly recentSlots: TwoGenerationCache<StoredSlot>;
   readonly pending: Pending;
   /** Dirty slots, and votes in the outbox. */
   backlog: { entities: number; votes: number };
@@ -79,10 +72,7 @@ export const createWriter = (tables: Tables, options: WriterOptions): Omit<Write
   tables,
   mirror: readMirror(tables, options.folder),
   shardCount: newShardCount,
-  recent: {
-    slots: createTwoGenerationCache(recentSlotsMax),
-    visitors: createTwoGenerationCache(recentVisitorsMax),
-  },
+  recentSlots: createTwoGenerationCache(recentSlotsMax),
   pending: createPending(),
   backlog: countStoredBacklog(tables),
   tail: Promise.resolve(),
