@@ -128,10 +128,10 @@ const isReady = (bot: BotShape): boolean => bot.isReady?.() ?? bot.ready ?? true
 
 /** One line an hour at most. */
 const createReporter = (): ((error: unknown) => void) => {
-  let reportedAtMs = 0;
+  let dueAtMs = 0;
   return (error) => {
-    if (Date.now() - reportedAtMs < reportEveryMs) return;
-    reportedAtMs = Date.now();
+    if (performance.now() < dueAtMs) return;
+    dueAtMs = performance.now() + reportEveryMs;
     console.warn('The directory did not accept the numbers of this bot:', error);
   };
 };
@@ -204,6 +204,7 @@ export const autopost = (options: AutopostOptions): Autoposter => {
   const { client, everyMs = everyMsUsual, onError = createReporter() } = options;
   const { send, sendOffline } = createSender(options);
   let posted: number | null = null;
+  // By a clock that nobody sets: after a correction by a year no post would be due for a year.
   let dueAtMs = 0;
   let failures = 0;
   let running: Promise<void> | null = null;
@@ -213,7 +214,7 @@ export const autopost = (options: AutopostOptions): Autoposter => {
   const post = async (): Promise<void> => {
     posted = await send(ending.signal);
     failures = 0;
-    dueAtMs = Date.now() + everyMs * (0.9 + 0.2 * Math.random());
+    dueAtMs = performance.now() + everyMs * (0.9 + 0.2 * Math.random());
   };
   const postSafely = async (): Promise<void> => {
     try {
@@ -222,13 +223,14 @@ export const autopost = (options: AutopostOptions): Autoposter => {
       if (ending.signal.aborted) return;
       failures++;
       const named = error instanceof DirectoryError ? error.retryAfterSeconds : 0;
-      dueAtMs = Date.now() + Math.max(named, computeBackoffSeconds(failures, backoffSecondsMax)) * 1_000;
+      const seconds = Math.max(named, computeBackoffSeconds(failures, backoffSecondsMax));
+      dueAtMs = performance.now() + seconds * 1_000;
       onError(error);
     }
   };
   const check = (): void => {
     if (running !== null || (client !== undefined && !isReady(client as BotShape))) return;
-    const isDue = Date.now() >= dueAtMs || (failures === 0 && hasMoved(client, posted));
+    const isDue = performance.now() >= dueAtMs || (failures === 0 && hasMoved(client, posted));
     if (!isDue) return;
     running = postSafely().finally(() => {
       running = null;

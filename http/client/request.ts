@@ -86,6 +86,9 @@ const waitSecondsMax = 60;
 /** @internal */
 export const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
 
+/** A longer timer would fire at once. */
+const timerMsMax = 2 ** 31 - 1;
+
 /** @internal Resolves after that time, rejects when the signal aborts. */
 export const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -93,10 +96,13 @@ export const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<voi
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, seconds * 1_000);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      },
+      Math.min(seconds * 1_000, timerMsMax),
+    );
     if (isAborted(signal)) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
   });
@@ -133,12 +139,16 @@ export const toUnreachable = (error: unknown): DirectoryError => {
 const isRepeatable = (method: string, path: string): boolean =>
   method === 'GET' || path.startsWith('/bots/stats') || (method === 'PUT' && path.endsWith('/votes'));
 
+/** No reply, or one that says so: a proxy's when it cannot reach the server. Cloudflare says 520 to 530. */
+const isLost = (status: number): boolean =>
+  status === 0 || (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
+
 /** @internal Whether sending it again can help: not in a wait between votes, which lasts for hours. */
 export const isWorthRetrying = ({ status, code, context }: DirectoryError, repeatable: boolean): boolean => {
   if (status === 429) return code !== 'vote_wait' && code !== 'application_wait';
   if (code === 'redirected') return false;
   if (status === 503 && context.outcome === 'not_applied') return true;
-  return repeatable && (status === 0 || status === 502 || status === 503 || status === 504);
+  return repeatable && isLost(status);
 };
 
 /** @internal 1 s, 2 s, 4 s … with a little chance, so that many clients do not return at once. */
@@ -157,20 +167,33 @@ export const toAddress = (url: string, path: string, query: RequestOptions['quer
   return `${url.replace(/\/$/, '')}${path}${text === '' ? '' : `?${text}`}`;
 };
 
-const toInit = (method: string, token: string | undefined, options: RequestOptions): RequestInit => {
-  const { body, timeoutMs = timeoutMsUsual, signal } = options;
+/** Aborts when the time of an attempt is over, or with the caller's signal; after `end` neither is held. */
+const createLimit = ({ timeoutMs = timeoutMsUsual, signal }: RequestOptions) => {
   const limit = new AbortController();
+  const onAbort = (): void => limit.abort(signal?.reason);
   const timer = setTimeout(() => limit.abort(new Error(`no reply within ${timeoutMs} ms`)), timeoutMs);
   (timer as { unref?: () => void }).unref?.();
-  signal?.addEventListener('abort', () => limit.abort(signal.reason), { once: true, signal: limit.signal });
-  if (isAborted(signal)) limit.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort);
+  if (isAborted(signal)) onAbort();
+  const end = (): void => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  };
+  return { signal: limit.signal, end };
+};
+
+const toInit = (
+  method: string,
+  token: string | undefined,
+  { body, signal }: { readonly body?: unknown; readonly signal: AbortSignal },
+): RequestInit => {
   const headers: Record<string, string> = {};
   if (token !== undefined) headers.authorization = token;
   if (body !== undefined) headers['content-type'] = 'application/json';
   return {
     method,
     headers,
-    signal: limit.signal,
+    signal,
     // `fetch` would follow with a GET, whose reply says nothing about a post.
     redirect: method === 'GET' ? 'follow' : 'manual',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -220,9 +243,18 @@ export const createClient = (options: ClientOptions): Client => {
 
   const request = (async (method: string, path: string, given: RequestOptions = {}): Promise<unknown> => {
     const address = toAddress(url, path, given.query);
+    const sendOnce = async (): Promise<unknown> => {
+      const limit = createLimit(given);
+      try {
+        const init = toInit(method, token, { body: given.body, signal: limit.signal });
+        return await readReply(await send(address, init));
+      } finally {
+        limit.end();
+      }
+    };
     for (let attempt = 1; ; attempt++) {
       try {
-        return await readReply(await send(address, toInit(method, token, given)));
+        return await sendOnce();
       } catch (failure) {
         if (isAborted(given.signal)) throw given.signal?.reason;
         const error = failure instanceof DirectoryError ? failure : toUnreachable(failure);

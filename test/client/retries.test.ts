@@ -3,12 +3,13 @@
  * the answers of a list, one after the other.
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { close, listen } from '../support/loopback.ts';
+import { until } from '../support/until.ts';
 import { type BuiltClient, loadClient, toScriptUrl } from './built.ts';
 
 /** `null` closes the connection without an answer; `silent` keeps it open. */
@@ -88,6 +89,35 @@ test('after an unknown outcome only what does no harm twice is sent again', asyn
 test('so it is after a lost connection', async () => {
   assert.equal(await send([null], post), { sent: 2, failed: '' });
   assert.equal(await send([null], create), { sent: 1, failed: 'unreachable' });
+});
+
+test('so it is when a proxy says that it cannot reach the server', async () => {
+  for (const status of [504, 522, 530])
+    assert.equal(await send([{ status }], post), { sent: 2, failed: '' }, String(status));
+  assert.equal(await send([{ status: 522 }], create), { sent: 1, failed: 'status_522' });
+});
+
+test('the log and the feed wait as long as they are told, however long', async () => {
+  const gone = { ...refused, seconds: 9_999_999_999 };
+  for (const read of ['log', 'follow'] as const) {
+    answers = [gone, gone, gone];
+    requests = [];
+    const signal = AbortSignal.timeout(500);
+    const { createClient, follow, log } = library;
+    const target = { type: 'bot', id: '1' } as const;
+    if (read === 'log') await log(createClient({ url }), target, { after: 'a.1', signal }).next();
+    else await follow({ url, targets: ['bot/1'], signal }).next();
+
+    assert.is(requests.length, 1, read);
+  }
+});
+
+test('a request that has ended leaves nothing at the signal of its caller', async () => {
+  const { signal } = new AbortController();
+  answers = [limited];
+  await library.createClient({ url }).request('GET', '/bots/1', { signal });
+
+  assert.is(getEventListeners(signal, 'abort').length, 0);
 });
 
 test('a wait between votes, a long Retry-After and every other error are left to the caller', async () => {
@@ -184,6 +214,23 @@ test('a bot with the example of the README ends by SIGTERM, also without its dir
     assert.ok(seconds < 6, `${seconds} s`);
     assert.equal(requests, ['POST /bots/stats', 'POST /bots/stats']);
   }
+});
+
+test('an autoposter goes on when the clock is set back', async () => {
+  answers = [];
+  requests = [];
+  const program = `import { autopost } from ${JSON.stringify(toScriptUrl())};
+    const read = Date.now;
+    let backMs = 0;
+    Date.now = () => read() - backMs;
+    const stats = () => {
+      setTimeout(() => (backMs += 3_600_000), 50);
+      return { servers: 1 };
+    };
+    setInterval(() => {}, 1_000);
+    autopost({ url: '${url}', token: 'rc_bot_1_x', stats, everyMs: 200 });`;
+  const bot = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
+  await until('a third post', () => requests.length >= 3).finally(() => bot.kill('SIGKILL'));
 });
 
 test('a request ends when its signal aborts, also between two attempts', async () => {

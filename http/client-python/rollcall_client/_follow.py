@@ -78,13 +78,13 @@ def _read_connection(address: str, stopped: Event) -> Iterator[FollowMessage]:
     with open_request(Request(address, headers={"Accept": "text/event-stream"}), SILENCE_SECONDS_MAX) as reply:
         while not stopped.is_set():
             try:
-                line = reply.readline()
-            except (OSError, HTTPException) as error:
+                line = reply.readline().decode()
+            except (OSError, HTTPException, ValueError) as error:
                 raise to_unreachable(error) from error
-            name, _, value = line.decode().rstrip("\n").partition(": ")
+            name, _, value = line.rstrip("\n").partition(": ")
             if name:
                 fields[name] = value
-            elif line == b"":
+            elif line == "":
                 return
             else:
                 if "data" in fields:

@@ -157,13 +157,20 @@ class SignatureError(Exception):
     """The request does not come from the directory: answer 401."""
 
 
+def _to_bytes(header: str) -> bytes:
+    """Some frameworks show bytes that are not UTF-8 as halves of characters, which have no encoding."""
+    return header.encode(errors="replace")
+
+
 def _sign(secret: str, content: bytes) -> bytes:
     key = base64.b64decode(secret[len("whsec_") :] if secret.startswith("whsec_") else secret)
+    if not key:
+        raise ValueError("The secret is empty: anyone could sign with it.")
     return base64.b64encode(hmac.new(key, content, hashlib.sha256).digest())
 
 
 def _is_signed(secrets: Iterable[str], signatures: str, content: bytes) -> bool:
-    given = [entry[3:].encode() for entry in signatures.split(" ") if entry.startswith("v1,")]
+    given = [_to_bytes(entry[3:]) for entry in signatures.split(" ") if entry.startswith("v1,")]
     expected = [_sign(secret, content) for secret in secrets]
     # Compares all of them, each in constant time.
     return any([hmac.compare_digest(one, other) for one in expected for other in given])
@@ -172,7 +179,7 @@ def _is_signed(secrets: Iterable[str], signatures: str, content: bytes) -> bool:
 def _is_recent(seconds: str, tolerance: float, now: float | None) -> bool:
     try:
         return abs((time.time() if now is None else now) - int(seconds)) <= tolerance
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
 
 
@@ -203,6 +210,6 @@ def receive(
         raise SignatureError("the request is too old, or from the future")
     data = body.encode() if isinstance(body, str) else body
     secrets = [secret] if isinstance(secret, str) else secret
-    if not _is_signed(secrets, given["webhook-signature"], f"{id}.{seconds}.".encode() + data):
+    if not _is_signed(secrets, given["webhook-signature"], _to_bytes(f"{id}.{seconds}.") + data):
         raise SignatureError("the signature does not match")
     return cast(ReceivedEvent, {**json.loads(data), "id": id})

@@ -7,7 +7,7 @@ import json
 import random
 import re
 from http.client import HTTPException, HTTPResponse
-from threading import Event
+from threading import TIMEOUT_MAX, Event
 from typing import Any, Mapping, cast
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
@@ -92,7 +92,9 @@ def is_worth_retrying(error: DirectoryError, repeatable: bool) -> bool:
         return error.code not in ("vote_wait", "application_wait")
     if error.status == 503 and error.context.get("outcome") == "not_applied":
         return True
-    return repeatable and error.status in (0, 502, 503, 504)
+    # No reply, or one that says so: a proxy's when it cannot reach the server. Cloudflare says 520 to 530.
+    is_lost = error.status == 0 or 502 <= error.status <= 504 or 520 <= error.status <= 530
+    return repeatable and is_lost
 
 
 def compute_backoff(failures: int, seconds_max: float) -> float:
@@ -102,7 +104,10 @@ def compute_backoff(failures: int, seconds_max: float) -> float:
 
 def compute_pause(named: float, failures: int, seconds_max: float) -> float:
     """The wait after an error: what the server named and up to a quarter more, else a backoff."""
-    return named * random.uniform(1.0, 1.25) if named > 0 else compute_backoff(failures, seconds_max)
+    if named > 0:
+        # A longer wait is an error of Python's.
+        return min(named * random.uniform(1.0, 1.25), TIMEOUT_MAX)
+    return compute_backoff(failures, seconds_max)
 
 
 def to_address(url: str, path: str, query: Mapping[str, object] | None = None) -> str:
@@ -176,9 +181,10 @@ class Client:
         with open_request(request, timeout) as reply:
             try:
                 text = reply.read()
-            except (OSError, HTTPException) as error:
+                return json.loads(text) if text else None
+            # A `ValueError` is a text that is no JSON: something in between answered.
+            except (OSError, HTTPException, ValueError) as error:
                 raise to_unreachable(error) from error
-        return json.loads(text) if text else None
 
     def post_stats(self, stats: StatsBody) -> ApiResponse:
         """Records numbers of the bot whose token this is."""

@@ -33,6 +33,8 @@ async def live() -> None:
     names["token"] = world["tokens"]["bot9"]
     bot = names["Bot"](intents=discord.Intents.default(), shard_count=2, shard_ids=[0, 1])
     directory = names["Client"](world["url"])
+    async with names["Bot"](intents=discord.Intents.default()):
+        pass  # its login failed, so nothing was set up
     async with bot:
         become_ready(bot)
         await bot.setup_hook()

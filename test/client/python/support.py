@@ -71,7 +71,8 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in given.get("headers", {}).items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(json.dumps({"message": "As listed.", "context": given.get("context", {})}).encode())
+            reply = {"message": "As listed.", "context": given.get("context", {})}
+            self.wfile.write(given.get("text", json.dumps(reply)).encode())
 
     do_GET = do_POST = do_PUT = answer
 

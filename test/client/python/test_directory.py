@@ -140,7 +140,11 @@ class Receive(unittest.TestCase):
             (self.headers, self.body + " ", {}),
             ({**self.headers, "webhook-id": "another"}, self.body, {}),
             ({**self.headers, "webhook-timestamp": "soon"}, self.body, {}),
+            ({**self.headers, "webhook-timestamp": "9" * 400}, self.body, {}),
             ({**self.headers, "webhook-signature": "v1,*** v1,"}, self.body, {}),
+            # As aiohttp shows a byte that is not UTF-8.
+            ({**self.headers, "webhook-signature": "v1,\udcff"}, self.body, {}),
+            ({**self.headers, "webhook-id": "\udcff"}, self.body, {}),
             (self.headers, self.body, {"now": time.time() + 600}),
             ({}, self.body, {}),
         )
@@ -149,6 +153,9 @@ class Receive(unittest.TestCase):
                 receive(headers, body, self.secret, **rest)
         with self.assertRaises(SignatureError):
             receive(self.headers, self.body, "whsec_b3RoZXI=")
+        for empty in ("", "whsec_"):
+            with self.assertRaises(ValueError):
+                receive(self.headers, self.body, empty)
 
 
 def post_once(token, bot, **options):

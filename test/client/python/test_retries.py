@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
-from rollcall_client import Client, DirectoryError, follow
+from rollcall_client import Client, DirectoryError, follow, votes
 from support import ScriptedServer
 
 POST = ("POST", "/bots/stats")
@@ -53,6 +54,30 @@ class Retries(unittest.TestCase):
             self.assertEqual(self.send([lost], POST), (2, ""))
             self.assertEqual(self.send([lost], CREATE), (1, code))
         self.assertEqual(self.send([UNKNOWN], VOTE), (2, ""))
+
+    def test_so_it_is_when_a_proxy_says_that_it_cannot_reach_the_server(self):
+        for status in (504, 522):
+            self.assertEqual(self.send([reply(status)], POST), (2, ""))
+        self.assertEqual(self.send([reply(522)], CREATE), (1, "status_522"))
+
+    def test_a_page_instead_of_a_reply_is_no_reply(self):
+        page = {"status": 200, "text": "<title>Log in to this network</title>"}
+        self.assertEqual(self.send([page], POST), (2, ""))
+        self.assertEqual(self.send([page], CREATE), (1, "unreachable"))
+
+    def test_votes_wait_as_long_as_they_are_told_however_long(self):
+        self.server.begin([reply(503, "9" * 400, code="overloaded", outcome="not_applied")])
+        pages = votes(Client(self.server.url), "bot/1", after="a.1")
+        ended = []
+        reading = threading.Thread(target=lambda: ended.append(next(pages, "closed")), daemon=True)
+        reading.start()
+        self.assertTrue(self.server.arrived.wait(20))
+        time.sleep(0.3)
+        self.assertTrue(reading.is_alive())
+        pages.close()
+        reading.join(20)
+
+        self.assertEqual((ended, len(self.server.requests)), (["closed"], 1))
 
     def test_what_waiting_does_not_change_is_left_to_the_caller(self):
         self.assertEqual(self.send([reply(429, "9000", code="vote_wait")], VOTE), (1, "vote_wait"))
