@@ -11,7 +11,10 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
@@ -32,6 +35,7 @@ import {
   startOpenIdProvider,
   visit,
 } from '../support/login-provider.ts';
+import { close, listen } from '../support/loopback.ts';
 import { reportSkipped } from '../support/needing-suite.ts';
 import { type StartedNode, startNode } from '../support/node-process.ts';
 import { pluck } from '../support/pluck.ts';
@@ -139,6 +143,7 @@ const runUntilPrinted = async ({ language, code, printed }: Example): Promise<vo
 
 /** Forged requests get 401, a genuine one 204. */
 const sendWebhooks = async (): Promise<void> => {
+  await sendAndLeave('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf');
   const body = toWebhookBody('standard', upvote) ?? '';
   const { id } = upvote;
   const nowSeconds = Math.floor(Date.now() / 1_000);
@@ -156,8 +161,20 @@ const sendWebhooks = async (): Promise<void> => {
   assert.is(await statusOf(genuine, body), 204);
 };
 
+/** What any stranger may send: the example must go on. */
+const sendAndLeave = async (sent: string): Promise<void> => {
+  const socket = connect(Number(variables.PORT), '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write(sent);
+  await sleep(200);
+  socket.destroy();
+  await sleep(200);
+};
+
 /** As a browser: to the provider, and back with what it sent. Another browser cannot end the login. */
 const logIn = async (): Promise<void> => {
+  await sendAndLeave('GET // HTTP/1.1\r\nHost: localhost\r\n\r\n');
   const site = `http://127.0.0.1:${variables.PORT}`;
   const begun = await fetch(site, { redirect: 'manual' });
   const returned = await visit(begun.headers.get('location') ?? '', '728871946456137770');
@@ -200,6 +217,47 @@ test('the first block sets the variables in a shell', async () => {
 
   assert.is(stdout, `${[URL, BOT_ID, BOT_TOKEN, USER_ID, USER_TOKEN].join(' ')}\n`);
 });
+
+/** A directory behind a proxy: the first request loses its connection, the second gets a page. */
+const openBrokenDirectory = async () => {
+  const end = (response: ServerResponse, status: number, text: string) =>
+    response.writeHead(status).end(text);
+  let requests = 0;
+  const server = createServer((request, response) => {
+    const isStart = request.url?.endsWith('/votes/log') === true;
+    if (isStart) end(response, 200, '{"results":[],"next":"a.0","oldest":"a.0"}');
+    else if (++requests === 1) request.socket.destroy();
+    else if (requests === 2) end(response, 502, '<title>Bad gateway</title>');
+    else end(response, 200, '{"results":[{"author":"ann","upvote":true}],"next":"a.1"}');
+  });
+  return { url: `http://127.0.0.1:${await listen(server)}`, close: () => close(server) };
+};
+
+const repeating = examples.filter(({ code }) => /post_?stats = |def post_stats|&wait=25/i.test(code));
+
+for (const example of repeating) {
+  const title = `docs/client-guide.md:${example.line} goes on after a lost connection and a proxy's page`;
+  test(title, async () => {
+    const [program, ...args] = commands[example.language];
+    if (!isPresent([program])) return reportSkipped(title, `this machine has no ${program}`);
+    const directory = await openBrokenDirectory();
+    const env = { ...toEnvironment(), URL: directory.url };
+    const child = spawn(program, [...args, example.code], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    try {
+      await until('it went on', () => /^posted|^ann voted up/.test(text) || child.exitCode !== null);
+      assert.match(text, /^posted|^ann voted up/);
+    } finally {
+      child.kill('SIGKILL');
+      await directory.close();
+    }
+  });
+}
+
+test('four examples repeat what failed', () => assert.is(repeating.length, 4));
 
 for (const example of examples) {
   const title = `docs/client-guide.md:${example.line} prints the documented output`;
