@@ -79,8 +79,9 @@ const stop = async (parts: Stoppable): Promise<void> => {
   const drainMs = loss.reason === '' ? parts.config.drainMs : Math.min(parts.config.drainMs, lostDrainMsMax);
   parts.state.draining = true;
   parts.voteLogWaiters.close();
-  await parts.feed.leave();
   if (parts.stores.shared && loss.reason === '') await leave(parts);
+  // Only now: an `EventSource` that came back to this node would get a 503, and never try again.
+  await parts.feed.leave();
   parts.cancelTimers();
   await Promise.all([
     parts.facade.drain(drainMs),
