@@ -273,6 +273,7 @@ for (const [query, status, code] of [
   ['targets=bot/bot1&channels=', 400, 'validation_failed'],
   ['targets=bot/bot1&channels=votes&last_event_id=7', 400, 'validation_failed'],
   ['targets=bot/bot1&channels=votes&last_event_id=0-1.1,0-2.1', 400, 'validation_failed'],
+  ['targets=bot/bot1,bot/none&last_event_id=.0,0-1.1%0Adata: forged', 400, 'validation_failed'],
   ['targets=bot/nope', 404, 'not_found'],
 ] as const) {
   test(`"${query.slice(0, 60)}" is refused with ${status} before a stream begins`, async () => {
