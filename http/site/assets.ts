@@ -20,6 +20,7 @@ const scripts = [
   './page/code.ts',
   './page/front.ts',
   './page/listing.ts',
+  './page/live.ts',
   './page/login.ts',
 ] as const;
 

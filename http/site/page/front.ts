@@ -2,6 +2,7 @@
  * The front page: votes that arrive while it is open, and with the demo three requests to send.
  */
 import { makeCopyButton } from './code.ts';
+import { followTotals } from './live.ts';
 
 interface TryRequest {
   readonly title: string;
@@ -86,12 +87,10 @@ const showRequests = async (): Promise<void> => {
 /** The feed keeps the numbers of all listings on the page current. */
 const follow = (): void => {
   const cells = [...document.querySelectorAll<HTMLElement>('[data-target]')];
-  const targets = [...new Set(cells.map(({ dataset }) => encodeURIComponent(dataset.target ?? '')))];
+  const targets = [...new Set(cells.map(({ dataset }) => dataset.target ?? ''))];
   if (targets.length === 0) return;
   const numbers = new Intl.NumberFormat('en');
-  const feed = new EventSource(`/feed?targets=${targets.join(',')}`);
-  feed.addEventListener('totals', ({ data }) => {
-    const { target, totals } = JSON.parse(data);
+  followTotals(targets, ({ target, totals }) => {
     for (const cell of cells.filter(({ dataset }) => dataset.target === target)) {
       const value = totals[cell.dataset.metric ?? ''];
       if (value !== undefined) cell.textContent = numbers.format(value);

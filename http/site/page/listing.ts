@@ -4,6 +4,7 @@
 import { type Account, findDemoAccounts, forgetAccount, readAccount, startLogin } from './account.ts';
 import { renderChart } from './chart.ts';
 import { addCopyButtons } from './code.ts';
+import { followTotals } from './live.ts';
 
 const listing = document.querySelector('.listing') as HTMLElement;
 const { kind = '', id = '' } = listing.dataset;
@@ -12,10 +13,7 @@ const numbers = new Intl.NumberFormat('en');
 
 /** The feed keeps the numbers current; what it names differently is left. */
 const follow = (): void => {
-  const target = `${kind.slice(0, -1)}/${id}`;
-  const feed = new EventSource(`/feed?targets=${encodeURIComponent(target)}`);
-  feed.addEventListener('totals', ({ data }) => {
-    const { totals } = JSON.parse(data);
+  followTotals([`${kind.slice(0, -1)}/${id}`], ({ totals }) => {
     for (const element of document.querySelectorAll<HTMLElement>('[data-live]')) {
       const value = totals[element.dataset.live ?? ''];
       if (value !== undefined) element.textContent = numbers.format(value);

@@ -204,8 +204,8 @@ test('the sitemap lists what is listed, in parts; robots find it', async () => {
 });
 
 test('style, scripts, icon and login page are there', async () => {
-  for (const name of ['site.css', 'listing.ts', 'account.ts', 'chart.ts', 'code.ts', 'front.ts', 'login.ts'])
-    assert.is((await visit(`/site/${name}`)).status, 200, name);
+  const scripts = ['listing.ts', 'account.ts', 'chart.ts', 'code.ts', 'front.ts', 'live.ts', 'login.ts'];
+  for (const name of ['site.css', ...scripts]) assert.is((await visit(`/site/${name}`)).status, 200, name);
   assert.is((await visit('/site/tsconfig.json')).status, 404);
   assert.match((await visit('/site/site.css')).text, /light-dark\(#[0-9a-f]{6}, #[0-9a-f]{6}\)/);
   assert.is((await visit('/favicon.svg')).headers.get('content-type'), 'image/svg+xml');
