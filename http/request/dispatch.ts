@@ -136,6 +136,14 @@ const waitFor = <T>(call: Call, promise: Promise<T>, next: (call: Call, value: T
   );
 };
 
+/** After a long wait: a token that was revoked meanwhile gets nothing. */
+const finishWait = (call: Call, reply: Reply): void => {
+  const { sessions } = call.context;
+  const session = call.caller === null ? null : authenticate(sessions, call.exchange.headers);
+  if (session instanceof Promise) waitFor(call, session, () => finish(call, reply));
+  else finish(call, reply);
+};
+
 const runHandler = (call: Call): void => {
   const { route } = call.compiled as CompiledRoute;
   call.handlerStarted = true;
@@ -145,7 +153,7 @@ const runHandler = (call: Call): void => {
     return;
   }
   if (route.method === 'GET') void call.clientAddress; // Read now: it is lost when the client leaves.
-  waitFor(call, result, finish);
+  waitFor(call, result, route.longPoll === true ? finishWait : finish);
 };
 
 const checkPermission = (call: Call): void => {

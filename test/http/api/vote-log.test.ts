@@ -5,6 +5,8 @@ import { Agent, request } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createVoteLogWaiters, type LogWait } from '../../../http/api/shared/vote-log-waiters.ts';
+import { routes } from '../../../http/api/table.ts';
+import { applyVoteLogSetting } from '../../../http/api/vote-log.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { importLines } from '../../../storage/import/import.ts';
 import { addBot, addPack, addUser } from '../../storage/catalogue/directory.ts';
@@ -285,5 +287,30 @@ const askLog = (agent: Agent, path: string, address: string): Promise<string> =>
     pendingRequest.on('error', reject);
     pendingRequest.end();
   });
+
+test('a token that is revoked while its request waits reads nothing more', async () => {
+  const closed = await openWorld({ routes: applyVoteLogSetting(routes, 'owner') });
+  try {
+    for (const user of ['robin', 'ann']) await addUser(closed.sql, user);
+    await addBot(closed.sql, 'bot1');
+    const [robin, ann] = [await closed.token('user', 'robin'), await closed.token('user', 'ann')];
+    const body = { type: 'api', name: 'reader', expiry: 3_600, perm_limits: [] };
+    const minted = (await closed.ask('POST', '/bots/bot1/sessions', { token: robin, body })).json;
+    const { json } = await closed.ask('GET', '/bots/bot1/votes/log', { token: minted.token });
+    const path = `/bots/bot1/votes/log?wait=25&after=${json.head}`;
+    const waiting = [minted.token, robin].map((token) => closed.ask('GET', path, { token }));
+    await until('both wait', () => closed.app.voteLogWaiters.count() === 2);
+    const session = `/bots/bot1/sessions/${minted.session_id}`;
+    const revoked = await closed.ask('DELETE', session, { token: robin });
+    await closed.ask('PUT', '/users/ann/bots/bot1/votes?upvote=true', { token: ann });
+    const [refused, served] = await Promise.all(waiting);
+
+    assert.is(revoked.status, 200);
+    assert.equal([refused?.status, refused?.json.context.code], [401, 'token_invalid']);
+    assert.equal([served?.status, served?.json.results.length], [200, 1]);
+  } finally {
+    await closed.close();
+  }
+});
 
 test.run();
