@@ -88,11 +88,32 @@ const needsDatabase =
 /** Opens the stores the settings name. Rejects with an `Error` for the operator, and leaves nothing open. */
 export const openStores = (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
   const settings = [config.redisUrl.length > 0, config.databaseUrl !== ''];
-  if (settings.every((isSet) => !isSet)) return openEmbedded(config, options).catch(explainFor(config));
-  if (settings.every((isSet) => isSet)) return openServers(config, options);
+  const open = (openAll: OpenAll): Promise<Stores> => openUndoable((undo) => openAll(config, options, undo));
+  if (settings.every((isSet) => !isSet)) return open(openEmbedded).catch(explainFor(config));
+  if (settings.every((isSet) => isSet)) return open(openServers);
   return config.databaseUrl === ''
     ? Promise.reject(new Error(needsDatabase))
-    : openAlone(config, options).catch(explainFor(config));
+    : open(openAlone).catch(explainFor(config));
+};
+
+type OpenStores = Omit<Stores, 'close'>;
+/** What closes the stores that are open, in the order of opening. */
+type Undo = (() => Promise<void> | void)[];
+type OpenAll = (config: StoresConfig, options: StoresOptions, undo: Undo) => Promise<OpenStores>;
+
+const closeAll = async (undo: Undo): Promise<void> => {
+  for (const closeOne of undo.splice(0).reverse()) await closeOne();
+};
+
+/** Closes what was opened, the last first: at the end, or when the opening fails. */
+const openUndoable = async (open: (undo: Undo) => Promise<OpenStores>): Promise<Stores> => {
+  const undo: Undo = [];
+  try {
+    return { ...(await open(undo)), close: () => closeAll(undo) };
+  } catch (error) {
+    await closeAll(undo);
+    throw error;
+  }
 };
 
 const explainFor =
@@ -101,46 +122,39 @@ const explainFor =
     throw findForbiddenStore(dataDir) ?? explainFullDisk(dataDir, error);
   };
 
-const openServers = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
+const openServers: OpenAll = async (config, options, undo) => {
   const { openRedisStore } = await import('./hot/redis/store.ts');
   const onStoreChange = options.onStoreChange ?? (() => undefined);
   const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning, onStoreChange });
-  try {
-    const hot = await openRedisStore({
-      urls: config.redisUrl,
-      onError: (error) => options.onWarning('the connection to Redis failed', error),
-      onStoreChange,
-    }).catch((error: unknown) => {
-      throw openFault('REDIS_URL', config.redisUrl, error);
-    });
-    const { describe, countWeak } = hot.durability;
-    const listWeak = (): readonly string[] =>
-      countWeak() === 0 ? [] : [`REDIS_URL: a confirmed write is ${describe()}.`];
-    return {
-      hot,
-      sql: server.sql,
-      requestSql: server.requestSql,
-      shared: true,
-      owner: createRedisOwner(),
-      libraries: hot.libraries,
-      storeClocks: hot.readClocks,
-      memorySettings: hot.memorySettings,
-      countWeakServers: countWeak,
-      copySource: null,
-      describeFullDisk: () => null,
-      notes: [...server.notes, ...listWeak()],
-      listWarnings: () =>
-        [...server.notes, ...listWeak(), ...hot.pulse.listSlotNotes(), server.getLastError() ?? []].flat(),
-      isSqlUp: () => server.getLastError() === null,
-      close: async () => {
-        await hot.close();
-        await server.close();
-      },
-    };
-  } catch (error) {
-    await server.close();
-    throw error;
-  }
+  undo.push(server.close);
+  const hot = await openRedisStore({
+    urls: config.redisUrl,
+    onError: (error) => options.onWarning('the connection to Redis failed', error),
+    onStoreChange,
+  }).catch((error: unknown) => {
+    throw openFault('REDIS_URL', config.redisUrl, error);
+  });
+  undo.push(() => hot.close());
+  const { describe, countWeak } = hot.durability;
+  const listWeak = (): readonly string[] =>
+    countWeak() === 0 ? [] : [`REDIS_URL: a confirmed write is ${describe()}.`];
+  return {
+    hot,
+    sql: server.sql,
+    requestSql: server.requestSql,
+    shared: true,
+    owner: createRedisOwner(),
+    libraries: hot.libraries,
+    storeClocks: hot.readClocks,
+    memorySettings: hot.memorySettings,
+    countWeakServers: countWeak,
+    copySource: null,
+    describeFullDisk: () => null,
+    notes: [...server.notes, ...listWeak()],
+    listWarnings: () =>
+      [...server.notes, ...listWeak(), ...hot.pulse.listSlotNotes(), server.getLastError() ?? []].flat(),
+    isSqlUp: () => server.getLastError() === null,
+  };
 };
 
 /** What only servers of counters have. */
@@ -164,30 +178,12 @@ const assertNoneLost = async (hot: LmdbStore, database: string, loss: string): P
   });
 };
 
-/** Opens both stores of a locked folder; the hot store first, whose format an older version refuses. */
-const openFolder = async ({ dataDir }: StoresConfig, options: StoresOptions) => {
-  const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
+/** Opens the counters of a locked folder. */
+const openCounters = async ({ dataDir }: StoresConfig, options: StoresOptions): Promise<LmdbStore> => {
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
-  const { markAdopted, isOldFolder, restoreOldFolder } = await import('./embedded/adopt.ts');
-  const { onWarning, onLost, onDiskFull, sqlThread } = options;
-  const notes = isOldFolder(dataDir) ? await restoreOldFolder(dataDir) : [];
-  const hot = await openLmdbStore({
-    path: join(dataDir, 'hot'),
-    clock: options.clock,
-    onDamage: (description) => onWarning(description, null),
-    onWarning,
-    onLost,
-  });
-  try {
-    await markAdopted(dataDir);
-    await assertNoneLost(hot, toDatabaseFolder(dataDir), describeLoss(dataDir));
-    const reports = { onWarning, onLost, onDiskFull };
-    const ledger = await openLedgerStore({ dataDirectory: dataDir, sqlThread, ...reports });
-    return { hot, ledger, notes };
-  } catch (error) {
-    await hot.close();
-    throw error;
-  }
+  const { clock, onWarning, onLost = onWarning } = options;
+  const onDamage = (description: string): void => onWarning(description, null);
+  return openLmdbStore({ path: join(dataDir, 'hot'), clock, onDamage, onWarning, onLost });
 };
 
 /** The files of an idle node, and some clients. With fewer, the embedded SQL hangs, or looks damaged. */
@@ -196,60 +192,60 @@ const tooFewDescriptors =
   `The embedded stores need a limit of ${descriptorsMin} open files and one for each client: raise it ` +
   '(ulimit -n, LimitNOFILE of systemd) and start again. Nothing was changed.';
 
-const openEmbedded = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const lock = await lockDataDirectory(config.dataDir, options.onLockLost);
-  try {
-    if (!canOpenFiles(descriptorsMin)) throw new Error(tooFewDescriptors);
-    const { hot, ledger, notes } = await openFolder(config, options);
-    return {
-      hot,
-      sql: ledger.sql,
-      requestSql: ledger.requestSql,
-      ...ofOneNode,
-      owner: null,
-      copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
-      describeFullDisk: () => hot.describeFullDisk() ?? ledger.describeFullDisk(),
-      notes,
-      listWarnings: () =>
-        [ledger.getLastError() ?? [], ledger.describeFullDisk() ?? [], hot.listWarnings()].flat(),
-      isSqlUp: () => ledger.getLastError() === null,
-      close: async () => {
-        await hot.close();
-        await ledger.close();
-        lock.release();
-      },
-    };
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+/** Opens the hot store first, whose format an older version refuses. */
+const openEmbedded: OpenAll = async (config, options, undo) => {
+  const { dataDir } = config;
+  const lock = await lockDataDirectory(dataDir, options.onLockLost);
+  undo.push(lock.release);
+  if (!canOpenFiles(descriptorsMin)) throw new Error(tooFewDescriptors);
+  const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
+  const { markAdopted, isOldFolder, restoreOldFolder } = await import('./embedded/adopt.ts');
+  const notes = isOldFolder(dataDir) ? await restoreOldFolder(dataDir) : [];
+  const hot = await openCounters(config, options);
+  undo.push(() => hot.close());
+  await markAdopted(dataDir);
+  await assertNoneLost(hot, toDatabaseFolder(dataDir), describeLoss(dataDir));
+  const { onWarning, onLost, onDiskFull, sqlThread } = options;
+  const reports = { onWarning, onLost, onDiskFull };
+  const ledger = await openLedgerStore({ dataDirectory: dataDir, sqlThread, ...reports });
+  // The counters close before SQL again, whose close may wait for room on the disk.
+  undo.push(ledger.close, () => hot.close());
+  return {
+    hot,
+    sql: ledger.sql,
+    requestSql: ledger.requestSql,
+    ...ofOneNode,
+    owner: null,
+    copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
+    describeFullDisk: () => hot.describeFullDisk() ?? ledger.describeFullDisk(),
+    notes,
+    listWarnings: () =>
+      [ledger.getLastError() ?? [], ledger.describeFullDisk() ?? [], hot.listWarnings()].flat(),
+    isSqlUp: () => ledger.getLastError() === null,
+  };
 };
 
 const lostToAnother = 'another process has taken the database of DATABASE_URL over';
 
-/** Opens both stores of a locked folder and adds what closes them, in the order of opening. */
-const openBeside = async (
-  { dataDir, databaseUrl }: StoresConfig,
-  options: StoresOptions,
-  closers: (() => Promise<void> | void)[],
-): Promise<Stores> => {
+/** Opens LMDB beside a Postgres server. */
+const openAlone: OpenAll = async (config, options, undo) => {
+  const { dataDir, databaseUrl } = config;
+  const lock = await lockDataDirectory(dataDir, options.onLockLost);
+  undo.push(lock.release);
   const { hasDirectory } = await import('./backup/embedded.ts');
   if (hasDirectory(dataDir)) throw new Error(describeEmbedded(dataDir));
   const { onWarning, onStoreChange = () => undefined, onLost = onWarning } = options;
   const server = await openServerSql(databaseUrl, { onDamage: onWarning, onStoreChange });
-  closers.push(server.close);
+  undo.push(server.close);
   const owner = createFolderOwner(dataDir);
   const session = await takeSessionLock(databaseUrl, {
     isHolder: () => isHolder(server.sql, owner),
     onLost: () => onLost(lostToAnother, 'only one may count'),
   });
-  closers.push(session.release);
-  const { openLmdbStore } = await import('./hot/lmdb/store.ts');
+  undo.push(session.release);
   const { createDumpSource } = await import('./backup/alone.ts');
-  const onDamage = (description: string): void => onWarning(description, null);
-  const { clock } = options;
-  const hot = await openLmdbStore({ path: join(dataDir, 'hot'), clock, onDamage, onWarning, onLost });
-  closers.push(() => hot.close());
+  const hot = await openCounters(config, options);
+  undo.push(() => hot.close());
   return {
     hot,
     sql: server.sql,
@@ -261,24 +257,7 @@ const openBeside = async (
     notes: server.notes,
     listWarnings: () => [...server.notes, server.getLastError() ?? [], hot.listWarnings()].flat(),
     isSqlUp: () => server.getLastError() === null,
-    close: () => closeAll(closers),
   };
-};
-
-const closeAll = async (closers: (() => Promise<void> | void)[]): Promise<void> => {
-  for (const closeOne of closers.splice(0).reverse()) await closeOne();
-};
-
-/** LMDB beside a Postgres server. */
-const openAlone = async (config: StoresConfig, options: StoresOptions): Promise<Stores> => {
-  const lock = await lockDataDirectory(config.dataDir, options.onLockLost);
-  const closers: (() => Promise<void> | void)[] = [() => lock.release()];
-  try {
-    return await openBeside(config, options, closers);
-  } catch (error) {
-    await closeAll(closers);
-    throw error;
-  }
 };
 
 const describeEmbedded = (dataDir: string): string =>
