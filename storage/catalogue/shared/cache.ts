@@ -174,20 +174,6 @@ const createRows = <Row extends Cacheable>({ bytesMax, ageMaxMs }: RowBounds<Row
 
 type Rows<Row extends Cacheable> = ReturnType<typeof createRows<Row>>;
 
-/** Wraps a search that was requested: it records a name that matches nothing. */
-const recordUnknown = <Row>(
-  unknown: UnknownNames | undefined,
-  name: string,
-  load: () => Promise<Row | null>,
-) => {
-  const markUnknown = unknown?.beginLookUp(name);
-  return async (): Promise<Row | null> => {
-    const row = await load();
-    if (row === null) markUnknown?.();
-    return row;
-  };
-};
-
 /** Rows in one statement: few enough that the statement stays short. */
 const namesMax = 100;
 
@@ -267,22 +253,26 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
   const { find, lacksNotices } = createFinder(rows, options, (nowMs) => void refresh(nowMs));
   unknown?.whenForgotten(loading.detachAll);
 
-  const fill = async (name: string, load: () => Promise<Row | null>): Promise<Row | null> => {
+  const fill = async (name: string): Promise<Row | null> => {
     if (lacksNotices(name)) {
       const usable = find(name, (await notices?.update()) ? currentMs : unnoticedMs);
       if (usable !== undefined) return usable;
     }
     const dropsBefore = drops;
     const startedMs = monotonicMs();
+    const markUnknown = unknown?.beginLookUp(name);
     let row: Row | null;
     try {
-      row = await load();
+      row = await load(name);
     } catch (error) {
       const expired = rows.find(name);
       if (expired === undefined) throw error;
       return expired.row;
     }
-    if (row === null) rows.delete(rows.find(name)?.row.id ?? '');
+    if (row === null) {
+      markUnknown?.();
+      rows.delete(rows.find(name)?.row.id ?? '');
+    }
     return row !== null && drops === dropsBefore ? rows.store(row, startedMs) : row;
   };
   return {
@@ -290,12 +280,7 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
       const row = find(name, currentMs);
       if (row !== undefined) return row;
       if (unknown?.has(name)) return null;
-      const start = () =>
-        fill(
-          name,
-          recordUnknown(unknown, name, () => load(name)),
-        );
-      return loading.get(name) ?? loading.share(name, start);
+      return loading.share(name, () => fill(name));
     },
     drop: (id) => {
       drops += 1;
