@@ -7,9 +7,12 @@
  * that end sessions in SQL run between two rounds of holds, so that no copy outlives them. Called once, by
  * ops/cluster-context.ts.
  */
+import type { EntityKind } from '../../engine/ids.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { OperatorCatalogue } from '../catalogue/operator/operator-catalogue.ts';
+import type { NodeMessage } from './messages.ts';
 import type { Pubsub } from './pubsub.ts';
+import type { AffectedSessions } from './session-copies.ts';
 import type { MirroredSessions } from './sessions.ts';
 
 export interface CatalogueSharing {
@@ -19,51 +22,55 @@ export interface CatalogueSharing {
   readonly onWarning: (message: string, error: unknown) => void;
 }
 
-type ProfileKind = 'bot' | 'server' | 'team';
 interface InvalidatedProfiles {
   drop(id: string): void;
 }
 
+const publishEdit = ({ pubsub, onWarning }: CatalogueSharing, message: NodeMessage): void => {
+  pubsub
+    .publish(message)
+    .catch((error: unknown) => onWarning('an edit was not published to the other nodes', error));
+};
+
 const createNotifier =
-  (profiles: InvalidatedProfiles, kind: ProfileKind, { pubsub, onWarning }: CatalogueSharing) =>
+  (profiles: InvalidatedProfiles, entity: EntityKind | 'team', sharing: CatalogueSharing) =>
   (id: string): void => {
     profiles.drop(id);
-    pubsub
-      .publish({ kind: 'profile', entity: kind, id })
-      .catch((error: unknown) => onWarning('an edit was not published to the other nodes', error));
+    publishEdit(sharing, { kind: 'profile', entity, id });
   };
+
+/** Wraps an edit, so that the mirrored sessions it affects end with it. */
+const createEnding =
+  ({ changeSessions }: MirroredSessions) =>
+  <Request extends readonly unknown[], Result>(
+    edit: (...request: Request) => Promise<Result>,
+    nameAffected: (...request: Request) => AffectedSessions,
+  ) =>
+  (...request: Request): Promise<Result> =>
+    changeSessions(nameAffected(...request), () => edit(...request));
 
 /** Ends the mirrored sessions of listings and people that operators change, delete or ban. */
 const shareOperatorCatalogue = (
   operator: OperatorCatalogue,
   sessions: MirroredSessions,
-): OperatorCatalogue => ({
-  ...operator,
-  people: {
-    ...operator.people,
-    setBan: (id, ban, value) =>
-      sessions.changeSessions({ bannable: id }, () => operator.people.setBan(id, ban, value)),
-  },
-  listings: {
-    ...operator.listings,
-    putServer: (id, fields) =>
-      sessions.changeSessions({ target: { kind: 'server', id } }, () =>
-        operator.listings.putServer(id, fields),
-      ),
-    remove: (kind, id) =>
-      sessions.changeSessions({ target: { kind, id } }, () => operator.listings.remove(kind, id)),
-  },
-});
+): OperatorCatalogue => {
+  const { people, listings } = operator;
+  const end = createEnding(sessions);
+  return {
+    ...operator,
+    people: { ...people, setBan: end(people.setBan, (id) => ({ bannable: id })) },
+    listings: {
+      ...listings,
+      putServer: end(listings.putServer, (id) => ({ target: { kind: 'server', id } })),
+      remove: end(listings.remove, (kind, id) => ({ target: { kind, id } })),
+    },
+  };
+};
 
 /** Tells the other nodes that endpoints changed. A node that misses it reads them within seconds. */
-const shareWebhooks = (
-  webhooks: Catalogue['webhooks'],
-  { pubsub, onWarning }: CatalogueSharing,
-): Catalogue['webhooks'] => {
+const shareWebhooks = (webhooks: Catalogue['webhooks'], sharing: CatalogueSharing): Catalogue['webhooks'] => {
   const announce = <Result>(result: Result): Result => {
-    pubsub
-      .publish({ kind: 'webhooks' })
-      .catch((error: unknown) => onWarning('an edit was not published to the other nodes', error));
+    publishEdit(sharing, { kind: 'webhooks' });
     return result;
   };
   return {
@@ -78,6 +85,7 @@ const shareWebhooks = (
 export const shareCatalogue = (catalogue: Catalogue, sharing: CatalogueSharing): Catalogue => {
   const { bots, servers, teams } = catalogue;
   const { pubsub, sessions } = sharing;
+  const end = createEnding(sessions);
   const profiles: Readonly<Record<string, InvalidatedProfiles>> = { bot: bots, server: servers, team: teams };
   pubsub.subscribe({
     onMessage: (message) => {
@@ -92,14 +100,8 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: CatalogueSharing):
       drop: createNotifier(bots, 'bot', sharing),
       edits: {
         ...bots.edits,
-        remove: (request) =>
-          sessions.changeSessions({ target: { kind: 'bot', id: request.botId } }, () =>
-            bots.edits.remove(request),
-          ),
-        transfer: (request, teamId) =>
-          sessions.changeSessions({ target: { kind: 'bot', id: request.botId } }, () =>
-            bots.edits.transfer(request, teamId),
-          ),
+        remove: end(bots.edits.remove, ({ botId }) => ({ target: { kind: 'bot', id: botId } })),
+        transfer: end(bots.edits.transfer, ({ botId }) => ({ target: { kind: 'bot', id: botId } })),
       },
     },
     webhooks: shareWebhooks(catalogue.webhooks, sharing),
@@ -110,10 +112,7 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: CatalogueSharing):
       drop: createNotifier(teams, 'team', sharing),
       edits: {
         ...teams.edits,
-        remove: (teamId, actor) =>
-          sessions.changeSessions({ target: { kind: 'team', id: teamId } }, () =>
-            teams.edits.remove(teamId, actor),
-          ),
+        remove: end(teams.edits.remove, (teamId) => ({ target: { kind: 'team', id: teamId } })),
       },
       members: {
         ...teams.members,
@@ -123,8 +122,7 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: CatalogueSharing):
             : sessions.changeSessions({ mintedBy: request.userId }, () =>
                 teams.members.edit(request, change),
               ),
-        remove: (request) =>
-          sessions.changeSessions({ mintedBy: request.userId }, () => teams.members.remove(request)),
+        remove: end(teams.members.remove, ({ userId }) => ({ mintedBy: userId })),
       },
     },
   };
