@@ -20,7 +20,7 @@ import {
   listFlushers,
   type NodeFacts,
 } from '../storage/nodes/heartbeats.ts';
-import type { Pubsub } from '../storage/nodes/pubsub.ts';
+import type { Subscriber } from '../storage/nodes/pubsub.ts';
 import { createRates, type KeyHasher } from '../storage/nodes/rates.ts';
 import { mirrorSessions } from '../storage/nodes/sessions.ts';
 import { shareCatalogue } from '../storage/nodes/shared-catalogue.ts';
@@ -110,40 +110,13 @@ const toNodeStatus = ({ name, version, figures }: LiveNode): NodeStatus => ({
   figures: { ...noFigures, ...figures },
 });
 
-interface SharedParts {
-  readonly pubsub: Pubsub;
-  readonly stores: Stores;
-  readonly onWarning: OnWarning;
-}
-
-/**
- * When a node edited facts in SQL but could not reach the hot store, every other node updates it instead.
- * Webhook endpoints that a node missed are read within seconds.
- */
-const subscribeToEdits = (
-  { pubsub, onWarning }: SharedParts,
-  { engine, refreshWebhooks }: JoiningNode,
-): void => {
-  pubsub.subscribe({
-    onMessage: (message) => {
-      if (message.kind === 'webhooks') {
-        refreshWebhooks().catch((error: unknown) => onWarning('webhooks could not be read', error));
-      }
-      if (message.kind !== 'facts') return;
-      engine.refreshFacts(message.entity, message.id).catch((error: unknown) => {
-        onWarning('the facts that another node changed could not be sent to the hot store', error);
-      });
-    },
-  });
-};
-
 /**
  * Writes the heartbeat of this node. When the versions in use change, deletes Redis function libraries that
  * no live node uses.
  */
 const createHeartbeatTask = (
   heartbeats: Heartbeats,
-  { stores }: SharedParts,
+  { libraries }: Stores,
   onFlushers: JoiningNode['onFlushers'],
 ): (() => Promise<void>) => {
   let versions = '';
@@ -151,18 +124,27 @@ const createHeartbeatTask = (
     onFlushers(listFlushers(await heartbeats.sendHeartbeat()));
     const used = [...heartbeats.listVersions()].sort().join(' ');
     if (used === versions) return;
-    await stores.libraries?.dropOthers(heartbeats.listVersions());
+    await libraries?.dropOthers(heartbeats.listVersions());
     versions = used;
   };
 };
 
-const createFactsReader = (
+const readNodeFacts = (
   { libraries, isSqlUp }: Stores,
-  { adminUrl, version, readFigures }: Pick<JoiningNode, 'adminUrl' | 'version' | 'readFigures'>,
-): (() => NodeFacts) => {
-  const library = libraries?.version ?? '';
-  return () => ({ library, adminUrl, version, figures: { ...readFigures() }, reachesSql: isSqlUp() });
-};
+  { adminUrl, version, readFigures }: JoiningNode,
+): NodeFacts => ({
+  library: libraries?.version ?? '',
+  ...{ adminUrl, version, figures: { ...readFigures() } },
+  reachesSql: isSqlUp(),
+});
+
+/** Webhook endpoints that a node missed are read within seconds. */
+const createEditListener = ({ refreshWebhooks }: JoiningNode, onWarning: OnWarning): Subscriber => ({
+  onMessage: ({ kind }) => {
+    if (kind !== 'webhooks') return;
+    refreshWebhooks().catch((error: unknown) => onWarning('webhooks could not be read', error));
+  },
+});
 
 /** The context of a node on Redis and Postgres. Its Redis clients connect in the background. */
 const openShared = async (
@@ -206,16 +188,14 @@ const openShared = async (
     runs: pubsub.runs,
     listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
     join: (node) => {
-      const { name, engine, onFlushers } = node;
-      const parts = { pubsub, stores, onWarning };
-      const readFacts = createFactsReader(stores, node);
-      const heartbeats = createHeartbeats({ commands: pubsub.commands, name, readFacts });
+      const readFacts = (): NodeFacts => readNodeFacts(stores, node);
+      const heartbeats = createHeartbeats({ commands: pubsub.commands, name: node.name, readFacts });
       joined = heartbeats;
       const onFailure = (error: Error): void => onWarning('the heartbeat in Redis failed', error);
-      const sendHeartbeat = createHeartbeatTask(heartbeats, parts, onFlushers);
+      const sendHeartbeat = createHeartbeatTask(heartbeats, stores, node.onFlushers);
       sendHeartbeat().catch(onFailure);
-      subscribeToEdits(parts, node);
-      pubsub.subscribe({ stalled: () => engine.suspectStale() });
+      pubsub.subscribe(createEditListener(node, onWarning));
+      pubsub.subscribe({ stalled: () => node.engine.suspectStale() });
       cleanups.push(startInterval(heartbeatEveryMs, sendHeartbeat, onFailure), () => heartbeats.leave());
     },
     close: async () => {

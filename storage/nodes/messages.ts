@@ -14,10 +14,6 @@ export type NodeMessage =
   | { readonly kind: 'sessions'; readonly hashes: readonly string[] }
   /** A profile was edited or deleted. */
   | { readonly kind: 'profile'; readonly entity: EntityKind | 'team'; readonly id: string }
-  /** Lists of this kind changed. */
-  | { readonly kind: 'list'; readonly entity: EntityKind }
-  /** Facts that votes and uptime depend on changed: the engine should read them again. */
-  | { readonly kind: 'facts'; readonly entity: EntityKind; readonly id: string }
   /** Webhook endpoints were created, changed or deleted. */
   | { readonly kind: 'webhooks' };
 
@@ -29,15 +25,7 @@ export interface HeartbeatMessage {
   readonly sentMs: number;
 }
 
-const kinds: ReadonlySet<unknown> = new Set([
-  'session',
-  'sessions',
-  'profile',
-  'list',
-  'facts',
-  'webhooks',
-  'beat',
-]);
+const kinds: ReadonlySet<unknown> = new Set(['session', 'sessions', 'profile', 'webhooks', 'beat']);
 
 export const encodeMessage = (message: NodeMessage | HeartbeatMessage): string => JSON.stringify(message);
 
