@@ -46,10 +46,7 @@ export interface CouponRow extends StampedRow {
 }
 
 /** The fields that the operator writes; the writer comes from `by` and the times from SQL's clock. */
-type WrittenFields<Row extends StampedRow> = Omit<
-  Row,
-  'created_at' | 'last_updated' | 'created_by' | 'updated_by' | 'creator' | 'updater'
->;
+type WrittenFields<Row extends StampedRow> = Omit<Row, Exclude<keyof StampedRow, 'id' | 'target_types'>>;
 export type BenefitFields = WrittenFields<BenefitRow>;
 export type ItemFields = WrittenFields<ItemRow>;
 export type CouponFields = WrittenFields<CouponRow>;
@@ -133,21 +130,24 @@ const upsert = async (
   return done;
 };
 
+/** Edits of the shop run one at a time, so that references between rows stay valid; they are rare. */
+const editShop = (sql: Sql, edit: (transaction: Queryable) => Promise<ShopOutcome>): Promise<ShopOutcome> =>
+  sql.begin(async (transaction): Promise<ShopOutcome> => {
+    await transaction`select pg_advisory_xact_lock(hashtextextended('shop', 0))`;
+    return edit(transaction);
+  });
+
 /** Creates or replaces a benefit; `by` is the user who does. All edits are ledger when they resolve. */
 export const upsertBenefit = (
   sql: Sql,
   fields: BenefitFields,
   by: string | null = null,
 ): Promise<ShopOutcome> =>
-  sql.begin(async (transaction): Promise<ShopOutcome> => {
-    await lockShop(transaction);
-    return upsert(transaction, 'shop_benefits', { row: { ...fields }, by });
-  });
+  editShop(sql, (transaction) => upsert(transaction, 'shop_benefits', { row: { ...fields }, by }));
 
 /** Creates or replaces an item; `unknown` when it refers to benefits that do not exist. */
 export const upsertItem = (sql: Sql, fields: ItemFields, by: string | null = null): Promise<ShopOutcome> =>
-  sql.begin(async (transaction): Promise<ShopOutcome> => {
-    await lockShop(transaction);
+  editShop(sql, async (transaction) => {
     const ids = await findMissingIds(transaction, 'shop_benefits', fields.benefits);
     if (ids.length > 0) return { kind: 'unknown', ids };
     return upsert(transaction, 'shop_items', { row: { ...fields }, by });
@@ -159,8 +159,7 @@ export const upsertCoupon = (
   fields: CouponFields,
   by: string | null = null,
 ): Promise<ShopOutcome> =>
-  sql.begin(async (transaction): Promise<ShopOutcome> => {
-    await lockShop(transaction);
+  editShop(sql, async (transaction) => {
     const ids = await findMissingIds(transaction, 'shop_items', fields.applicable_items);
     if (ids.length > 0) return { kind: 'unknown', ids };
     const taken = await transaction`
@@ -169,18 +168,12 @@ export const upsertCoupon = (
     return upsert(transaction, 'shop_coupons', { row: { ...fields }, by });
   });
 
-/** Edits of the shop run one at a time, so that references between rows stay valid; they are rare. */
-const lockShop = async (transaction: Queryable): Promise<void> => {
-  await transaction`select pg_advisory_xact_lock(hashtextextended('shop', 0))`;
-};
-
 const remove = (
   sql: Sql,
   table: ShopTable,
   { id, findReferrers }: { id: string; findReferrers: FindReferrers },
 ): Promise<ShopOutcome> =>
-  sql.begin(async (transaction): Promise<ShopOutcome> => {
-    await lockShop(transaction);
+  editShop(sql, async (transaction) => {
     const by = (await findReferrers(transaction, id)).map((row) => row.id);
     if (by.length > 0) return { kind: 'in_use', by };
     const deleted = await transaction`delete from ${transaction(table)} where id = ${id} returning id`;

@@ -65,14 +65,6 @@ export const readFrontPage = async (sql: Queryable): Promise<FrontPage> => {
   const rows = new Map((await selectIndexBots(sql, buildIdList(sql, ids))).map((row) => [row.bot_id, row]));
   const listBots = (list: FrontPageList): readonly IndexBotRow[] =>
     entries.filter((entry) => entry.list === list).flatMap((entry) => rows.get(entry.id) ?? []);
-  return {
-    bots: {
-      certified: listBots('certified'),
-      premium: listBots('premium'),
-      top_voted: listBots('top_voted'),
-      most_viewed: listBots('most_viewed'),
-      recently_added: listBots('recently_added'),
-    },
-    packs: await readNewestPacks(sql, packsMax),
-  };
+  const bots = Object.fromEntries(frontPageLists.map((list) => [list, listBots(list)])) as FrontPage['bots'];
+  return { bots, packs: await readNewestPacks(sql, packsMax) };
 };
