@@ -3,7 +3,7 @@
  */
 import { type ImportOutcome, importLinesMax } from '../../http/operator/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
-import { type ImportReport, ImportStopped } from '../../storage/import/import.ts';
+import { createReport, type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
 import { measureFile, readFileLines, type SourceLine } from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
@@ -39,17 +39,14 @@ async function* splitChunks(path: string): AsyncGenerator<SourceLine[]> {
   let characters = 0;
   for await (const group of readFileLines(path, 0)) {
     for (const line of group) {
-      if (chunk.length > 0 && characters + line.text.length > chunkCharactersMax) {
+      const isFull = chunk.length === importLinesMax || characters + line.text.length > chunkCharactersMax;
+      if (isFull && chunk.length > 0) {
         yield chunk;
         chunk = [];
         characters = 0;
       }
       chunk.push(line);
       characters += line.text.length;
-      if (chunk.length < importLinesMax) continue;
-      yield chunk;
-      chunk = [];
-      characters = 0;
     }
   }
   if (chunk.length > 0) yield chunk;
@@ -106,16 +103,7 @@ export const importThroughNode = async (
 ): Promise<ImportReport> => {
   const startedMs = performance.now();
   const { lines } = await measureFile(source.path);
-  const report: ImportReport = {
-    added: createZeroCounts(),
-    skipped: 0,
-    rejected: 0,
-    rejectedFile: '',
-    resumedAfter: 0,
-    linesDone: 0,
-    interrupted: false,
-    milliseconds: 0,
-  };
+  const report = createReport(0);
   const rejects = source.skipBad ? openRejects(`${source.path}.rejected`, 0) : null;
   const id = await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
   let outcome: ImportOutcome = 'failed';

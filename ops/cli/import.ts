@@ -39,7 +39,7 @@ const importInto = (
   return importFile(target.sql, source.path, {
     skipBad,
     signal,
-    onProgress: ({ linesDone, linesTotal }) => progress.update(linesDone, linesTotal),
+    onProgress: progress.update,
   });
 };
 

@@ -8,9 +8,6 @@ import { checkLine } from './check.ts';
 import type { SourceLine } from './lines.ts';
 import type { NumberedRecord } from './plan.ts';
 
-export interface TextRecord extends NumberedRecord {
-  readonly text: string;
-}
 export interface BadLine {
   readonly line: number;
   /** The line as read; `''` if it exceeds the length limit. */
@@ -18,7 +15,7 @@ export interface BadLine {
   readonly reason: string;
 }
 export interface LineBatch {
-  readonly records: TextRecord[];
+  readonly records: (NumberedRecord & { readonly text: string })[];
   readonly badLines: BadLine[];
   /** Number of the last line in the batch. */
   lastLine: number;

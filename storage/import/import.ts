@@ -21,14 +21,10 @@ export interface ImportOptions {
   /** ISO time for times that records leave out. Default: now. */
   readonly now?: string;
   readonly batchLines?: number;
-  readonly onProgress?: (progress: ImportProgress) => void;
+  /** `linesTotal` is 0 when the number of lines is unknown. */
+  readonly onProgress?: (linesDone: number, linesTotal: number) => void;
   /** Stops after the current batch; a later run continues from there. */
   readonly signal?: AbortSignal;
-}
-export interface ImportProgress {
-  readonly linesDone: number;
-  /** 0 when the number of lines is unknown. */
-  readonly linesTotal: number;
 }
 export interface ImportReport {
   readonly added: Counts;
@@ -43,6 +39,18 @@ export interface ImportReport {
   interrupted: boolean;
   milliseconds: number;
 }
+
+/** Creates the report of a run that has not read a line yet. */
+export const createReport = (resumedAfter: number): ImportReport => ({
+  added: createZeroCounts(),
+  skipped: 0,
+  rejected: 0,
+  rejectedFile: '',
+  resumedAfter,
+  linesDone: resumedAfter,
+  interrupted: false,
+  milliseconds: 0,
+});
 
 /** Bad lines stopped the import. Earlier batches are in the store, and nothing of this batch is. */
 export class ImportStopped extends Error {
@@ -100,16 +108,7 @@ const makeRun = (parts: Omit<Run, 'now' | 'report' | 'partitions'>, resumedAfter
   ...parts,
   partitions: createPartitions(parts.sql),
   now: parts.options.now ?? new Date().toISOString(),
-  report: {
-    added: createZeroCounts(),
-    skipped: 0,
-    rejected: 0,
-    rejectedFile: '',
-    resumedAfter,
-    linesDone: resumedAfter,
-    interrupted: false,
-    milliseconds: 0,
-  },
+  report: createReport(resumedAfter),
 });
 
 const runImport = async (run: Run, lines: AsyncIterable<readonly SourceLine[]>): Promise<ImportReport> => {
@@ -121,7 +120,7 @@ const runImport = async (run: Run, lines: AsyncIterable<readonly SourceLine[]>):
       break;
     }
     await runBatch(run, batch);
-    options.onProgress?.({ linesDone: report.linesDone, linesTotal: run.linesTotal });
+    options.onProgress?.(report.linesDone, run.linesTotal);
   }
   if (kindNames.reduce((sum, kind) => sum + report.added[kind], 0) >= analyseRowsMin)
     await settleDown(run.sql);

@@ -20,27 +20,21 @@ const readBytes = 256 * 1024;
 const newline = 0x0a;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-export interface FileMeasure {
-  /** SHA-256 of the bytes, in hexadecimal. */
-  readonly digest: string;
-  readonly lines: number;
-  readonly bytes: number;
-}
-
-/** Reads the file once: its digest identifies the import, and its number of lines is for the progress bar. */
-export const measureFile = async (path: string): Promise<FileMeasure> => {
+/**
+ * Reads the file once: its digest, the SHA-256 in hexadecimal, identifies the import, and its number of lines
+ * is for the progress bar.
+ */
+export const measureFile = async (path: string): Promise<{ digest: string; lines: number }> => {
   const hash = createHash('sha256');
   let lines = 0;
-  let bytes = 0;
   let last = newline;
   for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) {
     const data = chunk as Buffer;
     hash.update(data);
-    bytes += data.length;
     for (let at = data.indexOf(newline); at >= 0; at = data.indexOf(newline, at + 1)) lines++;
     last = data[data.length - 1] ?? last;
   }
-  return { digest: hash.digest('hex'), lines: last === newline ? lines : lines + 1, bytes };
+  return { digest: hash.digest('hex'), lines: last === newline ? lines : lines + 1 };
 };
 
 /** Yields the lines of a file after the first `skip`, one group per chunk that is read. */

@@ -12,6 +12,6 @@ await importFile(sql, file, {
   batchLines: 20,
   skipBad: true,
   now: '2026-03-01T00:00:00.000Z',
-  onProgress: ({ linesDone }) => process.stdout.write(`${linesDone}\n`),
+  onProgress: (linesDone) => process.stdout.write(`${linesDone}\n`),
 });
 await close();

@@ -299,7 +299,7 @@ test('an interrupted import continues where it stopped, a complete one starts ag
   const first = await importFile(store.sql, path, {
     ...options,
     signal: stop.signal,
-    onProgress: ({ linesDone }) => linesDone >= 12 && stop.abort(),
+    onProgress: (linesDone) => linesDone >= 12 && stop.abort(),
   });
   const second = await importFile(store.sql, path, options);
   const third = await importFile(store.sql, path, options);
