@@ -29,7 +29,6 @@ const closingMs = 10_000;
 interface Worker {
   readonly index: number;
   child: ChildProcess | null;
-  failures: number;
 }
 
 interface SupervisorState {
@@ -63,16 +62,11 @@ export const supervise = (
   // Creates the token before several workers try to.
   if (config.adminToken === '') readOperatorToken(config.dataDir);
   const readyWorkers = new Map<number, WorkerReady>();
-  let resolve: (ready: readonly WorkerReady[]) => void;
-  let reject: (error: Error) => void;
-  const ready = new Promise<readonly WorkerReady[]>((fulfil, refuse) => {
-    resolve = fulfil;
-    reject = refuse;
-  });
+  const { promise: ready, resolve, reject } = Promise.withResolvers<readonly WorkerReady[]>();
   const state: SupervisorState = {
     program,
     reportNote,
-    workers: Array.from({ length: config.workers }, (_, index) => ({ index, child: null, failures: 0 })),
+    workers: Array.from({ length: config.workers }, (_, index) => ({ index, child: null })),
     ending: new AbortController(),
     hasStarted: false,
     onReady: (index, message) => {
@@ -104,13 +98,14 @@ export const supervise = (
  */
 const superviseWorker = async (state: SupervisorState, worker: Worker): Promise<number> => {
   const { signal } = state.ending;
+  let failures = 0;
   for (;;) {
     const startedMs = performance.now();
     const { code, isReady } = await run(state, worker);
     if (signal.aborted) return code;
     if (!isReady && !state.hasStarted) throw new Error(`Worker ${worker.index + 1} could not start.`);
-    worker.failures = performance.now() - startedMs > stableMs ? 1 : worker.failures + 1;
-    const waitMs = Math.min(backOffMaxMs, backOffMinMs * 2 ** (worker.failures - 1));
+    failures = performance.now() - startedMs > stableMs ? 1 : failures + 1;
+    const waitMs = Math.min(backOffMaxMs, backOffMinMs * 2 ** (failures - 1));
     state.reportNote(`Worker ${worker.index + 1} ended (${code}); another starts in ${waitMs} ms.`);
     await pause(waitMs, undefined, { signal }).catch(() => {
       // Stopping: the check below ends the loop.

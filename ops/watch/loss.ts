@@ -11,10 +11,7 @@ export interface LossReport {
 
 /** Creates a report of nothing lost so far. */
 export const createLoss = (): LossReport => {
-  let resolve: (reason: string) => void;
-  const reported = new Promise<string>((fulfil) => {
-    resolve = fulfil;
-  });
+  const { promise: reported, resolve } = Promise.withResolvers<string>();
   const loss: LossReport = {
     reason: '',
     reported,
