@@ -62,8 +62,7 @@ const runNode = async (settings: Config, index: number | null, input: NodeInput)
   // Installed before the start ends: a signal may arrive before the welcome is printed.
   const stopNode = () => starting.then((running) => running.stop());
   const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config), logger });
-  const stopping = drainOnSignals(stopNode, uncaught, reporter);
-  obeySupervisor(stopping.drain);
+  const isDraining = drainOnSignals(stopNode, uncaught, reporter);
   const { notes, url, adminUrl, otherNodes, demo, lost, stop } = await starting;
   void lost.then((reason) => {
     reporter.reportFailure(`Ending, so that a new process can start: ${reason}`);
@@ -73,7 +72,7 @@ const runNode = async (settings: Config, index: number | null, input: NodeInput)
     process.send?.({ url, adminUrl, notes, otherNodes } satisfies WorkerReady);
     return;
   }
-  if (!stopping.isDraining()) reportReady(reporter, config, { url, adminUrl, notes, otherNodes, demo });
+  if (!isDraining()) reportReady(reporter, config, { url, adminUrl, notes, otherNodes, demo });
 };
 
 /** Beside the embedded database, which opens its folder meanwhile on a thread of its own. */
@@ -105,30 +104,34 @@ const runWorkers = async (config: Config, file: string, { logger, reporter }: Ou
   });
   const uncaught = endOnUncaught({ stop, limitMs: stopMsMax(config), logger });
   const drain = (): void => void stop().then((code) => process.exit(uncaught.happened ? 1 : code), fail);
-  let signals = 0;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      signals += 1;
-      if (signals > 1) kill();
-      else drain();
-    });
-  }
-  process.on('SIGHUP', drain);
-  obeySupervisor(drain);
+  obeySignals(drain, kill);
   const workers = await ready;
   const [first = { url: '', notes: [], otherNodes: [] }] = workers;
   const adminUrl = workers.map((worker) => worker.adminUrl).join(',');
   reportReady(reporter, config, { ...first, adminUrl, demo: null });
 };
 
-interface Stopping {
-  /** Only the first call counts. */
-  drain(): void;
-  isDraining(): boolean;
-}
+/** The first signal drains, the second ends the process at once. The parent process can drain, too. */
+const obeySignals = (drain: () => void, endAtOnce: () => void): void => {
+  let signals = 0;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      signals += 1;
+      if (signals > 1) endAtOnce();
+      else drain();
+    });
+  }
+  // Not counted as a signal: when a terminal closes, SIGHUP may arrive twice, once through the launcher.
+  process.on('SIGHUP', drain);
+  obeySupervisor(drain);
+};
 
-/** Installs the signal handlers. */
-const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught, reporter: Reporter): Stopping => {
+/** Installs the handlers of a node, and returns whether it drains. */
+const drainOnSignals = (
+  stop: () => Promise<void>,
+  uncaught: Uncaught,
+  reporter: Reporter,
+): (() => boolean) => {
   let draining = false;
   const drain = (): void => {
     if (draining) return;
@@ -139,17 +142,8 @@ const drainOnSignals = (stop: () => Promise<void>, uncaught: Uncaught, reporter:
       process.exit(uncaught.happened ? 1 : 0);
     }, fail);
   };
-  let signals = 0;
-  const onSignal = (): void => {
-    signals += 1;
-    if (signals > 1) process.exit(130);
-    drain();
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
-  // Not counted as a signal: when a terminal closes, SIGHUP may arrive twice, once through the launcher.
-  process.on('SIGHUP', drain);
-  return { drain, isDraining: () => draining };
+  obeySignals(drain, () => process.exit(130));
+  return () => draining;
 };
 
 /** Keeps the process alive when the reader of its output goes away (`npm start | head`). */
