@@ -6,23 +6,20 @@
  * copied, so together they are as a killed process would leave them. A restore fills an empty folder first
  * and an empty database last, in one transaction.
  */
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncPath } from '../embedded/copy.ts';
 import { lockDataDirectory } from '../embedded/lock.ts';
 import { createFolderOwner } from '../hot-owner.ts';
+import { endTimeLimits } from '../move/sql-copy.ts';
 import type { Sql } from '../sql/client.ts';
 import { openServerSql } from '../sql/server.ts';
 import { assertUnused, draftName, fillDraft } from './embedded.ts';
 import { type CopySource, describeFile } from './live.ts';
 import { type AloneBackup, BackupError, readManifest } from './manifest.ts';
-import { findPrograms, type Programs } from './programs.ts';
+import { dumpName, findPrograms } from './programs.ts';
 import { assertEmpty, describeOlderServer, readServerMajor } from './servers.ts';
-
-const dumpName = 'database.dump';
-/** pg_dump takes as long as it takes. */
-const endTimeLimits = 'set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0';
 
 /** Packs the dump of the server, and copies the hot store while no flush can write. */
 export const createDumpSource = (
@@ -33,27 +30,21 @@ export const createDumpSource = (
   copyHot: hot.copyInto,
   packSql: async (file, meanwhile) => {
     const programs = findPrograms(databaseUrl, await readServerMajor(sql));
-    closeSync(openSync(file, 'wx', 0o600));
     await sql.begin('isolation level repeatable read read only', async (reader) => {
-      await reader.unsafe(endTimeLimits);
+      await endTimeLimits(reader);
       const snapshot = await sql.begin(async (holder) => {
-        await holder.unsafe(endTimeLimits);
+        await endTimeLimits(holder);
         await holder`lock table generations, totals, votes, adjustments in share mode`;
         // The first statement after the lock: the snapshot has all that was written before it.
         const [row] = await reader<{ id: string }[]>`select pg_export_snapshot() as id`;
         await meanwhile();
         return row?.id ?? '';
       });
-      await runDump(programs, file, snapshot);
+      await programs.dump(file, { snapshot });
     });
     return describeFile(file, dumpName);
   },
 });
-
-const runDump = (programs: Programs, file: string, snapshot: string): Promise<void> => {
-  const args = ['--format=custom', '--no-owner', '--no-acl', `--snapshot=${snapshot}`, `--file=${file}`];
-  return programs.run('pg_dump', args, new AbortController().signal);
-};
 
 export interface AlonePlace {
   readonly dataDir: string;
@@ -102,8 +93,7 @@ const restoreInto = async (
   await assertEmpty(sql);
   await fillDraft(directory, manifest, draft);
   await rename(join(draft, 'hot'), join(dataDir, 'hot'));
-  const args = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl'];
-  await findPrograms(databaseUrl, major).run('pg_restore', [...args, join(draft, 'sql', dumpName)], signal);
+  await findPrograms(databaseUrl, major).restore(join(draft, 'sql', dumpName), signal);
   await endRestore(sql, dataDir);
 };
 

@@ -36,7 +36,7 @@ export const backupFolder = async (
 ): Promise<EmbeddedBackup> => {
   const lock = await lockDataDirectory(dataDir);
   try {
-    return (await writeBackup(directory, async (draft) => {
+    return await writeBackup<EmbeddedBackup>(directory, async (draft) => {
       const pack = async (part: (typeof parts)[number]) => {
         const file = join(draft, `${part}.pack`);
         const contents = packFolder(folders[part](dataDir), file);
@@ -45,7 +45,7 @@ export const backupFolder = async (
         return contents;
       };
       return { format: 1, kind: 'embedded', takenAt, hot: await pack('hot'), sql: await pack('sql') };
-    })) as EmbeddedBackup;
+    });
   } finally {
     lock.release();
   }

@@ -35,12 +35,10 @@ export interface ServersBackup extends ManifestHeader {
   readonly newest: readonly NumberedShardPosition[];
 }
 /** A dump of a Postgres server and a copy of the hot store beside it, of one moment. */
-export interface AloneBackup extends ManifestHeader {
+export interface AloneBackup extends Omit<EmbeddedBackup, 'kind'> {
   readonly kind: 'alone';
   /** Major version of the dumped server. */
   readonly postgres: number;
-  readonly sql: PackContents;
-  readonly hot: PackContents;
 }
 export type BackupManifest = EmbeddedBackup | ServersBackup | AloneBackup;
 
@@ -77,10 +75,10 @@ const removeEarlierDraft = async (draft: string): Promise<void> => {
  * Calls `fill` to write the data into a draft folder, adds the manifest, and renames the folder. On disk when
  * it resolves. Deletes the draft after a failure.
  */
-export const writeBackup = async (
+export const writeBackup = async <Manifest extends BackupManifest>(
   directory: string,
-  fill: (draft: string) => Promise<BackupManifest>,
-): Promise<BackupManifest> => {
+  fill: (draft: string) => Promise<Manifest>,
+): Promise<Manifest> => {
   assertNewFolder(directory);
   const draft = `${resolve(directory)}.unfinished`;
   await removeEarlierDraft(draft);

@@ -6,10 +6,13 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { BackupError } from './manifest.ts';
+
+/** The name of a dump in a backup. */
+export const dumpName = 'database.dump';
 
 const debianFolder = '/usr/lib/postgresql';
 
@@ -41,28 +44,36 @@ export const findPrograms = (databaseUrl: string, serverMajor: number) => {
       describeMissingPrograms(serverMajor, Math.max(0, ...candidates.map(({ major }) => major))),
     );
   const { address, password } = splitUrl(databaseUrl);
+  /** Runs a program to its end. Rejects with its error output when it fails. */
+  const run = async (program: string, args: readonly string[], signal?: AbortSignal): Promise<void> => {
+    const all = ['--no-owner', '--no-acl', ...args, `--dbname=${address}`];
+    const child = spawn(join(suitable.folder, program), all, {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        PATH: `${suitable.folder}:/usr/bin:/bin`,
+        LC_ALL: 'C',
+        PGCONNECT_TIMEOUT: '10',
+        PGPASSWORD: password,
+      },
+      signal,
+    });
+    const [errorOutput, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    if (code !== 0)
+      throw new BackupError(`${program} failed: ${errorOutput.trim().slice(-1_000) || `exit code ${code}`}`);
+  };
   return {
-    /** Runs a program to its end. Rejects with its error output when it fails. */
-    run: async (program: 'pg_dump' | 'pg_restore', args: readonly string[], signal: AbortSignal) => {
-      const child = spawn(join(suitable.folder, program), [...args, `--dbname=${address}`], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-        env: {
-          PATH: `${suitable.folder}:/usr/bin:/bin`,
-          LC_ALL: 'C',
-          PGCONNECT_TIMEOUT: '10',
-          PGPASSWORD: password,
-        },
-        signal,
-      });
-      const [errorOutput, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-      if (code !== 0)
-        throw new BackupError(
-          `${program} failed: ${errorOutput.trim().slice(-1_000) || `exit code ${code}`}`,
-        );
+    /** Dumps the database into a new file; `snapshot` names the moment. */
+    dump: (file: string, { snapshot, signal }: { snapshot?: string; signal?: AbortSignal }) => {
+      // pg_dump writes into the existing file, which keeps its mode.
+      closeSync(openSync(file, 'wx', 0o600));
+      const ofSnapshot = snapshot === undefined ? [] : [`--snapshot=${snapshot}`];
+      return run('pg_dump', ['--format=custom', ...ofSnapshot, `--file=${file}`], signal);
     },
+    /** Restores all of a dump, or nothing. */
+    restore: (file: string, signal: AbortSignal) =>
+      run('pg_restore', ['--exit-on-error', '--single-transaction', file], signal),
   };
 };
-export type Programs = ReturnType<typeof findPrograms>;
 
 const describeMissingPrograms = (serverMajor: number, newest: number): string =>
   newest === 0

@@ -6,7 +6,6 @@
  * the generations before it loads the dump in one transaction, so an interrupted restore leaves an empty
  * database that no node starts on.
  */
-import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { oldShardCount } from '../../engine/ids.ts';
 import type { HotStore, ShardedStore } from '../../engine/ports.ts';
@@ -16,7 +15,7 @@ import { readShardCount, type ShardCounts, takeShardCount } from '../shards.ts';
 import type { Sql } from '../sql/client.ts';
 import { hasAnyShard, listShardsBehind, raiseGenerationsPastSql, readNewestPositions } from './age.ts';
 import { BackupError, measureDump, readManifest, type ServersBackup, writeBackup } from './manifest.ts';
-import { findPrograms } from './programs.ts';
+import { dumpName, findPrograms } from './programs.ts';
 
 export interface Servers {
   readonly sql: Sql;
@@ -25,8 +24,6 @@ export interface Servers {
   /** Ends the running program. */
   readonly signal: AbortSignal;
 }
-
-const dumpName = 'database.dump';
 
 /** The major version of the server. */
 export const readServerMajor = async (sql: Sql): Promise<number> => {
@@ -44,16 +41,14 @@ export const backupServers = async (
   const { sql, databaseUrl, signal } = servers;
   const postgres = await readServerMajor(sql);
   const programs = findPrograms(databaseUrl, postgres);
-  return (await writeBackup(directory, async (draft) => {
+  return writeBackup<ServersBackup>(directory, async (draft) => {
     const file = join(draft, dumpName);
-    // pg_dump writes into the existing file, which keeps its mode.
-    closeSync(openSync(file, 'wx', 0o600));
     // Read before the dump, so that the dump is at least as new as the positions.
     const [newest, shards] = [await readNewestPositions(sql), await readShardCount(sql)];
-    await programs.run('pg_dump', ['--format=custom', '--no-owner', '--no-acl', `--file=${file}`], signal);
+    await programs.dump(file, { signal });
     await syncPath(file, false);
     return { format: 1, kind: 'servers', takenAt, postgres, dump: await measureDump(file), shards, newest };
-  })) as ServersBackup;
+  });
 };
 
 /** Whether the hot store had counters, which stay, or was empty. */
@@ -81,8 +76,7 @@ export const restoreServers = async (
   await takeShardCount(hot, manifest.shards ?? oldShardCount);
   const hasCounters = await hasAnyShard(hot);
   if (hasCounters) await raiseGenerations(hot, manifest);
-  const args = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-acl', file];
-  await programs.run('pg_restore', args, signal);
+  await programs.restore(file, signal);
   if (hasCounters) await beginTimeline(sql);
   return { manifest, hot: hasCounters ? 'kept' : 'empty' };
 };
