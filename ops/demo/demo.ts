@@ -17,8 +17,8 @@ import type { RecordOfKind } from '../../storage/import/kinds.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { writeDemoHistory } from './history.ts';
 
-/** They are in directory.jsonl. */
-export const demoCast: DemoCast = {
+/** The ids of the users and entities that own the demo tokens; they are in directory.jsonl. */
+export const demoCast = {
   user: '1202398696403107881',
   secondUser: '1207816303125987410',
   bot: '1422601311899092789',
@@ -75,14 +75,14 @@ export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoF
  */
 const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess | null> => {
   const mark = (await readDemoState(sql)) ?? { state: 'begun', nowMs };
-  if (mark.state === 'begun') await writeDemoState(sql, mark);
   const now = new Date(mark.nowMs).toISOString();
   if (mark.state === 'begun') {
+    await writeDemoState(sql, mark);
     await importLines(sql, readDemoLines(mark.nowMs), { now });
     await writeDemoHistory(sql, mark.nowMs);
   }
   await writeDemoState(sql, { ...mark, state: 'loaded' });
-  const { access, sessions } = mintDemoTokens(demoCast, nowMs);
+  const { access, sessions } = mintDemoTokens(nowMs);
   // New tokens replace the old ones. A deleted member of the cast gets none, and the import continues.
   await sql`delete from sessions where name = 'demo' and minted_by = ${demoCast.user}`;
   const lines = sessions.map((session) => JSON.stringify(session));
@@ -131,24 +131,16 @@ const validator = Compile(file);
 /** The content of demo.json. */
 export type DemoFile = Static<typeof file>;
 /** The part with the tokens; addresses and the operator's token are added when the file is written. */
-export type DemoAccess = Omit<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
-export type DemoAddresses = Pick<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
+type DemoAccess = Omit<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
+type DemoAddresses = Pick<DemoFile, 'url' | 'admin_url' | 'admin_token'>;
 
 const demoFileName = 'demo.json';
 const tenYearsMs = 10 * 365 * 86_400_000;
 
 const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-/** The ids of the users and entities that own the demo tokens. */
-export type DemoCast = Readonly<Record<'user' | 'secondUser' | 'bot' | 'server' | 'team' | 'pack', string>>;
-
-export interface MintedDemo {
-  readonly access: DemoAccess;
-  readonly sessions: readonly RecordOfKind<'session'>[];
-}
-
 /** Creates tokens for the cast, and the session records that make them valid for ten years. */
-export const mintDemoTokens = (cast: DemoCast, nowMs: number): MintedDemo => {
+const mintDemoTokens = (nowMs: number) => {
   const sessions: RecordOfKind<'session'>[] = [];
   const mint = (kind: TokenKind, id: string): Static<typeof holder> => {
     const token = formatToken({ kind, id }, randomBytes(32));
@@ -160,25 +152,25 @@ export const mintDemoTokens = (cast: DemoCast, nowMs: number): MintedDemo => {
       type: kind === 'user' ? 'login' : 'api',
       name: 'demo',
       token_hash: hashToken(token).toString('hex'),
-      minted_by: cast.user,
+      minted_by: demoCast.user,
       created_at: new Date(nowMs).toISOString(),
       expiry: new Date(nowMs + tenYearsMs).toISOString(),
     });
     return { id, token };
   };
-  const access = {
-    user: mint('user', cast.user),
-    second_user: mint('user', cast.secondUser),
-    bot: mint('bot', cast.bot),
-    server: mint('server', cast.server),
-    team: mint('team', cast.team),
-    pack: { url: cast.pack },
+  const access: DemoAccess = {
+    user: mint('user', demoCast.user),
+    second_user: mint('user', demoCast.secondUser),
+    bot: mint('bot', demoCast.bot),
+    server: mint('server', demoCast.server),
+    team: mint('team', demoCast.team),
+    pack: { url: demoCast.pack },
   };
   return { access, sessions };
 };
 
 /** Reads the file; `null` when there is none or its content is invalid. */
-export const readDemoFile = (directory: string): DemoFile | null => {
+const readDemoFile = (directory: string): DemoFile | null => {
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(join(directory, demoFileName), 'utf8'));
@@ -190,7 +182,7 @@ export const readDemoFile = (directory: string): DemoFile | null => {
 };
 
 /** Writes the file with mode 0600, in one step. */
-export const writeDemoFile = (directory: string, content: DemoFile): void => {
+const writeDemoFile = (directory: string, content: DemoFile): void => {
   const path = join(directory, demoFileName);
   writeFileSync(`${path}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   chmodSync(`${path}.new`, 0o600);
@@ -198,7 +190,7 @@ export const writeDemoFile = (directory: string, content: DemoFile): void => {
 };
 
 /** Whether every token of the file is well-formed, belongs to its stated owner, and is valid in SQL. */
-export const hasLiveDemoTokens = async (sql: Sql, content: DemoAccess): Promise<boolean> => {
+const hasLiveDemoTokens = async (sql: Sql, content: DemoAccess): Promise<boolean> => {
   const holders: [TokenKind, Static<typeof holder>][] = [
     ['user', content.user],
     ['user', content.second_user],
