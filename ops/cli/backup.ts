@@ -83,29 +83,27 @@ const backupEmbedded = async (config: Config, terminal: Terminal, directory: str
   const { dataDir } = config;
   if (!hasDirectory(dataDir))
     throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
-  const node = await runUnlessLocked(config, () =>
+  const done = await runUnlessLocked(config, () =>
     runWithStores(config, terminal, async (stores) => {
       await assertDirectory(stores);
       await flushToSql(stores);
     }),
   );
-  if (node === null) await backupFolder(dataDir, directory, formatNow());
-  else await backupRunning(node, directory);
+  if ('node' in done) await backupRunning(done.node, directory);
+  else await backupFolder(dataDir, directory, formatNow());
 };
 
 /** A node that runs makes the copy; without one, this process opens the stores and makes the same. */
 const backupAlone = async (config: Config, terminal: Terminal, directory: string): Promise<void> => {
   await writeBackup(directory, async (draft) => {
-    let copy: StoreCopy | null = null;
-    const node = await runUnlessLocked(config, () =>
+    const done = await runUnlessLocked(config, () =>
       runWithStores(config, terminal, async (stores) => {
         await assertDirectory(stores);
-        copy = await writeStoreCopy(stores.copySource as CopySource, 'all', draft);
+        return writeStoreCopy(stores.copySource as CopySource, 'all', draft);
       }),
     );
-    const { hot, sql } = (node === null ? copy : await node.copy('all', draft, () => {})) as StoreCopy & {
-      readonly hot: PackContents;
-    };
+    const copy = 'node' in done ? await done.node.copy('all', draft, () => {}) : done.result;
+    const { hot, sql } = copy as StoreCopy & { readonly hot: PackContents };
     for (const part of ['hot', 'sql']) await syncPath(join(draft, `${part}.pack`), false);
     return { format: 1, kind: 'alone', takenAt: formatNow(), postgres: await readMajor(config), hot, sql };
   });

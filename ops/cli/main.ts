@@ -254,27 +254,18 @@ const assertDirectoryExists = ({ dataDir, databaseUrl }: Config, command: string
   throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
 };
 
-const runOnConfiguredStores = (
-  config: Config,
-  terminal: Terminal,
-  { command, task }: { command: string; task: (stores: Stores) => Promise<number> },
-): Promise<number> =>
-  runWithStores(config, terminal, async (stores) => {
+const runWithConfiguredStores: RunWithStores = async (terminal, { command }, task) => {
+  const config = readConfig();
+  assertDirectoryExists(config, command);
+  const runOnStores = async (stores: Stores): Promise<number> => {
     await prepareStores(stores);
     // Rejects when the hot store has the counters of another directory.
     if (command === 'import' && !stores.shared)
       await reconcileGenerations(stores.hot, createLedger(stores.sql));
-    return task(stores);
-  });
-
-const runWithConfiguredStores: RunWithStores = async (terminal, { command }, task) => {
-  const config = readConfig();
-  assertDirectoryExists(config, command);
-  let code = 0;
-  const node = await runUnlessLocked(config, async () => {
-    code = await runOnConfiguredStores(config, terminal, { command, task: (stores) => task({ stores }) });
-  });
-  return node === null ? code : task({ node });
+    return task({ stores });
+  };
+  const done = await runUnlessLocked(config, () => runWithStores(config, terminal, runOnStores));
+  return 'node' in done ? task(done) : done.result;
 };
 
 if (import.meta.main) {

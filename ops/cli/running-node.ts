@@ -83,16 +83,15 @@ export const findRunningNode = async (config: Config): Promise<RunningNode | nul
 };
 
 /**
- * Runs a task that opens the embedded stores. Resolves to `null`, or, when a running node has them, to that
- * node; then nothing was done.
+ * Runs a task that opens the embedded stores. Resolves to its result, or, when a running node has them, to
+ * that node; then nothing was done.
  */
-export const runUnlessLocked = async (
+export const runUnlessLocked = async <Result>(
   config: Config,
-  task: () => Promise<unknown>,
-): Promise<RunningNode | null> => {
+  task: () => Promise<Result>,
+): Promise<{ readonly result: Result } | { readonly node: RunningNode }> => {
   try {
-    await task();
-    return null;
+    return { result: await task() };
   } catch (error) {
     if (!(error instanceof DataLocked)) throw error;
     const node = await findRunningNode(config).catch((reason: Error) => {
@@ -101,7 +100,7 @@ export const runUnlessLocked = async (
       );
     });
     if (node === null) throw error;
-    return node;
+    return { node };
   }
 };
 
