@@ -27,7 +27,7 @@ import { writeCopy } from './copy.ts';
 import { createDamageLog } from './damage.ts';
 import { addRecord, endJournal, openJournal } from './journal.ts';
 import { type Changes, packChanges, type RecordBuffer, unpackChanges } from './journal-records.ts';
-import { toVisitorsKey, toVoterKey } from './keys.ts';
+import { toBucket, toVisitorsKey, toVoterKey } from './keys.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { adopt, readStoredSlot } from './pending.ts';
 import { openTables, raiseFormat, readApplied, readShardCount, type Tables } from './tables.ts';
@@ -45,8 +45,6 @@ export interface LmdbOptions {
   readonly checkpointBytes?: number;
   /** Above this many pending bytes commits are refused with reason `full`. Default 64 MiB. */
   readonly pendingBytesMax?: number;
-  /** The longest wait of any vote window ever used, ms; last votes are stored that long. Default 12 h. */
-  readonly voteWaitMaxMs?: number;
   /** Called when damaged records are read, at most once a minute, with words for the operator. */
   readonly onDamage?: (description: string) => void;
   /** Receives failures of work for which no caller waits, for the log. */
@@ -71,7 +69,6 @@ export interface LmdbStore extends HotStore, ShardCounts {
 interface LmdbState {
   readonly writer: Writer;
   readonly clock: () => number;
-  readonly voteWaitMaxMs: number;
   readonly onLost: (message: string, error: unknown) => void;
   committing: boolean;
   /** Where the next `peek` over all shards starts, so that no shard is always last. */
@@ -89,13 +86,12 @@ const assertOpen = (store: LmdbState, operation: string): void => {
  * is free.
  */
 const decideOrRefuse = (store: LmdbState, batches: readonly Batch[], rules: CommitRules) => {
-  const { writer, voteWaitMaxMs } = store;
   try {
     assert(
-      computeLongestWaitMs(rules.windows) <= voteWaitMaxMs,
+      computeLongestWaitMs(rules.windows) <= limits.voteBucketMs,
       'a vote window is longer than last votes are stored',
     );
-    return decide(batches, { writer, rules, nowMs: store.clock() });
+    return decide(batches, { writer: store.writer, rules, nowMs: store.clock() });
   } catch (cause) {
     throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
   }
@@ -151,7 +147,7 @@ const findVotedAtMs = (
   const nowMs = store.clock();
   const range = {
     voter: toVoterKey(vote.listing, vote.voter),
-    fromMs: nowMs - store.voteWaitMaxMs,
+    fromMs: nowMs - limits.voteBucketMs,
     toMs: nowMs + limits.clockAheadMaxMs,
   };
   try {
@@ -292,8 +288,8 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
     await tables.root.close();
     throw error;
   });
-  const { clock, voteWaitMaxMs = 12 * 3_600_000, onLost = () => {} } = options;
-  const store: LmdbState = { writer, clock, voteWaitMaxMs, onLost, committing: false, peekStart: 0 };
+  const { clock, onLost = () => {} } = options;
+  const store: LmdbState = { writer, clock, onLost, committing: false, peekStart: 0 };
   return {
     ...createShardCounts(store, tables),
     mayLoseTail: false,
@@ -329,8 +325,7 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
     },
     async sweep(nowMs) {
       assertOpen(store, 'sweep');
-      const oldestBucket = Math.floor((nowMs - voteWaitMaxMs) / limits.voteBucketMs) - 1;
-      await sweep(writer, nowMs, Math.max(0, oldestBucket));
+      await sweep(writer, nowMs, Math.max(0, toBucket(nowMs) - 2));
     },
     transfer: createTransfer(writer),
     async copyInto(folder) {

@@ -25,6 +25,7 @@ import type {
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
 import { type HotState, type LazyState, presenceStatuses } from '../../../engine/entity/state.ts';
 import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
 import { toAcceptance, toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
 import { Packer, packValue, type Value } from './pack.ts';
 import { packState, takeLazyState } from './slots.ts';
@@ -287,17 +288,14 @@ export const packCall = (batches: readonly Batch[], tags: readonly Tag[]): Packe
 };
 
 /** Packs the rules in the order of `unpackRules` of `2-rules.lua`. */
-export const packRules = (
-  { windows, uptime, parts, visitorsMax }: CommitRules,
-  voteWaitMaxMs: number,
-): Buffer => {
+export const packRules = ({ windows, uptime, parts, visitorsMax }: CommitRules): Buffer => {
   const { standard, premium, weekend } = windows;
   return packValue([
     uptime.checkMs,
     uptime.freshMs,
     visitorsMax,
     ...[standard, premium, weekend].flatMap(({ waitMs, perUser }) => [waitMs, perUser]),
-    voteWaitMaxMs,
+    limits.voteBucketMs,
     uptime.downtimes.flatMap(({ fromMs, toMs }) => [fromMs, toMs]),
     parts.staleMs,
     parts.goneMs,

@@ -12,6 +12,7 @@ import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/item
 import { computeLongestWaitMs } from '../../../engine/entity/votes.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
@@ -38,8 +39,6 @@ export interface RedisOptions {
   readonly prefix?: string;
   /** Replaces the clock of Redis, in ms. For tests only. */
   readonly clock?: () => number;
-  /** The longest wait of any vote window ever used, ms; last votes are stored that long. Default 12 h. */
-  readonly voteWaitMaxMs?: number;
   /**
    * The client closes a connection that is silent for this long while an answer is due, and reconnects.
    * Default 3 s.
@@ -66,7 +65,6 @@ interface RedisState {
   readonly link: Link;
   readonly heads: HeadsReader;
   readonly clock: (() => number) | undefined;
-  readonly voteWaitMaxMs: number;
   readonly committing: Set<number>;
   readonly calls: Set<Promise<unknown>>;
   rules: CommitRules | undefined;
@@ -110,11 +108,11 @@ const packOrRefuse = (
 ): PackedCall => {
   try {
     assert(
-      computeLongestWaitMs(rules.windows) <= store.voteWaitMaxMs,
+      computeLongestWaitMs(rules.windows) <= limits.voteBucketMs,
       'a vote window is longer than last votes are stored',
     );
     if (store.rules !== rules) {
-      store.rulesPacked = packRules(rules, store.voteWaitMaxMs);
+      store.rulesPacked = packRules(rules);
       store.rules = rules;
     }
     return packCall(batches, tags);
@@ -188,7 +186,7 @@ const loadPending = async (
     request.voter ?? '',
   ]);
   const cursor = createCursor(
-    await store.link.call('load', [...tags], [formatNow(store), store.voteWaitMaxMs, ...args]),
+    await store.link.call('load', [...tags], [formatNow(store), limits.voteBucketMs, ...args]),
   );
   for (const pending of pendingLoads) replies[pending.index] = takeLoad(cursor, pending);
 };
@@ -298,7 +296,6 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     link,
     heads: createHeadsReader(link),
     clock: options.clock,
-    voteWaitMaxMs: options.voteWaitMaxMs ?? 12 * 3_600_000,
     committing: new Set(),
     calls: new Set(),
     rules: undefined,
@@ -317,7 +314,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     durability,
     mayLoseTail: true,
     pulse,
-    transfer: createTransfer(link, store.voteWaitMaxMs),
+    transfer: createTransfer(link),
     libraries: { version, dropOthers },
     memorySettings: () => runOperation(store, 'memory settings', () => readMemorySettings(link)),
     readClocks: () => runOperation(store, 'clocks', () => readClocks(link)),

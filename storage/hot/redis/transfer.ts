@@ -20,8 +20,7 @@ import { createCursor, takeArray, takeNumber } from './unpack.ts';
 
 const scanCount = 1_000;
 
-/** `voteWaitMaxMs`: how long last votes are stored. */
-export const createTransfer = (link: Link, voteWaitMaxMs: number): HotTransfer => ({
+export const createTransfer = (link: Link): HotTransfer => ({
   isEmpty: async () => (await countKeys(link)) === 0,
   hasNodes: async () => Number(await link.send('EXISTS', [nodesSeenKey])) > 0,
   removeAll: async () => {
@@ -32,7 +31,7 @@ export const createTransfer = (link: Link, voteWaitMaxMs: number): HotTransfer =
     for (const primary of link.listPrimaries()) yield* readPrimary(primary, link.prefix, onEntries);
   },
   writeRecords: async (records) => {
-    const commands = mergeCommands(records.flatMap((record) => listCommands(link, record, voteWaitMaxMs)));
+    const commands = mergeCommands(records.flatMap((record) => listCommands(link, record)));
     await Promise.all(commands.map(([name, ...args]) => link.send(name, args)));
   },
   writeHeads: async (heads) => {
@@ -168,11 +167,7 @@ const mergeCommands = (commands: readonly Command[]): readonly Command[] => {
   return [...merged.values()];
 };
 
-const listCommands = (
-  { prefix, shardCount }: Link,
-  record: HotRecord,
-  voteWaitMaxMs: number,
-): readonly Command[] => {
+const listCommands = ({ prefix, shardCount }: Link, record: HotRecord): readonly Command[] => {
   const { address, incarnation } = record;
   const stem = `${prefix}{s${toTag(computeShard(address, shardCount), shardCount)}}:`;
   const listing = `${address}:${incarnation}`;
@@ -188,7 +183,7 @@ const listCommands = (
   const key = `${stem}v:${listing}:${bucket}`;
   const flat = record.votes.flatMap(({ atMs, flag }) => [atMs, lastVoteFlags.indexOf(flag)]);
   // As `voting.writeVotes` in functions/4-commit.lua.
-  const endMs = (bucket + 2) * limits.voteBucketMs + voteWaitMaxMs;
+  const endMs = (bucket + 3) * limits.voteBucketMs;
   const lifeMs = Math.max(limits.voteBucketMs, endMs - Date.now());
   return [
     ['HSET', key, record.user, packValue(flat)],
