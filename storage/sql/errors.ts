@@ -10,17 +10,14 @@ import { StorageError, type StorageOutcome, type StorageReason } from '../../eng
 /** Reasons by SQLSTATE or by its class (first two characters); the exact one wins. */
 const reasonsByState: Record<string, StorageReason> = {
   '40001': 'busy',
+  '40003': 'unreachable',
   '40P01': 'busy',
   '55P03': 'busy',
   '55006': 'busy',
   '57014': 'busy',
   '25006': 'busy',
   '25P02': 'bug',
-  '53000': 'busy',
   '53100': 'full',
-  '53200': 'busy',
-  '53300': 'busy',
-  '53400': 'busy',
   '54000': 'row',
   '57P01': 'unreachable',
   '57P02': 'unreachable',
@@ -33,6 +30,7 @@ const reasonsByState: Record<string, StorageReason> = {
   '22': 'row',
   '23': 'row',
   '28': 'unreachable',
+  '53': 'busy',
   '58': 'damaged',
   XX: 'damaged',
 };
@@ -82,10 +80,8 @@ const classify = (code: string, message: string): { outcome: StorageOutcome; rea
   if (code === 'CONNECTION_ENDED') return { outcome: 'not_applied', reason: 'closed' };
   if (neverConnected.has(code)) return { outcome: 'not_applied', reason: 'unreachable' };
   if (brokenOff.has(code)) return { outcome: 'unknown', reason: 'unreachable' };
-  const reason = reasonsByState[code] ?? reasonsByState[code.slice(0, 2)];
   const outcome = undecidedStates.has(code) ? 'unknown' : 'not_applied';
-  if (code === '40003') return { outcome, reason: 'unreachable' };
-  return { outcome, reason: reason ?? 'bug' };
+  return { outcome, reason: reasonsByState[code] ?? reasonsByState[code.slice(0, 2)] ?? 'bug' };
 };
 
 /** Wraps a failure of `operation`; a `StorageError` passes through. `detail` never holds a row's values. */

@@ -42,12 +42,14 @@ export const readChanges = async (
   return parts.flat();
 };
 
+const takeVersion = (cursor: ByteCursor): ShardVersion => ({
+  generation: takeNumber(cursor),
+  version: takeNumber(cursor),
+  chainHash: takeNumber(cursor),
+});
+
 const takeChanges = (cursor: ByteCursor, since: number): ShardChanges => {
-  const now = {
-    generation: takeNumber(cursor),
-    version: takeNumber(cursor),
-    chainHash: takeNumber(cursor),
-  };
+  const now = takeVersion(cursor);
   const count = takeArray(cursor);
   let changed: Map<EntityAddress, number> | null = count < 0 ? null : new Map();
   for (let version = since + 1; version <= since + count; version++) {
@@ -58,12 +60,6 @@ const takeChanges = (cursor: ByteCursor, since: number): ShardChanges => {
   return { now, changed };
 };
 
-/** All heads, as they were when `moved` had this value. */
-interface KnownHeads {
-  readonly moved: string;
-  readonly heads: readonly ShardHead[];
-}
-
 /** For a smaller part of all shards than this, reading them costs no more than reading all once. */
 const allFromShare = 1 / 4;
 
@@ -72,13 +68,7 @@ const takeHeads = (cursor: ByteCursor): readonly ShardHead[] | null => {
   if (left < 0) return null;
   const heads: ShardHead[] = [];
   for (; left > 0; left -= 5) {
-    heads.push({
-      generation: takeNumber(cursor),
-      version: takeNumber(cursor),
-      chainHash: takeNumber(cursor),
-      entities: takeNumber(cursor),
-      votes: takeNumber(cursor),
-    });
+    heads.push({ ...takeVersion(cursor), entities: takeNumber(cursor), votes: takeNumber(cursor) });
   }
   return heads;
 };
@@ -97,7 +87,8 @@ export const readHeads = async (link: Link, tags: readonly Tag[]): Promise<reado
 };
 
 export const createHeadsReader = (link: Link) => {
-  let known: KnownHeads | null = null;
+  /** All heads, as they were when `moved` had this value. */
+  let known: { readonly moved: string; readonly heads: readonly ShardHead[] } | null = null;
   let trusted = false;
   const readAll = async (): Promise<readonly ShardHead[]> => {
     const before = known;

@@ -59,10 +59,6 @@ export const readLibrary = (folder = join(import.meta.dirname, 'functions')): Li
   };
 };
 
-const ignoreMessage = (pattern: RegExp) => (error: Error) => {
-  if (!pattern.test(error.message)) throw error;
-};
-
 /**
  * Loads the library on one primary, unless it is loaded. *Hot* when it resolves: Redis stores libraries with
  * its data. A server without functions is refused by its name.
@@ -110,7 +106,9 @@ export const dropLibraries = async (
 ): Promise<readonly string[]> => {
   const dropped = (await listVersions(primary)).filter((version) => !keep.has(version));
   for (const version of dropped) {
-    await primary.function('DELETE', `${prefix}${version}`).catch(ignoreMessage(/not found/i));
+    await primary.function('DELETE', `${prefix}${version}`).catch((error: Error) => {
+      if (!/not found/i.test(error.message)) throw error;
+    });
   }
   return dropped;
 };
