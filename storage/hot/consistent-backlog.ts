@@ -6,15 +6,12 @@
  */
 import type { Backlog } from '../../engine/ports.ts';
 
-/** What one read of a shard returned, and whether the shard has more. */
-export interface PeekedBacklog extends Backlog {
-  readonly moreEntities: boolean;
-  readonly moreVotes: boolean;
-}
-
-/** Drops the entries that must wait. `limit` is the caller's limit over all shards; 0 excludes a kind. */
+/**
+ * Drops the entries that must wait from what one read of a shard returned; `more…` says that the shard has
+ * more. `limit` is the caller's limit over all shards; 0 excludes a kind.
+ */
 export const keepConsistent = (
-  { entities, votes, moreEntities, moreVotes }: PeekedBacklog,
+  { entities, votes, moreEntities, moreVotes }: Backlog & { moreEntities: boolean; moreVotes: boolean },
   limit: { readonly entities: number; readonly votes: number },
 ): Backlog => {
   if (limit.entities === 0 || limit.votes === 0) return { entities, votes };

@@ -110,11 +110,6 @@ export const lockListing = async (
   return row ? createEntityRef(row) : null;
 };
 
-/** A change of one listing. */
-export interface ListingChange extends AdjustmentChange {
-  readonly incarnation: number;
-}
-
 /** Adjustments written by one statement: each may list `limits.adjustmentVotersMax` votes. */
 const rowsPerStatement = 100;
 
@@ -124,7 +119,7 @@ const rowsPerStatement = 100;
  */
 export const writeAdjustments = async (
   transaction: Transaction,
-  changes: readonly ListingChange[],
+  changes: readonly (AdjustmentChange & { readonly incarnation: number })[],
 ): Promise<void> => {
   await lockTotals(
     transaction,

@@ -9,18 +9,13 @@ import type { HotState, Part } from '../../engine/entity/state.ts';
 import type { LastVote } from '../../engine/entity/votes.ts';
 import type { EntityAddress, Incarnation, Shard } from '../../engine/ids.ts';
 
-interface OfListing {
-  readonly address: EntityAddress;
-  readonly incarnation: Incarnation;
-}
-export type HotRecord = OfListing &
-  (
-    | { readonly kind: 'state'; readonly state: HotState | null }
-    /** One voter's votes of one bucket. */
-    | { readonly kind: 'votes'; readonly user: string; readonly votes: readonly LastVote[] }
-    | { readonly kind: 'visitors'; readonly visitors: readonly string[] }
-    | { readonly kind: 'part'; readonly shardCount: number; readonly id: number; readonly part: Part }
-  );
+export type HotRecord = { readonly address: EntityAddress; readonly incarnation: Incarnation } & (
+  | { readonly kind: 'state'; readonly state: HotState | null }
+  /** One voter's votes of one bucket. */
+  | { readonly kind: 'votes'; readonly user: string; readonly votes: readonly LastVote[] }
+  | { readonly kind: 'visitors'; readonly visitors: readonly string[] }
+  | { readonly kind: 'part'; readonly shardCount: number; readonly id: number; readonly part: Part }
+);
 
 export type NumberedShardVersion = ShardVersion & { readonly shard: Shard };
 

@@ -9,10 +9,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { commonOptions } from './client.ts';
 
-export interface SessionLock {
-  release(): Promise<void>;
-}
-
 export interface SessionLockOptions {
   /** Whether the database is still this process's, asked after the lock was lost and is back. */
   readonly isHolder: () => Promise<boolean>;
@@ -55,7 +51,7 @@ const retake = async (state: LockState): Promise<void> => {
 };
 
 /** Takes the lock, and keeps it until it is released. Rejects when another process has it. */
-export const takeSessionLock = async (url: string, options: SessionLockOptions): Promise<SessionLock> => {
+export const takeSessionLock = async (url: string, options: SessionLockOptions) => {
   const sql: postgres.Sql = postgres(url, {
     ...commonOptions,
     max: 1,
@@ -78,7 +74,7 @@ export const takeSessionLock = async (url: string, options: SessionLockOptions):
   }
   state.taking = false;
   return {
-    release: async () => {
+    release: async (): Promise<void> => {
       state.released = true;
       await sql.end({ timeout: 1 });
     },

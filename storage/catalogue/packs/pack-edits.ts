@@ -43,12 +43,10 @@ export const createPackEdits = (sql: Sql) => ({
     runTransaction(sql, 'packs.remove', (transaction) => removePack(transaction, request)),
 });
 
-interface PackMembers {
-  readonly bots: readonly string[];
-  readonly servers: readonly string[];
-}
-
-const findUnknown = async (transaction: Transaction, members: PackMembers): Promise<PackOutcome | null> => {
+const findUnknown = async (
+  transaction: Transaction,
+  members: Pick<PackFields, 'bots' | 'servers'>,
+): Promise<PackOutcome | null> => {
   const rows = await transaction<{ bot: boolean; id: string }[]>`
     select true as bot, id from unnest((select ${members.bots as string[]}::text[])) as id
     where not exists (select from bots where bot_id = id)

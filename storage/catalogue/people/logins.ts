@@ -69,17 +69,12 @@ const signIn = (sql: Sql, { profile, banExempt, session }: SignIn): Promise<Sign
 const usesRetainedMs = 24 * 3_600_000;
 const purgedAtOnceMax = 5_000;
 
-/** Numbers of deleted rows. */
-export interface PurgedLogins {
-  readonly uses: number;
-  readonly sessions: number;
-}
-
 /**
  * Deletes codes and states that were used more than a day before `nowMs`, and sessions that have expired by
- * then. Works in small transactions; it may be repeated and may run on several nodes at once.
+ * then. Works in small transactions; it may be repeated and may run on several nodes at once. Resolves to the
+ * numbers of deleted rows.
  */
-export const purgeLogins = (sql: Queryable, nowMs: number): Promise<PurgedLogins> =>
+export const purgeLogins = (sql: Queryable, nowMs: number) =>
   asStorage('logins.purge', async () => ({
     uses: await purge(
       (rowsMax) => sql`

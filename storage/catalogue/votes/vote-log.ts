@@ -57,17 +57,10 @@ export const readLogHeads = async (
   );
 };
 
-/** Where to begin in one of several logs. */
-export interface LogPosition {
-  readonly incarnation: number;
-  /** Votes above this number follow. */
-  readonly after: number;
-}
-
-/** Reads at most `limit` votes of each log, in ascending order per log. */
+/** Reads at most `limit` votes of each log above its number `after`, in ascending order per log. */
 export const readEachLog = (
   sql: Queryable,
-  positions: readonly LogPosition[],
+  positions: readonly { readonly incarnation: number; readonly after: number }[],
   limit: number,
 ): Promise<readonly (LogRow & { readonly incarnation: number })[]> =>
   sql<(LogRow & { incarnation: number })[]>`

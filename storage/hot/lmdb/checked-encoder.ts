@@ -17,19 +17,16 @@ const bufferBytes = 256 * 1_024;
 /** A buffer that contains a value from `start` to `end`: lmdb reads these properties. */
 export type EncodedValue = Buffer & { readonly start: number; readonly end: number };
 
-/** What lmdb calls an encoder. `decode` returns `null` for a value that is not what was written. */
-export interface CheckedEncoder {
-  encode(value: unknown): EncodedValue;
-  decode(bytes: Uint8Array): unknown;
-}
-
 const packr = new Packr({ useRecords: false });
 // Not from Node's pool: lmdb takes the address of the whole buffer.
 packr.useBuffer(Buffer.allocUnsafeSlow(bufferBytes));
 
-/** `onDamage` is called at each read of a damaged value. */
-export const createCheckedEncoder = (onDamage: () => void): CheckedEncoder => ({
-  encode: (value) => {
+/**
+ * Creates what lmdb calls an encoder. `decode` returns `null` for a value that is not what was written;
+ * `onDamage` is called at each read of one.
+ */
+export const createCheckedEncoder = (onDamage: () => void) => ({
+  encode: (value: unknown): EncodedValue => {
     const bytes = packr.pack(value, REUSE_BUFFER_MODE | RESERVE_START_SPACE | headBytes) as EncodedValue;
     const { start, end } = bytes;
     const checksum = computeCrc32(bytes, start + headBytes, end);
@@ -40,7 +37,7 @@ export const createCheckedEncoder = (onDamage: () => void): CheckedEncoder => ({
     bytes[start + 4] = checksum >>> 24;
     return bytes;
   },
-  decode: ({ buffer, byteOffset, length }) => {
+  decode: ({ buffer, byteOffset, length }: Uint8Array): unknown => {
     // lmdb passes one large buffer for all reads, and sets only its property `length`.
     const value = readChecked(Buffer.from(buffer, byteOffset, length));
     if (value === null) onDamage();

@@ -186,21 +186,6 @@ const writeAll = async (writer: Writer, writes: Iterable<PendingWrite>): Promise
   await writeStep(writer, step);
 };
 
-interface TakenChanges {
-  readonly sequence: number;
-  readonly mark: number;
-  readonly writes: () => Iterable<PendingWrite>;
-}
-
-const writeTaken = async (writer: Writer, { sequence, mark, writes }: TakenChanges): Promise<void> => {
-  writer.partial = true;
-  await writeAll(writer, writes());
-  writer.partial = false;
-  writer.writtenBytes = Math.max(writer.writtenBytes, mark);
-  removeFiles(writer.journal, sequence);
-  writer.usedBytes = measureUsedBytes(writer.tables);
-};
-
 const writePending = async (writer: Writer): Promise<void> => {
   const mark = writer.addedBytes;
   writer.checkpoints++;
@@ -208,7 +193,14 @@ const writePending = async (writer: Writer): Promise<void> => {
     beginFile(writer.journal);
     const { sequence } = writer.journal;
     const writes = takePending(writer);
-    await runInTables(writer, () => writeTaken(writer, { sequence, mark, writes }));
+    await runInTables(writer, async () => {
+      writer.partial = true;
+      await writeAll(writer, writes());
+      writer.partial = false;
+      writer.writtenBytes = Math.max(writer.writtenBytes, mark);
+      removeFiles(writer.journal, sequence);
+      writer.usedBytes = measureUsedBytes(writer.tables);
+    });
     writer.failure = null;
   } catch (error) {
     noteFailure(writer, error);

@@ -255,16 +255,13 @@ const decideBatch = (overlay: Overlay, batch: Batch): BatchReply => {
   return reply('applied', decisions, { last: batch.sequence, version: after, chainHash });
 };
 
-export interface DecideOptions {
-  readonly writer: Writer;
-  readonly rules: CommitRules;
-  readonly nowMs: number;
-}
-
 /** Decides all batches against the stored values. Synchronous; changes nothing. Throws on an invalid item. */
-export const decide = (batches: readonly Batch[], options: DecideOptions): CommitPlan => {
+export const decide = (
+  batches: readonly Batch[],
+  { nowMs, ...parts }: Omit<Overlay, 'plan'> & { readonly nowMs: number },
+): CommitPlan => {
   const plan: CommitPlan = {
-    nowMs: options.nowMs,
+    nowMs,
     replies: [],
     batches: [],
     slots: new Map(),
@@ -274,7 +271,7 @@ export const decide = (batches: readonly Batch[], options: DecideOptions): Commi
     outbox: new Map(),
     parts: new Map(),
   };
-  const overlay: Overlay = { ...options, plan };
+  const overlay: Overlay = { ...parts, plan };
   for (const batch of batches) plan.replies.push(decideBatch(overlay, batch));
   return plan;
 };
