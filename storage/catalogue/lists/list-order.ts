@@ -10,7 +10,7 @@
  * `segmentsCachedMax` segments per order.
  */
 import { LRUCache } from 'lru-cache';
-import type { Queryable, Sql } from '../../sql/client.ts';
+import type { Sql } from '../../sql/client.ts';
 import {
   type Layout,
   type ListName,
@@ -42,28 +42,26 @@ interface CachedOrder extends ListOrder {
   /** Segments whose rows differ from the layout by now. */
   readonly outdated: SegmentKey[];
 }
-interface ListOrdersState {
-  readonly sql: Sql;
-  readonly segmentEntries: number;
-  readonly ageMaxMs: number;
-  readonly inFlight: Map<ListName, { readonly atMs: number; readonly order: Promise<CachedOrder> }>;
-  readonly last: Map<ListName, CachedOrder>;
-  /** The serial of the newest order. */
-  serial: number;
-}
-
 export interface OrderOptions {
   readonly ageMaxMs: number;
   /** Smaller in tests only; all nodes on one database must use the same. */
   readonly segmentEntries?: number;
 }
 
+interface ListOrdersState extends Required<OrderOptions> {
+  readonly sql: Sql;
+  readonly inFlight: Map<ListName, { readonly atMs: number; readonly order: Promise<CachedOrder> }>;
+  readonly last: Map<ListName, CachedOrder>;
+  /** The serial of the newest order. */
+  serial: number;
+}
+
 /** Creates the reader of orders; it holds the current order of each list. */
 export const createListOrders = (sql: Sql, options: OrderOptions) => {
   const state: ListOrdersState = {
     sql,
-    segmentEntries: options.segmentEntries ?? segmentEntriesUsual,
-    ageMaxMs: options.ageMaxMs,
+    segmentEntries: segmentEntriesUsual,
+    ...options,
     inFlight: new Map(),
     last: new Map(),
     serial: 0,
@@ -80,8 +78,7 @@ const getCurrentOrder = (state: ListOrdersState, list: ListName): Promise<Cached
   const current = state.inFlight.get(list);
   const isFresh = current !== undefined && performance.now() - current.atMs < state.ageMaxMs;
   const last = state.last.get(list);
-  const isOver = last !== undefined && last.outdated.length > 0;
-  if (isFresh && !isOver) return current.order;
+  if (isFresh && !last?.isOver()) return current.order;
   const atMs = performance.now();
   const next = readOrder(state, list, last);
   state.last.delete(list);
@@ -100,7 +97,7 @@ const readOrder = async (state: ListOrdersState, list: ListName, last: CachedOrd
     select version, exists (select from list_changes where list = ${list}) as changed
     from list_heads where list = ${list}`;
   const isUnchanged = head !== undefined && !head.changed && head.version === last?.version;
-  if (last !== undefined && isUnchanged && last.outdated.length === 0) return last;
+  if (last !== undefined && isUnchanged && !last.isOver()) return last;
   return createListOrder(state, list, await recount(state, list, last?.outdated ?? []));
 };
 
@@ -121,11 +118,28 @@ const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout)
     );
     return loading;
   };
-  const readRandomIds = (rowsMax: number) =>
-    readIdsAt(state.sql, list, { segments, positions: sampleNumbers(count, rowsMax) });
+  const readIds = async (offset: number, rowsMax: number): Promise<readonly string[]> => {
+    const ids: string[] = [];
+    const idsMax = Math.min(rowsMax, count - offset);
+    let index = findLastAtMost(starts, offset);
+    let skip = offset - (starts[index] ?? 0);
+    for (; ids.length < idsMax && index < segments.length; index++) {
+      if (segments[index]?.entries !== 0)
+        ids.push(...(await load(index)).slice(skip, skip + idsMax - ids.length));
+      skip = 0;
+    }
+    return ids;
+  };
+  /** Each by a short walk from the low end of its segment. */
+  const readRandomIds = async (rowsMax: number): Promise<readonly string[]> => {
+    const steps = sampleNumbers(count, rowsMax).map((position) => {
+      const index = findLastAtMost(starts, position);
+      const from = segments[index] as Segment;
+      return { from, above: from.entries - 1 - (position - (starts[index] as number)) };
+    });
+    return steps.length === 0 ? [] : [...new Set(await readSteps(state.sql, list, steps))];
+  };
   state.serial += 1;
-  const readIds = (offset: number, rowsMax: number) =>
-    collectIds({ segments, starts, load }, offset, Math.min(rowsMax, Math.max(0, count - offset)));
   return {
     serial: state.serial,
     version,
@@ -148,25 +162,6 @@ const computeStarts = (segments: readonly Segment[]): readonly number[] => {
   return starts;
 };
 
-interface LoadedSegments {
-  readonly segments: readonly Segment[];
-  readonly starts: readonly number[];
-  readonly load: (index: number) => Promise<readonly string[]>;
-}
-
-const collectIds = async (loaded: LoadedSegments, offset: number, rowsMax: number) => {
-  const { segments, starts, load } = loaded;
-  const ids: string[] = [];
-  let index = findLastAtMost(starts, offset);
-  let skip = offset - (starts[index] ?? 0);
-  for (; ids.length < rowsMax && index < segments.length; index++) {
-    if (segments[index]?.entries !== 0)
-      ids.push(...(await load(index)).slice(skip, skip + rowsMax - ids.length));
-    skip = 0;
-  }
-  return ids;
-};
-
 /** Finds the index of the last number that is at most `limit`, by bisection; 0 when there is none. */
 const findLastAtMost = (numbers: readonly number[], limit: number): number => {
   let [low, high] = [0, numbers.length - 1];
@@ -183,20 +178,4 @@ const sampleNumbers = (count: number, sampleSize: number): readonly number[] => 
   const sample = new Set<number>();
   while (sample.size < Math.min(count, sampleSize)) sample.add(Math.floor(Math.random() * count));
   return [...sample];
-};
-
-/** Reads the ids at these positions of the list, each by a short walk from the low end of its segment. */
-const readIdsAt = async (
-  sql: Queryable,
-  list: ListName,
-  { segments, positions }: { segments: readonly Segment[]; positions: readonly number[] },
-): Promise<readonly string[]> => {
-  if (positions.length === 0) return [];
-  const starts = computeStarts(segments);
-  const steps = positions.map((position) => {
-    const index = findLastAtMost(starts, position);
-    const from = segments[index] as Segment;
-    return { from, above: from.entries - 1 - (position - (starts[index] as number)) };
-  });
-  return [...new Set(await readSteps(sql, list, steps))];
 };

@@ -118,11 +118,10 @@ export const recountLists = async (sql: Sql): Promise<void> => {
  * progress.
  */
 export const recount = async (
-  counter: SegmentCounter,
+  { sql, segmentEntries }: { readonly sql: Sql; readonly segmentEntries: number },
   list: ListName,
   outdated: readonly SegmentKey[],
 ): Promise<Layout> => {
-  const { sql, segmentEntries } = counter;
   const segments = describeSegments(list, segmentEntries);
   let changes = 0;
   const counted = await retrySerializable(() =>
@@ -141,10 +140,6 @@ export const recount = async (
   if (changes > vacuumChanges || layout.version % vacuumChanges === 0) await vacuum(sql);
   return layout;
 };
-export interface SegmentCounter {
-  readonly sql: Sql;
-  readonly segmentEntries: number;
-}
 
 /** Removes the dead rows of counted changes, which slow reads down. The embedded store has no autovacuum. */
 const vacuum = async (sql: Sql): Promise<void> => {

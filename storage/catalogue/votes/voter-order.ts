@@ -34,10 +34,8 @@ const recountsAtOnceMax = 2;
 /** Attempts to bring an order up to date: it may be dropped between two statements. */
 const attemptsMax = 4;
 
-interface VoterOrdersState {
+interface VoterOrdersState extends Required<VoterOrderOptions> {
   readonly sql: Sql;
-  readonly segmentVoters: number;
-  readonly fewVotesMax: number;
   readonly shortLists: LRUCache<number, readonly string[]>;
   readonly runLimited: ReturnType<typeof createSemaphore>;
 }
@@ -46,8 +44,9 @@ interface VoterOrdersState {
 export const createVoterOrders = (sql: Sql, options: VoterOrderOptions = {}) => {
   const state: VoterOrdersState = {
     sql,
-    segmentVoters: options.segmentVoters ?? segmentVotersUsual,
-    fewVotesMax: options.fewVotesMax ?? fewVotesUsual,
+    segmentVoters: segmentVotersUsual,
+    fewVotesMax: fewVotesUsual,
+    ...options,
     shortLists: new LRUCache({ max: shortListsCachedMax, ttl: pageAgeMaxMs }),
     runLimited: createSemaphore(recountsAtOnceMax),
   };
