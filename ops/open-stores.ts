@@ -21,16 +21,10 @@ export interface NodeStores {
   readonly diskFull: Promise<never>;
 }
 
-export interface OpenInput {
-  readonly logger: Logger;
-  /** See `StoresOptions.sqlThread`. */
-  readonly sqlThread?: SqlThread | undefined;
-}
-
-/** Rejects with a message for the operator, and leaves nothing open. */
+/** Rejects with a message for the operator, and leaves nothing open. `sqlThread`: see `StoresOptions`. */
 export const openNodeStores = async (
   config: Config,
-  { logger, sqlThread }: OpenInput,
+  { logger, sqlThread }: { readonly logger: Logger; readonly sqlThread?: SqlThread | undefined },
 ): Promise<NodeStores> => {
   assertLimits();
   const loss = createLoss();

@@ -174,18 +174,13 @@ const openTelemetry = async (stores: Stores, config: Config, { logger }: { reado
 
 type Fleet = Awaited<ReturnType<typeof enterFleet>>;
 
-/** The shards that this node flushes; `null` means all. */
-interface FlushAssignment {
-  shards: readonly Shard[] | null;
-}
-
 /** Registers this node with the others on the same stores. */
 const enterFleet = async (stores: Stores, config: Config) => {
   const node = createNodeName(stores, config);
   const membership = await openMembership(stores.sql, { node, checkMs: config.uptimeCheckMinutes * 60_000 });
   const nodes = stores.shared ? await membership.listNodes(nodeAliveMs) : [];
-  // Until the first heartbeat this node flushes all shards, beside the others.
-  const assignment: FlushAssignment = { shards: null };
+  // The shards that this node flushes: all until the first heartbeat, beside the others.
+  const assignment = { shards: null as readonly Shard[] | null };
   const program = getProgramName(config);
   const isOther = (name: string): boolean => name !== node && !`${name}.`.startsWith(`${program}.`);
   return { node, membership, assignment, otherNodes: nodes.filter(isOther) };
@@ -206,28 +201,19 @@ const createNodeName = (stores: Stores, config: Config): string => {
 
 /** Tells the other nodes of this one, and divides the shards among the nodes that flush. */
 const followFleet = (
-  {
-    node,
-    version,
-    figures,
-    engine,
-    assignment,
-    webhooks,
-    clusterContext,
-    stores,
-  }: StartContext & Fleet & Services & Counting & { readonly stores: Stores },
+  parts: StartContext & Fleet & Services & Counting & { readonly stores: Stores },
   adminUrl: string,
 ): void =>
-  clusterContext.join({
-    name: node,
+  parts.clusterContext.join({
+    name: parts.node,
     adminUrl,
-    version: formatVersion(version),
-    readFigures: figures.read,
-    engine,
+    version: formatVersion(parts.version),
+    readFigures: parts.figures.read,
+    engine: parts.engine,
     onFlushers: (names) => {
-      assignment.shards = assignShards(node, names, stores.hot.countShards());
+      parts.assignment.shards = assignShards(parts.node, names, parts.stores.hot.countShards());
     },
-    refreshWebhooks: webhooks.refresh,
+    refreshWebhooks: parts.webhooks.refresh,
   });
 
 /** Starts the scheduled jobs, and the search indexes that are missing. */

@@ -8,7 +8,7 @@
  */
 import type { BoardName } from '../../engine/rules/boards.ts';
 import type { Boards } from '../../storage/catalogue/boards/boards.ts';
-import type { JobRun, NodeJob } from './job.ts';
+import type { FleetJob, NodeJob } from './job.ts';
 import { type RunParts, runOnce } from './run-once.ts';
 
 export interface BoardsJobParts extends Omit<RunParts, 'signal' | 'leaseMs'> {
@@ -30,12 +30,7 @@ export const computePeriodMs = (board: BoardName, boardSeconds: number): number 
     ? boardSeconds * 1_000
     : Math.min(boardSeconds * 1_000 * others.times, Math.max(others.pauseMsMax, boardSeconds * 1_000));
 
-interface BoardRun {
-  /** As metrics and `job_runs` have it. */
-  readonly name: string;
-  readonly periodMs: number;
-  run(run: JobRun): Promise<void>;
-}
+type BoardRun = Pick<FleetJob, 'name' | 'run'> & { readonly periodMs: number };
 
 const createBoardRuns = ({
   boards,

@@ -39,13 +39,11 @@ export const createHistoryJob = (parts: HistoryJobParts): FleetJob => ({
 });
 
 /** Archives the votes of the months that have ended. */
-export const createVoteMonthsJob = ({
-  sql,
-  monotonicMs,
-}: Pick<HistoryJobParts, 'sql' | 'monotonicMs'>): FleetJob => ({
+export const createVoteMonthsJob = (parts: Pick<HistoryJobParts, 'sql' | 'monotonicMs'>): FleetJob => ({
   name: 'vote_months',
   calendar: daily,
-  run: ({ dueAtMs, signal }) => writeVoteMonths(sql, dueAtMs, { monotonicMs, signal }),
+  run: ({ dueAtMs, signal }) =>
+    writeVoteMonths(parts.sql, dueAtMs, { monotonicMs: parts.monotonicMs, signal }),
 });
 
 const runHistory = async (parts: HistoryJobParts, { dueAtMs, signal }: JobRun): Promise<void> => {

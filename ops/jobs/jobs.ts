@@ -100,7 +100,8 @@ export const createJobs = (parts: JobsParts): Schedule => {
       createShardsJob(parts),
       createVoidPlansJob(parts),
       ...parts.flagJobs,
-      ...createWebhookJobs(parts),
+      { name: 'webhooks', everyMs: webhookPauseMs, run: parts.webhooks.look },
+      { name: 'webhook_upkeep', everyMs: webhookUpkeepPauseMs, run: parts.webhooks.keepUp },
       ...createBoardsJobs({ ...boardParts, runs, meters, onFailure }),
     ],
     runs,
@@ -150,22 +151,12 @@ export const createShardsJob = ({ engine }: Pick<JobsParts, 'engine'>): NodeJob 
 });
 
 /** None if the history is switched off. */
-const createHistoryJobs = ({
-  catalogue,
-  clock,
-  historyMeters,
-  ...settings
-}: JobsParts): readonly FleetJob[] => {
+const createHistoryJobs = (settings: JobsParts): readonly FleetJob[] => {
   if (settings.historyFineMinutes === 0) return [];
-  const { monotonicMs } = clock;
-  const parts = { sql: catalogue.sql, settings, meters: historyMeters, monotonicMs };
+  const { catalogue, clock, historyMeters: meters } = settings;
+  const parts = { sql: catalogue.sql, settings, meters, monotonicMs: clock.monotonicMs };
   return [createHistoryJob(parts), createVoteMonthsJob(parts)];
 };
-
-const createWebhookJobs = ({ webhooks }: Pick<JobsParts, 'webhooks'>): readonly NodeJob[] => [
-  { name: 'webhooks', everyMs: webhookPauseMs, run: webhooks.look },
-  { name: 'webhook_upkeep', everyMs: webhookUpkeepPauseMs, run: webhooks.keepUp },
-];
 
 /** Queues a message for each reminder that is due, then sends the queued messages. */
 export const createReminderJob = (

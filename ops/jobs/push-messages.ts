@@ -59,16 +59,11 @@ export const sendMessages = async (parts: PushSenderParts, signal: AbortSignal):
   }
 };
 
-interface SendBounds {
-  readonly signal: AbortSignal;
-  readonly untilMs: number;
-}
-
 /** Sends the messages of one browser in order, and stops at the first that cannot be delivered now. */
 const sendToBrowser = async (
   parts: PushSenderParts,
   messages: readonly PushMessage[],
-  { signal, untilMs }: SendBounds,
+  { signal, untilMs }: { readonly signal: AbortSignal; readonly untilMs: number },
 ): Promise<void> => {
   for (const message of messages) {
     if (signal.aborted || parts.clock.monotonicMs() > untilMs) return;

@@ -11,12 +11,6 @@ import { addViewMarks, type ViewMarks } from '../../storage/ledger/vote-flags.ts
 import type { Sql } from '../../storage/sql/client.ts';
 import type { NodeJob } from './job.ts';
 
-export interface ViewWatch {
-  /** Counts a view that was counted. */
-  note(incarnation: number, address: string, agent: string): void;
-  readonly job: NodeJob;
-}
-
 const hourMs = 3_600_000;
 const pauseMs = 60_000;
 /** A byte each. */
@@ -40,7 +34,7 @@ const hashText = (text: string, seed: number): number => {
 };
 
 /** Writes the hour that has ended, with the next run. */
-export const createViewWatch = (sql: Sql, clock: { nowMs(): number }): ViewWatch => {
+export const createViewWatch = (sql: Sql, clock: { nowMs(): number }) => {
   const visitors = new Uint8Array(visitorCounts);
   const agents = createTwoGenerationCache<boolean>(agentsMax);
   let listings = new Map<number, { views: number; repeated: number; robots: number }>();
@@ -52,8 +46,27 @@ export const createViewWatch = (sql: Sql, clock: { nowMs(): number }): ViewWatch
     agents.set(agent, judged);
     return judged;
   };
+  const job: NodeJob = {
+    name: 'view_marks',
+    everyMs: pauseMs,
+    run: async () => {
+      const now = Math.floor(clock.nowMs() / hourMs);
+      if (now === hour) return;
+      const marks: ViewMarks[] = [...listings]
+        .map(([incarnation, counts]) => ({ incarnation, ...counts }))
+        .filter(
+          ({ views, repeated, robots: byRobots }) =>
+            repeated + byRobots >= Math.max(marksMin, marksShareMin * views),
+        );
+      const atMs = hour * hourMs;
+      [hour, listings] = [now, new Map()];
+      visitors.fill(0);
+      if (marks.length > 0) await addViewMarks(sql, marks, atMs);
+    },
+  };
   return {
-    note: (incarnation, address, agent) => {
+    /** Counts a view that was counted. */
+    note: (incarnation: number, address: string, agent: string): void => {
       let counts = listings.get(incarnation);
       if (counts === undefined) {
         if (listings.size >= listingsMax) return;
@@ -67,23 +80,6 @@ export const createViewWatch = (sql: Sql, clock: { nowMs(): number }): ViewWatch
       if (isRobot(agent)) counts.robots += 1;
       else if (views >= viewsOfVisitor) counts.repeated += 1;
     },
-    job: {
-      name: 'view_marks',
-      everyMs: pauseMs,
-      run: async () => {
-        const now = Math.floor(clock.nowMs() / hourMs);
-        if (now === hour) return;
-        const marks: ViewMarks[] = [...listings]
-          .map(([incarnation, counts]) => ({ incarnation, ...counts }))
-          .filter(
-            ({ views, repeated, robots: byRobots }) =>
-              repeated + byRobots >= Math.max(marksMin, marksShareMin * views),
-          );
-        const atMs = hour * hourMs;
-        [hour, listings] = [now, new Map()];
-        visitors.fill(0);
-        if (marks.length > 0) await addViewMarks(sql, marks, atMs);
-      },
-    },
+    job,
   };
 };

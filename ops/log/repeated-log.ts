@@ -11,11 +11,6 @@ export const repeatMs = 60_000;
 /** Kinds that are remembered; messages are constants and jobs are few, so there are less. */
 const kindsMax = 200;
 
-interface Repeated {
-  writtenMs: number;
-  suppressed: number;
-}
-
 /** A kind is a message, of a job if `details` name one. */
 export type RepeatedLog = (message: string, details: Readonly<Record<string, string>>) => void;
 
@@ -23,7 +18,7 @@ export const createRepeatedLog = (
   write: (details: object, message: string) => void,
   clock: Pick<Clock, 'monotonicMs'>,
 ): RepeatedLog => {
-  const kinds = new Map<string, Repeated>();
+  const kinds = new Map<string, { readonly writtenMs: number; suppressed: number }>();
   return (message, details) => {
     const kind = `${message} ${details.job}`;
     const nowMs = clock.monotonicMs();

@@ -41,17 +41,6 @@ const describeAhead = (aheadMs: number): string => {
   );
 };
 
-interface RequestTimes {
-  readonly sentMs: number;
-  readonly receivedMs: number;
-}
-
-/** The largest offset among the servers, with its sign. */
-const findWorst = (stores: readonly number[], { sentMs, receivedMs }: RequestTimes): number =>
-  stores
-    .map((storeMs) => computeAheadMs(storeMs, sentMs, receivedMs))
-    .reduce((most, aheadMs) => (Math.abs(aheadMs) > Math.abs(most) ? aheadMs : most), 0);
-
 /** One note while votes are refused because of the clock, otherwise none. */
 export const createClockWatch = (parts: ClockWatchParts): NodeWatch => {
   const { storeClocks, clock } = parts;
@@ -68,7 +57,10 @@ export const createClockWatch = (parts: ClockWatchParts): NodeWatch => {
     const stores = await readClocks();
     // Elapsed time comes from the monotonic clock, so a wall clock that jumps meanwhile does not distort it.
     const receivedMs = sentMs + (clock.monotonicMs() - sentMonotonicMs);
-    const aheadMs = findWorst(stores, { sentMs, receivedMs });
+    // The largest offset among the servers, with its sign.
+    const aheadMs = stores
+      .map((storeMs) => computeAheadMs(storeMs, sentMs, receivedMs))
+      .reduce((most, next) => (Math.abs(next) > Math.abs(most) ? next : most), 0);
     parts.onMeasured(aheadMs);
     updateNote(aheadMs);
   };
