@@ -107,8 +107,13 @@ const tryPart = async (sql: Transaction, { part, now, written }: Part): Promise<
 
 const writePlan = async (sql: Transaction, plan: Plan, now: string): Promise<Counts> => {
   const added = createZeroCounts();
+  const insert = async ({ columns, statement }: Table, rows: readonly Row[]): Promise<number> => {
+    if (rows.length === 0) return 0;
+    const cells = columns.map((column) => formatColumn(column, rows, now));
+    return (await sql.unsafe(statement, cells, { prepare: true })).count;
+  };
   const insertKind = async (kind: KindName): Promise<void> => {
-    added[kind] = await insert(sql, { table: kindTables[kind], rows: plan.entries[kind], now });
+    added[kind] = await insert(kindTables[kind], plan.entries[kind]);
   };
   const listings = listListings(plan);
   const members = plan.entries.team.flatMap(({ id, record }) =>
@@ -121,10 +126,10 @@ const writePlan = async (sql: Transaction, plan: Plan, now: string): Promise<Cou
   // All statements are sent at once: a transaction has one connection, which runs them in this order.
   await Promise.all([
     insertKind(user.name),
-    insert(sql, { table: totalsTable, rows: listings, now }),
-    insert(sql, { table: vanityTable, rows: listNamed(plan), now }),
+    insert(totalsTable, listings),
+    insert(vanityTable, listNamed(plan)),
     insertKind(team.name),
-    insert(sql, { table: memberTable, rows: members, now }),
+    insert(memberTable, members),
     ...Object.values(others).map(({ name }) => insertKind(name)),
   ]);
   return added;
@@ -238,18 +243,6 @@ const memberTable = createTable('team_members', [
   { name: 'team_id', type: 'text', value: ({ id }) => id },
   ...toColumns(memberFields),
 ]);
-
-interface Insertion {
-  readonly table: Table;
-  readonly rows: readonly Row[];
-  readonly now: string;
-}
-const insert = async (sql: Transaction, { table, rows, now }: Insertion): Promise<number> => {
-  if (rows.length === 0) return 0;
-  const cells = table.columns.map((column) => formatColumn(column, rows, now));
-  const result = await sql.unsafe(table.statement, cells, { prepare: true });
-  return result.count;
-};
 
 const formatColumn = ({ type, value }: Column, rows: readonly Row[], now: string): string => {
   const isText = type === 'text';
