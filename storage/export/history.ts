@@ -9,12 +9,10 @@ import { buildColumns, type Level, levels, levelTables, metrics, statuses } from
 import { type HistoryRow, type HistoryTimes, readHistoryTimes } from '../history/read.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import type { Sink } from './export.ts';
+import type { ExportOptions, Sink } from './export.ts';
 
-export interface HistoryExportOptions {
+export interface HistoryExportOptions extends ExportOptions {
   readonly csv: boolean;
-  readonly pageRows?: number;
-  readonly onProgress?: (linesDone: number) => void;
 }
 
 const pageRowsDefault = 2_000;

@@ -17,12 +17,6 @@ export interface RatePolicy {
   readonly intervalMs: number;
 }
 
-export interface RateAnswer {
-  readonly allowed: boolean;
-  /** How far ahead of now the key is booked after this request, ms; at most `burst × intervalMs`. */
-  readonly aheadMs: number;
-}
-
 /** Computes in whole microseconds, because Redis truncates fractions in answers. */
 const takeScript = `
 local time = redis.call('TIME')
@@ -46,7 +40,10 @@ export type KeyHasher = (key: string) => string;
 
 /** Creates the shared rate limits on a command connection. */
 export const createRates = (commands: RedisCommands, hashKey: KeyHasher) => ({
-  /** Counts one request of `key` if it is allowed. Rejects with a `StorageError`. */
+  /**
+   * Counts one request of `key` if it is allowed. `aheadMs` says how far ahead of now the key is booked after
+   * it, at most `burst × intervalMs`. Rejects with a `StorageError`.
+   */
   take: async (policy: RatePolicy, key: string) => {
     const interval = Math.round(policy.intervalMs * 1_000);
     const name = `rollcall:rate:${policy.name}:${hashKey(key)}`;

@@ -52,13 +52,9 @@ interface BoardsState {
   readonly sql: Sql;
   readonly checkRules: CheckRules;
   readonly snapshots: Snapshots;
-  readonly editions: Map<string, KnownEdition>;
+  /** `head`: the numbers of places and counts that it was read with. */
+  readonly editions: Map<string, { readonly edition: Edition; readonly head: string }>;
   loaded: Promise<void> | null;
-}
-interface KnownEdition {
-  readonly edition: Edition;
-  /** The numbers of places and counts that it was read with. */
-  readonly head: string;
 }
 
 const toKey = (kind: string, board: string): string => `${kind} ${board}`;

@@ -34,10 +34,6 @@ export interface AuditFilter {
   /** A word of the target: an id. */
   readonly target?: string | undefined;
 }
-export interface AuditPage extends AuditFilter {
-  readonly page: number;
-  readonly rowsMax: number;
-}
 
 const buildFilter = (sql: Sql, { operator, operation, target }: AuditFilter): StatementPart | undefined => {
   const conditions = [
@@ -65,7 +61,7 @@ export const createAudit = (sql: Sql) => ({
       await sql`update audit set outcome = ${outcome}, ended_at = now() where id = ${id}`;
     }),
   /** Newest first; pages count from 1. */
-  page: ({ page, rowsMax, ...filter }: AuditPage) =>
+  page: ({ page, rowsMax, ...filter }: AuditFilter & { page: number; rowsMax: number }) =>
     asStorage('audit.page', () => {
       const where = buildFilter(sql, filter);
       const select = sql`

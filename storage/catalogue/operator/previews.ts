@@ -17,10 +17,6 @@ export interface ListingSummary {
   /** Sessions that are not expired. */
   readonly tokens: number;
 }
-export interface UserSummary {
-  readonly username: string;
-  readonly tokens: number;
-}
 export type VoteSummary = Pick<
   VoteRow,
   'target_type' | 'target_id' | 'author' | 'upvote' | 'void' | 'created_at'
@@ -47,7 +43,7 @@ export const createPreviews = (sql: Sql) => ({
     }),
   findUser: (id: string) =>
     asStorage('previews.user', async () => {
-      const [row] = await sql<UserSummary[]>`
+      const [row] = await sql<{ username: string; tokens: number }[]>`
         select username, ${buildTokens(sql, 'user', id)} as tokens from users where id = ${id}`;
       return row ?? null;
     }),

@@ -37,22 +37,16 @@ const listMoves = (nodes: string): readonly Move[] => {
 
 const toName = ({ slot, from, to }: Move): string => `slot ${slot} has been moving from ${from} to ${to}`;
 
-export interface SlotMoves {
-  /** Asks every primary, if the last time is some seconds ago. Never rejects. */
-  look(): Promise<void>;
-  /** One note for each slot that has been moving for longer than a move takes. */
-  listNotes(): readonly string[];
-}
-
 /** `onChange` receives a message when the first slot stays half-moved, and when none is any more. */
 export const createSlotMoves = (
   link: Link,
   onChange: (message: string, isSafe: boolean) => void = () => {},
-): SlotMoves => {
+) => {
   const movesByServer = new Map<string, readonly Move[]>();
   let open: ReadonlyMap<string, { readonly move: Move; readonly sinceMs: number }> = new Map();
   let lookedMs = Number.NEGATIVE_INFINITY;
   let wasStuck = false;
+  /** One note for each slot that has been moving for longer than a move takes. */
   const listNotes = (): readonly string[] =>
     [...open].flatMap(([name, { move, sinceMs }]) => {
       const movingMs = performance.now() - sinceMs;
@@ -64,6 +58,7 @@ export const createSlotMoves = (
     const nodes = await readUnlessRefused(redis.cluster('NODES'), '').catch(() => null);
     if (nodes !== null) movesByServer.set(name, listMoves(String(nodes)));
   };
+  /** Asks every primary, if the last time is some seconds ago. Never rejects. */
   const look = async (): Promise<void> => {
     const nowMs = performance.now();
     if (link.isOneServer || nowMs - lookedMs < lookEveryMs) return;
