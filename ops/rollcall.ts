@@ -24,6 +24,7 @@ import type { App } from '../http/app.ts';
 import { createFeed } from '../http/feed/feed.ts';
 import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics } from '../http/telemetry/metrics.ts';
+import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
 import { explainFullDisk } from '../storage/disk-room.ts';
 import { describeIntruders, listIntruders } from '../storage/hot-owner.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
@@ -46,7 +47,7 @@ import { createListeners } from './listeners.ts';
 import { createLogger, selectLogForm } from './log/log.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
 import { type NodeStores, openNodeStores } from './open-stores.ts';
-import { createLoginReporter, openLogin } from './services/login.ts';
+import { openLogin } from './services/login.ts';
 import { openPush } from './services/push.ts';
 import { openWebhooks } from './services/webhooks.ts';
 import { createStop } from './stop.ts';
@@ -255,7 +256,8 @@ type Services = Awaited<ReturnType<typeof openServices>>;
 const openServices = async ({ sql, shared }: Stores, config: Config, { logger, metrics }: StartContext) => {
   const { windows } = toCommitRules(config, []);
   const log = (message: string, details: object): void => logger.warn(details, message);
-  const report = createLoginReporter(logger);
+  const failures = createRateLimitedLog(logger, systemClock);
+  const report = (reason: string): void => failures.error({}, reason);
   return {
     push: await openPush(sql, config),
     login: await openLogin(sql, config, { report, meters: metrics.outbound }),

@@ -9,11 +9,6 @@ import { escapeUnsafe } from '../log/log.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { formatJson } from './operator/table.ts';
 
-export interface InspectArgs {
-  readonly kind: EntityKind;
-  readonly id: string;
-  readonly json: boolean;
-}
 /** Parses `bot`, `bots`, `Bot` … Throws `CommandError` with exit code 2 for anything else. */
 export const parseKind = (argument: string): EntityKind => {
   const kind = argument.toLowerCase().replace(/s$/, '');
@@ -25,14 +20,13 @@ export const parseKind = (argument: string): EntityKind => {
 export const runInspect = async (
   inspect: (kind: EntityKind, id: string) => Promise<Inspection>,
   terminal: Terminal,
-  args: InspectArgs,
+  { kind, id, json }: { readonly kind: EntityKind; readonly id: string; readonly json: boolean },
 ): Promise<number> => {
-  const { kind } = args;
-  const inspection = await inspect(kind, args.id);
-  if (args.json) terminal.out.write(formatJson(inspection));
+  const inspection = await inspect(kind, id);
+  if (json) terminal.out.write(formatJson(inspection));
   else terminal.out.write(formatTable(inspection));
   const isKnown = (inspection.catalogue ?? inspection.totals ?? inspection.hot) !== null;
-  if (!isKnown) terminal.err.write(`There is no ${kind} with the id ${args.id}.\n`);
+  if (!isKnown) terminal.err.write(`There is no ${kind} with the id ${id}.\n`);
   return isKnown ? 0 : 1;
 };
 

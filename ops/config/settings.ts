@@ -185,10 +185,7 @@ const settingsSchema = Type.Object({
   statsPostsPerSecond: count(1_000, 1_000_000),
   statsPostsBurst: count(2_000, 1_000_000),
 
-  voteLog: Type.Union([Type.Literal('public'), Type.Literal('owner')], {
-    default: 'public',
-    example: 'owner',
-  }),
+  voteLog: buildChoice('public', ['public', 'owner'], 'owner'),
   compat: buildChoice('off', ['off', 'on'], 'on'),
   voteProof: buildChoice('off', ['off', 'flagged', 'always'], 'always'),
   proofProvider: buildChoice('turnstile', ['turnstile', 'hcaptcha', 'recaptcha'], 'hcaptcha'),
@@ -209,7 +206,7 @@ const settingsSchema = Type.Object({
   feedConnectionsMax: buildInteger(20_000, [0, 1_000_000]),
   feedConnectionsPerAddressMax: count(20, 10_000),
   feedFrameMs: buildInteger(250, [50, 10_000]),
-  badgeMaxAgeSeconds: Type.Integer({ default: 300, minimum: 30, maximum: 86_400, example: '300' }),
+  badgeMaxAgeSeconds: buildInteger(300, [30, 86_400]),
   boardSeconds: buildInteger(60, [10, 3_600]),
 
   botLookupUrl: buildAddressWithId('https://lookup.example.org/v1/application/{id}'),

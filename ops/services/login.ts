@@ -4,7 +4,6 @@
  *
  * Without these settings there is no login.
  */
-import type { Logger } from 'pino';
 import { createLoginStates, type Login } from '../../http/auth/login-state.ts';
 import type { ProfileFields } from '../../http/outbound/login-profile.ts';
 import {
@@ -13,7 +12,6 @@ import {
   type LoginProvider,
 } from '../../http/outbound/login-provider.ts';
 import type { OutboundMeters } from '../../http/telemetry/counts.ts';
-import { createRateLimitedLog } from '../../http/telemetry/rate-limited-log.ts';
 import { getOrCreateSecret } from '../../storage/nodes/membership.ts';
 import type { Queryable } from '../../storage/sql/client.ts';
 import { systemClock } from '../clock.ts';
@@ -72,12 +70,6 @@ const measureLogins = (provider: LoginProvider, meters: OutboundMeters): LoginPr
     return result;
   },
 });
-
-/** Logs the reasons of failed logins, at most 20 lines a second. */
-export const createLoginReporter = (logger: Logger): ((reason: string) => void) => {
-  const log = createRateLimitedLog(logger, systemClock);
-  return (reason) => log.error({}, reason);
-};
 
 const oauthFields: ProfileFields = {
   id: 'id',

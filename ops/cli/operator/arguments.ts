@@ -133,14 +133,8 @@ export const formatOption = (field: Field): string => {
   return sentences.filter(Boolean).join(' ');
 };
 
-/** A line of a help text: what to type, and what it does. */
-export interface HelpLine {
-  readonly syntax: string;
-  readonly description: string;
-}
-
 /** The help lines of the path parameters: `ID` and `Id of a user.` */
-export const listParameters = ({ route }: AdminOperation): readonly HelpLine[] => {
+export const listParameters = ({ route }: AdminOperation) => {
   const { properties = {} } = route.params as { properties?: Record<string, Field['schema']> };
   return listParameterNames(route.path).map((name) => ({
     syntax: toParameterName(name),
