@@ -13,6 +13,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
@@ -148,15 +149,10 @@ const syncForThread = (worker: Worker): void => {
 
 /** Runs the program that creates a database in a new folder. */
 const runCreateProgram = async (directory: string): Promise<void> => {
-  const stdio = ['ignore', 'ignore', 'pipe'] as const;
   const child = spawn(process.execPath, [...process.execArgv, createProgram, directory], {
-    stdio: [...stdio],
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let output = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  const [code] = (await once(child, 'close')) as [number | null];
+  const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
   if (code !== 0) throw createUnreachableError('create', output.trim() || 'its process was ended');
 };
 
@@ -209,20 +205,11 @@ export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<Embedde
     cleanUp();
     throw error;
   }
-  return superviseThread(
-    { thread, pool: createAdmittedPool(connect(address, ready.port), 1), cleanUp },
-    options,
-  );
+  worker.once('exit', cleanUp);
+  return superviseThread(thread, createAdmittedPool(connect(address, ready.port), 1), options);
 };
 
-interface RunningThread {
-  readonly thread: SqlThread;
-  readonly pool: Pool;
-  readonly cleanUp: () => void;
-}
-
-const superviseThread = (running: RunningThread, options: EmbeddedOptions): EmbeddedSql => {
-  const { thread, pool } = running;
+const superviseThread = (thread: SqlThread, pool: Pool, options: EmbeddedOptions): EmbeddedSql => {
   const { worker } = thread;
   const ended = new Promise<void>((fulfil) => worker.once('exit', () => fulfil()));
   let diskFull = false;
@@ -242,7 +229,6 @@ const superviseThread = (running: RunningThread, options: EmbeddedOptions): Embe
     if (diskFull) options.onDiskFull?.(createFullError());
   });
   void ended.then(() => {
-    running.cleanUp();
     if (!closing) options.onCrash?.(createUnreachableError('run', thread.describeEnd()));
   });
   const close = async (): Promise<void> => {
