@@ -39,6 +39,7 @@ import {
   type SessionOfToken,
 } from './people/sessions.ts';
 import {
+  type Cacheable,
   type CachedList,
   createRowCache,
   createSnapshots,
@@ -106,20 +107,12 @@ const mebibyte = 1_048_576;
 export const computeProfileBytesMax = (heapBytesMax: number): number =>
   Math.min(512 * mebibyte, Math.max(64 * mebibyte, Math.floor(heapBytesMax / 8)));
 
-const defaults: Required<CatalogueOptions> = {
-  snapshotAgeMaxMs: 1_000,
-  checkRules: { checkMs: 300_000, freshMs: 900_000 },
-};
 const snapshotEntriesMax = 512;
 
-type CachedProfile = Pick<BotProfile, 'id' | 'vanity' | 'weightBytes'>;
-
-const createProfiles = <Row extends CachedProfile>(cache: RowCache<Row>): Profiles<Row> => ({
+const createProfiles = <Row extends Cacheable>(cache: RowCache<Row>): Profiles<Row> => ({
   find: cache.get,
-  drop: (id) => cache.drop(id),
+  drop: cache.drop,
 });
-
-type FindProfiles<Row> = (sql: Sql, names: readonly string[]) => Promise<readonly Row[]>;
 
 const createBots = (
   sql: Sql,
@@ -237,13 +230,13 @@ const createCredits = (sql: Sql) =>
 export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
   const unknown = createUnknownNames();
   const sql = forgetOnCommit(pool, unknown);
-  const { snapshotAgeMaxMs, checkRules } = { ...defaults, ...options };
+  const { snapshotAgeMaxMs = 1_000, checkRules = { checkMs: 300_000, freshMs: 900_000 } } = options;
   const snapshots = createSnapshots({ entriesMax: snapshotEntriesMax, ageMaxMs: snapshotAgeMaxMs });
   const lists = createLists(sql, snapshots, { ageMaxMs: snapshotAgeMaxMs });
   const notices = createNotices(sql);
-  const createCache = <Row extends CachedProfile>(
+  const createCache = <Row extends Cacheable>(
     kind: 'bot' | 'server' | 'team',
-    find: FindProfiles<Row>,
+    find: (sql: Sql, names: readonly string[]) => Promise<readonly Row[]>,
   ) => {
     const cache = createRowCache({
       bytesMax: computeProfileBytesMax(getHeapStatistics().heap_size_limit),
