@@ -7,6 +7,7 @@ import { limits, statsIntegerMax } from '../../engine/limits.ts';
 import { isPermission } from '../../engine/rules/permissions.ts';
 import { isVisiblyLong, refusedInNames } from '../../engine/rules/text.ts';
 import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
+import { formatTexts } from '../sql/client.ts';
 
 export type AnyRecord = Readonly<Record<string, unknown>>;
 export type Cell = string | number | boolean | null | undefined;
@@ -111,8 +112,6 @@ const isSame = (value: unknown, fallback: unknown): boolean =>
     : (value ?? null) === (fallback ?? null);
 
 export const escapeText = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`;
-/** Writes texts as a Postgres array literal. */
-export const toTextArray = (texts: readonly string[]): string => `{${texts.map(escapeText).join(',')}}`;
 
 /** Times in a JSON aggregate of SQL are text. */
 const formatTime = (value: Date | string | number): string => new Date(value).toISOString();
@@ -242,7 +241,7 @@ export const createList = <Item extends TSchema>(
   field(Type.Array(schema, { minItems, maxItems, uniqueItems }), 'text', {
     cast: 'text[]',
     empty: [],
-    toCell: toTextArray,
+    toCell: formatTexts,
   });
 export const createJson = <Schema extends TSchema>(schema: Schema, more: Partial<RecordField> = {}) =>
   field(schema, 'text', {
@@ -260,5 +259,5 @@ export const flags = createList(createText(1, 64), 100, { uniqueItems: false });
 export const permissions = field(
   Type.Array(checked(isPermission, 'must be a permission id').schema, { uniqueItems: true }),
   'text',
-  { cast: 'text[]', empty: [], toCell: toTextArray },
+  { cast: 'text[]', empty: [], toCell: formatTexts },
 );

@@ -7,8 +7,8 @@
  */
 import { v7 as uuidv7 } from 'uuid';
 import { foldVanityCode, listVanityCandidates } from '../../engine/rules/vanity.ts';
-import type { Transaction } from '../sql/client.ts';
-import { type AnyRecord, getValue, toTextArray } from './fields.ts';
+import { formatTexts, type Transaction } from '../sql/client.ts';
+import { type AnyRecord, getValue } from './fields.ts';
 import {
   type ImportRecord,
   type KindName,
@@ -129,7 +129,7 @@ const lookUpIds = async (
   const type = kind.fields[key]?.type;
   const rows = await sql.unsafe<({ id: string } & Present)[]>(
     `${found} = any($1::${type}[])`,
-    [toTextArray([...ids])],
+    [formatTexts([...ids])],
     {
       prepare: true,
     },
@@ -147,7 +147,7 @@ const lookUpOwners = async (
   const { name, table, key, unique } = kind;
   const rows = await sql.unsafe(
     `select ${unique} as value, ${key} as id from ${table} where ${unique} = any($1::text[])`,
-    [toTextArray([...values])],
+    [formatTexts([...values])],
     { prepare: true },
   );
   for (const row of rows) known.owners.set(join(name, row.value), row.id);
@@ -218,7 +218,7 @@ const assignVanities = async (batch: Batch): Promise<void> => {
   for (let round = 0; open.length > 0; round++) {
     const wanted = open.flatMap(({ codes }) => codes[round] ?? []);
     const rows = await sql<{ code: string }[]>`
-      select code from vanity where code = any(${toTextArray(wanted)}::text[])`;
+      select code from vanity where code = any(${formatTexts(wanted)}::text[])`;
     const taken = new Set(rows.map(({ code }) => code));
     open = open.filter(({ entry, codes }) => {
       const code = codes[round];
