@@ -47,10 +47,7 @@ export const createFolderOwner = (dataDir: string): HotOwner => {
   };
 };
 
-interface OwnerRow {
-  readonly kind: HotOwner['kind'];
-  readonly identity: string;
-}
+type OwnerRow = Pick<HotOwner, 'kind'> & { readonly identity: string };
 
 const readRow = async (sql: Queryable): Promise<OwnerRow | undefined> =>
   (await sql<OwnerRow[]>`select kind, identity from hot_store for update`)[0];
@@ -79,20 +76,16 @@ const describeOther = (kind: HotOwner['kind'], row: OwnerRow | undefined): strin
   );
 };
 
-const writeRow = async (sql: Queryable, owner: HotOwner, identity: string): Promise<void> => {
-  await sql`
-    insert into hot_store (kind, identity, node, holder)
-    values (${owner.kind}, ${identity}, ${hostname()}, ${owner.holder})
-    on conflict (single) do update set kind = excluded.kind, identity = excluded.identity,
-      node = excluded.node, holder = excluded.holder, claimed_at = now()`;
-};
-
 /** Gives the hot store an identity first: a kill in between leaves an identity that no database knows. */
 const writeOwner = async (sql: Queryable, owner: HotOwner): Promise<void> => {
   const known = owner.readIdentity();
   const identity = known === '' && owner.kind === 'lmdb' ? randomBytes(8).toString('hex') : known;
   if (identity !== known) owner.writeIdentity(identity);
-  await writeRow(sql, owner, identity);
+  await sql`
+    insert into hot_store (kind, identity, node, holder)
+    values (${owner.kind}, ${identity}, ${hostname()}, ${owner.holder})
+    on conflict (single) do update set kind = excluded.kind, identity = excluded.identity,
+      node = excluded.node, holder = excluded.holder, claimed_at = now()`;
 };
 
 /**
