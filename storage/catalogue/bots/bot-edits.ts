@@ -8,10 +8,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
-import { deleteListing } from '../../ledger/adjust.ts';
 import { createSerializationFailure, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
-import { endSessionsOf } from '../people/sessions.ts';
-import { openListing } from '../shared/listings.ts';
+import { endSessionsOf, openListing, removeListing } from '../shared/listings.ts';
 import { insertMissingPerson } from '../shared/people.ts';
 import type { LinkRow } from '../shared/profiles.ts';
 import { giveVanity } from '../shared/vanity.ts';
@@ -191,20 +189,10 @@ const editBot = async (
   return { kind: 'done' };
 };
 
-/** Deletes a bot that the caller has locked, so no session is created meanwhile. */
-const deleteLockedBot = async (transaction: Transaction, botId: string): Promise<void> => {
-  await endSessionsOf(transaction, { kind: 'bot', id: botId });
-  await deleteListing(transaction, { kind: 'bot', id: botId });
-  await transaction`delete from vanity where target_type = 'bot' and target_id = ${botId}`;
-};
-
-/**
- * Deletes a bot in the caller's transaction, with its sessions, its totals and the rows that refer to them,
- * and its vanity code; its votes become void. Resolves to whether the bot existed.
- */
+/** Deletes a bot in the caller's transaction. Resolves to whether the bot existed. */
 export const removeBot = async (transaction: Transaction, botId: string): Promise<boolean> => {
   if ((await lockBot(transaction, botId)) === null) return false;
-  await deleteLockedBot(transaction, botId);
+  await removeListing(transaction, { kind: 'bot', id: botId });
   return true;
 };
 
@@ -213,7 +201,7 @@ const deleteBot = async (transaction: Transaction, { botId, actor }: BotRequest)
   if (bot === null) return { kind: 'unknown_bot' };
   const permission = findMissingPermission(bot, actor, 'delete_bots');
   if (permission !== null) return createRefusal(permission);
-  await deleteLockedBot(transaction, botId);
+  await removeListing(transaction, { kind: 'bot', id: botId });
   return { kind: 'done' };
 };
 

@@ -6,12 +6,11 @@
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { EntityKind } from '../../../engine/ids.ts';
-import { deleteListing, listingTables } from '../../ledger/adjust.ts';
+import { listingTables } from '../../ledger/adjust.ts';
 import { type Queryable, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { endSessionsOf } from '../people/sessions.ts';
 import { listedTypes } from '../shared/index-rows.ts';
-import { listingKeys, openListing, type Review } from '../shared/listings.ts';
+import { endSessionsOf, listingKeys, openListing, type Review, removeListing } from '../shared/listings.ts';
 import { giveVanity } from '../shared/vanity.ts';
 import { enqueueReview, type ReviewedListing } from '../votes/push.ts';
 import { disableTransferred } from '../webhooks/endpoints.ts';
@@ -103,10 +102,8 @@ const putServer = async (
 const removeServer = async (transaction: Transaction, id: string): Promise<boolean> => {
   const [server] = await transaction`select from servers where server_id = ${id} for update`;
   if (server === undefined) return false;
-  await endSessionsOf(transaction, { kind: 'server', id });
-  const deleted = await deleteListing(transaction, { kind: 'server', id });
-  await transaction`delete from vanity where target_type = 'server' and target_id = ${id}`;
-  return deleted !== null;
+  await removeListing(transaction, { kind: 'server', id });
+  return true;
 };
 
 const isOneRowChanged = (

@@ -138,11 +138,6 @@ export const endExcessSessions = async (
   return rows.map(({ id }) => id);
 };
 
-/** Ends all sessions of this entity. */
-export const endSessionsOf = async (transaction: Transaction, target: SessionTarget): Promise<void> => {
-  await transaction`delete from sessions where target_type = ${target.kind} and target_id = ${target.id}`;
-};
-
 /** Builds the condition for sessions that a ban of this user may change: see `SessionOfToken`. */
 export const buildAffectedByBan = (sql: Queryable, userId: string) => sql`
   ((target_type = 'user' and target_id = (select ${userId}::text)) or minted_by = (select ${userId}::text)

@@ -2,10 +2,10 @@
  * What operators decide about a listing, and the first steps of creating one of any kind: its incarnation,
  * its totals row, and the owner's cap.
  *
- * The totals row is created in the same transaction as the catalogue row; the flusher updates it later. The
- * opposite is `deleteListing` in storage/ledger/adjust.ts.
+ * The totals row is created in the same transaction as the catalogue row; the flusher updates it later.
  */
 import { computeShard, oldShardCount, type Target, toAddress } from '../../../engine/ids.ts';
+import { deleteListing } from '../../ledger/adjust.ts';
 import type { Transaction } from '../../sql/client.ts';
 import { insertMissingPerson } from './people.ts';
 
@@ -33,6 +33,21 @@ export const openListing = async (transaction: Transaction, target: Target): Pro
     from store_shards
     on conflict (kind, entity_id) do nothing returning incarnation`;
   return rows[0]?.incarnation ?? null;
+};
+
+/** Ends all sessions of this entity. */
+export const endSessionsOf = async (transaction: Transaction, target: Target): Promise<void> => {
+  await transaction`delete from sessions where target_type = ${target.kind} and target_id = ${target.id}`;
+};
+
+/**
+ * Deletes a listing that the caller has locked, so that no session is created meanwhile: with its sessions,
+ * its totals and the rows that refer to them, and its vanity code. Its votes become void.
+ */
+export const removeListing = async (transaction: Transaction, target: Target): Promise<void> => {
+  await endSessionsOf(transaction, target);
+  await deleteListing(transaction, target);
+  await transaction`delete from vanity where target_type = ${target.kind} and target_id = ${target.id}`;
 };
 
 /**

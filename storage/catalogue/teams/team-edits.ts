@@ -9,10 +9,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
-import { deleteListing } from '../../ledger/adjust.ts';
 import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
-import { endSessionsOf } from '../people/sessions.ts';
-import { lockOwner, openListing } from '../shared/listings.ts';
+import { lockOwner, openListing, removeListing } from '../shared/listings.ts';
 import { type Once, runOnce } from '../shared/once.ts';
 import type { LinkRow } from '../shared/profiles.ts';
 import { giveVanity } from '../shared/vanity.ts';
@@ -128,8 +126,6 @@ const removeTeam = async (
     (select bot_id as id from bots where team_id = ${teamId} limit 1)
     union all (select server_id from servers where team_id = ${teamId} limit 1)`;
   if (owned.length > 0) return { kind: 'not_empty' };
-  await endSessionsOf(transaction, { kind: 'team', id: teamId });
-  await deleteListing(transaction, { kind: 'team', id: teamId });
-  await transaction`delete from vanity where target_type = 'team' and target_id = ${teamId}`;
+  await removeListing(transaction, { kind: 'team', id: teamId });
   return { kind: 'done' };
 };
