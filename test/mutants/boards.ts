@@ -32,6 +32,14 @@ export const boardMutants: readonly Mutant[] = [
     why: 'listings with equal votes would push each other off the board',
   },
   {
+    name: 'a listing with a place stays a candidate among equal scores',
+    file: 'storage/catalogue/boards/tally.ts',
+    find: `score > least || placed.has(incarnation)`,
+    replace: `score > least`,
+    killers: ['test/storage/catalogue/boards-tally.test.ts'],
+    why: 'a listing would lose its place to an older one with the same score',
+  },
+  {
     name: 'a listing that keeps its place is found on the board of votes',
     file: editions,
     find: `          \${listed} where votes > 0)
@@ -67,7 +75,7 @@ export const boardMutants: readonly Mutant[] = [
   },
   {
     name: 'a pass of the boards goes beyond its first step',
-    file: 'storage/catalogue/boards/memory.ts',
+    file: 'storage/catalogue/boards/ranges.ts',
     find: `isLast: listings < limit`,
     replace: `isLast: true`,
     killers: [boardsTest],

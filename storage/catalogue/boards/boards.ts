@@ -29,7 +29,7 @@ import {
 import { countBoard, makeEdition, makeVotesEdition, readEdition, readHeads } from './editions.ts';
 import { lookAtListings } from './memory.ts';
 import { addPastVotes } from './past-votes.ts';
-import { buildScored } from './scores.ts';
+import { buildScored, type Only } from './scores.ts';
 import type { CheckRules } from './uptime.ts';
 
 /** A listing of a page, in its row of lists, and its index in the edition. */
@@ -128,7 +128,7 @@ const readScores = async (
   { sql, checkRules, editions }: BoardsState,
   { kind, incarnation }: { kind: RankedKind; incarnation: number },
 ): Promise<ListingScores> => {
-  const only: Fragment = sql`listed.incarnation = ${incarnation}`;
+  const only: Only = (column) => sql`${column} = ${incarnation}`;
   const scored = boardsByKind[kind].flatMap((board) => {
     const atMs = editions.get(toKey(kind, board))?.edition.number;
     if (atMs === undefined) return [];
@@ -146,10 +146,9 @@ const makeOthers = async ({ sql, checkRules }: BoardsState, atMs: number, option
   const isPastComplete = await addPastVotes(sql, atMs, options);
   for (const kind of rankedKinds) {
     for (const board of boardsByKind[kind]) {
-      options.signal.throwIfAborted();
       const scored = { board, kind, atMs, checkRules };
-      if (board === 'votes') await countBoard(sql, scored);
-      else if (board !== 'votes-ever' || isPastComplete) await makeEdition(sql, scored);
+      if (board === 'votes') await countBoard(sql, scored, options);
+      else if (board !== 'votes-ever' || isPastComplete) await makeEdition(sql, scored, options);
     }
   }
   // Few rows, but long ones: the embedded store, which counts rows, would vacuum them after days.

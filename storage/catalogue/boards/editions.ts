@@ -1,31 +1,24 @@
 /**
  * Makes editions of boards in SQL, and reads them.
  *
- * An edition is one row, written by one statement from one snapshot, so readers never see half of it. An
- * older edition never replaces a newer one, and making the same one twice changes nothing. Order: score, then
- * the place in the edition before, then age of the listing.
+ * An edition is one row, written by one statement, so readers never see half of it; scores are read some
+ * thousand at a time, so they are some seconds apart in a large directory. An older edition never replaces a
+ * newer one, and making the same one twice changes nothing. Order: score, then the place in the edition
+ * before, then age of the listing.
  */
-import { type Edition, type Place, placesMax, type RankedKind } from '../../../engine/rules/boards.ts';
-import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import {
+  type Edition,
+  type Place,
+  placesMax,
+  type RankedKind,
+  type ScoreCounts,
+} from '../../../engine/rules/boards.ts';
+import type { StepOptions } from '../../history/steps.ts';
+import { formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
-import { buildListed, buildScored, type DueBoard, dayMs, type ScoredBoard } from './scores.ts';
-
-/** Rows of the table of counts: a rank is right within one part in so many. */
-const countsMax = 1_000;
-/** A whole board of a large directory takes longer than the pool allows for a request. */
-const statementMsMax = 120_000;
-const sortMemory = '64MB';
-
-/**
- * Runs a statement about all listings. Their tables are mostly in the order of `incarnation`, so that merging
- * them costs a third less than the hash joins that the planner prefers.
- */
-const withRoom = <Result>(sql: Sql, task: (transaction: Transaction) => Promise<Result>): Promise<Result> =>
-  sql.begin(async (transaction) => {
-    await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true),
-      set_config('work_mem', ${sortMemory}, true), set_config('enable_hashjoin', 'off', true)`;
-    return task(transaction);
-  }) as Promise<Result>;
+import { runInRanges } from './ranges.ts';
+import { buildListed, buildScored, type DueBoard, dayMs, type Only, type ScoredBoard } from './scores.ts';
+import { createTally, type Tally } from './tally.ts';
 
 /** The places of the edition before. */
 const buildEarlier = (sql: Queryable, { board, kind }: DueBoard): Fragment => sql`
@@ -50,37 +43,67 @@ const buildPlaces = (sql: Queryable, { board, kind, atMs }: DueBoard): Fragment 
     former = case when old.day < excluded.day then old.incarnations else old.former end
   where old.edition < excluded.edition`;
 
-/** Writes the counts of `scored`: each score at which the share of listings above passes another step. */
-const buildCounts = (sql: Queryable, { board, kind, atMs }: DueBoard): Fragment => sql`
+const buildCounts = (
+  sql: Queryable,
+  { board, kind, atMs }: DueBoard,
+  { listings, scores, above }: ScoreCounts,
+): Fragment => sql`
   insert into board_counts as old (board, kind, edition, listings, scores, above)
-  select ${board}, ${kind}, ${atMs}, coalesce(max(total), 0),
-    coalesce(array_agg(score order by score desc), '{}'),
-    coalesce(array_agg(upto - listings order by score desc), '{}')
-  from (
-    select score, listings, sum(listings) over (order by score desc) as upto, sum(listings) over () as total
-    from (select score, count(*) as listings from scored group by score) as equal) as summed
-  where upto * ${countsMax} / total > (upto - listings) * ${countsMax} / total
+  values (${board}, ${kind}, ${atMs}, ${listings}, ${formatNumbers(scores)}::float8[],
+    ${formatNumbers(above)}::bigint[])
   on conflict (board, kind) do update set
     edition = excluded.edition, listings = excluded.listings, scores = excluded.scores, above = excluded.above
   where old.edition < excluded.edition`;
 
-/** Makes an edition of the whole board from all its listings. */
-export const makeEdition = (sql: Sql, scored: ScoredBoard): Promise<void> =>
-  withRoom(sql, async (transaction) => {
-    await transaction`
-      with earlier as (${buildEarlier(transaction, scored)}),
-        scored as materialized (${buildScored(transaction, scored)}),
-        placed as (${buildPlaces(transaction, scored)})
-      ${buildCounts(transaction, scored)}`;
-  });
+interface ScoredRange {
+  readonly incarnations: readonly number[] | null;
+  readonly scores: readonly number[];
+  readonly ratios: readonly (number | null)[];
+}
 
-/** Counts the listings of a board whose places are made more often. */
-export const countBoard = (sql: Sql, scored: ScoredBoard): Promise<void> =>
-  withRoom(sql, async (transaction) => {
-    await transaction`
-      with scored as materialized (${buildScored(transaction, scored)})
-      ${buildCounts(transaction, scored)}`;
+/** Reads the scores of all listings, as JSON, since Node parses that faster than arrays. */
+const tallyBoard = async (sql: Sql, scored: ScoredBoard, options: StepOptions): Promise<Tally> => {
+  const earlier = await sql<{ incarnation: number }[]>`${buildEarlier(sql, scored)}`;
+  const tally = createTally(new Set(earlier.map(({ incarnation }) => incarnation)));
+  await runInRanges(sql, options, async ({ after, upto }) => {
+    const only: Only = (column) => sql`${column} > ${after}::bigint and ${column} <= ${upto}::bigint`;
+    const [range] = await sql<ScoredRange[]>`
+      select to_json(array_agg(incarnation)) as incarnations, to_json(array_agg(score)) as scores,
+        to_json(array_agg(ratio)) as ratios
+      from (${buildScored(sql, scored, only)}) as scored`;
+    const { incarnations = null, scores = [], ratios = [] } = range ?? {};
+    if (incarnations !== null)
+      tally.add(
+        incarnations.map((incarnation, index) => ({
+          incarnation,
+          score: scores[index] as number,
+          ratio: ratios[index] ?? null,
+        })),
+      );
   });
+  return tally;
+};
+
+/** Makes an edition of the whole board from all its listings. Rejects when the signal aborts. */
+export const makeEdition = async (sql: Sql, scored: ScoredBoard, options: StepOptions): Promise<void> => {
+  const tally = await tallyBoard(sql, scored, options);
+  const top = tally.listCandidates();
+  await sql`
+    with earlier as (${buildEarlier(sql, scored)}),
+      scored as (select * from unnest(
+        ${formatNumbers(top.map(({ incarnation }) => incarnation))}::bigint[],
+        ${formatNumbers(top.map(({ score }) => score))}::float8[],
+        ${formatNumbers(top.map(({ ratio }) => ratio ?? 'null'))}::float8[]
+      ) as candidates (incarnation, score, ratio)),
+      placed as (${buildPlaces(sql, scored)})
+    ${buildCounts(sql, scored, tally.count())}`;
+};
+
+/** Counts the listings of a board whose places are made more often. Rejects when the signal aborts. */
+export const countBoard = async (sql: Sql, scored: ScoredBoard, options: StepOptions): Promise<void> => {
+  const tally = await tallyBoard(sql, scored, options);
+  await sql`${buildCounts(sql, scored, tally.count())}`;
+};
 
 /** Whether a listing is listed; one look-up per row of totals, never a sort of all. */
 const buildIsListed = (sql: Queryable, kind: RankedKind): Fragment => sql`

@@ -7,27 +7,11 @@
  * an import trends nowhere.
  */
 import { toHalfLives } from '../../../engine/rules/boards.ts';
-import { runInSteps, type StepOptions } from '../../history/steps.ts';
+import type { StepOptions } from '../../history/steps.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
+import { type IncarnationRange, runInRanges } from './ranges.ts';
 import { dayMs } from './scores.ts';
-
-interface Range {
-  readonly after: number | string;
-  readonly upto: number | string;
-}
-
-/** Runs `work` for the bots and servers of the whole directory, in ranges of incarnations. */
-export const runInRanges = (sql: Sql, options: StepOptions, work: (range: Range) => Promise<unknown>) =>
-  runInSteps(options, 0, async (after, limit) => {
-    const [row] = await sql<{ upto: number | null; listings: number }[]>`
-      select max(incarnation) as upto, count(*) as listings from (
-        select incarnation from totals where incarnation > ${after}::bigint
-        order by incarnation limit ${limit}) as next`;
-    const { upto = null, listings = 0 } = row ?? {};
-    if (upto !== null) await work({ after, upto });
-    return { position: upto ?? after, isLast: listings < limit };
-  });
 
 /** Looks at all listings. Rejects when the signal aborts. */
 export const lookAtListings = (sql: Sql, atMs: number, options: StepOptions): Promise<void> =>
@@ -38,7 +22,11 @@ export const lookAtListings = (sql: Sql, atMs: number, options: StepOptions): Pr
     }),
   );
 
-const rememberNew = async (transaction: Transaction, atMs: number, { after, upto }: Range): Promise<void> => {
+const rememberNew = async (
+  transaction: Transaction,
+  atMs: number,
+  { after, upto }: IncarnationRange,
+): Promise<void> => {
   await transaction`
     insert into board_listings (incarnation, unique_clicks, upvotes, downvotes, votes_logged,
       days_at, clicks_days, servers_days)
@@ -84,7 +72,11 @@ const buildDays = (sql: Queryable, value: Fragment, days: Fragment): Fragment =>
   case when passed = 0 then ${days}
     else (${value} || array_fill((${days})[1], array[least(passed, 8) - 1]) || ${days})[1:8] end`;
 
-const addEvents = async (transaction: Transaction, atMs: number, { after, upto }: Range): Promise<void> => {
+const addEvents = async (
+  transaction: Transaction,
+  atMs: number,
+  { after, upto }: IncarnationRange,
+): Promise<void> => {
   const day = Math.floor(atMs / dayMs);
   await transaction`
     update board_listings as listing set

@@ -9,7 +9,7 @@
 import type { StepOptions } from '../../history/steps.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
-import { runInRanges } from './memory.ts';
+import { runInRanges } from './ranges.ts';
 
 /** The wait after a reset. */
 const lateVotesMs = 600_000;

@@ -108,6 +108,9 @@ const buildExpressions = (sql: Queryable, { board, atMs }: ScoredBoard): Express
   }
 };
 
+interface Wanted extends ScoredBoard {
+  readonly only: Only;
+}
 type Source = 'totals' | 'board_listings' | 'checks';
 
 /** What a score is computed from. A large table that a board does not need is not read. */
@@ -122,12 +125,18 @@ const sourcesByBoard: Readonly<Record<BoardName, readonly Source[]>> = {
   uptime: ['totals', 'checks'],
 };
 
-const joinSource = (sql: Queryable, source: Source, { kind, atMs, checkRules }: ScoredBoard): Fragment => {
+/** A condition on a column of incarnations: which listings are wanted. */
+export type Only = (column: Fragment) => Fragment;
+
+/** Each table has the condition, since SQL infers only equality from one table for another. */
+const joinSource = (sql: Queryable, source: Source, { kind, atMs, checkRules, only }: Wanted): Fragment => {
   switch (source) {
     case 'totals':
-      return sql`join totals on totals.incarnation = listed.incarnation and totals.kind = ${kind}`;
+      return sql`join totals on totals.incarnation = listed.incarnation and totals.kind = ${kind}
+        and ${only(sql`totals.incarnation`)}`;
     case 'board_listings':
-      return sql`join board_listings on board_listings.incarnation = listed.incarnation`;
+      return sql`join board_listings on board_listings.incarnation = listed.incarnation
+        and ${only(sql`board_listings.incarnation`)}`;
     case 'checks':
       return sql`cross join ${buildDowntimes(sql, checkRules)} as down
         cross join lateral ${buildUptime(sql, checkRules, atMs)} as checks`;
@@ -135,14 +144,15 @@ const joinSource = (sql: Queryable, source: Source, { kind, atMs, checkRules }: 
 };
 
 /**
- * Builds a query with the columns `incarnation`, `score` and `ratio` of all listings that qualify, or of
- * those that `only` allows: a condition on `listed`.
+ * Builds a query with the columns `incarnation`, `score` and `ratio` of those listings that qualify and that
+ * `only` allows.
  */
-export const buildScored = (sql: Queryable, scored: ScoredBoard, only: Fragment = sql`true`): Fragment => {
+export const buildScored = (sql: Queryable, scored: ScoredBoard, only: Only): Fragment => {
   const { score, ratio = sql`null`, qualifies } = buildExpressions(sql, scored);
-  const joins = sourcesByBoard[scored.board].map((source) => joinSource(sql, source, scored));
+  const wanted = { ...scored, only };
+  const joins = sourcesByBoard[scored.board].map((source) => joinSource(sql, source, wanted));
   return sql`
     select listed.incarnation, (${score})::float8 as score, (${ratio})::float8 as ratio
     from ${buildListed(sql, scored.kind)} as listed ${joins}
-    where ${qualifies} and ${only}`;
+    where ${qualifies} and ${only(sql`listed.incarnation`)}`;
 };

@@ -106,7 +106,7 @@ const registerEditions = (open: () => Sql): void => {
     for (const board of boardsByKind.bot) {
       const figure = await timeThree(sql, (round) => {
         const scored = { board, kind: 'bot', atMs: nowMs + round, checkRules } as const;
-        return board === 'votes' ? countBoard(sql, scored) : makeEdition(sql, scored);
+        return board === 'votes' ? countBoard(sql, scored, options) : makeEdition(sql, scored, options);
       });
       printFigures(`edition of ${board}`, { bots, ...figure });
       assert.ok(figure.cpuSeconds <= editionCpuSecondsMax, `${board}: ${figure.cpuSeconds} s`);
@@ -146,12 +146,8 @@ const registerDeaths = (open: () => Sql): void => {
     for (let round = 0; round < 3; round++) {
       const victim = connectSql(manyUrl, { connectionsMax: 1 });
       const [row] = await victim<{ pid: number }[]>`select pg_backend_pid() as pid`;
-      const made = makeEdition(victim, {
-        board: 'trending',
-        kind: 'bot',
-        atMs: nowMs + dayMs + round,
-        checkRules,
-      }).then(
+      const due = { board: 'trending', kind: 'bot', atMs: nowMs + dayMs + round } as const;
+      const made = makeEdition(victim, { ...due, checkRules }, options).then(
         () => 'made',
         () => 'died',
       );
@@ -161,7 +157,8 @@ const registerDeaths = (open: () => Sql): void => {
       await victim.end({ timeout: 0 });
       assert.equal(await readPlaces(sql), before);
     }
-    await makeEdition(sql, { board: 'trending', kind: 'bot', atMs: nowMs + 2 * dayMs, checkRules });
+    const due = { board: 'trending', kind: 'bot', atMs: nowMs + 2 * dayMs } as const;
+    await makeEdition(sql, { ...due, checkRules }, options);
 
     assert.equal(await readPlaces(sql), { edition: nowMs + 2 * dayMs, places: 1_000, different: 1_000 });
   });
@@ -240,7 +237,7 @@ test.before(async () => {
     await makeVotesEdition(sql, 'bot', nowMs - 1);
     for (const board of boardsByKind.bot) {
       const scored = { board, kind: 'bot', atMs: nowMs - 1, checkRules } as const;
-      await (board === 'votes' ? countBoard(sql, scored) : makeEdition(sql, scored));
+      await (board === 'votes' ? countBoard(sql, scored, options) : makeEdition(sql, scored, options));
     }
   }
 });
