@@ -218,12 +218,15 @@ const writeInto = (state: State, folder: string, isThere: (() => boolean) | null
     if (isThere === null || !isThere()) break;
     apply(names);
   }
+  const folders = new Set([dirname(live)]);
   for (const [path, inode] of [...names].sort(([one], [other]) => (one < other ? -1 : 1))) {
     const target = join(folder, relative(live, path));
-    // A file can only be there with its folder.
-    if (path !== live && names.get(dirname(path)) !== 'folder') continue;
-    if (inode === 'folder') mkdirSync(target, { recursive: true });
-    else writeFile(state, { inode, target }, isThere);
+    // A name can only be there with its folder, and that with its own.
+    if (!folders.has(dirname(path))) continue;
+    if (inode === 'folder') {
+      mkdirSync(target, { recursive: true });
+      folders.add(path);
+    } else writeFile(state, { inode, target }, isThere);
   }
 };
 
