@@ -208,8 +208,8 @@ const openEmbedded: OpenAll = async (config, options, undo) => {
   const { onWarning, onLost, onDiskFull, sqlThread } = options;
   const reports = { onWarning, onLost, onDiskFull };
   const ledger = await openLedgerStore({ dataDirectory: dataDir, sqlThread, ...reports });
-  // The counters close before SQL again, whose close may wait for room on the disk.
-  undo.push(ledger.close, () => hot.close());
+  // It closes after the counters, since it may wait for room on the disk.
+  undo.splice(-1, 0, ledger.close);
   return {
     hot,
     sql: ledger.sql,
