@@ -111,8 +111,6 @@ const isSame = (value: unknown, fallback: unknown): boolean =>
     ? Object.keys(value as object).length === 0
     : (value ?? null) === (fallback ?? null);
 
-export const escapeText = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`;
-
 /** Times in a JSON aggregate of SQL are text. */
 const formatTime = (value: Date | string | number): string => new Date(value).toISOString();
 

@@ -9,17 +9,10 @@
  * Writes SQL only; the engine reads an entity on first use.
  */
 import { computeShard, type EntityKind, oldShardCount, toAddress } from '../../engine/ids.ts';
-import { formatTexts, type Transaction } from '../sql/client.ts';
+import { escapeText, formatTexts, type Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { memberFields, totalsFields } from './directory.ts';
-import {
-  type AnyRecord,
-  type Cell,
-  escapeText,
-  getValue,
-  type RecordField,
-  type RecordFields,
-} from './fields.ts';
+import { type AnyRecord, type Cell, getValue, type RecordField, type RecordFields } from './fields.ts';
 import { type KindName, kindNames, type RecordKind, recordKinds } from './kinds.ts';
 import {
   type Entry,
@@ -249,7 +242,7 @@ const formatColumn = ({ type, value }: Column, rows: readonly Row[], now: string
   const cells = rows.map((row) => {
     const cell = value(row, now);
     if (cell === null || cell === undefined) return 'null';
-    return isText ? escapeText(String(cell)) : String(cell);
+    return isText ? `"${escapeText(String(cell))}"` : String(cell);
   });
   return `{${cells.join(',')}}`;
 };

@@ -196,7 +196,8 @@ export const formatTexts = (values: readonly string[]): string => {
 };
 
 const isSpecial = (value: string): boolean => value.includes('"') || value.includes('\\');
-const escapeText = (value: string): string => value.replace(/["\\]/g, '\\$&');
+/** Escapes a text for a quoted item of an array. */
+export const escapeText = (value: string): string => value.replace(/["\\]/g, '\\$&');
 
 export const formatBooleans = (values: readonly boolean[]): string =>
   `{${values.map((value) => (value ? 't' : 'f')).join(',')}}`;
