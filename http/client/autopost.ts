@@ -204,7 +204,7 @@ export const autopost = (options: AutopostOptions): Autoposter => {
   const { client, everyMs = everyMsUsual, onError = createReporter() } = options;
   const { send, sendOffline } = createSender(options);
   let posted: number | null = null;
-  // By a clock that nobody sets: after a correction by a year no post would be due for a year.
+  // By the monotonic clock: once the system clock is set back, no post would be due for as long.
   let dueAtMs = 0;
   let failures = 0;
   let running: Promise<void> | null = null;

@@ -86,7 +86,7 @@ const waitSecondsMax = 60;
 /** @internal */
 export const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
 
-/** A longer timer would fire at once. */
+/** Timers with a longer delay fire at once. */
 const timerMsMax = 2 ** 31 - 1;
 
 /** @internal Resolves after that time, rejects when the signal aborts. */
@@ -139,7 +139,7 @@ export const toUnreachable = (error: unknown): DirectoryError => {
 const isRepeatable = (method: string, path: string): boolean =>
   method === 'GET' || path.startsWith('/bots/stats') || (method === 'PUT' && path.endsWith('/votes'));
 
-/** No reply, or one that says so: a proxy's when it cannot reach the server. Cloudflare says 520 to 530. */
+/** There was no reply, or a proxy said that it cannot reach the server; Cloudflare does so by 520 to 530. */
 const isLost = (status: number): boolean =>
   status === 0 || (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 
@@ -167,7 +167,7 @@ export const toAddress = (url: string, path: string, query: RequestOptions['quer
   return `${url.replace(/\/$/, '')}${path}${text === '' ? '' : `?${text}`}`;
 };
 
-/** Aborts when the time of an attempt is over, or with the caller's signal; after `end` neither is held. */
+/** Aborts when an attempt takes too long, or with the caller's signal. `end` removes timer and listener. */
 const createLimit = ({ timeoutMs = timeoutMsUsual, signal }: RequestOptions) => {
   const limit = new AbortController();
   const onAbort = (): void => limit.abort(signal?.reason);

@@ -65,7 +65,7 @@ export const createViewWatch = (sql: Sql, clock: { nowMs(): number }) => {
     },
   };
   return {
-    /** Counts a view that was counted. */
+    /** Looks at a view that the engine counted. */
     note: (incarnation: number, address: string, agent: string): void => {
       let counts = listings.get(incarnation);
       if (counts === undefined) {

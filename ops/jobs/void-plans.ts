@@ -32,9 +32,9 @@ export const createVoidPlansJob = (parts: VoidPlansParts): NodeJob => ({
 });
 
 /**
- * Takes one step of each plan, so that a small one does not wait for a large one, nor any for one that
- * fails: that one joins `failures`, by its id, and the next run tries it again. No failure is that a store
- * is busy, with a reset for example. Resolves to whether there is more to do here.
+ * Takes one step of each plan, so that a small one does not wait for a large one. A plan that fails joins
+ * `failures`, by its id: it does not delay the others, and the next run tries it again. A busy store, during
+ * a reset for example, is no failure. Resolves to whether there is more to do here.
  */
 const takeSteps = async (parts: VoidPlansParts, failures: Map<string, Error>): Promise<boolean> => {
   const open = await parts.catalogue.operator.plans.open();

@@ -259,7 +259,10 @@ const placeVotes = ({ plan, known }: Batch): void => {
   }
 };
 
-/** No key of SQL keeps the token of a refused listing from being that of a later listing with its id. */
+/**
+ * Refuses the tokens of refused listings. Sessions have no foreign key on listings, so the tokens would be
+ * valid for a later listing with the same id.
+ */
 const refuseSessions = ({ plan, known }: Batch): void => {
   for (const session of [...plan.entries.session]) {
     const { target_type, target_id } = session.record as RecordOfKind<'session'>;

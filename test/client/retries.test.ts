@@ -97,7 +97,7 @@ test('so it is when a proxy says that it cannot reach the server', async () => {
   assert.equal(await send([{ status: 522 }], create), { sent: 1, failed: 'status_522' });
 });
 
-test('the log and the feed wait as long as they are told, however long', async () => {
+test('the log and the feed wait as long as the reply says, even for months', async () => {
   const gone = { ...refused, seconds: 9_999_999_999 };
   for (const read of ['log', 'follow'] as const) {
     answers = [gone, gone, gone];

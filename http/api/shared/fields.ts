@@ -57,7 +57,7 @@ export const checkAddresses = (addresses: Readonly<Record<string, string>>): voi
 export const toLinkPointers = (links: LinksInput | null | undefined): Record<string, string> =>
   Object.fromEntries((links ?? []).map((link, index) => [`/extra_links/${index}/value`, link.value]));
 
-/** Returns links without the fields that they do not have; `null` if there are none to write. */
+/** Keeps only the name and the value of each link, since rows are shown as they are; `null` for no links. */
 export const toLinkRows = (links: LinksInput | null | undefined): LinksInput | null =>
   links?.map(({ name, value }) => ({ name, value })) ?? null;
 

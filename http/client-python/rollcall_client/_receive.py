@@ -158,7 +158,7 @@ class SignatureError(Exception):
 
 
 def _to_bytes(header: str) -> bytes:
-    """Some frameworks show bytes that are not UTF-8 as halves of characters, which have no encoding."""
+    """Some frameworks decode bytes that are not UTF-8 to lone surrogates, which cannot be encoded."""
     return header.encode(errors="replace")
 
 

@@ -92,7 +92,7 @@ def is_worth_retrying(error: DirectoryError, repeatable: bool) -> bool:
         return error.code not in ("vote_wait", "application_wait")
     if error.status == 503 and error.context.get("outcome") == "not_applied":
         return True
-    # No reply, or one that says so: a proxy's when it cannot reach the server. Cloudflare says 520 to 530.
+    # There was no reply, or a proxy said that it cannot reach the server; Cloudflare does so by 520 to 530.
     is_lost = error.status == 0 or 502 <= error.status <= 504 or 520 <= error.status <= 530
     return repeatable and is_lost
 
@@ -105,7 +105,7 @@ def compute_backoff(failures: int, seconds_max: float) -> float:
 def compute_pause(named: float, failures: int, seconds_max: float) -> float:
     """The wait after an error: what the server named and up to a quarter more, else a backoff."""
     if named > 0:
-        # A longer wait is an error of Python's.
+        # Python refuses to wait longer, by an OverflowError.
         return min(named * random.uniform(1.0, 1.25), TIMEOUT_MAX)
     return compute_backoff(failures, seconds_max)
 

@@ -1,6 +1,6 @@
 /**
- * The numbers of listings as they change, while the page is seen: a browser has six connections to a server
- * over HTTP/1.1, so six tabs that nobody looks at would leave none for the seventh page.
+ * Follows the numbers of listings while the page is visible. Over HTTP/1.1 a browser opens at most six
+ * connections to a server, so the streams of six hidden tabs would leave none for a seventh page.
  */
 
 /** After the first loss of a stream; twice as long after each that follows. */

@@ -61,7 +61,7 @@ const compare = (left: ScoredListing, right: ScoredListing): number =>
 export const createTally = (placed: ReadonlySet<number>): Tally => {
   const runs: Float64Array[] = [];
   let candidates: ScoredListing[] = [];
-  /** Others need more than this. */
+  /** A listing that had no place needs a higher score to be a candidate. */
   let least = Number.NEGATIVE_INFINITY;
   const addRun = (added: Float64Array): void => {
     let run = added;

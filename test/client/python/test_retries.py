@@ -65,7 +65,7 @@ class Retries(unittest.TestCase):
         self.assertEqual(self.send([page], POST), (2, ""))
         self.assertEqual(self.send([page], CREATE), (1, "unreachable"))
 
-    def test_votes_wait_as_long_as_they_are_told_however_long(self):
+    def test_votes_wait_as_long_as_the_reply_says(self):
         self.server.begin([reply(503, "9" * 400, code="overloaded", outcome="not_applied")])
         pages = votes(Client(self.server.url), "bot/1", after="a.1")
         ended = []

@@ -1,6 +1,6 @@
 /**
- * The live numbers of pages, with a document and an `EventSource` of the test's own: no stream while nobody
- * looks, and another one when the browser has given up.
+ * The live numbers of pages, with a document and an `EventSource` of the test's own: a hidden page has no
+ * stream, and another stream is opened when the browser has given up.
  *
  * Own process.
  */
