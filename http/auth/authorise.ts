@@ -2,9 +2,9 @@
  * Finds out who is calling, and decides what they may do, by the `auth` of the route.
  *
  * Three steps, in the order of checks (docs/behaviour.md): `authenticate` turns the token into a session;
- * `admitCaller` needs only the session and the path (kind, ban, path user, limits); `authorise` needs the
- * body or the catalogue, so it runs after validation, and answers 404 before 403. Anything that is not
- * explicitly allowed is rejected.
+ * `admitCaller` needs only the session and the path (kind, ban, path user); `authorise` judges permissions,
+ * those of a limited session too, so it runs after validation, and answers 404 before 403. Anything that is
+ * not explicitly allowed is rejected.
  *
  * A token is read from the request's headers, in every form clients use: `Authorization: <Kind> <token>`, a
  * bare `Authorization: <token>`, and `User-Auth`, `Bot-Auth`, `Server-Auth`, `Team-Auth` with or without the
@@ -144,8 +144,8 @@ const findEntityKind = (auth: EntityAuth, params: Params): string =>
   auth.type.startsWith('=') ? auth.type.slice(1) : (params[auth.type] ?? '');
 
 /**
- * Checks kind, ban, path user and limits. Throws 401 `token_kind_unsupported`, or 403 `banned`,
- * `user_mismatch`, `forbidden`, `permission_missing`.
+ * Checks kind, ban, path user, and whether the session must be unlimited. Throws 401
+ * `token_kind_unsupported`, or 403 `banned`, `user_mismatch`, `forbidden`.
  */
 export const admitCaller = (
   auth: Auth,
@@ -169,17 +169,6 @@ export const admitCaller = (
   }
   if ((auth.kind === 'user' || auth.kind === 'self') && session.limits.length > 0)
     throw createLimitedSessionError();
-  if (
-    'permission' in auth &&
-    session.limits.length > 0 &&
-    !includesPermission(session.limits, auth.permission)
-  ) {
-    throw createPermissionError(auth.permission);
-  }
-  if (auth.kind === 'entity' && auth.into !== undefined && session.limits.length > 0) {
-    if (!includesPermission(session.limits, auth.into.permission))
-      throw createPermissionError(auth.into.permission);
-  }
 };
 
 /** The request whose permission is checked. */
@@ -207,6 +196,11 @@ const findTeamId = (body: unknown, field: string): string => {
   return typeof id === 'string' ? id : '';
 };
 
+/** A limited session has only the permissions among its limits. Throws `permission_missing`. */
+const checkLimits = ({ limits }: Caller, permission: Permission): void => {
+  if (limits.length > 0 && !includesPermission(limits, permission)) throw createPermissionError(permission);
+};
+
 /** Checks the permission in the team named by the body. Rejects with `not_found` or `permission_missing`. */
 const authoriseTeam = async (
   source: PermissionSource,
@@ -215,6 +209,7 @@ const authoriseTeam = async (
 ): Promise<void> => {
   const access = await source.findAccess('team', findTeamId(body, field), caller.id);
   if (access === null) throw new DomainError('not_found', 'There is no such team.');
+  checkLimits(caller, permission);
   if (!includesPermission(access.permissions, permission)) throw createPermissionError(permission);
 };
 
@@ -223,9 +218,11 @@ const authoriseOwner = (source: PermissionSource, auth: OwnerAuth, request: Acce
   const teamId = findTeamId(body, auth.field);
   if (caller.kind === 'team') {
     if (teamId !== '' && teamId !== caller.id) throw createOtherTeamError();
+    checkLimits(caller, auth.permission);
     return null;
   }
   if (teamId !== '') return authoriseTeam(source, auth, request);
+  checkLimits(caller, auth.permission);
   if (caller.limits.length > 0) throw createLimitedSessionError();
   return null;
 };
@@ -237,16 +234,17 @@ const authoriseEntity = async (source: PermissionSource, auth: EntityAuth, reque
   if (!isEntityKind(kind)) throw new DomainError('target_type_unsupported', `"${kind}" cannot be used here.`);
   const access = await source.findAccess(kind, id, caller.kind === 'user' ? caller.id : '');
   if (access === null) throw new DomainError('not_found', `There is no such ${kind}.`);
-  if (caller.kind === 'team' && access.teamId === caller.id) return;
   if (isExempt(auth, caller, params)) return;
+  checkLimits(caller, auth.permission);
+  if (caller.kind === 'team' && access.teamId === caller.id) return;
   if (!includesPermission(access.permissions, auth.permission)) throw createPermissionError(auth.permission);
   if (auth.into !== undefined) await authoriseTeam(source, auth.into, request);
 };
 
 /**
- * Checks permissions of a valid request: on the entity in the path, and in a team that the body names. The
- * session's limits were checked before. Returns `null` when there is nothing to wait for, for example when
- * the caller is that entity. Throws or rejects with 404 `not_found`, 403 `permission_missing` or `forbidden`.
+ * Checks permissions of a valid request: on the entity in the path, and in a team that the body names; the
+ * limits of the session count. Returns `null` when there is nothing to wait for, for example when the caller
+ * is that entity. Throws or rejects with 404 `not_found`, 403 `permission_missing` or `forbidden`.
  */
 export const authorise = (
   source: PermissionSource,
@@ -254,8 +252,12 @@ export const authorise = (
   request: AccessRequest,
 ): Promise<void> | null => {
   if (auth.kind === 'owner') return authoriseOwner(source, auth, request);
-  if (auth.kind !== 'entity' || isActingOnItself(auth, request.caller, request.params)) return null;
-  return authoriseEntity(source, auth, request);
+  if (auth.kind !== 'entity' && auth.kind !== 'kinds') return null;
+  const { caller, params } = request;
+  if (auth.kind === 'entity' && !isActingOnItself(auth, caller, params))
+    return authoriseEntity(source, auth, request);
+  checkLimits(caller, auth.permission);
+  return null;
 };
 
 /** Returns the caller of a route that is not public. Throws a plain `Error` on a public route: a bug. */

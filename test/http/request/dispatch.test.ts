@@ -96,6 +96,8 @@ const refusals: readonly Refusal[] = [
   ['a limited session', 'PUT /users/u1/slow', '403 forbidden', auth(limited)],
   ['a limited session on an entity', 'GET /bot/b1/guarded', '403 permission_missing', auth(limited)],
   ['a limited session of the entity', 'GET /bot/b1/guarded', '403 permission_missing', auth(limitedBot)],
+  ['a limited session on nothing', 'GET /bot/absent/guarded', '404 not_found', auth(limited)],
+  ['a limited session, unknown kind', 'GET /thing/1/guarded', '400 target_type_unsupported', auth(limited)],
   ['another user as entity', 'GET /user/u2/guarded', '403 user_mismatch', auth(user)],
   ['a stranger', 'GET /bot/b1/guarded', '403 permission_missing', auth(user)],
   ['a stranger on nothing', 'GET /bot/absent/guarded', '404 not_found', auth(user)],
