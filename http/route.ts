@@ -110,6 +110,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly prefersCsv: boolean;
   /** The `Last-Event-ID` header as sent, `''` for none. */
   readonly lastEventId: string;
+  /** As the reply's `X-Request-Id` has it. */
+  readonly requestId: string;
   /** The `traceparent` header (W3C Trace Context), `''` for none. */
   readonly traceparent: string;
   /** The `Idempotency-Key` header as sent, `null` for none. */

@@ -189,17 +189,25 @@ const showUpvotes = async (app: App, id: string): Promise<Reply> => {
 const headers = { 'Content-Type': 'application/json; charset=utf-8' };
 
 /** Errors keep status, message and wait; `error` and `retry-after` are the names that the libraries know. */
-const showOldError = (_: App, __: unknown, error: DomainError): Reply => {
+const showOldError = (
+  _: App,
+  { requestId: request_id }: { readonly requestId: string },
+  error: DomainError,
+): Reply => {
   const { code, message, context, retryAfterSeconds: wait } = error;
   return {
     status: errorStatuses[code],
     json: {
       error: message,
       message,
-      context: { ...context, code },
+      context: { ...context, code, request_id },
       ...(wait > 0 && { 'retry-after': wait }),
     },
-    headers: { ...headers, ...(wait > 0 && { 'Retry-After': String(Math.ceil(wait)) }) },
+    headers: {
+      ...headers,
+      ...(wait > 0 && { 'Retry-After': String(Math.ceil(wait)) }),
+      ...(code === 'token_invalid' && { 'X-Session-Invalid': 'true' }),
+    },
   };
 };
 

@@ -172,6 +172,10 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return this.exchange.headers.lastEventId;
   }
 
+  get requestId(): string {
+    return this.exchange.requestId;
+  }
+
   get traceparent(): string {
     const { traceparent } = this.exchange.headers;
     return traceparent !== '' && traceShape.test(traceparent) ? traceparent : '';

@@ -160,6 +160,20 @@ test('errors have the names that the libraries read, and their usual status', as
   assert.is(nameless.headers.get('content-type'), 'application/json; charset=utf-8');
 });
 
+test('errors name their request, and say that a token is no longer valid', async () => {
+  const ask = (token: string) => world.ask('POST', '/api/bots/stats', { token, body: { server_count: 5 } });
+  const unknown = await ask('x'.repeat(32));
+  const { token } = await createBot();
+  const bad = await world.ask('POST', '/api/bots/stats', { token, body: { server_count: 'many' } });
+
+  for (const { json, headers } of [unknown, bad])
+    assert.is(json.context.request_id, headers.get('x-request-id'));
+  assert.equal(
+    [unknown, bad].map(({ headers }) => headers.get('x-session-invalid')),
+    ['true', null],
+  );
+});
+
 test('a limited request says how long to wait, in the header and in the body', () => {
   const error = new DomainError('rate_limited', 'Too many requests.', {}, 3);
   const reply = compatRoutes[0]?.replaceError?.(world.app, {} as never, error);
