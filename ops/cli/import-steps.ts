@@ -1,7 +1,7 @@
 /**
  * The two ways of an import that do not open the stores: a dry run, and an import through a running node.
  */
-import { type ImportOutcome, importLinesMax } from '../../http/operator/stores.ts';
+import { importLinesMax } from '../../http/operator/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
 import { createReport, type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
@@ -106,7 +106,6 @@ export const importThroughNode = async (
   const report = createReport(0);
   const rejects = source.skipBad ? openRejects(`${source.path}.rejected`, 0) : null;
   const id = await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
-  let outcome: ImportOutcome = 'failed';
   try {
     for await (const chunk of splitChunks(source.path)) {
       report.interrupted = signal.aborted;
@@ -114,13 +113,13 @@ export const importThroughNode = async (
       await sendChunk({ node, report, rejects }, chunk);
       progress.update(report.linesDone, lines);
     }
-    outcome = report.interrupted ? 'interrupted' : 'done';
   } catch (error) {
-    if (error instanceof ImportStopped) outcome = 'stopped';
+    const outcome = error instanceof ImportStopped ? 'stopped' : 'failed';
+    // This error says why, also when the node that is to record the outcome is gone.
+    await node.endImport(id, outcome).catch(() => {});
     throw error;
-  } finally {
-    await node.endImport(id, outcome);
   }
+  await node.endImport(id, report.interrupted ? 'interrupted' : 'done');
   report.milliseconds = performance.now() - startedMs;
   return report;
 };

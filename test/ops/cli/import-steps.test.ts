@@ -1,0 +1,35 @@
+/**
+ * An import through a running node, which a fake replaces here. With a real one: running.stores.test.ts.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { importThroughNode } from '../../../ops/cli/import-steps.ts';
+import type { RunningNode } from '../../../ops/cli/running-node.ts';
+import { ImportStopped } from '../../../storage/import/import.ts';
+import { makeFolder } from '../../support/folder.ts';
+
+const test = suite('import through a node');
+
+test('bad lines are reported although the node is gone when the import ends', async () => {
+  const path = join(makeFolder('rollcall-import-steps-'), 'bad.jsonl');
+  writeFileSync(path, '{"kind":"user","id":"1"}\n');
+  const gone = (): Promise<never> => Promise.reject(new Error('No node answers.'));
+  const bad = [{ line: 1, reason: '"username" is missing' }];
+  const node = {
+    beginImport: async () => 1,
+    importLines: async () => ({ added: {}, skipped: 0, bad }),
+    endImport: gone,
+  } as unknown as RunningNode;
+  const source = { path, title: 'bad.jsonl', skipBad: false };
+  const control = { progress: { update() {}, stop() {} }, signal: new AbortController().signal };
+
+  const failure = await importThroughNode(node, source, control).catch((error: unknown) => error);
+  assert.instance(failure, ImportStopped);
+  assert.equal((failure as ImportStopped).badLines, [
+    { line: 1, text: '{"kind":"user","id":"1"}', reason: '"username" is missing' },
+  ]);
+});
+
+test.run();
