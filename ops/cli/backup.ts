@@ -5,7 +5,7 @@
  * name when the copy is complete and verified. A node that runs on the embedded stores sends the copy itself;
  * Redis and Postgres are backed up beside the nodes.
  */
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backupFolder, hasDirectory } from '../../storage/backup/embedded.ts';
 import { type CopySource, type StoreCopy, writeStoreCopy } from '../../storage/backup/live.ts';
@@ -51,6 +51,16 @@ const formatMegabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1
 const measureFolder = (folder: string): number =>
   listFolder(folder).files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 
+/** The bytes in a folder that may be renamed or removed meanwhile; `null` if it was. */
+export const measureDraft = (draft: string): number | null => {
+  try {
+    return measureFolder(draft);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+};
+
 const watchEveryMs = 500;
 
 /** Shows how much of the backup is written, until it is stopped. */
@@ -58,7 +68,8 @@ const watchSize = (terminal: Terminal, directory: string): { stop(): void } => {
   const progress = createProgress(terminal.err, `Backing up to ${directory}`, 'MB');
   const draft = `${resolve(directory)}.unfinished`;
   const timer = setInterval(() => {
-    if (existsSync(draft)) progress.update(Math.round(measureFolder(draft) / 1_000_000), 0);
+    const bytes = measureDraft(draft);
+    if (bytes !== null) progress.update(Math.round(bytes / 1_000_000), 0);
   }, watchEveryMs);
   return {
     stop: () => {
