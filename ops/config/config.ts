@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Check } from 'typebox/schema';
 import type { CommitRules } from '../../engine/entity/items.ts';
 import { parseTrustedProxies } from '../../http/server/client-address.ts';
+import { addPassword } from '../../storage/sql/address.ts';
 import { type LogForm, selectLogForm } from '../log/log.ts';
 import { listLoginMistakes } from './login-settings.ts';
 import { findNearest } from './nearest.ts';
@@ -52,7 +53,9 @@ export const readConfig = (environment: Environment = process.env): Config => {
   mistakes.push(...listLoginMistakes(settings as Partial<Settings>));
   mistakes.push(...listOperatorMistakes(settings as Partial<Settings>));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  settings.databaseUrl = addPassword(settings.databaseUrl as string, environment.PGPASSWORD ?? '');
+  // For programs of Postgres, too: the driver alone would read PGPASSWORD itself.
+  const { databaseUrl } = settings as Settings;
+  if (databaseUrl !== '') settings.databaseUrl = addPassword(databaseUrl, environment.PGPASSWORD ?? '');
   for (const value of Object.values(settings)) Object.freeze(value);
   return Object.freeze(settings as Settings);
 };
@@ -113,17 +116,6 @@ export const toCommitRules = (
 /** Whether an empty store gets the demo directory. `auto` means: only on the embedded stores. */
 export const isDemoWanted = (config: Config): boolean =>
   config.demo === 'auto' ? config.redisUrl.length === 0 && config.databaseUrl === '' : config.demo === 'on';
-
-/**
- * The password of DATABASE_URL may be in PGPASSWORD, where it needs no encoding, as for programs of Postgres.
- * A URL that the parser refuses (several hosts) stays: the driver reads PGPASSWORD itself.
- */
-const addPassword = (databaseUrl: string, password: string): string => {
-  if (password === '' || !URL.canParse(databaseUrl)) return databaseUrl;
-  const url = new URL(databaseUrl);
-  if (url.password === '') url.password = encodeURIComponent(password);
-  return url.href;
-};
 
 const hoursToMs = (value: number): number => Math.round(value * 3_600_000);
 const minutesToMs = (value: number): number => value * 60_000;

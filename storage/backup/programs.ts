@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { splitPassword } from '../sql/address.ts';
 import { BackupError } from './manifest.ts';
 
 /** The name of a dump in a backup. */
@@ -43,7 +44,7 @@ export const findPrograms = (databaseUrl: string, serverMajor: number) => {
     throw new BackupError(
       describeMissingPrograms(serverMajor, Math.max(0, ...candidates.map(({ major }) => major))),
     );
-  const { address, password } = splitUrl(databaseUrl);
+  const { address, password } = splitPassword(databaseUrl);
   /** Runs a program to its end. Rejects with its error output when it fails. */
   const run = async (program: string, args: readonly string[], signal?: AbortSignal): Promise<void> => {
     const all = ['--no-owner', '--no-acl', ...args, `--dbname=${address}`];
@@ -81,10 +82,3 @@ const describeMissingPrograms = (serverMajor: number, newest: number): string =>
       `client programs of Postgres ${serverMajor} or later (Debian: postgresql-client) and try again.`
     : `The server is Postgres ${serverMajor}, but the pg_dump found here has version ${newest}, which ` +
       `cannot dump a newer server. Install the client programs of version ${serverMajor} and try again.`;
-
-const splitUrl = (databaseUrl: string): { address: string; password: string } => {
-  const url = new URL(databaseUrl);
-  const password = decodeURIComponent(url.password);
-  url.password = '';
-  return { address: url.href, password };
-};

@@ -74,7 +74,7 @@ test('a password in PGPASSWORD completes DATABASE_URL, in any characters, and ne
 
   assert.is(decodeURIComponent(new URL(read('postgres://rollcall@db:5432/x')).password), 'a@b/c?%20#');
   assert.is(read('postgres://rollcall:own@db:5432/x'), 'postgres://rollcall:own@db:5432/x');
-  assert.is(read('postgres://rollcall@a:1,b:2/x'), 'postgres://rollcall@a:1,b:2/x');
+  assert.is(read('postgres://rollcall@a:1,b:2/x'), 'postgres://rollcall:a%40b%2Fc%3F%2520%23@a:1,b:2/x');
   assert.is(read(''), '');
 });
 

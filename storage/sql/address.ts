@@ -1,0 +1,23 @@
+/**
+ * The parts of an address of Postgres. `URL` does not take several hosts, which the driver and the programs
+ * of Postgres do. Pure.
+ */
+
+const shape = /^(\w+:\/\/)(?:([^:/?#]*)(?::([^/?#]*))?@)?([^@/?#]*(?:[/?#].*)?)$/s;
+
+/** Takes the password, decoded, out of an address. */
+export const splitPassword = (address: string): { readonly address: string; readonly password: string } => {
+  const [, scheme = '', user = '', password = '', rest = address] = shape.exec(address) ?? [];
+  return {
+    address: `${scheme}${user === '' ? '' : `${user}@`}${rest}`,
+    password: decodeURIComponent(password),
+  };
+};
+
+/** Adds a password, in any characters, unless the address has one. */
+export const addPassword = (address: string, password: string): string =>
+  password === ''
+    ? address
+    : address.replace(shape, (whole, scheme: string, user = '', own = '', rest: string = '') =>
+        own === '' ? `${scheme}${user}:${encodeURIComponent(password)}@${rest}` : whole,
+      );
