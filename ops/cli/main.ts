@@ -21,7 +21,7 @@ import { type Config, readConfig } from '../config/config.ts';
 import { findNearest } from '../config/nearest.ts';
 import { runAdopt } from './adopt.ts';
 import { runBackup } from './backup.ts';
-import { CommandError, type Terminal } from './command.ts';
+import { CommandError, interruptedExitCode, type Terminal } from './command.ts';
 import {
   confirmTarget,
   createHistoryExporter,
@@ -163,10 +163,17 @@ export const runCommandLine = async (
     if (isExport(parsed)) await confirmTarget(terminal, toExportArgs(parsed));
     return await withStores(terminal, parsed, (workplace) => run(parsed, workplace, terminal));
   } catch (error) {
+    if (isInterruption(error)) {
+      terminal.err.write('Interrupted. What is finished stays; the command can be given again.\n');
+      return interruptedExitCode;
+    }
     terminal.err.write(`${error instanceof Error ? error.message : String(error)}${adviseOn(error)}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
   }
 };
+
+/** What a step rejects with that the first signal ended: a program, or the reading of standard input. */
+const isInterruption = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
 /** A full disk is named by no path, and may be one that the operator did not name. */
 const adviseOn = (error: unknown): string =>

@@ -45,7 +45,7 @@ export const findPrograms = (databaseUrl: string, serverMajor: number) => {
       describeMissingPrograms(serverMajor, Math.max(0, ...candidates.map(({ major }) => major))),
     );
   const { address, password } = splitPassword(databaseUrl);
-  /** Runs a program to its end. Rejects with its error output when it fails. */
+  /** Runs a program to its end. Rejects with its error output when it fails, or as the signal says. */
   const run = async (program: string, args: readonly string[], signal?: AbortSignal): Promise<void> => {
     const all = ['--no-owner', '--no-acl', ...args, `--dbname=${address}`];
     const child = spawn(join(suitable.folder, program), all, {
@@ -59,6 +59,8 @@ export const findPrograms = (databaseUrl: string, serverMajor: number) => {
       signal,
     });
     const [errorOutput, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+    // A terminal's Ctrl-C ends the program, too.
+    signal?.throwIfAborted();
     if (code !== 0)
       throw new BackupError(`${program} failed: ${errorOutput.trim().slice(-1_000) || `exit code ${code}`}`);
   };

@@ -11,7 +11,7 @@ import type { AdminOperation } from '../../../http/operator/operation.ts';
 import { listParameterNames } from '../../../http/request/match.ts';
 import type { Config } from '../../config/config.ts';
 import { escapeUnsafe } from '../../log/log.ts';
-import { CommandError, type Terminal } from '../command.ts';
+import { CommandError, interruptedExitCode, type Terminal } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { createProgress } from '../progress.ts';
 import {
@@ -95,6 +95,7 @@ export const runOperation = async (
   if (command.json) terminal.out.write(formatJson(answer));
   if (status < 300) {
     if (!command.json) terminal.out.write(formatAnswer(answer));
+    if (isWorking(reply) && terminal.signal.aborted) return interruptedExitCode;
     return answer.state === 'refused' ? 1 : 0;
   }
   terminal.err.write(describeRefusal(command, reply, key));
@@ -175,6 +176,7 @@ const titles: Readonly<Record<string, string>> = {
   voiding: 'Voiding',
   undoing: 'Undoing',
 };
+const isWorking = ({ answer }: OperatorReply): boolean => titles[String(answer.state)] !== undefined;
 
 /** Whether a dry run of the operation makes a plan, which the request itself then names. */
 const isPlanned = ({ route }: AdminOperation): boolean =>

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { runCommandLine } from '../../../ops/cli/main.ts';
@@ -157,6 +158,18 @@ test('an interrupted import reports how to continue', async () => {
 
   assert.is(code, 130);
   assert.match(out, /interrupted: run the same command again/);
+});
+
+test('Ctrl-C while an import unpacks its input ends it with 130', async () => {
+  const packed = `${file}.gz`;
+  writeFileSync(packed, gzipSync(readFileSync(file)));
+
+  for (const source of ['-', packed]) {
+    const { code, out, err } = await run(`import ${source}`, AbortSignal.abort());
+
+    assert.equal([code, out], [130, ''], err);
+    assert.match(err, /^Interrupted\. .*can be given again\.\n$/);
+  }
 });
 
 test('export into a missing folder is refused with a message', async () => {

@@ -274,6 +274,22 @@ test('votes void-many shows a plan, voids exactly that when confirmed, and undo 
   assert.equal(await run(`votes left-out ${plan}`), { code: 0, out: 'None.\n', err: '' });
 });
 
+test('Ctrl-C while a plan is made ends the command with 130 and shows the plan', async () => {
+  const answer = { plan: '018f3b7e-0000-7000-8000-000000000001', state: 'planning', done: 0, votes: 0 };
+  const busy = createServer((_, response) => {
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer));
+  });
+  const adminPort = await listen(busy);
+  const args = ['votes', 'void-many', '--since', '2020-01-01T00:00:00Z', '--reason', 'A farm.', '--yes'];
+  const { code, out } = await runOnStreams((streams) =>
+    runOperation(args, { ...streams, signal: AbortSignal.abort() }, { ...config, adminPort }),
+  );
+  await close(busy);
+
+  assert.is(code, 130);
+  assert.match(out, /^state +planning$/m);
+});
+
 test('help lists the commands of a group, and the options of a command', () => {
   assert.match(
     formatOperationHelp(['bots']),
