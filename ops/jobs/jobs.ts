@@ -4,7 +4,7 @@
  *
  * Some things need no job: a premium period and a login end when their time, which is compared at each use,
  * has passed; lists are read again on request; the first vote of a month creates the partition of the next
- * month; the embedded store takes its own snapshots (storage/embedded/open.ts).
+ * month.
  */
 import type { Engine } from '../../engine/engine.ts';
 import type { PushClient } from '../../http/outbound/push.ts';
