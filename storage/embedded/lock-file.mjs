@@ -8,6 +8,7 @@
  */
 import {
   linkSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
@@ -35,11 +36,19 @@ const readOr = (fallback, read) => {
 /** The content of the file, `''` if there is none. */
 export const readText = (path) => readOr('', () => readFileSync(path, 'utf8').trim());
 
-/** Field 22 of Linux' `/proc/<pid>/stat`: ticks since boot. The name in field 2 may contain spaces. */
-const readStartTime = (pid) => {
+/** Linux' `/proc/<pid>/stat` from field 3 on. The name in field 2 may contain spaces. */
+const readStat = (pid) => {
   const stat = readOr('', () => readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 };
+
+/** Field 22: ticks since boot. */
+const readStartTime = (pid) => readStat(pid)[19] ?? '';
+
+/** Its main thread, though no parent has asked how: without an init process that may last. */
+const hasEnded = (pid) => readStat(pid)[0] === 'Z';
+
+const hasThreads = (pid) => readOr([], () => readdirSync(`/proc/${pid}/task`)).length > 1;
 
 export const readBootId = () => readText('/proc/sys/kernel/random/boot_id');
 
@@ -64,12 +73,22 @@ const isRunning = (pid) => {
   }
 };
 
+/** Waits for the other threads of a process, which may write until they end. False if they do not. */
+const waitForThreads = async (pid) => {
+  const endMs = Date.now() + freshMs;
+  while (hasEnded(pid) && hasThreads(pid)) {
+    if (Date.now() > endMs) return false;
+    await sleep(pollEveryMs);
+  }
+  return true;
+};
+
 /** Whether the owner runs; `null` if unknown, because its pid belongs to another host or namespace. */
 const isAlive = (owner) => {
   const me = describeSelf();
   if (owner.host === me.host && owner.boot !== me.boot) return false;
   if (owner.host !== me.host || owner.namespace !== me.namespace) return null;
-  return isRunning(owner.pid) && readStartTime(owner.pid) === owner.startedAt;
+  return isRunning(owner.pid) && readStartTime(owner.pid) === owner.startedAt && !hasEnded(owner.pid);
 };
 
 const findModifiedMs = (path) => readOr(null, () => statSync(path).mtimeMs);
@@ -77,7 +96,7 @@ const findModifiedMs = (path) => readOr(null, () => statSync(path).mtimeMs);
 /** Whether the lock may be taken over. For an unknown owner it waits to see if the file is touched. */
 const isStale = async (path, owner) => {
   const alive = owner === null ? null : isAlive(owner);
-  if (alive !== null) return !alive;
+  if (alive !== null) return !alive && (await waitForThreads(owner.pid));
   const modifiedMs = findModifiedMs(path);
   while (Date.now() - (findModifiedMs(path) ?? 0) <= freshMs) {
     await sleep(pollEveryMs);

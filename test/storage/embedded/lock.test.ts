@@ -26,15 +26,16 @@ const refusalOf = async (): Promise<string> => {
   }
 };
 
-/** A process that takes the lock, reports it, and waits until it is ended. */
-const startHolder = () => {
-  const script = `const { lockDataDirectory } = await import(${JSON.stringify(lockModule)});
-    await lockDataDirectory(${JSON.stringify(root)});
-    console.log('locked');
-    setInterval(() => {}, 1000);`;
-  const holder = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+const holderScript = `const { lockDataDirectory } = await import(${JSON.stringify(lockModule)});
+  await lockDataDirectory(${JSON.stringify(root)});
+  console.log('locked');
+  setInterval(() => {}, 1000);`;
+const holderCommand = [process.execPath, '--input-type=module', '--eval', holderScript] as const;
+
+/** A process that takes the lock, reports it, and waits until it is ended. `launcher` starts it. */
+const startHolder = (launcher: readonly string[] = []) => {
+  const [program = '', ...words] = [...launcher, ...holderCommand];
+  const holder = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   const said = new Promise<void>((resolve) => holder.stdout.once('data', () => resolve()));
   const ended = new Promise<void>((resolve) => holder.once('close', () => resolve()));
   return { holder, said, ended };
@@ -63,6 +64,21 @@ test('the lock of a process that was killed with -9 is taken over at once', asyn
   const startedMs = performance.now();
   assert.is(await refusalOf(), 'locked');
   assert.ok(performance.now() - startedMs < 1_000);
+});
+
+test('the lock of a killed process is free although its parent has not asked how it ended', async () => {
+  const { holder: shell, said, ended } = startHolder(['sh', '-c', '"$0" "$@" & wait']);
+  await said;
+  const { pid } = JSON.parse(readFileSync(path, 'utf8'));
+  shell.kill('SIGSTOP');
+  try {
+    process.kill(pid, 'SIGKILL');
+    await until('it is a zombie', () => readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z '));
+    assert.is(await refusalOf(), 'locked');
+  } finally {
+    shell.kill('SIGKILL');
+    await ended;
+  }
 });
 
 test('a pid that was given to another process is not taken for the owner', async () => {
