@@ -6,6 +6,7 @@
  * the indexes of storage/sql/search-indexes.ts, so it is fast at any size of the directory. Names compare by
  * their bytes, as those indexes do.
  */
+import { foldTargetId } from '../../../engine/ids.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import type { BanKind } from '../people/people-edits.ts';
@@ -22,6 +23,8 @@ interface ListRequest {
 interface DirectoryList {
   readonly table: 'users' | 'bots' | 'servers' | 'teams' | 'packs';
   readonly key: string;
+  /** Returns the id as the table has it. Default: as given. */
+  readonly foldId?: (id: string) => string;
   readonly names: { readonly table: string; readonly key: string; readonly column: string };
   readonly columns: StatementPart;
   readonly order: StatementPart;
@@ -37,14 +40,15 @@ export const namesSearchedMax = 1_000;
 const lastCharacter = '\u{10ffff}';
 
 /** Ids and names that match, the exact id first. */
-const buildCandidates = (sql: Queryable, { table, key, names }: DirectoryList, search: string) => {
+const buildCandidates = (sql: Queryable, { table, key, foldId, names }: DirectoryList, search: string) => {
   const name = sql`lower(${sql(names.column)}) collate "C"`;
+  const id = foldId?.(search) ?? search;
   return sql`
-    select ${sql(key)} as key, 0 as rank, '' as name from ${sql(table)} where ${sql(key)} = ${search}
+    select ${sql(key)} as key, 0 as rank, '' as name from ${sql(table)} where ${sql(key)} = ${id}
     union all (
       select ${sql(names.key)}, 1, ${name} from ${sql(names.table)}
       where ${name} >= lower(${search}) and ${name} < lower(${search}) || ${lastCharacter}
-        and ${sql(names.key)} <> ${search}
+        and ${sql(names.key)} <> ${id}
       order by 3, 1 limit ${namesSearchedMax})`;
 };
 
@@ -116,6 +120,7 @@ export const createDirectoryLists = (sql: Sql) => ({
   packs: (request: ListRequest) =>
     readList(sql, request, {
       ...{ table: 'packs', key: 'url', names: { table: 'packs', key: 'url', column: 'name' } },
+      foldId: (url) => foldTargetId('pack', url),
       columns: sql`url, packs.name, owner_id as owner, vote_banned, created_at`,
       order: sql`packs.url`,
     }),

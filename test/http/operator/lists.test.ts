@@ -87,6 +87,7 @@ for (const [path, key, search, expected] of [
   ['/teams', 'id', '100%', ['team1']],
   ['/packs', 'url', 'night \\', ['night-owls']],
   ['/packs', 'url', 'night-owls', ['night-owls']],
+  ['/packs', 'url', 'Night-Owls', ['night-owls']],
   ['/packs', 'url', 'owls', []],
 ] as const) {
   test(`GET ${path} finds ${expected.length} for "${search}"`, async () => {
