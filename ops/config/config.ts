@@ -234,14 +234,14 @@ const listWorkerMistakes = ({ workers = 1, redisUrl, port, adminPort }: Partial<
   }
   if (port === 0)
     mistakes.push(`${prefix} and PORT is 0: workers share one port, so set it to a number above 0`);
-  if (port === undefined || adminPort === undefined) return mistakes;
+  if (adminPort === undefined) return mistakes;
   const last = adminPort + workers - 1;
   if (adminPort === 0 || last > portMax) {
     const allowed = `1 to ${portMax - workers + 1}`;
     mistakes.push(
       `${prefix} and ADMIN_PORT is ${adminPort}: worker n takes ADMIN_PORT + n - 1, so set it to ${allowed}`,
     );
-  } else if (port >= adminPort && port <= last && port !== adminPort) {
+  } else if (port !== undefined && port > adminPort && port <= last) {
     mistakes.push(
       `${prefix} and PORT is ${port}: the workers take the ports ${adminPort} to ${last} (ADMIN_PORT)`,
     );

@@ -7,10 +7,10 @@ const addresses = ['loginAuthorizeUrl', 'loginTokenUrl', 'loginProfileUrl'] as c
 const always = ['loginClientId', 'loginClientSecret', 'loginRedirectUris'] as const;
 const all = [...always, ...addresses, 'loginIssuer'] as const;
 
-/** Returns the mistakes of an incomplete login; none while one of its settings is already wrong. */
+/** Returns what an incomplete login lacks. A setting that is already wrong is absent here, not missing. */
 export const listLoginMistakes = (settings: Partial<Settings>): string[] => {
-  const isSet = (name: SettingName): boolean => (settings[name] ?? '').toString() !== '';
-  if (all.some((name) => settings[name] === undefined) || !all.some(isSet)) return [];
+  const isSet = (name: SettingName): boolean => settings[name]?.toString() !== '';
+  if (!all.some(isSet)) return [];
   const missing = always.filter((name) => !isSet(name)).map(toVariable);
   const mistakes = missing.map(
     (variable) => `${variable}: other login settings are set, so set this one too`,

@@ -28,14 +28,20 @@ export const listOperators = (
 const findRepeated = (values: readonly string[]): string | undefined =>
   values.find((value, index) => value !== '' && values.indexOf(value) !== index);
 
-/** Mistakes in ADMIN_TOKENS that its pattern cannot find. The messages contain no token. */
+/**
+ * Mistakes in ADMIN_TOKENS that its pattern cannot find. The messages contain no token. An ADMIN_TOKEN that
+ * is already wrong is absent here, and may become that of an operator named `admin`.
+ */
 export const listOperatorMistakes = ({ adminTokens, adminToken }: Partial<Settings>): readonly string[] => {
-  if (adminTokens === undefined || adminToken === undefined) return [];
-  const operators = listOperators({ adminTokens }, adminToken);
+  if (adminTokens === undefined) return [];
+  const operators =
+    adminToken === undefined ? adminTokens.map(parseOperator) : listOperators({ adminTokens }, adminToken);
   const repeatedName = findRepeated(operators.map(({ name }) => name));
   const repeatedToken = findRepeated(operators.map(({ token }) => token));
   const owners = operators.filter(({ token }) => token === repeatedToken).map(({ name }) => name);
-  const isAdminTaken = operators.some(({ name, token }) => name === adminName && token !== adminToken);
+  const isAdminTaken =
+    adminToken !== undefined &&
+    operators.some(({ name, token }) => name === adminName && token !== adminToken);
   return [
     ...(isAdminTaken
       ? ['ADMIN_TOKENS: the name admin belongs to ADMIN_TOKEN; choose another name']

@@ -1,0 +1,60 @@
+/**
+ * Mistakes in settings that belong together, of which one is wrong already: the others are reported with it.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type ConfigError, type Environment, readConfig } from '../../ops/config/config.ts';
+
+const test = suite('mistakes in settings');
+
+const listMistakes = (environment: Environment): readonly string[] => {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    return (error as ConfigError).mistakes;
+  }
+};
+
+test('a wrong setting hides no mistake of those that belong to it', () => {
+  const [one, other] = ['a'.repeat(32), 'b'.repeat(32)];
+  const servers = { REDIS_URL: 'redis://a', DATABASE_URL: 'postgres://a/b' };
+  for (const [environment, expected] of [
+    [{ PORT: 'eighty', WORKERS: '2' }, ['PORT is "eighty"', 'WORKERS is 2 but the counters']],
+    [
+      { ...servers, PORT: 'eighty', WORKERS: '2', ADMIN_PORT: '0' },
+      ['PORT is', 'WORKERS is 2 and ADMIN_PORT'],
+    ],
+    [
+      { ...servers, PORT: '0', WORKERS: '2', ADMIN_PORT: 'x' },
+      ['ADMIN_PORT is', 'WORKERS is 2 and PORT is 0'],
+    ],
+    [
+      { ADMIN_TOKEN: 'short', ADMIN_TOKENS: `x:${one},x:${other}` },
+      ['ADMIN_TOKEN is', 'ADMIN_TOKENS: the name x'],
+    ],
+    [{ ADMIN_TOKEN: 'short', ADMIN_TOKENS: `admin:${one}` }, ['ADMIN_TOKEN is']],
+    [
+      { LOGIN_CLIENT_ID: 'a b', LOGIN_ISSUER: 'https://a' },
+      ['LOGIN_CLIENT_ID is', 'LOGIN_CLIENT_SECRET: ', 'LOGIN_REDIRECT_URIS: '],
+    ],
+    [
+      { LOGIN_TOKEN_URL: 'x' },
+      [
+        'LOGIN_TOKEN_URL is',
+        'LOGIN_CLIENT_ID: ',
+        'LOGIN_CLIENT_SECRET: ',
+        'LOGIN_REDIRECT_URIS: ',
+        'LOGIN_ISSUER: ',
+      ],
+    ],
+  ] as const) {
+    const mistakes = listMistakes(environment);
+    assert.equal(
+      mistakes.map((mistake, index) => mistake.slice(0, expected[index]?.length)),
+      expected,
+    );
+  }
+});
+
+test.run();
