@@ -7,6 +7,7 @@ import { assertLimits } from '../engine/limits.ts';
 import type { SqlThread } from '../storage/embedded/sql-thread.ts';
 import { openStores, type Stores } from '../storage/open.ts';
 import { systemClock } from './clock.ts';
+import { assertPortsFree } from './config/addresses.ts';
 import type { Config } from './config/config.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
 import { createLoss, type LossReport } from './watch/loss.ts';
@@ -36,6 +37,7 @@ export const openNodeStores = async (
   const stores = await openStores(config, {
     clock: systemClock.nowMs,
     sqlThread,
+    beforeOpening: () => assertPortsFree(config),
     onWarning,
     onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
     onDiskFull: (error) => room.reject(error),

@@ -1,11 +1,11 @@
 /**
  * The composition root: opens stores, engine and listeners, and closes them in reverse order.
  *
- * Start order: folder lock → stores → schema and number of shards → shared secrets → engine → demo → private
- * listener → public listener. No request is answered before the engine has compared the two stores. Stop
- * order: `/readyz` answers 503 (on shared stores for a while before the rest), the public listener refuses
- * new work and finishes requests in flight, the engine flushes, the stores close, the private listener closes
- * last.
+ * Start order: folder lock → look whether the ports are free → stores → schema and number of shards → shared
+ * secrets → engine → demo → private listener → public listener. No request is answered before the engine has
+ * compared the two stores. Stop order: `/readyz` answers 503 (on shared stores for a while before the rest),
+ * the public listener refuses new work and finishes requests in flight, the engine flushes, the stores close,
+ * the private listener closes last.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -36,7 +36,6 @@ import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
 import { listRouteNames } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
-import { assertPortsFree } from './config/addresses.ts';
 import { type Config, toCommitRules } from './config/config.ts';
 import { readOperatorToken } from './config/operator-token.ts';
 import type { DemoFile } from './demo/demo.ts';
@@ -134,7 +133,6 @@ interface StartContext extends Telemetry {
 
 /** Starts the node on open stores: one step after the other, each with what those before have made. */
 const startOn = async (stores: Stores, config: Config, options: Omit<StartContext, keyof Telemetry>) => {
-  await assertPortsFree(config);
   const context = { ...options, ...(await openTelemetry(stores, config, options)) };
   await prepareStores(stores);
   const fleet = await enterFleet(stores, config);

@@ -41,6 +41,8 @@ export interface StoresOptions {
   readonly clock: () => number;
   /** A thread for the embedded SQL that was started before. Default: a new one. */
   readonly sqlThread?: SqlThread | undefined;
+  /** Runs once the folder is locked, before a store is opened or made; rejects to give up. */
+  readonly beforeOpening?: () => Promise<void>;
   /** Receives failures of background work (checkpoints, upkeep), for the log. */
   readonly onWarning: (message: string, error: unknown) => void;
   /** Receives a message when a server of a shared store stops answering, and when it answers again. */
@@ -123,6 +125,7 @@ const explainFor =
   };
 
 const openServers: OpenAll = async (config, options, undo) => {
+  await options.beforeOpening?.();
   const { openRedisStore } = await import('./hot/redis/store.ts');
   const onStoreChange = options.onStoreChange ?? (() => undefined);
   const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning, onStoreChange });
@@ -197,6 +200,7 @@ const openEmbedded: OpenAll = async (config, options, undo) => {
   const { dataDir } = config;
   const lock = await lockDataDirectory(dataDir, options.onLockLost);
   undo.push(lock.release);
+  await options.beforeOpening?.();
   if (!canOpenFiles(descriptorsMin)) throw new Error(tooFewDescriptors);
   const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
   const { markAdopted, isOldFolder, restoreOldFolder } = await import('./embedded/adopt.ts');
@@ -232,6 +236,7 @@ const openAlone: OpenAll = async (config, options, undo) => {
   const { dataDir, databaseUrl } = config;
   const lock = await lockDataDirectory(dataDir, options.onLockLost);
   undo.push(lock.release);
+  await options.beforeOpening?.();
   const { hasDirectory } = await import('./backup/embedded.ts');
   if (hasDirectory(dataDir)) throw new Error(describeEmbedded(dataDir));
   const { onWarning, onStoreChange = () => undefined, onLost = onWarning } = options;

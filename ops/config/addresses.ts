@@ -2,6 +2,7 @@
  * The addresses of a node: URLs of its listeners that work from the same machine, whether its ports are free,
  * and the addresses of its stores as text without secrets.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { findPortFault } from '../../http/server/listen-fault.ts';
 import type { Config } from './config.ts';
 
@@ -29,18 +30,21 @@ export const toAddresses = (config: Config, port: number, adminPort: number): Se
 export const isLocalOnly = ({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>): boolean =>
   publicUrl === '' && ['127.0.0.1', '::1', 'localhost'].includes(host);
 
-/** Rejects if a port is in use, before SQL gets tables. Omits the public port if workers share it. */
-export const assertPortsFree = async ({
-  workers,
-  host,
-  port,
-  adminHost,
-  adminPort,
-}: Config): Promise<void> => {
+/** A node that has unlocked its folder listens for its operator for a moment longer. */
+const endingMsMax = 500;
+
+const findFault = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<Error | null> => {
   const adminFault = await findPortFault({ host: adminHost, port: adminPort, setting: 'ADMIN_PORT' });
-  if (adminFault !== null) throw adminFault;
-  const publicFault = workers > 1 ? null : await findPortFault({ host, port, setting: 'PORT' });
-  if (publicFault !== null) throw publicFault;
+  if (adminFault !== null || workers > 1) return adminFault;
+  return findPortFault({ host, port, setting: 'PORT' });
+};
+
+/** Rejects if a port is in use, before a store is made. Omits the public port if workers share it. */
+export const assertPortsFree = async (config: Config): Promise<void> => {
+  if ((await findFault(config)) === null) return;
+  await pause(endingMsMax);
+  const fault = await findFault(config);
+  if (fault !== null) throw fault;
 };
 
 /** A URL without user, password and options, which may be secret. */

@@ -1,7 +1,9 @@
 /**
  * The composition root: a node starts, accepts its demo tokens, and stops without leaving a lock.
  */
-import { existsSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -105,7 +107,7 @@ test('a stop says what the hot store did not confirm: page views that it refused
 });
 
 for (const setting of ['PORT', 'ADMIN_PORT']) {
-  test(`a start with a taken ${setting} fails before it creates a directory`, async () => {
+  test(`a start with a taken ${setting} fails before it makes anything in its folder`, async () => {
     const dataDir = makeFolder('rollcall-taken-');
     const { port } = new URL(world.url);
     const ports = { PORT: '0', ADMIN_PORT: '0', [setting]: port };
@@ -119,9 +121,23 @@ for (const setting of ['PORT', 'ADMIN_PORT']) {
       );
     }
 
-    assert.not(existsSync(join(dataDir, 'demo.json')));
-    assert.not(existsSync(join(dataDir, 'lock')));
+    assert.equal(readdirSync(dataDir), []);
   });
 }
+
+test('a start waits for a port of a node that is ending', async () => {
+  const ending = createServer().listen(0, '127.0.0.1');
+  await once(ending, 'listening');
+  const { port } = ending.address() as AddressInfo;
+  const dataDir = makeFolder('rollcall-ending-');
+  const starting = start(
+    readConfig({ DATA_DIR: dataDir, DEMO: 'off', LOG_LEVEL: 'silent', PORT: '0', ADMIN_PORT: String(port) }),
+  );
+  setTimeout(() => ending.close(), 50);
+  const node = await starting;
+  await node.stop();
+
+  assert.is(new URL(node.adminUrl).port, String(port));
+});
 
 test.run();
