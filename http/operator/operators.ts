@@ -6,6 +6,7 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { DomainError } from '../../engine/errors.ts';
+import { createTokensDisagreeError } from '../auth/authorise.ts';
 import { createLimit } from '../limits/limiter.ts';
 import type { GuardedCall } from '../request/dispatch-context.ts';
 import type { AnyRoute } from '../route.ts';
@@ -38,8 +39,8 @@ const createFinder = (operators: readonly Operator[]): ((authorization: string) 
 
 /**
  * Creates a guard that names the operator in the call, unless the route is open. It throws `token_missing`,
- * `token_invalid`, `forbidden` for a change with a token that may only read, or, after too many wrong tokens,
- * `rate_limited`.
+ * `token_invalid`, `tokens_disagree`, `forbidden` for a change with a token that may only read, or, after too
+ * many wrong tokens, `rate_limited`.
  */
 export const createOperatorGuard = (
   operators: readonly Operator[],
@@ -48,7 +49,8 @@ export const createOperatorGuard = (
   const wrong = createLimit('wrong_tokens', wrongTokens);
   return (route, call) => {
     if (openRoutes.has(route.name)) return;
-    const { authorization } = call.exchange.headers;
+    const { authorization, authRepeated } = call.exchange.headers;
+    if (authRepeated) throw createTokensDisagreeError();
     if (authorization === '') throw new DomainError('token_missing', 'This needs an operator token.');
     const operator = findOperator(authorization);
     if (operator === null) {

@@ -39,7 +39,7 @@ export class RequestHeaders {
   acceptEncoding = '';
   userAgent = '';
   lastEventId = '';
-  /** `null` when absent: an empty one is a fault. */
+  /** `null` when absent: an empty one is a fault. Several that differ are joined by line feeds. */
   idempotencyKey: string | null = null;
   traceparent = '';
   voteProof = '';
@@ -82,13 +82,22 @@ const takeConnection = (headers: RequestHeaders, value: string): void => {
 /** Headers in which clients say that they fetch ahead. */
 const purposeNames: ReadonlySet<string> = new Set(['sec-purpose', 'purpose', 'x-moz']);
 
+const takeKey = (headers: RequestHeaders, value: string): void => {
+  const { idempotencyKey: key } = headers;
+  headers.idempotencyKey = key === null || key === value ? value : `${key}\n${value}`;
+};
+
 const takeRareHeader = (headers: RequestHeaders, name: string, value: string): void => {
-  if (name === 'idempotency-key') headers.idempotencyKey = value;
+  if (name === 'idempotency-key') takeKey(headers, value);
   else if (name === 'traceparent') headers.traceparent = value;
   else if (name === 'sec-fetch-site') headers.fetchSite = value;
   else if (name === 'x-vote-proof') headers.voteProof = value;
   else if (purposeNames.has(name)) headers.purpose += value;
 };
+
+/** Several lines of one header are one list. */
+const joinLines = (earlier: string, value: string): string =>
+  earlier === '' ? value : `${earlier},${value}`;
 
 /** Stores one header; `name` is in lower case. Unknown headers are ignored. */
 export const takeHeader = (headers: RequestHeaders, name: string, value: string): void => {
@@ -115,7 +124,7 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       takeCoding(headers, value);
       return;
     case 'content-encoding':
-      headers.contentEncoding = value;
+      headers.contentEncoding = joinLines(headers.contentEncoding, value);
       return;
     case 'connection':
       takeConnection(headers, value);
@@ -133,10 +142,10 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       headers.origin = value;
       return;
     case 'x-forwarded-for':
-      headers.forwardedFor = headers.forwardedFor === '' ? value : `${headers.forwardedFor},${value}`;
+      headers.forwardedFor = joinLines(headers.forwardedFor, value);
       return;
     case 'accept':
-      headers.accept = headers.accept === '' ? value : `${headers.accept},${value}`;
+      headers.accept = joinLines(headers.accept, value);
       return;
     case 'accept-encoding':
       headers.acceptEncoding = value;

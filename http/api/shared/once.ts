@@ -28,8 +28,8 @@ const parseKey = (header: string): string => {
   const [, quoted, bare] = keyShape.exec(header) ?? [];
   const key = quoted?.replace(/\\(.)/g, '$1') ?? bare;
   if (key !== undefined) return key;
-  const message = { 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' };
-  throw createValidationError('header', message);
+  const rule = header.includes('\n') ? 'must be sent once' : 'must be 1 to 255 printable ASCII characters';
+  throw createValidationError('header', { 'Idempotency-Key': rule });
 };
 
 /** JSON in which the order of members makes no difference. */

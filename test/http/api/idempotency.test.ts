@@ -12,6 +12,7 @@ import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { addCountedVotes } from '../../storage/ledger/votes.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
 import { pluck } from '../../support/pluck.ts';
+import { answersIn, raw } from '../raw.ts';
 import { type Answer, type AskOptions, codeOf, openWorld } from './world.ts';
 
 const test = suite('idempotency keys');
@@ -172,6 +173,23 @@ test('a key that is empty, too long or not ASCII is 400; a caller has a bounded 
 
   assert.equal(codeOf(full), [409, 'limit_reached']);
   assert.is(unkeyed.status, 201);
+});
+
+test('a key on two lines is 400 unless both are equal', async () => {
+  const send = async (...keys: readonly string[]) => {
+    const body = JSON.stringify({ name: 'Two lines' });
+    const fields = keys.map((key) => `Idempotency-Key: ${key}\r\n`).join('');
+    const head = `Host: a\r\nAuthorization: ${tokens.get('robin')}\r\nContent-Length: ${body.length}\r\n`;
+    const { text } = await raw(world.port, `POST /teams HTTP/1.1\r\n${head}${fields}\r\n${body}`);
+    const [answer] = answersIn(text);
+    return { status: answer?.status, json: JSON.parse(answer?.body ?? '{}') };
+  };
+  const refused = await send('lines-1', 'lines-2');
+
+  assert.is(refused.status, 400);
+  assert.is(refused.json.context['Idempotency-Key'], 'must be sent once');
+  assert.is(await countTeams('Two lines'), 0);
+  assert.is((await send('lines-1', 'lines-1')).status, 201);
 });
 
 test('elsewhere a key is ignored', async () => {

@@ -7,6 +7,7 @@ import { adminOperations } from '../../../http/operator/table.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
 import { askFrom } from '../from-address.ts';
+import { answersIn, raw } from '../raw.ts';
 import { openOperated, operatorToken, readerToken } from './world.ts';
 
 const test = suite('the door of operations');
@@ -77,6 +78,18 @@ test('the live stream needs a token, a reader’s will do', async () => {
   assert.is(answer.status, 200);
   assert.is(answer.headers.get('content-type'), 'text/event-stream');
   await answer.body?.cancel();
+});
+
+test('two different tokens → 401, whichever is right', async () => {
+  const lines = [`Operator ${operatorToken}`, 'Operator other'].map((value) => `Authorization: ${value}\r\n`);
+  for (const sent of [lines, lines.toReversed()]) {
+    const { text } = await raw(
+      world.adminPort,
+      `GET /users HTTP/1.1\r\nHost: localhost\r\n${sent.join('')}\r\n`,
+    );
+    const [answer] = answersIn(text);
+    assert.equal([answer?.status, JSON.parse(answer?.body ?? '{}').context.code], [401, 'tokens_disagree']);
+  }
 });
 
 test('health pages need no token', async () => {
