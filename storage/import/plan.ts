@@ -52,6 +52,8 @@ interface Known {
   readonly present: Map<string, Present>;
   /** By `kind:value` of a field that is unique: the id that has it. */
   readonly owners: Map<string, string>;
+  /** `kind:id` of records of this batch that were refused. */
+  readonly refused: Set<string>;
 }
 interface Batch {
   readonly sql: Transaction;
@@ -60,6 +62,8 @@ interface Batch {
   /** ISO time of the import. */
   readonly now: string;
 }
+/** Why records are refused whose vanity codes are taken, by their lines. */
+type CodeFaults = Map<number, string>;
 
 const join = (kind: string, id: string): string => `${kind}:${id}`;
 
@@ -72,18 +76,38 @@ export const planBatch = async (
   // The positions of a new directory give way to those of a file.
   if (records.some(({ record }) => record.kind === 'position'))
     await sql`delete from app_positions where shipped`;
+  const codeFaults: CodeFaults = new Map();
+  for (;;) {
+    const batch = await planRecords(sql, { records, now, codeFaults });
+    const found = codeFaults.size;
+    await assignVanities(batch, codeFaults);
+    // The others are planned again: a refused record takes no client id, and none may refer to it.
+    if (codeFaults.size > found) continue;
+    await assignIncarnations(batch);
+    placeVotes(batch);
+    return batch.plan;
+  }
+};
+
+interface Given {
+  readonly records: readonly NumberedRecord[];
+  readonly now: string;
+  readonly codeFaults: CodeFaults;
+}
+
+/** Plans all but vanity codes and incarnations. */
+const planRecords = async (sql: Transaction, { records, now, codeFaults }: Given): Promise<Batch> => {
   const entries = Object.fromEntries(kindNames.map((kind) => [kind, [] as Entry[]])) as Plan['entries'];
   const plan: Plan = { entries, faults: [], skipped: 0 };
-  const batch: Batch = { sql, plan, known: await lookUp(sql, records, now), now };
+  const known = await lookUp(sql, records, now);
+  const batch: Batch = { sql, plan, known, now };
   for (const { line, record } of records) {
-    const reason = take(batch, line, record);
-    if (reason !== null) plan.faults.push({ line, reason });
+    const reason = codeFaults.get(line) ?? take(batch, line, record);
+    if (reason === null) continue;
+    plan.faults.push({ line, reason });
+    known.refused.add(join(record.kind, getId(recordKinds[record.kind], record)));
   }
-  await assignVanities(batch);
-  await assignIncarnations(batch);
-  placeVotes(batch);
-  refuseSessions(batch);
-  return plan;
+  return batch;
 };
 
 /* ---------------------------------------------------------------- look-ups */
@@ -109,7 +133,7 @@ const lookUp = async (sql: Transaction, records: readonly NumberedRecord[], now:
     if (record.kind === 'bot') add(ids, 'user', record.bot_id);
     if (kind.unique) add(values, kind.name, getUnique(kind, record, now));
   }
-  const known: Known = { present: new Map(), owners: new Map() };
+  const known: Known = { present: new Map(), owners: new Map(), refused: new Set() };
   await Promise.all([
     ...[...ids].map(([name, wanted]) => lookUpIds(sql, known, [recordKinds[name as KindName], wanted])),
     ...[...values].map(([name, wanted]) => lookUpOwners(sql, known, [recordKinds[name as KindName], wanted])),
@@ -166,6 +190,8 @@ const take = ({ plan, known, now }: Batch, line: number, record: ImportRecord): 
   const missing = (kind.listReferences?.(record) ?? []).filter((named) => !known.present.has(join(...named)));
   if (missing[0]) {
     const ids = missing.map(([, name]) => name).join(', ');
+    if (missing.some((named) => known.refused.has(join(...named))))
+      return `the ${missing[0][0]} ${ids} was refused`;
     return `there is no ${missing[0][0]} ${ids} (a record must come after those it refers to)`;
   }
   if (kind.unique) {
@@ -211,7 +237,7 @@ const listCodes = ({ known }: Batch, { kind, id, record }: Entry): readonly stri
 };
 
 /** Gives each new listing its first free candidate code. A code in the record is the only candidate. */
-const assignVanities = async (batch: Batch): Promise<void> => {
+const assignVanities = async (batch: Batch, codeFaults: CodeFaults): Promise<void> => {
   const { sql, plan } = batch;
   let open = listNamed(plan).map((entry) => ({ entry, codes: listCodes(batch, entry) }));
   const given = new Set<string>();
@@ -222,7 +248,7 @@ const assignVanities = async (batch: Batch): Promise<void> => {
     const taken = new Set(rows.map(({ code }) => code));
     open = open.filter(({ entry, codes }) => {
       const code = codes[round];
-      if (code === undefined) refuse(plan, entry, `the vanity code ${codes[0] ?? ''} is taken`);
+      if (code === undefined) codeFaults.set(entry.line, `the vanity code ${codes[0] ?? ''} is taken`);
       else if (taken.has(code) || given.has(code)) return true;
       else {
         given.add(code);
@@ -231,13 +257,6 @@ const assignVanities = async (batch: Batch): Promise<void> => {
       return false;
     });
   }
-};
-
-/** Removes an entry from the plan. SQL refuses the other records of this batch that refer to it. */
-const refuse = (plan: Plan, entry: Entry, reason: string): void => {
-  const entries = plan.entries[entry.kind];
-  entries.splice(entries.indexOf(entry), 1);
-  plan.faults.push({ line: entry.line, reason });
 };
 
 const assignIncarnations = async ({ sql, plan }: Batch): Promise<void> => {
@@ -249,24 +268,10 @@ const assignIncarnations = async ({ sql, plan }: Batch): Promise<void> => {
   for (const [index, listing] of listings.entries()) listing.incarnation = incarnations[index] ?? 0;
 };
 
-/** A vote belongs to the listing that its target has now, which may have been refused. */
+/** A vote belongs to the listing that its target has now. */
 const placeVotes = ({ plan, known }: Batch): void => {
-  for (const vote of [...plan.entries.vote]) {
+  for (const vote of plan.entries.vote) {
     const { target_type, target_id, former } = vote.record as RecordOfKind<'vote'>;
-    if (former) vote.incarnation = 0;
-    else vote.incarnation = known.present.get(join(target_type, target_id))?.incarnation;
-    if (vote.incarnation === undefined) refuse(plan, vote, `the ${target_type} ${target_id} was refused`);
-  }
-};
-
-/**
- * Refuses the tokens of refused listings. Sessions have no foreign key on listings, so the tokens would be
- * valid for a later listing with the same id.
- */
-const refuseSessions = ({ plan, known }: Batch): void => {
-  for (const session of [...plan.entries.session]) {
-    const { target_type, target_id } = session.record as RecordOfKind<'session'>;
-    if (target_type === 'user' || known.present.get(join(target_type, target_id))?.incarnation) continue;
-    refuse(plan, session, `the ${target_type} ${target_id} was refused`);
+    vote.incarnation = former ? 0 : known.present.get(join(target_type, target_id))?.incarnation;
   }
 };

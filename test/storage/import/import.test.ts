@@ -167,6 +167,31 @@ test('a name in use gets a suffix, a vanity code in use is refused', async () =>
   assert.match(stopped.message, /^line 1: the vanity code lantern is taken$/);
 });
 
+test('a record that is refused for its vanity code takes nothing from those after it', async () => {
+  await load(user(1), bot(5, { vanity: 'taken' }));
+  const client = { client_id: platformId(9) };
+  const lines = linesOf(
+    bot(6, { ...client, vanity: 'taken', user: { username: 'Never' } }),
+    bot(7, client),
+    vote(6, 2),
+    session({ target_type: 'bot', target_id: platformId(6) }),
+    bot(6, { vanity: 'free' }),
+    vote(6, 3),
+  );
+
+  const stopped = await catchStop(importLines(store.sql, lines));
+  const report = await importLines(store.sql, lines, { skipBad: true });
+
+  assert.equal(pluck(stopped.badLines, 'reason'), [
+    'the vanity code taken is taken',
+    `the bot ${platformId(6)} was refused`,
+    `the bot ${platformId(6)} was refused`,
+  ]);
+  assert.equal([report.added.bot, report.added.vote, report.added.user, report.rejected], [2, 1, 0, 3]);
+  const [row] = await store.sql`select bot_id from bots where client_id = ${platformId(9)}`;
+  assert.is(row?.bot_id, platformId(7));
+});
+
 test('a record that only the database refuses is traced to its line', async () => {
   const itag = '11111111-2222-4333-8444-555555555555';
   await load(user(1), bot(5, { itag }));
