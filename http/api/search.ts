@@ -25,7 +25,7 @@ import {
   Timestamp,
   toNullable,
 } from './shared/common.ts';
-import { parsePage, splitList, toExactInteger } from './shared/convert.ts';
+import { parsePage, toExactInteger } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { plainText } from './shared/patterns.ts';
 
@@ -61,7 +61,8 @@ export const ListingSearch = Type.Object({
     Type.String({
       maxLength: 200,
       pattern: plainText,
-      description: 'Up to 5 tags, separated by commas; a listing must have each of them.',
+      description:
+        'Up to 5 tags, separated by commas; a listing must have each of them. `\\,` is a comma of a tag.',
       examples: ['moderation'],
     }),
   ),
@@ -101,7 +102,10 @@ const Found = buildObject({
 export const SearchReply = describe(
   buildObject({
     count: buildCount(1, 'How many listings were found.'),
-    count_is: buildText('exact', '`exact`, or `at_least` where more were found than are counted.'),
+    count_is: buildText(
+      'exact',
+      '`exact`, or `at_least` where there may be more, as where another page follows.',
+    ),
     per_page: buildCount(perPage.search, 'Listings on a full page.'),
     results: Type.Array(Found, { description: 'The listings of this page.' }),
   }),
@@ -113,9 +117,9 @@ export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contra
   defineRoute('searchListings', 'GET /search', {
     summary: 'Search',
     description:
-      'Finds listed bots, public servers, teams and packs. Where words are so common that not all can be ' +
-      'sorted, `count_is` is `at_least`. Where Postgres lacks the extension `pg_trgm` there is no search: ' +
-      '503 `search_unavailable`.',
+      'Finds listed bots, public servers, teams and packs. `count_is` is `exact` where `count` is all, as ' +
+      'on the last page, and `at_least` where there may be more. Where Postgres lacks the extension ' +
+      '`pg_trgm` there is no search: 503 `search_unavailable`.',
     auth: { kind: 'public' },
     limit: 'search',
     caching: 'list',
@@ -130,6 +134,16 @@ export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contra
   }),
 ]);
 
+/** A tag as `tags` of a search names it. */
+export const escapeTag = (tag: string): string => tag.replaceAll(',', '\\,');
+
+/** Splits at commas without a backslash before them. */
+const splitTags = (text = ''): readonly string[] =>
+  text
+    .split(/(?<!\\),/)
+    .map((tag) => tag.replaceAll('\\,', ',').trim())
+    .filter((tag) => tag !== '');
+
 /** The request in the form of the catalogue. Throws `validation_failed` or `page_invalid`. */
 export const parseSearch = ({ q = '', kind, tags, sort, page }: ListingSearch): SearchRequest => {
   const words = q
@@ -138,7 +152,7 @@ export const parseSearch = ({ q = '', kind, tags, sort, page }: ListingSearch): 
     .filter((word) => word !== '');
   if (words.length > wordsMax)
     throw createValidationError('query', { '/q': `must have up to ${wordsMax} words` });
-  const wanted = splitList(tags).filter((tag) => tag !== '');
+  const wanted = splitTags(tags);
   if (wanted.length > tagsMax)
     throw createValidationError('query', { '/tags': `must be up to ${tagsMax} tags` });
   return {

@@ -891,7 +891,7 @@ export interface GetVoteMonthsReplyResult {
 export interface SearchListingsReply {
   /** How many listings were found. */
   readonly count: number;
-  /** `exact`, or `at_least` where more were found than are counted. */
+  /** `exact`, or `at_least` where there may be more, as where another page follows. */
   readonly count_is: string;
   /** Listings on a full page. */
   readonly per_page: number;

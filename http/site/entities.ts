@@ -5,6 +5,7 @@
 import type { FoundRow } from '../../storage/catalogue/lists/search.ts';
 import type { PackRow } from '../../storage/catalogue/packs/packs.ts';
 import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
+import { escapeTag } from '../api/search.ts';
 import { type Html, render, type Site } from './site.ts';
 
 /** What a row of a list shows. */
@@ -98,7 +99,8 @@ export const renderPicture = (site: Site, name: string, avatar: string): Html =>
 
 export const renderTags = (tags: readonly string[]): Html =>
   render`<ul class="tags" aria-label="Tags">${tags.map(
-    (tag) => render`<li><a href="/search?tags=${encodeURIComponent(tag)}" dir="auto">${tag}</a></li>`,
+    (tag) =>
+      render`<li><a href="/search?tags=${encodeURIComponent(escapeTag(tag))}" dir="auto">${tag}</a></li>`,
   )}</ul>`;
 
 const renderRow = (site: Site, entity: ListedEntity, showsKind: boolean): Html => {

@@ -5,7 +5,7 @@
  * First along the order, through `walkedPerPage` listings for each page before it: words that many listings
  * have fill a page there, in the exact order. Otherwise few have them, so all that the index of words finds
  * are sorted, `foundMax` at most. Only words that more have, and none of the first, may miss some; then the
- * count says "at least". Two searches run at a time.
+ * count says "at least", as it does where there is another page. Two searches run at a time.
  */
 import { type EntityKind, entityKinds } from '../../../engine/ids.ts';
 import { type Edition, type RankedKind, rankedKinds } from '../../../engine/rules/boards.ts';
@@ -261,17 +261,21 @@ const findPage = async (
   });
   const { words, tags, page } = request;
   const usesIndex = words.some((word) => isIndexed(word, unicode)) || tags.length > 0;
-  if (page <= walkedPagesMax) {
-    const pages = walkedPageSteps.find((step) => step >= page) ?? walkedPagesMax;
-    const walked = await walk(parts, request, {
-      found: pages * perPage.search + 1,
-      rows: walkedPerPage * (usesIndex ? pages : walkedPagesMax),
-    });
-    if (walked.length > end || !usesIndex) return toPage(walked, 'at_least');
-  }
-  if (!usesIndex) return toPage([], 'at_least');
-  const found = await sortFound(parts, request);
-  return toPage(found, found.length > foundMax ? 'at_least' : 'exact');
+  const isWhole = words.length === 0 && tags.length === 0;
+  const pages = walkedPageSteps.find((step) => step >= page);
+  const walked =
+    pages === undefined
+      ? []
+      : await walk(parts, request, {
+          found: pages * perPage.search + 1,
+          rows: walkedPerPage * (usesIndex ? pages : walkedPagesMax),
+        });
+  if (walked.length > end) return toPage(walked, 'at_least');
+  const found = usesIndex || isWhole ? await sortFound(parts, request) : null;
+  const isCut = found !== null && found.length > foundMax;
+  // Without a word those that were found need not be the first of the order.
+  if (found === null || (isCut && isWhole)) return toPage(walked, 'at_least');
+  return toPage(found, isCut ? 'at_least' : 'exact');
 };
 
 const readIndex = async (sql: Sql): Promise<WordIndex> => {

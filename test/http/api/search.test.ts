@@ -120,6 +120,31 @@ test('GET /search → 200 with all that a list shows', async () => {
   assert.is(created_at, '2026-01-01T00:00:00.000Z');
 });
 
+test('a count is exact where it is all, with words and without', async () => {
+  const count = async (query: string) => {
+    const { json } = await world.ask('GET', `/search?${query}`);
+    return [json.count, json.count_is, json.results.length];
+  };
+  const [all] = await sql<{ count: number }[]>`select count(*)::int as count from search_entries`;
+
+  assert.equal(await count('kind=team'), [1, 'exact', 1]);
+  assert.equal(await count('kind=server&sort=name&page=11'), [1, 'exact', 0]);
+  assert.equal(await count('q=tied&page=2'), [30, 'exact', 5]);
+  assert.equal(await count('page=2'), [all?.count, 'exact', (all?.count ?? 0) - 25]);
+  assert.equal(await count('q=%25&kind=bot'), [1, 'at_least', 1]);
+  assert.equal((await count('q=tied'))[1], 'at_least');
+});
+
+test('a tag with a comma is found by the escaped comma', async () => {
+  await addBot(sql, 'comma');
+  await sql`update bots set tags = '{"music, live",fun}' where bot_id = 'comma'`;
+
+  assert.equal(await search(`tags=${encodeURIComponent('music\\, live')}`), ['comma']);
+  assert.equal(await search(`tags=${encodeURIComponent('fun, music\\, live')}`), ['comma']);
+  assert.equal(await search('tags=music,live'), []);
+  await sql`update bots set type = 'denied' where bot_id = 'comma'`;
+});
+
 test('GET /search → 400 for too many words or tags, an unknown order or kind, a bad page', async () => {
   for (const query of ['q=a%20b%20c%20d%20e%20f%20g%20h%20i', 'tags=a,b,c,d,e,f', 'sort=best', 'kind=user'])
     assert.equal(codeOf(await world.ask('GET', `/search?${query}`)), [400, 'validation_failed'], query);
@@ -163,8 +188,10 @@ test('pages neither skip nor repeat, for common words and for rare ones', async 
       word,
     );
   }
-  const common = await world.ask('GET', '/search?q=common');
-  assert.is(common.json.count_is, 'at_least');
+  for (const query of ['q=common', '', 'page=10', 'page=11']) {
+    const { json } = await world.ask('GET', `/search?${query}`);
+    assert.equal([json.count_is, json.results.length], ['at_least', query === 'page=11' ? 0 : 25], query);
+  }
 });
 
 test('words and parts of words are looked up in their index', async () => {
