@@ -23,7 +23,7 @@ export interface ClientOptions {
 export interface RequestOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;
-  /** How long one attempt may take, in milliseconds; 15,000 if absent. */
+  /** How long one attempt may take up to the end of its reply, in milliseconds; 15,000 if absent. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }

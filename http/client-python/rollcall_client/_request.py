@@ -143,8 +143,9 @@ class Client:
         """Sends a request and returns the JSON of the reply, `None` when it has none.
 
         Raises `DirectoryError`. It waits and repeats after 429 and 503, and after a lost connection when
-        repeating does no harm; `timeout` is for each attempt, in seconds. It sends nothing once `stopped` is
-        set.
+        repeating does no harm. `timeout` bounds each wait for the network, in seconds: to connect to an
+        address, and for the next part of the reply. It does not bound an attempt whose reply keeps coming,
+        nor the attempts together. It sends nothing once `stopped` is set.
         """
         # Reads, posts of numbers and votes have the same effect when they are sent twice.
         repeatable = method == "GET" or path.startswith("/bots/stats") or (
