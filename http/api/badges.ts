@@ -302,8 +302,8 @@ export const findReadyBadge = (app: App, url: string, nowMs: number): Reply | nu
 const toErrorMessage = ({ code, context }: DomainError): string | null => {
   if (code === 'not_found' || code === 'target_type_unsupported') return 'unknown';
   if (code !== 'validation_failed') return null;
-  const [pointer = '/query'] = Object.keys(context);
-  return `invalid ${pointer.slice(1)}`;
+  const [pointer] = Object.keys(context);
+  return `invalid ${pointer?.slice(1) || 'query'}`;
 };
 
 const toErrorLabel = ({ params, query }: BadgeRequest, { metric }: BadgeFile): string => {

@@ -158,7 +158,8 @@ export const checkSubscription = ({ p256dh }: SubscriptionBody): void => {
 };
 
 const nameCharactersMax = 64;
-const cutName = (name: string | undefined): string => (name ?? '').slice(0, nameCharactersMax);
+/** By characters: SQL refuses half of one. */
+const cutName = (name: string | undefined): string => [...(name ?? '')].slice(0, nameCharactersMax).join('');
 
 /** Parses the User-Agent header; unknown parts are empty. */
 const parseBrowserInfo = (userAgent: string): BrowserInfo => {

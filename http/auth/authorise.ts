@@ -13,7 +13,7 @@
 import { DomainError } from '../../engine/errors.ts';
 import { isEntityKind } from '../../engine/ids.ts';
 import { includesPermission, type Permission } from '../../engine/rules/permissions.ts';
-import { parseToken, type TokenKind } from '../../engine/rules/token.ts';
+import { parseToken, type TokenKind, tokenKinds } from '../../engine/rules/token.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import type { RequestHeaders } from '../server/wire.ts';
 import type { Auth, Caller, PermissionSource, TeamInBody } from './auth.ts';
@@ -26,14 +26,12 @@ interface PresentedToken {
   claimedKind: TokenKind | null;
 }
 
-const tokenKindNames: Readonly<Record<string, TokenKind>> = {
-  user: 'user',
-  bot: 'bot',
-  server: 'server',
-  team: 'team',
+const findKindWord = (text: string): TokenKind | null => {
+  const word = text.toLowerCase();
+  return tokenKinds.find((kind) => kind === word) ?? null;
 };
 
-const createTokensDisagreeError = (): DomainError =>
+export const createTokensDisagreeError = (): DomainError =>
   new DomainError('tokens_disagree', 'The request carries more than one token. Send exactly one.');
 const createKindsDisagreeError = (): DomainError =>
   new DomainError('token_kind_unsupported', 'The kind words of the token headers contradict each other.');
@@ -48,7 +46,7 @@ const takeClaimedKind = (token: PresentedToken, claim: TokenKind | null): void =
 const takeToken = (presented: PresentedToken, value: string, headerKind: TokenKind | null): void => {
   const text = value.trim();
   const space = text.indexOf(' ');
-  const wordKind = space === -1 ? null : (tokenKindNames[text.slice(0, space).toLowerCase()] ?? null);
+  const wordKind = space === -1 ? null : findKindWord(text.slice(0, space));
   const token = wordKind === null ? text : text.slice(space + 1).trim();
   if (presented.token !== '' && presented.token !== token) throw createTokensDisagreeError();
   presented.token = token;

@@ -173,6 +173,7 @@ test('an option that is not allowed is a picture that names it', async () => {
     ['label_color=12345', 'invalid label_color'],
     ['compact=yes', 'invalid compact'],
     ['label=%ff', 'invalid label'],
+    ['%ff=1', 'invalid query'],
   ]) {
     const { status, text, headers } = await ask(`/bots/new/votes.svg?${query}`);
 

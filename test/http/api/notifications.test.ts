@@ -72,6 +72,14 @@ test('POST /users/:id/notifications → 204, listed with the browser and without
   assert.not.ok(text.includes(keys.auth) || text.includes(keys.p256dh));
 });
 
+test('POST /users/:id/notifications → 204 for a User-Agent that is cut within a character', async () => {
+  const grebe = { user: 'grebe', token: await newUser('grebe') };
+  const userAgent = Buffer.from(`${'a'.repeat(63)}🦉/1 x`).toString('latin1');
+
+  assert.is((await post({ ...grebe, userAgent })).status, 204);
+  assert.is((await list(grebe))[0].browser_info.browser, `${'a'.repeat(63)}🦉`);
+});
+
 test('POST /users/:id/notifications → 204 for a known endpoint, which moves to its last user', async () => {
   const wren = { user: 'wren', token: await newUser('wren') };
   const finch = { user: 'finch', token: await newUser('finch') };

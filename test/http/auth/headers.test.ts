@@ -35,6 +35,12 @@ const forms: readonly [string, readonly string[], string, string | null][] = [
   ['two headers that agree', ['authorization: abc', 'bot-auth: Bot abc'], 'abc', 'bot'],
   ['the same header twice, equal', ['authorization: abc', 'authorization: abc'], 'abc', null],
   ['an unknown word is part of the token', ['authorization: Bearer abc'], 'Bearer abc', null],
+  [
+    'a word that every object has is part of the token',
+    ['authorization: constructor abc'],
+    'constructor abc',
+    null,
+  ],
   ['a kind word alone is a token', ['authorization: Bot'], 'Bot', null],
 ];
 for (const [name, lines, token, claim] of forms) {
