@@ -9,11 +9,13 @@ import { type CommandContext, defineCommand } from './command.ts';
 const usage = `Usage: npm run bench -- day [options]
 
 A day of a directory, compressed: morning, a noon with a restart and an upgrade, a hug of one bot, evening,
-a night with the reset of month's end, and the next morning. In the end the log of the clients is judged as by
+a night with the reset of month's end, and the next morning. Further days are without restarts; memory is
+judged on the last, when caches and buffers are full. In the end the log of the clients is judged as by
 "prove". Exits with 1 if anything was lost or counted twice, a job did not run, memory in use grew by more
 than 2 %, or the 99th percentile of the last tenth is more than 1.1 times that of the first.
 
-  --minutes N       how long the day is (20)
+  --minutes N       how long a day is (20)
+  --days N          how many days (2)
   --rate N          the most requests a second, in the hug (250)
   --stores NAMES    embedded, redis, or both (embedded,redis)
   --nodes N         nodes on Redis and Postgres (2)
@@ -73,6 +75,7 @@ const parseKinds = (given: string): readonly Kind[] =>
 
 interface DaysOptions {
   readonly minutes: number;
+  readonly days: number;
   readonly rate: number;
   readonly stores: readonly Kind[];
   readonly nodes: number;
@@ -90,7 +93,9 @@ const run = async ({ stores, ...given }: DaysOptions, context: CommandContext): 
     const day = await runDay({ ...given, nodes, live, stop }).finally(() => live.clear());
     days[kind] = day;
     faults.push(...listFaults(day));
-    console.log(`${kind}, ${given.minutes} minutes, at most ${given.rate} requests/s\n${describeDay(day)}`);
+    const { days: count, minutes, rate } = given;
+    console.log(`${kind}, days: ${count}, ${minutes} minutes each, at most ${rate} requests/s`);
+    console.log(describeDay(day));
   }
   writeJson(days);
   return faults.length > 0 ? 1 : 0;
@@ -98,9 +103,10 @@ const run = async ({ stores, ...given }: DaysOptions, context: CommandContext): 
 
 export const runDays = defineCommand({
   usage,
-  options: { minutes: text, rate: text, stores: text, nodes: text, seed: text, json: text },
+  options: { minutes: text, days: text, rate: text, stores: text, nodes: text, seed: text, json: text },
   parse: (given): DaysOptions => ({
     minutes: parseCount('minutes', given.minutes ?? '20', [1, 24 * 60]),
+    days: parseCount('days', given.days ?? '2', [1, 100]),
     rate: parseCount('rate', given.rate ?? '250', [10, 5_000]),
     stores: parseKinds(given.stores ?? kinds.join()),
     nodes: parseCount('nodes', given.nodes ?? '2', [1, 8]),

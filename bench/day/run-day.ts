@@ -25,7 +25,10 @@ import { firstTenth, lastTenth, moments, nameOf, paceAt, steadyFrom } from './ti
 export interface DayOptions {
   /** Nodes on a Redis and a Postgres; 0: one on embedded stores. */
   readonly nodes: number;
+  /** How long a day is. */
   readonly minutes: number;
+  /** Restarts and the month's end are on the first; memory is judged on the last. */
+  readonly days: number;
   /** The most requests a second. */
   readonly rate: number;
   readonly seed: number;
@@ -57,7 +60,7 @@ export interface Day {
 
 const bots = 60;
 const users = 2_000;
-/** Before the day: code is compiled, and caches are filled. */
+/** Before the first day: code is compiled, and caches are filled. */
 const warmUpShare = 0.05;
 const tickMs = 500;
 /**
@@ -72,8 +75,9 @@ const shownMs = 5_000;
 interface World {
   readonly options: DayOptions;
   readonly servers: OwnNodes;
-  /** Of the day, after the warm-up; infinite before it is known. */
+  /** Of the first day, after the warm-up; infinite before it is known. */
   startMs: number;
+  /** Of a day. */
   readonly lengthMs: number;
   /** Of each node, see `Memory`. */
   readonly most: number[];
@@ -82,6 +86,7 @@ interface World {
   readonly metrics: string[];
 }
 
+/** Of the days that are over. */
 const computeShare = ({ startMs, lengthMs }: Pick<World, 'startMs' | 'lengthMs'>): number =>
   (nowMs() - startMs) / lengthMs;
 
@@ -138,17 +143,17 @@ const lookAtMemory = async ({ servers, samples }: World, at: number): Promise<vo
 
 const runTimeline = async (world: World, log: ProveLog, isFull: () => boolean): Promise<void> => {
   const { servers, most, options } = world;
-  const { live, stop } = options;
+  const { live, stop, days } = options;
   const left = [...happenings];
-  let lookAt: number = steadyFrom;
-  for (let at = computeShare(world); at < 1; at = computeShare(world)) {
+  let lookAt = days - 1 + steadyFrom;
+  for (let at = computeShare(world); at < days; at = computeShare(world)) {
     if (stop.aborted) throw new Error('interrupted');
     if (isFull()) throw new Error('the log is full: give a lower rate or fewer minutes');
-    live.show(`${nameOf(at)}, ${(at * 100).toFixed(0)} % of the day`);
+    live.show(`${nameOf(at)}, ${(at * 100).toFixed(0)} % of a day`);
     for (const [node, server] of servers.nodes.entries())
       most[node] = Math.max(most[node] ?? 0, readMemory(server));
     // The last tenth is left alone, for the times of its requests.
-    if (at >= lookAt && at < lastTenth.from) {
+    if (at >= lookAt && at < days - 1 + lastTenth.from) {
       lookAt += lookEvery;
       await lookAtMemory(world, at);
     }
@@ -170,11 +175,14 @@ const readDiskBytes = ({ stores, dataDir }: OwnNodes): number =>
     .filter((folder) => folder !== undefined)
     .reduce((sum, folder) => sum + readFolderBytes(folder), 0);
 
-const computeTenths = ({ startMs, lengthMs }: World, { stats, clicks, votes }: ProveLog): Day['p99'] => {
+const computeTenths = (world: World, { stats, clicks, votes }: ProveLog): Day['p99'] => {
+  const { startMs, lengthMs, options } = world;
   const operations = [...stats, ...clicks, ...votes];
-  const of = ({ from, to }: { readonly from: number; readonly to: number }): number =>
-    computeP99(operations, { fromMs: startMs + from * lengthMs, toMs: startMs + to * lengthMs });
-  return { first: of(firstTenth), last: of(lastTenth) };
+  const of = (day: number, { from, to }: { readonly from: number; readonly to: number }): number => {
+    const dayMs = startMs + day * lengthMs;
+    return computeP99(operations, { fromMs: dayMs + from * lengthMs, toMs: dayMs + to * lengthMs });
+  };
+  return { first: of(0, firstTenth), last: of(options.days - 1, lastTenth) };
 };
 
 const toMemory = (most: number, samples: readonly MemorySample[]): Memory => {
@@ -183,7 +191,7 @@ const toMemory = (most: number, samples: readonly MemorySample[]): Memory => {
   return { most, bytes, growth: computeDailyGrowth(samples), ownGrowth, samples };
 };
 
-/** Resolves when the day is over and judged. Rejects when it cannot be driven to its end. */
+/** Resolves when the days are over and judged. Rejects when they cannot be driven to their end. */
 export const runDay = async (options: DayOptions): Promise<Day> => {
   const directory = createDirectory({ bots, users });
   const more = { NODE_OPTIONS: `--import=${collector}` };

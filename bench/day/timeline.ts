@@ -25,16 +25,18 @@ const phases: readonly Phase[] = [
   { name: 'next morning', until: 1, share: 0.4 },
 ];
 
-/** When each happens. */
+/** When each happens, on the first day. */
 export const moments = { restart: 0.13, upgrade: 0.17, monthsEnd: 0.46 } as const;
 /** From here on nothing changes: servers have seen peaks since they started, and this rate. */
 export const steadyFrom = 0.55;
 export const firstTenth = { from: 0, to: 0.1 } as const;
 export const lastTenth = { from: 0.9, to: 1 } as const;
 
-const findPhase = (at: number): Phase => phases.find(({ until }) => at < until) ?? (phases.at(-1) as Phase);
+/** Of days that follow each other; before the first it is morning. */
+const findPhase = (at: number): Phase =>
+  phases.find(({ until }) => Math.max(0, at) % 1 < until) ?? (phases.at(-1) as Phase);
 
-/** What the clients do at that share of the day. */
+/** What the clients do after so many days. */
 export const paceAt = (at: number): Pace => {
   const { name, share } = findPhase(at);
   return { share, isHugged: name === hug };

@@ -17,7 +17,8 @@ for (const [kind, nodes] of [
   test(`a day on ${kind}`, async () => {
     const live = createLive(process.stderr);
 
-    const { proof, jobs, memory } = await runDay({ nodes, minutes: 1, rate: 150, seed: 1, live, stop });
+    const options = { nodes, minutes: 1, days: 1, rate: 150, seed: 1, live, stop };
+    const { proof, jobs, memory } = await runDay(options);
 
     assert.equal(proof.lies, []);
     for (const what of ['posts', 'clicks', 'votes'] as const)

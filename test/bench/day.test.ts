@@ -54,4 +54,9 @@ test('tenths that are compared have the same rate, and nothing happens while mem
   for (const at of Object.values(moments)) assert.ok(at < steadyFrom);
 });
 
+test('each day has the rates of the first, and before it is morning', () => {
+  for (const at of [0.05, 0.3, 0.45, 0.95]) assert.equal(paceAt(2 + at), paceAt(at));
+  assert.equal(paceAt(Number.NEGATIVE_INFINITY), paceAt(0));
+});
+
 test.run();
