@@ -11,6 +11,7 @@ import { DomainError } from '../../engine/errors.ts';
 import { computeTierSlices, computeValueCents } from '../../engine/rules/credits.ts';
 import type { CreditKind, RedeemOutcome, RedeemRow, TierRow } from '../../storage/catalogue/votes/credits.ts';
 import type { App } from '../app.ts';
+import { buildTargetAuth } from '../auth/auth.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
@@ -161,13 +162,7 @@ export const creditRoutes = defineRoutes('Votes', [
       'votes become void, but their voters still have to wait before they vote again. A request for ' +
       'more votes than can be redeemed gets 409. After a 503 with the outcome `unknown`, check the ' +
       'redeems before you try again.',
-    auth: {
-      kind: 'entity',
-      kinds: ['user', 'bot', 'server', 'team'],
-      permission: 'redeem_vote_credits',
-      type: 'target_type',
-      id: 'target_id',
-    },
+    auth: buildTargetAuth('redeem_vote_credits'),
     params: CreditsParams,
     query: RedeemQuery,
     replies: { 200: ApiResponse },

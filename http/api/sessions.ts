@@ -21,7 +21,7 @@ import type {
 } from '../../storage/catalogue/people/sessions.ts';
 import type { Once } from '../../storage/catalogue/shared/once.ts';
 import type { App } from '../app.ts';
-import type { Auth, Caller } from '../auth/auth.ts';
+import { buildTargetAuth, type Caller } from '../auth/auth.ts';
 import { createPermissionError, requireCaller } from '../auth/authorise.ts';
 import { type MintedToken, mintToken } from '../auth/mint.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
@@ -134,19 +134,11 @@ export const AuthTest = buildObject(
 );
 export type AuthTest = Static<typeof AuthTest>;
 
-const buildEntityAuth = (permission: 'view_sessions' | 'manage_sessions'): Auth => ({
-  kind: 'entity',
-  kinds: tokenKinds,
-  permission,
-  type: 'target_type',
-  id: 'target_id',
-});
-
 export const sessionRoutes = defineRoutes('Sessions and login', [
   defineRoute('listSessions', 'GET /{target_type}/{target_id}/sessions', {
     summary: 'List tokens',
     description: 'The sessions of an entity, without their tokens.',
-    auth: buildEntityAuth('view_sessions'),
+    auth: buildTargetAuth('view_sessions'),
     params: SessionsParams,
     replies: { 200: Sessions },
     errors: ['not_found'],
@@ -161,7 +153,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     description:
       'Creates an API session that acts for the entity. Only this reply shows the token. At most 100 ' +
       'per entity.',
-    auth: buildEntityAuth('manage_sessions'),
+    auth: buildTargetAuth('manage_sessions'),
     params: SessionsParams,
     body: SessionBody,
     replies: { 201: SessionCreated },
@@ -180,7 +172,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     description:
       'The token is refused at once, at other nodes within a second. Repeat it after a 503 until it ' +
       'is 200 or 404.',
-    auth: buildEntityAuth('manage_sessions'),
+    auth: buildTargetAuth('manage_sessions'),
     params: SessionParams,
     replies: { 200: ApiResponse },
     errors: ['not_found'],

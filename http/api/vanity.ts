@@ -3,10 +3,10 @@
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
-import { tokenKinds } from '../../engine/rules/token.ts';
 import { findVanityCodeFault, foldVanityCode, vanityKinds } from '../../engine/rules/vanity.ts';
 import type { VanityRow } from '../../storage/catalogue/shared/vanity.ts';
 import type { App } from '../app.ts';
+import { buildTargetAuth } from '../auth/auth.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { noContent, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
@@ -89,13 +89,7 @@ export const vanityRoutes = defineRoutes('Vanity', [
     description:
       'Gives the entity another short address. The old code is free at once; a code that another ' +
       'entity has is 409.',
-    auth: {
-      kind: 'entity',
-      kinds: tokenKinds,
-      permission: 'set_vanity',
-      type: 'target_type',
-      id: 'target_id',
-    },
+    auth: buildTargetAuth('set_vanity'),
     params: VanityTargetParams,
     body: VanityBody,
     replies: { 204: null },

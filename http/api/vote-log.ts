@@ -8,7 +8,7 @@
 import { type Static, Type } from 'typebox';
 import type { Target } from '../../engine/ids.ts';
 import type { App } from '../app.ts';
-import type { Auth } from '../auth/auth.ts';
+import { buildTargetAuth } from '../auth/auth.ts';
 import { checkCursor, formatCursor } from '../feed/cursor.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { replyOk, showRow } from '../response/reply.ts';
@@ -89,13 +89,7 @@ export const VoteLogReply = Type.Object(
 export type VoteLogReply = Static<typeof VoteLogReply>;
 
 /** Who reads the log when the operator closes it to the public. */
-const ownersOnly: Auth = {
-  kind: 'entity',
-  kinds: ['user', 'bot', 'server', 'team'],
-  permission: 'view_webhook_logs',
-  type: 'target_type',
-  id: 'target_id',
-};
+const ownersOnly = buildTargetAuth('view_webhook_logs');
 
 /** Returns the routes with a vote log for everybody, or for owners only (setting VOTE_LOG). */
 export const applyVoteLogSetting = (

@@ -6,7 +6,7 @@
 
 import type { EntityKind } from '../../engine/ids.ts';
 import type { Permission } from '../../engine/rules/permissions.ts';
-import type { TokenKind } from '../../engine/rules/token.ts';
+import { type TokenKind, tokenKinds } from '../../engine/rules/token.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import type { EntityAccess } from '../../storage/catalogue/shared/permissions.ts';
 
@@ -55,6 +55,15 @@ export interface TeamInBody {
   readonly field: string;
   readonly permission: Permission;
 }
+
+/** The auth of paths with `target_type` and `target_id`: any token that has this permission there. */
+export const buildTargetAuth = (permission: Permission): Auth => ({
+  kind: 'entity',
+  kinds: tokenKinds,
+  permission,
+  type: 'target_type',
+  id: 'target_id',
+});
 
 export interface SessionSource {
   /** Finds the session of the token with this SHA-256, `null` for none. It may have expired. */

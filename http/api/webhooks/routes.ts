@@ -2,8 +2,7 @@
  * Routes of webhooks: a listing's endpoints, what was sent to them, and sending again.
  */
 import type { Static } from 'typebox';
-import { tokenKinds } from '../../../engine/rules/token.ts';
-import type { Auth } from '../../auth/auth.ts';
+import { buildTargetAuth } from '../../auth/auth.ts';
 import { requireCaller } from '../../auth/authorise.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../../route.ts';
 import { toTarget } from '../shared/convert.ts';
@@ -35,15 +34,6 @@ import {
 const collection = '/{target_type}/{target_id}/webhooks';
 const item = `${collection}/{webhook_id}` as const;
 const errors = ['not_found'] as const;
-type WebhookPermission = 'view_webhooks' | 'manage_webhooks' | 'view_webhook_logs' | 'delete_webhook_logs';
-
-const buildEntityAuth = (permission: WebhookPermission): Auth => ({
-  kind: 'entity',
-  kinds: tokenKinds,
-  permission,
-  type: 'target_type',
-  id: 'target_id',
-});
 
 const parsePath = (params: Static<typeof WebhookParams>) => ({
   target: toTarget(params),
@@ -54,7 +44,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   defineRoute('listWebhooks', `GET ${collection}`, {
     summary: 'List webhooks',
     description: 'The webhooks of a bot, server or team, without their secrets.',
-    auth: buildEntityAuth('view_webhooks'),
+    auth: buildTargetAuth('view_webhooks'),
     limit: 'webhook_view',
     params: WebhooksParams,
     replies: { 200: WebhookList },
@@ -65,7 +55,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     summary: 'Create a webhook',
     description:
       'Each accepted vote is sent to its address from now on, signed. Only this reply shows the secret.',
-    auth: buildEntityAuth('manage_webhooks'),
+    auth: buildTargetAuth('manage_webhooks'),
     limit: 'webhook_edit',
     params: WebhooksParams,
     body: WebhookBody,
@@ -78,7 +68,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   defineRoute('editWebhook', `PATCH ${item}`, {
     summary: 'Change a webhook',
     description: 'Changes it, disables it, or enables it again; absent fields keep their value.',
-    auth: buildEntityAuth('manage_webhooks'),
+    auth: buildTargetAuth('manage_webhooks'),
     limit: 'webhook_edit',
     params: WebhookParams,
     body: WebhookEditBody,
@@ -90,7 +80,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   defineRoute('deleteWebhook', `DELETE ${item}`, {
     summary: 'Delete a webhook',
     description: 'Nothing more is sent, and what waits is dropped.',
-    auth: buildEntityAuth('manage_webhooks'),
+    auth: buildTargetAuth('manage_webhooks'),
     limit: 'webhook_edit',
     params: WebhookParams,
     replies: { 204: null },
@@ -100,7 +90,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   defineRoute('replaceWebhookSecret', `POST ${item}/secret`, {
     summary: 'Replace the secret',
     description: 'The former secret signs, too, for 24 hours, so that receivers can switch.',
-    auth: buildEntityAuth('manage_webhooks'),
+    auth: buildTargetAuth('manage_webhooks'),
     limit: 'webhook_edit',
     params: WebhookParams,
     replies: { 200: WebhookSecret },
@@ -110,7 +100,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   defineRoute('testWebhook', `POST ${item}/test`, {
     summary: 'Test a webhook',
     description: 'Sends a `webhook.test` event now, waits up to 10 seconds, and shows what came of it.',
-    auth: buildEntityAuth('manage_webhooks'),
+    auth: buildTargetAuth('manage_webhooks'),
     limit: 'webhook_test',
     callsOutbound: true,
     params: WebhookParams,
@@ -125,7 +115,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     summary: 'List deliveries',
     description:
       'What was sent to a webhook and what waits, newest first, with the attempts. Kept for 30 days.',
-    auth: buildEntityAuth('view_webhook_logs'),
+    auth: buildTargetAuth('view_webhook_logs'),
     limit: 'webhook_view',
     params: WebhookParams,
     query: DeliveriesQuery,
@@ -136,7 +126,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
   defineRoute('clearWebhookDeliveries', `DELETE ${item}/deliveries`, {
     summary: 'Clear deliveries',
     description: 'Deletes the log of what was sent. What waits stays.',
-    auth: buildEntityAuth('delete_webhook_logs'),
+    auth: buildTargetAuth('delete_webhook_logs'),
     limit: 'webhook_edit',
     params: WebhookParams,
     replies: { 204: null },
@@ -148,7 +138,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     description:
       'Sends events of the vote log once more, up to 10,000, also to a disabled webhook. Receivers ' +
       'know a repeat by its `webhook-id`, which is always the same.',
-    auth: buildEntityAuth('manage_webhooks'),
+    auth: buildTargetAuth('manage_webhooks'),
     limit: 'webhook_edit',
     params: WebhookParams,
     body: ReplayBody,
