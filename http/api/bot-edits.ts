@@ -8,7 +8,6 @@
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
-import type { TeamActor } from '../../engine/rules/members.ts';
 import type { Permission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BotActor, BotCreation, BotRefusal } from '../../storage/catalogue/bots/bot-edits.ts';
@@ -19,6 +18,7 @@ import { createNotFoundError } from '../response/errors.ts';
 import { noContent, type Reply } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { BotMeta, BotMetaParams, BotMetaQuery, lookUpNewBot, showBotMeta } from './bot-meta.ts';
+import { toTeamActor } from './members.ts';
 import { BotId, Flag, TargetId, toNullable, UserId } from './shared/common.ts';
 import { buildObject, describe } from './shared/example.ts';
 import {
@@ -210,7 +210,7 @@ export const botEditRoutes = defineRoutes('Bots', [
     // When it resolves, the bot's old tokens are refused. Webhooks get the votes that were accepted before.
     handle: async (app, request) => {
       const { bid: botId } = request.params;
-      const actor = toOwnerActor(requireCaller(request));
+      const actor = toTeamActor(requireCaller(request));
       await app.engine.waitForFlush('bot', botId);
       const outcome = await app.catalogue.bots.edits.transfer({ botId, actor }, request.body.team_id);
       if (outcome.kind === 'stayed') return noContent;
@@ -223,14 +223,8 @@ export const botEditRoutes = defineRoutes('Bots', [
   }),
 ]);
 
-const toOwnerActor = ({ kind, id, limits }: Caller): TeamActor => ({
-  kind: kind === 'team' ? 'team' : 'user',
-  id,
-  limits,
-});
-
 const toBotActor = (caller: Caller): BotActor =>
-  caller.kind === 'bot' ? { kind: 'bot', id: caller.id, limits: caller.limits } : toOwnerActor(caller);
+  caller.kind === 'bot' ? { kind: 'bot', id: caller.id, limits: caller.limits } : toTeamActor(caller);
 
 const createTakenError = (pointer: string, message: string): DomainError =>
   new DomainError('already_exists', message, { [pointer]: 'is taken' });
@@ -273,7 +267,7 @@ export const createBot = async (app: App, caller: Caller, body: BotBody): Promis
       teamId: chooseTeamId(caller, body.team_owner),
       person,
     },
-    toOwnerActor(caller),
+    toTeamActor(caller),
   );
   if (outcome.kind !== 'done') throw toBotError(outcome);
   app.catalogue.bots.drop(body.bot_id);

@@ -225,10 +225,11 @@ export const memberRoutes = defineRoutes('Teams', [
   }),
 ]);
 
-const toTeamActor = (caller: Caller): TeamActor => ({
-  kind: caller.kind === 'team' ? 'team' : 'user',
-  id: caller.id,
-  limits: caller.limits,
+/** The caller as who changes a team or what it owns: the team itself, or a user. */
+export const toTeamActor = ({ kind, id, limits }: Caller): TeamActor => ({
+  kind: kind === 'team' ? 'team' : 'user',
+  id,
+  limits,
 });
 
 /** A request of a member of the team in the path. */
