@@ -6,7 +6,6 @@
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { botQuestion, findBotRule } from '../../engine/rules/applications.ts';
-import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
 import type {
   AppOutcome,
   AppRow,
@@ -15,7 +14,7 @@ import type {
 } from '../../storage/catalogue/content/applications.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
-import { createValidationError, escapePointer } from '../response/errors.ts';
+import { createValidationError, createWaitError, escapePointer } from '../response/errors.ts';
 import { noContent, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
@@ -182,16 +181,6 @@ const createAnswersError = (faults: Readonly<Record<string, string>>): DomainErr
     Object.fromEntries(Object.entries(faults).map(([id, fault]) => [toPointer(id), fault])),
   );
 
-const createWaitError = (waitMs: number): DomainError => {
-  const { hours, minutes, seconds } = toWaitParts(waitMs);
-  return new DomainError(
-    'application_wait',
-    `You can apply for this position again in ${hours} h ${minutes} min ${seconds} s.`,
-    { hours: String(hours), minutes: String(minutes), seconds: String(seconds) },
-    Math.max(1, toWaitSeconds(waitMs)),
-  );
-};
-
 const toApplicationError = (outcome: Exclude<AppOutcome, { kind: 'sent' }>): DomainError => {
   switch (outcome.kind) {
     case 'banned':
@@ -219,7 +208,7 @@ const toApplicationError = (outcome: Exclude<AppOutcome, { kind: 'sent' }>): Dom
     case 'pending':
       return new DomainError('already_exists', 'You already have a pending application for this position.');
     case 'wait':
-      return createWaitError(outcome.waitMs);
+      return createWaitError('application_wait', 'apply for this position again', outcome.waitMs);
   }
 };
 

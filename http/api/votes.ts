@@ -11,10 +11,11 @@ import type { VoteWindow } from '../../engine/entity/windows.ts';
 import { DomainError } from '../../engine/errors.ts';
 import { type EntityKind, type EntityRef, entityKinds, type Target } from '../../engine/ids.ts';
 import { perPage } from '../../engine/rules/pages.ts';
-import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
+import { toWaitParts } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
 import type { App } from '../app.ts';
 import { requireCaller } from '../auth/authorise.ts';
+import { createWaitError } from '../response/errors.ts';
 import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { awaitFirstChunk } from '../server/stream.ts';
@@ -192,15 +193,8 @@ type RefusedVote = Extract<VoteOutcome, { kind: 'refused' }>;
 
 const toVoteError = ({ reason, waitMs }: RefusedVote): DomainError => {
   switch (reason) {
-    case 'wait': {
-      const { hours, minutes, seconds } = toWaitParts(waitMs);
-      return new DomainError(
-        'vote_wait',
-        `You can vote again in ${hours} h ${minutes} min ${seconds} s.`,
-        { hours: String(hours), minutes: String(minutes), seconds: String(seconds) },
-        Math.max(1, toWaitSeconds(waitMs)),
-      );
-    }
+    case 'wait':
+      return createWaitError('vote_wait', 'vote again', waitMs);
     case 'not_listed':
       return new DomainError('not_votable', 'This entity is not listed, so users cannot vote for it.');
     case 'vote_banned':

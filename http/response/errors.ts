@@ -13,6 +13,7 @@ import {
   StorageError,
   type StorageOutcome,
 } from '../../engine/errors.ts';
+import { toWaitParts, toWaitSeconds } from '../../engine/rules/waits.ts';
 
 export interface ErrorReply {
   readonly status: number;
@@ -107,6 +108,21 @@ export const createNotFoundError = (kind: string): DomainError =>
 /** `limit` is the maximum that is reached. */
 export const createLimitError = (message: string, limit: number): DomainError =>
   new DomainError('limit_reached', message, { limit: String(limit) });
+
+/** The error of a user who has to wait; `what` is what they want to do: `vote again`. */
+export const createWaitError = (
+  code: 'vote_wait' | 'application_wait',
+  what: string,
+  waitMs: number,
+): DomainError => {
+  const { hours, minutes, seconds } = toWaitParts(waitMs);
+  return new DomainError(
+    code,
+    `You can ${what} in ${hours} h ${minutes} min ${seconds} s.`,
+    { hours: String(hours), minutes: String(minutes), seconds: String(seconds) },
+    Math.max(1, toWaitSeconds(waitMs)),
+  );
+};
 
 /** Escapes one reference token of a JSON Pointer (RFC 6901, section 3). */
 export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
