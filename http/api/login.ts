@@ -13,7 +13,7 @@ import type { LoginProfile, LoginUse } from '../../storage/catalogue/people/logi
 import type { App } from '../app.ts';
 import type { Login } from '../auth/login-state.ts';
 import { mintToken } from '../auth/mint.ts';
-import { createValidationError } from '../response/errors.ts';
+import { createUnavailableError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { SessionCreated } from './sessions.ts';
@@ -92,7 +92,7 @@ export const loginRoutes = defineRoutes('Sessions and login', [
       checkRedirect(login, redirectUri);
       const { state, challenge } = login.states.create(app.clock.nowMs());
       const url = await login.provider.buildAuthorizeUrl({ redirectUri, state, challenge });
-      if (url === null) throw createUnavailableError();
+      if (url === null) throw createProviderError();
       return replyOk<LoginUrl>({ client_id: login.provider.clientId, url, state });
     },
   }),
@@ -124,15 +124,8 @@ export const loginRoutes = defineRoutes('Sessions and login', [
   }),
 ]);
 
-const unavailableRetrySeconds = 5;
-
-const createUnavailableError = (): DomainError =>
-  new DomainError(
-    'login_unavailable',
-    'The login provider does not answer correctly. Try again.',
-    { outcome: 'not_applied' },
-    unavailableRetrySeconds,
-  );
+const createProviderError = (): DomainError =>
+  createUnavailableError('login_unavailable', 'The login provider does not answer correctly. Try again.', 5);
 
 const requireLogin = (app: App): Login => {
   if (app.login !== null) return app.login;
@@ -195,7 +188,7 @@ const exchangeCode = async (app: App, login: Login, body: LoginBody): Promise<Lo
   if (exchanged.kind === 'profile') return exchanged.profile;
   if (exchanged.kind === 'bad_code') throw createBadCodeError();
   await releaseUses(app, claimed);
-  throw createUnavailableError();
+  throw createProviderError();
 };
 
 /** `POST /auth/login/chat-oauth2`. *Ledger* (user and session) when it resolves. */

@@ -15,7 +15,7 @@ import { toWaitParts } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
 import type { App } from '../app.ts';
 import { requireCaller } from '../auth/authorise.ts';
-import { createWaitError } from '../response/errors.ts';
+import { createUnavailableError, createWaitError } from '../response/errors.ts';
 import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { awaitFirstChunk } from '../server/stream.ts';
@@ -188,7 +188,6 @@ export const voteRoutes = defineRoutes('Votes', [
 
 const hourMs = 3_600_000;
 const voteHoursMax = 65_535;
-const clockRetrySeconds = 1;
 type RefusedVote = Extract<VoteOutcome, { kind: 'refused' }>;
 
 const toVoteError = ({ reason, waitMs }: RefusedVote): DomainError => {
@@ -201,11 +200,10 @@ const toVoteError = ({ reason, waitMs }: RefusedVote): DomainError => {
       return new DomainError('entity_vote_banned', 'This entity is banned from receiving votes.');
     case 'clock_ahead':
     case 'clock_behind':
-      return new DomainError(
+      return createUnavailableError(
         'store_unavailable',
         'The clocks of this node and its store differ by seconds, so votes are refused. Try again.',
-        { outcome: 'not_applied' },
-        clockRetrySeconds,
+        1,
       );
   }
 };

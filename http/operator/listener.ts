@@ -20,6 +20,7 @@ import { createDeadlines } from '../request/deadlines.ts';
 import { dispatch } from '../request/dispatch.ts';
 import type { DispatchContext } from '../request/dispatch-context.ts';
 import { sameOriginOnly } from '../response/cors.ts';
+import { createUnavailableError } from '../response/errors.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { createAddressReader } from '../server/client-address.ts';
 import { createHttpServer } from '../server/uws-server.ts';
@@ -156,12 +157,8 @@ const buildLiveRoute = (live: Pick<Live, 'hasRoom' | 'stream'>): AnyRoute =>
     replies: { 200: Type.String() },
     handle: () => {
       if (!live.hasRoom()) {
-        throw new DomainError(
-          'overloaded',
-          `${streamsMax} live streams of this node are open already: close a page.`,
-          { outcome: 'not_applied' },
-          5,
-        );
+        const message = `${streamsMax} live streams of this node are open already: close a page.`;
+        throw createUnavailableError('overloaded', message, 5);
       }
       return { status: 200, stream: live.stream(), headers: { 'Content-Type': 'text/event-stream' } };
     },

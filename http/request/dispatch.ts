@@ -10,7 +10,7 @@
 import { DomainError } from '../../engine/errors.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
 import { admitCaller, authenticate, authorise } from '../auth/authorise.ts';
-import { buildErrorReply, outcomeAdvice, toDomainError } from '../response/errors.ts';
+import { buildErrorReply, createUnavailableError, outcomeAdvice, toDomainError } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
 import { renderErrorReply, renderReply } from '../response/wire-reply.ts';
 import type { AnyRoute } from '../route.ts';
@@ -182,7 +182,7 @@ const createBodyError = (fault: BodyFault, bytesMax: number): DomainError => {
   }
   if (fault === 'no_room') {
     const message = `Too many bodies are arriving at the moment. ${outcomeAdvice.not_applied}`;
-    return new DomainError('overloaded', message, { outcome: 'not_applied' }, 1);
+    return createUnavailableError('overloaded', message, 1);
   }
   const [code, message] = bodyFaultErrors[fault];
   return new DomainError(code, message);
@@ -256,14 +256,8 @@ const openCall = (call: Call): void => {
   const { headers } = exchange;
   if (headers.framingFault !== '') throw new DomainError('malformed_request', headers.framingFault);
   context.checkHost?.(exchange);
-  if (context.isDraining()) {
-    throw new DomainError(
-      'draining',
-      'This node is shutting down. Please try again.',
-      { outcome: 'not_applied' },
-      1,
-    );
-  }
+  if (context.isDraining())
+    throw createUnavailableError('draining', 'This node is shutting down. Please try again.', 1);
   const match = context.matcher.find(exchange.method, exchange.path);
   if (match === null) throw new DomainError('route_not_found', 'There is no such path.');
   if (exchange.method === 'OPTIONS') {

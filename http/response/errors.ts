@@ -109,6 +109,13 @@ export const createNotFoundError = (kind: string): DomainError =>
 export const createLimitError = (message: string, limit: number): DomainError =>
   new DomainError('limit_reached', message, { limit: String(limit) });
 
+/** The error of what cannot be done at the moment: nothing was changed, and it can be tried again. */
+export const createUnavailableError = (
+  code: ErrorCode,
+  message: string,
+  retryAfterSeconds: number,
+): DomainError => new DomainError(code, message, { outcome: 'not_applied' }, retryAfterSeconds);
+
 /** The error of a user who has to wait; `what` is what they want to do: `vote again`. */
 export const createWaitError = (
   code: 'vote_wait' | 'application_wait',

@@ -5,9 +5,9 @@
  * for the same body share it: so others are served between the bodies of a crowd.
  */
 import { LRUCache } from 'lru-cache';
-import { DomainError } from '../../../engine/errors.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
 import { createSingleFlight } from '../../../engine/tools/single-flight.ts';
+import { createUnavailableError } from '../../response/errors.ts';
 
 export interface HistoryBody {
   readonly text: string;
@@ -28,14 +28,6 @@ const readsAtOnceMax = 4;
 
 /** Bodies that wait for that. */
 const waitingMax = 1_000;
-
-const createBusyError = (): DomainError =>
-  new DomainError(
-    'overloaded',
-    'Too many histories are being read. Try again.',
-    { outcome: 'not_applied' },
-    2,
-  );
 
 export const createHistoryCache = () => {
   const bodies = new LRUCache<string, HistoryBody>({
@@ -60,7 +52,8 @@ export const createHistoryCache = () => {
     /** The body under this key. Rejects as `read` does, then nothing is kept; throws `overloaded`. */
     get: (key: string, read: BodySource) => {
       const known = bodies.get(key) ?? flights.get(key);
-      if (known === undefined && flights.count() >= waitingMax) throw createBusyError();
+      if (known === undefined && flights.count() >= waitingMax)
+        throw createUnavailableError('overloaded', 'Too many histories are being read. Try again.', 2);
       return known ?? flights.share(key, () => build(key, read));
     },
   };

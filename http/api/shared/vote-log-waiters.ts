@@ -8,10 +8,11 @@
  * When a read fails, each request ends with its own time.
  */
 import type { Engine, Watch } from '../../../engine/engine.ts';
-import { DomainError } from '../../../engine/errors.ts';
+import type { DomainError } from '../../../engine/errors.ts';
 import type { EntityRef, Incarnation } from '../../../engine/ids.ts';
 import type { Clock } from '../../../engine/ports.ts';
 import type { LogHead } from '../../../storage/catalogue/votes/vote-log.ts';
+import { createUnavailableError } from '../../response/errors.ts';
 
 /** What a request waits for. */
 export interface LogWait {
@@ -127,7 +128,7 @@ const createFullError = (state: WaitersState): DomainError => {
   const span = retrySeconds.max - retrySeconds.min + 1;
   const seconds = retrySeconds.min + (state.refused++ % span);
   const message = `${state.waitersMax} requests wait here, which is the maximum. Try again later.`;
-  return new DomainError('overloaded', message, { outcome: 'not_applied' }, seconds);
+  return createUnavailableError('overloaded', message, seconds);
 };
 
 const watchLog = (state: WaitersState, { ref, votesCast }: LogWait): AwaitedLog => {

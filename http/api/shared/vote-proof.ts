@@ -9,6 +9,7 @@ import type { Clock } from '../../../engine/ports.ts';
 import { createTwoGenerationCache } from '../../../engine/tools/two-generation-cache.ts';
 import { createLimit } from '../../limits/limiter.ts';
 import type { ProofProvider, ProofVerifier } from '../../outbound/vote-proof.ts';
+import { createUnavailableError } from '../../response/errors.ts';
 
 /** What a voter sends. */
 export interface SentProof {
@@ -34,6 +35,7 @@ const accountsMax = 50_000;
 /** Proofs of an account that are passed on to the verifier. */
 const attempts = { requests: 10, seconds: 60, burst: 10 };
 const tokenShape = /^[!-~]{1,4096}$/;
+const awayMessage = 'Proofs of a human cannot be checked at the moment. Nothing was counted; try again.';
 
 export const createVoteProof = (options: VoteProofOptions) => {
   const { verifier, clock } = options;
@@ -65,7 +67,8 @@ export const createVoteProof = (options: VoteProofOptions) => {
       const result = await verifier.verify({ user, token, address });
       if (result === 'failed') throw createProofError(options, 'The proof was not accepted');
       if (result === 'passed') proven.set(user, clock.monotonicMs() + provenMs);
-      else if (options.whenAway === 'refuse') throw createUnavailableError();
+      else if (options.whenAway === 'refuse')
+        throw createUnavailableError('proof_unavailable', awayMessage, 10);
     },
   };
 };
@@ -76,11 +79,3 @@ const createProofError = ({ provider, siteKey }: VoteProofOptions, what: string)
     provider,
     site_key: siteKey,
   });
-
-const createUnavailableError = (): DomainError =>
-  new DomainError(
-    'proof_unavailable',
-    'Proofs of a human cannot be checked at the moment. Nothing was counted; try again.',
-    { outcome: 'not_applied' },
-    10,
-  );
