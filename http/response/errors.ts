@@ -41,38 +41,28 @@ const damagedAdvice: Readonly<Record<StorageOutcome, string>> = {
 const isDamage = (error: unknown): boolean =>
   error instanceof StorageError && (error.reason === 'damaged' || isDamage(error.cause));
 
-const convertStorageError = (error: StorageError): DomainError => {
-  const context = { outcome: error.outcome };
-  switch (error.reason) {
+const createInternalError = (): DomainError =>
+  new DomainError('internal', 'Something went wrong on our side.');
+
+const convertStorageError = ({ outcome, reason }: StorageError): DomainError => {
+  const create = (code: ErrorCode, message: string, retryAfterSeconds: number): DomainError =>
+    new DomainError(code, message, { outcome }, retryAfterSeconds);
+  const advice = (reason === 'damaged' ? damagedAdvice : outcomeAdvice)[outcome];
+  switch (reason) {
     case 'closed':
-      return new DomainError('draining', 'This node is shutting down. Please try again.', context, 1);
+      return create('draining', 'This node is shutting down. Please try again.', 1);
     case 'full':
-      return new DomainError(
-        'overloaded',
-        `A store has no room for more work at the moment. ${outcomeAdvice[error.outcome]}`,
-        context,
-        5,
-      );
+      return create('overloaded', `A store has no room for more work at the moment. ${advice}`, 5);
     case 'unreachable':
     case 'busy':
     case 'uninitialised':
     case 'outdated':
-      return new DomainError(
-        'store_unavailable',
-        `A store cannot be reached at the moment. ${outcomeAdvice[error.outcome]}`,
-        context,
-        1,
-      );
+      return create('store_unavailable', `A store cannot be reached at the moment. ${advice}`, 1);
     case 'damaged':
-      return new DomainError(
-        'store_unavailable',
-        `A store cannot read a part of its data. ${damagedAdvice[error.outcome]}`,
-        context,
-        60,
-      );
+      return create('store_unavailable', `A store cannot read a part of its data. ${advice}`, 60);
     case 'row':
     case 'bug':
-      return new DomainError('internal', 'Something went wrong on our side.');
+      return createInternalError();
   }
 };
 
@@ -80,7 +70,7 @@ const convertStorageError = (error: StorageError): DomainError => {
 export const toDomainError = (error: unknown): DomainError => {
   if (error instanceof DomainError) return error;
   if (error instanceof StorageError) return convertStorageError(error);
-  return new DomainError('internal', 'Something went wrong on our side.');
+  return createInternalError();
 };
 
 /** Builds the reply of an error. Never throws. */
