@@ -12,7 +12,7 @@ import { type EntityKind, entityKinds, type Target } from '../../engine/ids.ts';
 import { computePresence } from '../../engine/rules/presence.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { createNotFoundError, requireFound } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { renderBadgeSvg, renderCardSvg } from './badges/badge-pictures.ts';
@@ -262,8 +262,7 @@ const renderTarget = (
       (text) => app.badges.reply(text, () => buildReply(file, about, text)),
     );
   }
-  const metric = findMetric(kind, file.metric);
-  if (metric === null) throw createNotFoundError('metric');
+  const metric = requireFound(findMetric(kind, file.metric), 'metric');
   const value = readValue(target, { metric, compact: query.compact === true, nowMs: app.clock.nowMs() });
   return renderBadge(app, file, {
     query,

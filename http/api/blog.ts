@@ -4,7 +4,7 @@
 import { Type } from 'typebox';
 import type { FullPostRow, PostRow } from '../../storage/catalogue/content/blog.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { requireFound } from '../response/errors.ts';
 import { replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildName, buildText, buildTextList, Seo, Timestamp, User } from './shared/common.ts';
@@ -88,8 +88,5 @@ const toAuthor = (row: PostRow): User => toUser(row.author, { id: row.author_id,
 
 const toPostSummary = (row: PostRow) => showRow(PostSummary, row, { author: toAuthor(row) });
 
-const readPost = async (app: App, slug: string): Promise<FullPostRow> => {
-  const row = await app.catalogue.blog.findPost(slug.toLowerCase());
-  if (row === null) throw createNotFoundError('post');
-  return row;
-};
+const readPost = async (app: App, slug: string): Promise<FullPostRow> =>
+  requireFound(await app.catalogue.blog.findPost(slug.toLowerCase()), 'post');

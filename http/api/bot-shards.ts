@@ -7,16 +7,15 @@ import { type Static, Type } from 'typebox';
 import { countLive } from '../../engine/entity/parts.ts';
 import { type HotState, type Part, type PartsTable, presenceStatuses } from '../../engine/entity/state.ts';
 import { limits } from '../../engine/limits.ts';
-import type { BotProfile } from '../../storage/catalogue/bots/bots.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
 import { requireCaller } from '../auth/authorise.ts';
-import { createNotFoundError, createValidationError } from '../response/errors.ts';
+import { createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
 import { type BodyLimits, defineRoute, defineRoutes } from '../route.ts';
 import { BotParams } from './bots/schema.ts';
 import { ApiResponse, Count, PageQuery, Text, Timestamp, toNullable } from './shared/common.ts';
-import { parsePage, thenMaybe } from './shared/convert.ts';
+import { parsePage } from './shared/convert.ts';
 import { describe } from './shared/example.ts';
 import { clusterName } from './shared/patterns.ts';
 
@@ -203,9 +202,10 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
     replies: { 200: BotShards },
     errors: ['not_found', 'page_invalid'],
     // A page has the ids from 1,000 × (page − 1) on, so each page costs the same.
-    handle: (app, { params, query }) => {
-      const page = { page: parsePage(query), state: query.state };
-      return thenMaybe(app.catalogue.bots.find(params.id), (profile) => showShardsOf(app, profile, page));
+    handle: async (app, { params, query }) => {
+      const page = parsePage(query);
+      const { id } = requireFound(await app.catalogue.bots.find(params.id), 'bot');
+      return showShardsOf(app, id, { page, state: query.state });
     },
   }),
 ]);
@@ -280,11 +280,10 @@ interface ShardsPage {
   readonly state: (typeof shardStates)[number] | undefined;
 }
 
-const showShardsOf = async (app: App, profile: BotProfile | null, { page, state: wanted }: ShardsPage) => {
-  if (profile === null) throw createNotFoundError('bot');
+const showShardsOf = async (app: App, botId: string, { page, state: wanted }: ShardsPage) => {
   const limit = limits.partsPerPostMax;
   const fromId = (page - 1) * limit;
-  const { state, parts } = await app.engine.readParts(profile.id, { fromId, limit });
+  const { state, parts } = await app.engine.readParts(botId, { fromId, limit });
   const current = state.parts?.current ?? null;
   const building = state.parts?.building ?? null;
   const shards: BotShard[] = [];
@@ -292,7 +291,7 @@ const showShardsOf = async (app: App, profile: BotProfile | null, { page, state:
     const shard = toBotShard(id, parts.get(id));
     if (wanted === undefined || shard.state === wanted) shards.push(shard);
   }
-  const reply: BotShards = {
+  return replyOk<BotShards>({
     mode: current === null ? 'totals' : 'sharded',
     ...countStates(current),
     building: building && {
@@ -301,6 +300,5 @@ const showShardsOf = async (app: App, profile: BotProfile | null, { page, state:
       since: toTimestamp(new Date(building.sinceMs)),
     },
     shards,
-  };
-  return replyOk(reply);
+  });
 };

@@ -14,7 +14,7 @@ import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
 import { requireCaller } from '../auth/authorise.ts';
-import { createNotFoundError, createValidationError } from '../response/errors.ts';
+import { createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 import { checkShardIds, recordShards } from './bot-shards.ts';
@@ -141,8 +141,7 @@ const recordOldStats = async (app: App, request: OldRequest & { readonly body: O
 };
 
 const showOldStats = async (app: App, idOrVanity: string): Promise<Reply> => {
-  const profile = await app.catalogue.bots.find(idOrVanity);
-  if (profile === null) throw createNotFoundError('bot');
+  const profile = requireFound(await app.catalogue.bots.find(idOrVanity), 'bot');
   const { state } = await app.engine.read('bot', profile.id);
   const shards = state.shardList === '' ? [] : state.shardList.split(',').map((servers) => +servers);
   return replyOk({ server_count: +state.servers, shard_count: +state.shards, shards });

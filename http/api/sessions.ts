@@ -24,7 +24,7 @@ import type { App } from '../app.ts';
 import { buildTargetAuth, type Caller } from '../auth/auth.ts';
 import { createPermissionError, requireCaller } from '../auth/authorise.ts';
 import { type MintedToken, mintToken } from '../auth/mint.ts';
-import { createLimitError, createNotFoundError } from '../response/errors.ts';
+import { createLimitError, createNotFoundError, requireFound } from '../response/errors.ts';
 import { type Reply, replyCreated, replyMessage, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
@@ -211,8 +211,7 @@ const listGrantedPermissions = async (app: App, caller: Caller, target: SessionT
   if (caller.kind === target.kind && caller.id === target.id) return ['owner'];
   if (!isEntityKind(target.kind)) return [];
   const user = caller.kind === 'user' ? caller.id : '';
-  const access = await app.catalogue.findAccess(target.kind, target.id, user);
-  if (access === null) throw createNotFoundError(target.kind);
+  const access = requireFound(await app.catalogue.findAccess(target.kind, target.id, user), target.kind);
   if (caller.kind === 'team' && access.teamId === caller.id) return ['owner'];
   return access.permissions;
 };

@@ -7,7 +7,7 @@ import { findVanityCodeFault, foldVanityCode, vanityKinds } from '../../engine/r
 import type { VanityRow } from '../../storage/catalogue/shared/vanity.ts';
 import type { App } from '../app.ts';
 import { buildTargetAuth } from '../auth/auth.ts';
-import { createNotFoundError, createValidationError } from '../response/errors.ts';
+import { createNotFoundError, createValidationError, requireFound } from '../response/errors.ts';
 import { noContent, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildName, buildTargetParams, buildText, Timestamp, Uuid } from './shared/common.ts';
@@ -129,8 +129,7 @@ const findVanity = async (app: App, { params, query }: VanityRequest): Promise<V
   const byCode = query.itag === undefined || query.itag === 'false';
   const itag = query.itag === 'true' ? params.code : query.itag;
   const row = byCode ? await vanity.findByCode(params.code) : await vanity.findByItag(itag ?? '');
-  if (row === null) throw createNotFoundError('vanity code');
-  return row;
+  return requireFound(row, 'vanity code');
 };
 
 const toEntityPath = ({ target_type: kind, target_id: id }: VanityRow): string =>

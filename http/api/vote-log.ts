@@ -10,7 +10,7 @@ import type { Target } from '../../engine/ids.ts';
 import type { App } from '../app.ts';
 import { buildTargetAuth } from '../auth/auth.ts';
 import { checkCursor, formatCursor } from '../feed/cursor.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { requireFound } from '../response/errors.ts';
 import { replyOk, showRow } from '../response/reply.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
 import { Flag, Text, Timestamp, Uuid } from './shared/common.ts';
@@ -147,7 +147,6 @@ export const readFlushedHead = async (app: App, target: Target) => {
   const { ref, state } = await app.engine.read(target.kind, target.id);
   const votesCast = state.upvotes + state.downvotes;
   await app.engine.waitForFlush(target.kind, target.id);
-  const head = await app.catalogue.voteLog.head(ref.incarnation);
-  if (head === null) throw createNotFoundError(target.kind);
+  const head = requireFound(await app.catalogue.voteLog.head(ref.incarnation), target.kind);
   return { ref, votesCast, head };
 };

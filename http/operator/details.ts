@@ -11,7 +11,7 @@ import type { MemberRow } from '../../storage/catalogue/teams/teams.ts';
 import { computeClaimEndMs } from '../api/bots/bot-json.ts';
 import { toExactInteger } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { requireFound } from '../response/errors.ts';
 import { computeVotes, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { ListedBot, ListedServer, OperatorBot, OperatorPack, OperatorTeam } from './schema.ts';
 
@@ -29,8 +29,7 @@ const toListedServer = (row: IndexServerRow) => showRow(ListedServer, row);
 
 /** Shows a bot, found by id or vanity code. Rejects with `not_found`. */
 export const showBotDetails = async (app: App, idOrVanity: string): Promise<Reply> => {
-  const bot = await app.catalogue.bots.find(idOrVanity);
-  if (bot === null) throw createNotFoundError('bot');
+  const bot = requireFound(await app.catalogue.bots.find(idOrVanity), 'bot');
   const [{ state }, team, staffNote, sessions] = await Promise.all([
     app.engine.read('bot', bot.id),
     bot.team_id === null ? null : app.catalogue.teams.find(bot.team_id),
@@ -54,8 +53,7 @@ export const showBotDetails = async (app: App, idOrVanity: string): Promise<Repl
 
 /** Shows a team, found by id or vanity code. Rejects with `not_found`. */
 export const showTeamDetails = async (app: App, idOrVanity: string): Promise<Reply> => {
-  const team = await app.catalogue.teams.find(idOrVanity);
-  if (team === null) throw createNotFoundError('team');
+  const team = requireFound(await app.catalogue.teams.find(idOrVanity), 'team');
   const allKinds = { members: true, bots: true, servers: true } as const;
   const holdings = await app.catalogue.teams.holdings(team.id, allKinds);
   const { state } = await app.engine.read('team', team.id);
@@ -77,8 +75,7 @@ const listDeletedIds = (pack: PackRow, { bots, servers }: PackPage): string[] =>
 /** Shows a pack; upper and lower case of its url are the same. Rejects with `not_found`. */
 export const showPackDetails = async (app: App, url: string): Promise<Reply> => {
   const page = await app.catalogue.packs.find(url);
-  const [pack] = page.packs;
-  if (pack === undefined) throw createNotFoundError('pack');
+  const pack = requireFound(page.packs[0], 'pack');
   const { state } = await app.engine.read('pack', pack.url);
   const shown = showRow(OperatorPack, pack, {
     owner: pack.owner_id,

@@ -11,7 +11,7 @@ import { deletePack } from '../api/packs.ts';
 import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
-import { createNotFoundError, createValidationError } from '../response/errors.ts';
+import { createNotFoundError, createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
 import type { AddBotBody, PremiumBody, ServerBody } from './schema.ts';
 
@@ -147,8 +147,7 @@ export const removeTeam = async (app: App, id: string): Promise<Reply> => {
 
 /** When it resolves, the pack is gone on every node. */
 export const removePack = async (app: App, url: string): Promise<Reply> => {
-  const [pack] = (await app.catalogue.packs.find(url)).packs;
-  if (pack === undefined) throw createNotFoundError('pack');
+  const pack = requireFound((await app.catalogue.packs.find(url)).packs[0], 'pack');
   await deletePack(app, { uid: pack.owner_id, id: pack.url });
   return replyMessage(`pack ${pack.url} is deleted.`);
 };

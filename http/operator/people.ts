@@ -12,7 +12,7 @@ import { toTarget } from '../api/shared/convert.ts';
 import { patternMessages, userId } from '../api/shared/patterns.ts';
 import type { App } from '../app.ts';
 import { mintToken } from '../auth/mint.ts';
-import { createNotFoundError, createValidationError } from '../response/errors.ts';
+import { createNotFoundError, createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyCreated, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
 import { UsersQuery } from './list-schema.ts';
 import { replyListPage, replyWhole, toRequest } from './lists.ts';
@@ -72,8 +72,7 @@ export const peopleOperations: readonly AdminOperation[] = [
     params: UserParams,
     replies: { 200: OperatorUser },
     handle: async (app, { params }) => {
-      const row = await app.catalogue.operator.people.find(params.id);
-      if (row === null) throw createNotFoundError('user');
+      const row = requireFound(await app.catalogue.operator.people.find(params.id), 'user');
       return replyOk({ ...row, created_at: toTimestamp(row.created_at) });
     },
   }),

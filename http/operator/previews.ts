@@ -7,7 +7,7 @@ import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { requireFound } from '../response/errors.ts';
 import type { ResetAllBody, ResetBody } from './schema.ts';
 import { parseResetTime } from './vote-edits.ts';
 
@@ -19,11 +19,10 @@ interface Target<Kind> {
 export const formatCount = (count: number, noun: string): string =>
   `${count.toLocaleString('en').replaceAll(',', ' ')} ${noun}${count === 1 ? '' : 's'}`;
 
-const describeListing = async (app: App, target: Target<EntityKind>) => {
-  const id = foldTargetId(target.kind, target.id);
-  const listing = await app.catalogue.operator.previews.findListing(target.kind, id);
-  if (listing === null) throw createNotFoundError(target.kind);
-  return { ...listing, title: `${target.kind} ${id} "${listing.name}"` };
+const describeListing = async (app: App, { kind, id: given }: Target<EntityKind>) => {
+  const id = foldTargetId(kind, given);
+  const listing = requireFound(await app.catalogue.operator.previews.findListing(kind, id), kind);
+  return { ...listing, title: `${kind} ${id} "${listing.name}"` };
 };
 
 export const previewRemoval = async (app: App, target: Target<EntityKind>): Promise<string> => {
@@ -71,8 +70,7 @@ export const previewResetAll = async (app: App, body: ResetAllBody): Promise<str
 };
 
 export const previewVoid = async (app: App, itag: string): Promise<string> => {
-  const vote = await app.catalogue.operator.previews.findVote(itag);
-  if (vote === null) throw createNotFoundError('vote');
+  const vote = requireFound(await app.catalogue.operator.previews.findVote(itag), 'vote');
   if (vote.void) return 'This vote is already void: nothing would change.';
   const at = vote.created_at.toISOString();
   const direction = vote.upvote ? 'upvote' : 'downvote';
@@ -87,8 +85,8 @@ export const previewRevocation = async (
   sessionId: string,
 ): Promise<string> => {
   const sessions = await app.catalogue.sessions.list(target);
-  const session = sessions.find(({ id }) => id === sessionId.toLowerCase());
-  if (session === undefined) throw createNotFoundError('session');
+  const named = sessions.find(({ id }) => id === sessionId.toLowerCase());
+  const session = requireFound(named, 'session');
   const made = session.created_at.toISOString();
   return (
     `Revokes the ${session.type} token "${session.name}" of ${target.kind} ${target.id}, made ${made}. ` +
@@ -102,8 +100,8 @@ export const previewRowRemoval = async (
   id: string,
   rows: Promise<readonly { readonly id: string; readonly title: string }[]>,
 ): Promise<string> => {
-  const row = (await rows).find((one) => one.id === id);
-  if (row === undefined) throw createNotFoundError(noun);
+  const named = (await rows).find((row) => row.id === id);
+  const row = requireFound(named, noun);
   const title = row.title === '' || row.title === id ? '' : ` "${row.title}"`;
   return `Deletes the ${noun} ${id}${title}.`;
 };

@@ -10,7 +10,7 @@ import { limits } from '../../engine/limits.ts';
 import type { PlanState, SkipCounts, VoidPlan } from '../../storage/catalogue/operator/void-plans.ts';
 import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
-import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
+import { createLimitError, createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyOk, showRow } from '../response/reply.ts';
 import { assertWholeListing, replyListPage } from './lists.ts';
 import { type PlanBody, PlanList, ShownPlan, SkippedList } from './plan-schema.ts';
@@ -24,9 +24,7 @@ const dayMs = 86_400_000;
 const workStates: ReadonlySet<PlanState> = new Set(['planning', 'voiding', 'undoing']);
 
 const readPlan = async (app: App, id: string): Promise<VoidPlan> => {
-  const plan = await app.catalogue.operator.plans.find(id);
-  if (plan === null) throw createNotFoundError('plan');
-  return plan;
+  return requireFound(await app.catalogue.operator.plans.find(id), 'plan');
 };
 
 /** Lets the job of this node work on the plan. Replies when it has nothing more to do, or after a moment. */

@@ -7,7 +7,7 @@
 import type { Target } from '../../engine/ids.ts';
 import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError, createValidationError } from '../response/errors.ts';
+import { createNotFoundError, createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
 import type { ResetAllBody, ResetBody } from './schema.ts';
 
@@ -32,8 +32,7 @@ export const resetListing = async (app: App, { kind, id }: Target, body: ResetBo
   const { votes } = app.catalogue.operator;
   const atMs = parseResetTime(app, body);
   await app.engine.waitForFlush(kind, id);
-  const scope = await votes.incarnationOf(kind, id);
-  if (scope === null) throw createNotFoundError(kind);
+  const scope = requireFound(await votes.incarnationOf(kind, id), kind);
   await votes.reset({ scope, atMs, reason: 'operator' });
   await notifyAfterCommit(app.engine.deliverAdjustments(kind, id));
   return replyMessage(`The votes of ${kind} ${id} are void.`, {

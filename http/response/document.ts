@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { Type } from 'typebox';
-import { createNotFoundError } from './errors.ts';
+import { requireFound } from './errors.ts';
 import type { Reply } from './reply.ts';
 
 /** Headers of a page, or of a file of a page, under this content security policy. */
@@ -47,8 +47,4 @@ export const PageFileParams = Type.Object({ file: Type.String({ maxLength: 32 })
 export const replyPageFile = (
   readers: ReadonlyMap<string, () => Promise<Reply>>,
   name: string,
-): Promise<Reply> => {
-  const read = readers.get(name);
-  if (read === undefined) throw createNotFoundError('file');
-  return read();
-};
+): Promise<Reply> => requireFound(readers.get(name), 'file')();

@@ -95,6 +95,12 @@ export const buildErrorReply = (error: unknown, requestId: string): ErrorReply =
 export const createNotFoundError = (kind: string): DomainError =>
   new DomainError('not_found', `There is no such ${kind}.`);
 
+/** Returns what was found. Throws `not_found` for `null` or `undefined`. */
+export const requireFound = <Found>(found: Found | null | undefined, kind: string): Found => {
+  if (found === null || found === undefined) throw createNotFoundError(kind);
+  return found;
+};
+
 /** `limit` is the maximum that is reached. */
 export const createLimitError = (message: string, limit: number): DomainError =>
   new DomainError('limit_reached', message, { limit: String(limit) });

@@ -25,7 +25,7 @@ import {
   toWebhookHeaders,
 } from '../../outbound/webhooks/formats.ts';
 import type { TestEvent, WebhookEventType, WebhookFormat } from '../../outbound/webhooks/stored-event.ts';
-import { createNotFoundError, createValidationError } from '../../response/errors.ts';
+import { createNotFoundError, createValidationError, requireFound } from '../../response/errors.ts';
 import { noContent, type Reply, replyCreated, replyOk, showRow, toTimestamp } from '../../response/reply.ts';
 import {
   Webhook,
@@ -55,9 +55,7 @@ export const requireWebhooks = (app: App): void => {
 /** Throws `not_found`. */
 export const findWebhook = async (app: App, { target, webhookId }: WebhookPath): Promise<SealedEndpoint> => {
   requireWebhooks(app);
-  const endpoint = await app.catalogue.webhooks.find(target, webhookId);
-  if (endpoint === null) throw createNotFoundError('webhook');
-  return endpoint;
+  return requireFound(await app.catalogue.webhooks.find(target, webhookId), 'webhook');
 };
 
 /** A former owner's webhook, which the present one may use only at another address. */
