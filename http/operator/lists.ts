@@ -12,34 +12,22 @@ import { type SearchQuery, VoteList, type VotesQuery } from './list-schema.ts';
 
 export const rowsPerPage = 50;
 
-/** `name` is the member of the reply that has the rows. */
-const replyPage = (name: string, list: ListPage<object>, page: number): Reply => {
-  const { rows, total, totalIs, rowsMax = rowsPerPage } = list;
-  const isLast = rows.length < rowsMax || (totalIs === 'exact' && page * rowsMax >= total);
-  return replyOk({ [name]: rows, total, total_is: totalIs, next_page: isLast ? null : page + 1 });
-};
-
-/** Replies with a list that is short enough to be shown whole. */
+/** Replies with a list that is short enough to be shown whole; `name` is the member that has the rows. */
 export const replyWhole = (name: string, rows: readonly unknown[]): Reply =>
   replyOk({ [name]: rows, total: rows.length, total_is: 'exact', next_page: null });
 
-/** The fields that the schema of a list (`buildList`) names; times become text. */
-const toRows = (list: TObject, rows: readonly object[]) => {
+/** Replies with one page of a list: the fields that its schema (`buildList`) names; times become text. */
+export const replyListPage = (list: TObject, found: ListPage<object>, page: number): Reply => {
   const [name, { items }] = Object.entries(list.properties)[0] as [string, { readonly items: TObject }];
-  return { name, rows: rows.map((row) => showRow(items, row as Readonly<Record<string, unknown>>)) };
+  const { rows, total, totalIs, rowsMax = rowsPerPage } = found;
+  const shown = rows.map((row) => showRow(items, row as Readonly<Record<string, unknown>>));
+  const isLast = rows.length < rowsMax || (totalIs === 'exact' && page * rowsMax >= total);
+  return replyOk({ [name]: shown, total, total_is: totalIs, next_page: isLast ? null : page + 1 });
 };
 
 /** Replies with a list that is short enough to be shown whole, with the fields of its schema. */
-export const replyList = (list: TObject, rows: readonly object[]): Reply => {
-  const shown = toRows(list, rows);
-  return replyWhole(shown.name, shown.rows);
-};
-
-/** Replies with one page of a list, with the fields of its schema. */
-export const replyListPage = (list: TObject, found: ListPage<object>, page: number): Reply => {
-  const shown = toRows(list, found.rows);
-  return replyPage(shown.name, { ...found, rows: shown.rows }, page);
-};
+export const replyList = (list: TObject, rows: readonly object[]): Reply =>
+  replyListPage(list, { rows, total: rows.length, totalIs: 'exact', rowsMax: Number.POSITIVE_INFINITY }, 1);
 
 /** The fields that all lists with a search have. */
 export const toRequest = (query: SearchQuery) => ({ page: parsePage(query), search: query.search ?? '' });
