@@ -14,9 +14,17 @@ import { createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
 import { type BodyLimits, defineRoute, defineRoutes } from '../route.ts';
 import { BotParams } from './bots/schema.ts';
-import { ApiResponse, Count, PageQuery, Text, Timestamp, toNullable } from './shared/common.ts';
+import {
+  ApiResponse,
+  buildCount,
+  buildText,
+  Count,
+  PageQuery,
+  Timestamp,
+  toNullable,
+} from './shared/common.ts';
 import { parsePage } from './shared/convert.ts';
-import { describe } from './shared/example.ts';
+import { buildObject, describe, findExample } from './shared/example.ts';
 import { clusterName } from './shared/patterns.ts';
 
 const countMax = limits.shardListEntriesMax;
@@ -86,43 +94,36 @@ export const ShardsQuery = Type.Object({
   ),
 });
 
-const shardExample = {
-  id: 0,
-  servers: 600,
-  users: 45_000,
-  status: 'online',
-  state: 'live',
-  cluster: 'eu-1',
-  last_post: '2026-03-01T12:00:00.000Z',
-} as const;
-
-const BotShard = Type.Object(
+const BotShard = buildObject(
   {
     id: describe(Count, 'Id of the shard, from 0.'),
-    servers: describe(Count, 'Servers of this shard, as posted last.'),
-    users: describe(Count, 'Users of this shard, as posted last.'),
+    servers: buildCount(600, 'Servers of this shard, as posted last.'),
+    users: buildCount(45_000, 'Users of this shard, as posted last.'),
     status: Status('`offline` for a missing shard.'),
     state: Type.Enum([...shardStates], {
       description: '`live`, `stale` (it counts, but has not posted lately), or `missing`.',
       examples: ['live'],
     }),
-    cluster: describe(Text, 'Name of the process that posted it last; empty if it gave none.'),
+    cluster: buildText('eu-1', 'Name of the process that posted it last; empty if it gave none.'),
     last_post: describe(toNullable(Timestamp), 'When it was last posted; `null` for a missing shard.'),
   },
-  { examples: [shardExample] },
+  { last_post: '2026-03-01T12:00:00.000Z' },
 );
 export type BotShard = Static<typeof BotShard>;
 
-export const BotShards = Type.Object(
+const buildMissingShard = (id: number) =>
+  ({ id, servers: 0, users: 0, status: 'offline', state: 'missing', cluster: '', last_post: null }) as const;
+
+export const BotShards = buildObject(
   {
     mode: Type.Enum(['totals', 'sharded'], {
       description: '`sharded` while the totals of the bot are the sums of its shards.',
       examples: ['sharded'],
     }),
-    shard_count: Type.Integer({ minimum: 0, description: '0 in mode `totals`.' }),
-    live: describe(Count, 'How many shards are live.'),
+    shard_count: buildCount(2, '0 in mode `totals`.'),
+    live: buildCount(1, 'How many shards are live.'),
     stale: describe(Count, 'How many shards are stale.'),
-    missing: describe(Count, 'How many shards are missing.'),
+    missing: buildCount(1, 'How many shards are missing.'),
     building: describe(
       toNullable(
         Type.Object({
@@ -135,31 +136,7 @@ export const BotShards = Type.Object(
     ),
     shards: Type.Array(BotShard, { description: `The shards by id, ${limits.partsPerPostMax} per page.` }),
   },
-  {
-    examples: [
-      {
-        mode: 'sharded',
-        shard_count: 2,
-        live: 1,
-        stale: 0,
-        missing: 1,
-        building: null,
-        shards: [
-          shardExample,
-          {
-            ...shardExample,
-            id: 1,
-            servers: 0,
-            users: 0,
-            status: 'offline',
-            state: 'missing',
-            cluster: '',
-            last_post: null,
-          },
-        ],
-      },
-    ],
-  },
+  { shards: [findExample(BotShard), buildMissingShard(1)] },
 );
 export type BotShards = Static<typeof BotShards>;
 
@@ -264,7 +241,7 @@ export const recordShards = async (
 
 const toBotShard = (id: number, part: Part | undefined): BotShard =>
   part === undefined
-    ? { id, servers: 0, users: 0, status: 'offline', state: 'missing', cluster: '', last_post: null }
+    ? buildMissingShard(id)
     : {
         id,
         servers: part.servers,

@@ -67,9 +67,9 @@ const buildPlaceSchema = <Entity extends TSchema>(entity: Entity) =>
 const placeExample = { position: 1, change: 2, score: 41, ratio: null, entity: findExample(IndexBot) };
 
 export const LeaderboardReply = describe(
-  Type.Object(
+  buildObject(
     {
-      count: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Places on all pages.' }),
+      count: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Places on all pages.', examples: [1] }),
       per_page: buildCount(perPage.boards, 'Places on a full page.'),
       updated_at: describe(
         toNullable(Timestamp),
@@ -80,16 +80,7 @@ export const LeaderboardReply = describe(
         { description: 'The places of this page, best first; without those that are no longer listed.' },
       ),
     },
-    {
-      examples: [
-        {
-          count: 1,
-          per_page: perPage.boards,
-          updated_at: '2026-03-01T12:00:00.000Z',
-          results: [placeExample],
-        },
-      ],
-    },
+    { updated_at: '2026-03-01T12:00:00.000Z', results: [placeExample] },
   ),
   'One page of a leaderboard.',
 );

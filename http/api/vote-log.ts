@@ -13,9 +13,9 @@ import { checkCursor, formatCursor } from '../feed/cursor.ts';
 import { requireFound } from '../response/errors.ts';
 import { replyOk, showRow } from '../response/reply.ts';
 import { type AnyRoute, defineRoute } from '../route.ts';
-import { Flag, Text, Timestamp, Uuid } from './shared/common.ts';
+import { buildFlag, buildText, Text, Timestamp, Uuid } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
-import { describe } from './shared/example.ts';
+import { buildObject, describe } from './shared/example.ts';
 import { TargetVotesParams } from './votes.ts';
 
 export const VoteLogQuery = Type.Object({
@@ -40,52 +40,27 @@ export const VoteLogQuery = Type.Object({
   ),
 });
 
-const loggedVoteExample = {
-  number: 1_042,
-  itag: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a15',
-  author: '728871946456137770',
-  upvote: true,
-  created_at: '2026-03-01T12:00:00.000Z',
-  void: false,
-  void_reason: '',
-};
+export const LoggedVote = buildObject({
+  number: Type.Integer({
+    minimum: 1,
+    description: 'Position in the log of this listing, without holes.',
+    examples: [1_042],
+  }),
+  itag: describe(Uuid, 'Id of the vote.'),
+  author: buildText('728871946456137770', 'Id of the user who voted.'),
+  upvote: buildFlag('`true` for an upvote, `false` for a downvote.', true),
+  created_at: describe(Timestamp, 'When the user voted.'),
+  void: Type.Boolean({ description: 'Whether the vote has been voided since.' }),
+  void_reason: describe(Text, '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void.'),
+});
 
-export const LoggedVote = Type.Object(
-  {
-    number: Type.Integer({ minimum: 1, description: 'Position in the log of this listing, without holes.' }),
-    itag: describe(Uuid, 'Id of the vote.'),
-    author: Type.String({ description: 'Id of the user who voted.' }),
-    upvote: describe(Flag, '`true` for an upvote, `false` for a downvote.'),
-    created_at: describe(Timestamp, 'When the user voted.'),
-    void: Type.Boolean({ description: 'Whether the vote has been voided since.' }),
-    void_reason: describe(Text, '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void.'),
-  },
-  {
-    examples: [loggedVoteExample],
-  },
-);
-const cursor = (description: string) => Type.String({ description, examples: ['0-1x.1042'] });
-
-export const VoteLogReply = Type.Object(
-  {
-    results: describe(Type.Array(LoggedVote), 'The votes after the cursor, oldest first.'),
-    epoch: Type.String({ description: 'Changes when the log begins again; part of every cursor.' }),
-    next: cursor('Send it as `after` to continue.'),
-    head: cursor('Cursor of the newest vote.'),
-    oldest: cursor('Cursor before the first vote.'),
-  },
-  {
-    examples: [
-      {
-        results: [loggedVoteExample],
-        epoch: '0-1x',
-        next: '0-1x.1042',
-        head: '0-1x.1042',
-        oldest: '0-1x.0',
-      },
-    ],
-  },
-);
+export const VoteLogReply = buildObject({
+  results: describe(Type.Array(LoggedVote), 'The votes after the cursor, oldest first.'),
+  epoch: buildText('0-1x', 'Changes when the log begins again; part of every cursor.'),
+  next: buildText('0-1x.1042', 'Send it as `after` to continue.'),
+  head: buildText('0-1x.1042', 'Cursor of the newest vote.'),
+  oldest: buildText('0-1x.0', 'Cursor before the first vote.'),
+});
 export type VoteLogReply = Static<typeof VoteLogReply>;
 
 /** Who reads the log when the operator closes it to the public. */

@@ -4,22 +4,20 @@
 import { type Static, Type } from 'typebox';
 import { webhookEvents, webhookFormats } from '../../outbound/webhooks/stored-event.ts';
 import {
+  buildCount,
   buildFlag,
   buildInputTime,
   buildLogPosition,
   buildName,
   buildTargetParams,
-  buildTargetType,
   buildText,
-  Count,
-  Flag,
-  TargetId,
+  buildTextList,
   Text,
   Timestamp,
   toNullable,
   Uuid,
 } from '../shared/common.ts';
-import { describe } from '../shared/example.ts';
+import { buildObject, describe } from '../shared/example.ts';
 import { addressText, headerText } from '../shared/patterns.ts';
 
 const urlLengthMax = 1_024;
@@ -31,8 +29,7 @@ const webhookKinds = ['bot', 'server', 'team'] as const;
 export const WebhooksParams = buildTargetParams(webhookKinds);
 
 export const WebhookParams = Type.Object({
-  target_type: buildTargetType(webhookKinds),
-  target_id: TargetId,
+  ...WebhooksParams.properties,
   webhook_id: describe(Uuid, 'Id of the webhook, as the list shows it.'),
 });
 
@@ -81,7 +78,7 @@ const authorizationShape = {
 };
 
 const UpOnly = buildFlag('Downvotes are not sent.');
-const status = Type.Integer({ minimum: 0, description: 'The HTTP status, 0 without an answer.' });
+const status = buildCount(204, 'The HTTP status, 0 without an answer.');
 
 const error = Type.String({
   description:
@@ -91,45 +88,26 @@ const error = Type.String({
 
 const attemptFields = {
   status,
-  milliseconds: describe(Count, 'How long the attempt took, in milliseconds.'),
+  milliseconds: buildCount(38, 'How long the attempt took, in milliseconds.'),
   error,
   detail: Type.String({ description: 'The error as a sentence.' }),
   response: Type.String({ description: 'The beginning of the answer, at most 512 bytes.' }),
 };
 
-const Attempt = Type.Object({ at: describe(Timestamp, 'When it began.'), ...attemptFields });
-
-const webhookExample = {
-  id: '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a17',
-  name: 'rewards',
-  url: 'https://bot.example.org/votes',
-  events: ['vote.created'],
-  format: 'standard',
-  scope: 'listing',
-  up_only: false,
-  enabled: true,
-  disabled_reason: '',
-  created_at: '2026-03-01T12:00:00.000Z',
-  last_delivered_at: null,
-  failing_since: null,
-  pending: 0,
-  next_attempt_at: null,
-  last_attempt: null,
-  secret_hint: 'whsec_…a1b2',
-};
+const Attempt = buildObject({ at: describe(Timestamp, 'When it began.'), ...attemptFields });
 
 const shownFields = {
   id: describe(Uuid, 'Id of the webhook.'),
-  name: describe(Text, 'Name of the webhook, 1 to 64 characters.'),
-  url: describe(
-    Text,
+  name: buildText('rewards', 'Name of the webhook, 1 to 64 characters.'),
+  url: buildText(
+    'https://bot.example.org/votes',
     'The address that receives the events; without its path when its owner has transferred the bot.',
   ),
-  events: describe(Type.Array(Text), 'Which events are sent.'),
-  format: describe(Text, '`standard`, `topgg`, `topgg_v1` or `discord`: see `POST …/webhooks`.'),
-  scope: describe(Text, '`listing`, or `owned` for a webhook for all that a team owns.'),
-  up_only: describe(Flag, 'Whether downvotes are left out.'),
-  enabled: describe(Flag, 'Whether events are written for it: see `disabled_reason`.'),
+  events: buildTextList('Which events are sent.', ['vote.created']),
+  format: buildText('standard', '`standard`, `topgg`, `topgg_v1` or `discord`: see `POST …/webhooks`.'),
+  scope: buildText('listing', '`listing`, or `owned` for a webhook for all that a team owns.'),
+  up_only: buildFlag('Whether downvotes are left out.'),
+  enabled: buildFlag('Whether events are written for it: see `disabled_reason`.', true),
   disabled_reason: Type.String({
     description:
       '`""` while enabled, else `owner`, `gone` (the receiver answered 410), `address_refused` (the ' +
@@ -144,30 +122,26 @@ const shownFields = {
   ),
   pending: Type.Integer({ minimum: 0, description: 'Deliveries that wait, up to 10,000.' }),
   next_attempt_at: describe(toNullable(Timestamp), 'When the first of them is tried; `null`: none waits.'),
-  last_attempt: Type.Union([Attempt, Type.Null()], { description: 'The newest attempt; `null`: none yet.' }),
-  secret_hint: Type.String({ description: 'The end of the secret, to recognise it by.' }),
+  last_attempt: describe(toNullable(Attempt), 'The newest attempt; `null`: none yet.'),
+  secret_hint: buildText('whsec_…a1b2', 'The end of the secret, to recognise it by.'),
 };
 
-export const Webhook = Type.Object(shownFields, {
-  description: 'An address that receives the votes of a listing, without its secret.',
-  examples: [webhookExample],
-});
-
-export const WebhookList = Type.Object(
-  { webhooks: describe(Type.Array(Webhook), 'The webhooks of the entity; up to 5.') },
-  { examples: [{ webhooks: [webhookExample] }] },
+export const Webhook = describe(
+  buildObject(shownFields),
+  'An address that receives the votes of a listing, without its secret.',
 );
+
+export const WebhookList = buildObject({
+  webhooks: describe(Type.Array(Webhook), 'The webhooks of the entity; up to 5.'),
+});
 
 const secretExample = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 
 const Secret = buildText(secretExample, 'Signs what is sent. It cannot be read again.');
 
-export const WebhookCreated = Type.Object(
-  { ...shownFields, secret: Secret },
-  { examples: [{ ...webhookExample, secret: secretExample }] },
-);
+export const WebhookCreated = buildObject({ ...shownFields, secret: Secret });
 export type WebhookCreated = Static<typeof WebhookCreated>;
-export const WebhookSecret = Type.Object({ secret: Secret }, { examples: [{ secret: secretExample }] });
+export const WebhookSecret = buildObject({ secret: Secret });
 export type WebhookSecret = Static<typeof WebhookSecret>;
 
 const buildOwnSecret = (rest: string) =>
@@ -180,22 +154,19 @@ const buildOwnSecret = (rest: string) =>
     }),
   );
 
-export const WebhookBody = Type.Object(
-  {
-    name: Name,
-    url: Url,
-    events: Type.Optional(Events),
-    format: Type.Optional(Format),
-    scope: Type.Optional(Scope),
-    up_only: Type.Optional(UpOnly),
-    authorization: Type.Optional(Type.String(authorizationShape)),
-    secret: buildOwnSecret('Created if absent.'),
-  },
-  { examples: [{ name: 'rewards', url: 'https://bot.example.org/votes' }] },
-);
+export const WebhookBody = buildObject({
+  name: Name,
+  url: Url,
+  events: Type.Optional(Events),
+  format: Type.Optional(Format),
+  scope: Type.Optional(Scope),
+  up_only: Type.Optional(UpOnly),
+  authorization: Type.Optional(Type.String(authorizationShape)),
+  secret: buildOwnSecret('Created if absent.'),
+});
 export type WebhookBody = Static<typeof WebhookBody>;
 
-export const WebhookEditBody = Type.Object(
+export const WebhookEditBody = buildObject(
   {
     name: Type.Optional(Name),
     url: Type.Optional(Url),
@@ -213,22 +184,17 @@ export const WebhookEditBody = Type.Object(
         'secret to a new receiver.',
     ),
   },
-  { examples: [{ enabled: true }] },
+  { enabled: true },
 );
 export type WebhookEditBody = Static<typeof WebhookEditBody>;
 
-const testExample = {
-  delivered: false,
-  status: 301,
-  milliseconds: 42,
-  error: 'redirect',
-  detail: 'The receiver redirects (301 to https://www.example.org/); redirects are not followed.',
-  response: '',
-};
-
-export const WebhookTest = Type.Object(
-  { delivered: describe(Flag, 'Whether the receiver answered 2xx.'), ...attemptFields },
-  { examples: [testExample] },
+export const WebhookTest = buildObject(
+  { delivered: buildFlag('Whether the receiver answered 2xx.'), ...attemptFields },
+  {
+    status: 301,
+    error: 'redirect',
+    detail: 'The receiver redirects (301 to https://www.example.org/); redirects are not followed.',
+  },
 );
 export type WebhookTest = Static<typeof WebhookTest>;
 const cursorLengthMax = 32;
@@ -251,60 +217,44 @@ export const DeliveriesQuery = Type.Object({
 });
 export type DeliveriesQuery = Static<typeof DeliveriesQuery>;
 
-const deliveryExample = {
-  id: '5f0c1c7e-2f39-5a34-8a3c-0f4a1f3d8a55',
-  type: 'vote.created',
-  number: 1_042,
-  target: { type: 'bot', id: '815553000470478850' },
-  state: 'delivered',
-  created_at: '2026-03-01T12:00:01.000Z',
-  next_attempt_at: null,
-  attempts: [
-    { at: '2026-03-01T12:00:01.120Z', status: 204, milliseconds: 38, error: '', detail: '', response: '' },
-  ],
-};
-
-export const Delivery = Type.Object(
+export const Delivery = buildObject(
   {
-    id: Type.Union([Uuid, Type.Null()], {
-      description: 'The `webhook-id` of its requests; `null` when the vote no longer exists.',
-    }),
-    type: describe(Text, 'The event, as in `events`.'),
+    id: describe(
+      toNullable(Uuid),
+      'The `webhook-id` of its requests; `null` when the vote no longer exists.',
+    ),
+    type: buildText('vote.created', 'The event, as in `events`.'),
     number: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
       description:
         "Number in the vote log of the event's first vote, or of the last one that became void; `null` for " +
         'other events.',
     }),
-    target: Type.Union(
-      [
+    target: describe(
+      toNullable(
         Type.Object({
           type: describe(Text, '`bot`, `server` or `team`.'),
           id: describe(Text, 'Id of the entity.'),
         }),
-        Type.Null(),
-      ],
-      { description: 'The listing that the event is about; `null` when it was deleted.' },
+      ),
+      'The listing that the event is about; `null` when it was deleted.',
     ),
-    state: Type.String({ description: '`pending`, `delivered`, or `expired`: it is not tried again.' }),
+    state: buildText('delivered', '`pending`, `delivered`, or `expired`: it is not tried again.'),
     created_at: describe(Timestamp, 'When the delivery was written.'),
     next_attempt_at: describe(toNullable(Timestamp), 'When it is tried next; `null`: not again.'),
-    attempts: Type.Array(Attempt, {
-      description: 'The newest 16, oldest first.',
-    }),
+    attempts: Type.Array(Attempt, { description: 'The newest 16, oldest first.' }),
   },
-  { examples: [deliveryExample] },
+  {
+    id: '5f0c1c7e-2f39-5a34-8a3c-0f4a1f3d8a55',
+    number: 1_042,
+    target: { type: 'bot', id: '815553000470478850' },
+  },
 );
 export type Delivery = Static<typeof Delivery>;
 
-export const Deliveries = Type.Object(
-  {
-    results: describe(Type.Array(Delivery), 'The deliveries, newest first.'),
-    next: Type.Union([Type.String(), Type.Null()], {
-      description: 'Send it as `after` for older ones; `null` at the end.',
-    }),
-  },
-  { examples: [{ results: [deliveryExample], next: null }] },
-);
+export const Deliveries = buildObject({
+  results: describe(Type.Array(Delivery), 'The deliveries, newest first.'),
+  next: describe(toNullable(Text), 'Send it as `after` for older ones; `null` at the end.'),
+});
 
 export const ReplayBody = Type.Object(
   {
@@ -328,7 +278,4 @@ export const ReplayBody = Type.Object(
 );
 export type ReplayBody = Static<typeof ReplayBody>;
 
-export const Replayed = Type.Object(
-  { queued: Type.Integer({ minimum: 0, description: 'How many events are sent again.' }) },
-  { examples: [{ queued: 43 }] },
-);
+export const Replayed = buildObject({ queued: buildCount(43, 'How many events are sent again.') });
