@@ -2,24 +2,17 @@
  * Reminders of a user (contract §2.19, §4.7). The jobs in ops/jobs find due reminders and send messages.
  */
 import { type Static, Type } from 'typebox';
-import { type EntityKind, entityKinds } from '../../engine/ids.ts';
 import type { ReminderKey, ReminderRow } from '../../storage/catalogue/votes/reminders.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
 import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
-import { buildTargetType, buildText, TargetId, Timestamp, toNullable, UserId } from './shared/common.ts';
+import { buildText, Timestamp, toNullable, UserId, UserTargetParams } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 
 export const RemindersParams = Type.Object({ id: UserId });
-
-export const ReminderParams = Type.Object({
-  uid: UserId,
-  target_type: buildTargetType(entityKinds),
-  target_id: TargetId,
-});
 
 export const Reminder = buildObject({
   created_at: describe(Timestamp, 'When the reminder was set.'),
@@ -63,7 +56,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
       'Reminds the user when they can vote for the entity again: each push subscription of the user ' +
       'gets one message when the wait after a vote ends. Setting it twice changes nothing.',
     auth: ownAuth,
-    params: ReminderParams,
+    params: UserTargetParams,
     replies: { 200: ReminderList },
     errors: ['not_found', 'limit_reached'],
     handle: (app, { params }) => setReminder(app, params),
@@ -72,7 +65,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
     summary: 'Delete a reminder',
     description: 'The user gets no more messages about this entity.',
     auth: ownAuth,
-    params: ReminderParams,
+    params: UserTargetParams,
     replies: { 204: null },
     errors: ['not_found'],
     handle: async (app, { params }) => {
@@ -82,13 +75,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
   }),
 ]);
 
-interface ReminderPath {
-  readonly uid: string;
-  readonly target_type: EntityKind;
-  readonly target_id: string;
-}
-
-const toReminderKey = (path: ReminderPath): ReminderKey => ({ userId: path.uid, ...toTarget(path) });
+const toReminderKey = (path: UserTargetParams): ReminderKey => ({ userId: path.uid, ...toTarget(path) });
 
 const toReminder = (row: ReminderRow) =>
   showRow(Reminder, row, { resolved: { avatar: row.avatar, name: row.name } });
@@ -103,7 +90,7 @@ export const showReminders = async (app: App, userId: string): Promise<Reply> =>
  * `PUT …/reminders`: idempotent. The reminder of a user who does not wait now is checked once more by the
  * job, because a vote may still be in flight.
  */
-export const setReminder = async (app: App, path: ReminderPath): Promise<Reply> => {
+export const setReminder = async (app: App, path: UserTargetParams): Promise<Reply> => {
   const key = toReminderKey(path);
   const max = app.settings.remindersPerUserMax;
   const { waitMs, votedAtMs, freeAtMs } = await app.engine.readVoteStatus(key.kind, key.id, key.userId);

@@ -32,10 +32,8 @@ import {
   buildFlag,
   buildName,
   buildTargetParams,
-  buildTargetType,
   buildText,
   buildTextList,
-  TargetId,
   Timestamp,
   Uuid,
 } from './shared/common.ts';
@@ -52,8 +50,7 @@ const permLimitsMax = 64;
 export const SessionsParams = buildTargetParams(tokenKinds);
 
 export const SessionParams = Type.Object({
-  target_type: buildTargetType(tokenKinds),
-  target_id: TargetId,
+  ...SessionsParams.properties,
   session_id: describe(Uuid, 'Id of the session, as the list of sessions shows it.'),
 });
 

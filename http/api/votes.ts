@@ -24,24 +24,16 @@ import {
   buildFlag,
   buildPageSchema,
   buildTargetParams,
-  buildTargetType,
   buildText,
   PageQuery,
-  TargetId,
   Timestamp,
   toNullable,
-  UserId,
+  UserTargetParams,
   Uuid,
 } from './shared/common.ts';
 import { parsePage, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import type { SentProof } from './shared/vote-proof.ts';
-
-export const UserVotesParams = Type.Object({
-  uid: UserId,
-  target_type: buildTargetType(entityKinds),
-  target_id: TargetId,
-});
 
 export const TargetVotesParams = buildTargetParams(entityKinds);
 
@@ -117,7 +109,7 @@ export const VoterList = Type.Array(Type.String(), {
   examples: [['728871946456137770']],
 });
 
-const toUserTarget = (params: Static<typeof UserVotesParams>) => ({ ...toTarget(params), user: params.uid });
+const toUserTarget = (params: UserTargetParams) => ({ ...toTarget(params), user: params.uid });
 
 export const voteRoutes = defineRoutes('Votes', [
   defineRoute('castVote', 'PUT /users/{uid}/{target_type}/{target_id}/votes', {
@@ -127,7 +119,7 @@ export const voteRoutes = defineRoutes('Votes', [
       'wait is accepted, however many are sent; the others get 429 `vote_wait`, which says how long ' +
       'to wait.',
     auth: { kind: 'self', user: 'uid' },
-    params: UserVotesParams,
+    params: UserTargetParams,
     query: VoteQuery,
     replies: { 204: null },
     proven: true,
@@ -158,7 +150,7 @@ export const voteRoutes = defineRoutes('Votes', [
       "A user's valid votes on an entity, and how long they must wait before the next one. Reward " +
       'voters while `has_voted` is true.',
     auth: { kind: 'public' },
-    params: UserVotesParams,
+    params: UserTargetParams,
     replies: { 200: VoteStatusReply },
     errors: ['not_found'],
     handle: (app, { params }) => showVoteStatus(app, toUserTarget(params)),
@@ -167,7 +159,7 @@ export const voteRoutes = defineRoutes('Votes', [
     summary: "List a user's votes",
     description: 'All votes of a user on an entity, void ones too, newest first, 10 per page.',
     auth: { kind: 'public' },
-    params: UserVotesParams,
+    params: UserTargetParams,
     query: PageQuery,
     replies: { 200: buildPageSchema(Vote, perPage.userVotes) },
     errors: ['page_invalid', 'not_found'],

@@ -5,6 +5,7 @@
  * is `""` and an unset integer is 0 (docs/behaviour.md, "Replies").
  */
 import { type Static, type TSchema, Type } from 'typebox';
+import { entityKinds } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { buildObject, describe } from './example.ts';
 import { countText, plainText } from './patterns.ts';
@@ -101,6 +102,10 @@ export const buildTargetType = <Kind extends string>(
 /** The path parameters that name an entity of these kinds. */
 export const buildTargetParams = <Kind extends string>(kinds: readonly Kind[]) =>
   Type.Object({ target_type: buildTargetType(kinds), target_id: TargetId });
+
+/** The path parameters that name a user and an entity. */
+export const UserTargetParams = Type.Object({ uid: UserId, ...buildTargetParams(entityKinds).properties });
+export type UserTargetParams = Static<typeof UserTargetParams>;
 
 export const PageQuery = Type.Object({
   page: Type.Optional(
