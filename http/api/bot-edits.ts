@@ -96,14 +96,7 @@ export type BotBody = Static<typeof BotBody>;
 export const BotSettingsBody = buildObject(
   {
     captcha_opt_out: Type.Optional(describe(Flag, 'Whether voters should be spared captchas.')),
-    extra_links: Type.Optional(fields.extra_links),
-    invite: Type.Optional(fields.invite),
-    library: Type.Optional(fields.library),
-    long: Type.Optional(fields.long),
-    nsfw: Type.Optional(fields.nsfw),
-    prefix: Type.Optional(fields.prefix),
-    short: Type.Optional(fields.short),
-    tags: Type.Optional(fields.tags),
+    ...Type.Partial(Type.Object(fields)).properties,
   },
   { prefix: '?', tags: ['moderation', 'logging'] },
 );

@@ -44,24 +44,22 @@ const buildIdList = (description: string, example: string) =>
     description,
   });
 
-const bots = buildIdList('Ids of bots of this directory, up to 10.', '815553000470478850');
-const servers = buildIdList('Ids of servers of this directory, up to 10.', '758641373074423808');
-const name = describe(buildLine(3, 20, 'Night owls'), 'Name of the pack, 3 to 20 characters.');
-
-const short = describe(
-  buildProse(10, 100, 'Bots for people who never sleep.'),
-  'Short description, 10 to 100 characters.',
-);
-
-const tags = buildTags(1);
+const fields = {
+  bots: buildIdList('Ids of bots of this directory, up to 10.', '815553000470478850'),
+  name: describe(buildLine(3, 20, 'Night owls'), 'Name of the pack, 3 to 20 characters.'),
+  servers: buildIdList('Ids of servers of this directory, up to 10.', '758641373074423808'),
+  short: describe(
+    buildProse(10, 100, 'Bots for people who never sleep.'),
+    'Short description, 10 to 100 characters.',
+  ),
+  tags: buildTags(1),
+};
 
 export const PackBody = buildObject(
   {
-    bots: Type.Optional(bots),
-    name,
-    servers: Type.Optional(servers),
-    short,
-    tags,
+    ...fields,
+    bots: Type.Optional(fields.bots),
+    servers: Type.Optional(fields.servers),
     url: Type.String({
       pattern: packUrl,
       description: 'Address of the pack: 3 to 20 of `a-z 0-9 -`, stored in lower case. It never changes.',
@@ -72,16 +70,9 @@ export const PackBody = buildObject(
 );
 export type PackBody = Static<typeof PackBody>;
 
-export const PackEditBody = buildObject(
-  {
-    bots: Type.Optional(bots),
-    name: Type.Optional(name),
-    servers: Type.Optional(servers),
-    short: Type.Optional(short),
-    tags: Type.Optional(tags),
-  },
-  { short: 'Bots for people who hardly ever sleep.' },
-);
+export const PackEditBody = buildObject(Type.Partial(Type.Object(fields)).properties, {
+  short: 'Bots for people who hardly ever sleep.',
+});
 export type PackEditBody = Static<typeof PackEditBody>;
 export const PackParams = Type.Object({ id: PackUrl });
 
