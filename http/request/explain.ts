@@ -64,12 +64,6 @@ type ValidatorName = keyof typeof validatorOptions;
 /** Created on first use. */
 const validators: Partial<Record<ValidatorName, Ajv2020>> = {};
 
-const compiledSchemas: Record<ValidatorName, WeakMap<TSchema, ValidateFunction>> = {
-  all: new WeakMap(),
-  first: new WeakMap(),
-  query: new WeakMap(),
-};
-
 /**
  * Loads Ajv, which reads some hundred files in 40 ms: called once the node listens, because the first invalid
  * request may come when no file descriptor is left.
@@ -79,12 +73,10 @@ export const loadValidators = (): void => {
     validators[name] ??= createAjv(validatorOptions[name]);
 };
 
+/** Ajv compiles a schema once: it finds it again by its object. */
 const compileSchema = (name: ValidatorName, schema: TSchema): ValidateFunction => {
-  const cache = compiledSchemas[name];
   validators[name] ??= createAjv(validatorOptions[name]);
-  const validate = cache.get(schema) ?? validators[name].compile(schema);
-  cache.set(schema, validate);
-  return validate;
+  return validators[name].compile(schema);
 };
 
 const formatCount = (count: number, one: string, several: string): string =>
