@@ -49,8 +49,6 @@ const avatarLengthMax = 512;
 const cacheMs = 60_000;
 const cacheEntriesMax = 1_000;
 const inFlightMax = 32;
-const failuresMax = 3;
-const openMs = 10_000;
 
 const toOptional = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
@@ -141,7 +139,7 @@ const disabledLookup: ServiceLookup<BotDetails> = () =>
 
 const createLookup = <Schema extends TSchema>(
   source: LookupSource<Schema>,
-  { clock, timeLimitMs = lookupMs, openMs: configuredOpenMs = openMs, meters }: BotLookupOptions,
+  { clock, timeLimitMs = lookupMs, openMs, meters }: BotLookupOptions,
 ): ServiceLookup<BotDetails> =>
   source.url === ''
     ? disabledLookup
@@ -149,7 +147,7 @@ const createLookup = <Schema extends TSchema>(
         clock,
         query: (clientId) => queryBot(source, clientId, timeLimitMs),
         recordCall: (outcome, milliseconds) => meters?.recordCall(source.name, outcome, milliseconds),
-        ...{ timeLimitMs, cacheMs, cacheEntriesMax, inFlightMax, failuresMax, openMs: configuredOpenMs },
+        ...{ timeLimitMs, cacheMs, cacheEntriesMax, inFlightMax, openMs },
       });
 
 /** Wires both sources. It owns their caches, so create one per process. */

@@ -101,15 +101,12 @@ const parseJson = (text: string | null): unknown => {
   }
 };
 
-const compiledChecks = new WeakMap<TSchema, (value: unknown) => boolean>();
+const validators = new WeakMap<TSchema, ReturnType<typeof Compile>>();
 
 const matchesSchema = (schema: TSchema, value: unknown): boolean => {
-  const compiled = compiledChecks.get(schema);
-  if (compiled !== undefined) return compiled(value);
-  const validator = Compile(schema);
-  const check = (candidate: unknown): boolean => validator.Check(candidate);
-  compiledChecks.set(schema, check);
-  return check(value);
+  const validator = validators.get(schema) ?? Compile(schema);
+  validators.set(schema, validator);
+  return validator.Check(value);
 };
 
 const toFetchResult = <Schema extends TSchema>(

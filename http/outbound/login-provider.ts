@@ -45,14 +45,16 @@ export type CodeExchangeResult =
   | { readonly kind: 'profile'; readonly profile: LoginProfile }
   | { readonly kind: 'bad_code' | 'unavailable' };
 
+interface AuthorizeRequest {
+  readonly redirectUri: string;
+  readonly state: string;
+  readonly challenge: string;
+}
+
 export interface LoginProvider {
   readonly clientId: string;
   /** Resolves to the address of a login; `null` when discovery fails now. */
-  buildAuthorizeUrl(request: {
-    readonly redirectUri: string;
-    readonly state: string;
-    readonly challenge: string;
-  }): Promise<string | null>;
+  buildAuthorizeUrl(request: AuthorizeRequest): Promise<string | null>;
   exchange(exchange: CodeExchange): Promise<CodeExchangeResult>;
 }
 
@@ -72,10 +74,9 @@ export const createLoginProvider = (options: LoginProviderOptions): LoginProvide
   return {
     clientId: options.clientId,
     buildAuthorizeUrl: (request) =>
-      runOrReport(state, null, async () => {
-        const server = await getServer(state, createTimeBudget(state));
-        return buildAuthorizeUrl(server, { ...request, scopes: state.scopes, clientId: state.clientId });
-      }),
+      runOrReport(state, null, async () =>
+        buildAuthorizeUrl(await getServer(state, createTimeBudget(state)), state, request),
+      ),
     exchange: (request) =>
       runOrReport(state, { kind: 'unavailable' }, () =>
         exchangeCode(state, createTimeBudget(state), request),
@@ -160,22 +161,17 @@ const discover = async (issuer: string, limits: TimeBudget): Promise<oauth.Autho
 
 const buildAuthorizeUrl = (
   server: oauth.AuthorizationServer,
-  request: {
-    readonly clientId: string;
-    readonly redirectUri: string;
-    readonly scopes: readonly string[];
-    readonly state: string;
-    readonly challenge: string;
-  },
+  { clientId, scopes }: LoginProviderOptions,
+  { redirectUri, state, challenge }: AuthorizeRequest,
 ): string => {
   const url = new URL(server.authorization_endpoint ?? '');
   const parameters = {
-    client_id: request.clientId,
-    redirect_uri: request.redirectUri,
+    client_id: clientId,
+    redirect_uri: redirectUri,
     response_type: 'code',
-    scope: request.scopes.join(' '),
-    state: request.state,
-    code_challenge: request.challenge,
+    scope: scopes.join(' '),
+    state,
+    code_challenge: challenge,
     code_challenge_method: 'S256',
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
@@ -207,7 +203,7 @@ const exchangeCode = async (
     .processAuthorizationCodeResponse(server, client, response)
     .catch(returnNullIfBadCode);
   if (tokens === null) return { kind: 'bad_code' };
-  const profile = toLoginProfile(state.profile, await readClaims(state, { server, tokens, limits }));
+  const profile = toLoginProfile(state.profile, await readClaims(state, limits, { server, tokens }));
   if (profile === null) throw new Error('the profile has no id of 1 to 64 letters, digits or "-"');
   return { kind: 'profile', profile };
 };
@@ -222,15 +218,8 @@ const Claims = Type.Record(Type.String(), Type.Unknown());
 
 const readClaims = async (
   { endpoints, client }: ProviderState,
-  {
-    server,
-    tokens,
-    limits,
-  }: {
-    server: oauth.AuthorizationServer;
-    tokens: oauth.TokenEndpointResponse;
-    limits: TimeBudget;
-  },
+  limits: TimeBudget,
+  { server, tokens }: { server: oauth.AuthorizationServer; tokens: oauth.TokenEndpointResponse },
 ): Promise<Readonly<Record<string, unknown>>> => {
   if ('issuer' in endpoints) {
     const subject = oauth.getValidatedIdTokenClaims(tokens)?.sub;

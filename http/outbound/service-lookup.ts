@@ -30,9 +30,8 @@ export interface ServiceLookupOptions<Value> {
   readonly cacheEntriesMax: number;
   /** Most requests in flight. */
   readonly inFlightMax: number;
-  /** Consecutive failures that open the circuit, and how long it stays open. */
-  readonly failuresMax: number;
-  readonly openMs: number;
+  /** How long the circuit stays open; ten seconds by default. */
+  readonly openMs?: number | undefined;
   /** Called for each request and each rejection; not for cached answers and shared requests. */
   readonly recordCall?: (outcome: OutboundOutcome, milliseconds: number) => void;
 }
@@ -40,9 +39,14 @@ export interface ServiceLookupOptions<Value> {
 /** Resolves within the time limit; at once when the answer is cached or the circuit is open. */
 export type ServiceLookup<Value> = (key: string) => Promise<LookupResult<Value>>;
 
+/** Consecutive failures that open the circuit. */
+const failuresMax = 3;
+const openMsDefault = 10_000;
+
 interface CircuitState<Value> extends ServiceLookupOptions<Value> {
   readonly cached: LRUCache<string, LookupResult<Value>>;
   readonly inFlight: SingleFlight<LookupResult<Value>>;
+  readonly openMs: number;
   failures: number;
   openUntilMs: number;
 }
@@ -57,6 +61,7 @@ export const createServiceLookup = <Value>(options: ServiceLookupOptions<Value>)
     ...options,
     cached,
     inFlight: createSingleFlight(),
+    openMs: options.openMs ?? openMsDefault,
     failures: 0,
     openUntilMs: 0,
   };
@@ -82,7 +87,7 @@ const startQuery = <Value>(state: CircuitState<Value>, key: string): Promise<Loo
   if (state.inFlight.count() >= state.inFlightMax)
     return rejectQuery(state, 'has too many requests in flight');
   // Half-open: until this request is answered, all others fail at once.
-  if (state.failures >= state.failuresMax) state.openUntilMs = nowMs + state.timeLimitMs;
+  if (state.failures >= failuresMax) state.openUntilMs = nowMs + state.timeLimitMs;
   return state.inFlight.share(key, () => runQuery(state, key));
 };
 
@@ -94,8 +99,8 @@ const runQuery = async <Value>(state: CircuitState<Value>, key: string): Promise
   state.recordCall?.(outcome, state.clock.monotonicMs() - startedMs);
   if (result.kind === 'failed') {
     const isOverloaded = answer.kind === 'refused' && answer.status === 429;
-    state.failures = isOverloaded ? state.failuresMax : state.failures + 1;
-    if (state.failures >= state.failuresMax) state.openUntilMs = state.clock.monotonicMs() + state.openMs;
+    state.failures = isOverloaded ? failuresMax : state.failures + 1;
+    if (state.failures >= failuresMax) state.openUntilMs = state.clock.monotonicMs() + state.openMs;
     return result;
   }
   state.failures = 0;

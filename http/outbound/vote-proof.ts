@@ -44,10 +44,14 @@ const answerBytesMax = 16_384;
 const cacheMs = 300_000;
 const cacheEntriesMax = 10_000;
 const inFlightMax = 256;
-const failuresMax = 3;
-const openMs = 10_000;
 /** Version 3 of reCAPTCHA passes every client, with a score. */
 const scoreMin = 0.5;
+
+interface PresentedProof {
+  readonly user: string;
+  readonly token: string;
+  readonly address: string;
+}
 
 const Answer = Type.Object({
   success: Type.Boolean(),
@@ -70,17 +74,17 @@ const idNamespace = '5b0e5f7c-7a4d-4f0f-9a43-6c1f3b9f2d58';
 /** The same for the same proof of the same account: Turnstile then answers again as before, at any node. */
 const deriveId = (key: string): string => toUuidV5(key, idNamespace);
 
-const buildForm = (
-  { provider, secret }: ProofVerifierOptions,
-  { key, token, address }: { readonly key: string; readonly token: string; readonly address: string },
-): string =>
-  new URLSearchParams({
+/** `key` has all parts of a proof. */
+const buildForm = ({ provider, secret }: ProofVerifierOptions, key: string): string => {
+  const [address = '', , token = ''] = key.split(' ');
+  return new URLSearchParams({
     secret,
     response: token,
     // Of an IPv6 address only its network is known.
     ...(!address.includes('/') && { remoteip: address }),
     ...(provider === 'turnstile' && { idempotency_key: deriveId(key) }),
   }).toString();
+};
 
 /** A verifier may refuse a proof with any status. */
 const isRefusal = (answer: unknown): answer is Static<typeof Answer> =>
@@ -90,12 +94,11 @@ const isOwnFault = ({ success, 'error-codes': codes }: Static<typeof Answer>): b
   !success && Array.isArray(codes) && codes.some((code) => isOwnError(String(code)));
 
 const query = async (options: ProofVerifierOptions, key: string): Promise<FetchResult<boolean>> => {
-  const [address = '', , token = ''] = key.split(' ');
   const fetched = await fetchJson(Answer, {
     url: options.url || addresses[options.provider],
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: buildForm(options, { key, token, address }),
+    body: buildForm(options, key),
     timeLimitMs: options.timeLimitMs ?? verifyMs,
     answerBytesMax,
   });
@@ -113,19 +116,11 @@ export const createProofVerifier = (options: ProofVerifierOptions) => {
     query: (key) => query(options, key),
     recordCall: (outcome, milliseconds) => options.meters?.recordCall('proof', outcome, milliseconds),
     timeLimitMs: options.timeLimitMs ?? verifyMs,
-    ...{ cacheMs, cacheEntriesMax, inFlightMax, failuresMax, openMs },
+    ...{ cacheMs, cacheEntriesMax, inFlightMax },
   });
   return {
     /** Resolves within two seconds. `address` is the client's. Never rejects. */
-    verify: async ({
-      user,
-      token,
-      address,
-    }: {
-      readonly user: string;
-      readonly token: string;
-      readonly address: string;
-    }) => {
+    verify: async ({ user, token, address }: PresentedProof) => {
       const result = await look(`${address} ${user} ${token}`);
       if (result.kind !== 'found') return 'unavailable';
       return result.value ? 'passed' : 'failed';
