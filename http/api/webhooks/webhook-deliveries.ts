@@ -1,7 +1,6 @@
 /**
  * Shows what was sent to a webhook endpoint, deletes that log, and queues events to be sent again.
  */
-import { DomainError } from '../../../engine/errors.ts';
 import type {
   DeliveryRange,
   DeliveryRow,
@@ -9,7 +8,7 @@ import type {
 } from '../../../storage/catalogue/webhooks/deliveries.ts';
 import type { App } from '../../app.ts';
 import { toEventId, toEventType } from '../../outbound/webhooks/stored-event.ts';
-import { createValidationError } from '../../response/errors.ts';
+import { createLimitError, createValidationError } from '../../response/errors.ts';
 import { noContent, type Reply, replyOk, toTimestamp } from '../../response/reply.ts';
 import type { DeliveriesQuery, Delivery, ReplayBody } from './schema.ts';
 import { findWebhook, type WebhookPath } from './webhooks.ts';
@@ -98,7 +97,7 @@ export const enqueueEvents = async (app: App, path: WebhookPath, body: ReplayBod
   const queued = await app.catalogue.webhooks.replay(request);
   if (queued === null) {
     const message = `A replay sends at most ${replayMax} events. Name a shorter period.`;
-    throw new DomainError('limit_reached', message, { limit: String(replayMax) });
+    throw createLimitError(message, replayMax);
   }
   app.webhooks.onQueued();
   return { status: 202, json: { queued } };

@@ -21,11 +21,17 @@ import {
   findFormatFault,
   isTopgg,
   isWebhookSecret,
+  openSecrets,
   toWebhookBody,
   toWebhookHeaders,
 } from '../../outbound/webhooks/formats.ts';
 import type { TestEvent, WebhookEventType, WebhookFormat } from '../../outbound/webhooks/stored-event.ts';
-import { createNotFoundError, createValidationError, requireFound } from '../../response/errors.ts';
+import {
+  createLimitError,
+  createNotFoundError,
+  createValidationError,
+  requireFound,
+} from '../../response/errors.ts';
 import { noContent, type Reply, replyCreated, replyOk, showRow, toTimestamp } from '../../response/reply.ts';
 import {
   Webhook,
@@ -146,7 +152,7 @@ export const createWebhook = async (
   if (outcome === 'not_found') throw createNotFoundError(target.kind);
   if (outcome === 'limit_reached') {
     const message = `An entity has at most ${max} webhooks. Delete one first.`;
-    throw new DomainError('limit_reached', message, { limit: String(max) });
+    throw createLimitError(message, max);
   }
   app.webhooks.onEdited();
   const created: WebhookCreated = { ...toWebhook(await findWebhook(app, { target, webhookId: id })), secret };
@@ -241,23 +247,14 @@ const buildTest = async (app: App, endpoint: SealedEndpoint, { target, caller }:
   };
   const format = endpoint.format as WebhookFormat;
   const body = toWebhookBody(format, event) ?? '';
-  const secrets = unsealSecrets(app, endpoint, nowMs);
+  const { former_secret: formerSecret, former_until_ms: formerUntilMs } = endpoint;
+  const secrets = openSecrets(app.webhooks.secrets, { ...endpoint, formerSecret, formerUntilMs }, nowMs);
+  if (secrets === null) throw createDisabledError('secret_unreadable');
   const sealed = endpoint.authorization_text;
   const authorization = sealed === null ? null : app.webhooks.secrets.unseal(sealed, endpoint.id);
   const sentAtSeconds = Math.floor(nowMs / 1_000);
   const { id } = event;
   return { headers: toWebhookHeaders({ format, id, sentAtSeconds, body, secrets, authorization }), body };
-};
-
-const unsealSecrets = (app: App, endpoint: SealedEndpoint, nowMs: number): [string, ...string[]] => {
-  const { id, secret, former_secret, former_until_ms } = endpoint;
-  const newest = app.webhooks.secrets.unseal(secret, id);
-  if (newest === null) throw createDisabledError('secret_unreadable');
-  const former =
-    former_secret === null || former_until_ms <= nowMs
-      ? null
-      : app.webhooks.secrets.unseal(former_secret, id);
-  return former === null ? [newest] : [newest, former];
 };
 
 interface TestRequest {

@@ -12,7 +12,6 @@
 import type { VoteWindows } from '../../../engine/entity/windows.ts';
 import type { Target } from '../../../engine/ids.ts';
 import type { Clock } from '../../../engine/ports.ts';
-import type {} from '../../../storage/catalogue/webhooks/endpoints.ts';
 import type {
   DeliveryPage,
   DueDelivery,
@@ -22,7 +21,7 @@ import type {
 } from '../../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
 import type { WebhookMeters } from '../../telemetry/counts.ts';
-import { toWebhookBody, toWebhookHeaders } from './formats.ts';
+import { openSecrets, type SigningSecrets, toWebhookBody, toWebhookHeaders } from './formats.ts';
 import {
   type Attempted,
   computePauseMs,
@@ -311,7 +310,7 @@ const sendInOrder = async (
   connection: WebhookConnection,
 ): Promise<readonly Attempted[]> => {
   const untilMs = state.clock.monotonicMs() + webhookLimits.pageMs;
-  const secrets = unsealSecrets(state, endpoint);
+  const secrets = openSecrets(state.secrets, endpoint, state.clock.nowMs());
   const waiting = deliveries.values();
   const sent: Attempted[] = [];
   let isOver = false;
@@ -331,7 +330,7 @@ interface AttemptParts {
   readonly endpoint: LeasedEndpoint;
   readonly delivery: DueDelivery;
   /** `null` when they cannot be read. */
-  readonly secrets: Secrets | null;
+  readonly secrets: SigningSecrets | null;
   readonly connection: WebhookConnection;
 }
 
@@ -360,18 +359,3 @@ const sealedOutcome = {
   response: '',
   retryAfterMs: undefined,
 } as const;
-
-/** The newest first. */
-type Secrets = readonly [string, ...string[]];
-
-/** Returns `null` when the newest cannot be read. */
-const unsealSecrets = (
-  { secrets, clock }: DispatcherState,
-  { id, secret, formerSecret, formerUntilMs }: LeasedEndpoint,
-): Secrets | null => {
-  const newest = secrets.unseal(secret, id);
-  if (newest === null) return null;
-  const former =
-    formerSecret === null || formerUntilMs <= clock.nowMs() ? null : secrets.unseal(formerSecret, id);
-  return former === null ? [newest] : [newest, former];
-};

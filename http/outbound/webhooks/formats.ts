@@ -11,6 +11,8 @@
  * top.gg, by the newest secret.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import type { LeasedEndpoint } from '../../../storage/catalogue/webhooks/queue.ts';
+import type { SecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
 import type { WebhookTarget, WebhookUser } from '../../client/receive.ts';
 import type {
   ListingEvent,
@@ -276,6 +278,22 @@ export const isWebhookSecret = (text: string): boolean => {
 
 const toKey = (secret: string): Buffer => Buffer.from(secret.slice(prefix.length), 'base64');
 
+/** The newest first, then the former one while it is still valid. */
+export type SigningSecrets = readonly [string, ...string[]];
+
+/** The secrets that sign at this time; `null` when the newest cannot be read. */
+export const openSecrets = (
+  { unseal }: Pick<SecretBox, 'unseal'>,
+  endpoint: Pick<LeasedEndpoint, 'id' | 'secret' | 'formerSecret' | 'formerUntilMs'>,
+  nowMs: number,
+): SigningSecrets | null => {
+  const { id, secret, formerSecret, formerUntilMs } = endpoint;
+  const newest = unseal(secret, id);
+  if (newest === null) return null;
+  const former = formerSecret === null || formerUntilMs <= nowMs ? null : unseal(formerSecret, id);
+  return former === null ? [newest] : [newest, former];
+};
+
 export interface SignedRequest {
   readonly format: WebhookFormat;
   /** The id of the event: the same in every attempt. */
@@ -283,8 +301,7 @@ export interface SignedRequest {
   /** Unix time of this attempt, in whole seconds. */
   readonly sentAtSeconds: number;
   readonly body: string;
-  /** The newest first, then the former one while it is still valid. */
-  readonly secrets: readonly [string, ...string[]];
+  readonly secrets: SigningSecrets;
   /** For `topgg`: what its receiver compares; `null` for the newest secret. */
   readonly authorization?: string | null;
   /** The trace of the request that caused the event, `''` for none. */
