@@ -111,7 +111,8 @@ export const authenticate = (
   return session.then((record) => acceptSession(record, token));
 };
 
-const listAcceptedKinds = (auth: Auth): readonly TokenKind[] => {
+/** The kinds of tokens that may call a route with this `auth`. */
+export const listAcceptedKinds = (auth: Auth): readonly TokenKind[] => {
   switch (auth.kind) {
     case 'public':
       return [];

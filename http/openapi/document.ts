@@ -8,6 +8,8 @@
 import type { TObject, TSchema } from 'typebox';
 import { type ErrorCode, errorStatuses } from '../../engine/errors.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
+import { listAcceptedKinds } from '../auth/authorise.ts';
+import { listParameterNames } from '../request/match.ts';
 import type { AnyRoute } from '../route.ts';
 import { describeAccess } from './access.ts';
 import { introduction } from './introduction.ts';
@@ -17,13 +19,6 @@ import { beyond, findSection, isBeyond, listSections } from './sections.ts';
 type Json = Record<string, unknown>;
 
 const schemeNames: Record<TokenKind, string> = { user: 'User', bot: 'Bot', server: 'Server', team: 'Team' };
-
-const listTokenKinds = (route: AnyRoute): readonly TokenKind[] => {
-  const { auth } = route;
-  if (auth.kind === 'public') return [];
-  if ('kinds' in auth) return auth.kinds;
-  return auth.kind === 'bot' ? ['bot'] : ['user'];
-};
 
 const commonErrors: readonly ErrorCode[] = [
   'malformed_request',
@@ -103,11 +98,6 @@ const proofParameter: Json = {
   schema: { type: 'string', minLength: 1, maxLength: 4_096, examples: ['0.Zx1a…'] },
 };
 
-const findExample = (schema: TSchema): unknown => {
-  const { examples } = schema as { examples?: readonly unknown[] };
-  return examples?.[0];
-};
-
 const buildParameter = (location: 'path' | 'query', schema: TObject, name: string): Json => {
   const { description, ...field } = schema.properties[name] as TSchema & { readonly description?: string };
   const required =
@@ -127,16 +117,12 @@ const addPlurals = (schema: { readonly enum?: readonly string[] }): Json => {
   return { ...schema, enum: [...kinds, ...kinds.map((kind) => `${kind}s`)] };
 };
 
-/** Names of the path parameters, in the order of the path. */
-const listPathNames = (path: string): string[] =>
-  [...path.matchAll(/\{([^{}]+)\}/g)].map((match) => match[1] ?? '');
-
 const buildParameters = (route: AnyRoute, path: string): Json[] => {
   const params = route.params as TObject;
   const query = route.query as TObject | undefined;
-  const published = listPathNames(path);
+  const published = listParameterNames(path);
   return [
-    ...listPathNames(route.path).map((name, index) => ({
+    ...listParameterNames(route.path).map((name, index) => ({
       ...buildParameter('path', params, name),
       name: published[index],
     })),
@@ -147,7 +133,7 @@ const buildParameters = (route: AnyRoute, path: string): Json[] => {
 };
 
 const buildContent = (schema: TSchema): Json => {
-  const example = findExample(schema);
+  const [example] = (schema as { readonly examples?: readonly unknown[] }).examples ?? [];
   const published = { schema: toReferencedSchema(schema) };
   return { 'application/json': example === undefined ? published : { ...published, example } };
 };
@@ -273,24 +259,19 @@ const headers: Readonly<Record<string, Json>> = {
 const referToHeaders = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-const buildOperation = (route: AnyRoute, path: string): Json => {
-  const kinds = listTokenKinds(route);
-  return {
-    operationId: route.name,
-    tags: [findSection(route)],
-    // Not a second tag: pages and clients list an operation once for each of its tags.
-    ...(isBeyond(route) && { 'x-badges': [{ name: beyond }] }),
-    summary: route.summary,
-    description: [route.description ?? route.summary, describeAccess(route)].join('\n\n'),
-    security: kinds.map((kind) => ({ [schemeNames[kind]]: [] })),
-    parameters: buildParameters(route, path),
-    ...(route.body === undefined
-      ? {}
-      : { requestBody: { required: true, content: buildContent(route.body) } }),
-    ...(route.messages !== undefined && { 'x-websocket-messages': toReferencedSchema(route.messages) }),
-    responses: { ...buildSuccessResponses(route), ...buildErrorResponses(route) },
-  };
-};
+const buildOperation = (route: AnyRoute, path: string): Json => ({
+  operationId: route.name,
+  tags: [findSection(route)],
+  // Not a second tag: pages and clients list an operation once for each of its tags.
+  ...(isBeyond(route) && { 'x-badges': [{ name: beyond }] }),
+  summary: route.summary,
+  description: [route.description ?? route.summary, describeAccess(route)].join('\n\n'),
+  security: listAcceptedKinds(route.auth).map((kind) => ({ [schemeNames[kind]]: [] })),
+  parameters: buildParameters(route, path),
+  ...(route.body === undefined ? {} : { requestBody: { required: true, content: buildContent(route.body) } }),
+  ...(route.messages !== undefined && { 'x-websocket-messages': toReferencedSchema(route.messages) }),
+  responses: { ...buildSuccessResponses(route), ...buildErrorResponses(route) },
+});
 
 const securitySchemes = Object.fromEntries(
   Object.entries(schemeNames).map(([kind, name]) => [
