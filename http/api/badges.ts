@@ -204,31 +204,28 @@ const readListed = (
   });
 
 /** Finds a bot, server or team by id or vanity code, a pack by its url. Throws `not_found`. */
-const findTarget = (app: App, kind: EntityKind, id: string): MaybePromise<BadgeTarget> => {
+const findTarget = (app: App, kind: EntityKind, given: string): MaybePromise<BadgeTarget> => {
   const { bots, servers, teams, packs } = app.catalogue;
-  const refuse = () => createNotFoundError(kind);
   switch (kind) {
     case 'bot':
-      return thenMaybe(bots.find(id), (profile) => {
-        if (profile === null) throw refuse();
-        const name = profile.person?.display_name || profile.id;
-        return readListed(app, { kind, id: profile.id }, { name, members: null });
+      return thenMaybe(bots.find(given), (profile) => {
+        const { id, person } = requireFound(profile, kind);
+        return readListed(app, { kind, id }, { name: person?.display_name || id, members: null });
       });
     case 'server':
-      return thenMaybe(servers.find(id), (profile) => {
-        if (profile === null) throw refuse();
-        const members = { total: profile.total_members, online: profile.online_members };
-        return readListed(app, { kind, id: profile.id }, { name: profile.name, members });
+      return thenMaybe(servers.find(given), (profile) => {
+        const { id, name, total_members: total, online_members: online } = requireFound(profile, kind);
+        return readListed(app, { kind, id }, { name, members: { total, online } });
       });
     case 'team':
-      return thenMaybe(teams.find(id), (profile) => {
-        if (profile === null) throw refuse();
-        return readListed(app, { kind, id: profile.id }, { name: profile.name, members: null });
+      return thenMaybe(teams.find(given), (profile) => {
+        const { id, name } = requireFound(profile, kind);
+        return readListed(app, { kind, id }, { name, members: null });
       });
     case 'pack':
-      return packs.find(id).then(({ packs: [pack] }) => {
-        if (pack === undefined) throw refuse();
-        return readListed(app, { kind, id: pack.url }, { name: pack.name, members: null });
+      return packs.find(given).then((page) => {
+        const { url: id, name } = requireFound(page.packs[0], kind);
+        return readListed(app, { kind, id }, { name, members: null });
       });
   }
 };
