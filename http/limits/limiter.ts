@@ -177,11 +177,6 @@ const getRateState = ({ states }: RateTable, key: string): RateState => {
   return state;
 };
 
-interface Charge {
-  readonly nowMs: number;
-  readonly cost: number;
-}
-
 const take = (table: RateTable, key: string, nowMs: number, cost = 1): string => {
   const state = getRateState(table, key);
   const decision = decideRate(table.policy, state.tatMs, nowMs, cost);
@@ -189,13 +184,6 @@ const take = (table: RateTable, key: string, nowMs: number, cost = 1): string =>
   state.tatMs = decision.tatMs;
   const isBrief = table.hot && decision.remaining * 5 > table.policy.burst;
   return isBrief ? renderBriefHeader(table, decision) : renderLimitHeaders(table, decision);
-};
-
-const charge = (table: RateTable, key: string, { nowMs, cost }: Charge): void => {
-  const { burst, intervalMs } = table.policy;
-  const state = getRateState(table, key);
-  const latestMs = nowMs + (burst + cost) * intervalMs;
-  state.tatMs = Math.min(Math.max(state.tatMs, nowMs) + cost * intervalMs, latestMs);
 };
 
 const toRateDecision = (
@@ -242,7 +230,12 @@ export const createLimit = (name: string, setting: LimitSetting) => {
     /** Counts as `cost` requests, 0 to ask only. Returns header lines or throws `rate_limited`. */
     take: (key: string, nowMs: number, cost?: number) => take(table, key, nowMs, cost),
     /** Counts what has happened already: the limit may be passed by `cost`, and the key then waits for it. */
-    charge: (key: string, nowMs: number, cost: number) => charge(table, key, { nowMs, cost }),
+    charge: (key: string, nowMs: number, cost: number) => {
+      const { burst, intervalMs } = table.policy;
+      const state = getRateState(table, key);
+      const latestMs = nowMs + (burst + cost) * intervalMs;
+      state.tatMs = Math.min(Math.max(state.tatMs, nowMs) + cost * intervalMs, latestMs);
+    },
   };
 };
 export type OwnLimit = ReturnType<typeof createLimit>;
