@@ -249,7 +249,7 @@ const findBucket = (milliseconds: number): number => {
 type MetricValue = MetricValueWithName<string>;
 
 const toMetricValues = (name: string, labelName: string, series: Series): MetricValue[] => {
-  const labels: Record<string, string> = labelName === '' ? {} : { [labelName]: series.label };
+  const labels = { [labelName]: series.label };
   let total = 0;
   const values: MetricValue[] = series.counts.map((count, index) => {
     total += count;
@@ -265,7 +265,6 @@ const toMetricValues = (name: string, labelName: string, series: Series): Metric
 export interface TimingsOptions {
   readonly name: string;
   readonly help: string;
-  /** `''` for a histogram without labels. */
   readonly labelName: string;
   readonly labels: readonly string[];
 }
@@ -275,19 +274,13 @@ export const registerTimings = (registry: Registry, options: TimingsOptions) => 
   const { name, help, labelName } = options;
   const allSeries = options.labels.map(createSeries);
   const listObserved = (): Series[] => allSeries.filter((series) => series.counts.some((count) => count > 0));
+  const described = { name, help, type: 'histogram', aggregator: 'sum' };
   const metric = {
-    name,
-    help,
-    type: 'histogram',
-    aggregator: 'sum',
-    get: async (): Promise<MetricObjectWithValues<MetricValue>> =>
-      ({
-        name,
-        help,
-        type: 'histogram',
-        aggregator: 'sum',
-        values: listObserved().flatMap((series) => toMetricValues(name, labelName, series)),
-      }) as unknown as MetricObjectWithValues<MetricValue>,
+    ...described,
+    get: async () => ({
+      ...described,
+      values: listObserved().flatMap((series) => toMetricValues(name, labelName, series)),
+    }),
     reset: () => {
       for (const series of allSeries) series.counts.fill(0);
     },
