@@ -84,7 +84,7 @@ const acceptDocsFolder = <Found>({ find }: Matcher<Found>): Matcher<Found> => ({
 /** Wires the facade; nothing listens yet. */
 export const createFacade = (options: FacadeOptions): Facade => {
   const deadlines = createDeadlines(options.app.clock, options.deadlines ?? defaultDeadlines);
-  const state = { leaving: false };
+  let isLeaving = false;
   const proxies = parseTrustedProxies(options.trustedProxies ?? []);
   const addresses = createAddressReader(proxies);
   const context: DispatchContext = {
@@ -105,7 +105,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     logsAnswers: options.logger.isLevelEnabled('debug'),
     bodyBytesMax: options.app.settings.bodyBytesMax,
     isDraining: () => server.draining,
-    isLeaving: () => state.leaving || server.draining,
+    isLeaving: () => isLeaving || server.draining,
     ...(options.reportRunning && { reportRunning: options.reportRunning }),
     cors: publicCors,
   };
@@ -116,24 +116,26 @@ export const createFacade = (options: FacadeOptions): Facade => {
     requestIdPrefix: `${randomBytes(4).toString('hex')}-`,
     sockets: { path: '/feed', protocol: 'rollcall.v1' },
   });
-  return buildFacade(server, deadlines, state);
+  const startLeaving = (): void => {
+    isLeaving = true;
+  };
+  return buildFacade(server, deadlines, { startLeaving });
 };
 
-/** Combines a server and its deadlines into a facade. */
+/** Combines a server and its deadlines into a facade; `first` runs before what it is named after. */
 export const buildFacade = (
   server: HttpServer,
   deadlines: Pick<Deadlines, 'close'>,
-  state: { leaving: boolean } = { leaving: false },
+  first: { readonly startLeaving?: () => void; readonly drain?: () => void },
 ): Facade => ({
-  startLeaving: () => {
-    state.leaving = true;
-  },
+  startLeaving: () => first.startLeaving?.(),
   listen: async (host, port) => {
     const boundPort = await server.listen(host, port);
     setImmediate(loadValidators);
     return boundPort;
   },
   drain: async (deadlineMs) => {
+    first.drain?.();
     await server.drain(deadlineMs);
     deadlines.close();
   },

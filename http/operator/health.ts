@@ -24,36 +24,33 @@ const base = {
   auth: { kind: 'public' },
 } as const;
 
-export interface HealthParts {
-  readonly isDraining: () => boolean;
-}
-
 /** Whether the node accepts traffic, and what is weaker than it should be. */
 export const judgeHealth = (
   app: Pick<App, 'engine' | 'listWarnings'>,
-  parts: HealthParts,
+  isDraining: () => boolean,
 ): { readonly status: 'ready' | 'not ready' | 'draining'; readonly notes: readonly string[] } => {
   const { ready, notes } = app.engine.readHealth();
   const accepting = ready ? 'ready' : 'not ready';
-  const status = parts.isDraining() ? 'draining' : accepting;
+  const status = isDraining() ? 'draining' : accepting;
   return { status, notes: [...notes, ...app.listWarnings()] };
 };
 
 export const buildHealthRoutes = (
-  parts: HealthParts & { readonly metrics: Pick<Metrics, 'render' | 'contentType' | 'version'> },
+  metrics: Pick<Metrics, 'render' | 'contentType' | 'version'>,
+  isDraining: () => boolean,
 ): readonly AnyRoute[] => [
   defineRoute('livez', 'GET /livez', {
     ...base,
     summary: 'Tells that the process runs, and its version.',
     replies: { 200: Alive },
-    handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...parts.metrics.version } }),
+    handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...metrics.version } }),
   }),
   defineRoute('readyz', 'GET /readyz', {
     ...base,
     summary: 'Tells whether the node accepts traffic.',
     replies: { 200: Health, 503: Health },
     handle: (app) => {
-      const json = judgeHealth(app, parts);
+      const json = judgeHealth(app, isDraining);
       return { status: json.status === 'ready' ? 200 : 503, json };
     },
   }),
@@ -63,8 +60,8 @@ export const buildHealthRoutes = (
     replies: { 200: Type.String() },
     handle: async () => ({
       status: 200,
-      text: await parts.metrics.render(),
-      headers: { 'Content-Type': parts.metrics.contentType },
+      text: await metrics.render(),
+      headers: { 'Content-Type': metrics.contentType },
     }),
   }),
 ];

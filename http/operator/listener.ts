@@ -27,7 +27,7 @@ import { createHttpServer } from '../server/uws-server.ts';
 import { createLive, type Live, type LiveOptions, streamsMax } from '../telemetry/live.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestLogger } from '../telemetry/rate-limited-log.ts';
-import { buildHealthRoutes, type HealthParts, judgeHealth } from './health.ts';
+import { buildHealthRoutes, judgeHealth } from './health.ts';
 import { createOperatorGuard, type Operator } from './operators.ts';
 import { buildPageRoutes } from './page.ts';
 import { buildStoreRoutes, importBytesMax, type StoreAccess } from './stores.ts';
@@ -70,10 +70,9 @@ const withBodyLimit = (route: AnyRoute, bytesMax: number): AnyRoute =>
 /** Wires the private listener. Its routes use no sessions: the guard is the only access control. */
 export const createAdmin = (options: AdminOptions): Facade => {
   const { app, metrics, isDraining } = options;
-  const health = { isDraining };
-  const live = openLive(options, health);
+  const live = openLive(options);
   const routes = [
-    ...buildHealthRoutes({ ...health, metrics }),
+    ...buildHealthRoutes(metrics, isDraining),
     ...(live === null ? [] : [buildLiveRoute(live)]),
     ...buildPageRoutes(adminOperations, options),
     ...(options.routes ?? adminOperations.map(({ route }) => route)),
@@ -104,19 +103,14 @@ export const createAdmin = (options: AdminOptions): Facade => {
     shared: false,
     requestIdPrefix: 'operator-',
   });
-  const facade = buildFacade(server, deadlines);
-  const drain = (deadlineMs: number): Promise<void> => {
-    live?.close(); // Its streams are requests in flight.
-    return facade.drain(deadlineMs);
-  };
-  // A copy would freeze the getters.
-  return Object.defineProperty(Object.create(facade) as Facade, 'drain', { value: drain });
+  // Streams are requests in flight.
+  return buildFacade(server, deadlines, { drain: () => live?.close() });
 };
 
-const openLive = ({ app, metrics, live }: AdminOptions, health: HealthParts): Live | null => {
+const openLive = ({ app, metrics, live, isDraining }: AdminOptions): Live | null => {
   if (live === undefined) return null;
   const readHealth = () => {
-    const { status, notes } = judgeHealth(app, health);
+    const { status, notes } = judgeHealth(app, isDraining);
     return { ready: status === 'ready', notes };
   };
   return createLive({ ...live, readHealth, clock: app.clock, requestCounts: metrics.requestCounts });
