@@ -132,13 +132,10 @@ const requireLogin = (app: App): Login => {
   throw new DomainError('login_not_configured', 'This directory has no login provider.');
 };
 
-const createFieldError = (field: string, requirement: string): DomainError =>
-  createValidationError('login', { [`/${field}`]: requirement });
-
 /** Accepts only the addresses that the operator configured, compared exactly. */
 const checkRedirect = (login: Login, redirectUri: string): void => {
   if (!login.redirectUris.includes(redirectUri)) {
-    throw createFieldError('redirect_uri', 'must be one of the allowed addresses');
+    throw createValidationError('login', { '/redirect_uri': 'must be one of the allowed addresses' });
   }
 };
 
@@ -156,37 +153,35 @@ const releaseUses = async (app: App, claimed: ClaimedUses): Promise<void> => {
   for (const [kind, digest] of claimed) await app.catalogue.logins.release(kind, digest);
 };
 
-const createBadCodeError = (): DomainError =>
+const createUsedError = (what: 'code' | 'state'): DomainError =>
   new DomainError(
-    'login_code_invalid',
-    'This code is unknown, expired or already used. Start the login again.',
-  );
-
-const createBadStateError = (): DomainError =>
-  new DomainError(
-    'login_state_invalid',
-    'This state is unknown, expired or already used. Start the login again.',
+    `login_${what}_invalid`,
+    `This ${what} is unknown, expired or already used. Start the login again.`,
   );
 
 /** Claims the state and returns its verifier (`null`: no state). Releases all claims before it throws. */
-const claimVerifier = async (app: App, login: Login, uses: { state?: string; claimed: ClaimedUses }) => {
+const claimVerifier = async (
+  app: App,
+  login: Login,
+  uses: { state: string | undefined; claimed: ClaimedUses },
+) => {
   if (uses.state === undefined) return null;
   const verifier = login.states.findVerifier(uses.state, app.clock.nowMs());
   if (verifier !== null && (await claimUse(app, uses.claimed, { kind: 'state', secret: uses.state }))) {
     return verifier;
   }
   await releaseUses(app, uses.claimed);
-  throw createBadStateError();
+  throw createUsedError('state');
 };
 
 const exchangeCode = async (app: App, login: Login, body: LoginBody): Promise<LoginProfile> => {
   const claimed: ClaimedUses = [];
-  if (!(await claimUse(app, claimed, { kind: 'code', secret: body.code }))) throw createBadCodeError();
+  if (!(await claimUse(app, claimed, { kind: 'code', secret: body.code }))) throw createUsedError('code');
   const { code, state, redirect_uri: redirectUri } = body;
-  const verifier = await claimVerifier(app, login, state === undefined ? { claimed } : { state, claimed });
+  const verifier = await claimVerifier(app, login, { state, claimed });
   const exchanged = await login.provider.exchange({ code, redirectUri, verifier });
   if (exchanged.kind === 'profile') return exchanged.profile;
-  if (exchanged.kind === 'bad_code') throw createBadCodeError();
+  if (exchanged.kind === 'bad_code') throw createUsedError('code');
   await releaseUses(app, claimed);
   throw createProviderError();
 };
@@ -196,7 +191,7 @@ const logIn = async (app: App, body: LoginBody): Promise<Reply> => {
   const login = requireLogin(app);
   checkRedirect(login, body.redirect_uri);
   if (body.client_id !== login.provider.clientId)
-    throw createFieldError('client_id', 'must be the client_id that GET returns');
+    throw createValidationError('login', { '/client_id': 'must be the client_id that GET returns' });
   const profile = await exchangeCode(app, login, body);
   const { id, token, tokenHash } = mintToken({ kind: 'user', id: profile.id });
   const session = { id, tokenHash, lastsSeconds: login.sessionSeconds };
