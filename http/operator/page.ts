@@ -43,7 +43,6 @@ const createReader = (parts: readonly string[], type: string): (() => Promise<Re
     status: 200,
     text: (await Promise.all(parts.map(readPart))).join('\n'),
     headers: buildPageHeaders(policy, `text/${type}; charset=utf-8`),
-    tag: { etag: '' },
   }));
 
 /** What forms are drawn from. */
