@@ -19,7 +19,7 @@ import { noContent, type Reply } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { BotMeta, BotMetaParams, BotMetaQuery, lookUpNewBot, showBotMeta } from './bot-meta.ts';
 import { toTeamActor } from './members.ts';
-import { BotId, Flag, TargetId, toNullable, UserId } from './shared/common.ts';
+import { BotId, BotIdParams, Flag, TargetId, toNullable, UserId } from './shared/common.ts';
 import { buildObject, describe } from './shared/example.ts';
 import {
   buildLine,
@@ -34,7 +34,6 @@ import {
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { plainText, platformId, platformIdOrEmpty } from './shared/patterns.ts';
 
-export const BotEditParams = Type.Object({ id: BotId });
 export const TransferParams = Type.Object({ uid: UserId, bid: BotId });
 
 const fields = {
@@ -156,7 +155,7 @@ export const botEditRoutes = defineRoutes('Bots', [
       'Absent fields keep their value; a given list replaces the old list. An edit never changes ' +
       '`type`.',
     auth: buildBotAuth('edit_bots', ['user', 'team', 'bot']),
-    params: BotEditParams,
+    params: BotIdParams,
     body: BotSettingsBody,
     replies: { 204: null },
     check: ({ body }) => checkBotAddresses(body),
@@ -168,7 +167,7 @@ export const botEditRoutes = defineRoutes('Bots', [
       'Deletes it for good: its votes become void, its numbers, reminders and vanity code are gone, ' +
       'and its sessions end.',
     auth: buildBotAuth('delete_bots', ['user', 'team']),
-    params: BotEditParams,
+    params: BotIdParams,
     replies: { 204: null },
     // When it resolves, the bot is gone on every node and its tokens are refused.
     handle: async (app, request) => {

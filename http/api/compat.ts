@@ -19,7 +19,7 @@ import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/repl
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 import { checkShardIds, recordShards } from './bot-shards.ts';
 import { recordStats } from './bots/stats.ts';
-import { BotId, UserId } from './shared/common.ts';
+import { BotIdParams, UserId } from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
 import { readFlushedHead } from './vote-log.ts';
 
@@ -210,7 +210,6 @@ const showOldError = (
   };
 };
 
-const BotParams = Type.Object({ id: BotId });
 const VoterQuery = Type.Object({ userId: UserId });
 const base = { auth: { kind: 'bot' }, replies: { 200: Type.Unknown() }, errors: ['not_found'] } as const;
 const posting = { ...base, bannedAllowed: true, limit: 'stats', body: OldStats } as const;
@@ -225,20 +224,20 @@ const oldRoutes = defineRoutes('Old clients', [
   defineRoute('oldPostBotStats', 'POST /api/bots/{id}/stats', {
     ...posting,
     summary: 'Post stats as BotBlock does',
-    params: BotParams,
+    params: BotIdParams,
     handle: recordOldStats,
   }),
   defineRoute('oldPostBotStatsV1', 'POST /api/v1/bots/{id}/stats', {
     ...posting,
     summary: 'Post stats as at discordbotlist.com',
-    params: BotParams,
+    params: BotIdParams,
     handle: recordOldStats,
   }),
   defineRoute('oldGetStats', 'GET /api/bots/{id}/stats', {
     ...base,
     summary: 'Show stats',
     auth: { kind: 'public' },
-    params: BotParams,
+    params: BotIdParams,
     handle: (app, { params }) => showOldStats(app, params.id),
   }),
   defineRoute('oldCheckVote', 'GET /api/bots/check', {
@@ -250,7 +249,7 @@ const oldRoutes = defineRoutes('Old clients', [
   defineRoute('oldCheckBotVote', 'GET /api/bots/{id}/check', {
     ...base,
     summary: 'Check a vote',
-    params: BotParams,
+    params: BotIdParams,
     query: VoterQuery,
     handle: (app, request) => checkOldVote(app, requireOwn(request).id, request.query.userId),
   }),
@@ -262,13 +261,13 @@ const oldRoutes = defineRoutes('Old clients', [
   defineRoute('oldListBotVotes', 'GET /api/bots/{id}/votes', {
     ...listing,
     summary: 'List the voters of the newest 1,000 votes',
-    params: BotParams,
+    params: BotIdParams,
     handle: (app, request) => showVoters(app, requireOwn(request).id),
   }),
   defineRoute('oldListUpvotes', 'GET /api/v1/bots/{id}/upvotes', {
     ...listing,
     summary: 'List up to 500 upvotes of the last 12 hours',
-    params: BotParams,
+    params: BotIdParams,
     handle: (app, request) => showUpvotes(app, requireOwn(request).id),
   }),
   defineRoute('oldWeekend', 'GET /api/weekend', {

@@ -23,7 +23,8 @@ import { noContent, type Reply, replyCreated, replyOk } from '../response/reply.
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
   buildName,
-  buildTargetType,
+  buildPermissionIds,
+  buildTargetParams,
   buildTextList,
   Flag,
   TargetId,
@@ -37,9 +38,6 @@ import { buildLine, buildProse, buildTags, LinksInput, toLinkRows } from './shar
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 
-/** More than there are permissions; duplicates are dropped. */
-const permissionIdsMax = 64;
-
 /** The kinds of entities on which a user can have permissions. */
 export const permissionKinds = entityKinds.filter((kind) => kind !== 'pack');
 
@@ -49,8 +47,7 @@ export const MemberParams = Type.Object({ tid: TeamId, mid: describe(UserId, 'Id
 
 export const PermissionsParams = Type.Object({
   id: UserId,
-  target_type: buildTargetType(permissionKinds),
-  target_id: TargetId,
+  ...buildTargetParams(permissionKinds).properties,
 });
 
 const name = describe(buildLine(3, 32, 'Keepers'), 'Name of the team, 3 to 32 characters.');
@@ -95,10 +92,10 @@ export type TeamEditBody = Static<typeof TeamEditBody>;
 export const TeamCreated = buildObject({ team_id: describe(Uuid, 'Id of the new team.') });
 export type TeamCreated = Static<typeof TeamCreated>;
 
-const PermissionIds = Type.Array(Type.String({ examples: ['edit_bots'] }), {
-  maxItems: permissionIdsMax,
-  description: 'Permission ids (see `GET /teams/meta/permissions`), up to 64.',
-});
+const PermissionIds = buildPermissionIds(
+  'Permission ids (see `GET /teams/meta/permissions`), up to 64.',
+  'edit_bots',
+);
 
 export const MemberBody = buildObject({
   perms: PermissionIds,

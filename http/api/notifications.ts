@@ -11,11 +11,9 @@ import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
 import { noContent, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
-import { buildFlag, buildText, Timestamp, UserId, Uuid } from './shared/common.ts';
+import { buildFlag, buildText, Timestamp, UserParams, Uuid } from './shared/common.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { addressText, pushAuth, pushPoint } from './shared/patterns.ts';
-
-export const NotificationsParams = Type.Object({ id: UserId });
 
 export const NotificationQuery = Type.Object({
   notif_id: describe(Uuid, 'Id of the subscription, as the list shows it.'),
@@ -85,7 +83,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
     summary: 'List push subscriptions',
     description: "The user's push subscriptions, oldest first.",
     auth: ownAuth,
-    params: NotificationsParams,
+    params: UserParams,
     replies: { 200: SubscriptionList },
     handle: async (app, { params }) => {
       const rows = await app.catalogue.push.list(params.id);
@@ -98,7 +96,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
       'Subscribes a browser to push messages. If another user has subscribed the same endpoint, it ' +
       'moves to this user.',
     auth: ownAuth,
-    params: NotificationsParams,
+    params: UserParams,
     body: SubscriptionBody,
     replies: { 204: null },
     errors: ['limit_reached'],
@@ -125,7 +123,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
     summary: 'End a push subscription',
     description: 'The browser gets no more messages.',
     auth: ownAuth,
-    params: NotificationsParams,
+    params: UserParams,
     query: NotificationQuery,
     replies: { 204: null },
     errors: ['not_found'],

@@ -26,6 +26,7 @@ import {
   Timestamp,
   User,
   UserId,
+  UserParams,
 } from './shared/common.ts';
 import { parsePage, replyPage, toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
@@ -34,7 +35,6 @@ import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { packUrl, plainText } from './shared/patterns.ts';
 
-export const NewPackParams = Type.Object({ id: UserId });
 export const OwnPackParams = Type.Object({ uid: UserId, id: PackUrl });
 
 const buildIdList = (description: string, example: string) =>
@@ -154,7 +154,7 @@ export const packRoutes = defineRoutes('Packs', [
       'Creates a pack of up to 10 bots and 10 servers, at least one of them. Its `url` is its id and ' +
       'never changes.',
     auth: { kind: 'self', user: 'id' },
-    params: NewPackParams,
+    params: UserParams,
     body: PackBody,
     replies: { 204: null },
     errors: ['already_exists', 'limit_reached'],

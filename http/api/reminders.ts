@@ -8,11 +8,9 @@ import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError } from '../response/errors.ts';
 import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
-import { buildText, Timestamp, toNullable, UserId, UserTargetParams } from './shared/common.ts';
+import { buildText, Timestamp, toNullable, UserParams, UserTargetParams } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
-
-export const RemindersParams = Type.Object({ id: UserId });
 
 export const Reminder = buildObject({
   created_at: describe(Timestamp, 'When the reminder was set.'),
@@ -46,7 +44,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
     summary: 'List reminders',
     description: "The user's reminders, oldest first.",
     auth: { kind: 'self', user: 'id' },
-    params: RemindersParams,
+    params: UserParams,
     replies: { 200: ReminderList },
     handle: (app, { params }) => showReminders(app, params.id),
   }),

@@ -31,6 +31,7 @@ import {
   ApiResponse,
   buildFlag,
   buildName,
+  buildPermissionIds,
   buildTargetParams,
   buildText,
   buildTextList,
@@ -43,9 +44,6 @@ import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './sha
 
 /** Ten years of 365 days. */
 const sessionSecondsMax = 315_360_000;
-
-/** More than there are permissions; duplicates are dropped. */
-const permLimitsMax = 64;
 
 export const SessionsParams = buildTargetParams(tokenKinds);
 
@@ -83,12 +81,11 @@ export const SessionBody = buildObject(
       examples: [31_536_000],
     }),
     name: buildName(64, 'Name by which you recognise it in the list, 1 to 64 characters.', 'stats poster'),
-    perm_limits: Type.Array(Type.String({ examples: ['view_sessions'] }), {
-      maxItems: permLimitsMax,
-      description:
-        'Permission ids to which the session is limited. An empty list means unlimited; only the owner may ' +
+    perm_limits: buildPermissionIds(
+      'Permission ids to which the session is limited. An empty list means unlimited; only the owner may ' +
         'create an unlimited session.',
-    }),
+      'view_sessions',
+    ),
     type: buildText('api', 'Must be `api`.'),
   },
   { perm_limits: [] },

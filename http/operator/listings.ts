@@ -2,6 +2,7 @@
  * Operations on bots, servers, teams and packs (docs/operating.md, "The operator's side").
  */
 import { checkBotAddresses } from '../api/bot-edits.ts';
+import { BotIdParams } from '../api/shared/common.ts';
 import { toTarget } from '../api/shared/convert.ts';
 import { checkAddresses } from '../api/shared/fields.ts';
 import { showBotDetails, showPackDetails, showTeamDetails } from './details.ts';
@@ -38,7 +39,6 @@ import {
   NewBotParams,
   NoteBody,
   OperatorBot,
-  OperatorBotParams,
   OperatorPack,
   OperatorPackParams,
   OperatorServerParams,
@@ -72,7 +72,7 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
   ...verdicts.map(({ verb, type, summary }) =>
     defineOperation(`${kind}s ${verb}`, `POST /${kind}s/{id}/${verb}`, {
       summary,
-      params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
+      params: kind === 'bot' ? BotIdParams : OperatorServerParams,
       body: verb === 'deny' ? DenialBody : NoteBody,
       handle: (app, { params, body }) =>
         reviewListing(app, { kind, id: params.id }, { type, note: body.note ?? '' }),
@@ -80,20 +80,20 @@ const reviewOperations = (['bot', 'server'] as const).flatMap((kind) => [
   ),
   defineOperation(`${kind}s certify`, `POST /${kind}s/{id}/certify`, {
     summary: 'Certifies the listing.',
-    params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
+    params: kind === 'bot' ? BotIdParams : OperatorServerParams,
     body: ReasonBody,
     handle: (app, { params, body }) =>
       reviewListing(app, { kind, id: params.id }, { type: 'certified', note: body.reason ?? '' }),
   }),
   defineOperation(`${kind}s premium`, `PUT /${kind}s/{id}/premium`, {
     summary: 'Makes the listing premium for some hours, from now or from a given time; 0 hours ends premium.',
-    params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
+    params: kind === 'bot' ? BotIdParams : OperatorServerParams,
     body: PremiumBody,
     handle: (app, { params, body }) => setPremium(app, { kind, id: params.id }, body),
   }),
   defineOperation(`${kind}s delete`, `DELETE /${kind}s/{id}`, {
     summary: 'Deletes the listing for good: its votes become void, and its tokens are revoked.',
-    params: kind === 'bot' ? OperatorBotParams : OperatorServerParams,
+    params: kind === 'bot' ? BotIdParams : OperatorServerParams,
     preview: (app, { params }) => previewRemoval(app, { kind, id: params.id }),
     handle: (app, { params }) => removeListing(app, { kind, id: params.id }),
   }),
@@ -184,7 +184,7 @@ export const listingOperations: readonly AdminOperation[] = [
   }),
   defineOperation('bots show', 'GET /bots/{id}', {
     summary: 'Shows a bot: its owner, its review, its totals and its active tokens.',
-    params: OperatorBotParams,
+    params: BotIdParams,
     replies: { 200: OperatorBot },
     handle: (app, { params }) => showBotDetails(app, params.id),
   }),
@@ -199,13 +199,13 @@ export const listingOperations: readonly AdminOperation[] = [
   ...reviewOperations,
   defineOperation('bots claim', 'PUT /bots/{id}/claim', {
     summary: 'Records which user reviews the bot; the claim expires after an hour.',
-    params: OperatorBotParams,
+    params: BotIdParams,
     body: ClaimBody,
     handle: (app, { params, body }) => claimBot(app, params.id, body.user_id),
   }),
   defineOperation('bots unclaim', 'DELETE /bots/{id}/claim', {
     summary: 'Removes the claim on a bot.',
-    params: OperatorBotParams,
+    params: BotIdParams,
     handle: (app, { params }) => claimBot(app, params.id, ''),
   }),
   defineOperation('servers list', 'GET /servers', {

@@ -8,6 +8,7 @@ import { isPermission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
 import { revokeSession, Sessions, toSession } from '../api/sessions.ts';
+import { UserParams } from '../api/shared/common.ts';
 import { toTarget } from '../api/shared/convert.ts';
 import { patternMessages, userId } from '../api/shared/patterns.ts';
 import type { App } from '../app.ts';
@@ -26,7 +27,6 @@ import {
   TokenIssued,
   TokenParams,
   UserBody,
-  UserParams,
   Users,
 } from './schema.ts';
 

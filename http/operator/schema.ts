@@ -5,7 +5,6 @@
 import { type Static, Type } from 'typebox';
 import { BotBody } from '../api/bot-edits.ts';
 import {
-  BotId,
   buildInputTime,
   buildName,
   Flag,
@@ -17,7 +16,6 @@ import {
   TextList,
   Timestamp,
   toNullable,
-  UserId,
   Uuid,
 } from '../api/shared/common.ts';
 import { buildLine, buildProse, buildTags } from '../api/shared/fields.ts';
@@ -25,7 +23,6 @@ import { httpsTextOrEmpty, plainText, platformId, userId } from '../api/shared/p
 import { buildList } from './list-schema.ts';
 
 export const Done = Type.Object({ message: Text, context: Type.Record(Type.String(), Type.String()) });
-export const UserParams = Type.Object({ id: UserId });
 
 /** Id of a user whom the directory may not have yet: one that tokens and exports can carry. */
 export const NewUserId = Type.String({
@@ -33,8 +30,6 @@ export const NewUserId = Type.String({
   description: 'Id of the user: 1 to 64 letters, digits or hyphens.',
 });
 export const NewUserParams = Type.Object({ id: NewUserId });
-
-export const OperatorBotParams = Type.Object({ id: BotId });
 
 /** The path of a bot that the directory does not have yet. */
 export const NewBotParams = Type.Object({

@@ -52,6 +52,10 @@ export const TextList = Type.Array(Type.String());
 export const buildTextList = (description: string, example: readonly string[]) =>
   Type.Array(Type.String(), { description, examples: [example] });
 
+/** A list of permission ids; up to more than there are, duplicates are dropped. */
+export const buildPermissionIds = (description: string, example: string) =>
+  Type.Array(Type.String({ examples: [example] }), { maxItems: 64, description });
+
 /** A counter; never negative. */
 export const Count = Type.Integer({ minimum: 0 });
 
@@ -102,6 +106,9 @@ export const buildTargetType = <Kind extends string>(
 /** The path parameters that name an entity of these kinds. */
 export const buildTargetParams = <Kind extends string>(kinds: readonly Kind[]) =>
   Type.Object({ target_type: buildTargetType(kinds), target_id: TargetId });
+
+export const UserParams = Type.Object({ id: UserId });
+export const BotIdParams = Type.Object({ id: BotId });
 
 /** The path parameters that name a user and an entity. */
 export const UserTargetParams = Type.Object({ uid: UserId, ...buildTargetParams(entityKinds).properties });
