@@ -238,7 +238,6 @@ export const createLimit = (name: string, setting: LimitSetting) => {
     },
   };
 };
-export type OwnLimit = ReturnType<typeof createLimit>;
 
 /** Creates one table per limit. */
 export const createLimiter = (settings: LimitSettings, rates?: SharedRates) => {

@@ -12,9 +12,6 @@ import type { OutboundMeters } from '../telemetry/counts.ts';
 import { type FetchResult, fetchJson } from './fetch-json.ts';
 import { createServiceLookup } from './service-lookup.ts';
 
-/** `unavailable`: the verifier did not say. */
-export type ProofResult = 'passed' | 'failed' | 'unavailable';
-
 /** Where each verifier answers, unless the operator names another address. */
 const addresses = {
   turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
@@ -119,7 +116,10 @@ export const createProofVerifier = (options: ProofVerifierOptions) => {
     ...{ cacheMs, cacheEntriesMax, inFlightMax },
   });
   return {
-    /** Resolves within two seconds. `address` is the client's. Never rejects. */
+    /**
+     * `address` is the client's. Resolves within two seconds; `unavailable`: the verifier did not say. Never
+     * rejects.
+     */
     verify: async ({ user, token, address }: PresentedProof) => {
       const result = await look(`${address} ${user} ${token}`);
       if (result.kind !== 'found') return 'unavailable';

@@ -261,4 +261,3 @@ export const createListingPages = (site: Site) => {
     followInvite: (app: App, request: ListingRequest) => followInvite(pages, app, request),
   };
 };
-export type ListingPages = ReturnType<typeof createListingPages>;

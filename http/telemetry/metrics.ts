@@ -5,14 +5,7 @@
  * requests have histograms of fixed buckets in plain arrays, rendered only on a scrape: prom-client's own
  * hashes its labels on every observation. Nothing here throws into its callers.
  */
-import {
-  Counter,
-  Gauge,
-  Histogram,
-  type MetricObjectWithValues,
-  type MetricValueWithName,
-  Registry,
-} from 'prom-client';
+import { Counter, Gauge, Histogram, type MetricValueWithName, Registry } from 'prom-client';
 import {
   type BoardName,
   boardNames,
@@ -299,7 +292,6 @@ export const registerTimings = (registry: Registry, options: TimingsOptions) => 
     getCounts: (index: number) => allSeries[index]?.counts ?? [],
   };
 };
-export type Timings = ReturnType<typeof registerTimings>;
 
 export interface RequestMeters {
   /** `index` is the route's position in the table, -1 when no route matched. */
