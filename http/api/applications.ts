@@ -14,7 +14,7 @@ import type {
 } from '../../storage/catalogue/content/applications.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
-import { createValidationError, createWaitError, escapePointer } from '../response/errors.ts';
+import { createValidationError, createWaitError, escapePointer, isNotFound } from '../response/errors.ts';
 import { noContent, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import {
@@ -220,7 +220,7 @@ const readBotCounts = async (app: App, { position, answers }: ApplicationBody): 
     const { servers, uniqueClicks } = (await app.engine.read('bot', botId)).state;
     return { servers, uniqueClicks };
   } catch (error) {
-    if (error instanceof DomainError && error.code === 'not_found') return null;
+    if (isNotFound(error)) return null;
     throw error;
   }
 };

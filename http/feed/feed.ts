@@ -10,6 +10,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
+import { isNotFound } from '../response/errors.ts';
 import type { PushConnection, PushOwner } from '../server/push-connection.ts';
 import type { FeedCounts } from '../telemetry/counts.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
@@ -135,7 +136,7 @@ const wire = (parts: FeedParts): OpenFeed => {
 
 /** A look-up that finds nothing costs the stores more than one that does, and is no use to anybody. */
 const chargeUnknown = ({ addresses }: OpenFeed, address: string, error: unknown): void => {
-  if (error instanceof DomainError && error.code === 'not_found') addresses.charge(address);
+  if (isNotFound(error)) addresses.charge(address);
 };
 
 /* -------------------------------------------------------------- connections */

@@ -3,7 +3,7 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { Target } from '../../engine/ids.ts';
-import { createLimitError, createNotFoundError, toDomainError } from '../response/errors.ts';
+import { createLimitError, createNotFoundError, isNotFound, toDomainError } from '../response/errors.ts';
 import { parseLogCursor } from './cursor.ts';
 import { deliver, formatPosition, sendFrame } from './delivery.ts';
 import { buildFrame } from './frames.ts';
@@ -87,8 +87,6 @@ const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequ
   if (first !== undefined && found.every((target) => target === null)) throw createNotFoundError(first.kind);
   return { ...request, found };
 };
-
-const isNotFound = (error: unknown): boolean => error instanceof DomainError && error.code === 'not_found';
 
 const findTarget = async ({ targets }: State, { kind, id }: Target, isResumed: boolean) => {
   try {

@@ -9,7 +9,7 @@ import type { Engine, WatchedView } from '../../engine/engine.ts';
 import { DomainError } from '../../engine/errors.ts';
 import type { EntityKind } from '../../engine/ids.ts';
 import { presenceFreshMs } from '../../engine/rules/presence.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { createNotFoundError, isNotFound } from '../response/errors.ts';
 import { buildTotalsFrame, renderTotals } from './frames.ts';
 import { type FeedState, type FeedTarget, feedLimits } from './state.ts';
 
@@ -163,7 +163,7 @@ const takeLater = async (state: TargetsState, target: FeedTarget, view: Promise<
   try {
     take(state, target, await view);
   } catch (error) {
-    if (error instanceof DomainError && error.code === 'not_found') drop(state, target);
+    if (isNotFound(error)) drop(state, target);
     else {
       target.isDirty = true;
       if (target.frame === null) drop(state, target);

@@ -95,6 +95,9 @@ export const buildErrorReply = (error: unknown, requestId: string): ErrorReply =
 export const createNotFoundError = (kind: string): DomainError =>
   new DomainError('not_found', `There is no such ${kind}.`);
 
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof DomainError && error.code === 'not_found';
+
 /** Returns what was found. Throws `not_found` for `null` or `undefined`. */
 export const requireFound = <Found>(found: Found | null | undefined, kind: string): Found => {
   if (found === null || found === undefined) throw createNotFoundError(kind);
