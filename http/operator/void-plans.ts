@@ -23,9 +23,8 @@ const dayMs = 86_400_000;
 
 const workStates: ReadonlySet<PlanState> = new Set(['planning', 'voiding', 'undoing']);
 
-const readPlan = async (app: App, id: string): Promise<VoidPlan> => {
-  return requireFound(await app.catalogue.operator.plans.find(id), 'plan');
-};
+const readPlan = async (app: App, id: string): Promise<VoidPlan> =>
+  requireFound(await app.catalogue.operator.plans.find(id), 'plan');
 
 /** Lets the job of this node work on the plan. Replies when it has nothing more to do, or after a moment. */
 const replyAfterWork = async (app: App, id: string): Promise<Reply> => {
@@ -152,16 +151,8 @@ const describeLeft = (counts: SkipCounts): string => {
   return parts.length === 0 ? '' : `; left out: ${parts.join(', ')}`;
 };
 
-const summarise = ({
-  state,
-  votes,
-  preview,
-  position,
-  left_out,
-  voided,
-  restored,
-  releases,
-}: VoidPlan): string => {
+const summarise = (plan: VoidPlan): string => {
+  const { state, votes, preview, position, left_out, voided, restored, releases } = plan;
   const all = formatCount(votes, 'vote');
   const progress = `${formatCount(position, 'vote')} of ${all} looked at`;
   switch (state) {
