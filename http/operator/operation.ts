@@ -7,8 +7,9 @@
  * shows that and asks.
  */
 import { type TObject, type TSchema, Type } from 'typebox';
-import { DomainError } from '../../engine/errors.ts';
+import { DomainError, type ErrorCode } from '../../engine/errors.ts';
 import type { App } from '../app.ts';
+import { toDomainError } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
 import {
   type AnyRoute,
@@ -94,9 +95,18 @@ const runAudited = async (
     await audit.end(id, 'done');
     return reply;
   } catch (error) {
-    if (error instanceof DomainError) await audit.end(id, error.code);
+    const code = findRefusal(error);
+    // The reply says more than a record that cannot be completed.
+    if (code !== null) await audit.end(id, code).catch(() => {});
     throw error;
   }
+};
+
+/** The code of an error after which it is known what was done; `null` if that is not known. */
+const findRefusal = (error: unknown): ErrorCode | null => {
+  if (error instanceof DomainError) return error.code;
+  const { code, context } = toDomainError(error);
+  return context.outcome === 'not_applied' ? code : null;
 };
 
 const toPreviewReply = (preview: string | Reply): Reply =>

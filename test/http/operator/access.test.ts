@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
 import { adminOperations } from '../../../http/operator/table.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
@@ -125,6 +126,28 @@ test('a failed change stays open in the record: its outcome is unknown', async (
   assert.is(status, 500);
   assert.equal([operation, outcome, took_ms], ['words add', 'asked', null]);
 });
+
+for (const [outcome, recorded] of [
+  ['not_applied', [[7, 'store_unavailable']]],
+  ['unknown', []],
+] as const) {
+  test(`a change that a store refused as ${outcome} is recorded as ${JSON.stringify(recorded)}`, async () => {
+    const ended: unknown[] = [];
+    const audit = { begin: async () => 7, end: async (...entry: unknown[]) => void ended.push(entry) };
+    const setBan = () => Promise.reject(new StorageError('redis EVAL', { outcome, reason: 'unreachable' }));
+    const app = { catalogue: { operator: { audit, people: { setBan } } } };
+    const ban = adminOperations.find(({ command }) => command === 'users ban');
+    const request = { operator: 'admin', params: { id: 'robin' }, query: {} };
+
+    try {
+      await ban?.route.handle(app as never, request as never);
+      assert.unreachable('the store refused');
+    } catch (error) {
+      assert.instance(error, StorageError);
+    }
+    assert.equal(ended, recorded);
+  });
+}
 
 test('the record names the operator of each change', async () => {
   await world.operate('PUT', '/words/heron');
