@@ -74,6 +74,8 @@ const startParams = [
   ...['-c', 'shared_buffers=16MB'],
   ...['-c', 'min_wal_size=32MB'],
   ...['-c', 'max_wal_size=96MB'],
+  // It keeps files of tables and indexes open; the default of 1,000 would be all that a database has.
+  ...['-c', 'max_files_per_process=256'],
   // Otherwise each checkpoint writes and renames files for them.
   ...['-c', 'max_active_replication_origins=0'],
   ...['-c', 'max_replication_slots=0'],

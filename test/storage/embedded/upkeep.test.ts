@@ -1,6 +1,8 @@
 /**
- * The embedded database's upkeep: dead and new rows are reasons to vacuum a table, changes to analyse it.
+ * The embedded database's upkeep: dead and new rows are reasons to vacuum a table, changes to analyse it, and
+ * files are closed that were not used for long.
  */
+import { readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -9,7 +11,8 @@ import { openEmbeddedSql } from '../../../storage/embedded/pglite.ts';
 import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('upkeep of the embedded database');
-const { sql, close } = await openEmbeddedSql({ directory: join(makeFolder('rollcall-upkeep-'), 'sql') });
+const directory = join(makeFolder('rollcall-upkeep-'), 'sql');
+const { sql, close } = await openEmbeddedSql({ directory });
 test.after(() => close());
 
 const count = async (): Promise<{ vacuums: number; analyses: number }> => {
@@ -42,6 +45,24 @@ test('new rows are vacuumed once, changes are analysed, dead rows are vacuumed',
   await sql`select pg_stat_force_next_flush()`;
   await runUpkeep(sql);
   assert.equal(await count(), { vacuums: 2, analyses: 3 });
+});
+
+const countFiles = (): number =>
+  readdirSync('/proc/self/fd').filter((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(directory);
+    } catch {
+      return false; // That of the list itself.
+    }
+  }).length;
+
+test('no more files stay open than a node may have, however many tables were read', async () => {
+  const names = Array.from({ length: 200 }, (_, number) => `many${number}`);
+  for (const name of names) await sql.unsafe(`create table ${name} (number int primary key)`);
+  for (const name of names) await sql.unsafe(`select from ${name}`);
+
+  const files = countFiles();
+  assert.ok(files > 200 && files < 300, `${files} files`);
 });
 
 test.run();
