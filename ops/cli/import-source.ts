@@ -56,7 +56,7 @@ const unpack = async (argument: string, terminal: Terminal, path: string): Promi
   const max = Math.max(unpackedBytesAlways, growthMax * statSync(argument).size);
   const steps = [createReadStream(argument), createGunzip(), limitBytes(max), target] as const;
   await pipeline(...steps, { signal }).catch((error: Error) => {
-    if (signal.aborted) throw error;
+    if (signal.aborted || (error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
     throw new CommandError(`${argument} cannot be unpacked: ${error.message}.`);
   });
 };

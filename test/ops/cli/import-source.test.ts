@@ -10,6 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CommandError, type Terminal } from '../../../ops/cli/command.ts';
 import { runOnSource } from '../../../ops/cli/import-source.ts';
+import { onSmallDisk } from '../../faults/harness/small-disk.ts';
 import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('sources of an import');
@@ -28,15 +29,21 @@ const writeZeros = async (name: string, mebibytes: number): Promise<string> => {
   return file;
 };
 
+/** Resolves to why it failed. */
+const unpackInto = async (temporary: string, file: string): Promise<unknown> => {
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = temporary;
+  const error = await sizeOf(file).catch((reason: unknown) => reason);
+  if (before === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = before;
+  return error;
+};
+
 test('a file that unpacks to a thousand times its length is refused at a bound', async () => {
   assert.is(await sizeOf(await writeZeros('fits.gz', 64)), 64 * mebibyte);
 
   const hostile = await writeZeros('hostile.gz', 80);
-  const before = process.env.TMPDIR;
-  process.env.TMPDIR = folder;
-  const error = await sizeOf(hostile).catch((reason: unknown) => reason);
-  if (before === undefined) delete process.env.TMPDIR;
-  else process.env.TMPDIR = before;
+  const error = await unpackInto(folder, hostile);
 
   assert.instance(error, CommandError);
   assert.match((error as Error).message, /hostile\.gz cannot be unpacked: it grows to more than 100 times/);
@@ -44,6 +51,17 @@ test('a file that unpacks to a thousand times its length is refused at a bound',
     readdirSync(folder).some((name) => name.startsWith('rollcall-import-')),
     'left behind',
   );
+});
+
+const fullName = 'a full disk is not taken for a damaged file';
+test(fullName, async () => {
+  const file = await writeZeros('whole.gz', 4);
+  const code = await onSmallDisk(fullName, mebibyte, async (disk) => {
+    const error = await unpackInto(disk, file);
+    return (error as NodeJS.ErrnoException).code;
+  });
+
+  assert.ok(code === null || code === 'ENOSPC', String(code));
 });
 
 test.run();
