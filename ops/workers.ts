@@ -41,15 +41,6 @@ interface SupervisorState {
   hasStarted: boolean;
 }
 
-export interface Supervisor {
-  /** Resolves when all workers are ready, in their order. Rejects, with all ended, when one cannot start. */
-  readonly ready: Promise<readonly WorkerReady[]>;
-  /** Drains all workers; kills those that do not end in time. Resolves to the exit code. Idempotent. */
-  stop(): Promise<number>;
-  /** Kills all workers at once. */
-  kill(): void;
-}
-
 /** The longest time a node with these settings may take to stop, ms. A node that takes longer hangs. */
 export const stopMsMax = ({ leaveMs, drainMs }: Pick<Config, 'leaveMs' | 'drainMs'>): number =>
   leaveMs + 2 * drainMs + closingMs;
@@ -58,7 +49,7 @@ export const stopMsMax = ({ leaveMs, drainMs }: Pick<Config, 'leaveMs' | 'drainM
 export const supervise = (
   config: Config,
   { program, reportNote }: Pick<SupervisorState, 'program' | 'reportNote'>,
-): Supervisor => {
+) => {
   // Creates the token before several workers try to.
   if (config.adminToken === '') readOperatorToken(config.dataDir);
   const readyWorkers = new Map<number, WorkerReady>();
@@ -89,7 +80,14 @@ export const supervise = (
       reject(error);
     });
   }
-  return { ready, stop, kill: () => kill(state) };
+  return {
+    /** Resolves when all workers are ready, in their order. Rejects, with all ended, when one cannot start. */
+    ready,
+    /** Drains all workers; kills those that do not end in time. Resolves to the exit code. Idempotent. */
+    stop,
+    /** Kills all workers at once. */
+    kill: () => kill(state),
+  };
 };
 
 /**

@@ -36,42 +36,36 @@ interface BufferEntry extends BatchNumber {
   readonly keptMs: number;
 }
 
-export interface RetransmitBuffer {
-  /** Keeps the items that took effect. To be called before the shard queue adopts the reply's version. */
-  keep(shardQueue: ShardQueue, batch: Batch, reply: BatchReply): void;
-  /** Drops the shard's old entries, after the store has shown that it lost nothing. */
-  forgetOld(shard: Shard): void;
-  /** Whether the reply's last sequence number shows that the store lost entries of this producer. */
-  hasLost(batch: Batch, reply: BatchReply): boolean;
-  /** Queries which entries the store still has. Resends the others: their queues are broken. */
-  findLost(shardQueues: readonly ShardQueue[]): Promise<void>;
-  /** Sends turns without a waiter again whose entities the store lost, after initialising these. */
-  resendAbsent(turns: readonly Turn[], reply: BatchReply): void;
-  /** Whether the buffer holds `limits.retransmitBytesMax` or more. */
-  isFull(): boolean;
-}
-
 interface BufferState extends RetransmitBufferParts {
   readonly entries: Map<Shard, BufferEntry[]>;
   bytes: number;
   polling: boolean;
 }
 
+export type RetransmitBuffer = NonNullable<ReturnType<typeof createRetransmitBuffer>>;
+
 /** Creates the buffer if the store may lose its newest writes; else returns `null`. */
-export const createRetransmitBuffer = (parts: RetransmitBufferParts): RetransmitBuffer | null => {
+export const createRetransmitBuffer = (parts: RetransmitBufferParts) => {
   if (!parts.hot.mayLoseTail) return null;
   const buffer: BufferState = { ...parts, entries: new Map(), bytes: 0, polling: false };
   return {
-    keep: (shardQueue, batch, reply) => keep(buffer, shardQueue, { batch, reply }),
-    forgetOld: (shard) => forgetOld(buffer, shard),
-    hasLost: (batch, reply) => {
+    /** Keeps the items that took effect. To be called before the shard queue adopts the reply's version. */
+    keep: (shardQueue: ShardQueue, batch: Batch, reply: BatchReply) =>
+      keep(buffer, shardQueue, { batch, reply }),
+    /** Drops the shard's old entries, after the store has shown that it lost nothing. */
+    forgetOld: (shard: Shard) => forgetOld(buffer, shard),
+    /** Whether the reply's last sequence number shows that the store lost entries of this producer. */
+    hasLost: (batch: Batch, reply: BatchReply) => {
       const entries = buffer.entries.get(batch.shard) ?? [];
       return entries.some(
         (entry) => entry.producer === batch.producer && entry.sequence > reply.lastSequence,
       );
     },
-    findLost: (shardQueues) => findLost(buffer, shardQueues),
-    resendAbsent: (turns, reply) => resendAbsent(buffer, turns, reply),
+    /** Queries which entries the store still has. Resends the others: their queues are broken. */
+    findLost: (shardQueues: readonly ShardQueue[]) => findLost(buffer, shardQueues),
+    /** Sends turns without a waiter again whose entities the store lost, after initialising these. */
+    resendAbsent: (turns: readonly Turn[], reply: BatchReply) => resendAbsent(buffer, turns, reply),
+    /** Whether the buffer holds `limits.retransmitBytesMax` or more. */
     isFull: () => buffer.bytes >= limits.retransmitBytesMax,
   };
 };

@@ -38,26 +38,6 @@ export interface FlusherParts {
   readonly onFlushFailed?: (error: unknown) => void;
 }
 
-export interface Flusher {
-  start(): void;
-  /**
-   * Resolves when all votes of the shard that were hot before the call are in the ledger. Rejects with
-   * `store_unavailable` after `limits.flushWaitMs`, or at once if too many callers wait or it is stopped.
-   */
-  waitForFlush(shard: Shard): Promise<void>;
-  /** Flushes the shard's votes within `limits.flushEarlyMs`, unless stores fail. Costs one look-up. */
-  flushEarly(shard: Shard): void;
-  /** The backlog's size after the last round, for the limit on outbox votes. */
-  getBacklogSize(): BacklogSize;
-  /** A message for `/readyz`, or `null` if the last rounds succeeded. */
-  getLastError(): string | null;
-  /** The full message of the last error, or `null` if the last rounds succeeded. */
-  failure(): string | null;
-  /** Stops, then flushes until the backlog is empty or the monotonic deadline passes. */
-  drain(deadlineMs: number): Promise<void>;
-  stop(): void;
-}
-
 /** A caller of `waitForFlush` that waits for a shard's votes. */
 interface FlushRequest {
   readonly shard: Shard;
@@ -85,7 +65,9 @@ interface FlusherState extends FlusherParts {
   looksAtRest: number;
 }
 
-export const createFlusher = (parts: FlusherParts): Flusher => {
+export type Flusher = ReturnType<typeof createFlusher>;
+
+export const createFlusher = (parts: FlusherParts) => {
   const state: FlusherState = {
     ...parts,
     backlogSize: { entities: 0, votes: 0 },
@@ -106,12 +88,21 @@ export const createFlusher = (parts: FlusherParts): Flusher => {
       state.caughtUpMs = state.clock.monotonicMs();
       waitThenWork(state, state.intervalMs);
     },
-    waitForFlush: (shard) => requestFlush(state, shard),
-    flushEarly: (shard) => flushEarly(state, shard),
+    /**
+     * Resolves when all votes of the shard that were hot before the call are in the ledger. Rejects with
+     * `store_unavailable` after `limits.flushWaitMs`, or at once if too many callers wait or it is stopped.
+     */
+    waitForFlush: (shard: Shard) => requestFlush(state, shard),
+    /** Flushes the shard's votes within `limits.flushEarlyMs`, unless stores fail. Costs one look-up. */
+    flushEarly: (shard: Shard) => flushEarly(state, shard),
+    /** The backlog's size after the last round, for the limit on outbox votes. */
     getBacklogSize: () => state.backlogSize,
+    /** A message for `/readyz`, or `null` if the last rounds succeeded. */
     getLastError: () => (state.failure === null ? null : describeFailure(state.failure)),
+    /** The full message of the last error, or `null` if the last rounds succeeded. */
     failure: () => (state.failure === null ? null : toMessage(state.failure)),
-    drain: (deadlineMs) => drain(state, deadlineMs),
+    /** Stops, then flushes until the backlog is empty or the monotonic deadline passes. */
+    drain: (deadlineMs: number) => drain(state, deadlineMs),
     stop: () => {
       setMode(state, 'stopped');
       state.cancelWait();

@@ -4,18 +4,9 @@
  * A call that failed is shared by those that waited for it, and by no later one. Keeps no results: a cache in
  * front of it does. Pure.
  */
-export interface SingleFlight<Value> {
-  /** The call under way for `key`; without one, the call that `start` begins. */
-  share(key: string, start: () => Promise<Value>): Promise<Value>;
-  /** The call under way for `key`. */
-  get(key: string): Promise<Value> | undefined;
-  /** Number of calls under way. */
-  count(): number;
-  /** Calls that are under way now are not shared with later callers: what they read may be old. */
-  detachAll(): void;
-}
+export type SingleFlight<Value> = ReturnType<typeof createSingleFlight<Value>>;
 
-export const createSingleFlight = <Value>(): SingleFlight<Value> => {
+export const createSingleFlight = <Value>() => {
   const flights = new Map<string, Promise<Value>>();
   const begin = (key: string, start: () => Promise<Value>): Promise<Value> => {
     const flight = start().finally(() => {
@@ -25,9 +16,13 @@ export const createSingleFlight = <Value>(): SingleFlight<Value> => {
     return flight;
   };
   return {
-    share: (key, start) => flights.get(key) ?? begin(key, start),
-    get: (key) => flights.get(key),
+    /** The call under way for `key`; without one, the call that `start` begins. */
+    share: (key: string, start: () => Promise<Value>) => flights.get(key) ?? begin(key, start),
+    /** The call under way for `key`. */
+    get: (key: string) => flights.get(key),
+    /** Number of calls under way. */
     count: () => flights.size,
+    /** Calls that are under way now are not shared with later callers: what they read may be old. */
     detachAll: () => flights.clear(),
   };
 };

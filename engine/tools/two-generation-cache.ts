@@ -5,15 +5,10 @@
  * the previous old one is dropped. So an entry stays until at least `entriesMax` others were used. This
  * approximates LRU without an order of use, which would cost as much as computing many of the values.
  */
-export interface TwoGenerationCache<Value> {
-  get(key: string): Value | undefined;
-  set(key: string, value: Value): void;
-  delete(key: string): void;
-  clear(): void;
-}
+export type TwoGenerationCache<Value> = ReturnType<typeof createTwoGenerationCache<Value>>;
 
 /** Creates an empty cache of at most twice `entriesMax` entries. */
-export const createTwoGenerationCache = <Value>(entriesMax: number): TwoGenerationCache<Value> => {
+export const createTwoGenerationCache = <Value>(entriesMax: number) => {
   let young = new Map<string, Value>();
   let old = new Map<string, Value>();
   const set = (key: string, value: Value): void => {
@@ -24,7 +19,7 @@ export const createTwoGenerationCache = <Value>(entriesMax: number): TwoGenerati
     young.set(key, value);
   };
   return {
-    get: (key) => {
+    get: (key: string): Value | undefined => {
       const value = young.get(key);
       if (value !== undefined) return value;
       const older = old.get(key);
@@ -32,7 +27,7 @@ export const createTwoGenerationCache = <Value>(entriesMax: number): TwoGenerati
       return older;
     },
     set,
-    delete: (key) => {
+    delete: (key: string): void => {
       young.delete(key);
       old.delete(key);
     },

@@ -17,22 +17,6 @@ import type { Sql } from '../../storage/sql/client.ts';
 import type { NodeJob } from './job.ts';
 import { createVoteCounter, type VoteCounter } from './vote-counter.ts';
 
-export interface VoteFlagsOptions {
-  /** `isSuspect` is asked. Costs a statement every half minute. */
-  readonly readsSuspects?: boolean;
-}
-
-export interface VoteFlags {
-  /** Counts votes that were flushed. */
-  note(votes: readonly OutboxVote[]): void;
-  /**
-   * Whether something was found within a day about the account or the address of a vote, or its listing has a
-   * surge; at most a minute late.
-   */
-  isSuspect(vote: VoteRequest): boolean;
-  readonly job: NodeJob;
-}
-
 const pauseMs = 10_000;
 const readPauseMs = 30_000;
 
@@ -53,29 +37,33 @@ const judgeDue = async (sql: Sql, counts: VoteCounter, nowMs: number): Promise<v
   }
 };
 
-export const createVoteFlags = (
-  sql: Sql,
-  clock: { nowMs(): number },
-  options: VoteFlagsOptions = {},
-): VoteFlags => {
+export type VoteFlags = ReturnType<typeof createVoteFlags>;
+
+/** `readsSuspects`: `isSuspect` is asked. Costs a statement every half minute. */
+export const createVoteFlags = (sql: Sql, clock: { nowMs(): number }, readsSuspects = false) => {
   const counts = createVoteCounter(clock.nowMs());
   let recent: ReadonlySet<string> = new Set();
   let readAtMs = Number.NEGATIVE_INFINITY;
   const run = async (): Promise<void> => {
     const nowMs = clock.nowMs();
     await judgeDue(sql, counts, nowMs);
-    if (options.readsSuspects !== true || nowMs - readAtMs < readPauseMs) return;
+    if (!readsSuspects || nowMs - readAtMs < readPauseMs) return;
     recent = new Set(await readSuspects(sql, nowMs));
     readAtMs = nowMs;
   };
   return {
-    note: (votes) => {
+    /** Counts votes that were flushed. */
+    note: (votes: readonly OutboxVote[]): void => {
       for (const vote of votes) counts.note(vote);
     },
-    isSuspect: ({ kind, id, user, origin = '' }) =>
+    /**
+     * Whether something was found within a day about the account or the address of a vote, or its listing has
+     * a surge; at most a minute late.
+     */
+    isSuspect: ({ kind, id, user, origin = '' }: VoteRequest): boolean =>
       recent.has(`user ${user}`) ||
       recent.has(`${kind} ${id}`) ||
       recent.has(`address ${origin.slice(0, networkAt)}`),
-    job: { name: 'vote_flags', everyMs: pauseMs, run },
+    job: { name: 'vote_flags', everyMs: pauseMs, run } satisfies NodeJob,
   };
 };

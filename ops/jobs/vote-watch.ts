@@ -29,7 +29,7 @@ export const createVoteWatch = (
 ): VoteWatch => {
   if (voteOriginDays === 0) return { encodeOrigin: null, noteView: null, noteVotes: () => {}, flagJobs: [] };
   const readsSuspects = voteProof === 'flagged';
-  const votes = createVoteFlags(sql, systemClock, { readsSuspects });
+  const votes = createVoteFlags(sql, systemClock, readsSuspects);
   const views = createViewWatch(sql, systemClock);
   return {
     encodeOrigin: createOriginEncoder(secret),

@@ -8,7 +8,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MemorySettings } from '../../storage/open.ts';
-import type { NodeWatch, WatchLog } from './watch.ts';
+import type { WatchLog } from './watch.ts';
 
 export interface EvictionWatchParts {
   /** Reads the settings of each primary; `null` for the embedded store. */
@@ -16,15 +16,6 @@ export interface EvictionWatchParts {
   /** Receives the number of primaries that may evict, after each check. */
   readonly onMeasured: (servers: number) => void;
   readonly log: WatchLog;
-}
-
-/** Notes: a primary may evict, would with a memory limit, or hides its policy. */
-export interface EvictionWatch extends NodeWatch {
-  /**
-   * The first check. Rejects with a message for the operator when a primary may evict, or when one does not
-   * answer for 5 s.
-   */
-  assertNoEviction(): Promise<void>;
 }
 
 /** Together with the duration of a check, well below the minute that docs/operating.md promises. */
@@ -52,7 +43,8 @@ const describeRisk = (settings: MemorySettings): string => {
   return `Redis at ${server} would evict counters if it had a memory limit: ${current}; ${remedy}`;
 };
 
-export const createEvictionWatch = (parts: EvictionWatchParts): EvictionWatch => {
+/** Notes: a primary may evict, would with a memory limit, or hides its policy. */
+export const createEvictionWatch = (parts: EvictionWatchParts) => {
   let notes: readonly string[] = [];
   const readSettings = parts.memorySettings ?? (async () => []);
   const update = (settings: readonly MemorySettings[]): void => {
@@ -81,6 +73,10 @@ export const createEvictionWatch = (parts: EvictionWatchParts): EvictionWatch =>
   };
   return {
     everyMs,
+    /**
+     * The first check. Rejects with a message for the operator when a primary may evict, or when one does not
+     * answer for 5 s.
+     */
     assertNoEviction: async () => {
       const settings = await readPatiently();
       const [evicting] = settings.filter(mayEvict);

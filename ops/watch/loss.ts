@@ -2,20 +2,16 @@
  * Reports that this process has lost its database and cannot continue.
  */
 
-export interface LossReport {
-  /** Why the node lost its database; `''` while it has not. */
-  reason: string;
-  readonly reported: Promise<string>;
-  report(reason: string): void;
-}
+export type LossReport = ReturnType<typeof createLoss>;
 
 /** Creates a report of nothing lost so far. */
-export const createLoss = (): LossReport => {
+export const createLoss = () => {
   const { promise: reported, resolve } = Promise.withResolvers<string>();
-  const loss: LossReport = {
+  const loss = {
+    /** Why the node lost its database; `''` while it has not. */
     reason: '',
     reported,
-    report: (reason) => {
+    report: (reason: string) => {
       loss.reason = reason;
       resolve(reason);
     },

@@ -40,7 +40,6 @@ import {
 } from './people/sessions.ts';
 import {
   type Cacheable,
-  type CachedList,
   createRowCache,
   createSnapshots,
   type RowCache,
@@ -79,17 +78,7 @@ import { createWebhooks } from './webhooks/webhooks.ts';
 
 export type { Level as HistoryLevel, Metric as HistoryMetric } from '../history/levels.ts';
 export type { HistoryRow, HistoryTimes } from '../history/read.ts';
-export type { CachedList as Listing };
-/** Synchronous when cached, else a promise of the query's result. */
-export type MaybePromise<Value> = Value | Promise<Value>;
-export interface Profiles<Row> {
-  /**
-   * Finds by id or vanity code; `null` when there is none. The same object as long as the row is unchanged.
-   */
-  find(idOrVanity: string): MaybePromise<Row | null>;
-  /** Removes the row with this id from the cache. Call after an edit or a deletion is committed. */
-  drop(id: string): void;
-}
+export type { CachedList as Listing, MaybePromise } from './shared/cache.ts';
 
 export interface CatalogueOptions {
   /** Maximum age of a list. */
@@ -109,17 +98,12 @@ export const computeProfileBytesMax = (heapBytesMax: number): number =>
 
 const snapshotEntriesMax = 512;
 
-const createProfiles = <Row extends Cacheable>(cache: RowCache<Row>): Profiles<Row> => ({
-  find: cache.get,
-  drop: cache.drop,
-});
-
 const createBots = (
   sql: Sql,
   cache: RowCache<BotProfile>,
   { lists, snapshots }: { lists: Lists; snapshots: Snapshots },
 ) => ({
-  ...createProfiles(cache),
+  ...cache,
   page: lists.readBots,
   random: lists.readRandomBots,
   frontPage: () => snapshots.get('bots index', () => asStorage('bots.index', () => readFrontPage(sql))),
@@ -128,12 +112,12 @@ const createBots = (
 });
 
 const createServers = (cache: RowCache<ServerProfile>, lists: Lists) => ({
-  ...createProfiles(cache),
+  ...cache,
   page: lists.readServers,
 });
 
 const createTeams = (sql: Sql, cache: RowCache<TeamProfile>) => ({
-  ...createProfiles(cache),
+  ...cache,
   ...bindStorage('teams', sql, { holdings: readHoldings, idByName: findTeamIdByName }),
   edits: createTeamEdits(sql),
   members: createTeamMembers(sql),

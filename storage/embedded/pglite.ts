@@ -40,14 +40,7 @@ export interface EmbeddedOptions {
   /** Called when a checkpoint fails; the next one is tried after as much log again. */
   readonly onWarning?: (message: string, error: unknown) => void;
 }
-export interface EmbeddedSql extends Pool {
-  /** Packs the folder into a new file while no statement runs. Not durable: the caller syncs the file. */
-  packInto(file: string): Promise<PackContents>;
-  /** Whether all statements wait for room on the disk. */
-  isDiskFull(): boolean;
-  /** Ends the connection, then the database, which writes its last checkpoint. Idempotent. */
-  close(): Promise<void>;
-}
+export type EmbeddedSql = ReturnType<typeof superviseThread>;
 
 /** Some systems limit the path of a unix socket to 104 bytes. */
 const socketPathBytesMax = 100;
@@ -209,7 +202,7 @@ export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<Embedde
   return superviseThread(thread, createAdmittedPool(connect(address, ready.port), 1), options);
 };
 
-const superviseThread = (thread: SqlThread, pool: Pool, options: EmbeddedOptions): EmbeddedSql => {
+const superviseThread = (thread: SqlThread, pool: Pool, options: EmbeddedOptions) => {
   const { worker } = thread;
   const ended = new Promise<void>((fulfil) => worker.once('exit', () => fulfil()));
   let diskFull = false;
@@ -243,14 +236,17 @@ const superviseThread = (thread: SqlThread, pool: Pool, options: EmbeddedOptions
   };
   return {
     ...pool,
-    async packInto(file) {
+    /** Packs the folder into a new file while no statement runs. Not durable: the caller syncs the file. */
+    async packInto(file: string): Promise<PackContents> {
       if (thread.hasEnded()) throw createUnreachableError('copy', thread.describeEnd());
       const copied = readReply(thread, { kind: 'copied', operation: 'copy', timeoutMs: 600_000 });
       send({ kind: 'copy', into: file });
       return (await copied).contents;
     },
+    /** Whether all statements wait for room on the disk. */
     isDiskFull: () => diskFull,
-    close() {
+    /** Ends the connection, then the database, which writes its last checkpoint. Idempotent. */
+    close(): Promise<void> {
       closing ??= close();
       return closing;
     },

@@ -7,21 +7,12 @@
 import { Worker } from 'node:worker_threads';
 import type { OpenRequest, WorkerReply, WorkerRequest } from './pglite-worker.ts';
 
-export interface SqlThread {
-  readonly worker: Worker;
-  /** Tells it which folder to open. */
-  open(request: Omit<OpenRequest, 'kind'>): void;
-  /** Resolves once it knows its folder. */
-  readonly opening: Promise<void>;
-  hasEnded(): boolean;
-  /** Why it has ended: its last failure. */
-  describeEnd(): string;
-}
-
 /** The thread makes few objects, and V8 would let them take as much as those of a server. */
 const youngMbMax = 12;
 
-export const startSqlThread = (): SqlThread => {
+export type SqlThread = ReturnType<typeof startSqlThread>;
+
+export const startSqlThread = () => {
   const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url), {
     name: 'pglite',
     resourceLimits: { maxYoungGenerationSizeMb: youngMbMax },
@@ -40,12 +31,15 @@ export const startSqlThread = (): SqlThread => {
   const opening = Promise.withResolvers<void>();
   return {
     worker,
-    open: (request) => {
+    /** Tells it which folder to open. */
+    open: (request: Omit<OpenRequest, 'kind'>): void => {
       worker.postMessage({ kind: 'open', ...request } satisfies WorkerRequest);
       opening.resolve();
     },
+    /** Resolves once it knows its folder. */
     opening: opening.promise,
     hasEnded: () => ended,
+    /** Why it has ended: its last failure. */
     describeEnd: () => failure || 'the database thread ended',
   };
 };

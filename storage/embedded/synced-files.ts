@@ -66,16 +66,7 @@ export interface SyncedFilesOptions {
   readonly onCheckpointDue: () => void;
 }
 
-export interface SyncedFiles {
-  /** For `PGlite.create`. */
-  readonly fileSystem: NodeFS;
-  /** How many syncs of the log have reached the disk. */
-  countSyncs(): number;
-  /** Resolves when no checkpoint waits to become durable. */
-  awaitCheckpoint(): Promise<void>;
-  /** Records that all files of the opening are synced. Call once its checkpoint is durable. */
-  markOpened(): void;
-}
+export type SyncedFiles = ReturnType<typeof createSyncedFiles>;
 
 /**
  * More log between checkpoints makes a start after a crash longer: 48 MiB take it 0.3 s. Less makes more
@@ -320,7 +311,7 @@ const wrapNames = (state: SyncState, { FS }: Module): void => {
 };
 
 /** The files of the database in `directory`, which exists. */
-export const createSyncedFiles = (directory: string, options: SyncedFilesOptions): SyncedFiles => {
+export const createSyncedFiles = (directory: string, options: SyncedFilesOptions) => {
   const marker = join(directory, markerName);
   const markedMs = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
   const openedMs = Date.now();
@@ -356,11 +347,15 @@ export const createSyncedFiles = (directory: string, options: SyncedFilesOptions
     return { emscriptenOpts: { ...emscriptenOpts, preRun, onAbort } };
   };
   return {
+    /** For `PGlite.create`. */
     fileSystem,
+    /** How many syncs of the log have reached the disk. */
     countSyncs: () => state.syncs,
+    /** Resolves when no checkpoint waits to become durable. */
     awaitCheckpoint: async () => {
       while (state.pending !== null) await state.completed;
     },
+    /** Records that all files of the opening are synced. Call once its checkpoint is durable. */
     markOpened: () => {
       const seconds = state.openedMs / 1_000;
       writeFileSync(marker, '');

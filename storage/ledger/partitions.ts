@@ -13,10 +13,7 @@ import { dropPartition, listPartitions } from '../sql/partitions.ts';
 import { hasOrigins } from './flush.ts';
 import { locks } from './locks.ts';
 
-export interface Partitions {
-  /** Creates the partitions of these votes' months and of the months after. A held lock is no failure. */
-  prepare(votes: readonly Pick<OutboxVote, 'atMs' | 'origin'>[]): Promise<void>;
-}
+export type Partitions = ReturnType<typeof createPartitions>;
 
 /** Further missing months of one flush are left to the default partition. */
 const monthsPerFlushMax = 4;
@@ -41,7 +38,7 @@ const formatPartitionName = (table: MonthlyTable, month: Month): string =>
 const computeMonthStart = (month: Month): string =>
   new Date(Date.UTC(Math.floor(month / 12), month % 12)).toISOString();
 
-export const createPartitions = (sql: Sql): Partitions => {
+export const createPartitions = (sql: Sql) => {
   const existing = { votes: new Set<Month>(), vote_origins: new Set<Month>() };
   const prepareTable = async (table: MonthlyTable, votes: readonly Pick<OutboxVote, 'atMs'>[]) => {
     const known = existing[table];
@@ -55,7 +52,8 @@ export const createPartitions = (sql: Sql): Partitions => {
     }
   };
   return {
-    async prepare(votes) {
+    /** Creates the partitions of these votes' months and of the months after. A held lock is no failure. */
+    async prepare(votes: readonly Pick<OutboxVote, 'atMs' | 'origin'>[]): Promise<void> {
       await prepareTable('votes', votes);
       if (hasOrigins(votes)) await prepareTable('vote_origins', votes);
     },

@@ -54,19 +54,7 @@ export interface InvalidatedCache {
   forgetAll(): void;
 }
 
-export interface MirroredSessions extends SqlSessions {
-  /** Whether the last reading of this hash (hexadecimal) may be cached until a notice invalidates it. */
-  isCacheable(hash: string): boolean;
-  /**
-   * When this node began to read the session of this hash in SQL, monotonic ms: notices of changes cover it
-   * from then on. Minus infinity if it comes from a copy that was not confirmed by this node.
-   */
-  getReadMs(hash: string): number;
-  /** Invalidates a node's own cache with every notice. Returns a function that stops this. */
-  invalidateCache(cache: InvalidatedCache): () => void;
-  /** Runs a change in SQL that ends or alters sessions, so that none of their copies outlives it. */
-  changeSessions<Result>(affected: AffectedSessions, change: () => Promise<Result>): Promise<Result>;
-}
+export type MirroredSessions = ReturnType<typeof mirrorSessions>;
 
 export interface MirrorOptions {
   readonly pubsub: Pubsub;
@@ -347,7 +335,7 @@ const changeSessions = async <Result>(
 };
 
 /** Puts Redis in front of the catalogue's sessions. Subscribes to `pubsub` until that is closed. */
-export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
+export const mirrorSessions = (options: MirrorOptions) => {
   const { pubsub, sessions, entriesMax, copyMs } = options;
   const state: MirrorState = {
     ...options,
@@ -367,9 +355,8 @@ export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
   options.notices.subscribe(({ kind, id }) => {
     if (kind === 'session') recordNotice(state, id);
   });
-  return {
+  const mirrored: SqlSessions = {
     ...sessions,
-    getReadMs: (hash) => state.watched.get(hash)?.readMs ?? Number.NEGATIVE_INFINITY,
     byTokenHash: (hash) => lookUp(state, hash.toString('hex')),
     insert: async (session, apiSessionsMax) => {
       const outcome = await sessions.insert(session, apiSessionsMax);
@@ -378,8 +365,20 @@ export const mirrorSessions = (options: MirrorOptions): MirroredSessions => {
       return outcome;
     },
     remove: (target, id) => remove(state, target, id),
-    isCacheable: (hash) => pubsub.isConnected() && state.watched.has(hash),
-    invalidateCache: (cache) => invalidateCache(pubsub, cache),
-    changeSessions: (affected, change) => changeSessions(state, affected, change),
+  };
+  return {
+    ...mirrored,
+    /** Whether the last reading of this hash (hexadecimal) may be cached until a notice invalidates it. */
+    isCacheable: (hash: string) => pubsub.isConnected() && state.watched.has(hash),
+    /**
+     * When this node began to read the session of this hash in SQL, monotonic ms: notices of changes cover it
+     * from then on. Minus infinity if it comes from a copy that was not confirmed by this node.
+     */
+    getReadMs: (hash: string) => state.watched.get(hash)?.readMs ?? Number.NEGATIVE_INFINITY,
+    /** Invalidates a node's own cache with every notice. Returns a function that stops this. */
+    invalidateCache: (cache: InvalidatedCache) => invalidateCache(pubsub, cache),
+    /** Runs a change in SQL that ends or alters sessions, so that none of their copies outlives it. */
+    changeSessions: <Result>(affected: AffectedSessions, change: () => Promise<Result>) =>
+      changeSessions(state, affected, change),
   };
 };

@@ -21,13 +21,7 @@ import {
 import { watchDamage } from './damage.ts';
 import { openFault } from './open-fault.ts';
 
-export interface ServerSql extends Pool {
-  /** What the operator should know about the server's settings. */
-  readonly notes: readonly string[];
-  /** A warning while the server is away or has recently reported damage, else `null`. */
-  getLastError(): string | null;
-  close(): Promise<void>;
-}
+export type ServerSql = ReturnType<typeof createServerSql>;
 
 export interface SqlServerOptions extends ConnectOptions {
   /** Receives reports of damage, at most once a minute. */
@@ -71,7 +65,7 @@ const describeDamage = (met: string): string =>
 const createServerSql = (
   pool: Pool,
   { url, notes, options }: { url: string; notes: readonly string[]; options: SqlServerOptions },
-): ServerSql => {
+) => {
   const circuitBreaker = createCircuitBreaker({
     probe: () => probe(url),
     retryMs: 1_000,
@@ -84,8 +78,10 @@ const createServerSql = (
   return {
     sql: guardSql(pool.sql, guard),
     requestSql: guardSql(pool.requestSql, guard),
+    /** What the operator should know about the server's settings. */
     notes,
-    getLastError: () => {
+    /** A warning while the server is away or has recently reported damage, else `null`. */
+    getLastError: (): string | null => {
       const away = circuitBreaker.getLastError();
       if (away !== null) return `Postgres is away: ${away}`;
       const met = damage.met();

@@ -13,13 +13,7 @@ export interface ScoredListing {
   readonly ratio: number | null;
 }
 
-export interface Tally {
-  /** Adds a part; the parts come in ascending order of `incarnation`. */
-  add(part: readonly ScoredListing[]): void;
-  /** At most twice `placesMax` in any order; those that get a place are among them. */
-  listCandidates(): readonly ScoredListing[];
-  count(): ScoreCounts;
-}
+export type Tally = ReturnType<typeof createTally>;
 
 /** Scores of the table of counts: a rank is right within one part in so many. */
 const countsMax = 1_000;
@@ -58,7 +52,7 @@ const compare = (left: ScoredListing, right: ScoredListing): number =>
  * Creates an empty one. `placed` have a place in the edition before: of listings with equal scores they come
  * first, so they stay candidates.
  */
-export const createTally = (placed: ReadonlySet<number>): Tally => {
+export const createTally = (placed: ReadonlySet<number>) => {
   const runs: Float64Array[] = [];
   let candidates: ScoredListing[] = [];
   /** A listing that had no place needs a higher score to be a candidate. */
@@ -79,12 +73,14 @@ export const createTally = (placed: ReadonlySet<number>): Tally => {
     candidates.push(...others);
   };
   return {
-    add: (part) => {
+    /** Adds a part; the parts come in ascending order of `incarnation`. */
+    add: (part: readonly ScoredListing[]): void => {
       addRun(Float64Array.from(part, ({ score }) => score).sort());
       candidates.push(...part.filter(({ score, incarnation }) => score > least || placed.has(incarnation)));
       if (candidates.length > 4 * placesMax) shorten();
     },
-    listCandidates: () => {
+    /** At most twice `placesMax` in any order; those that get a place are among them. */
+    listCandidates: (): readonly ScoredListing[] => {
       shorten();
       return candidates;
     },

@@ -22,26 +22,10 @@ import {
   segmentEntriesUsual,
 } from './list-segments.ts';
 
-export interface ListOrder {
-  /** Identifies this order in cache keys. */
-  readonly serial: number;
-  /** The number of rows in the list. */
-  readonly count: number;
-  /** Reads ids from `offset` on, newest first. */
-  readIds(offset: number, rowsMax: number): Promise<readonly string[]>;
-  /** Reads the ids of random rows, all equally likely: at most `rowsMax`, in random order. */
-  readRandomIds(rowsMax: number): Promise<readonly string[]>;
-  /** True after a read found a changed segment: this order is outdated, read the list again. */
-  isOver(): boolean;
-}
+export type ListOrder = ReturnType<typeof createListOrder>;
 
 const segmentsCachedMax = 512;
 
-interface CachedOrder extends ListOrder {
-  readonly version: number;
-  /** Segments whose rows differ from the layout by now. */
-  readonly outdated: SegmentKey[];
-}
 export interface OrderOptions {
   readonly ageMaxMs: number;
   /** Smaller in tests only; all nodes on one database must use the same. */
@@ -50,8 +34,8 @@ export interface OrderOptions {
 
 interface ListOrdersState extends Required<OrderOptions> {
   readonly sql: Sql;
-  readonly inFlight: Map<ListName, { readonly atMs: number; readonly order: Promise<CachedOrder> }>;
-  readonly last: Map<ListName, CachedOrder>;
+  readonly inFlight: Map<ListName, { readonly atMs: number; readonly order: Promise<ListOrder> }>;
+  readonly last: Map<ListName, ListOrder>;
   /** The serial of the newest order. */
   serial: number;
 }
@@ -74,7 +58,7 @@ export const createListOrders = (sql: Sql, options: OrderOptions) => {
 export type ListOrders = ReturnType<typeof createListOrders>;
 
 /** Shares one read per list between all callers while it runs and while its result is fresh. */
-const getCurrentOrder = (state: ListOrdersState, list: ListName): Promise<CachedOrder> => {
+const getCurrentOrder = (state: ListOrdersState, list: ListName): Promise<ListOrder> => {
   const current = state.inFlight.get(list);
   const isFresh = current !== undefined && performance.now() - current.atMs < state.ageMaxMs;
   const last = state.last.get(list);
@@ -91,7 +75,7 @@ const getCurrentOrder = (state: ListOrdersState, list: ListName): Promise<Cached
 };
 
 /** Returns the last order if the list is unchanged since, else a new one. */
-const readOrder = async (state: ListOrdersState, list: ListName, last: CachedOrder | undefined) => {
+const readOrder = async (state: ListOrdersState, list: ListName, last: ListOrder | undefined) => {
   const { sql } = state;
   const [head] = await sql<{ version: number; changed: boolean }[]>`
     select version, exists (select from list_changes where list = ${list}) as changed
@@ -101,7 +85,7 @@ const readOrder = async (state: ListOrdersState, list: ListName, last: CachedOrd
   return createListOrder(state, list, await recount(state, list, last?.outdated ?? []));
 };
 
-const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout): CachedOrder => {
+const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout) => {
   const { segments, version } = layout;
   const starts = computeStarts(segments);
   const count = segments.reduce((sum, { entries }) => sum + entries, 0);
@@ -118,6 +102,7 @@ const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout)
     );
     return loading;
   };
+  /** Reads ids from `offset` on, newest first. */
   const readIds = async (offset: number, rowsMax: number): Promise<readonly string[]> => {
     const ids: string[] = [];
     const idsMax = Math.min(rowsMax, count - offset);
@@ -130,7 +115,10 @@ const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout)
     }
     return ids;
   };
-  /** Each by a short walk from the low end of its segment. */
+  /**
+   * Reads the ids of random rows, all equally likely: at most `rowsMax`, in random order. Each by a short walk
+   * from the low end of its segment.
+   */
   const readRandomIds = async (rowsMax: number): Promise<readonly string[]> => {
     const steps = sampleNumbers(count, rowsMax).map((position) => {
       const index = findLastAtMost(starts, position);
@@ -141,10 +129,14 @@ const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout)
   };
   state.serial += 1;
   return {
+    /** Identifies this order in cache keys. */
     serial: state.serial,
     version,
+    /** The number of rows in the list. */
     count,
+    /** Segments whose rows differ from the layout by now. */
     outdated,
+    /** True after a read found a changed segment: this order is outdated, read the list again. */
     isOver: () => outdated.length > 0,
     readIds,
     readRandomIds,

@@ -19,18 +19,13 @@ import { createSingleFlight } from '../../../engine/tools/single-flight.ts';
 import type { UnknownNames } from '../unknown.ts';
 import { currentMs, type Notices } from './notices.ts';
 
+/** Synchronous when cached, else a promise of the query's result. */
+export type MaybePromise<Value> = Value | Promise<Value>;
+
 /** One page of a list and the number of all rows in the list. The same object while the snapshot lasts. */
 export interface CachedList<Rows> {
   readonly count: number;
   readonly rows: Rows;
-}
-
-/** Shares one query per key between all callers while it runs and while its result is fresh. */
-export interface Snapshots {
-  /** Returns the cached value, or loads it. A failure is not cached. */
-  get<Value extends object>(key: string, load: () => Promise<Value>): Promise<Value>;
-  /** Always loads. If SQL is unreachable, returns the last value loaded under this key instead. */
-  show<Value extends object>(key: string, load: () => Promise<Value>): Promise<Value>;
 }
 
 /** How long the last snapshot is served while SQL is unreachable, ms. */
@@ -40,9 +35,9 @@ const unreachableReasons: readonly string[] = ['unreachable', 'busy', 'full'] sa
 const isUnreachable = (error: unknown): boolean =>
   error instanceof StorageError && unreachableReasons.includes(error.reason);
 
-const createStaleFallback = (entriesMax: number): Snapshots['show'] => {
+const createStaleFallback = (entriesMax: number) => {
   const lastValues = new LRUCache<string, object>({ max: entriesMax, ttl: staleMaxMs });
-  return async <Value extends object>(key: string, load: () => Promise<Value>) => {
+  return async <Value extends object>(key: string, load: () => Promise<Value>): Promise<Value> => {
     try {
       const value = await load();
       if (lastValues.peek(key) !== value) lastValues.set(key, value);
@@ -55,13 +50,20 @@ const createStaleFallback = (entriesMax: number): Snapshots['show'] => {
   };
 };
 
-/** Creates a snapshot cache of at most `entriesMax` keys, each at most `ageMaxMs` old. */
-export const createSnapshots = (bound: { entriesMax: number; ageMaxMs: number }): Snapshots => {
+export type Snapshots = ReturnType<typeof createSnapshots>;
+
+/**
+ * Creates a snapshot cache of at most `entriesMax` keys, each at most `ageMaxMs` old: it shares one query per
+ * key between all callers while it runs and while its result is fresh.
+ */
+export const createSnapshots = (bound: { entriesMax: number; ageMaxMs: number }) => {
   const snapshots = new LRUCache<string, Promise<object>>({ max: bound.entriesMax, ttl: bound.ageMaxMs });
   const show = createStaleFallback(bound.entriesMax);
   return {
+    /** Always loads. If SQL is unreachable, returns the last value loaded under this key instead. */
     show,
-    get: <Value extends object>(key: string, load: () => Promise<Value>) => {
+    /** Returns the cached value, or loads it. A failure is not cached. */
+    get: <Value extends object>(key: string, load: () => Promise<Value>): Promise<Value> => {
       const cached = snapshots.get(key);
       // A key names one query, so the value has the type it was loaded with.
       if (cached !== undefined) return cached as Promise<Value>;
@@ -83,12 +85,7 @@ export interface Cacheable {
   readonly weightBytes: number;
 }
 
-export interface RowCache<Row extends Cacheable> {
-  /** Finds by id or vanity code; synchronous when cached. `null` when there is no such entity. */
-  get(idOrVanity: string): Row | null | Promise<Row | null>;
-  /** Call after an edit or deletion is committed. Results of loads that began earlier are not cached. */
-  drop(id: string): void;
-}
+export type RowCache<Row extends Cacheable> = ReturnType<typeof createRowCache<Row>>;
 
 export interface RowCacheOptions<Row> {
   readonly bytesMax: number;
@@ -243,7 +240,7 @@ const createFinder = <Row extends Cacheable>(
 });
 
 /** Creates a row cache. A failed load rejects only when no row of that entity is cached, however old. */
-export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>): RowCache<Row> => {
+export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<Row>) => {
   const { readMany, unknown, notices, monotonicMs = () => performance.now() } = options;
   const loading = createSingleFlight<Row | null>();
   const load = createRowLoader(readMany);
@@ -276,13 +273,18 @@ export const createRowCache = <Row extends Cacheable>(options: RowCacheOptions<R
     return row !== null && drops === dropsBefore ? rows.store(row, startedMs) : row;
   };
   return {
-    get: (name) => {
+    /**
+     * Finds by id or vanity code; synchronous when cached. `null` when there is no such entity. The same
+     * object as long as the row is unchanged.
+     */
+    find: (name: string): MaybePromise<Row | null> => {
       const row = find(name, currentMs);
       if (row !== undefined) return row;
       if (unknown?.has(name)) return null;
       return loading.share(name, () => fill(name));
     },
-    drop: (id) => {
+    /** Call after an edit or deletion is committed. Results of loads that began earlier are not cached. */
+    drop: (id: string): void => {
       drops += 1;
       rows.delete(id);
       loading.detachAll();

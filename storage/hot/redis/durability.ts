@@ -42,26 +42,19 @@ const readDescription = async (primary: Redis): Promise<string> => {
   return canFailOver(info) ? `${sync}; a failover may lose changes that the replica had not received` : sync;
 };
 
-export interface DurabilityWatch {
-  /** Asks every primary. Never rejects. */
-  look(): Promise<void>;
-  /** What a confirmed write is now, for operators; for a Cluster, the different ones of its primaries. */
-  describe(): string;
-  /** How many primaries may lose confirmed writes now, in a crash or a failover. */
-  countWeak(): number;
-  /** Whether any look found a weak primary. Stays true: a replica that was cut off may be promoted later. */
-  wasWeak(): boolean;
-}
+export type DurabilityWatch = ReturnType<typeof createDurabilityWatch>;
 
 /** `onChange` receives a message when the first primary becomes weak, and when none is any more. */
 export const createDurabilityWatch = (
   link: Link,
   onChange: (message: string, isSafe: boolean) => void = () => {},
-): DurabilityWatch => {
+) => {
   const descriptions = new Map<string, string>();
   const pending = new Set<string>();
   const list = () => link.listSlotOwners().map(({ name }) => descriptions.get(name) ?? unknown);
+  /** How many primaries may lose confirmed writes now, in a crash or a failover. */
   const countWeak = () => list().filter((description) => description !== synced).length;
+  /** What a confirmed write is now, for operators; for a Cluster, the different ones of its primaries. */
   const describe = () => [...new Set(list())].sort().join('; ');
   let isWeak = false;
   let wasWeak = false;
@@ -73,6 +66,7 @@ export const createDurabilityWatch = (
     pending.delete(name);
     if (description !== null) descriptions.set(name, description);
   };
+  /** Asks every primary. Never rejects. */
   const look = async (): Promise<void> => {
     const isFirst = descriptions.size === 0;
     await Promise.all(link.listSlotOwners().map(lookAt));
@@ -82,5 +76,11 @@ export const createDurabilityWatch = (
     // The notes of the start tell the first finding.
     if (!isFirst) onChange(`a confirmed write to Redis is now ${describe()}`, !isWeak);
   };
-  return { look, describe, countWeak, wasWeak: () => wasWeak };
+  return {
+    look,
+    describe,
+    countWeak,
+    /** Whether any look found a weak primary. Stays true: a replica that was cut off may be promoted later. */
+    wasWeak: () => wasWeak,
+  };
 };

@@ -8,7 +8,6 @@
  * half-moved (slot-moves.ts). Only observes: the link reconnects by itself.
  */
 import type { Redis } from 'ioredis';
-import type { Pulse } from '../../../engine/ports.ts';
 import { alignPause } from '../../../engine/tools/align-pause.ts';
 import type { DurabilityWatch } from './durability.ts';
 import type { Link, Primary } from './link.ts';
@@ -50,18 +49,14 @@ const describeRefusal = (error: Error | null): string => {
   return refusals[/^[A-Z]+/.exec(error.message)?.[0] ?? ''] ?? 'its log says why';
 };
 
-export interface RunningPulse extends Pulse {
-  /** One note for each slot of a Cluster that stays half-moved. */
-  listSlotNotes(): readonly string[];
-  stop(): void;
-}
+export type RunningPulse = ReturnType<typeof startPulse>;
 
 /** Starts the checks, which run until `stop`. Calls `onChange` when one falls silent, and when all answer. */
 export const startPulse = (
   link: Link,
   durability: DurabilityWatch,
   onChange: (message: string, isUp: boolean) => void = () => {},
-): RunningPulse => {
+) => {
   const listSilent = () => describeSilent(states, oneServer ? link : null);
   const oneServer = link.lastAnswerMs() !== null;
   const slotMoves = createSlotMoves(link, onChange);
@@ -88,6 +83,7 @@ export const startPulse = (
   checkAll();
   return {
     listSilent,
+    /** One note for each slot of a Cluster that stays half-moved. */
     listSlotNotes: slotMoves.listNotes,
     mayLoseTail: durability.wasWeak,
     getAnsweredMs: () => {

@@ -207,7 +207,7 @@ test('a listing with far more votes than in its past has a surge, another has no
 
 test('suspicious are accounts and addresses with a flag, and listings with a surge', async () => {
   const [ref, other] = (await Promise.all(['suspect', 'suspect-other'].map(list))) as [EntityRef, EntityRef];
-  const flags = createVoteFlags(sql, { nowMs: () => nowMs }, { readsSuspects: true });
+  const flags = createVoteFlags(sql, { nowMs: () => nowMs }, true);
   const [sent, more] = [
     from('203.0.113.10', ref, anyTimes(8)),
     from(

@@ -37,7 +37,7 @@ const createTestCache = (options: Partial<RowCacheOptions<Row>> = {}) => {
   const cache = createRowCache<Row>({ bytesMax: 1_000, ageMaxMs: 60_000, ...options, readMany });
   const get = (name: string, next: typeof load) => {
     load = next;
-    return cache.get(name);
+    return cache.find(name);
   };
   return { ...cache, get };
 };
@@ -193,8 +193,8 @@ test('rows in use are refreshed in time, many in one statement; an equal row kee
       return ids.filter((id) => short[id] !== undefined).map(makeRow);
     },
   });
-  for (const id of ids) await cache.get(id);
-  const read = () => ids.slice(0, 3).map((id) => cache.get(id));
+  for (const id of ids) await cache.find(id);
+  const read = () => ids.slice(0, 3).map((id) => cache.find(id));
   const before = read();
 
   nowMs = 699;
@@ -205,12 +205,12 @@ test('rows in use are refreshed in time, many in one statement; an equal row kee
   assert.equal(read(), before, 'no reader waits');
   await new Promise(setImmediate);
   assert.equal(statements, [ids], 'all that are about as old');
-  assert.is(cache.get('one'), before[0]);
-  assert.is((cache.get('two') as ReturnType<typeof makeRow>).short, short.two);
-  assert.is(await cache.get('three'), null, 'removed by the statement that did not find it');
+  assert.is(cache.find('one'), before[0]);
+  assert.is((cache.find('two') as ReturnType<typeof makeRow>).short, short.two);
+  assert.is(await cache.find('three'), null, 'removed by the statement that did not find it');
 
   nowMs = 9_000;
-  const late = await Promise.all(['one', 'two'].map((id) => cache.get(id)));
+  const late = await Promise.all(['one', 'two'].map((id) => cache.find(id)));
   assert.equal(statements.slice(2), [['one'], ['two']], 'rows without requests expire');
   assert.is(late[0], before[0]);
 });
@@ -228,7 +228,7 @@ test('many names cost few statements, and each finds its own profile or none', a
   });
   const unknown = Array.from({ length: 98 }, (_, index) => `ghost${index}`);
   const [first, byId, byCode, ...none] = await Promise.all(
-    ['bot1', 'bot2', 'WindMill', ...unknown].map((name) => cache.get(name)),
+    ['bot1', 'bot2', 'WindMill', ...unknown].map((name) => cache.find(name)),
   );
 
   assert.equal([first?.id, byId?.id, byCode?.id], ['bot1', 'bot2', 'bot2']);

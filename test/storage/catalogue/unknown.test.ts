@@ -111,15 +111,15 @@ test('a refresh that finds no row does not make the id an unknown name', async (
     monotonicMs: () => nowMs.value,
     readMany: async () => rows,
   });
-  await cache.get('mill');
+  await cache.find('mill');
   nowMs.value = 800;
   rows = [];
-  void cache.get('mill');
+  void cache.find('mill');
   await new Promise(setImmediate);
 
   assert.is(unknown.has('mill'), false);
   rows = [{ id: 'bot2', vanity: 'mill', weightBytes: 1 }];
-  assert.is(await cache.get('mill'), rows[0]);
+  assert.is(await cache.find('mill'), rows[0]);
 });
 
 test('a lookup of a row that began before a commit is not shared after it', async () => {
@@ -132,9 +132,9 @@ test('a lookup of a row that began before a commit is not shared after it', asyn
     unknown,
     readMany: () => new Promise((resolve) => replies.push(resolve)),
   });
-  const before = cache.get('mill');
+  const before = cache.find('mill');
   unknown.forgetAll();
-  const after = cache.get('mill');
+  const after = cache.find('mill');
   replies[0]?.([]);
   assert.is(await before, null);
   await new Promise(setImmediate);
