@@ -11,6 +11,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } f
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Queryable, Sql } from './sql/client.ts';
+import { readColumn } from './sql/rows.ts';
 
 export interface HotOwner {
   readonly kind: 'redis' | 'lmdb';
@@ -115,16 +116,14 @@ export const adoptDatabase = (sql: Sql, owner: HotOwner): Promise<void> =>
 const aliveSeconds = 40;
 
 /** The nodes that are alive beside that which claimed the database, and since. */
-export const listIntruders = async (sql: Queryable): Promise<readonly string[]> => {
-  const rows = await sql<{ node: string }[]>`
+export const listIntruders = (sql: Queryable): Promise<readonly string[]> =>
+  readColumn<string>(sql`
     select fleet.node from fleet left join hot_store on true
     where seen_at > now() - make_interval(secs => ${aliveSeconds})
       and fleet.node <> ${hostname()}
       and (hot_store.node is null or (fleet.node <> hot_store.node
         and seen_at > claimed_at + interval '1 second'))
-    order by fleet.node`;
-  return rows.map(({ node }) => node);
-};
+    order by fleet.node`);
 
 const assertNoFleet = async (sql: Queryable): Promise<void> => {
   const nodes = await listIntruders(sql);

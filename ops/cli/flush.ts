@@ -10,6 +10,7 @@ import { createMetrics } from '../../http/telemetry/metrics.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { prepareStores } from '../../storage/shards.ts';
+import { hasTable } from '../../storage/sql/rows.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { readVersion } from '../version.ts';
@@ -39,8 +40,7 @@ export const runWithStores = async <Result>(
  * database holds no directory.
  */
 export const assertDirectory = async (stores: Stores): Promise<void> => {
-  const [row] = await stores.sql`select to_regclass('totals') as totals`;
-  if (row?.totals === null)
+  if (!(await hasTable(stores.sql, 'totals')))
     throw new CommandError('There is no directory in this database. Set DATABASE_URL to the right database.');
   await prepareStores(stores);
 };

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { StorageError } from '../../engine/errors.ts';
 import { beginTimeline } from '../ledger/generations.ts';
 import type { Sql } from '../sql/client.ts';
+import { hasTable } from '../sql/rows.ts';
 import { type PackContents, syncFolder, syncPath, unpack } from './copy.ts';
 import { readBootId } from './lock-file.mjs';
 import { describeLoss, toDatabaseFolder } from './open.ts';
@@ -76,8 +77,7 @@ const generationsSkipped = 1_000;
  * nothing in a database without a directory.
  */
 const noteLostTail = async (sql: Sql): Promise<void> => {
-  const [table] = await sql<{ exists: boolean }[]>`select to_regclass('generations') is not null as exists`;
-  if (!table?.exists) return;
+  if (!(await hasTable(sql, 'generations'))) return;
   await beginTimeline(sql);
   await sql`
     insert into generations as known (shard, generation) select 0, 1 where exists (select from totals)

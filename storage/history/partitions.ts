@@ -8,6 +8,7 @@ import { locks } from '../ledger/locks.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { dropPartition, listPartitions } from '../sql/partitions.ts';
+import { hasTable } from '../sql/rows.ts';
 import { type Level, levels, levelTables, type Minute } from './levels.ts';
 
 const dayMinutes = 1_440;
@@ -27,17 +28,15 @@ const formatName = (level: Level, start: Minute): string =>
 export const createHistoryPartition = (sql: Sql, level: Level, at: Minute): Promise<void> =>
   asStorage('history.partition', async () => {
     const start = computeStart(level, at);
-    const name = formatName(level, start);
-    const [present] = await sql<{ found: boolean }[]>`select to_regclass(${name}) is not null as found`;
-    if (!present?.found) await sql.begin((transaction) => attachPartition(transaction, level, start));
+    if (!(await hasTable(sql, formatName(level, start))))
+      await sql.begin((transaction) => attachPartition(transaction, level, start));
   });
 
 /** Attaching a table, unlike creating it as a partition, does not stop readers. */
 const attachPartition = async (transaction: Transaction, level: Level, start: Minute): Promise<void> => {
   const name = formatName(level, start);
   await transaction`select pg_advisory_xact_lock(${locks.partitions})`;
-  const [present] = await transaction<{ found: boolean }[]>`select to_regclass(${name}) is not null as found`;
-  if (present?.found) return;
+  if (await hasTable(transaction, name)) return;
   const end = start + partitionMinutes[level];
   const parent = levelTables[level];
   await transaction`create table ${transaction(name)} (like ${transaction(parent)} including all)`;

@@ -12,6 +12,7 @@ import { StorageError } from '../../engine/errors.ts';
 import type { Shard } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, type Sql, type Transaction } from '../sql/client.ts';
+import { hasTable, readColumn } from '../sql/rows.ts';
 import { locks } from './locks.ts';
 import { buildTotalsUpdate, formatTotals } from './totals.ts';
 
@@ -106,13 +107,11 @@ export const recordFlushedPositions = async (transaction: Transaction, entities:
 };
 
 /** Reads the highest generation issued or flushed, per shard; 0 if none. */
-export const readGenerations = async (sql: Sql): Promise<readonly number[]> => {
-  const rows = await sql<{ generation: number }[]>`
+export const readGenerations = (sql: Sql): Promise<readonly number[]> =>
+  readColumn<number>(sql`
     select coalesce(generation, 0) as generation
     from generate_series(0, (select number - 1 from store_shards)) as shard
-    left join generations using (shard) order by shard`;
-  return rows.map(({ generation }) => generation);
-};
+    left join generations using (shard) order by shard`);
 
 /** Reads the newest flushed position, per shard. */
 export const readFlushedPositions = async (sql: Sql): Promise<readonly ShardPosition[]> => sql<
@@ -154,8 +153,7 @@ export const beginTimeline = async (sql: Sql | Transaction): Promise<void> => {
   await sql`
     select setval('incarnations', (select last_value from incarnations) + ${incarnationsSkipped}::bigint)`;
   // In the schema of an earlier version the migration creates the first timeline.
-  const [table] = await sql`select to_regclass('lineage') is not null as exists`;
-  if (!table?.exists) return;
+  if (!(await hasTable(sql, 'lineage'))) return;
   // Derived from the clock, so that the same old copy begins another timeline each time it is restored.
   await sql`
     update lineage set revisions = greatest(revisions + ${timelineRevisions}::bigint,

@@ -10,6 +10,7 @@ import type { OutboxVote } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage, toStorageError } from '../sql/errors.ts';
 import { dropPartition, listPartitions } from '../sql/partitions.ts';
+import { hasTable } from '../sql/rows.ts';
 import { hasOrigins } from './flush.ts';
 import { locks } from './locks.ts';
 
@@ -81,8 +82,7 @@ const createAndFill = async (transaction: Transaction, table: MonthlyTable, mont
   const [from, to] = [computeMonthStart(month), computeMonthStart(month + 1)];
   const [rest, column] = [transaction(`${table}_default`), transaction(timeColumns[table])];
   await transaction`select pg_advisory_xact_lock(${locks.partitions})`;
-  const [present] = await transaction<{ found: boolean }[]>`select to_regclass(${name}) is not null as found`;
-  if (present?.found) return;
+  if (await hasTable(transaction, name)) return;
   await transaction`lock table ${rest} in access exclusive mode`;
   await transaction`create table ${transaction(name)} (like ${transaction(table)} including all)`;
   await transaction`

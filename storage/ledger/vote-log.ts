@@ -9,6 +9,7 @@
  */
 
 import type { Sql, Transaction } from '../sql/client.ts';
+import { readColumn } from '../sql/rows.ts';
 import { lockTotals } from './totals.ts';
 import { buildDeliveries } from './webhook-deliveries.ts';
 
@@ -67,9 +68,7 @@ export const countUnnumbered = async (sql: Sql): Promise<number> => {
 };
 
 /** Listings with unnumbered rows, of those that still exist; at most `limit`. */
-export const listUnnumbered = async (sql: Sql, limit: number): Promise<readonly number[]> => {
-  const rows = await sql<{ incarnation: number }[]>`
+export const listUnnumbered = (sql: Sql, limit: number): Promise<readonly number[]> =>
+  readColumn<number>(sql`
     select distinct incarnation from votes join totals using (incarnation)
-    where log_number is null limit ${limit}`;
-  return rows.map(({ incarnation }) => incarnation);
-};
+    where log_number is null limit ${limit}`);

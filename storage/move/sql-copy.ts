@@ -6,6 +6,7 @@
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
 import { formatNumbers, formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
+import { hasTable } from '../sql/rows.ts';
 
 /** Belongs to the stores, not to the directory. */
 const ownTables = ['schema_versions', 'store_shards', 'hot_store'];
@@ -129,10 +130,7 @@ const createPartitions = async (source: Queryable, target: Queryable): Promise<v
     from pg_class c join pg_inherits i on i.inhrelid = c.oid join pg_class p on p.oid = i.inhparent
     where c.relispartition and c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`;
   for (const { name, parent, bound } of partitions) {
-    const [present] = await target<
-      { found: boolean }[]
-    >`select to_regclass(${quote(name)}) is not null as found`;
-    if (present?.found) continue;
+    if (await hasTable(target, quote(name))) continue;
     await target.unsafe(`create table ${quote(name)} (like ${quote(parent)} including all)`);
     await target.unsafe(`alter table ${quote(parent)} attach partition ${quote(name)} ${bound}`);
   }

@@ -10,6 +10,7 @@ import type { UptimeRules } from '../../engine/entity/windows.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import { readColumn } from '../sql/rows.ts';
 
 export type Downtimes = UptimeRules['downtimes'];
 
@@ -57,12 +58,10 @@ const writeHeartbeatRow = async (sql: Queryable, node: string): Promise<void> =>
     on conflict (node) do update set seen_at = greatest(fleet.seen_at, excluded.seen_at)`;
 };
 
-const readNodes = async (sql: Queryable, withinMs: number): Promise<readonly string[]> => {
-  const rows = await sql<{ node: string }[]>`
+const readNodes = (sql: Queryable, withinMs: number): Promise<readonly string[]> =>
+  readColumn<string>(sql`
     select node from fleet
-    where seen_at >= now() - make_interval(secs => ${withinMs / 1000}) order by node`;
-  return rows.map(({ node }) => node);
-};
+    where seen_at >= now() - make_interval(secs => ${withinMs / 1000}) order by node`);
 
 const readDowntimes = async (sql: Queryable): Promise<Downtimes> => {
   const rows = await sql<{ from_ms: number; to_ms: number }[]>`

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Queryable, Sql } from './client.ts';
 import { toStorageError } from './errors.ts';
+import { hasTable } from './rows.ts';
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url));
 const schemaTable = 'schema_versions';
@@ -79,8 +80,7 @@ const describeMove = (state: string, place: string): string => {
 
 /** Lists files not applied yet. Throws a message for the operator if history and files disagree. */
 const compareWithHistory = async (sql: Queryable, files: readonly SchemaFile[]): Promise<SchemaFile[]> => {
-  const [present] = await sql<{ found: boolean }[]>`select to_regclass(${schemaTable}) is not null as found`;
-  if (!present?.found) return [...files];
+  if (!(await hasTable(sql, schemaTable))) return [...files];
   const rows = await sql<AppliedFile[]>`
     select version, name, md5 from ${sql(schemaTable)} where version > 0 order by version`;
   const applied = new Map(rows.map((row) => [row.version, row.md5]));

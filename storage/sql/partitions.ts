@@ -3,16 +3,15 @@
  */
 import type { Queryable, Sql, Transaction } from './client.ts';
 import { toStorageError } from './errors.ts';
+import { readColumn } from './rows.ts';
 
 const lockMs = 100;
 
 /** Lists the names of a table's partitions in ascending order. */
-export const listPartitions = async (sql: Queryable, table: string): Promise<readonly string[]> => {
-  const rows = await sql<{ name: string }[]>`
+export const listPartitions = (sql: Queryable, table: string): Promise<readonly string[]> =>
+  readColumn<string>(sql`
     select child.relname as name from pg_inherits join pg_class as child on child.oid = inhrelid
-    where inhparent = ${table}::regclass order by child.relname`;
-  return rows.map(({ name }) => name);
-};
+    where inhparent = ${table}::regclass order by child.relname`);
 
 /**
  * Drops a partition, and does the rest in the same transaction. Resolves to false if others used it for too

@@ -5,6 +5,7 @@
  * id as its name. A person's row never becomes a bot's.
  */
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { readFirst } from '../../sql/rows.ts';
 
 /** The result of a lookup of a bot. */
 export interface BotPerson {
@@ -58,17 +59,15 @@ export interface BotIds {
 }
 
 /** Finds a bot by its client id, else by its bot id; `null` when the directory has neither. */
-export const findKnownBot = async (sql: Queryable, { clientId, botId }: BotIds): Promise<KnownBot | null> => {
-  const rows = await sql<KnownBot[]>`
+export const findKnownBot = (sql: Queryable, { clientId, botId }: BotIds): Promise<KnownBot | null> =>
+  readFirst(sql<KnownBot[]>`
     select bots.bot_id, bots.type, bots.short, bots.tags, coalesce(users.username, bots.bot_id) as username,
       coalesce(users.avatar, '') as avatar, coalesce(users.flags, '{}') as flags, totals.servers
     from bots
     join totals on totals.incarnation = bots.incarnation
     left join users on users.id = bots.bot_id
     where bots.client_id = ${clientId} or bots.bot_id = ${botId ?? clientId}
-    order by bots.client_id <> ${clientId} limit 1`;
-  return rows[0] ?? null;
-};
+    order by bots.client_id <> ${clientId} limit 1`);
 
 /**
  * Stores a lookup unless the bot is unknown or a later lookup is stored. Resolves to whether it was stored.

@@ -18,6 +18,7 @@ import {
 import { includesPermission, type Permission } from '../../../engine/rules/permissions.ts';
 import { type Queryable, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { hasRow } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { type Once, runOnce } from '../shared/once.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
@@ -195,10 +196,8 @@ export const upsertPosition = async (
 };
 
 /** Deletes a position; ledger when it resolves. Its applications stay. Resolves to whether it existed. */
-export const deletePosition = async (sql: Queryable, id: string): Promise<boolean> => {
-  const rows = await sql`delete from app_positions where id = ${id} returning id`;
-  return rows.length === 1;
-};
+export const deletePosition = (sql: Queryable, id: string): Promise<boolean> =>
+  hasRow(sql`delete from app_positions where id = ${id} returning id`);
 
 /** Lists applications in one state, oldest first, `appsPerPage` per page; pages count from 1. */
 export const listApplications = async (

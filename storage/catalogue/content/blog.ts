@@ -5,6 +5,7 @@
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { hasRow, readFirst } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 
@@ -53,12 +54,10 @@ export const listAllPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
     select ${buildPostColumns(sql)} from blog_posts as post
     order by post.created_at desc, post.slug limit ${postsListedMax}`;
 
-const readPost = async (sql: Queryable, slug: string): Promise<FullPostRow | null> => {
-  const rows = await sql<FullPostRow[]>`
+const readPost = (sql: Queryable, slug: string): Promise<FullPostRow | null> =>
+  readFirst(sql<FullPostRow[]>`
     select ${buildPostColumns(sql)}, post.content from blog_posts as post
-    where post.slug = ${slug} and not post.draft`;
-  return rows[0] ?? null;
-};
+    where post.slug = ${slug} and not post.draft`);
 
 /**
  * Writes a post; ledger when it resolves. Its time is that of its publication: it is reset while the post is
@@ -76,7 +75,5 @@ export const upsertPost = async (sql: Queryable, post: PostFields): Promise<void
 };
 
 /** Deletes a post or draft; ledger when it resolves. Resolves to whether it existed. */
-export const deletePost = async (sql: Queryable, slug: string): Promise<boolean> => {
-  const rows = await sql`delete from blog_posts where slug = ${slug} returning slug`;
-  return rows.length === 1;
-};
+export const deletePost = (sql: Queryable, slug: string): Promise<boolean> =>
+  hasRow(sql`delete from blog_posts where slug = ${slug} returning slug`);

@@ -4,16 +4,16 @@
  */
 import type { Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { hasRow, readColumn } from '../../sql/rows.ts';
 
 const namesMax = 10_000;
 
 export const createReservedNames = (sql: Sql) => ({
   listAll: () =>
-    asStorage('words.all', async () => {
-      const rows = await sql<{ word: string }[]>`
-        select word from reserved_words order by word limit ${namesMax}`;
-      return rows.map(({ word }) => word);
-    }),
+    asStorage('words.all', () =>
+      readColumn<string>(sql`
+        select word from reserved_words order by word limit ${namesMax}`),
+    ),
   /** Reserves a name; ledger when it resolves. `there`: it was reserved; `full`: there are 10,000 names. */
   add: (name: string) =>
     asStorage('words.add', async () => {
@@ -27,8 +27,7 @@ export const createReservedNames = (sql: Sql) => ({
     }),
   /** Releases a name; ledger when it resolves. Resolves to whether it was reserved. */
   remove: (name: string) =>
-    asStorage('words.remove', async () => {
-      const rows = await sql`delete from reserved_words where word = ${name} returning word`;
-      return rows.length === 1;
-    }),
+    asStorage('words.remove', () =>
+      hasRow(sql`delete from reserved_words where word = ${name} returning word`),
+    ),
 });

@@ -7,6 +7,7 @@
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { readColumn } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 
@@ -107,12 +108,10 @@ export const listCoupons = async (sql: Queryable): Promise<readonly CouponRow[]>
 
 const done: ShopOutcome = { kind: 'done' };
 
-const findMissingIds = async (sql: Queryable, table: ShopTable, ids: readonly string[]) => {
-  const rows = await sql<{ id: string }[]>`
+const findMissingIds = (sql: Queryable, table: ShopTable, ids: readonly string[]) =>
+  readColumn<string>(sql`
     select id from unnest((select ${ids as string[]}::text[])) as named(id)
-    where not exists (select from ${sql(table)} as rows where rows.id = named.id)`;
-  return rows.map((row) => row.id);
-};
+    where not exists (select from ${sql(table)} as rows where rows.id = named.id)`);
 
 /** Inserts or replaces a row; a replaced row keeps its creator and time of creation. */
 const upsert = async (

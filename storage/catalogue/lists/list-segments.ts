@@ -6,6 +6,7 @@
  * Nothing is held in memory here.
  */
 import { type Queryable, retrySerializable, type Sql, type Transaction } from '../../sql/client.ts';
+import { readColumn } from '../../sql/rows.ts';
 import { balanceSegments, countSteps, type Segments } from '../shared/segments.ts';
 
 export type ListName = 'bots' | 'servers' | 'packs';
@@ -78,10 +79,9 @@ export const readSegment = async (
 ): Promise<readonly string[]> => {
   const { id } = sources[list];
   const rowsMax = (position.layout.segments[position.index]?.entries ?? 0) + 1;
-  const rows = await sql<{ id: string }[]>`
+  return readColumn<string>(sql`
     select ${sql(id)} as id from ${buildSegmentCondition(sql, list, position)}
-    order by created_at desc, ${sql(id)} desc limit ${rowsMax}`;
-  return rows.map((row) => row.id);
+    order by created_at desc, ${sql(id)} desc limit ${rowsMax}`);
 };
 
 /** Reads for each step the id that is `above` rows above the low end of its segment, in the order given. */
@@ -92,7 +92,7 @@ export const readSteps = async (
 ): Promise<readonly string[]> => {
   const { table, id, listed } = sources[list];
   const above = steps.map((step) => String(step.above));
-  const rows = await sql<{ id: string }[]>`
+  return readColumn<string>(sql`
     select row.id from ${buildKeys(
       sql,
       steps.map((step) => step.from),
@@ -102,8 +102,7 @@ export const readSteps = async (
       select ${sql(id)} as id from ${sql(table)}
       where ${listed(sql)} and (created_at, ${sql(id)}) >= (keys.at, keys.id)
       order by created_at, ${sql(id)} offset steps.above limit 1) as row
-    order by place`;
-  return rows.map((row) => row.id);
+    order by place`);
 };
 
 /** Counts the changes of a bulk import into all lists, so that the first readers need not wait for it. */

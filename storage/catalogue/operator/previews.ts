@@ -7,6 +7,7 @@ import type { EntityKind } from '../../../engine/ids.ts';
 import { listingTables } from '../../ledger/adjust.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { readFirst } from '../../sql/rows.ts';
 import { listingKeys } from '../shared/listings.ts';
 import type { VoteRow } from '../votes/votes.ts';
 
@@ -33,26 +34,23 @@ const buildTokens = (sql: Queryable, kind: string, id: string) => sql`
 /** Each resolves to `null` when there is no such thing. */
 export const createPreviews = (sql: Sql) => ({
   findListing: (kind: EntityKind, id: string) =>
-    asStorage('previews.listing', async () => {
-      const [row] = await sql<ListingSummary[]>`
+    asStorage('previews.listing', () =>
+      readFirst(sql<ListingSummary[]>`
         select ${buildName(sql, kind)} as name, upvotes + downvotes as votes,
           ${buildTokens(sql, kind, id)} as tokens
         from ${sql(listingTables[kind])} as listing join totals using (incarnation)
-        where listing.${sql(listingKeys[kind])} = ${id}`;
-      return row ?? null;
-    }),
+        where listing.${sql(listingKeys[kind])} = ${id}`),
+    ),
   findUser: (id: string) =>
-    asStorage('previews.user', async () => {
-      const [row] = await sql<{ username: string; tokens: number }[]>`
-        select username, ${buildTokens(sql, 'user', id)} as tokens from users where id = ${id}`;
-      return row ?? null;
-    }),
+    asStorage('previews.user', () =>
+      readFirst(sql<{ username: string; tokens: number }[]>`
+        select username, ${buildTokens(sql, 'user', id)} as tokens from users where id = ${id}`),
+    ),
   findVote: (itag: string) =>
-    asStorage('previews.vote', async () => {
-      const [row] = await sql<VoteSummary[]>`
-        select target_type, target_id, author, upvote, void, created_at from votes where itag = ${itag}`;
-      return row ?? null;
-    }),
+    asStorage('previews.vote', () =>
+      readFirst(sql<VoteSummary[]>`
+        select target_type, target_id, author, upvote, void, created_at from votes where itag = ${itag}`),
+    ),
   /** The listings that have votes, and their votes. */
   countAllVotes: () =>
     asStorage('previews.allVotes', async () => {

@@ -12,6 +12,7 @@ import type { EntityKind } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { hasRow, readFirst } from '../../sql/rows.ts';
 import type { VoteRow } from '../votes/votes.ts';
 import { buildPage, type ListPage, readPage, readTotal } from './pages.ts';
 
@@ -101,10 +102,8 @@ export const createPlan = async (sql: Queryable, plan: NewPlan): Promise<string 
 };
 
 /** `null` when there is none. */
-export const findPlan = async (sql: Queryable, id: string): Promise<VoidPlan | null> => {
-  const [plan] = await sql<VoidPlan[]>`select ${buildPlanColumns(sql)} from void_plans where id = ${id}`;
-  return plan ?? null;
-};
+export const findPlan = (sql: Queryable, id: string): Promise<VoidPlan | null> =>
+  readFirst(sql<VoidPlan[]>`select ${buildPlanColumns(sql)} from void_plans where id = ${id}`);
 
 /** Newest first; pages count from 1. */
 export const listPlans = (sql: Sql, page: number): Promise<ListPage<VoidPlan>> =>
@@ -142,25 +141,21 @@ export const listSkipped = async (sql: Sql, id: string, page: number): Promise<L
 };
 
 /** Confirms a plan. Resolves to whether it is being voided now, or was before. */
-export const startVoiding = async (sql: Queryable, id: string): Promise<boolean> => {
-  const rows = await sql`
+export const startVoiding = (sql: Queryable, id: string): Promise<boolean> =>
+  hasRow(sql`
     update void_plans set state = case when state = 'planned' then 'voiding' else state end,
       started_at = coalesce(started_at, now())
     where id = ${id} and (state in ('voiding', 'voided')
       or state = 'planned' and created_at > now() - make_interval(hours => ${unconfirmedHours}))
-    returning id`;
-  return rows.length > 0;
-};
+    returning id`);
 
 /** Begins to undo a plan, or begins again. Resolves to whether it may be undone. */
-export const startUndo = async (sql: Queryable, id: string): Promise<boolean> => {
-  const rows = await sql`
+export const startUndo = (sql: Queryable, id: string): Promise<boolean> =>
+  hasRow(sql`
     update void_plans set state = 'undoing', position = 0, left_out = '{}'
     where id = ${id} and state in ('voiding', 'voided', 'undoing', 'undone')
       and started_at > now() - make_interval(days => ${limits.planUndoDays})
-    returning id`;
-  return rows.length > 0;
-};
+    returning id`);
 
 const rowsPerPurge = 10_000;
 

@@ -6,6 +6,7 @@
  */
 import { foldTargetId } from '../../../engine/ids.ts';
 import type { Queryable } from '../../sql/client.ts';
+import { readFirst } from '../../sql/rows.ts';
 import {
   buildIdList,
   type Fragment,
@@ -64,10 +65,9 @@ export type PackSummary = Pick<PackRow, 'url' | 'name' | 'short'>;
 /** Finds by url, else the oldest pack with this name, in any letter case. */
 export const findPackSummary = async (sql: Queryable, urlOrName: string): Promise<PackSummary | null> => {
   const url = foldTargetId('pack', urlOrName);
-  const rows = await sql<PackSummary[]>`
+  return readFirst(sql<PackSummary[]>`
     select url, name, short from packs where url = ${url} or lower(name) = lower(${urlOrName})
-    order by url <> ${url}, created_at, url limit 1`;
-  return rows[0] ?? null;
+    order by url <> ${url}, created_at, url limit 1`);
 };
 
 /** Reads the newest packs. */

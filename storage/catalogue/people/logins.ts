@@ -7,6 +7,7 @@
  */
 import { type Queryable, retrySerializable, type Sql } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
+import { hasRow } from '../../sql/rows.ts';
 import type { NewSession } from './sessions.ts';
 
 export type LoginUse = 'code' | 'state';
@@ -34,11 +35,9 @@ export const createLogins = (sql: Sql) =>
   });
 
 /** Marks a code or state as used; ledger when it resolves. False when it was used before. */
-const claim = async (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<boolean> => {
-  const rows = await sql`
-    insert into login_uses (kind, hash) values (${kind}, ${hash}) on conflict do nothing returning kind`;
-  return rows.length === 1;
-};
+const claim = (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<boolean> =>
+  hasRow(sql`
+    insert into login_uses (kind, hash) values (${kind}, ${hash}) on conflict do nothing returning kind`);
 
 /** Makes a code or state usable again after a failed login. */
 const release = async (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<void> => {

@@ -7,6 +7,7 @@
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { readFirst } from '../../sql/rows.ts';
 import { insertMissingPerson, type PersonRow } from '../shared/people.ts';
 import { buildAffectedByBan } from './sessions.ts';
 
@@ -29,10 +30,9 @@ const buildUserColumns = (sql: Queryable) =>
 
 export const createPeopleEdits = (sql: Sql) => ({
   find: (id: string) =>
-    asStorage('people.find', async () => {
-      const [row] = await sql<UserRow[]>`select ${buildUserColumns(sql)} from users where id = ${id}`;
-      return row ?? null;
-    }),
+    asStorage('people.find', () =>
+      readFirst(sql<UserRow[]>`select ${buildUserColumns(sql)} from users where id = ${id}`),
+    ),
   /** Creates or changes a user. Ledger when it resolves. */
   put: (id: string, change: UserChange) =>
     asStorage('people.put', () =>

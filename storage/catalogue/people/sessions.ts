@@ -6,6 +6,7 @@
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
 import { formatTexts, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
+import { hasRow, readColumn } from '../../sql/rows.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 
@@ -131,11 +132,10 @@ export const endExcessSessions = async (
           granted: transaction`${granted as string[]}::text[]`,
           limits: transaction`perm_limits`,
         });
-  const rows = await transaction<{ id: string }[]>`
+  return readColumn<string>(transaction`
     delete from sessions
     where ${buildMintedInTeam(transaction, member.teamId, member.userId)} and not ${covered}
-    returning id`;
-  return rows.map(({ id }) => id);
+    returning id`);
 };
 
 /** Builds the condition for sessions that a ban of this user may change: see `SessionOfToken`. */
@@ -189,7 +189,7 @@ const canStillMint = async (transaction: Transaction, session: NewSession): Prom
   if (mintedBy === '' && mintedWith === null && session.onlyIfThere !== true) return true;
   if (!(await lockTarget(transaction, target))) return false;
   await lockMinter(transaction, session);
-  const rows = await transaction`
+  return hasRow(transaction`
     select from (
       select ${buildTeam(transaction, target)} as team_id,
         ${buildOwner(transaction, target)} as owner_id) as owned
@@ -197,8 +197,7 @@ const canStillMint = async (transaction: Transaction, session: NewSession): Prom
     cross join lateral (select coalesce(parent.minted_by, ${mintedBy}) as id) as minter
     where ${buildParentValid(transaction, session)}
       and not exists (select from users where users.id = minter.id and users.banned)
-      and (minter.id = '' or ${buildMinterEntitled(transaction, session)})`;
-  return rows.length === 1;
+      and (minter.id = '' or ${buildMinterEntitled(transaction, session)})`);
 };
 
 /** The session that mints, if one does, still exists; that of a team still owns the entity. */

@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../../engine/limits.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { readFirst } from '../../sql/rows.ts';
 
 /** A request with an idempotency key. */
 export interface Once {
@@ -51,12 +52,10 @@ interface KeyRow {
   readonly result: object;
 }
 
-const readKey = async (transaction: Transaction, { scope }: Once): Promise<KeyRow | null> => {
-  const [row] = await transaction<KeyRow[]>`
+const readKey = (transaction: Transaction, { scope }: Once): Promise<KeyRow | null> =>
+  readFirst(transaction<KeyRow[]>`
     select fingerprint, result from idempotency_keys
-    where scope = ${scope} and created_at > now() - make_interval(hours => ${keptHours})`;
-  return row ?? null;
-};
+    where scope = ${scope} and created_at > now() - make_interval(hours => ${keptHours})`);
 
 const countKeys = async (transaction: Transaction, { caller }: Once): Promise<number> => {
   const [row] = await transaction<{ keys: number }[]>`

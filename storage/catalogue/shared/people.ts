@@ -4,6 +4,7 @@
  * Never queries the platform: a person who is not in SQL is `null` here, and the facade shows a placeholder.
  */
 import type { Queryable, Transaction } from '../../sql/client.ts';
+import { hasRow } from '../../sql/rows.ts';
 
 export interface PersonRow {
   readonly id: string;
@@ -37,9 +38,7 @@ export const findPeople = async (
  * Makes sure that a user has a row in `users`: a placeholder whose name is the id. Resolves to whether the
  * row is new.
  */
-export const insertMissingPerson = async (transaction: Transaction, userId: string): Promise<boolean> => {
-  const rows = await transaction`
+export const insertMissingPerson = (transaction: Transaction, userId: string): Promise<boolean> =>
+  hasRow(transaction`
     insert into users (id, username, display_name) values (${userId}, ${userId}, ${userId})
-    on conflict (id) do nothing returning id`;
-  return rows.length === 1;
-};
+    on conflict (id) do nothing returning id`);

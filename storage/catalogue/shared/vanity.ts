@@ -9,6 +9,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { foldVanityCode, listVanityCandidates, type VanityKind } from '../../../engine/rules/vanity.ts';
 import { type Queryable, retrySerializable, type Sql, type Transaction } from '../../sql/client.ts';
 import { asStorage, isUniqueViolation } from '../../sql/errors.ts';
+import { readFirst } from '../../sql/rows.ts';
 import { createLookUp, createNamesOfKind, type UnknownNames } from '../unknown.ts';
 
 export interface VanityRow {
@@ -43,18 +44,15 @@ export type Vanities = ReturnType<typeof createVanities>;
 
 const findByCode = async (sql: Queryable, codeOrId: string): Promise<VanityRow | null> => {
   const code = foldVanityCode(codeOrId);
-  const rows = await sql<VanityRow[]>`
+  return readFirst(sql<VanityRow[]>`
     select code, created_at, itag, target_id, target_type from vanity
     where code = ${code} or (target_type in ('bot', 'server', 'team') and target_id = ${codeOrId})
-    order by code <> ${code}, target_type limit 1`;
-  return rows[0] ?? null;
+    order by code <> ${code}, target_type limit 1`);
 };
 
-const findByItag = async (sql: Queryable, itag: string): Promise<VanityRow | null> => {
-  const rows = await sql<VanityRow[]>`
-    select code, created_at, itag, target_id, target_type from vanity where itag = ${itag}`;
-  return rows[0] ?? null;
-};
+const findByItag = (sql: Queryable, itag: string): Promise<VanityRow | null> =>
+  readFirst(sql<VanityRow[]>`
+    select code, created_at, itag, target_id, target_type from vanity where itag = ${itag}`);
 
 /** An entity keeps a code that was reserved after the entity got it. */
 const changeVanity = async (sql: Queryable, target: VanityTarget, code: string): Promise<VanityOutcome> => {

@@ -7,6 +7,7 @@
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { CreditTier } from '../../../engine/rules/credits.ts';
 import type { Queryable } from '../../sql/client.ts';
+import { hasRow } from '../../sql/rows.ts';
 
 export const creditKinds = ['bot', 'server'] as const;
 /** Kinds of entities whose votes can be redeemed. */
@@ -74,23 +75,19 @@ export const toTierRule = (row: TierRow): CreditTier => ({
 const tiersMax = 200;
 
 /** Creates or replaces a tier; ledger when it resolves. False when the limit on tiers is reached. */
-export const upsertTier = async (sql: Queryable, tier: Omit<TierRow, 'created_at'>): Promise<boolean> => {
-  const rows = await sql`
+export const upsertTier = (sql: Queryable, tier: Omit<TierRow, 'created_at'>): Promise<boolean> =>
+  hasRow(sql`
     insert into vote_credit_tiers (id, target_type, position, votes, cents)
     select ${tier.id}, ${tier.target_type}, ${tier.position}::integer, ${tier.votes}::bigint,
       ${tier.cents}::bigint
     where (select count(*) from vote_credit_tiers where id <> ${tier.id}) < ${tiersMax}
     on conflict (id) do update set target_type = excluded.target_type, position = excluded.position,
       votes = excluded.votes, cents = excluded.cents
-    returning id`;
-  return rows.length === 1;
-};
+    returning id`);
 
 /** Deletes a tier; ledger when it resolves. False when there is no such tier. */
-export const deleteTier = async (sql: Queryable, id: string): Promise<boolean> => {
-  const deleted = await sql`delete from vote_credit_tiers where id = ${id} returning id`;
-  return deleted.length > 0;
-};
+export const deleteTier = (sql: Queryable, id: string): Promise<boolean> =>
+  hasRow(sql`delete from vote_credit_tiers where id = ${id} returning id`);
 
 /** Builds the time of the last monthly reset of a listing, `-infinity` before the first. */
 export const buildCycleStart = (sql: Queryable, incarnation: number) => sql`(

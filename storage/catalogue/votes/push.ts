@@ -10,6 +10,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
+import { hasRow } from '../../sql/rows.ts';
 import { lockOwner, type Review } from '../shared/listings.ts';
 import { buildListingNames } from './reminders.ts';
 
@@ -99,11 +100,9 @@ const subscribe = (sql: Sql, subscription: NewSubscription, max: number): Promis
   });
 
 /** Deletes a subscription and its messages. False when this user has none with this id. */
-const unsubscribe = async (sql: Queryable, userId: string, id: string): Promise<boolean> => {
-  const rows = await sql`
-    delete from push_subscriptions where id = ${id} and user_id = ${userId} returning id`;
-  return rows.length > 0;
-};
+const unsubscribe = (sql: Queryable, userId: string, id: string): Promise<boolean> =>
+  hasRow(sql`
+    delete from push_subscriptions where id = ${id} and user_id = ${userId} returning id`);
 
 /** Deletes a subscription that the push service no longer knows. */
 const drop = async (sql: Queryable, id: string): Promise<void> => {

@@ -10,6 +10,7 @@ import { markDueByEdit } from '../../ledger/due-reminders.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
+import { hasRow } from '../../sql/rows.ts';
 import { lockOwner } from '../shared/listings.ts';
 
 export interface ReminderRow {
@@ -111,14 +112,12 @@ const setReminder = (
     return 'set';
   });
 
-const removeReminder = async (sql: Queryable, { userId, kind, id }: ReminderKey): Promise<boolean> => {
-  const rows = await sql`
+const removeReminder = (sql: Queryable, { userId, kind, id }: ReminderKey): Promise<boolean> =>
+  hasRow(sql`
     delete from reminders using totals
     where totals.incarnation = reminders.incarnation and totals.kind = ${kind}
       and totals.entity_id = ${id} and reminders.user_id = ${userId}
-    returning reminders.user_id`;
-  return rows.length > 0;
-};
+    returning reminders.user_id`);
 
 const selectDue = (sql: Queryable, nowMs: number, limit: number): Promise<readonly DueReminder[]> =>
   sql<DueReminder[]>`
@@ -139,10 +138,9 @@ const updateReminder = async (sql: Sql, due: DueReminder, verdict: ReminderUpdat
   if (verdict.kind === 'over') return enqueueMessages(sql, due, verdict.nowMs);
   const dueAtMs = verdict.kind === 'later' ? verdict.dueAtMs : null;
   const votedAtMs = verdict.kind === 'later' ? verdict.votedAtMs : 0;
-  const rows = await sql`
+  return hasRow(sql`
     update reminders set due_at_ms = ${dueAtMs}, voted_at_ms = greatest(voted_at_ms, ${votedAtMs}::bigint)
-    where ${buildUnchangedCondition(sql, due)} returning user_id`;
-  return rows.length > 0;
+    where ${buildUnchangedCondition(sql, due)} returning user_id`);
 };
 
 /** Ends the wait, queues a message to each browser and tells webhooks, in one transaction: once per wait. */

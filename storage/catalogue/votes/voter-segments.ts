@@ -8,6 +8,7 @@
 import type { EntityRef } from '../../../engine/ids.ts';
 import { perPage } from '../../../engine/rules/pages.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { readColumn } from '../../sql/rows.ts';
 import { balanceSegments, countSteps, type Segments } from '../shared/segments.ts';
 
 /** Voters of a new segment; a segment with twice as many is cut. */
@@ -39,12 +40,12 @@ export const buildLiveVotes = (sql: Queryable, ref: EntityRef) => sql`
     and created_at < ${buildLastReset(sql, ref)} and ${buildLastReset(sql, ref)} < 'infinity'`;
 
 /** Reads a page of voters from position `offset` on, newest first: it sums segments and walks into one. */
-export const readPositions = async (
+export const readPositions = (
   sql: Queryable,
   { incarnation }: EntityRef,
   offset: number,
-): Promise<readonly string[]> => {
-  const rows = await sql<{ author: string }[]>`
+): Promise<readonly string[]> =>
+  readColumn<string>(sql`
     with sums as (
       select entries, (sum(entries) over newest_first)::bigint as upto,
         coalesce(lag(low_at) over newest_first, 'infinity'::timestamptz) as high_at,
@@ -58,9 +59,7 @@ export const readPositions = async (
       select author, at, itag from voters
       where incarnation = ${incarnation} and (at, itag) < (segment.high_at, segment.high_itag)
       order by at desc, itag desc offset segment.skipped limit ${perPage.voters}) as place
-    order by place.at desc, place.itag desc`;
-  return rows.map((row) => row.author);
-};
+    order by place.at desc, place.itag desc`);
 
 export interface VoterRecounter {
   readonly sql: Sql;

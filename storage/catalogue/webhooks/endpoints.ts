@@ -8,6 +8,7 @@
 import type { Target } from '../../../engine/ids.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
+import { hasRow, readFirst } from '../../sql/rows.ts';
 import type { PersonRow } from '../shared/people.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 
@@ -93,18 +94,16 @@ export const listEndpoints = (sql: Queryable, { kind, id }: Target): Promise<rea
     where totals.kind = ${kind} and totals.entity_id = ${id} order by endpoint.created_at, endpoint.id`;
 
 /** Finds an endpoint of this listing with its secrets; `null` when there is none. */
-export const findEndpoint = async (
+export const findEndpoint = (
   sql: Queryable,
   { kind, id }: Target,
   endpointId: string,
-): Promise<SealedEndpoint | null> => {
-  const [row] = await sql<SealedEndpoint[]>`
+): Promise<SealedEndpoint | null> =>
+  readFirst(sql<SealedEndpoint[]>`
     select ${buildColumns(sql)}, incarnation, secret, former_secret, former_until_ms, authorization_text,
       endpoint.created_by
     from webhook_endpoints as endpoint join totals using (incarnation)
-    where totals.kind = ${kind} and totals.entity_id = ${id} and endpoint.id = ${endpointId}`;
-  return row ?? null;
-};
+    where totals.kind = ${kind} and totals.entity_id = ${id} and endpoint.id = ${endpointId}`);
 
 /** The listing's name and a user, as an event shows them. */
 export interface EventPeople {
@@ -290,20 +289,18 @@ export const deleteEndpoint = (sql: Sql, target: Target, id: string): Promise<bo
   });
 
 /** Replaces the secret; ledger when it resolves. False when the listing has no such endpoint. */
-export const replaceSecret = async (
+export const replaceSecret = (
   sql: Queryable,
   { kind, id }: Target,
   { endpointId, secret }: { endpointId: string; secret: NewSecret },
-): Promise<boolean> => {
-  const rows = await sql`
+): Promise<boolean> =>
+  hasRow(sql`
     update webhook_endpoints as endpoint set
       former_secret = secret, former_until_ms = ${secret.formerUntilMs}, secret = ${secret.sealed},
       secret_hint = ${secret.hint}, revision = revision + 1
     from totals
     where totals.incarnation = endpoint.incarnation and totals.kind = ${kind} and totals.entity_id = ${id}
-      and endpoint.id = ${endpointId} returning endpoint.id`;
-  return rows.length > 0;
-};
+      and endpoint.id = ${endpointId} returning endpoint.id`);
 
 /**
  * Disables an endpoint for a reason that its sender found, unless its owner has edited it since; other

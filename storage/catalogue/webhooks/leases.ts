@@ -8,6 +8,7 @@
  */
 import { formatNumbers, formatTexts, type Queryable } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { hasRow } from '../../sql/rows.ts';
 import { buildSends } from './endpoints.ts';
 
 export interface Lease {
@@ -118,14 +119,12 @@ export const beginAttempt = async (
  * Ends a lease after a page without deliveries. False when there is new work: read again.
  * The next due time is that of the first waiting delivery, but not before the endpoint may be tried again.
  */
-export const releaseLease = async (sql: Queryable, lease: Lease, signal: number): Promise<boolean> => {
-  const rows = await sql`
+export const releaseLease = (sql: Queryable, lease: Lease, signal: number): Promise<boolean> =>
+  hasRow(sql`
     update webhook_endpoints set lease_until_ms = 0, due_at_ms = case when ${buildSends(sql)} then (
       select greatest(wait_until_ms, min(next_at_ms)) from webhook_deliveries
       where endpoint_id = ${lease.id} and state = 0 having count(*) > 0) end
-    where ${buildHeld(sql, lease)} and signal = ${signal} returning id`;
-  return rows.length > 0;
-};
+    where ${buildHeld(sql, lease)} and signal = ${signal} returning id`);
 
 /** Ends a lease while deliveries are due: from then on. */
 export const endLease = async (sql: Queryable, lease: Lease, dueMs: number): Promise<void> => {

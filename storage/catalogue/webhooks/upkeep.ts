@@ -7,6 +7,7 @@
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { readColumn } from '../../sql/rows.ts';
 
 /** Deliveries that may wait for one endpoint; the oldest beyond expire. */
 export const pendingPerEndpointMax = 10_000;
@@ -59,8 +60,8 @@ const purgeOld = async (sql: Queryable, days: number): Promise<number> => {
 };
 
 /** Endpoints that have deliveries and do not exist. One index look-up per endpoint, not per delivery. */
-const listOrphans = async (sql: Queryable): Promise<readonly string[]> => {
-  const rows = await sql<{ endpoint_id: string }[]>`
+const listOrphans = (sql: Queryable): Promise<readonly string[]> =>
+  readColumn<string>(sql`
     with recursive known as (
       (select endpoint_id from webhook_deliveries order by endpoint_id limit 1)
       union all
@@ -69,9 +70,7 @@ const listOrphans = async (sql: Queryable): Promise<readonly string[]> => {
       from known where known.endpoint_id is not null
     )
     select endpoint_id from known where endpoint_id is not null
-      and not exists (select from webhook_endpoints where id = known.endpoint_id)`;
-  return rows.map(({ endpoint_id }) => endpoint_id);
-};
+      and not exists (select from webhook_endpoints where id = known.endpoint_id)`);
 
 const purgeOrphans = async (sql: Queryable, id: string): Promise<number> => {
   const rows = await sql`

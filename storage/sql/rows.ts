@@ -1,0 +1,21 @@
+/**
+ * What a caller needs of a statement's rows when it needs less than all of them.
+ */
+import type { Queryable } from './client.ts';
+
+/** Resolves to whether the statement finds or returns a row. */
+export const hasRow = async (statement: PromiseLike<readonly unknown[]>): Promise<boolean> =>
+  (await statement).length > 0;
+
+/** Resolves to the first row; `null` when there is none. */
+export const readFirst = async <Row>(statement: PromiseLike<readonly Row[]>): Promise<Row | null> =>
+  (await statement)[0] ?? null;
+
+/** Resolves to the values of the statement's only column. */
+export const readColumn = async <Value>(
+  statement: PromiseLike<readonly object[]>,
+): Promise<readonly Value[]> => (await statement).map((row) => Object.values(row)[0] as Value);
+
+/** Whether the database has this table. */
+export const hasTable = (sql: Queryable, name: string): Promise<boolean> =>
+  hasRow(sql`select where to_regclass(${name}) is not null`);
