@@ -164,7 +164,10 @@ export const packRoutes = defineRoutes('Packs', [
       const { url, bots = [], servers = [], ...fields } = body;
       const request = { userId: params.id, url: foldTargetId('pack', url) };
       const pack = { ...fields, bots, servers };
-      return toPackReply(app, await app.catalogue.packs.edits.create(request, pack, packsPerUserMax));
+      return toPackReply(
+        app,
+        await app.catalogue.packs.edits.create({ ...request, ownedMax: packsPerUserMax }, pack),
+      );
     },
   }),
   defineRoute('editPack', 'PATCH /users/{uid}/packs/{id}', {

@@ -3,7 +3,7 @@
  * the cached profile, and the engine sends the new facts (listed, vote-banned, premium) to the hot store.
  */
 import type { EntityKind, Target } from '../../engine/ids.ts';
-import type { ReviewedKind } from '../../storage/catalogue/bots/listing-edits.ts';
+import type { ReviewedTarget } from '../../storage/catalogue/bots/listing-edits.ts';
 import type { Review } from '../../storage/catalogue/shared/listings.ts';
 import { type BotBody, createBot } from '../api/bot-edits.ts';
 import { deleteTeam } from '../api/members.ts';
@@ -38,38 +38,29 @@ const replyChanged = async (
   return replyMessage(`${kind} ${id} ${change}.`);
 };
 
-interface ReviewedListing {
-  readonly kind: ReviewedKind;
-  readonly id: string;
-}
-
 /** Each browser of the owner gets a message. */
-export const reviewListing = async (
-  app: App,
-  { kind, id }: ReviewedListing,
-  verdict: Review,
-): Promise<Reply> => {
-  const exists = await app.catalogue.operator.listings.review(kind, id, verdict);
-  return replyChanged(app, { kind, id, exists }, `is ${verdict.type}`);
+export const reviewListing = async (app: App, listing: ReviewedTarget, verdict: Review): Promise<Reply> => {
+  const exists = await app.catalogue.operator.listings.review(listing, verdict);
+  return replyChanged(app, { ...listing, exists }, `is ${verdict.type}`);
 };
 
-export const setPremium = async (
-  app: App,
-  { kind, id }: ReviewedListing,
-  body: PremiumBody,
-): Promise<Reply> => {
+export const setPremium = async (app: App, listing: ReviewedTarget, body: PremiumBody): Promise<Reply> => {
   const startAt = body.start_at === undefined ? null : new Date(body.start_at);
-  const exists = await app.catalogue.operator.listings.setPremium(kind, id, { hours: body.hours, startAt });
+  const exists = await app.catalogue.operator.listings.setPremium(listing, { hours: body.hours, startAt });
   return replyChanged(
     app,
-    { kind, id, exists },
+    { ...listing, exists },
     body.hours === 0 ? 'is no longer premium' : `is premium for ${body.hours} h`,
   );
 };
 
-export const setVoteBan = async (app: App, { kind, id }: Target, banned: boolean): Promise<Reply> => {
-  const exists = await app.catalogue.operator.listings.setVoteBan(kind, id, banned);
-  return replyChanged(app, { kind, id, exists }, banned ? 'cannot receive votes' : 'can receive votes again');
+export const setVoteBan = async (app: App, listing: Target, banned: boolean): Promise<Reply> => {
+  const exists = await app.catalogue.operator.listings.setVoteBan(listing, banned);
+  return replyChanged(
+    app,
+    { ...listing, exists },
+    banned ? 'cannot receive votes' : 'can receive votes again',
+  );
 };
 
 /** Records the reviewer of a bot; an empty `userId` removes the claim. */
@@ -106,9 +97,9 @@ export const putServer = async (app: App, id: string, body: ServerBody): Promise
 };
 
 /** When it resolves, the listing is gone on every node, its votes are void and its tokens are refused. */
-export const removeListing = async (app: App, { kind, id }: ReviewedListing): Promise<Reply> => {
+export const removeListing = async (app: App, { kind, id }: ReviewedTarget): Promise<Reply> => {
   await app.engine.waitForFlush(kind, id);
-  if (!(await app.catalogue.operator.listings.remove(kind, id))) throw createNotFoundError(kind);
+  if (!(await app.catalogue.operator.listings.remove({ kind, id }))) throw createNotFoundError(kind);
   dropProfile(app, kind, id);
   app.sessions.forgetTarget(kind, id);
   await notifyAfterCommit(app.engine.deliverAdjustments(kind, id));

@@ -62,7 +62,7 @@ const shareOperatorCatalogue = (
     listings: {
       ...listings,
       putServer: end(listings.putServer, (id) => ({ target: { kind: 'server', id } })),
-      remove: end(listings.remove, (kind, id) => ({ target: { kind, id } })),
+      remove: end(listings.remove, (target) => ({ target })),
     },
   };
 };

@@ -20,7 +20,7 @@ import { StorageError } from '../../engine/errors.ts';
 import { limits } from '../../engine/limits.ts';
 import { type Admission, createAdmission, type Kind, type Line } from './admission.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import { asStorage, toStorageError } from './errors.ts';
+import { asStorage, type Bindable, type Bound, toStorageError } from './errors.ts';
 
 /** Results of our own parsers, for SQL types that `postgres` would leave as text. */
 export type SqlTypes = { bigint: number };
@@ -180,6 +180,19 @@ export const runTransaction = <Result>(
   operation: string,
   task: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> => asStorage(operation, () => retrySerializable(() => sql.begin(task))) as Promise<Result>;
+
+/** Binds functions like `bindStorage`, each to a transaction of its own (`runTransaction`). */
+export const bindTransactions = <Functions extends Bindable<Transaction>>(
+  area: string,
+  sql: Sql,
+  functions: Functions,
+): Bound<Functions> => {
+  const bound = Object.entries(functions).map(([name, run]) => [
+    name,
+    (...args: never[]) => runTransaction(sql, `${area}.${name}`, (transaction) => run(transaction, ...args)),
+  ]);
+  return Object.fromEntries(bound);
+};
 
 /**
  * Formats numbers, or decimal strings of digits and a sign. Statements of requests write

@@ -112,8 +112,10 @@ export const asStorage = async <Result>(operation: string, task: () => Promise<R
 };
 
 /** Functions whose first parameter is what they all work on. */
-type Bindable<Context> = Readonly<Record<string, (context: Context, ...args: never[]) => Promise<unknown>>>;
-type Bound<Functions> = {
+export type Bindable<Context> = Readonly<
+  Record<string, (context: Context, ...args: never[]) => Promise<unknown>>
+>;
+export type Bound<Functions> = {
   readonly [Name in keyof Functions]: Functions[Name] extends (
     context: never,
     ...args: infer Args

@@ -8,7 +8,12 @@
 import { v7 as uuidv7 } from 'uuid';
 import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
-import { createSerializationFailure, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
+import {
+  bindTransactions,
+  createSerializationFailure,
+  type Sql,
+  type Transaction,
+} from '../../sql/client.ts';
 import { endSessionsOf, openListing, removeListing } from '../shared/listings.ts';
 import { insertMissingPerson } from '../shared/people.ts';
 import type { LinkRow } from '../shared/profiles.ts';
@@ -58,19 +63,13 @@ export type BotCreation = BotOutcome | { readonly kind: 'bot_taken' | 'client_ta
 export type BotTransfer = { readonly kind: 'moved' } | { readonly kind: 'stayed' } | BotRefusal;
 
 /** Every change is ledger when it resolves. */
-export const createBotEdits = (sql: Sql) => ({
-  /** Creates a pending bot with a vanity code made from its name. */
-  create: (bot: NewBot, actor: TeamActor) =>
-    runTransaction(sql, 'bots.create', (transaction) => createBot(transaction, bot, actor)),
-  edit: (request: BotRequest, change: BotChange) =>
-    runTransaction(sql, 'bots.edit', (transaction) => editBot(transaction, request, change)),
-  /** Deletes the bot, its sessions and its vanity code; its votes become void. Its id may be listed again. */
-  remove: (request: BotRequest) =>
-    runTransaction(sql, 'bots.remove', (transaction) => deleteBot(transaction, request)),
-  /** Gives the bot to a team. Its sessions end; everything else stays. */
-  transfer: (request: BotRequest<TeamActor>, teamId: string) =>
-    runTransaction(sql, 'bots.transfer', (transaction) => transferBot(transaction, request, teamId)),
-});
+export const createBotEdits = (sql: Sql) =>
+  bindTransactions('bots', sql, {
+    create: createBot,
+    edit: editBot,
+    remove: deleteBot,
+    transfer: transferBot,
+  });
 
 /** Locks the teams that exist, in the order of ids (no deadlock). Resolves to their members. */
 const lockTeams = async (
@@ -142,6 +141,7 @@ const checkOwner = async (
   return permission === null ? null : createRefusal(permission);
 };
 
+/** Creates a pending bot with a vanity code made from its name. */
 const createBot = async (transaction: Transaction, bot: NewBot, actor: TeamActor): Promise<BotCreation> => {
   const refusal = await checkOwner(transaction, bot.teamId, actor);
   if (refusal !== null) return refusal;
@@ -196,6 +196,7 @@ export const removeBot = async (transaction: Transaction, botId: string): Promis
   return true;
 };
 
+/** Deletes the bot, its sessions and its vanity code; its votes become void. Its id may be listed again. */
 const deleteBot = async (transaction: Transaction, { botId, actor }: BotRequest): Promise<BotOutcome> => {
   const bot = await lockBot(transaction, botId);
   if (bot === null) return { kind: 'unknown_bot' };
@@ -205,6 +206,7 @@ const deleteBot = async (transaction: Transaction, { botId, actor }: BotRequest)
   return { kind: 'done' };
 };
 
+/** Gives the bot to a team. Its sessions end; everything else stays. */
 const transferBot = async (
   transaction: Transaction,
   { botId, actor }: BotRequest<TeamActor>,

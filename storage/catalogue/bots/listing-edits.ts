@@ -5,10 +5,11 @@
  * the engine can tell newer facts from older ones. The caller drops caches and refreshes the engine.
  */
 import { v7 as uuidv7 } from 'uuid';
-import type { EntityKind } from '../../../engine/ids.ts';
+import type { Target } from '../../../engine/ids.ts';
 import { listingTables } from '../../ledger/adjust.ts';
-import { type Queryable, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { bindTransactions, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
+import { bindStorage } from '../../sql/errors.ts';
+import { hasRow } from '../../sql/rows.ts';
 import { listedTypes } from '../shared/index-rows.ts';
 import { endSessionsOf, listingKeys, openListing, type Review, removeListing } from '../shared/listings.ts';
 import { giveVanity } from '../shared/vanity.ts';
@@ -16,7 +17,9 @@ import { enqueueReview, type ReviewedListing } from '../votes/push.ts';
 import { disableTransferred } from '../webhooks/endpoints.ts';
 import { removeBot } from './bot-edits.ts';
 
-export type ReviewedKind = 'bot' | 'server';
+export interface ReviewedTarget extends Target {
+  readonly kind: 'bot' | 'server';
+}
 export interface PremiumPeriod {
   /** 0 ends the period. */
   readonly hours: number;
@@ -54,7 +57,7 @@ const reviewServer = (sql: Queryable, id: string, { type }: Review) => sql<Revie
 /** Records the verdict, and queues the messages that tell the owner. */
 const reviewListing = async (
   transaction: Transaction,
-  { kind, id }: { readonly kind: ReviewedKind; readonly id: string },
+  { kind, id }: ReviewedTarget,
   review: Review,
 ): Promise<boolean> => {
   const [listing] = await (kind === 'bot' ? reviewBot : reviewServer)(transaction, id, review);
@@ -74,6 +77,10 @@ const addServer = async (transaction: Transaction, id: string, fields: ServerFie
   return true;
 };
 
+/**
+ * Adds a server, or replaces all its fields except the type. `unknown_team` changes nothing. The server's
+ * sessions end if its team changes.
+ */
 const putServer = async (
   transaction: Transaction,
   id: string,
@@ -106,54 +113,36 @@ const removeServer = async (transaction: Transaction, id: string): Promise<boole
   return true;
 };
 
-const isOneRowChanged = (
-  operation: string,
-  change: () => PromiseLike<readonly unknown[]>,
-): Promise<boolean> => asStorage(operation, async () => (await change()).length === 1);
+/** Deletes the listing, its sessions, vanity code and reminders; its votes become void. */
+const removeReviewed = (transaction: Transaction, { kind, id }: ReviewedTarget): Promise<boolean> =>
+  (kind === 'bot' ? removeBot : removeServer)(transaction, id);
+
+/** What the owner wrote to the reviewers; `''` for nothing. */
+const readStaffNote = async (sql: Queryable, botId: string): Promise<string> => {
+  const [bot] = await sql<{ note: string }[]>`
+    select coalesce(staff_note, '') as note from bots where bot_id = ${botId}`;
+  return bot?.note ?? '';
+};
+
+const setPremium = (sql: Queryable, { kind, id }: ReviewedTarget, { hours, startAt }: PremiumPeriod) =>
+  hasRow(sql`
+    update ${sql(listingTables[kind])} set premium_period_hours = ${hours}, revision = revision + 1,
+      start_premium_period = case when ${hours} > 0 then coalesce(${startAt}::timestamptz, now()) end
+    where ${sql(listingKeys[kind])} = ${id} returning 1`);
+
+const setVoteBan = (sql: Queryable, { kind, id }: Target, banned: boolean) =>
+  hasRow(sql`
+    update ${sql(listingTables[kind])} set vote_banned = ${banned}, revision = revision + 1
+    where ${sql(listingKeys[kind])} = ${id} returning 1`);
+
+/** Claims a bot for review; the user id `''` releases the claim. */
+const claim = (sql: Queryable, botId: string, userId: string) =>
+  hasRow(sql`
+    update bots set claimed_by = ${userId}, last_claimed = case when ${userId} <> '' then now() end
+    where bot_id = ${botId} returning 1`);
 
 /** Each change resolves to whether the listing exists; ledger when it resolves. */
 export const createListingEdits = (sql: Sql) => ({
-  review: (kind: ReviewedKind, id: string, review: Review) =>
-    runTransaction(sql, 'listings.review', (transaction) => reviewListing(transaction, { kind, id }, review)),
-  /** What the owner wrote to the reviewers; `''` for nothing. */
-  readStaffNote: (botId: string) =>
-    asStorage('listings.readStaffNote', async () => {
-      const [bot] = await sql<{ note: string }[]>`
-        select coalesce(staff_note, '') as note from bots where bot_id = ${botId}`;
-      return bot?.note ?? '';
-    }),
-  setPremium: (kind: ReviewedKind, id: string, { hours, startAt }: PremiumPeriod) =>
-    isOneRowChanged(
-      'listings.setPremium',
-      () => sql`
-        update ${sql(listingTables[kind])} set premium_period_hours = ${hours}, revision = revision + 1,
-          start_premium_period = case when ${hours} > 0 then coalesce(${startAt}::timestamptz, now()) end
-        where ${sql(listingKeys[kind])} = ${id} returning 1`,
-    ),
-  setVoteBan: (kind: EntityKind, id: string, banned: boolean) =>
-    isOneRowChanged(
-      'listings.setVoteBan',
-      () => sql`
-        update ${sql(listingTables[kind])} set vote_banned = ${banned}, revision = revision + 1
-        where ${sql(listingKeys[kind])} = ${id} returning 1`,
-    ),
-  /** Claims a bot for review; the user id `''` releases the claim. */
-  claim: (botId: string, userId: string) =>
-    isOneRowChanged(
-      'listings.claim',
-      () => sql`
-        update bots set claimed_by = ${userId}, last_claimed = case when ${userId} <> '' then now() end
-        where bot_id = ${botId} returning 1`,
-    ),
-  /**
-   * Adds a server, or replaces all its fields except the type. `unknown_team` changes nothing. The server's
-   * sessions end if its team changes.
-   */
-  putServer: (id: string, fields: ServerFields) =>
-    runTransaction(sql, 'listings.putServer', (transaction) => putServer(transaction, id, fields)),
-  /** Deletes the listing, its sessions, vanity code and reminders; its votes become void. */
-  remove: (kind: ReviewedKind, id: string) =>
-    runTransaction(sql, 'listings.remove', (transaction) =>
-      (kind === 'bot' ? removeBot : removeServer)(transaction, id),
-    ),
+  ...bindTransactions('listings', sql, { review: reviewListing, putServer, remove: removeReviewed }),
+  ...bindStorage('listings', sql, { readStaffNote, setPremium, setVoteBan, claim }),
 });

@@ -4,7 +4,7 @@
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { bindStorage } from '../../sql/errors.ts';
 
 /** Incarnations of one part; fewer of them are listed. */
 const partIncarnations = 2_000;
@@ -46,7 +46,5 @@ const readEntries = (sql: Sql, part: number): Promise<readonly SitemapEntry[]> =
     select 'pack', url, created_at from packs where ${within}`;
 };
 
-export const createSitemap = (sql: Sql) => ({
-  parts: () => asStorage('sitemap.parts', () => readParts(sql)),
-  entries: (part: number) => asStorage('sitemap.entries', () => readEntries(sql, part)),
-});
+export const createSitemap = (sql: Sql) =>
+  bindStorage('sitemap', sql, { parts: readParts, entries: readEntries });

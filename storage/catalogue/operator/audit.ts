@@ -5,9 +5,9 @@
  * operator must check whether the operation took effect. Entries are never deleted here, and only their
  * outcome and end change.
  */
-import type { Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
-import { readPage, type StatementPart } from './pages.ts';
+import type { Queryable, Sql } from '../../sql/client.ts';
+import { bindStorage } from '../../sql/errors.ts';
+import { type ListPage, readPage, type StatementPart } from './pages.ts';
 
 export interface AuditRequest {
   /** The name of the operator; `''` in records of versions that did not store it. */
@@ -46,27 +46,29 @@ const buildFilter = (sql: Sql, { operator, operation, target }: AuditFilter): St
   return others.reduce((all, one) => sql`${all} and ${one}`, sql`where ${first}`);
 };
 
-export const createAudit = (sql: Sql) => ({
-  /** Writes the entry; ledger when it resolves. Resolves to its id. */
-  begin: ({ operator, operation, target, details }: AuditRequest) =>
-    asStorage('audit.begin', async () => {
-      const [row] = await sql<{ id: number }[]>`
-        insert into audit (operator, operation, target, details)
-        values (${operator}, ${operation}, ${target}, ${sql.json(details as Parameters<Sql['json']>[0])})
-        returning id`;
-      return (row as { id: number }).id;
-    }),
-  end: (id: number, outcome: string) =>
-    asStorage('audit.end', async () => {
-      await sql`update audit set outcome = ${outcome}, ended_at = now() where id = ${id}`;
-    }),
-  /** Newest first; pages count from 1. */
-  page: ({ page, rowsMax, ...filter }: AuditFilter & { page: number; rowsMax: number }) =>
-    asStorage('audit.page', () => {
-      const where = buildFilter(sql, filter);
-      const select = sql`
-        select id, asked_at, operator, operation, target, details, outcome, ended_at from audit
-        ${where ?? sql``} order by id desc`;
-      return readPage<AuditEntry>(sql, { select, table: 'audit', where, rowsMax }, page);
-    }),
-});
+/** Writes the entry; ledger when it resolves. Resolves to its id. */
+const begin = async (sql: Sql, { operator, operation, target, details }: AuditRequest): Promise<number> => {
+  const [row] = await sql<{ id: number }[]>`
+    insert into audit (operator, operation, target, details)
+    values (${operator}, ${operation}, ${target}, ${sql.json(details as Parameters<Sql['json']>[0])})
+    returning id`;
+  return (row as { id: number }).id;
+};
+
+const end = async (sql: Queryable, id: number, outcome: string): Promise<void> => {
+  await sql`update audit set outcome = ${outcome}, ended_at = now() where id = ${id}`;
+};
+
+/** Newest first; pages count from 1. */
+const readEntries = (
+  sql: Sql,
+  { page, rowsMax, ...filter }: AuditFilter & { page: number; rowsMax: number },
+): Promise<ListPage<AuditEntry>> => {
+  const where = buildFilter(sql, filter);
+  const select = sql`
+    select id, asked_at, operator, operation, target, details, outcome, ended_at from audit
+    ${where ?? sql``} order by id desc`;
+  return readPage<AuditEntry>(sql, { select, table: 'audit', where, rowsMax }, page);
+};
+
+export const createAudit = (sql: Sql) => bindStorage('audit', sql, { begin, end, page: readEntries });

@@ -6,10 +6,10 @@
  * update caches, sessions and the engine after a change.
  */
 import type { EntityKind, Incarnation } from '../../../engine/ids.ts';
-import { resetVotes, type VoteReset } from '../../ledger/adjust.ts';
+import { resetVotes } from '../../ledger/adjust.ts';
 import { voidVote } from '../../ledger/void-votes.ts';
-import type { Sql } from '../../sql/client.ts';
-import { asStorage, bindStorage } from '../../sql/errors.ts';
+import type { Queryable, Sql } from '../../sql/client.ts';
+import { bindStorage } from '../../sql/errors.ts';
 import { createListingEdits } from '../bots/listing-edits.ts';
 import {
   deletePosition,
@@ -38,15 +38,8 @@ import { createDirectoryLists } from './directory-lists.ts';
 import { createFailures } from './failures.ts';
 import { fillPlan, listNextListings, takePage } from './plan-steps.ts';
 import { createPreviews } from './previews.ts';
-import {
-  type HourSpan,
-  type ListingOfHours,
-  listListingHours,
-  listSuspects,
-  listVoteHours,
-  type SuspectFilter,
-} from './suspects.ts';
-import { createUuidLookup } from './uuids.ts';
+import { listListingHours, listSuspects, listVoteHours } from './suspects.ts';
+import { findByUuid } from './uuids.ts';
 import {
   createPlan,
   findPlan,
@@ -56,22 +49,17 @@ import {
   startUndo,
   startVoiding,
 } from './void-plans.ts';
-import { listVotesOf, type VoteFilter } from './vote-list.ts';
+import { listVotesOf } from './vote-list.ts';
 
-const createVotesCatalogue = (sql: Sql) => ({
-  list: (filter: VoteFilter, page: number) => listVotesOf(sql, filter, page),
-  /** The caller flushes before, and delivers the adjustment afterwards. */
-  voidOne: (itag: string) => voidVote(sql, itag, 'operator'),
-  /** Resolves to the number of listings changed, or -1 when this same reset was made before. */
-  reset: (reset: VoteReset) => resetVotes(sql, reset),
-  /** The incarnation of a listing; `null` when there is none. */
-  incarnationOf: (kind: EntityKind, id: string) =>
-    asStorage('votes.incarnationOf', async () => {
-      const [row] = await sql<{ incarnation: Incarnation }[]>`
-        select incarnation from totals where kind = ${kind} and entity_id = ${id}`;
-      return row?.incarnation ?? null;
-    }),
-});
+/** The caller flushes before, and delivers the adjustment afterwards. */
+const voidOne = (sql: Sql, itag: string) => voidVote(sql, itag, 'operator');
+
+/** The incarnation of a listing; `null` when there is none. */
+const incarnationOf = async (sql: Queryable, kind: EntityKind, id: string) => {
+  const [row] = await sql<{ incarnation: Incarnation }[]>`
+    select incarnation from totals where kind = ${kind} and entity_id = ${id}`;
+  return row?.incarnation ?? null;
+};
 
 /** Every change is ledger when it resolves. */
 export const createOperatorCatalogue = (sql: Sql) => ({
@@ -82,13 +70,13 @@ export const createOperatorCatalogue = (sql: Sql) => ({
   failures: createFailures(sql),
   lists: createDirectoryLists(sql),
   previews: createPreviews(sql),
-  findByUuid: createUuidLookup(sql),
-  votes: createVotesCatalogue(sql),
-  suspects: {
-    page: (filter: SuspectFilter, page: number) => listSuspects(sql, filter, page),
-    hours: (hours: number) => listVoteHours(sql, hours),
-    listingHours: (listing: ListingOfHours, span: HourSpan) => listListingHours(sql, listing, span),
-  },
+  ...bindStorage('uuids', sql, { findByUuid }),
+  votes: bindStorage('votes', sql, { list: listVotesOf, voidOne, reset: resetVotes, incarnationOf }),
+  suspects: bindStorage('suspects', sql, {
+    page: listSuspects,
+    hours: listVoteHours,
+    listingHours: listListingHours,
+  }),
   plans: bindStorage('plans', sql, {
     create: createPlan,
     find: findPlan,

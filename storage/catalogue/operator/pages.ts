@@ -36,7 +36,7 @@ export interface ListSource {
 }
 
 /** Counts the rows, up to `countedMax`. */
-export const readTotal = async (
+const readTotal = async (
   sql: Sql,
   { table, where }: Pick<ListSource, 'table' | 'where'>,
 ): Promise<Pick<ListPage<unknown>, 'total' | 'totalIs'>> => {
@@ -50,6 +50,16 @@ export const readTotal = async (
   return { total: Math.max(estimated, counted), totalIs: 'about' };
 };
 
+/** Reads the rows of a page, and the total of their list. */
+export const readWithTotal = async <Row extends object>(
+  sql: Sql,
+  counted: Pick<ListSource, 'table' | 'where'>,
+  rows: PromiseLike<readonly Row[]>,
+): Promise<ListPage<Row>> => {
+  const [read, total] = await Promise.all([rows, readTotal(sql, counted)]);
+  return { rows: read, ...total };
+};
+
 /** Reads a page of a list and its total. */
 export const readPage = async <Row extends object>(
   sql: Sql,
@@ -57,9 +67,6 @@ export const readPage = async <Row extends object>(
   page: number,
 ): Promise<ListPage<Row>> => {
   const { rowsMax = rowsPerPage } = source;
-  const [rows, total] = await Promise.all([
-    sql<Row[]>`${source.select} ${buildPage(sql, page, rowsMax)}`,
-    readTotal(sql, source),
-  ]);
-  return { rows: rows as readonly Row[], rowsMax, ...total };
+  const rows = sql<Row[]>`${source.select} ${buildPage(sql, page, rowsMax)}`;
+  return { rowsMax, ...(await readWithTotal(sql, source, rows)) };
 };

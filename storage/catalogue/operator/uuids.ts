@@ -3,24 +3,17 @@
  *
  * Read only; every look-up uses an index.
  */
-import type { Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import type { Queryable } from '../../sql/client.ts';
 
 /**
  * Resolves to all matches, as the schema of the reply names their fields: the listing itself, or the entity
  * that the vote, webhook or token belongs to.
  */
-export const createUuidLookup =
-  (sql: Sql) =>
-  (uuid: string): Promise<readonly object[]> =>
-    asStorage(
-      'uuids.find',
-      () => sql`
-        select 'listing' as what, 'bot' as target_type, bot_id as target_id from bots where itag = ${uuid}
-        union all select 'listing', 'server', server_id from servers where itag = ${uuid}
-        union all select 'listing', 'team', id from teams where itag = ${uuid}
-        union all select 'vote', target_type, target_id from votes where itag = ${uuid}
-        union all select 'webhook', kind, entity_id
-          from webhook_endpoints join totals using (incarnation) where id = ${uuid}
-        union all select 'token', target_type, target_id from sessions where id = ${uuid}`,
-    );
+export const findByUuid = (sql: Queryable, uuid: string): Promise<readonly object[]> => sql`
+  select 'listing' as what, 'bot' as target_type, bot_id as target_id from bots where itag = ${uuid}
+  union all select 'listing', 'server', server_id from servers where itag = ${uuid}
+  union all select 'listing', 'team', id from teams where itag = ${uuid}
+  union all select 'vote', target_type, target_id from votes where itag = ${uuid}
+  union all select 'webhook', kind, entity_id
+    from webhook_endpoints join totals using (incarnation) where id = ${uuid}
+  union all select 'token', target_type, target_id from sessions where id = ${uuid}`;

@@ -14,7 +14,7 @@ import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { hasRow, readFirst } from '../../sql/rows.ts';
 import type { VoteRow } from '../votes/votes.ts';
-import { buildPage, type ListPage, readPage, readTotal } from './pages.ts';
+import { buildPage, type ListPage, readPage, readWithTotal } from './pages.ts';
 
 export type PlanState = 'planning' | 'planned' | 'refused' | 'voiding' | 'voided' | 'undoing' | 'undone';
 
@@ -124,20 +124,17 @@ export const listOpenPlans = (sql: Queryable): Promise<readonly OpenPlan[]> =>
     select id, state from void_plans where state in ('planning', 'voiding', 'undoing') order by created_at`;
 
 /** The votes that the newest step left as they were, in the order of the plan; pages count from 1. */
-export const listSkipped = async (sql: Sql, id: string, page: number): Promise<ListPage<SkippedVote>> => {
+export const listSkipped = (sql: Sql, id: string, page: number): Promise<ListPage<SkippedVote>> => {
   const where = sql`where plan = ${id} and skipped is not null`;
-  const [rows, total] = await Promise.all([
-    sql<SkippedVote[]>`
-      select vote.*, why from (
-        select itag, created_at, position, skipped as why from void_plan_votes ${where}
-        order by position ${buildPage(sql, page)}
-      ) as planned cross join lateral (
-        select itag, created_at, target_type, target_id, author, upvote from votes
-        where votes.itag = planned.itag and votes.created_at = planned.created_at offset 0) as vote
-      order by position`,
-    readTotal(sql, { table: 'void_plan_votes', where }),
-  ]);
-  return { rows: rows as readonly SkippedVote[], ...total };
+  const rows = sql<SkippedVote[]>`
+    select vote.*, why from (
+      select itag, created_at, position, skipped as why from void_plan_votes ${where}
+      order by position ${buildPage(sql, page)}
+    ) as planned cross join lateral (
+      select itag, created_at, target_type, target_id, author, upvote from votes
+      where votes.itag = planned.itag and votes.created_at = planned.created_at offset 0) as vote
+    order by position`;
+  return readWithTotal(sql, { table: 'void_plan_votes', where }, rows);
 };
 
 /** Confirms a plan. Resolves to whether it is being voided now, or was before. */

@@ -6,9 +6,8 @@
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
 import type { VoteRow } from '../votes/votes.ts';
-import { buildPage, type ListPage, readTotal, type StatementPart } from './pages.ts';
+import { buildPage, type ListPage, readWithTotal, type StatementPart } from './pages.ts';
 
 /** Only votes that match all that is given. */
 export interface VoteFilter {
@@ -37,18 +36,14 @@ export const buildVoteFilter = (
   ${before === undefined ? sql`` : sql`and created_at < ${before}::timestamptz`}`;
 
 /** Reads a page, newest first; pages count from 1. */
-export const listVotesOf = (sql: Sql, filter: VoteFilter, page: number): Promise<ListPage<VoteRow>> =>
-  asStorage('votes.list', async () => {
-    const where = buildVoteFilter(sql, filter);
-    const [rows, total] = await Promise.all([
-      sql<VoteRow[]>`
-        select votes.* from (
-          select itag, created_at from votes ${where} order by created_at desc, itag ${buildPage(sql, page)}
-        ) as page cross join lateral (
-          select * from vote_rows as votes
-          where votes.itag = page.itag and votes.created_at = page.created_at offset 0) as votes
-        order by votes.created_at desc, votes.itag`,
-      readTotal(sql, { table: 'votes', where }),
-    ]);
-    return { rows: rows as readonly VoteRow[], ...total };
-  });
+export const listVotesOf = (sql: Sql, filter: VoteFilter, page: number): Promise<ListPage<VoteRow>> => {
+  const where = buildVoteFilter(sql, filter);
+  const rows = sql<VoteRow[]>`
+    select votes.* from (
+      select itag, created_at from votes ${where} order by created_at desc, itag ${buildPage(sql, page)}
+    ) as page cross join lateral (
+      select * from vote_rows as votes
+      where votes.itag = page.itag and votes.created_at = page.created_at offset 0) as votes
+    order by votes.created_at desc, votes.itag`;
+  return readWithTotal(sql, { table: 'votes', where }, rows);
+};

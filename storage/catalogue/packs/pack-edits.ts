@@ -6,7 +6,7 @@
  * ids. The caller updates the hot store after a deletion.
  */
 import { deleteListing } from '../../ledger/adjust.ts';
-import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
+import { bindTransactions, type Sql, type Transaction } from '../../sql/client.ts';
 import { lockOwner, openListing } from '../shared/listings.ts';
 import type { PackRow } from './packs.ts';
 
@@ -30,18 +30,8 @@ export type PackOutcome =
   | { readonly kind: 'unknown'; readonly bots: readonly string[]; readonly servers: readonly string[] };
 
 /** Every change is ledger when it resolves. */
-export const createPackEdits = (sql: Sql) => ({
-  /** The user must own fewer than `ownedMax` packs. */
-  create: (request: PackRequest, fields: PackFields, ownedMax: number) =>
-    runTransaction(sql, 'packs.create', (transaction) =>
-      createPack(transaction, { ...request, ownedMax }, fields),
-    ),
-  edit: (request: PackRequest, change: PackChange) =>
-    runTransaction(sql, 'packs.edit', (transaction) => editPack(transaction, request, change)),
-  /** Deletes the pack; its votes become void. The url may be used again for another pack. */
-  remove: (request: PackRequest) =>
-    runTransaction(sql, 'packs.remove', (transaction) => removePack(transaction, request)),
-});
+export const createPackEdits = (sql: Sql) =>
+  bindTransactions('packs', sql, { create: createPack, edit: editPack, remove: removePack });
 
 const findUnknown = async (
   transaction: Transaction,
@@ -58,6 +48,7 @@ const findUnknown = async (
   return { kind: 'unknown', bots: listIds(true), servers: listIds(false) };
 };
 
+/** The user must own fewer than `ownedMax` packs. */
 const createPack = async (
   transaction: Transaction,
   { url, userId, ownedMax }: PackRequest & { readonly ownedMax: number },
@@ -119,6 +110,7 @@ const editPack = async (
   return { kind: 'done' };
 };
 
+/** Deletes the pack; its votes become void. The url may be used again for another pack. */
 const removePack = async (transaction: Transaction, request: PackRequest): Promise<PackOutcome> => {
   const pack = await lockOwnPack(transaction, request);
   if ('kind' in pack) return pack;

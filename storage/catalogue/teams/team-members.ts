@@ -17,7 +17,7 @@ import {
   type TeamActor,
 } from '../../../engine/rules/members.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
-import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
+import { bindTransactions, type Sql, type Transaction } from '../../sql/client.ts';
 import { endExcessSessions } from '../people/sessions.ts';
 import { lockTeam } from './team-edits.ts';
 
@@ -46,14 +46,8 @@ export interface MemberAddition {
 }
 
 /** Every change is ledger when it resolves. */
-export const createTeamMembers = (sql: Sql) => ({
-  add: (request: MembershipRequest, added: MemberAddition) =>
-    runTransaction(sql, 'members.add', (transaction) => addMember(transaction, request, added)),
-  edit: (request: MembershipRequest, change: MemberChange) =>
-    runTransaction(sql, 'members.edit', (transaction) => editMember(transaction, request, change)),
-  remove: (request: MembershipRequest) =>
-    runTransaction(sql, 'members.remove', (transaction) => removeMember(transaction, request)),
-});
+export const createTeamMembers = (sql: Sql) =>
+  bindTransactions('members', sql, { add: addMember, edit: editMember, remove: removeMember });
 
 const addMember = async (
   transaction: Transaction,

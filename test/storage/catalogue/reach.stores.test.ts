@@ -215,7 +215,7 @@ for (const store of Object.keys(openers)) {
     const { catalogue, teamId, team, bot, server, mint, lives } = await openTeam(store);
     const sessions = [await mint(bot, []), await mint(server, []), await mint(team, [])];
     await catalogue.bots.edits.remove({ botId: bot.id, actor: actor('wren') });
-    await catalogue.operator.listings.remove('server', server.id);
+    await catalogue.operator.listings.remove({ kind: 'server', id: server.id });
 
     assert.is((await catalogue.teams.edits.remove(teamId, actor('wren'))).kind, 'done');
 

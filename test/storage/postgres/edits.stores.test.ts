@@ -94,7 +94,7 @@ test('the caps on owned teams, members and packs hold under concurrency', async 
   const packFields = { name: 'Pack', short: 'A pack of things.', tags: ['fun'], bots: ['bot1'], servers: [] };
   const packs = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>
-      catalogue.packs.edits.create({ userId: 'many', url: `new-${index}` }, packFields, 100),
+      catalogue.packs.edits.create({ userId: 'many', url: `new-${index}`, ownedMax: 100 }, packFields),
     ),
   );
   assert.is(packs.filter(({ kind }) => kind === 'done').length, 3);
@@ -122,7 +122,7 @@ test('of concurrent requests for a url or a vanity code, one succeeds', async ()
   for (let round = 0; round < rounds; round++) {
     const url = `wanted-${round}`;
     const packs = await Promise.all(
-      users.map((userId) => catalogue.packs.edits.create({ userId, url }, fields, 100)),
+      users.map((userId) => catalogue.packs.edits.create({ userId, url, ownedMax: 100 }, fields)),
     );
     assert.is(packs.filter(({ kind }) => kind === 'done').length, 1);
     const ids = await Promise.all(users.map(() => addNewTeam(['robin'])));

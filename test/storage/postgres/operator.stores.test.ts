@@ -59,7 +59,7 @@ test('a server that is put and deleted at once exists completely or not at all',
     await put(id, 'first');
     const [outcome, removed] = await Promise.all([
       put(id, 'second'),
-      catalogue.operator.listings.remove('server', id),
+      catalogue.operator.listings.remove({ kind: 'server', id }),
     ]);
     const [left] = await sql<{ servers: number; totals: number; codes: number }[]>`
       select (select count(*) from servers where server_id = ${id}) as servers,
@@ -90,7 +90,7 @@ test('a session created while its bot is deleted does not stay', async () => {
     const bot = `bot-${++count}`;
     await addBot(sql, bot);
     const [removed, ...minted] = await Promise.all([
-      catalogue.operator.listings.remove('bot', bot),
+      catalogue.operator.listings.remove({ kind: 'bot', id: bot }),
       ...Array.from({ length: 4 }, () => mint('bot', bot)),
     ]);
     const left = await sql`select from sessions where target_type = 'bot' and target_id = ${bot}`;
