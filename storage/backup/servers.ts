@@ -13,6 +13,7 @@ import { syncPath } from '../embedded/copy.ts';
 import { beginTimeline } from '../ledger/generations.ts';
 import { readShardCount, type ShardCounts, takeShardCount } from '../shards.ts';
 import type { Sql } from '../sql/client.ts';
+import { readNumber } from '../sql/rows.ts';
 import { hasAnyShard, listShardsBehind, raiseGenerationsPastSql, readNewestPositions } from './age.ts';
 import { BackupError, measureDump, readManifest, type ServersBackup, writeBackup } from './manifest.ts';
 import { dumpName, findPrograms } from './programs.ts';
@@ -26,11 +27,9 @@ export interface Servers {
 }
 
 /** The major version of the server. */
-export const readServerMajor = async (sql: Sql): Promise<number> => {
-  const [row] = await sql<{ version: number }[]>`
-    select current_setting('server_version_num')::int / 10000 as version`;
-  return row?.version ?? 0;
-};
+export const readServerMajor = (sql: Sql): Promise<number> =>
+  readNumber(sql`
+    select current_setting('server_version_num')::int / 10000 as version`);
 
 /** Dumps the database into a new folder. On disk when it resolves. Nodes may run meanwhile. */
 export const backupServers = async (

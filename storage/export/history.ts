@@ -9,6 +9,7 @@ import { buildColumns, type Level, levels, levelTables, metrics, statuses } from
 import { type HistoryRow, type HistoryTimes, readHistoryTimes } from '../history/read.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import { readNumber } from '../sql/rows.ts';
 import type { ExportOptions, Sink } from './export.ts';
 
 export interface HistoryExportOptions extends ExportOptions {
@@ -50,10 +51,9 @@ export const countHistoryRows = (sql: Sql): Promise<number> =>
   asStorage('export.count', () =>
     sql.begin(async (transaction) => {
       await transaction`set local statement_timeout = 0`;
-      const [row] = await transaction<{ rows: number }[]>`
+      return readNumber(transaction`
         select (select count(*) from history_fine) + (select count(*) from history_hours)
-          + (select count(*) from history_days) as rows`;
-      return row?.rows ?? 0;
+          + (select count(*) from history_days) as rows`);
     }),
   ) as Promise<number>;
 

@@ -12,7 +12,7 @@ import { StorageError } from '../../engine/errors.ts';
 import type { Shard } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, type Sql, type Transaction } from '../sql/client.ts';
-import { hasTable, readColumn } from '../sql/rows.ts';
+import { hasTable, readColumn, readNumber } from '../sql/rows.ts';
 import { locks } from './locks.ts';
 import { buildTotalsUpdate, formatTotals } from './totals.ts';
 
@@ -161,10 +161,7 @@ export const beginTimeline = async (sql: Sql | Transaction): Promise<void> => {
 };
 
 /** Reads the current timeline: the number added to the revisions of rows. */
-export const readTimeline = async (sql: Sql): Promise<number> => {
-  const [row] = await sql<{ revisions: number }[]>`select revisions from lineage`;
-  return row?.revisions ?? 0;
-};
+export const readTimeline = (sql: Sql): Promise<number> => readNumber(sql`select revisions from lineage`);
 
 const isOlder = ({ state }: DirtyEntity, timeline: number): boolean => state.facts.revision < timeline;
 

@@ -9,7 +9,7 @@
  */
 
 import type { Sql, Transaction } from '../sql/client.ts';
-import { readColumn } from '../sql/rows.ts';
+import { readColumn, readNumber } from '../sql/rows.ts';
 import { lockTotals } from './totals.ts';
 import { buildDeliveries } from './webhook-deliveries.ts';
 
@@ -59,13 +59,11 @@ const numberStep = async (transaction: Transaction, incarnation: number, writesD
 const unnumberedMax = 100_000;
 
 /** Counts the rows without a number of listings that still exist. */
-export const countUnnumbered = async (sql: Sql): Promise<number> => {
-  const [row] = await sql<{ count: number }[]>`
+export const countUnnumbered = (sql: Sql): Promise<number> =>
+  readNumber(sql`
     select count(*) from (
       select from votes join totals using (incarnation) where log_number is null limit ${unnumberedMax}
-    ) as unnumbered`;
-  return row?.count ?? 0;
-};
+    ) as unnumbered`);
 
 /** Listings with unnumbered rows, of those that still exist; at most `limit`. */
 export const listUnnumbered = (sql: Sql, limit: number): Promise<readonly number[]> =>

@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { deliveryKinds, failingFrom } from '../../engine/rules/webhooks.ts';
 import { formatNumbers, formatTexts, type Queryable, type Transaction } from '../sql/client.ts';
+import { readNumber } from '../sql/rows.ts';
 
 export interface DeliveryRules {
   /** While too many deliveries wait, none are written for endpoints that fail; the vote log has the votes. */
@@ -163,12 +164,10 @@ export interface NewListingEvent {
 }
 
 /** Writes a delivery per endpoint that wants the event. *Ledger* when it resolves: to how many. */
-export const writeListingEvent = async (
+export const writeListingEvent = (
   sql: Queryable,
   { type, incarnation, details }: NewListingEvent,
-): Promise<number> => {
-  const [row] = await sql<{ written: number }[]>`
+): Promise<number> =>
+  readNumber(sql`
     select write_listing_event(${incarnation}, ${deliveryKinds[type]}::smallint, ${type},
-      ${JSON.stringify(details)}::text::jsonb) as written`;
-  return row?.written ?? 0;
-};
+      ${JSON.stringify(details)}::text::jsonb) as written`);

@@ -16,6 +16,10 @@ export const readColumn = async <Value>(
   statement: PromiseLike<readonly object[]>,
 ): Promise<readonly Value[]> => (await statement).map((row) => Object.values(row)[0] as Value);
 
+/** Resolves to the only number that the statement reads; 0 without a row. */
+export const readNumber = async (statement: PromiseLike<readonly object[]>): Promise<number> =>
+  (await readColumn<number>(statement))[0] ?? 0;
+
 /** Whether the database has this table. */
 export const hasTable = (sql: Queryable, name: string): Promise<boolean> =>
   hasRow(sql`select where to_regclass(${name}) is not null`);

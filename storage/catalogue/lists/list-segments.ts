@@ -6,7 +6,7 @@
  * Nothing is held in memory here.
  */
 import { type Queryable, retrySerializable, type Sql, type Transaction } from '../../sql/client.ts';
-import { readColumn } from '../../sql/rows.ts';
+import { readColumn, readNumber } from '../../sql/rows.ts';
 import { balanceSegments, countSteps, type Segments } from '../shared/segments.ts';
 
 export type ListName = 'bots' | 'servers' | 'packs';
@@ -158,15 +158,13 @@ const describeSegments = (list: ListName, size: number): Segments => ({
 });
 
 /** Counts the recorded changes into the segments and deletes them. Resolves to their number. */
-const countChanges = async (transaction: Transaction, segments: Segments): Promise<number> => {
-  const [counted] = await transaction<{ changes: number }[]>`
+const countChanges = (transaction: Transaction, segments: Segments): Promise<number> =>
+  readNumber(transaction`
     with steps as (
       delete from list_changes where list = (select ${segments.order}::text)
       returning at, id, change as step),
     ${countSteps(transaction, segments)}
-    select count(*) as changes from steps`;
-  return counted?.changes ?? 0;
-};
+    select count(*) as changes from steps`);
 
 /** Lets outdated segments count as too long, so that their rows are counted again. */
 const markLong = async (

@@ -19,6 +19,7 @@ import {
   type Sql,
   type Transaction,
 } from '../../sql/client.ts';
+import { readNumber } from '../../sql/rows.ts';
 import type { StatementPart } from './pages.ts';
 import type { PlanQuery, VoidPlan } from './void-plans.ts';
 import { buildVoteFilter } from './vote-list.ts';
@@ -78,7 +79,7 @@ const buildSkipped = (sql: Queryable) =>
 /** Votes of one listing are neighbours, and so are those of one request: a page touches few listings. */
 const storeVotes = async (transaction: Transaction, id: string, query: PlanQuery): Promise<number> => {
   const where = buildCondition(transaction, query);
-  const [plan] = await transaction<{ votes: number }[]>`
+  return readNumber(transaction`
     with found as materialized (
       select itag, created_at, incarnation, target_type, target_id, author, upvote,
         ${buildSkipped(transaction)}
@@ -101,8 +102,7 @@ const storeVotes = async (transaction: Transaction, id: string, query: PlanQuery
         'listings_total', (select count(*) from listing),
         'listings', ${showListings(transaction)},
         'samples', ${drawSamples(transaction)})
-    where id = ${id} returning votes`;
-  return plan?.votes ?? 0;
+    where id = ${id} returning votes`);
 };
 
 const countSkipped = (sql: Queryable) => sql`(

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../../engine/limits.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { readFirst } from '../../sql/rows.ts';
+import { readFirst, readNumber } from '../../sql/rows.ts';
 
 /** A request with an idempotency key. */
 export interface Once {
@@ -57,14 +57,12 @@ const readKey = (transaction: Transaction, { scope }: Once): Promise<KeyRow | nu
     select fingerprint, result from idempotency_keys
     where scope = ${scope} and created_at > now() - make_interval(hours => ${keptHours})`);
 
-const countKeys = async (transaction: Transaction, { caller }: Once): Promise<number> => {
-  const [row] = await transaction<{ keys: number }[]>`
+const countKeys = (transaction: Transaction, { caller }: Once): Promise<number> =>
+  readNumber(transaction`
     select count(*) as keys from (
       select from idempotency_keys
       where caller = ${caller} and created_at > now() - make_interval(hours => ${keptHours})
-      limit ${limits.idempotencyKeysMax}) as live`;
-  return row?.keys ?? 0;
-};
+      limit ${limits.idempotencyKeysMax}) as live`);
 
 const toJson = (result: object): string =>
   JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? String(value) : value));

@@ -7,7 +7,7 @@
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { readColumn } from '../../sql/rows.ts';
+import { readColumn, readNumber } from '../../sql/rows.ts';
 
 /** Deliveries that may wait for one endpoint; the oldest beyond expire. */
 export const pendingPerEndpointMax = 10_000;
@@ -43,8 +43,8 @@ export const purgeDeliveries = (sql: Sql, days: number, signal: AbortSignal): Pr
     }
   });
 
-const purgeOld = async (sql: Queryable, days: number): Promise<number> => {
-  const [row] = await sql<{ deleted: number }[]>`
+const purgeOld = (sql: Queryable, days: number): Promise<number> =>
+  readNumber(sql`
     with deleted as (
       delete from webhook_deliveries where ctid in (
         select ctid from webhook_deliveries where created_at < now() - make_interval(days => ${days})
@@ -55,9 +55,7 @@ const purgeOld = async (sql: Queryable, days: number): Promise<number> => {
       from (select endpoint_id, count(*) as count from deleted where state = 0 group by endpoint_id) as sums
       where endpoint.id = sums.endpoint_id
     )
-    select count(*) as deleted from deleted`;
-  return row?.deleted ?? 0;
-};
+    select count(*) as deleted from deleted`);
 
 /** Endpoints that have deliveries and do not exist. One index look-up per endpoint, not per delivery. */
 const listOrphans = (sql: Queryable): Promise<readonly string[]> =>
