@@ -238,8 +238,8 @@ export const hotMutants: readonly Mutant[] = [
   {
     name: 'a copy lacks what is pending',
     file: 'storage/hot/lmdb/store.ts',
-    find: `      await runCheckpoint(writer);\n      await runInTables(`,
-    replace: `      await runInTables(`,
+    find: `        await runCheckpoint(writer);\n        await runInTables(`,
+    replace: `        await runInTables(`,
     killers: [durabilityTest],
     why: 'a backup would lack what was acknowledged before it began (I1)',
   },

@@ -11,15 +11,16 @@ import { randomBytes } from 'node:crypto';
 import { fdatasync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
+import type { Batch, BatchReply, CommitRules, ShardVersion } from '../../../engine/entity/items.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
-import { computeLongestWaitMs, findHoldingSinceMs } from '../../../engine/entity/votes.ts';
+import { findHoldingSinceMs } from '../../../engine/entity/votes.ts';
 import { StorageError } from '../../../engine/errors.ts';
-import { computeShard, listAllShards, parseEntityRef, toAddress } from '../../../engine/ids.ts';
+import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
+import { prepareCommit } from '../prepare-commit.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
 import { completeCheckpoint, describeFailure, runCheckpoint, startCheckpointLater } from './checkpoint.ts';
 import { DamagedVotes, decide, readVotes, toChanges } from './commit.ts';
@@ -81,22 +82,6 @@ const assertOpen = (store: LmdbState, operation: string): void => {
   if (journal.lost) throw new StorageError(operation, { outcome: 'not_applied', reason: 'unreachable' });
 };
 
-/**
- * Decides before anything is written: after a failure here the batch had no effect, and its sequence number
- * is free.
- */
-const decideOrRefuse = (store: LmdbState, batches: readonly Batch[], rules: CommitRules) => {
-  try {
-    assert(
-      computeLongestWaitMs(rules.windows) <= limits.voteBucketMs,
-      'a vote window is longer than last votes are stored',
-    );
-    return decide(batches, { writer: store.writer, rules, nowMs: store.clock() });
-  } catch (cause) {
-    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
-  }
-};
-
 const commitQueued = async (
   store: LmdbState,
   batches: readonly Batch[],
@@ -106,7 +91,7 @@ const commitQueued = async (
   // A call before this one may have lost the journal.
   assertOpen(store, 'commit');
   await assertRoom(writer, 'commit', () => completeCheckpoint(writer));
-  const plan = decideOrRefuse(store, batches, rules);
+  const plan = prepareCommit(rules, () => decide(batches, { writer, rules, nowMs: store.clock() }));
   if (plan.batches.length === 0) return plan.replies;
   const changes = toChanges(plan);
   writer.addedBytes += await appendOrEnd(store, packChanges(changes));
@@ -136,6 +121,16 @@ const commit = async (store: LmdbState, batches: readonly Batch[], rules: Commit
   } finally {
     store.committing = false;
   }
+};
+
+/** Runs one operation. Rejects when the store is closed or its journal lost. */
+const runOperation = async <Result>(
+  store: LmdbState,
+  operation: string,
+  task: () => Result | Promise<Result>,
+): Promise<Result> => {
+  assertOpen(store, operation);
+  return task();
 };
 
 /** `null` when a record of the voter's votes is damaged. */
@@ -199,41 +194,37 @@ const createReaders = (
 ): Pick<HotStore, 'readGenerations' | 'load' | 'peek' | 'countBacklog' | 'readVersions' | 'readChanges'> => {
   const { writer } = store;
   return {
-    async readGenerations() {
-      assertOpen(store, 'generations');
-      return writer.mirror.slice(0, writer.shardCount).map(({ generation }) => generation);
-    },
-    async load(requests) {
-      assertOpen(store, 'load');
-      return requests.map((request) => loadOne(store, request));
-    },
-    async peek(limit) {
-      assertOpen(store, 'peek');
-      const shards = limit.shards ?? listAllShards(writer.shardCount, store.peekStart++);
-      return peek(writer, { ...limit, shards });
-    },
-    async countBacklog() {
-      assertOpen(store, 'backlog');
-      return { ...writer.backlog };
-    },
-    async readVersions(shards) {
-      assertOpen(store, 'versions');
-      return shards.map((shard) => {
-        const { generation = 0, version = 0, chainHash = 0 } = writer.mirror[shard] ?? {};
-        return { generation, version, chainHash };
-      });
-    },
+    readGenerations: () =>
+      runOperation(store, 'generations', () =>
+        writer.mirror.slice(0, writer.shardCount).map(({ generation }) => generation),
+      ),
+    load: (requests) => runOperation(store, 'load', () => requests.map((request) => loadOne(store, request))),
+    peek: (limit) =>
+      runOperation(store, 'peek', () => {
+        const shards = limit.shards ?? listAllShards(writer.shardCount, store.peekStart++);
+        return peek(writer, { ...limit, shards });
+      }),
+    countBacklog: () => runOperation(store, 'backlog', () => ({ ...writer.backlog })),
+    readVersions: (shards) =>
+      runOperation(store, 'versions', () => shards.map((shard) => readVersion(writer, shard))),
     /** Keeps no list of changes: no other process writes to this store. */
-    async readChanges(known) {
-      assertOpen(store, 'changes');
-      return known.map((from) => {
-        const { generation = 0, version = 0, chainHash = 0 } = writer.mirror[from.shard] ?? {};
-        const isSame =
-          generation === from.generation && version === from.version && chainHash === from.chainHash;
-        return { now: { generation, version, chainHash }, changed: isSame ? new Map() : null };
-      });
-    },
+    readChanges: (known) =>
+      runOperation(store, 'changes', () =>
+        known.map((from) => {
+          const now = readVersion(writer, from.shard);
+          const isSame =
+            now.generation === from.generation &&
+            now.version === from.version &&
+            now.chainHash === from.chainHash;
+          return { now, changed: isSame ? new Map() : null };
+        }),
+      ),
   };
+};
+
+const readVersion = ({ mirror }: Writer, shard: Shard): ShardVersion => {
+  const { generation = 0, version = 0, chainHash = 0 } = mirror[shard] ?? {};
+  return { generation, version, chainHash };
 };
 
 const createShardCounts = (store: LmdbState, tables: Tables): ShardCounts => ({
@@ -241,11 +232,11 @@ const createShardCounts = (store: LmdbState, tables: Tables): ShardCounts => ({
   useShardCount(count) {
     store.writer.shardCount = count;
   },
-  async listShardCounts() {
-    assertOpen(store, 'shard count');
-    const count = readShardCount(tables);
-    return count === null ? [] : [count];
-  },
+  listShardCounts: () =>
+    runOperation(store, 'shard count', () => {
+      const count = readShardCount(tables);
+      return count === null ? [] : [count];
+    }),
 });
 
 /** Opens the journal, and adopts what the tables lack. */
@@ -298,41 +289,33 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
     pulse: createPulse(writer),
     toCommitQueue: () => 0,
     ...createReaders(store),
-    async readParts(request) {
-      assertOpen(store, 'parts');
-      return readParts(writer, request);
-    },
-    async listDueParts(shards, limit) {
-      assertOpen(store, 'due parts');
-      return listDueParts(writer, { shards, limit, nowMs: options.clock() });
-    },
+    readParts: (request) => runOperation(store, 'parts', () => readParts(writer, request)),
+    listDueParts: (shards, limit) =>
+      runOperation(store, 'due parts', () => listDueParts(writer, { shards, limit, nowMs: clock() })),
     commit: (batches, rules) => commit(store, batches, rules),
-    async publish(generations) {
-      assertOpen(store, 'publish');
-      for (const { shard, generation } of generations) {
-        await runQueued(writer, () => publishShard(writer, shard, generation));
-      }
-    },
-    async clear(positions) {
-      assertOpen(store, 'clear');
-      for (const { shard, ...position } of positions)
-        await runQueued(writer, () => clearShard(writer, shard, position));
-    },
-    async markFlushed(receipt) {
-      assertOpen(store, 'settled');
-      await markFlushed(writer, receipt);
-      startCheckpointLater(writer);
-    },
-    async sweep(nowMs) {
-      assertOpen(store, 'sweep');
-      await sweep(writer, nowMs, Math.max(0, toBucket(nowMs) - 2));
-    },
+    publish: (generations) =>
+      runOperation(store, 'publish', async () => {
+        for (const { shard, generation } of generations)
+          await runQueued(writer, () => publishShard(writer, shard, generation));
+      }),
+    clear: (positions) =>
+      runOperation(store, 'clear', async () => {
+        for (const { shard, ...position } of positions)
+          await runQueued(writer, () => clearShard(writer, shard, position));
+      }),
+    markFlushed: (receipt) =>
+      runOperation(store, 'settled', async () => {
+        await markFlushed(writer, receipt);
+        startCheckpointLater(writer);
+      }),
+    sweep: (nowMs) =>
+      runOperation(store, 'sweep', () => sweep(writer, nowMs, Math.max(0, toBucket(nowMs) - 2))),
     transfer: createTransfer(writer),
-    async copyInto(folder) {
-      assertOpen(store, 'copy');
-      await runCheckpoint(writer);
-      await runInTables(writer, () => writeCopy(writer, folder));
-    },
+    copyInto: (folder) =>
+      runOperation(store, 'copy', async () => {
+        await runCheckpoint(writer);
+        await runInTables(writer, () => writeCopy(writer, folder));
+      }),
     close: () => close(store),
   };
 };

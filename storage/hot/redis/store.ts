@@ -9,15 +9,15 @@
  */
 import assert from 'node:assert/strict';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
-import { computeLongestWaitMs } from '../../../engine/entity/votes.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
+import { prepareCommit } from '../prepare-commit.ts';
 import { markFlushed, peek } from './backlog.ts';
-import { type PackedCall, packCall, packRules, takeReplies } from './codec.ts';
+import { packCall, packRules, takeReplies } from './codec.ts';
 import { createDurabilityWatch, type DurabilityWatch } from './durability.ts';
 import { toOpenError, toStorageError } from './errors.ts';
 import { type MemorySettings, readMemorySettings } from './eviction.ts';
@@ -27,7 +27,7 @@ import { type Link, openLink } from './link.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { type RunningPulse, startPulse } from './pulse.ts';
 import { takeSlot } from './slots.ts';
-import { type Tag, toTag } from './tags.ts';
+import { toTag } from './tags.ts';
 import { createTransfer } from './transfer.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
 import { clearShard, listShardCounts, publishShard, sweep } from './upkeep.ts';
@@ -97,37 +97,19 @@ const runOperation = async <Result>(
 
 const formatNow = (store: RedisState): string => (store.clock ? String(store.clock()) : '');
 
-/**
- * Packs before anything is sent: after a failure here the batch had no effect, and its sequence number is
- * free.
- */
-const packOrRefuse = (
-  store: RedisState,
-  { batches, tags }: { readonly batches: readonly Batch[]; readonly tags: readonly Tag[] },
-  rules: CommitRules,
-): PackedCall => {
-  try {
-    assert(
-      computeLongestWaitMs(rules.windows) <= limits.voteBucketMs,
-      'a vote window is longer than last votes are stored',
-    );
-    if (store.rules !== rules) {
-      store.rulesPacked = packRules(rules);
-      store.rules = rules;
-    }
-    return packCall(batches, tags);
-  } catch (cause) {
-    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
-  }
-};
-
 const commit = async (
   store: RedisState,
   batches: readonly Batch[],
   rules: CommitRules,
 ): Promise<readonly BatchReply[]> => {
   const tags = batches.map(({ shard }) => toTag(shard, store.link.shardCount));
-  const call = packOrRefuse(store, { batches, tags }, rules);
+  const call = prepareCommit(rules, () => {
+    if (store.rules !== rules) {
+      store.rulesPacked = packRules(rules);
+      store.rules = rules;
+    }
+    return packCall(batches, tags);
+  });
   const args = [formatNow(store), store.rulesPacked, call.packed];
   return takeReplies(await store.link.call('commit', tags, args), call);
 };

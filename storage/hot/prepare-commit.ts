@@ -1,0 +1,21 @@
+/**
+ * What both hot stores do before anything of a commit is written or sent.
+ */
+import assert from 'node:assert/strict';
+import type { CommitRules } from '../../engine/entity/items.ts';
+import { computeLongestWaitMs } from '../../engine/entity/votes.ts';
+import { StorageError } from '../../engine/errors.ts';
+import { limits } from '../../engine/limits.ts';
+
+/** Runs `prepare`. After a failure here the batches had no effect, and their sequence numbers are free. */
+export const prepareCommit = <Result>(rules: CommitRules, prepare: () => Result): Result => {
+  try {
+    assert(
+      computeLongestWaitMs(rules.windows) <= limits.voteBucketMs,
+      'a vote window is longer than last votes are stored',
+    );
+    return prepare();
+  } catch (cause) {
+    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
+  }
+};
