@@ -116,7 +116,7 @@ const toNodeStatus = ({ name, version, figures }: LiveNode): NodeStatus => ({
  */
 const createHeartbeatTask = (
   heartbeats: Heartbeats,
-  { libraries }: Stores,
+  { redis }: Stores,
   onFlushers: JoiningNode['onFlushers'],
 ): (() => Promise<void>) => {
   let versions = '';
@@ -124,16 +124,16 @@ const createHeartbeatTask = (
     onFlushers(listFlushers(await heartbeats.sendHeartbeat()));
     const used = [...heartbeats.listVersions()].sort().join(' ');
     if (used === versions) return;
-    await libraries?.dropOthers(heartbeats.listVersions());
+    await redis?.libraries.dropOthers(heartbeats.listVersions());
     versions = used;
   };
 };
 
 const readNodeFacts = (
-  { libraries, isSqlUp }: Stores,
+  { redis, isSqlUp }: Stores,
   { adminUrl, version, readFigures }: JoiningNode,
 ): NodeFacts => ({
-  library: libraries?.version ?? '',
+  library: redis?.libraries.version ?? '',
   ...{ adminUrl, version, figures: { ...readFigures() } },
   reachesSql: isSqlUp(),
 });

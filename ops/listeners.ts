@@ -81,7 +81,8 @@ const readNodeHealth = (
 ): NodeHealth => {
   const { ready, hotStoreUp } = engine.readHealth();
   const sql = stores.isSqlUp() && loss.reason === '';
-  return { ready: ready && !isDraining(), hot: hotStoreUp, sql, weakServers: stores.countWeakServers() };
+  const weakServers = stores.redis?.durability.countWeak() ?? 0;
+  return { ready: ready && !isDraining(), hot: hotStoreUp, sql, weakServers };
 };
 
 /** Returns a function that loads the demo directory, if wanted, and writes these addresses to demo.json. */

@@ -18,8 +18,7 @@ import { findForbiddenStore } from './embedded/folder.ts';
 import { lockDataDirectory } from './embedded/lock.ts';
 import type { SqlThread } from './embedded/sql-thread.ts';
 import type { LmdbStore } from './hot/lmdb/store.ts';
-import type { MemorySettings } from './hot/redis/eviction.ts';
-import type { RedisLibraries } from './hot/redis/store.ts';
+import type { RedisHotStore } from './hot/redis/store.ts';
 import { createFolderOwner, createRedisOwner, type HotOwner, isHolder } from './hot-owner.ts';
 import type { HotTransfer } from './move/records.ts';
 import type { ShardCounts } from './shards.ts';
@@ -28,7 +27,7 @@ import { openFault } from './sql/open-fault.ts';
 import { openServerSql } from './sql/server.ts';
 import { takeSessionLock } from './sql/session-lock.ts';
 
-export type { MemorySettings };
+export type { MemorySettings } from './hot/redis/eviction.ts';
 
 export interface StoresConfig {
   readonly dataDir: string;
@@ -61,14 +60,8 @@ export interface Stores extends Pool {
   readonly shared: boolean;
   /** What claims the database of a server, `null` where one folder holds both stores. */
   readonly owner: HotOwner | null;
-  /** The function libraries that run in a shared hot store, `null` when it is embedded. */
-  readonly libraries: RedisLibraries | null;
-  /** Reads the wall times (ms) of a shared hot store's servers, `null` when it is embedded. */
-  readonly storeClocks: (() => Promise<readonly number[]>) | null;
-  /** Reads the memory settings of a shared hot store's servers, `null` when it is embedded. */
-  readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
-  /** How many servers of a shared hot store may lose confirmed writes now, in a crash or a failover. */
-  countWeakServers(): number;
+  /** The servers of a shared hot store, `null` when it is embedded. */
+  readonly redis: Pick<RedisHotStore, 'libraries' | 'readClocks' | 'memorySettings' | 'durability'> | null;
   /** How to copy embedded stores that are in use, `null` for servers. */
   readonly copySource: CopySource | null;
   /** Says how much room the disk of an embedded hot store lacks; `null` while there is enough. */
@@ -147,10 +140,7 @@ const openServers: OpenAll = async (config, options, undo) => {
     requestSql: server.requestSql,
     shared: true,
     owner: createRedisOwner(),
-    libraries: hot.libraries,
-    storeClocks: hot.readClocks,
-    memorySettings: hot.memorySettings,
-    countWeakServers: countWeak,
+    redis: hot,
     copySource: null,
     describeFullDisk: () => null,
     notes: [...server.notes, ...listWeak()],
@@ -159,15 +149,6 @@ const openServers: OpenAll = async (config, options, undo) => {
     isSqlUp: () => server.getLastError() === null,
   };
 };
-
-/** What only servers of counters have. */
-const ofOneNode = {
-  shared: false,
-  libraries: null,
-  storeClocks: null,
-  memorySettings: null,
-  countWeakServers: () => 0,
-} as const;
 
 /** Throws if the hot store has counters but SQL is missing: a new database would not match them. */
 const assertNoneLost = async (hot: LmdbStore, database: string, loss: string): Promise<void> => {
@@ -218,7 +199,8 @@ const openEmbedded: OpenAll = async (config, options, undo) => {
     hot,
     sql: ledger.sql,
     requestSql: ledger.requestSql,
-    ...ofOneNode,
+    shared: false,
+    redis: null,
     owner: null,
     copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
     describeFullDisk: () => hot.describeFullDisk() ?? ledger.describeFullDisk(),
@@ -255,7 +237,8 @@ const openAlone: OpenAll = async (config, options, undo) => {
     hot,
     sql: server.sql,
     requestSql: server.requestSql,
-    ...ofOneNode,
+    shared: false,
+    redis: null,
     owner,
     copySource: createDumpSource(server.sql, hot, databaseUrl),
     describeFullDisk: hot.describeFullDisk,

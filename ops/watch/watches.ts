@@ -15,10 +15,11 @@ import type { WatchLog } from './watch.ts';
 
 /** Rejects when Redis may evict counters. Nothing is checked again before `start`. */
 export const openWatches = async (
-  { storeClocks, memorySettings, describeFullDisk }: Stores,
+  { redis, describeFullDisk }: Stores,
   { recordClockAhead, recordEvictingServers }: Metrics,
   log: WatchLog,
 ) => {
+  const [storeClocks, memorySettings] = [redis?.readClocks ?? null, redis?.memorySettings ?? null];
   const clock = createClockWatch({ storeClocks, clock: systemClock, onMeasured: recordClockAhead, log });
   const eviction = createEvictionWatch({ memorySettings, onMeasured: recordEvictingServers, log });
   await eviction.assertNoEviction();
