@@ -11,7 +11,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } f
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Queryable, Sql } from './sql/client.ts';
-import { readColumn } from './sql/rows.ts';
+import { hasRow, readColumn } from './sql/rows.ts';
 
 export interface HotOwner {
   readonly kind: 'redis' | 'lmdb';
@@ -53,10 +53,7 @@ type OwnerRow = Pick<HotOwner, 'kind'> & { readonly identity: string };
 const readRow = async (sql: Queryable): Promise<OwnerRow | undefined> =>
   (await sql<OwnerRow[]>`select kind, identity from hot_store for update`)[0];
 
-const wasUsed = async (sql: Queryable): Promise<boolean> => {
-  const [row] = await sql<{ used: boolean }[]>`select exists (select from generations) as used`;
-  return row?.used === true;
-};
+const wasUsed = (sql: Queryable): Promise<boolean> => hasRow(sql`select from generations limit 1`);
 
 const adoptAdvice =
   'To move a directory to other stores use "rollcall ops move". If the former hot store is lost, "rollcall ' +
@@ -136,6 +133,6 @@ export const describeIntruders = (nodes: readonly string[]): string =>
 
 /** Whether this process is the last that claimed the database. */
 export const isHolder = async (sql: Queryable, { holder }: HotOwner): Promise<boolean> => {
-  const [row] = await sql<{ holder: string }[]>`select holder from hot_store`;
-  return row === undefined || row.holder === holder;
+  const [known = holder] = await readColumn<string>(sql`select holder from hot_store`);
+  return known === holder;
 };

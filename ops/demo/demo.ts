@@ -15,6 +15,7 @@ import { formatToken, parseToken, type TokenKind } from '../../engine/rules/toke
 import { importLines } from '../../storage/import/import.ts';
 import type { RecordOfKind } from '../../storage/import/kinds.ts';
 import type { Sql } from '../../storage/sql/client.ts';
+import { hasRow, readColumn } from '../../storage/sql/rows.ts';
 import { writeDemoHistory } from './history.ts';
 
 /** The ids of the users and entities that own the demo tokens; they are in directory.jsonl. */
@@ -96,15 +97,12 @@ const buildDemoFile = (access: DemoAccess, addresses: DemoAddresses, kept: DemoF
   return { ...addresses, admin_token, user, second_user, bot, server, team, pack };
 };
 
-const isEmpty = async (sql: Sql): Promise<boolean> => {
-  const rows = await sql<{ used: boolean }[]>`
-    select exists (select from users) or exists (select from totals) as used`;
-  return rows[0]?.used === false;
-};
+const isEmpty = (sql: Sql): Promise<boolean> =>
+  hasRow(sql`select where not exists (select from users) and not exists (select from totals)`);
 
 const readDemoState = async (sql: Sql): Promise<DemoState | null> => {
-  const rows = await sql<{ value: string }[]>`select value from settings where name = 'demo'`;
-  const [state, nowMs] = rows[0]?.value.split(' ') ?? [];
+  const [value] = await readColumn<string>(sql`select value from settings where name = 'demo'`);
+  const [state, nowMs] = value?.split(' ') ?? [];
   return state === 'begun' || state === 'loaded' ? { state, nowMs: Number(nowMs) } : null;
 };
 
@@ -201,10 +199,10 @@ const hasLiveDemoTokens = async (sql: Sql, content: DemoAccess): Promise<boolean
   for (const [kind, { id, token }] of holders) {
     const parts = parseToken(token);
     if (parts?.kind !== kind || parts.id !== id) return false;
-    const rows = await sql`
+    const isLive = await hasRow(sql`
       select from sessions where token_hash = ${hashToken(token)} and target_type = ${kind}
-        and target_id = ${id} and expiry > now()`;
-    if (rows.length === 0) return false;
+        and target_id = ${id} and expiry > now()`);
+    if (!isLive) return false;
   }
   return true;
 };

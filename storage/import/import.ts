@@ -9,6 +9,7 @@ import { recountLists } from '../catalogue/lists/list-segments.ts';
 import { createPartitions, type Partitions } from '../ledger/partitions.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
+import { readNumber } from '../sql/rows.ts';
 import { type BadLine, type LineBatch, prefetchOne, splitBatches } from './batches.ts';
 import { kindNames, recordKinds } from './kinds.ts';
 import { groupLines, measureFile, readFileLines, type SourceLine } from './lines.ts';
@@ -189,14 +190,12 @@ const withText = (batch: LineBatch, fault: { line: number; reason: string }): Ba
 /* ---------------------------------------------------------------- progress */
 
 /** Reads how many lines an interrupted run of the same bytes completed; 0 after a complete run. */
-const openProgress = async (sql: Sql, digest: string, lines: number): Promise<number> => {
-  const rows = await sql<{ lines_done: number }[]>`
+const openProgress = (sql: Sql, digest: string, lines: number): Promise<number> =>
+  readNumber(sql`
     insert into imports as i (digest, lines_done) values (${digest}, 0)
     on conflict (digest) do update set updated_at = now(),
       lines_done = case when i.lines_done >= ${lines}::bigint then 0 else i.lines_done end
-    returning lines_done`;
-  return rows[0]?.lines_done ?? 0;
-};
+    returning lines_done`);
 
 /** Records progress in the batch's transaction. Fails if another run of the same file has changed it. */
 const moveProgress = async (transaction: Transaction, run: Run, lastLine: number): Promise<void> => {

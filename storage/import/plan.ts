@@ -8,6 +8,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { foldVanityCode, listVanityCandidates } from '../../engine/rules/vanity.ts';
 import { formatTexts, type Transaction } from '../sql/client.ts';
+import { readColumn } from '../sql/rows.ts';
 import { type AnyRecord, getValue } from './fields.ts';
 import {
   type ImportRecord,
@@ -243,9 +244,9 @@ const assignVanities = async (batch: Batch, codeFaults: CodeFaults): Promise<voi
   const given = new Set<string>();
   for (let round = 0; open.length > 0; round++) {
     const wanted = open.flatMap(({ codes }) => codes[round] ?? []);
-    const rows = await sql<{ code: string }[]>`
-      select code from vanity where code = any(${formatTexts(wanted)}::text[])`;
-    const taken = new Set(rows.map(({ code }) => code));
+    const taken = new Set(
+      await readColumn<string>(sql`select code from vanity where code = any(${formatTexts(wanted)}::text[])`),
+    );
     open = open.filter(({ entry, codes }) => {
       const code = codes[round];
       if (code === undefined) codeFaults.set(entry.line, `the vanity code ${codes[0] ?? ''} is taken`);
@@ -262,9 +263,9 @@ const assignVanities = async (batch: Batch, codeFaults: CodeFaults): Promise<voi
 const assignIncarnations = async ({ sql, plan }: Batch): Promise<void> => {
   const listings = listListings(plan).sort((a, b) => a.line - b.line);
   if (listings.length === 0) return;
-  const rows = await sql<{ incarnation: number }[]>`
-    select nextval('incarnations') as incarnation from generate_series(1, ${listings.length}::int)`;
-  const incarnations = rows.map((row) => row.incarnation).sort((a, b) => a - b);
+  const taken = await readColumn<number>(sql`
+    select nextval('incarnations') from generate_series(1, ${listings.length}::int)`);
+  const incarnations = taken.toSorted((a, b) => a - b);
   for (const [index, listing] of listings.entries()) listing.incarnation = incarnations[index] ?? 0;
 };
 

@@ -9,6 +9,7 @@
  */
 import type { Sql } from '../sql/client.ts';
 import { bindStorage } from '../sql/errors.ts';
+import { hasRow } from '../sql/rows.ts';
 
 export interface JobInstant {
   readonly name: string;
@@ -70,12 +71,10 @@ const buildOwnRunCondition = ({ sql, node }: JobRunsParts, run: JobClaim) => sql
   and finished_at is null`;
 
 /** Extends the lease. False if this node no longer owns the run. */
-const extend = async (parts: JobRunsParts, run: JobClaim, leaseMs: number): Promise<boolean> => {
-  const rows = await parts.sql`
+const extend = (parts: JobRunsParts, run: JobClaim, leaseMs: number): Promise<boolean> =>
+  hasRow(parts.sql`
     update job_runs set lease_until = now() + make_interval(secs => ${leaseMs / 1000})
-    where ${buildOwnRunCondition(parts, run)} returning name`;
-  return rows.length > 0;
-};
+    where ${buildOwnRunCondition(parts, run)} returning name`);
 
 /** Marks an owned run as finished. */
 const finish = async (parts: JobRunsParts, run: JobClaim): Promise<void> => {

@@ -5,17 +5,17 @@
 import { buildAffectedByBan, type SessionTarget } from '../catalogue/people/sessions.ts';
 import type { Queryable } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import { readColumn } from '../sql/rows.ts';
 import type { AffectedSessions } from './session-copies.ts';
 
 /** The hash of the token of this session; `null` if the entity has no such session. */
 export const findHash = async (sql: Queryable, target: SessionTarget, id: string): Promise<string | null> => {
-  const rows = await asStorage(
-    'sessions.hash',
-    () => sql<{ hash: string }[]>`
-      select encode(token_hash, 'hex') as hash from sessions
-      where id = ${id} and target_type = ${target.kind} and target_id = ${target.id}`,
+  const [hash] = await asStorage('sessions.hash', () =>
+    readColumn<string>(sql`
+      select encode(token_hash, 'hex') from sessions
+      where id = ${id} and target_type = ${target.kind} and target_id = ${target.id}`),
   );
-  return rows[0]?.hash ?? null;
+  return hash ?? null;
 };
 
 const buildAffectedCondition = (sql: Queryable, affected: AffectedSessions) => {
@@ -25,13 +25,9 @@ const buildAffectedCondition = (sql: Queryable, affected: AffectedSessions) => {
 };
 
 /** Lists the hashes of the tokens of these sessions, unless they have expired. */
-export const listHashes = async (sql: Queryable, affected: AffectedSessions): Promise<readonly string[]> => {
-  const which = buildAffectedCondition(sql, affected);
-  const rows = await asStorage(
-    'sessions.hashes',
-    () =>
-      sql<{ hash: string }[]>`
-        select encode(token_hash, 'hex') as hash from sessions where ${which} and expiry > now()`,
+export const listHashes = (sql: Queryable, affected: AffectedSessions): Promise<readonly string[]> =>
+  asStorage('sessions.hashes', () =>
+    readColumn<string>(sql`
+      select encode(token_hash, 'hex') from sessions
+      where ${buildAffectedCondition(sql, affected)} and expiry > now()`),
   );
-  return rows.map(({ hash }) => hash);
-};

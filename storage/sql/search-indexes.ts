@@ -7,6 +7,7 @@
  */
 import type { Queryable, Sql } from './client.ts';
 import { toStorageError } from './errors.ts';
+import { hasRow } from './rows.ts';
 
 /** Equal to those of the migrations. */
 const indexes = [
@@ -63,7 +64,7 @@ const fillSearch = async (sql: Queryable): Promise<void> => {
 /** Whether the extension is there, or can be created by this role. */
 const hasTrigrams = async (sql: Queryable): Promise<boolean> => {
   await sql`create extension if not exists pg_trgm`.catch(() => null);
-  return (await sql`select from pg_extension where extname = 'pg_trgm'`).length > 0;
+  return hasRow(sql`select from pg_extension where extname = 'pg_trgm'`);
 };
 
 /**
