@@ -32,29 +32,22 @@ export const computePeriodMs = (board: BoardName, boardSeconds: number): number 
 
 type BoardRun = Pick<FleetJob, 'name' | 'run'> & { readonly periodMs: number };
 
-const createBoardRuns = ({
-  boards,
-  runs,
-  boardSeconds,
-  monotonicMs,
-}: BoardsJobParts): readonly BoardRun[] => [
-  {
-    name: 'board_votes',
-    periodMs: computePeriodMs('votes', boardSeconds),
-    run: async ({ dueAtMs }) => {
-      await boards.makeVotes(dueAtMs);
-      await runs.purge(runRetentionDays, 'board_votes');
+const createBoardRuns = ({ boards, runs, boardSeconds, monotonicMs }: BoardsJobParts) => {
+  const createRun = (name: string, board: BoardName, make: FleetJob['run']): BoardRun => ({
+    name,
+    periodMs: computePeriodMs(board, boardSeconds),
+    run: async (run) => {
+      await make(run);
+      await runs.purge(runRetentionDays, name);
     },
-  },
-  {
-    name: 'board_others',
-    periodMs: computePeriodMs('trending', boardSeconds),
-    run: async ({ dueAtMs, signal }) => {
-      await boards.makeOthers(dueAtMs, { monotonicMs, signal });
-      await runs.purge(runRetentionDays, 'board_others');
-    },
-  },
-];
+  });
+  return [
+    createRun('board_votes', 'votes', ({ dueAtMs }) => boards.makeVotes(dueAtMs)),
+    createRun('board_others', 'trending', ({ dueAtMs, signal }) =>
+      boards.makeOthers(dueAtMs, { monotonicMs, signal }),
+    ),
+  ];
+};
 
 /** Creates a job for each group of boards, because one of them is slow, and one that loads editions. */
 export const createBoardsJobs = (parts: BoardsJobParts): readonly NodeJob[] => {
