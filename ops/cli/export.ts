@@ -55,14 +55,13 @@ export const runExport = async (
   const progress = createProgress(terminal.err, 'Exporting');
   const write = (sink: Sink) =>
     exporter.write(sql, stopOnSignal(sink, terminal.signal), (done) => progress.update(done, total));
+  const run = () => (path === '-' ? write(createStreamSink(terminal.out)) : writeFile(path, write));
   try {
-    const lines = path === '-' ? await write(createStreamSink(terminal.out)) : await writeFile(path, write);
-    progress.stop();
+    const lines = await run().finally(progress.stop);
     if (json) terminal.out.write(`${JSON.stringify({ file: path, lines })}\n`);
     terminal.err.write(`${formatCounted(lines, 'line')} exported\n`);
     return 0;
   } catch (error) {
-    progress.stop();
     // The reader of the pipe has closed it, as in `export - | head`.
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0;
     if (error !== interrupted) throw error;

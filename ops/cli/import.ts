@@ -47,25 +47,22 @@ const importInto = (
 export const runImport = (target: ImportTarget, terminal: Terminal, args: ImportArgs): Promise<number> =>
   runOnSource(args.path, terminal, async (source) => {
     const progress = createProgress(terminal.err, `Importing ${basename(source.title)}`);
-    try {
-      const report = await importInto(target, source, { progress, terminal, skipBad: args.skipBad });
-      progress.stop();
-      if (report.rejectedFile !== '') report.rejectedFile = source.rejectedPath;
-      const isResumable = target.kind === 'sql';
-      terminal.out.write(args.json ? `${JSON.stringify(report)}\n` : describeReport(report, isResumable));
-      return report.interrupted ? interruptedExitCode : 0;
-    } catch (error) {
-      progress.stop();
-      throw error instanceof ImportStopped ? new CommandError(describeStop(error, source.title)) : error;
-    }
+    const report = await importInto(target, source, { progress, terminal, skipBad: args.skipBad })
+      .finally(progress.stop)
+      .catch((error: unknown) => {
+        throw error instanceof ImportStopped ? new CommandError(describeStop(error, source.title)) : error;
+      });
+    if (report.rejectedFile !== '') report.rejectedFile = source.rejectedPath;
+    const isResumable = target.kind === 'sql';
+    terminal.out.write(args.json ? `${JSON.stringify(report)}\n` : describeReport(report, isResumable));
+    return report.interrupted ? interruptedExitCode : 0;
   });
 
 /** Checks the form of all lines and writes nothing. Resolves to the exit code: 1 when a line is bad. */
 export const runDryImport = (terminal: Terminal, args: ImportArgs): Promise<number> =>
   runOnSource(args.path, terminal, async ({ path, title }) => {
     const progress = createProgress(terminal.err, `Checking ${basename(title)}`);
-    const result = await checkLines(path, progress);
-    progress.stop();
+    const result = await checkLines(path, progress).finally(progress.stop);
     terminal.out.write(args.json ? `${JSON.stringify(result)}\n` : describeDryRun(result));
     return result.badLines.length === 0 ? 0 : 1;
   });

@@ -7,7 +7,7 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readMark } from '../../storage/move/marks.ts';
-import { applyMove, endMove, MoveError } from '../../storage/move/move.ts';
+import { applyMove, endMove } from '../../storage/move/move.ts';
 import type { Stores } from '../../storage/open.ts';
 import { prepareStores, readShardCount, takeShardCount } from '../../storage/shards.ts';
 import { systemClock } from '../clock.ts';
@@ -40,38 +40,30 @@ export const runMove = async (config: Config, terminal: Terminal, args: MoveArgs
   assertOther(config, to);
   const progress = createProgress(terminal.err, `Moving to ${describePlace(to)}`, 'records');
   const startedMs = systemClock.monotonicMs();
-  try {
-    const copied = await runWithStores(config, terminal, (source) =>
-      runWithStores({ ...config, ...to }, terminal, (target) =>
-        applyMove({
-          source,
-          target,
-          from: describePlace(config),
-          to: describePlace(to),
-          flush: () => flushSource(source),
-          onProgress: progress.update,
-        }),
-      ),
-    );
-    progress.stop();
-    keepOperatorToken(config.dataDir, to.dataDir);
-    const seconds = ((systemClock.monotonicMs() - startedMs) / 1_000).toFixed(1);
-    terminal.out.write(
-      `Moved ${formatCounted(copied, 'record')} in ${seconds} s. The directory is in ${describePlace(to)} ` +
-        'now: start the nodes with these settings. The former stores do not start any more; delete them ' +
-        'when you like.\n',
-    );
-    return 0;
-  } catch (error) {
-    progress.stop();
-    throw error instanceof MoveError ? new CommandError(error.message) : error;
-  }
+  const copied = await runWithStores(config, terminal, (source) =>
+    runWithStores({ ...config, ...to }, terminal, (target) =>
+      applyMove({
+        source,
+        target,
+        from: describePlace(config),
+        to: describePlace(to),
+        flush: () => flushSource(source),
+        onProgress: progress.update,
+      }),
+    ),
+  ).finally(progress.stop);
+  keepOperatorToken(config.dataDir, to.dataDir);
+  const seconds = ((systemClock.monotonicMs() - startedMs) / 1_000).toFixed(1);
+  terminal.out.write(
+    `Moved ${formatCounted(copied, 'record')} in ${seconds} s. The directory is in ${describePlace(to)} ` +
+      'now: start the nodes with these settings. The former stores do not start any more; delete them ' +
+      'when you like.\n',
+  );
+  return 0;
 };
 
 const runUndo = async (config: Config, terminal: Terminal): Promise<number> => {
-  await runWithStores(config, terminal, endMove).catch((error: unknown) => {
-    throw error instanceof MoveError ? new CommandError(error.message) : error;
-  });
+  await runWithStores(config, terminal, endMove);
   terminal.out.write(
     'The move was given up: this directory can be started. Empty the stores it was moving to.\n',
   );

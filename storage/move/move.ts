@@ -13,11 +13,9 @@ import { claimDatabase } from '../hot-owner.ts';
 import type { Stores } from '../open.ts';
 import { readShardCount, takeShardCount } from '../shards.ts';
 import { migrate } from '../sql/migrate.ts';
+import { hasRow } from '../sql/rows.ts';
 import { type Mark, readMark, readMoveId, removeMark, writeMark } from './marks.ts';
 import { assignShards, countRows, endTimeLimits, writeCopy, writeWhileReading } from './sql-copy.ts';
-
-/** The two cannot be moved; the message is for the operator. */
-export class MoveError extends Error {}
 
 export interface MovePlan {
   readonly source: Stores;
@@ -60,36 +58,36 @@ export const endMove = async (source: Stores): Promise<void> => {
   const mark = await readMark(source.sql);
   if (mark?.state !== 'moving') {
     const why = mark === null ? 'it is not moving' : 'its other stores have it now';
-    throw new MoveError(`Nothing was changed in this directory: ${why}.`);
+    throw new Error(`Nothing was changed in this directory: ${why}.`);
   }
   await removeMark(source.sql);
 };
 
 const openMoved = async ({ target, to }: MovePlan, { id }: Mark): Promise<number> => {
   const mark = await readMark(target.sql);
-  if (mark === null) throw new MoveError('This directory was moved before; its new stores are open.');
+  if (mark === null) throw new Error('This directory was moved before; its new stores are open.');
   if (mark.id !== id || mark.state !== 'received')
-    throw new MoveError(`This directory was moved, but not to ${to}: name the stores that it was moved to.`);
+    throw new Error(`This directory was moved, but not to ${to}: name the stores that it was moved to.`);
   await removeMark(target.sql);
   return 0;
 };
 
 const assertNoNodes = async ({ source, from }: MovePlan): Promise<void> => {
   if (await source.hot.transfer.hasNodes())
-    throw new MoveError(`A node is running on ${from}: stop all nodes and repeat the command.`);
+    throw new Error(`A node is running on ${from}: stop all nodes and repeat the command.`);
 };
 
 /** Closes an empty target, or recognises the one of this move. */
 const prepareTarget = async ({ target, from, to }: MovePlan, id: string): Promise<void> => {
   const mark = await readMark(target.sql);
   if (mark !== null && mark.id === id && mark.state !== 'moved') return;
-  if (mark !== null) throw new MoveError(`The stores ${to} are part of another move: name empty ones.`);
+  if (mark !== null) throw new Error(`The stores ${to} are part of another move: name empty ones.`);
   await migrate(target.sql);
-  const [used] = await target.sql<{ used: boolean }[]>`
-    select exists (select from totals) or exists (select from generations)
-      or exists (select from users) as used`;
-  if (used?.used !== false || !(await target.hot.transfer.isEmpty()))
-    throw new MoveError(`The stores ${to} are not empty. A move never overwrites data: name empty ones.`);
+  const isUsed = await hasRow(target.sql`
+    select where exists (select from totals) or exists (select from generations)
+      or exists (select from users)`);
+  if (isUsed || !(await target.hot.transfer.isEmpty()))
+    throw new Error(`The stores ${to} are not empty. A move never overwrites data: name empty ones.`);
   if (target.owner !== null) await claimDatabase(target.sql, target.owner);
   await writeMark(target.sql, { state: 'receiving', id }, `from ${from}`);
 };
