@@ -5,7 +5,7 @@ import { importLinesMax } from '../../http/operator/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
 import { createReport, type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
-import { measureFile, readFileLines, type SourceLine } from '../../storage/import/lines.ts';
+import { measureFile, readFileLines, regroupLines, type SourceLine } from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
 import { type Counts, createZeroCounts } from '../../storage/import/write.ts';
 import type { Progress } from './progress.ts';
@@ -30,27 +30,8 @@ export const checkLines = async (path: string, progress: Progress): Promise<DryR
   return { lines, records, badLines };
 };
 
-/** Characters of one request; a single longer line makes a request of its own. */
-const chunkCharactersMax = 1_000_000;
-
-/** Groups lines so that one request takes the node a few milliseconds. */
-async function* splitChunks(path: string): AsyncGenerator<SourceLine[]> {
-  let chunk: SourceLine[] = [];
-  let characters = 0;
-  for await (const group of readFileLines(path, 0)) {
-    for (const line of group) {
-      const isFull = chunk.length === importLinesMax || characters + line.text.length > chunkCharactersMax;
-      if (isFull && chunk.length > 0) {
-        yield chunk;
-        chunk = [];
-        characters = 0;
-      }
-      chunk.push(line);
-      characters += line.text.length;
-    }
-  }
-  if (chunk.length > 0) yield chunk;
-}
+/** One request takes the node a few milliseconds. */
+const requestLimits = { linesMax: importLinesMax, charactersMax: 1_000_000 };
 
 interface NodeImport {
   readonly node: RunningNode;
@@ -107,7 +88,7 @@ export const importThroughNode = async (
   const rejects = source.skipBad ? openRejects(`${source.path}.rejected`, 0) : null;
   const id = await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
   try {
-    for await (const chunk of splitChunks(source.path)) {
+    for await (const chunk of regroupLines(readFileLines(source.path, 0), requestLimits)) {
       report.interrupted = signal.aborted;
       if (report.interrupted) break;
       await sendChunk({ node, report, rejects }, chunk);

@@ -5,7 +5,7 @@
  * counted as lines and skipped.
  */
 import { checkLine } from './check.ts';
-import type { SourceLine } from './lines.ts';
+import { regroupLines, type SourceLine } from './lines.ts';
 import type { NumberedRecord } from './plan.ts';
 
 export interface BadLine {
@@ -24,29 +24,16 @@ export interface LineBatch {
 const batchLinesMax = 2_000;
 const batchCharactersMax = 4_000_000;
 
-const emptyBatch = (): LineBatch => ({ records: [], badLines: [], lastLine: 0 });
-
 /** Yields batches in the order of the lines. */
 export async function* splitBatches(
   groups: AsyncIterable<readonly SourceLine[]>,
   linesMax = batchLinesMax,
 ): AsyncGenerator<LineBatch> {
-  let batch = emptyBatch();
-  let lines = 0;
-  let characters = 0;
-  for await (const group of groups) {
-    for (const line of group) {
-      addLine(batch, line);
-      lines++;
-      characters += line.text.length;
-      if (lines < linesMax && characters < batchCharactersMax) continue;
-      yield batch;
-      batch = emptyBatch();
-      lines = 0;
-      characters = 0;
-    }
+  for await (const lines of regroupLines(groups, { linesMax, charactersMax: batchCharactersMax })) {
+    const batch: LineBatch = { records: [], badLines: [], lastLine: 0 };
+    for (const line of lines) addLine(batch, line);
+    yield batch;
   }
-  if (lines > 0) yield batch;
 }
 
 const addLine = (batch: LineBatch, { number, text, fault }: SourceLine): void => {

@@ -62,6 +62,28 @@ export async function* groupLines(
   yield group;
 }
 
+/** Groups lines again, up to these limits. A single longer line is a group of its own. */
+export async function* regroupLines(
+  groups: AsyncIterable<readonly SourceLine[]>,
+  { linesMax, charactersMax }: { readonly linesMax: number; readonly charactersMax: number },
+): AsyncGenerator<SourceLine[]> {
+  let lines: SourceLine[] = [];
+  let characters = 0;
+  for await (const group of groups) {
+    for (const line of group) {
+      const isFull = lines.length === linesMax || characters + line.text.length > charactersMax;
+      if (isFull && lines.length > 0) {
+        yield lines;
+        lines = [];
+        characters = 0;
+      }
+      lines.push(line);
+      characters += line.text.length;
+    }
+  }
+  if (lines.length > 0) yield lines;
+}
+
 /** Splits chunks into lines. Buffers at most one unfinished line, and nothing of a line that is too long. */
 class LineSplitter {
   private readonly skip: number;
