@@ -56,19 +56,15 @@ export const runCommand = <Result>(core: Core, command: Command<Result>): Promis
 export class Attempt<Result> implements Waiter {
   private readonly core: Core;
   private readonly command: Command<Result>;
-  private actor: Actor | null;
-  private attemptsLeft: number;
+  private actor: Actor | null = null;
+  private attemptsLeft: number = limits.reactivationsMax;
   /** Resolves the promise of `start` and ends the attempt. */
-  resolve: (result: Result) => void;
-  private reject: (error: unknown) => void;
+  resolve: (result: Result) => void = ignore;
+  private reject: (error: unknown) => void = ignore;
 
   constructor(core: Core, command: Command<Result>) {
     this.core = core;
     this.command = command;
-    this.actor = null;
-    this.attemptsLeft = limits.reactivationsMax;
-    this.resolve = ignore;
-    this.reject = ignore;
   }
 
   start(): Promise<Result> {

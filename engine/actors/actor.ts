@@ -26,30 +26,23 @@ export class Actor {
   readonly ref: EntityRef;
   readonly generation: number;
   private state: LazyState;
-  private view: EntityView | null;
-  private viewTick: number;
+  private view: EntityView | null = null;
+  private viewTick = 0;
   /** A state of a lower version is stale: another node has changed the entity since. */
-  private staleBelow: number;
+  private staleBelow = 0;
   /** The number of its turns in the output gate; an actor with any is not passivated. */
-  pendingTurns: number;
+  pendingTurns = 0;
   /** Set by every use, cleared by the passivation clock. */
-  used: boolean;
+  used = true;
   /** The registry tracks it, because not all its votes are known to be flushed. */
-  unflushed: boolean;
+  unflushed = false;
   /** Votes whose turns are in the output gate; `null` if there are none. */
-  pendingVotes: PendingVotes | null;
+  pendingVotes: PendingVotes | null = null;
 
   constructor(ref: EntityRef, generation: number, state: LazyState) {
     this.ref = ref;
     this.generation = generation;
     this.state = state;
-    this.view = null;
-    this.viewTick = 0;
-    this.staleBelow = 0;
-    this.pendingTurns = 0;
-    this.used = true;
-    this.unflushed = false;
-    this.pendingVotes = null;
   }
 
   getLazyState(): LazyState {

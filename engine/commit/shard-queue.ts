@@ -59,7 +59,7 @@ export class Turn {
   readonly deadlineMs: number;
   /** `null` for a turn that no caller waits for. */
   readonly waiter: Waiter | null;
-  stage: 'open' | 'sealed' | 'closed';
+  stage: 'open' | 'sealed' | 'closed' = 'open';
   /** Nothing waits for this item: it has no waiter, or its waiter was answered. */
   answered: boolean;
 
@@ -67,7 +67,6 @@ export class Turn {
     this.item = item;
     this.deadlineMs = deadlineMs;
     this.waiter = waiter;
-    this.stage = 'open';
     this.answered = waiter === null;
   }
 }
