@@ -9,7 +9,7 @@ import type { PostedFields } from './entity/fields.ts';
 import type { PartsItem, VoteRefusal } from './entity/items.ts';
 import type { HotState } from './entity/state.ts';
 import type { VoteWindow } from './entity/windows.ts';
-import type { EntityKind, EntityRef } from './ids.ts';
+import type { EntityKind, EntityRef, Target } from './ids.ts';
 import type { PartsReply } from './ports.ts';
 
 /** What readers see: committed state only, with uptime computed up to now. */
@@ -46,9 +46,7 @@ export type PartsPost = Pick<PartsItem, 'shardCount' | 'parts' | 'cluster' | 'or
 /** A bot and a page of its current parts by id, as of one moment. */
 export type PartsView = PartsReply;
 
-export interface VoteRequest {
-  readonly kind: EntityKind;
-  readonly id: string;
+export interface VoteRequest extends Target {
   readonly user: string;
   readonly upvote: boolean;
   /** Of `createOriginEncoder`; absent if origins of votes are not kept. */

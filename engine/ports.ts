@@ -38,9 +38,7 @@ export interface Clock {
 
 /* -------------------------------------------------------------- hot store */
 
-export interface LoadRequest {
-  readonly kind: EntityKind;
-  readonly id: string;
+export interface LoadRequest extends Target {
   /** Also reads this user's last vote that still makes them wait. */
   readonly voter?: string;
 }
@@ -86,12 +84,10 @@ export interface BacklogSize {
  * entities, and clean ones: another node has already acknowledged a later flush of them.
  */
 export interface FlushReceipt {
-  readonly entities: readonly {
+  readonly entities: readonly (ShardPosition & {
     readonly ref: EntityRef;
-    readonly generation: number;
-    readonly version: number;
     readonly flushedVotes: number;
-  }[];
+  })[];
   readonly votes: readonly { readonly itag: string; readonly shard: Shard }[];
 }
 
@@ -176,11 +172,7 @@ export interface FlushSource {
    * not all its entities fit, the votes of the missing ones are left out. A limit of 0 reads the other kind
    * only.
    */
-  peek(limit: {
-    readonly entities: number;
-    readonly votes: number;
-    readonly shards?: readonly Shard[];
-  }): Promise<Backlog>;
+  peek(limit: BacklogSize & { readonly shards?: readonly Shard[] }): Promise<Backlog>;
   /** Acknowledges a flush that is in the ledger; see `FlushReceipt`. */
   markFlushed(receipt: FlushReceipt): Promise<void>;
   countBacklog(): Promise<BacklogSize>;
@@ -218,12 +210,10 @@ export interface HotStore extends HotReader, HotWriter, FlushSource, GenerationS
 /* ----------------------------------------------------------------- ledger */
 
 /** One entity as SQL knows it: what `init` needs. */
-export interface LedgerEntity {
+export interface LedgerEntity extends ShardPosition {
   readonly ref: EntityRef;
   readonly facts: Facts;
   readonly totals: Totals;
-  readonly generation: number;
-  readonly version: number;
 }
 /** A vote that still makes its voter wait, according to the ledger's rows. */
 export interface LedgerVote extends CastVote {
@@ -241,9 +231,6 @@ export interface Adjustment {
   readonly id: number;
   readonly item: AdjustItem | ForgetItem;
 }
-/** What one flush writes, in one transaction. In any order: the ledger sorts entities and votes itself. */
-export interface FlushRound extends Backlog {}
-
 /** Reads of the ledger that activating an entity needs. */
 export interface LedgerReader {
   /** The current listing of each target, in order; `null` for none. */
@@ -272,11 +259,12 @@ export interface AdjustmentLedger {
 /** Where flush rounds go. */
 export interface FlushSink {
   /**
-   * Writes absolute totals, guarded by (generation, version), and votes by itag; repeating it is harmless.
+   * Writes absolute totals, guarded by (generation, version), and votes by itag, in any order and in one
+   * transaction; repeating it is harmless.
    * Rejects with reason `outdated` if the ledger has issued a newer generation for one of the shards: the hot
    * store may have lost what the round carries. Ledger when it resolves.
    */
-  flush(round: FlushRound): Promise<void>;
+  flush(round: Backlog): Promise<void>;
   /** Stores one row that SQL refuses in the dead-letter table, with the reason. */
   writeDeadLetter(row: {
     readonly entity?: DirtyEntity;

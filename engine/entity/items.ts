@@ -24,9 +24,7 @@ export interface ShardPosition {
  * A position and the chain hash of all batches up to it. Equal positions with different chain hashes show
  * that a store lost data and used the version a second time.
  */
-export interface ShardVersion {
-  readonly generation: number;
-  readonly version: number;
+export interface ShardVersion extends ShardPosition {
   readonly chainHash: number;
 }
 

@@ -14,7 +14,7 @@ import {
   type Incarnation,
   type Shard,
 } from '../../engine/ids.ts';
-import type { Edit, FlushRound, Ledger, LedgerEntity, OutboxVote } from '../../engine/ports.ts';
+import type { Backlog, Edit, Ledger, LedgerEntity, OutboxVote } from '../../engine/ports.ts';
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { formatTexts, type Queryable, retrySerializable, type Sql, type Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
@@ -205,7 +205,7 @@ const findMany = async (sql: Sql, targets: readonly Target[]): Promise<readonly 
   return entities;
 };
 
-const flush = async (state: LedgerState, round: FlushRound): Promise<void> => {
+const flush = async (state: LedgerState, round: Backlog): Promise<void> => {
   if (round.votes.length > 0) await state.partitions.prepare(round.votes);
   const timeline = state.timeline ?? (await readTimeline(state.sql));
   const isPlain = round.votes.length === 0 && !hasOlderFacts(round.entities, timeline);
@@ -236,7 +236,7 @@ interface FlushContext {
  * Writes any round, step by step. Resolves to what was written of votes; `null` for a round without votes,
  * which comes here only if `writeRound` could not write it.
  */
-const writeFlush = async (transaction: Transaction, round: FlushRound, { timeline, rules }: FlushContext) => {
+const writeFlush = async (transaction: Transaction, round: Backlog, { timeline, rules }: FlushContext) => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;
   await recordFlushedPositions(transaction, round.entities);
   const watched = await lockTotals(

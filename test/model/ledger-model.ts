@@ -13,9 +13,9 @@ import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from '.
 import { newShardCount, toAddress } from '../../engine/ids.ts';
 import type {
   Adjustment,
+  Backlog,
   DirtyEntity,
   Edit,
-  FlushRound,
   Ledger,
   LedgerEntity,
   LedgerVote,
@@ -245,7 +245,7 @@ const reset = (state: State, one: ModelReset): void => {
   }
 };
 
-const flush = (state: State, round: FlushRound): void => {
+const flush = (state: State, round: Backlog): void => {
   const poisoned = state.options.poisoned ?? (() => false);
   if (
     round.entities.some((entity) => poisoned({ entity })) ||

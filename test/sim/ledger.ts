@@ -4,7 +4,7 @@
  * `faults` shows that the checks work: each disables one guard of a flush before the model runs it.
  */
 import { emptyTotals } from '../../engine/entity/state.ts';
-import type { FlushRound, Ledger } from '../../engine/ports.ts';
+import type { Backlog, Ledger } from '../../engine/ports.ts';
 import type { LedgerModel } from '../model/ledger-model.ts';
 
 export interface LedgerFaults {
@@ -16,7 +16,7 @@ export interface LedgerFaults {
   readonly resurrects?: boolean;
 }
 
-const undoGuards = (model: LedgerModel, faults: LedgerFaults, round: FlushRound): FlushRound => {
+const undoGuards = (model: LedgerModel, faults: LedgerFaults, round: Backlog): Backlog => {
   for (const { ref } of round.entities) {
     const row = model.totals.get(ref.incarnation);
     if (row !== undefined && faults.unguarded) Object.assign(row, { generation: -1, version: -1 });

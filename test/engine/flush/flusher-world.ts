@@ -5,13 +5,13 @@
 import type { Item } from '../../../engine/entity/items.ts';
 import { createFlusher, type Flusher } from '../../../engine/flush/flusher.ts';
 import type { EntityRef, Shard } from '../../../engine/ids.ts';
-import type { FlushReceipt, FlushRound, Ledger } from '../../../engine/ports.ts';
+import type { Backlog, FlushReceipt, Ledger } from '../../../engine/ports.ts';
 import { rules } from '../../sim/plan.ts';
 import { createKit, epochMs, type Kit } from '../kit.ts';
 
 export interface World extends Kit {
   readonly flusher: Flusher;
-  readonly rounds: { readonly atMs: number; readonly round: FlushRound }[];
+  readonly rounds: { readonly atMs: number; readonly round: Backlog }[];
   readonly receipts: FlushReceipt[];
   /** The backlog's age as reported to the meters, round by round. */
   readonly lagsMs: number[];
@@ -23,7 +23,7 @@ export interface World extends Kit {
   /** The shards that the flusher flushes. */
   shards: readonly Shard[] | null;
   /** Runs before every flush; if it throws, the flush fails with that error. */
-  before: (round: FlushRound) => Promise<void> | void;
+  before: (round: Backlog) => Promise<void> | void;
 }
 
 export const createWorld = async (): Promise<World> => {
@@ -32,7 +32,7 @@ export const createWorld = async (): Promise<World> => {
   const receipts: FlushReceipt[] = [];
   const lagsMs: number[] = [];
   const ledger = {
-    flush: async (round: FlushRound) => {
+    flush: async (round: Backlog) => {
       await world.before(round);
       await kit.ledger.port.flush(round);
       rounds.push({ atMs: kit.driver.nowMs(), round });

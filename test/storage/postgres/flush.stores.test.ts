@@ -5,7 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
-import type { FlushRound } from '../../../engine/ports.ts';
+import type { Backlog } from '../../../engine/ports.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { connectSql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
@@ -80,7 +80,7 @@ test('rounds over the same rows in any order wait for each other and leave the n
   const world = worldOn(pools[0] as (typeof pools)[0], async () => {});
   const refs: EntityRef[] = [];
   for (let index = 0; index < 300; index++) refs.push(await world.list(`pack-${index}`));
-  const makeRound = (version: number, node: number): FlushRound => {
+  const makeRound = (version: number, node: number): Backlog => {
     const order = node % 2 === 0 ? refs : [...refs].reverse();
     return {
       entities: order.map((ref) => dirty(ref, 1, { version, clicks: version })),
