@@ -4,15 +4,13 @@
  * Reads the catalogue row, the totals in SQL and the state in the hot store; changes nothing. Where SQL is
  * behind the hot store, the next flush writes the difference.
  */
-import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
+import { type EntityKind, foldTargetId, type Target } from '../../engine/ids.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import { recordKinds } from '../import/kinds.ts';
 import type { Sql } from '../sql/client.ts';
 
 export type Fields = Record<string, unknown>;
-export interface Inspection {
-  readonly kind: EntityKind;
-  readonly id: string;
+export interface Inspection extends Target {
   /** Each of these is `null` if that part does not have the entity. */
   readonly catalogue: Fields | null;
   readonly totals: Fields | null;

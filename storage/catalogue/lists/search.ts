@@ -7,7 +7,7 @@
  * are sorted, `foundMax` at most. Only words that more have, and none of the first, may miss some; then the
  * count says "at least", as it does where there is another page. Two searches run at a time.
  */
-import { type EntityKind, entityKinds } from '../../../engine/ids.ts';
+import { type EntityKind, entityKinds, type Target } from '../../../engine/ids.ts';
 import { type Edition, type RankedKind, rankedKinds } from '../../../engine/rules/boards.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
@@ -29,9 +29,7 @@ export interface SearchRequest {
 }
 
 /** A listing that was found. Integers beyond 2^53 are decimal strings. */
-export interface FoundRow {
-  readonly kind: EntityKind;
-  readonly id: string;
+export interface FoundRow extends Target {
   /** `''` for a pack. */
   readonly vanity: string;
   readonly name: string;

@@ -8,13 +8,9 @@ import type { Queryable } from '../../sql/client.ts';
 import { type IndexServerRow, selectIndexServers } from '../shared/index-rows.ts';
 import { buildNameCondition, buildProfileColumns, type ListingProfile } from '../shared/profiles.ts';
 
-export interface ServerProfile extends ListingProfile {
-  readonly avatar: string;
-  readonly name: string;
-  readonly online_members: number;
-  readonly state: string;
+type ServerFacts = Pick<IndexServerRow, 'avatar' | 'name' | 'online_members' | 'state' | 'total_members'>;
+export interface ServerProfile extends ListingProfile, ServerFacts {
   readonly team_id: string;
-  readonly total_members: number;
 }
 
 /** Finds by id or vanity code. Leaves out names that no server has; in any order. */

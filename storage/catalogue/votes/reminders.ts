@@ -5,7 +5,7 @@
  * still the one that was read, so one of several nodes decides, and a vote that arrives meanwhile makes it
  * due again. All times come from the caller, in ms.
  */
-import type { EntityKind } from '../../../engine/ids.ts';
+import type { EntityKind, Target } from '../../../engine/ids.ts';
 import { markDueByEdit } from '../../ledger/due-reminders.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
@@ -22,10 +22,8 @@ export interface ReminderRow {
   readonly name: string;
   readonly avatar: string;
 }
-export interface ReminderKey {
+export interface ReminderKey extends Target {
   readonly userId: string;
-  readonly kind: EntityKind;
-  readonly id: string;
 }
 /** The initial values of a reminder. */
 export interface ReminderStart {

@@ -5,7 +5,7 @@
  * delivery is at least once. What is read and what is recorded is decided by SQL alone: a disabled, changed
  * or deleted endpoint takes effect at the next page. Times are the node's, ms.
  */
-import type { EntityKind } from '../../../engine/ids.ts';
+import type { EntityKind, Target } from '../../../engine/ids.ts';
 import { failingFrom } from '../../../engine/rules/webhooks.ts';
 import type { EventDetails, VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 import { formatBooleans, formatNumbers, formatTexts, type Queryable, type Sql } from '../../sql/client.ts';
@@ -60,9 +60,7 @@ export interface DeliveredVote {
   readonly user: VotePerson;
 }
 /** The listing that a delivery is about, as it is now. */
-export interface DeliverySubject {
-  readonly kind: EntityKind;
-  readonly id: string;
+export interface DeliverySubject extends Target {
   readonly name: string;
   /** The epoch of its vote log. */
   readonly epoch: string;
