@@ -7,7 +7,7 @@
 import type { EntityRef } from '../../engine/ids.ts';
 import { createSnapshots } from '../catalogue/shared/cache.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
-import { asStorage } from '../sql/errors.ts';
+import { asStorage, bindStorage } from '../sql/errors.ts';
 import { buildColumns, type Level, levels, levelTables, type Metric, type Minute } from './levels.ts';
 import { readVoteMonths } from './vote-months.ts';
 
@@ -69,9 +69,6 @@ export const createHistory = (sql: Sql) => {
     /** While SQL is unreachable no sample runs either, so the last known times hold. */
     times: (): Promise<HistoryTimes> =>
       snapshots.get('times', () => asStorage('history.times', () => readHistoryTimes(sql))),
-    rows: (ref: EntityRef, range: HistoryRange): Promise<readonly HistoryRow[]> =>
-      asStorage('history.rows', () => readRows(sql, ref, range)),
-    /** The newest months with votes, the newest first. */
-    months: (ref: EntityRef, limit: number) => readVoteMonths(sql, ref, limit),
+    ...bindStorage('history', sql, { rows: readRows, months: readVoteMonths }),
   };
 };

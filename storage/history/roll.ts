@@ -7,7 +7,7 @@
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { buildColumns, levelMinutes, levelTables, type Minute } from './levels.ts';
-import { runInSteps, type StepOptions, type StepResult } from './steps.ts';
+import { runInSteps, type StepOptions, type StepRange, type StepResult } from './steps.ts';
 
 export interface Period {
   readonly level: 'hours' | 'days';
@@ -16,13 +16,8 @@ export interface Period {
 
 /** Writes the rows of one period. Resolves to their number. The partition must exist. */
 export const writePeriod = async (sql: Sql, period: Period, options: StepOptions): Promise<number> => {
-  let rows = 0;
-  await runInSteps(options, 0, (after, limit) =>
-    asStorage('history.roll', async () => {
-      const step = await rollStep(sql, period, { after, limit });
-      rows += step.rows;
-      return step;
-    }),
+  const rows = await runInSteps(options, 0, (range) =>
+    asStorage('history.roll', () => rollStep(sql, period, range)),
   );
   const column = period.level === 'hours' ? sql`hour` : sql`day`;
   await asStorage(
@@ -35,8 +30,8 @@ export const writePeriod = async (sql: Sql, period: Period, options: StepOptions
 const rollStep = async (
   sql: Queryable,
   { level, end }: Period,
-  { after, limit }: { after: number | string; limit: number },
-): Promise<StepResult & { readonly rows: number }> => {
+  { after, limit }: StepRange,
+): Promise<StepResult> => {
   const [row] = await sql<{ upto: number | null; heads: number; rows: number }[]>`
     with bound as materialized (
       select max(incarnation) as upto, count(*) as heads

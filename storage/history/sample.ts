@@ -18,7 +18,7 @@ import {
   levelMinutes,
   type Minute,
 } from './levels.ts';
-import { runInSteps, type StepOptions } from './steps.ts';
+import { runInSteps, type StepOptions, type StepRange } from './steps.ts';
 
 export interface HistoryState {
   /** The newest sample that has begun. */
@@ -52,13 +52,8 @@ export interface Sample {
 export const takeSample = async (sql: Sql, sample: Sample, options: StepOptions): Promise<number> => {
   const position = await asStorage('history.begin', () => beginSample(sql, sample.at));
   if (position === null) return 0;
-  let changed = 0;
-  await runInSteps(options, position, (after, limit) =>
-    asStorage('history.sample', async () => {
-      const step = await sampleStep(sql, sample, { after, limit });
-      changed += step.changed;
-      return step;
-    }),
+  const changed = await runInSteps(options, position, (range) =>
+    asStorage('history.sample', () => sampleStep(sql, sample, range)),
   );
   await asStorage('history.finish', () => sql.begin((transaction) => finishSample(transaction, sample)));
   return changed;
@@ -71,17 +66,12 @@ const beginSample = async (sql: Queryable, at: Minute): Promise<number | string 
   return state.at === at && state.wholeAt < at ? state.position : null;
 };
 
-interface Range {
-  readonly after: number | string;
-  readonly limit: number;
-}
-
 /**
  * Common table expressions of one step. `bound.upto` is the last listing of the range, `changed` has the new
  * values of each listing that differs from its head. `step` is empty when this is not the current position of
  * the sample `at`: then nothing may be written.
  */
-const buildChanged = (sql: Queryable, at: Minute, { after, limit }: Range) => sql`
+const buildChanged = (sql: Queryable, at: Minute, { after, limit }: StepRange) => sql`
   bound as materialized (
     select count(*) as listings,
       case when count(*) < ${limit} then ${integerMax}::bigint else max(incarnation) end as upto
@@ -112,7 +102,7 @@ const buildFine = (sql: Queryable, at: Minute) => sql`
   )`;
 
 /** Forgets deleted listings: their heads at once, their rows later (partitions.ts). */
-const buildDeleted = (sql: Queryable, { after }: Range) => sql`
+const buildDeleted = (sql: Queryable, { after }: StepRange) => sql`
   , deleted as (
     delete from history_heads as head
     where incarnation > ${after}::bigint and incarnation <= (select upto from step)
@@ -122,7 +112,7 @@ const buildDeleted = (sql: Queryable, { after }: Range) => sql`
     insert into history_deleted select incarnation from deleted on conflict do nothing
   )`;
 
-const sampleStep = async (sql: Queryable, { at, writesFine }: Sample, range: Range) => {
+const sampleStep = async (sql: Queryable, { at, writesFine }: Sample, range: StepRange) => {
   const [row] = await sql<{ position: number | string | null; listings: number; changed: number }[]>`
     with ${buildChanged(sql, at, range)}
     ${writesFine ? buildFine(sql, at) : sql``}
@@ -135,7 +125,7 @@ const sampleStep = async (sql: Queryable, { at, writesFine }: Sample, range: Ran
     select (select upto from step) as position, listings, (select count(*) from changed) as changed
     from bound`;
   if (row === undefined || row.position === null) throw createReplacedError(at);
-  return { position: row.position, changed: row.changed, isLast: row.listings < range.limit };
+  return { position: row.position, rows: row.changed, isLast: row.listings < range.limit };
 };
 
 /** The job's signal says so, too, but later. */

@@ -5,10 +5,19 @@
  * one thread, and a listing costs it more than a server.
  */
 
+/** Where a step begins, and how many listings it takes. */
+export interface StepRange {
+  /** The position of the step before; larger numbers are decimal strings. */
+  readonly after: number | string;
+  readonly limit: number;
+}
+
 export interface StepResult {
-  /** The position after which the next step continues; larger numbers are decimal strings. */
-  readonly position: number | string;
+  /** The position after which the next step continues. */
+  readonly position: StepRange['after'];
   readonly isLast: boolean;
+  /** What it wrote or changed. */
+  readonly rows?: number;
 }
 
 export interface StepOptions {
@@ -21,20 +30,25 @@ export interface StepOptions {
 const stepMs = 25;
 const listings = { min: 100, first: 1_000, max: 20_000 };
 
-/** Calls `step` until it has done the last one. Throws the signal's reason when it is aborted. */
+/**
+ * Calls `step` until it has done the last one. Resolves to the rows of all steps. Throws the signal's reason
+ * when it is aborted.
+ */
 export const runInSteps = async (
   { monotonicMs, signal }: StepOptions,
-  from: number | string,
-  step: (position: number | string, limit: number) => Promise<StepResult>,
-): Promise<void> => {
-  let position = from;
+  from: StepRange['after'],
+  step: (range: StepRange) => Promise<StepResult>,
+): Promise<number> => {
+  let after = from;
   let limit = listings.first;
+  let rows = 0;
   for (;;) {
     signal.throwIfAborted();
     const startedMs = monotonicMs();
-    const result = await step(position, limit);
-    if (result.isLast) return;
-    position = result.position;
+    const result = await step({ after, limit });
+    rows += result.rows ?? 0;
+    if (result.isLast) return rows;
+    after = result.position;
     const factor = stepMs / Math.max(1, monotonicMs() - startedMs);
     limit = Math.round(Math.min(listings.max, Math.max(listings.min, limit * Math.min(2, factor))));
   }

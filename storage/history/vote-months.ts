@@ -8,7 +8,7 @@
 import type { EntityRef } from '../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { runInSteps, type StepOptions, type StepResult } from './steps.ts';
+import { runInSteps, type StepOptions, type StepRange, type StepResult } from './steps.ts';
 
 export interface VoteMonth {
   /** Such as `2026-03`. */
@@ -28,12 +28,9 @@ export const readVoteMonths = (
   { incarnation }: EntityRef,
   limit: number,
 ): Promise<readonly VoteMonth[]> =>
-  asStorage(
-    'history.months',
-    () => sql<VoteMonth[]>`
-      select to_char(month, 'YYYY-MM') as month, upvotes, downvotes, voters, redeemed, voided, rank
-      from vote_months where incarnation = ${incarnation} order by vote_months.month desc limit ${limit}`,
-  );
+  sql<VoteMonth[]>`
+    select to_char(month, 'YYYY-MM') as month, upvotes, downvotes, voters, redeemed, voided, rank
+    from vote_months where incarnation = ${incarnation} order by vote_months.month desc limit ${limit}`;
 
 interface Month {
   /** The first of the month and of the next one, at 00:00 UTC. */
@@ -80,25 +77,20 @@ const archiveMonth = async (sql: Sql, month: Month, options: StepOptions): Promi
   await runInSteps(
     options,
     0,
-    (after, limit) =>
+    (range) =>
       asStorage('history.archive', () =>
         sql.begin(async (transaction) => {
           // One listing may have any number of votes; the statement holds no lock that others need.
           await transaction`set local statement_timeout = 0`;
-          return archiveStep(transaction, month, { after, limit });
+          return archiveStep(transaction, month, range);
         }),
       ) as Promise<StepResult>,
   );
   for (const kind of ['bot', 'server', 'team', 'pack']) await rankMonth(sql, { ...month, kind }, options);
 };
 
-interface Range {
-  readonly after: number | string;
-  readonly limit: number;
-}
-
 /** Counts the votes of some listings. Of deleted listings nothing is stored. */
-const archiveStep = async (transaction: Transaction, { start, end }: Month, { after, limit }: Range) => {
+const archiveStep = async (transaction: Transaction, { start, end }: Month, { after, limit }: StepRange) => {
   const [row] = await transaction<{ upto: number | null; listings: number }[]>`
     with operator as (
       select scope, max(at) as at from vote_resets
@@ -136,7 +128,7 @@ const isVoided = (sql: Queryable) => sql`
 /** Gives equal ranks for equal numbers, as in 1, 2, 2, 4. Walks along the order in steps. */
 const rankMonth = async (sql: Sql, month: Month & { readonly kind: string }, options: StepOptions) => {
   let last: Ranked = { net: null, incarnation: 0, position: 0, rank: 0 };
-  await runInSteps(options, 0, (_after, limit) =>
+  await runInSteps(options, 0, ({ limit }) =>
     asStorage('history.rank', async () => {
       const step = await rankStep(sql, month, { last, limit });
       last = step.last ?? last;

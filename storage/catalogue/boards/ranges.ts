@@ -17,7 +17,7 @@ export const runInRanges = (
   options: StepOptions,
   work: (range: IncarnationRange) => Promise<unknown>,
 ) =>
-  runInSteps(options, 0, async (after, limit) => {
+  runInSteps(options, 0, async ({ after, limit }) => {
     const [row] = await sql<{ upto: number | null; listings: number }[]>`
       select max(incarnation) as upto, count(*) as listings from (
         select incarnation from totals where incarnation > ${after}::bigint
