@@ -17,7 +17,7 @@ import {
 import type { Backlog, Edit, Ledger, LedgerEntity, OutboxVote } from '../../engine/ports.ts';
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { formatTexts, type Queryable, retrySerializable, type Sql, type Transaction } from '../sql/client.ts';
-import { asStorage } from '../sql/errors.ts';
+import { asStorage, bindStorage } from '../sql/errors.ts';
 import { markAdjustmentsDelivered, selectOpenAdjustments } from './adjustments.ts';
 import { insertDeadLetter } from './dead-letters.ts';
 import { markDueByVotes } from './due-reminders.ts';
@@ -137,22 +137,21 @@ export const createLedger = (sql: Sql, options: LedgerOptions = {}): Ledger => {
   const findOne = createFinder(sql);
   return {
     find: (targets) => Promise.all(targets.map(findOne)),
-    flush: (round) => asStorage('ledger.flush', () => flush(state, round)),
-    writeDeadLetter: (row) => asStorage('ledger.bury', () => insertDeadLetter(sql, row)),
-    listVoters: (target, page) => asStorage('ledger.voters', () => selectVoters(sql, target, page)),
-    listEdits: (limit) => asStorage('ledger.edits', () => listEdits(state, limit)),
-    markEditsSent: (edits) => asStorage('ledger.editsTold', () => deleteEdits(sql, edits)),
-    readGenerations: () => asStorage('ledger.generations', () => readGenerations(sql)),
-    readFlushedPositions: () => asStorage('ledger.flushedPlaces', () => readFlushedPositions(sql)),
-    takeGeneration: (shards, atLeast) => {
-      state.timeline = null;
-      return asStorage('ledger.nextGeneration', () => issueGeneration(sql, shards, atLeast));
-    },
-    listAdjustments: (limit, target) =>
-      asStorage('ledger.adjustments', () => listAdjustments(state, limit, target)),
-    markAdjustmentsDelivered: (ids) =>
-      asStorage('ledger.adjustmentsSettled', () => markAdjustmentsDelivered(sql, ids)),
+    ...bindStorage('ledger', state, { flush, listEdits, listAdjustments, takeGeneration }),
+    ...bindStorage('ledger', sql, {
+      writeDeadLetter: insertDeadLetter,
+      listVoters: selectVoters,
+      markEditsSent: deleteEdits,
+      readGenerations,
+      readFlushedPositions,
+      markAdjustmentsDelivered,
+    }),
   };
+};
+
+const takeGeneration = (state: LedgerState, shards: readonly Shard[], atLeast: number): Promise<number> => {
+  state.timeline = null;
+  return issueGeneration(state.sql, shards, atLeast);
 };
 
 /**

@@ -16,7 +16,7 @@ import {
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import type { StepOptions } from '../../history/steps.ts';
 import { formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { createSnapshots, type Snapshots } from '../shared/cache.ts';
 import {
   type Fragment,
@@ -59,6 +59,7 @@ interface BoardsState {
 
 const toKey = (kind: string, board: string): string => `${kind} ${board}`;
 
+/** Loads editions that have changed in SQL. */
 const refresh = async ({ sql, editions }: BoardsState): Promise<void> => {
   const heads = await readHeads(sql);
   for (const { board, kind, places, counts } of heads) {
@@ -141,6 +142,12 @@ const readScores = async (
   return new Map(rows.map(({ board, score }) => [board, score]));
 };
 
+/** Makes the editions of the board `votes` that are due at `atMs`. */
+const makeVotes = async ({ sql }: BoardsState, atMs: number): Promise<void> => {
+  for (const kind of rankedKinds) await makeVotesEdition(sql, kind, atMs);
+};
+
+/** Makes all others, and counts the board `votes`. Rejects when the signal aborts. */
 const makeOthers = async ({ sql, checkRules }: BoardsState, atMs: number, options: StepOptions) => {
   await lookAtListings(sql, atMs, options);
   const isPastComplete = await addPastVotes(sql, atMs, options);
@@ -180,16 +187,8 @@ export const createBoards = (sql: Sql, snapshots: Snapshots, checkRules: CheckRu
         asStorage('boards.scores', () => readScores(state, listing)),
       );
     },
-    /** For the job: loads editions that have changed in SQL. */
-    refresh: () => asStorage('boards.refresh', () => refresh(state)),
-    /** For the job: makes the editions of the board `votes` that are due at `atMs`. */
-    makeVotes: (atMs: number) =>
-      asStorage('boards.votes', async () => {
-        for (const kind of rankedKinds) await makeVotesEdition(sql, kind, atMs);
-      }),
-    /** For the job: makes all others, and counts the board `votes`. Rejects when the signal aborts. */
-    makeOthers: (atMs: number, options: StepOptions) =>
-      asStorage('boards.others', () => makeOthers(state, atMs, options)),
+    /** For the job. */
+    ...bindStorage('boards', state, { refresh, makeVotes, makeOthers }),
   };
 };
 export type Boards = ReturnType<typeof createBoards>;
