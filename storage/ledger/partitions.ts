@@ -10,7 +10,7 @@ import type { OutboxVote } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage, toStorageError } from '../sql/errors.ts';
 import { dropPartition, listPartitions } from '../sql/partitions.ts';
-import { hasTable } from '../sql/rows.ts';
+import { changeInSteps, hasTable, rowsPerStep } from '../sql/rows.ts';
 import { hasOrigins } from './flush.ts';
 import { locks } from './locks.ts';
 
@@ -93,8 +93,6 @@ const createAndFill = async (transaction: Transaction, table: MonthlyTable, mont
   );
 };
 
-const rowsPerStep = 10_000;
-
 /**
  * Removes the origins of votes from before a time, and what was found in them: whole months by dropping their
  * partition, other rows in bounded steps. A partition in use is left to a later run.
@@ -106,7 +104,13 @@ export const purgeOrigins = (sql: Sql, beforeMs: number, signal: AbortSignal): P
     for (const name of await listPartitions(sql, 'vote_origins')) {
       if (signal.aborted) return;
       if (name < firstKept) await dropPartition(sql, name);
-      else while (!signal.aborted && (await deleteStep(sql, name, before)) === rowsPerStep);
+      else
+        await changeInSteps(
+          () => sql`
+            delete from ${sql(name)} where ctid in (
+              select ctid from ${sql(name)} where at < ${before} limit ${rowsPerStep})`,
+          signal,
+        );
     }
     await sql`delete from vote_suspects where last_at < ${before}`;
     await sql`delete from vote_counts where hour < ${before}`;
@@ -114,11 +118,3 @@ export const purgeOrigins = (sql: Sql, beforeMs: number, signal: AbortSignal): P
       update dead_letters set body = body - 'origin'
       where source = 'vote' and body ? 'origin' and (body ->> 'atMs')::float8 < ${beforeMs}`;
   });
-
-/** Resolves to the number of rows deleted. */
-const deleteStep = async (sql: Sql, name: string, before: string): Promise<number> => {
-  const rows = await sql`
-    delete from ${sql(name)} where ctid in (
-      select ctid from ${sql(name)} where at < ${before} limit ${rowsPerStep})`;
-  return rows.count;
-};

@@ -20,6 +20,26 @@ export const readColumn = async <Value>(
 export const readNumber = async (statement: PromiseLike<readonly object[]>): Promise<number> =>
   (await readColumn<number>(statement))[0] ?? 0;
 
+/** Rows that one statement of `changeInSteps` may change. */
+export const rowsPerStep = 10_000;
+
+/**
+ * Repeats a statement that changes at most `rowsPerStep` rows until it changes fewer, or the signal aborts.
+ * Resolves to how many in all.
+ */
+export const changeInSteps = async (
+  step: () => PromiseLike<{ readonly count: number }>,
+  signal?: AbortSignal,
+): Promise<number> => {
+  let rows = 0;
+  while (!signal?.aborted) {
+    const { count } = await step();
+    rows += count;
+    if (count < rowsPerStep) break;
+  }
+  return rows;
+};
+
 /** Whether the database has this table. */
 export const hasTable = (sql: Queryable, name: string): Promise<boolean> =>
   hasRow(sql`select where to_regclass(${name}) is not null`);

@@ -12,7 +12,7 @@ import type { EntityKind } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { hasRow, readFirst } from '../../sql/rows.ts';
+import { changeInSteps, hasRow, readFirst, rowsPerStep } from '../../sql/rows.ts';
 import type { VoteRow } from '../votes/votes.ts';
 import { buildPage, type ListPage, readPage, readWithTotal } from './pages.ts';
 
@@ -154,15 +154,6 @@ export const startUndo = (sql: Queryable, id: string): Promise<boolean> =>
       and started_at > now() - make_interval(days => ${limits.planUndoDays})
     returning id`);
 
-const rowsPerPurge = 10_000;
-
-const purgeVotes = async (sql: Sql, id: string): Promise<number> => {
-  const { count } = await sql`
-    delete from void_plan_votes where plan = ${id} and position in (
-      select position from void_plan_votes where plan = ${id} order by position limit ${rowsPerPurge})`;
-  return count;
-};
-
 /** Deletes the votes of plans that cannot be undone any more, and plans that were not confirmed. */
 export const purgePlans = (sql: Sql, signal: AbortSignal): Promise<void> =>
   asStorage('plans.purge', async () => {
@@ -172,6 +163,12 @@ export const purgePlans = (sql: Sql, signal: AbortSignal): Promise<void> =>
     const plans = await sql<{ id: string }[]>`
       select id from void_plans
       where ${old} and exists (select from void_plan_votes where plan = void_plans.id)`;
-    for (const { id } of plans) while (!signal.aborted && (await purgeVotes(sql, id)) === rowsPerPurge);
+    for (const { id } of plans)
+      await changeInSteps(
+        () => sql`
+          delete from void_plan_votes where plan = ${id} and position in (
+            select position from void_plan_votes where plan = ${id} order by position limit ${rowsPerStep})`,
+        signal,
+      );
     await sql`delete from void_plans where ${old} and started_at is null`;
   });

@@ -7,7 +7,7 @@
  */
 import { type Queryable, retrySerializable, type Sql } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
-import { hasRow } from '../../sql/rows.ts';
+import { changeInSteps, hasRow, rowsPerStep } from '../../sql/rows.ts';
 import type { NewSession } from './sessions.ts';
 
 export type LoginUse = 'code' | 'state';
@@ -66,7 +66,6 @@ const signIn = (sql: Sql, { profile, banExempt, session }: SignIn): Promise<Sign
 
 /** How long used codes and states are stored: much longer than they are valid, so a second use is found. */
 const usesRetainedMs = 24 * 3_600_000;
-const purgedAtOnceMax = 5_000;
 
 /**
  * Deletes codes and states that were used more than a day before `nowMs`, and sessions that have expired by
@@ -75,25 +74,16 @@ const purgedAtOnceMax = 5_000;
  */
 export const purgeLogins = (sql: Queryable, nowMs: number) =>
   asStorage('logins.purge', async () => ({
-    uses: await purge(
-      (rowsMax) => sql`
+    uses: await changeInSteps(
+      () => sql`
         delete from login_uses where (kind, hash) in (
           select kind, hash from login_uses where used_at < ${new Date(nowMs - usesRetainedMs)}
-          limit ${rowsMax} for update skip locked)`,
+          limit ${rowsPerStep} for update skip locked)`,
     ),
-    sessions: await purge(
-      (rowsMax) => sql`
+    sessions: await changeInSteps(
+      () => sql`
         delete from sessions where id in (
           select id from sessions where expiry <= ${new Date(nowMs)}
-          limit ${rowsMax} for update skip locked)`,
+          limit ${rowsPerStep} for update skip locked)`,
     ),
   }));
-
-const purge = async (step: (rowsMax: number) => Promise<{ readonly count: number }>): Promise<number> => {
-  let purged = 0;
-  for (;;) {
-    const { count } = await step(purgedAtOnceMax);
-    purged += count;
-    if (count < purgedAtOnceMax) return purged;
-  }
-};

@@ -15,6 +15,7 @@ import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
 import { locks } from '../../ledger/locks.ts';
 import { createSerializationFailure, type Sql } from '../../sql/client.ts';
+import { changeInSteps, readColumn, rowsPerStep } from '../../sql/rows.ts';
 import { buildLiveVotes, readPositions, recount, segmentVotersUsual } from './voter-segments.ts';
 
 export interface VoterOrderOptions {
@@ -136,16 +137,21 @@ const beginOrder = async (sql: Sql, ref: EntityRef): Promise<void> => {
 };
 
 const unreadHours = 24;
-const rowsPerPurge = 10_000;
 
 /** Drops orders that were not read for a day or whose entity is deleted, and their rows. Called by a job. */
 export const purgeVoterOrders = async (sql: Sql): Promise<void> => {
   await sql`
     delete from voter_orders where read_at < now() - make_interval(hours => ${unreadHours})
       or not exists (select from totals where totals.incarnation = voter_orders.incarnation)`;
-  const dropped = await sql<{ incarnation: number }[]>`
-    select distinct incarnation from voter_segments where ${buildUnorderedCondition(sql, 'voter_segments')}`;
-  for (const { incarnation } of dropped) await purgeVoters(sql, incarnation);
+  const dropped = await readColumn<number>(sql`
+    select distinct incarnation from voter_segments where ${buildUnorderedCondition(sql, 'voter_segments')}`);
+  for (const incarnation of dropped)
+    await changeInSteps(
+      () => sql`
+        delete from voters where ${buildUnorderedCondition(sql, 'voters')} and incarnation = ${incarnation}
+          and author in (
+            select author from voters where incarnation = ${incarnation} limit ${rowsPerStep})`,
+    );
   await sql`delete from voter_segments where ${buildUnorderedCondition(sql, 'voter_segments')}`;
   await sql`delete from voter_changes where ${buildUnorderedCondition(sql, 'voter_changes')}`;
   // The embedded store has no autovacuum.
@@ -155,13 +161,3 @@ export const purgeVoterOrders = async (sql: Sql): Promise<void> => {
 /** Checked again by each statement: an order may be created at any time, and its rows must stay. */
 const buildUnorderedCondition = (sql: Sql, table: string) => sql`
   not exists (select from voter_orders where voter_orders.incarnation = ${sql(table)}.incarnation)`;
-
-const purgeVoters = async (sql: Sql, incarnation: number): Promise<void> => {
-  for (let purged = rowsPerPurge; purged === rowsPerPurge; ) {
-    const { count } = await sql`
-      delete from voters where ${buildUnorderedCondition(sql, 'voters')} and incarnation = ${incarnation}
-        and author in (
-        select author from voters where incarnation = ${incarnation} limit ${rowsPerPurge})`;
-    purged = count;
-  }
-};

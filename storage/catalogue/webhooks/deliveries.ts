@@ -9,14 +9,13 @@ import type { EntityKind } from '../../../engine/ids.ts';
 import { deliveryKinds } from '../../../engine/rules/webhooks.ts';
 import { buildPlace, buildPlaceColumns } from '../../ledger/webhook-deliveries.ts';
 import { formatNumbers, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
+import { changeInSteps, rowsPerStep } from '../../sql/rows.ts';
 import type { AttemptRow } from './endpoints.ts';
 
 export const deliveryStates = ['pending', 'delivered', 'expired'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 /** Events that one replay may send. */
 export const replayMax = 10_000;
-/** Rows deleted by one statement. */
-const rowsPerStep = 10_000;
 
 export interface DeliveryRow {
   /** Its place in the queue; with the kind, its key. */
@@ -66,15 +65,13 @@ export const listDeliveries = (
   order by delivery.log_number desc, delivery.kind desc limit ${limit}`;
 
 /** Deletes the deliveries that are not waiting, in bounded steps. */
-export const clearDeliveries = async (sql: Queryable, endpointId: string): Promise<void> => {
-  for (;;) {
-    const rows = await sql`
+export const clearDeliveries = (sql: Queryable, endpointId: string): Promise<number> =>
+  changeInSteps(
+    () => sql`
       delete from webhook_deliveries where ctid in (
         select ctid from webhook_deliveries
-        where endpoint_id = ${endpointId} and state <> 0 and not replay limit ${rowsPerStep})`;
-    if (rows.count < rowsPerStep) return;
-  }
-};
+        where endpoint_id = ${endpointId} and state <> 0 and not replay limit ${rowsPerStep})`,
+  );
 
 /** Which events to send again: by numbers of the vote log (both included), or by the time of the votes. */
 export type ReplayRange =

@@ -7,11 +7,10 @@
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { readColumn, readNumber } from '../../sql/rows.ts';
+import { changeInSteps, readColumn, readNumber, rowsPerStep } from '../../sql/rows.ts';
 
 /** Deliveries that may wait for one endpoint; the oldest beyond expire. */
 export const pendingPerEndpointMax = 10_000;
-const rowsPerStep = 10_000;
 
 /** Lets the oldest deliveries expire where too many wait. Any number of nodes may do it at once. */
 export const expireBacklogs = (sql: Sql): Promise<void> =>
@@ -38,9 +37,13 @@ const expireOldest = async (sql: Queryable, id: string, count: number): Promise<
 export const purgeDeliveries = (sql: Sql, days: number, signal: AbortSignal): Promise<void> =>
   asStorage('webhooks.purge', async () => {
     while (!signal.aborted && (await purgeOld(sql, days)) === rowsPerStep);
-    for (const id of await listOrphans(sql)) {
-      while (!signal.aborted && (await purgeOrphans(sql, id)) === rowsPerStep);
-    }
+    for (const id of await listOrphans(sql))
+      await changeInSteps(
+        () => sql`
+          delete from webhook_deliveries where ctid in (
+            select ctid from webhook_deliveries where endpoint_id = ${id} limit ${rowsPerStep})`,
+        signal,
+      );
   });
 
 const purgeOld = (sql: Queryable, days: number): Promise<number> =>
@@ -69,13 +72,6 @@ const listOrphans = (sql: Queryable): Promise<readonly string[]> =>
     )
     select endpoint_id from known where endpoint_id is not null
       and not exists (select from webhook_endpoints where id = known.endpoint_id)`);
-
-const purgeOrphans = async (sql: Queryable, id: string): Promise<number> => {
-  const rows = await sql`
-    delete from webhook_deliveries where ctid in (
-      select ctid from webhook_deliveries where endpoint_id = ${id} limit ${rowsPerStep})`;
-  return rows.count;
-};
 
 /** For the metrics and for the bound of all deliveries together. */
 export interface WebhookFigures {
