@@ -18,7 +18,8 @@ import { packState, takeSlot } from './slots.ts';
 import { toTag } from './tags.ts';
 import { createCursor, takeArray, takeNumber } from './unpack.ts';
 
-const scanCount = 1_000;
+/** Entries that one SCAN looks at. */
+const count = 1_000;
 
 export const createTransfer = (link: Link): HotTransfer => ({
   isEmpty: async () => (await countKeys(link)) === 0,
@@ -61,14 +62,12 @@ async function* readPrimary(
   prefix: string,
   onEntries: (count: number) => void,
 ): AsyncGenerator<readonly HotRecord[]> {
-  let cursor = '0';
-  do {
-    const [next, keys] = await primary.scan(cursor, 'MATCH', `${prefix}{s*}:*`, 'COUNT', scanCount);
+  const found: AsyncIterable<string[]> = primary.scanStream({ match: `${prefix}{s*}:*`, count });
+  for await (const keys of found) {
     const chunks = await Promise.all(keys.map((key) => readKey(primary, key.slice(prefix.length), key)));
     onEntries(keys.length);
     yield chunks.flat();
-    cursor = next;
-  } while (cursor !== '0');
+  }
 }
 
 /** The address, the incarnation and what follows, of `b:12:345:6`. */
@@ -86,8 +85,10 @@ const readKey = async (primary: Redis, name: string, key: string): Promise<reado
       return readStates(await readHash(primary, key));
     case 'u': {
       const [address, incarnation] = parseListing(rest, 1);
-      const visitors = await readSet(primary, key);
-      return visitors.map((some) => ({ kind: 'visitors', address, incarnation, visitors: some }));
+      const visitors: string[][] = await primary.sscanStream(key, { count }).toArray();
+      return visitors
+        .filter((some) => some.length > 0)
+        .map((some) => ({ kind: 'visitors', address, incarnation, visitors: some }));
     }
     case 'v': {
       const [address, incarnation] = parseListing(rest, 2);
@@ -112,25 +113,12 @@ type Field = [name: Buffer, value: Buffer];
 
 const readHash = async (primary: Redis, key: string): Promise<Field[]> => {
   const fields: Field[] = [];
-  let cursor = '0';
-  do {
-    const [next, flat] = await primary.hscanBuffer(key, cursor, 'COUNT', scanCount);
+  const found: AsyncIterable<Buffer[]> = primary.hscanBufferStream(key, { count });
+  for await (const flat of found) {
     for (let index = 0; index < flat.length; index += 2)
       fields.push([flat[index] as Buffer, flat[index + 1] as Buffer]);
-    cursor = next.toString();
-  } while (cursor !== '0');
+  }
   return fields;
-};
-
-const readSet = async (primary: Redis, key: string): Promise<string[][]> => {
-  const chunks: string[][] = [];
-  let cursor = '0';
-  do {
-    const [next, members] = await primary.sscan(key, cursor, 'COUNT', scanCount);
-    if (members.length > 0) chunks.push(members);
-    cursor = next;
-  } while (cursor !== '0');
-  return chunks;
 };
 
 /** Fields that begin with `!` belong to the shard. */
