@@ -121,7 +121,7 @@ export class StorageError extends Error {
 
   constructor(
     operation: string,
-    why: { outcome: StorageOutcome; reason: StorageReason; cause?: unknown; detail?: string },
+    why: { outcome: StorageOutcome; reason: StorageReason; cause?: unknown; detail?: string | undefined },
   ) {
     super(`${operation}: ${why.reason} (${why.outcome})${why.detail ? `: ${why.detail}` : ''}`, {
       cause: why.cause,
@@ -133,11 +133,24 @@ export class StorageError extends Error {
   }
 }
 
+/** For a call that changed nothing. */
+export const createNotAppliedError = (
+  operation: string,
+  reason: StorageReason,
+  detail?: string,
+): StorageError => new StorageError(operation, { outcome: 'not_applied', reason, detail });
+
 /** For data that a store has and cannot read; nothing was changed. `detail` says which data. */
 export const createDamageError = (operation: string, detail: string): StorageError =>
-  new StorageError(operation, { outcome: 'not_applied', reason: 'damaged', detail });
+  createNotAppliedError(operation, 'damaged', detail);
 
 const awayReasons: readonly StorageReason[] = ['unreachable', 'busy', 'full', 'uninitialised', 'closed'];
 /** Whether the store itself is the reason, so that the same call for other data would fail, too. */
 export const isStoreAway = (error: unknown): boolean =>
   error instanceof StorageError && awayReasons.includes(error.reason);
+
+/** What was thrown, as an error. */
+export const toError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(String(thrown));
+/** The message of what was thrown. */
+export const toMessage = (thrown: unknown): string => toError(thrown).message;

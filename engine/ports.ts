@@ -22,7 +22,7 @@ import type {
   VoteItem,
 } from './entity/items.ts';
 import type { Facts, HotState, Part, Totals } from './entity/state.ts';
-import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard, Target } from './ids.ts';
+import type { EntityAddress, EntityRef, Incarnation, Shard, Target } from './ids.ts';
 
 /** Time, and the only timers the engine uses. A virtual clock drives the simulation. */
 export interface Clock {

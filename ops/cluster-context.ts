@@ -25,8 +25,8 @@ import { createRates, type KeyHasher } from '../storage/nodes/rates.ts';
 import { mirrorSessions } from '../storage/nodes/sessions.ts';
 import { shareCatalogue } from '../storage/nodes/shared-catalogue.ts';
 import type { Stores } from '../storage/open.ts';
+import { startInterval } from '../storage/timers.ts';
 import { systemClock } from './clock.ts';
-import { startInterval } from './timers.ts';
 
 /** Logs an error of background work, which has no caller to report to. */
 export type OnWarning = (message: string, error: unknown) => void;

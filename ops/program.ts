@@ -7,8 +7,10 @@
  * ends; it keeps running when only the reader of its output goes away. After a loss of the embedded SQL, or
  * an uncaught error, it drains and exits with 1, so that a supervisor starts a new process.
  */
+
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
+import { toMessage } from '../engine/errors.ts';
 import type { SqlThread } from '../storage/embedded/sql-thread.ts';
 import { describeStores } from './config/addresses.ts';
 import { type Config, findMisspeltSettings, readConfig, readLogForm } from './config/config.ts';
@@ -21,7 +23,7 @@ import { endOnUncaught, type Uncaught } from './watch/uncaught.ts';
 import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
 
 const fail = (error: unknown): never => {
-  createEarlyReporter(readLogForm()).reportFailure(error instanceof Error ? error.message : String(error));
+  createEarlyReporter(readLogForm()).reportFailure(toMessage(error));
   process.exit(1);
 };
 

@@ -9,7 +9,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { StorageError } from '../engine/errors.ts';
+import { createNotAppliedError, type StorageError } from '../engine/errors.ts';
 import type { HotStore } from '../engine/ports.ts';
 import type { CopySource } from './backup/live.ts';
 import { explainFullDisk } from './disk-room.ts';
@@ -155,11 +155,7 @@ const assertNoneLost = async (hot: LmdbStore, database: string, loss: string): P
   if (existsSync(database)) return;
   const counts = await hot.listShardCounts();
   if (counts.length === 0) return;
-  throw new StorageError('open', {
-    outcome: 'not_applied',
-    reason: 'unreachable',
-    detail: `There is no database in DATA_DIR. ${loss}`,
-  });
+  throw createNotAppliedError('open', 'unreachable', `There is no database in DATA_DIR. ${loss}`);
 };
 
 /** Opens the counters of a locked folder. */

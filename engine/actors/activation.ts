@@ -11,7 +11,7 @@ import type { ItemReply } from '../commit/shard-queue.ts';
 import type { CastVote, CommitRules, InitItem, Item } from '../entity/items.ts';
 import { toLazyState } from '../entity/state.ts';
 import { computeLongestWaitMs } from '../entity/votes.ts';
-import { createDamageError, StorageError } from '../errors.ts';
+import { createDamageError, createNotAppliedError } from '../errors.ts';
 import { type Shard, type Target, toAddress } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Clock, HotReader, LedgerEntity, LedgerReader, LoadReply, LoadRequest } from '../ports.ts';
@@ -64,11 +64,8 @@ export const activate = async (
     if (decision.kind === 'applied' && state !== null) return { ref: row.ref, generation, state };
     if (decision.kind === 'behind') await parts.renew([row.ref.shard]);
   }
-  throw new StorageError('activate', {
-    outcome: 'not_applied',
-    reason: 'busy',
-    detail: `${toAddress(target.kind, target.id)} is neither absent nor initialised`,
-  });
+  const detail = `${toAddress(target.kind, target.id)} is neither absent nor initialised`;
+  throw createNotAppliedError('activate', 'busy', detail);
 };
 
 /**

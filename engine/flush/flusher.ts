@@ -13,13 +13,13 @@
  * A row that the ledger can never store is found by halving the round and becomes a dead letter.
  */
 import assert from 'node:assert/strict';
-import { DomainError, StorageError } from '../errors.ts';
+import { DomainError, StorageError, toMessage } from '../errors.ts';
 import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
 import type { Backlog, BacklogSize, Clock, FlushReceipt, FlushSink, FlushSource } from '../ports.ts';
 import { alignPause } from '../tools/align-pause.ts';
-import { describeFailure, isFull, takeRound, toMessage, toReason } from './round.ts';
+import { describeFailure, isFull, takeRound, toReason } from './round.ts';
 
 export interface FlusherParts {
   readonly hot: FlushSource;

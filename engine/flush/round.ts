@@ -5,7 +5,7 @@
  * between them; their ids begin with the same time, and the store lists votes by id.
  */
 
-import { StorageError, type StorageReason } from '../errors.ts';
+import { StorageError, type StorageReason, toMessage } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Backlog, OutboxVote } from '../ports.ts';
 
@@ -48,7 +48,6 @@ const reasonMessages: Readonly<Record<StorageReason, string>> = {
 
 export const toReason = (error: unknown): StorageReason =>
   error instanceof StorageError ? error.reason : 'bug';
-export const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** For `/readyz`: in our words, and in those of the store that answered, which name the cause. */
 export const describeFailure = (error: unknown): string => {

@@ -3,6 +3,7 @@
  *
  * A flush is idempotent, so nodes may run and flush at the same time.
  */
+import { toMessage } from '../../engine/errors.ts';
 import { createFlusher } from '../../engine/flush/flusher.ts';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
 import { listAllShards } from '../../engine/ids.ts';
@@ -25,7 +26,7 @@ export const runWithStores = async <Result>(
   task: (stores: Stores) => Promise<Result>,
 ): Promise<Result> => {
   const onWarning = (message: string, error: unknown): void =>
-    void terminal.err.write(`${message}: ${error instanceof Error ? error.message : String(error)}\n`);
+    void terminal.err.write(`${message}: ${toMessage(error)}\n`);
   const stores = await openStores(config, { clock: systemClock.nowMs, onWarning });
   try {
     for (const note of stores.notes) terminal.err.write(`${note}\n`);

@@ -6,9 +6,11 @@
  * standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 invalid arguments, 130
  * interrupted (finished steps stay done, and the command can be repeated).
  */
+
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { toMessage } from '../../engine/errors.ts';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
 import type { EntityKind } from '../../engine/ids.ts';
 import { hasDirectory } from '../../storage/backup/embedded.ts';
@@ -167,7 +169,7 @@ export const runCommandLine = async (
       terminal.err.write('Interrupted. What is finished stays; the command can be given again.\n');
       return interruptedExitCode;
     }
-    terminal.err.write(`${error instanceof Error ? error.message : String(error)}${adviseOn(error)}\n`);
+    terminal.err.write(`${toMessage(error)}${adviseOn(error)}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
   }
 };

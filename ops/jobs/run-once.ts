@@ -6,9 +6,10 @@
  * aborts and nothing is recorded. A failure is recorded; after a pause any node may run the job again. Used
  * by schedule.ts.
  */
+import { toError } from '../../engine/errors.ts';
 import type { JobMeters } from '../../http/telemetry/counts.ts';
 import type { JobClaim, JobRuns } from '../../storage/nodes/job-runs.ts';
-import { startInterval } from '../timers.ts';
+import { startInterval } from '../../storage/timers.ts';
 import type { FleetJob } from './job.ts';
 
 export interface RunParts {
@@ -49,7 +50,7 @@ export const runOnce = async (
     parts.onSuccess?.(job.name, tookMs);
     return true;
   } catch (error) {
-    await releaseClaim(parts, claim, error instanceof Error ? error : new Error(String(error)));
+    await releaseClaim(parts, claim, toError(error));
     return false;
   } finally {
     cancel();

@@ -10,7 +10,7 @@
 import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
 import type { JobMeters } from '../../http/telemetry/counts.ts';
 import type { JobRuns } from '../../storage/nodes/job-runs.ts';
-import { startInterval } from '../timers.ts';
+import { startInterval } from '../../storage/timers.ts';
 import type { FleetJob, NodeJob } from './job.ts';
 import { runOnce } from './run-once.ts';
 

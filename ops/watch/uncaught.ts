@@ -5,6 +5,7 @@
  * normal stop, within a deadline, and exits with 1, so that a supervisor starts a new process.
  */
 import type { Logger } from 'pino';
+import { toError } from '../../engine/errors.ts';
 
 export interface UncaughtParts {
   /** Drains the process. Called once; may reject. */
@@ -24,7 +25,7 @@ export const endOnUncaught = ({ stop, limitMs, logger }: UncaughtParts): Uncaugh
   const uncaught = { happened: false };
   const end = (): never => process.exit(1);
   process.on('uncaughtException', (error: unknown, origin) => {
-    const cause = error instanceof Error ? error : new Error(String(error));
+    const cause = toError(error);
     const isFirst = !uncaught.happened;
     uncaught.happened = true;
     logger.fatal({ err: cause, origin }, 'uncaught error: this process ends');

@@ -5,8 +5,8 @@
  */
 import type { Metrics } from '../../http/telemetry/metrics.ts';
 import type { Stores } from '../../storage/open.ts';
+import { startInterval } from '../../storage/timers.ts';
 import { systemClock } from '../clock.ts';
-import { startInterval } from '../timers.ts';
 import { createClockWatch } from './clock-watch.ts';
 import { createDescriptorWatch } from './descriptor-watch.ts';
 import { createDiskWatch } from './disk-watch.ts';

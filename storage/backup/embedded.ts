@@ -6,9 +6,11 @@
  * and the database last: a node that starts in between finds counters without a database and refuses to
  * start. The next restore deletes an unfinished one.
  */
+
 import { existsSync, readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { toMessage } from '../../engine/errors.ts';
 import { isOldFolder } from '../embedded/adopt.ts';
 import { checkPack, type PackContents, packFolder, syncFolder, syncPath, unpack } from '../embedded/copy.ts';
 import { lockDataDirectory } from '../embedded/lock.ts';
@@ -112,6 +114,6 @@ export const fillDraft = async (
     await syncFolder(draft);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    throw new BackupError(`Nothing was restored: ${error instanceof Error ? error.message : String(error)}.`);
+    throw new BackupError(`Nothing was restored: ${toMessage(error)}.`);
   }
 };

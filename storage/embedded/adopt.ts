@@ -10,7 +10,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StorageError } from '../../engine/errors.ts';
+import { createNotAppliedError, toMessage } from '../../engine/errors.ts';
 import { beginTimeline } from '../ledger/generations.ts';
 import type { Sql } from '../sql/client.ts';
 import { hasTable } from '../sql/rows.ts';
@@ -111,8 +111,6 @@ const restoreSnapshot = async (folder: OldFolder, name: string): Promise<string>
   return aside;
 };
 
-const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** Tries the snapshots, newest first. Throws a message for the operator when none can be used. */
 const restore = async (folder: OldFolder, why: string): Promise<string> => {
   const tried: string[] = [];
@@ -130,14 +128,13 @@ const restore = async (folder: OldFolder, why: string): Promise<string> => {
       tried.push(`snapshot ${name}: ${toMessage(error)}`);
     }
   }
-  throw new StorageError('open', {
-    outcome: 'not_applied',
-    reason: 'unreachable',
-    detail:
-      `The database in ${folder.database} could not be used (${why}) and no sound snapshot was found in ` +
+  throw createNotAppliedError(
+    'open',
+    'unreachable',
+    `The database in ${folder.database} could not be used (${why}) and no sound snapshot was found in ` +
       `${folder.snapshots}${tried.length > 0 ? ` (${tried.join('; ')})` : ''}. ` +
       describeLoss(folder.dataDirectory),
-  });
+  );
 };
 
 /**

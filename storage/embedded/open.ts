@@ -7,11 +7,12 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { StorageError } from '../../engine/errors.ts';
+import { StorageError, toMessage } from '../../engine/errors.ts';
 import { isRoomShort } from '../disk-room.ts';
 import { guardSql, type Pool, type Sql } from '../sql/client.ts';
 import { watchDamage } from '../sql/damage.ts';
 import { toStorageError } from '../sql/errors.ts';
+import { startInterval } from '../timers.ts';
 import type { PackContents } from './copy.ts';
 import { descriptorAdvice, hasFewDescriptors } from './descriptors.ts';
 import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';
@@ -70,7 +71,7 @@ const open = async (folder: string, options: LedgerStoreOptions): Promise<Embedd
     });
     return embedded;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = toMessage(cause);
     if (isRoomShort(options.dataDirectory))
       throw new StorageError('open', { outcome: 'not_applied', reason: 'full', detail: why, cause });
     const loss = describeLoss(options.dataDirectory);
@@ -91,21 +92,14 @@ const packQuiesced = async ({ sql, packInto }: EmbeddedSql, file: string, meanwh
 /** Vacuums and analyses on a timer, one run at a time. Returns a function that stops it. */
 const startUpkeep = ({ sql }: Pool, onWarning: LedgerStoreOptions['onWarning']): (() => void) => {
   const message = 'upkeep of the database failed';
-  let running = false;
-  const timer = setInterval(() => {
-    if (running) return;
-    running = true;
-    runUpkeep(sql)
-      .catch((error: unknown) => {
-        // The damage watch reports damage, at most once a minute.
-        if (toStorageError(message, error).reason !== 'damaged') onWarning(message, error);
-      })
-      .finally(() => {
-        running = false;
-      });
-  }, upkeepEveryMs);
-  timer.unref();
-  return () => clearInterval(timer);
+  return startInterval(
+    upkeepEveryMs,
+    () => runUpkeep(sql),
+    (error) => {
+      // The damage watch reports damage, at most once a minute.
+      if (toStorageError(message, error).reason !== 'damaged') onWarning(message, error);
+    },
+  );
 };
 
 /**

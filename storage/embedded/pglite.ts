@@ -16,7 +16,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
-import { StorageError } from '../../engine/errors.ts';
+import { createNotAppliedError, StorageError } from '../../engine/errors.ts';
 import { commonOptions, createAdmittedPool, type Pool, type Sql } from '../sql/client.ts';
 import { syncFiles } from './background-syncs.ts';
 import { type PackContents, syncPath } from './copy.ts';
@@ -77,7 +77,7 @@ const chooseAddress = (directory: string): SocketAddress => {
 
 /** The log of SQL waits for room; an opening that would is given up. */
 const createFullError = (): StorageError =>
-  new StorageError('open', { outcome: 'not_applied', reason: 'full', detail: 'no room for the log of SQL' });
+  createNotAppliedError('open', 'full', 'no room for the log of SQL');
 
 const createUnreachableError = (operation: string, detail: string): StorageError =>
   new StorageError(operation, { outcome: 'unknown', reason: 'unreachable', detail });

@@ -8,7 +8,7 @@
  */
 import { isBefore } from '../../engine/entity/history.ts';
 import type { ShardPosition } from '../../engine/entity/items.ts';
-import { StorageError } from '../../engine/errors.ts';
+import { createNotAppliedError } from '../../engine/errors.ts';
 import type { Shard } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, type Sql, type Transaction } from '../sql/client.ts';
@@ -99,11 +99,8 @@ export const recordFlushedPositions = async (transaction: Transaction, entities:
     returning shard, generation`;
   const newer = current.find(({ shard, generation }) => generation > (newest.get(shard)?.generation ?? 0));
   if (newer === undefined) return;
-  throw new StorageError('ledger.flush', {
-    outcome: 'not_applied',
-    reason: 'outdated',
-    detail: `shard ${newer.shard} now has generation ${newer.generation}`,
-  });
+  const detail = `shard ${newer.shard} now has generation ${newer.generation}`;
+  throw createNotAppliedError('ledger.flush', 'outdated', detail);
 };
 
 /** Reads the highest generation issued or flushed, per shard; 0 if none. */

@@ -9,7 +9,7 @@
  * ops/cluster-context.ts wires all of them together.
  */
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
-import { StorageError } from '../../engine/errors.ts';
+import { StorageError, toError } from '../../engine/errors.ts';
 import { createCluster } from './ioredis-asking.ts';
 
 export interface RedisCommandsOptions {
@@ -45,7 +45,7 @@ const openCluster = (options: RedisCommandsOptions): Cluster =>
   });
 
 const createUnreachableError = (name: string, cause: unknown): StorageError => {
-  const error = cause instanceof Error ? cause : new Error(String(cause));
+  const error = toError(cause);
   const answered = error.name === 'ReplyError';
   const outcome = answered || notSent.test(error.message) ? 'not_applied' : 'unknown';
   const reason = answered ? 'busy' : 'unreachable';

@@ -10,7 +10,7 @@
  * the request was answered without it: else clients that try again would keep the queue full of work that no
  * client waits for, and get no answer while the flood lasts.
  */
-import { StorageError } from '../../engine/errors.ts';
+import { createNotAppliedError, type StorageError } from '../../engine/errors.ts';
 import { toStorageError } from './errors.ts';
 
 /** Which queue work waits in: a client's request, or the node's own work. */
@@ -54,9 +54,6 @@ export const driverPipelineMax = 100;
 /** Time in which the driver may still use a connection that it has reported as broken. */
 const brokenConnectionMs = 50;
 
-const createFullError = (detail: string): StorageError =>
-  new StorageError('sql', { outcome: 'not_applied', reason: 'full', detail });
-
 /** Each piece of work uses one connection at most, so with fewer pieces than connections one is idle. */
 const hasRoom = ({ connections, pipelineMax, statements, transactions }: State, kind: Kind): boolean => {
   if (kind === 'transaction') return statements + transactions < connections;
@@ -67,7 +64,7 @@ const refuseLate = ({ queues: { request }, requestWaitMsMax }: State): void => {
   const lateMs = performance.now() - requestWaitMsMax;
   for (let first = request[0]; first !== undefined && first.queuedMs <= lateMs; first = request[0]) {
     request.shift();
-    first.refuse(createFullError(`no connection was free for ${requestWaitMsMax} ms`));
+    first.refuse(createNotAppliedError('sql', 'full', `no connection was free for ${requestWaitMsMax} ms`));
   }
 };
 
@@ -134,7 +131,7 @@ export const createAdmission = (limits: AdmissionLimits): Admission => {
       if (own.length + request.length === 0 && hasRoom(state, kind)) return begin(state, kind, work);
       if (state.queues[line].length >= state.waitingMax) {
         const detail = `${state.waitingMax} statements are waiting for a connection already`;
-        return Promise.reject(createFullError(detail));
+        return Promise.reject(createNotAppliedError('sql', 'full', detail));
       }
       return new Promise((resolve, reject) => {
         const start = (): void => void begin(state, kind, work).then(resolve, reject);

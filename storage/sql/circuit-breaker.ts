@@ -8,7 +8,7 @@
  *   `suspectMs` is given up as `unknown`.
  * It never repeats work, and a slow server that answers does not open it.
  */
-import { StorageError } from '../../engine/errors.ts';
+import { StorageError, toMessage } from '../../engine/errors.ts';
 import { toStorageError } from './errors.ts';
 
 export interface CircuitBreakerParts {
@@ -156,7 +156,7 @@ const probeOnce = (state: BreakerState, onAnswer: () => void): void => {
     },
     (error: unknown) => {
       state.probing = false;
-      handleSilence(state, error instanceof Error ? error.message : String(error));
+      handleSilence(state, toMessage(error));
     },
   );
 };

@@ -34,12 +34,8 @@ const recordDamage = (met: DamageRecord, error: unknown, parts: DamageParts): un
   const otherCause = parts.findOtherCause?.() ?? '';
   if (otherCause !== '') {
     const { outcome, message } = failure;
-    return new StorageError('sql', {
-      outcome,
-      reason: 'busy',
-      cause: error,
-      detail: `${otherCause} (${message})`,
-    });
+    const detail = `${otherCause} (${message})`;
+    return new StorageError('sql', { outcome, reason: 'busy', cause: error, detail });
   }
   const nowMs = performance.now();
   const lasting = parts.lasts === true && isLastingDamage(failure);

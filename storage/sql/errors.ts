@@ -5,7 +5,7 @@
  * Owns the table of SQLSTATEs and connection codes. A server that answered with an error has rolled back, so
  * the outcome is definite; after a broken connection it is definite only if nothing was sent.
  */
-import { StorageError, type StorageOutcome, type StorageReason } from '../../engine/errors.ts';
+import { StorageError, type StorageOutcome, type StorageReason, toMessage } from '../../engine/errors.ts';
 
 /** Reasons by SQLSTATE or by its class (first two characters); the exact one wins. */
 const reasonsByState: Record<string, StorageReason> = {
@@ -88,14 +88,9 @@ const classify = (code: string, message: string): { outcome: StorageOutcome; rea
 export const toStorageError = (operation: string, error: unknown): StorageError => {
   if (error instanceof StorageError) return error;
   const code = getErrorCode(error);
-  const message = error instanceof Error ? error.message : String(error);
-  const { outcome, reason } = classify(code, message);
-  return new StorageError(operation, {
-    outcome,
-    reason,
-    cause: error,
-    detail: code ? `${code} ${message}` : message,
-  });
+  const message = toMessage(error);
+  const detail = code ? `${code} ${message}` : message;
+  return new StorageError(operation, { ...classify(code, message), cause: error, detail });
 };
 
 /** Whether files are damaged, which only a restored copy repairs. */

@@ -4,6 +4,7 @@
  * Clients and servers give the reason in a code or in the first word of a message, often several causes deep.
  * Pure; shows no password.
  */
+import { toError } from '../../engine/errors.ts';
 
 export type ServerSetting = 'REDIS_URL' | 'DATABASE_URL';
 
@@ -67,7 +68,7 @@ const getErrorCode = (error: Error & { readonly code?: unknown }): string =>
 /** Creates the error that ends the start. `addresses` are those of the setting. */
 export const openFault = (setting: ServerSetting, addresses: readonly string[], error: unknown): Error => {
   const root = findRootCause(error);
-  const known = root instanceof Error ? root : new Error(String(root));
+  const known = toError(root);
   const server = servers[setting];
   const hosts = addresses.map(formatHostPort).join(', ');
   const why = `${adviseOn(getErrorCode(known), server)} (${known.message})`;

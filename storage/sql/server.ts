@@ -223,16 +223,3 @@ const readBackend = async (sql: Sql, statement: string): Promise<number> => {
   const row = answer.flat().at(-1) as { readonly pid: number };
   return row.pid;
 };
-
-/** Resolves like `work`; rejects after so many milliseconds without stopping it. */
-const endWithin = async <Result>(work: PromiseLike<Result>, milliseconds: number): Promise<Result> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-};

@@ -14,6 +14,7 @@
  */
 import type { Queryable } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { endWithin } from '../../timers.ts';
 
 /** What changed; for a session, `id` is the SHA-256 of its token in hexadecimal. */
 export interface Notice {
@@ -101,7 +102,7 @@ const read = async (state: NoticesState): Promise<boolean> => {
 };
 
 /** Starts a reading unless one is under way, or has just failed. Resolves to whether it succeeded. */
-const startReading = (state: NoticesState): Promise<boolean> | false => {
+const startReading = (state: NoticesState): Promise<boolean> => {
   if (state.reading === null && state.monotonicMs() - state.failedMs < retryPauseMs) return false;
   state.reading ??= read(state)
     .catch(() => {
@@ -112,18 +113,6 @@ const startReading = (state: NoticesState): Promise<boolean> | false => {
       state.reading = null;
     });
   return state.reading;
-};
-
-const update = async (state: NoticesState): Promise<boolean> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, patienceMs, false);
-  });
-  try {
-    return await Promise.race([startReading(state), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 };
 
 /** Creates the notices of one process. Reads nothing until a cache is used. */
@@ -155,7 +144,7 @@ export const createNotices = (sql: Queryable, monotonicMs = () => performance.no
     /** Whether a statement that begins now is covered. */
     isCovering: () => state.snapshot !== null,
     /** Waits for the next reading. False when SQL does not answer within `patienceMs`. Never rejects. */
-    update: () => update(state),
+    update: () => endWithin(startReading(state), patienceMs).catch(() => false),
     /** Adds a listener, called before the reading counts. */
     subscribe: (listener: (notice: Notice) => void) => void state.listeners.push(listener),
   };

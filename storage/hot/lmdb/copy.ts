@@ -4,14 +4,14 @@
  * Called by store.ts inside the table queue, after a checkpoint.
  */
 import { open } from 'lmdb';
-import { StorageError } from '../../../engine/errors.ts';
+import { createNotAppliedError } from '../../../engine/errors.ts';
 import type { Writer } from './writer.ts';
 
 /** Copies into an empty folder. Rejects while the tables are whole only together with the journal. */
 export const writeCopy = async ({ tables, partial }: Writer, folder: string): Promise<void> => {
   if (partial) {
     const detail = 'the last checkpoint did not end';
-    throw new StorageError('copy', { outcome: 'not_applied', reason: 'busy', detail });
+    throw createNotAppliedError('copy', 'busy', detail);
   }
   await tables.root.backup(folder, false);
   const copy = open<unknown, string>({ path: folder, maxDbs: 16, overlappingSync: false });

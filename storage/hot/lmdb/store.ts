@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import type { Batch, BatchReply, CommitRules, ShardVersion } from '../../../engine/entity/items.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
 import { findHoldingSinceMs } from '../../../engine/entity/votes.ts';
-import { StorageError } from '../../../engine/errors.ts';
+import { createNotAppliedError } from '../../../engine/errors.ts';
 import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
@@ -78,8 +78,8 @@ interface LmdbState {
 
 const assertOpen = (store: LmdbState, operation: string): void => {
   const { closed, journal } = store.writer;
-  if (closed) throw new StorageError(operation, { outcome: 'not_applied', reason: 'closed' });
-  if (journal.lost) throw new StorageError(operation, { outcome: 'not_applied', reason: 'unreachable' });
+  if (closed) throw createNotAppliedError(operation, 'closed');
+  if (journal.lost) throw createNotAppliedError(operation, 'unreachable');
 };
 
 const commitQueued = async (

@@ -9,7 +9,7 @@
 import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { ShardVersion } from '../../../engine/entity/items.ts';
-import { StorageError } from '../../../engine/errors.ts';
+import { createNotAppliedError } from '../../../engine/errors.ts';
 import { newShardCount, oldShardCount, type Shard, toShard } from '../../../engine/ids.ts';
 import { createCheckedEncoder } from './checked-encoder.ts';
 import { type DecisionsArray, type OutboxArray, type PartArray, packShard, type SlotArray } from './codec.ts';
@@ -76,7 +76,7 @@ const assertFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path:
   const detail =
     `${path} holds format ${format ?? 'none'}, this version reads formats 1 to 6; ` +
     'use the version that wrote it, or another folder';
-  throw new StorageError('open', { outcome: 'not_applied', reason: 'bug', detail });
+  throw createNotAppliedError('open', 'bug', detail);
 };
 
 /** Address space reserved at start; the file grows beyond it by itself. */

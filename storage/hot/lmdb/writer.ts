@@ -6,7 +6,7 @@
  * commits do not wait for. A task of the write queue may wait for the table queue, never the reverse. A
  * transaction is synced when it resolves, and either all of it is on disk or none.
  */
-import { StorageError } from '../../../engine/errors.ts';
+import { createNotAppliedError, StorageError } from '../../../engine/errors.ts';
 import { newShardCount } from '../../../engine/ids.ts';
 import {
   createTwoGenerationCache,
@@ -88,19 +88,18 @@ export const createWriter = (tables: Tables, options: WriterOptions): Omit<Write
   closed: false,
 });
 
-/** Runs `task` alone, after all earlier tasks of the write queue. Settles as the task does. */
-export const runQueued = <Result>(writer: Writer, task: () => Promise<Result>): Promise<Result> => {
-  const result = writer.tail.then(task);
-  writer.tail = result.catch(() => undefined);
-  return result;
-};
-
-/** Runs `task` alone, after all earlier tasks of the table queue. Settles as the task does. */
-export const runInTables = <Result>(writer: Writer, task: () => Promise<Result>): Promise<Result> => {
-  const result = writer.tablesTail.then(task);
-  writer.tablesTail = result.catch(() => undefined);
-  return result;
-};
+/** Runs `task` alone, after all earlier tasks of the queue with this end. Settles as the task does. */
+const createRunner =
+  (end: 'tail' | 'tablesTail') =>
+  <Result>(writer: Writer, task: () => Promise<Result>): Promise<Result> => {
+    const result = writer[end].then(task);
+    writer[end] = result.catch(() => undefined);
+    return result;
+  };
+/** In the write queue. */
+export const runQueued = createRunner('tail');
+/** In the table queue. */
+export const runInTables = createRunner('tablesTail');
 
 /** Bytes of records, and of acknowledged flushes, that the tables lack. */
 export const countPendingBytes = ({ addedBytes, writtenBytes }: Writer): number => addedBytes - writtenBytes;
@@ -139,7 +138,7 @@ export const describeFullDisk = (writer: Writer, bytesMin = diskBytesForCommits)
 const assertDiskRoom = (writer: Writer, operation: string, bytesMin: number): void => {
   const detail = describeFullDisk(writer, bytesMin);
   if (detail === null) return;
-  throw new StorageError(operation, { outcome: 'not_applied', reason: 'full', detail });
+  throw createNotAppliedError(operation, 'full', detail);
 };
 
 const isRoomy = (writer: Writer): boolean =>
@@ -163,7 +162,7 @@ export const assertRoom = async (
   writer.usedBytes = measureUsedBytes(writer.tables);
   if (isRoomy(writer)) return;
   const detail = writer.failure ?? `${writer.usedBytes} of ${writer.sizeMaxBytes} bytes used`;
-  throw new StorageError(operation, { outcome: 'not_applied', reason: 'full', detail });
+  throw createNotAppliedError(operation, 'full', detail);
 };
 
 /** Runs `puts` as one transaction of the table queue, synced to disk when it resolves. */

@@ -6,7 +6,7 @@
  * connection or a time-out the outcome is unknown if the command may have been sent. Tests cover every entry
  * of the tables.
  */
-import { StorageError, type StorageOutcome, type StorageReason } from '../../../engine/errors.ts';
+import { StorageError, type StorageOutcome, type StorageReason, toError } from '../../../engine/errors.ts';
 
 export interface ErrorMeaning {
   readonly outcome: StorageOutcome;
@@ -90,7 +90,7 @@ export const readUnlessRefused = async <Answer>(question: Promise<Answer>, none:
 /** Wraps a rejection of the client; a `StorageError` passes through. */
 export const toStorageError = (operation: string, cause: unknown): StorageError => {
   if (cause instanceof StorageError) return cause;
-  const error = cause instanceof Error ? cause : new Error(String(cause));
+  const error = toError(cause);
   return new StorageError(operation, { ...classifyError(error), cause, detail: error.message });
 };
 

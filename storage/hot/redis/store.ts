@@ -9,7 +9,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
-import { StorageError } from '../../../engine/errors.ts';
+import { createNotAppliedError } from '../../../engine/errors.ts';
 import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
@@ -83,7 +83,7 @@ const runOperation = async <Result>(
   operation: string,
   task: () => Promise<Result>,
 ): Promise<Result> => {
-  if (store.closed) throw new StorageError(operation, { outcome: 'not_applied', reason: 'closed' });
+  if (store.closed) throw createNotAppliedError(operation, 'closed');
   const call = task();
   store.calls.add(call);
   try {
