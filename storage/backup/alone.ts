@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncPath } from '../embedded/copy.ts';
-import { lockDataDirectory } from '../embedded/lock.ts';
+import { runLocked } from '../embedded/lock.ts';
 import { createFolderOwner } from '../hot-owner.ts';
 import { endTimeLimits } from '../move/sql-copy.ts';
 import type { Sql } from '../sql/client.ts';
@@ -19,7 +19,7 @@ import { assertUnused, draftName, fillDraft } from './embedded.ts';
 import { type CopySource, describeFile } from './live.ts';
 import { type AloneBackup, BackupError, readManifest } from './manifest.ts';
 import { dumpName, findPrograms } from './programs.ts';
-import { assertEmpty, describeOlderServer, readServerMajor } from './servers.ts';
+import { assertEmpty, findRestorePrograms, readServerMajor } from './servers.ts';
 
 /** Packs the dump of the server, and copies the hot store while no flush can write. */
 export const createDumpSource = (
@@ -59,20 +59,12 @@ export interface AlonePlace {
  * call goes on.
  */
 export const restoreAlone = async (directory: string, place: AlonePlace): Promise<AloneBackup> => {
-  const manifest = readManifest(directory);
-  if (manifest.kind !== 'alone') throw new BackupError(describeOtherKind(directory));
-  const lock = await lockDataDirectory(place.dataDir);
-  const server = await openServerSql(place.databaseUrl).catch((error: unknown) => {
-    lock.release();
-    throw error;
-  });
-  try {
-    await restoreInto(server.sql, { directory, manifest }, place);
+  const manifest = readManifest(directory, 'alone');
+  return runLocked(place.dataDir, async () => {
+    const server = await openServerSql(place.databaseUrl);
+    await restoreInto(server.sql, { directory, manifest }, place).finally(server.close);
     return manifest;
-  } finally {
-    await server.close();
-    lock.release();
-  }
+  });
 };
 
 const restoreInto = async (
@@ -80,8 +72,7 @@ const restoreInto = async (
   { directory, manifest }: { readonly directory: string; readonly manifest: AloneBackup },
   { dataDir, databaseUrl, signal }: AlonePlace,
 ): Promise<void> => {
-  const major = await readServerMajor(sql);
-  if (major < manifest.postgres) throw new BackupError(describeOlderServer(manifest.postgres, major));
+  const programs = await findRestorePrograms(sql, databaseUrl, manifest);
   const draft = join(dataDir, draftName);
   if (existsSync(draft)) {
     if ((await assertEmpty(sql).catch((error: unknown) => error)) instanceof BackupError)
@@ -93,7 +84,7 @@ const restoreInto = async (
   await assertEmpty(sql);
   await fillDraft(directory, manifest, draft);
   await rename(join(draft, 'hot'), join(dataDir, 'hot'));
-  await findPrograms(databaseUrl, major).restore(join(draft, 'sql', dumpName), signal);
+  await programs.restore(join(draft, 'sql', dumpName), signal);
   await endRestore(sql, dataDir);
 };
 
@@ -104,7 +95,3 @@ const endRestore = async (sql: Sql, dataDir: string): Promise<void> => {
   await rm(join(dataDir, draftName), { recursive: true });
   await syncPath(dataDir, true);
 };
-
-const describeOtherKind = (directory: string): string =>
-  `The backup in ${directory} is of other stores than a DATA_DIR beside DATABASE_URL. Set the settings ` +
-  'that it was made with, and move the restored directory with "rollcall ops move".';

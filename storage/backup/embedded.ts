@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { toMessage } from '../../engine/errors.ts';
 import { isOldFolder } from '../embedded/adopt.ts';
 import { checkPack, type PackContents, packFolder, syncFolder, syncPath, unpack } from '../embedded/copy.ts';
-import { lockDataDirectory } from '../embedded/lock.ts';
+import { runLocked } from '../embedded/lock.ts';
 import { toDatabaseFolder } from '../embedded/open.ts';
 import { BackupError, type EmbeddedBackup, readManifest, writeBackup } from './manifest.ts';
 
@@ -31,14 +31,9 @@ export const hasDirectory = (dataDir: string): boolean =>
  * Packs both stores of a data folder that no process has open, and reads the packs again to check them. On
  * disk when it resolves. A rejection has a message for the operator and leaves nothing behind.
  */
-export const backupFolder = async (
-  dataDir: string,
-  directory: string,
-  takenAt: string,
-): Promise<EmbeddedBackup> => {
-  const lock = await lockDataDirectory(dataDir);
-  try {
-    return await writeBackup<EmbeddedBackup>(directory, async (draft) => {
+export const backupFolder = (dataDir: string, directory: string, takenAt: string): Promise<EmbeddedBackup> =>
+  runLocked(dataDir, () =>
+    writeBackup(directory, async (draft) => {
       const pack = async (part: (typeof parts)[number]) => {
         const file = join(draft, `${part}.pack`);
         const contents = packFolder(folders[part](dataDir), file);
@@ -47,21 +42,16 @@ export const backupFolder = async (
         return contents;
       };
       return { format: 1, kind: 'embedded', takenAt, hot: await pack('hot'), sql: await pack('sql') };
-    });
-  } finally {
-    lock.release();
-  }
-};
+    }),
+  );
 
 /**
  * Restores the stores of a backup into an empty data folder. On disk when it resolves. Rejects with a
  * `BackupError` before it changes anything when the backup is damaged or the folder is not empty.
  */
 export const restoreFolder = async (directory: string, dataDir: string): Promise<EmbeddedBackup> => {
-  const manifest = readManifest(directory);
-  if (manifest.kind !== 'embedded') throw new BackupError(describeOtherKind(directory));
-  const lock = await lockDataDirectory(dataDir);
-  try {
+  const manifest = readManifest(directory, 'embedded');
+  return runLocked(dataDir, async () => {
     const draft = join(dataDir, draftName);
     await clearUnfinished(dataDir, draft);
     assertUnused(dataDir);
@@ -70,14 +60,8 @@ export const restoreFolder = async (directory: string, dataDir: string): Promise
     await rm(draft, { recursive: true });
     await syncPath(dataDir, true);
     return manifest;
-  } finally {
-    lock.release();
-  }
+  });
 };
-
-const describeOtherKind = (directory: string): string =>
-  `The backup in ${directory} is of a Postgres server, but the settings name the embedded stores. Set ` +
-  'REDIS_URL and DATABASE_URL, or move the directory with `export` and `import`.';
 
 /** Deletes what an interrupted restore left. Throws if it was complete: it moves the database last. */
 const clearUnfinished = async (dataDir: string, draft: string): Promise<void> => {

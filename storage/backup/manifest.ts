@@ -103,8 +103,23 @@ export const writeBackup = async <Manifest extends BackupManifest>(
   }
 };
 
-/** Reads the manifest of a complete backup. Throws a `BackupError` if it is missing, damaged or too new. */
-export const readManifest = (directory: string): BackupManifest => {
+const otherKinds: Readonly<Record<BackupManifest['kind'], string>> = {
+  embedded:
+    'a Postgres server, but the settings name the embedded stores. Set REDIS_URL and DATABASE_URL, or move ' +
+    'the directory with `export` and `import`.',
+  servers:
+    'the embedded stores, but the settings name servers. Unset REDIS_URL and DATABASE_URL, or move the ' +
+    'directory with `export` and `import`.',
+  alone:
+    'other stores than a DATA_DIR beside DATABASE_URL. Set the settings that it was made with, and move the ' +
+    'restored directory with "rollcall ops move".',
+};
+
+/**
+ * Reads the manifest of a complete backup of the stores that the settings name. Throws a `BackupError` if it
+ * is missing, damaged, too new, or of other stores.
+ */
+export const readManifest = <Kind extends BackupManifest['kind']>(directory: string, kind: Kind) => {
   const path = join(directory, manifestName);
   if (!existsSync(path)) throw new BackupError(`There is no backup in ${directory}: ${path} is missing.`);
   const { sha256, manifest } = parse(path);
@@ -112,7 +127,8 @@ export const readManifest = (directory: string): BackupManifest => {
     throw new BackupError(`The backup is damaged: ${path} has changed since it was written.`);
   if (manifest.format !== 1)
     throw new BackupError(`The backup in ${directory} was written by a newer version of Rollcall.`);
-  return manifest;
+  if (manifest.kind !== kind) throw new BackupError(`The backup in ${directory} is of ${otherKinds[kind]}`);
+  return manifest as Extract<BackupManifest, { readonly kind: Kind }>;
 };
 
 const parse = (path: string): { sha256?: string; manifest?: BackupManifest } => {

@@ -15,7 +15,14 @@ import { readShardCount, type ShardCounts, takeShardCount } from '../shards.ts';
 import type { Sql } from '../sql/client.ts';
 import { readNumber } from '../sql/rows.ts';
 import { hasAnyShard, listShardsBehind, raiseGenerationsPastSql, readNewestPositions } from './age.ts';
-import { BackupError, measureDump, readManifest, type ServersBackup, writeBackup } from './manifest.ts';
+import {
+  type AloneBackup,
+  BackupError,
+  measureDump,
+  readManifest,
+  type ServersBackup,
+  writeBackup,
+} from './manifest.ts';
 import { dumpName, findPrograms } from './programs.ts';
 
 export interface Servers {
@@ -63,13 +70,10 @@ export const restoreServers = async (
   directory: string,
 ): Promise<{ readonly manifest: ServersBackup; readonly hot: HotFate }> => {
   const { sql, hot, databaseUrl, signal } = servers;
-  const manifest = readManifest(directory);
-  if (manifest.kind !== 'servers') throw new BackupError(describeOtherKind(directory));
+  const manifest = readManifest(directory, 'servers');
   const file = join(directory, dumpName);
   await assertUndamaged(file, manifest);
-  const major = await readServerMajor(sql);
-  if (major < manifest.postgres) throw new BackupError(describeOlderServer(manifest.postgres, major));
-  const programs = findPrograms(databaseUrl, major);
+  const programs = await findRestorePrograms(sql, databaseUrl, manifest);
   await assertEmpty(sql);
   // The hot store may have counters that stay: they must have the number of shards of the backup.
   await takeShardCount(hot, manifest.shards ?? oldShardCount);
@@ -111,10 +115,16 @@ export const assertEmpty = async (sql: Sql): Promise<void> => {
     );
 };
 
-const describeOtherKind = (directory: string): string =>
-  `The backup in ${directory} is of the embedded stores, but the settings name servers. Unset ` +
-  'REDIS_URL and DATABASE_URL, or move the directory with `export` and `import`.';
-
-export const describeOlderServer = (dumped: number, restoring: number): string =>
-  `The backup is of Postgres ${dumped}, but this server is Postgres ${restoring}: restore into version ` +
-  `${dumped} or later.`;
+/** Throws a `BackupError` if the server is older than the one that was dumped. */
+export const findRestorePrograms = async (
+  sql: Sql,
+  databaseUrl: string,
+  { postgres: dumped }: ServersBackup | AloneBackup,
+) => {
+  const major = await readServerMajor(sql);
+  if (major >= dumped) return findPrograms(databaseUrl, major);
+  throw new BackupError(
+    `The backup is of Postgres ${dumped}, but this server is Postgres ${major}: restore into version ` +
+      `${dumped} or later.`,
+  );
+};

@@ -46,3 +46,9 @@ export const lockDataDirectory = async (
   if (lock === null) throw createLockedError(directory);
   return lock;
 };
+
+/** Runs a task that needs the folder for itself. */
+export const runLocked = async <Result>(directory: string, task: () => Promise<Result>): Promise<Result> => {
+  const lock = await lockDataDirectory(directory);
+  return task().finally(lock.release);
+};

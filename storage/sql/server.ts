@@ -7,6 +7,7 @@
  */
 
 import postgres from 'postgres';
+import { endWithin } from '../timers.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 import {
   type ConnectOptions,

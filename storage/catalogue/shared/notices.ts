@@ -103,7 +103,8 @@ const read = async (state: NoticesState): Promise<boolean> => {
 
 /** Starts a reading unless one is under way, or has just failed. Resolves to whether it succeeded. */
 const startReading = (state: NoticesState): Promise<boolean> => {
-  if (state.reading === null && state.monotonicMs() - state.failedMs < retryPauseMs) return false;
+  if (state.reading === null && state.monotonicMs() - state.failedMs < retryPauseMs)
+    return Promise.resolve(false);
   state.reading ??= read(state)
     .catch(() => {
       state.failedMs = state.monotonicMs();
