@@ -118,7 +118,7 @@ const banPhrases: Readonly<Record<BanKind, readonly [string, string]>> = {
 };
 
 const setBan = async (app: App, id: string, { ban, value }: { ban: BanKind; value: boolean }) => {
-  const { stranger, sessions } = await app.catalogue.operator.people.setBan(id, ban, value);
+  const { stranger, sessions } = await app.catalogue.operator.people.setBan(id, { ban, value });
   app.sessions.forgetTarget('user', id);
   app.sessions.forget(...sessions);
   if (stranger && !value) throw createNotFoundError('user');

@@ -32,7 +32,7 @@ export const resetListing = async (app: App, { kind, id }: Target, body: ResetBo
   const { votes } = app.catalogue.operator;
   const atMs = parseResetTime(app, body);
   await app.engine.waitForFlush(kind, id);
-  const scope = requireFound(await votes.incarnationOf(kind, id), kind);
+  const scope = requireFound(await votes.findIncarnation({ kind, id }), kind);
   await votes.reset({ scope, atMs, reason: 'operator' });
   await notifyAfterCommit(app.engine.deliverAdjustments(kind, id));
   return replyMessage(`The votes of ${kind} ${id} are void.`, {

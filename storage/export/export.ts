@@ -10,6 +10,7 @@ import { type AnyRecord, readFields } from '../import/fields.ts';
 import { type RecordKind, recordKinds } from '../import/kinds.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage, toStorageError } from '../sql/errors.ts';
+import { readNumber } from '../sql/rows.ts';
 
 export interface ExportOptions {
   readonly pageRows?: number;
@@ -53,8 +54,7 @@ export const countLines = (sql: Sql): Promise<number> =>
     sql.begin(async (transaction) => {
       await transaction`set local statement_timeout = 0`;
       const counts = Object.values(recordKinds).map(({ table }) => `(select count(*) from ${table})`);
-      const rows = await transaction.unsafe<{ lines: number }[]>(`select ${counts.join(' + ')} as lines`);
-      return rows[0]?.lines ?? 0;
+      return readNumber(transaction.unsafe(`select ${counts.join(' + ')} as lines`));
     }),
   ) as Promise<number>;
 

@@ -16,9 +16,7 @@ export interface Period {
 
 /** Writes the rows of one period. Resolves to their number. The partition must exist. */
 export const writePeriod = async (sql: Sql, period: Period, options: StepOptions): Promise<number> => {
-  const rows = await runInSteps(options, 0, (range) =>
-    asStorage('history.roll', () => rollStep(sql, period, range)),
-  );
+  const rows = await runInSteps(options, 0, (range) => rollStep(sql, period, range));
   const column = period.level === 'hours' ? sql`hour` : sql`day`;
   await asStorage(
     'history.rolled',

@@ -52,9 +52,7 @@ export interface Sample {
 export const takeSample = async (sql: Sql, sample: Sample, options: StepOptions): Promise<number> => {
   const position = await asStorage('history.begin', () => beginSample(sql, sample.at));
   if (position === null) return 0;
-  const changed = await runInSteps(options, position, (range) =>
-    asStorage('history.sample', () => sampleStep(sql, sample, range)),
-  );
+  const changed = await runInSteps(options, position, (range) => sampleStep(sql, sample, range));
   await asStorage('history.finish', () => sql.begin((transaction) => finishSample(transaction, sample)));
   return changed;
 };

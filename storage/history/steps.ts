@@ -5,6 +5,8 @@
  * one thread, and a listing costs it more than a server.
  */
 
+import { asStorage } from '../sql/errors.ts';
+
 /** Where a step begins, and how many listings it takes. */
 export interface StepRange {
   /** The position of the step before; larger numbers are decimal strings. */
@@ -45,7 +47,7 @@ export const runInSteps = async (
   for (;;) {
     signal.throwIfAborted();
     const startedMs = monotonicMs();
-    const result = await step({ after, limit });
+    const result = await asStorage('listings.step', () => step({ after, limit }));
     rows += result.rows ?? 0;
     if (result.isLast) return rows;
     after = result.position;

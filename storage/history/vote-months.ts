@@ -74,18 +74,12 @@ const noteArchived = async (sql: Queryable, month: Date, final: boolean): Promis
 const formatDay = (date: Date): string => date.toISOString().slice(0, 10);
 
 const archiveMonth = async (sql: Sql, month: Month, options: StepOptions): Promise<void> => {
-  await runInSteps(
-    options,
-    0,
-    (range) =>
-      asStorage('history.archive', () =>
-        sql.begin(async (transaction) => {
-          // One listing may have any number of votes; the statement holds no lock that others need.
-          await transaction`set local statement_timeout = 0`;
-          return archiveStep(transaction, month, range);
-        }),
-      ) as Promise<StepResult>,
-  );
+  const step = async (transaction: Transaction, range: StepRange): Promise<StepResult> => {
+    // One listing may have any number of votes; the statement holds no lock that others need.
+    await transaction`set local statement_timeout = 0`;
+    return archiveStep(transaction, month, range);
+  };
+  await runInSteps(options, 0, (range) => sql.begin((transaction) => step(transaction, range)));
   for (const kind of ['bot', 'server', 'team', 'pack']) await rankMonth(sql, { ...month, kind }, options);
 };
 
@@ -128,13 +122,11 @@ const isVoided = (sql: Queryable) => sql`
 /** Gives equal ranks for equal numbers, as in 1, 2, 2, 4. Walks along the order in steps. */
 const rankMonth = async (sql: Sql, month: Month & { readonly kind: string }, options: StepOptions) => {
   let last: Ranked = { net: null, incarnation: 0, position: 0, rank: 0 };
-  await runInSteps(options, 0, ({ limit }) =>
-    asStorage('history.rank', async () => {
-      const step = await rankStep(sql, month, { last, limit });
-      last = step.last ?? last;
-      return { position: last.position, isLast: step.rows < limit };
-    }),
-  );
+  await runInSteps(options, 0, async ({ limit }) => {
+    const step = await rankStep(sql, month, { last, limit });
+    last = step.last ?? last;
+    return { position: last.position, isLast: step.rows < limit };
+  });
 };
 
 /** The listing that a step ended with. */

@@ -9,7 +9,7 @@
 import type { EntityRef, Incarnation, Target } from '../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { lockListing, writeAdjustments, writeForget } from './adjustments.ts';
+import { findIncarnation, lockListing, writeAdjustments, writeForget } from './adjustments.ts';
 import { locks } from './locks.ts';
 import { writeVoidDeliveries } from './webhook-deliveries.ts';
 
@@ -111,9 +111,8 @@ export const listingTables = { bot: 'bots', server: 'servers', team: 'teams', pa
  * deleted listing, `null` if there is none.
  */
 export const deleteListing = async (transaction: Transaction, target: Target): Promise<EntityRef | null> => {
-  const [row] = await transaction<{ incarnation: number }[]>`
-    select incarnation from totals where kind = ${target.kind} and entity_id = ${target.id}`;
-  const listing = row ? await lockListing(transaction, row.incarnation) : null;
+  const incarnation = await findIncarnation(transaction, target);
+  const listing = incarnation === null ? null : await lockListing(transaction, incarnation);
   if (!listing) return null;
   await transaction`
     insert into vote_resets (scope, at, reason)

@@ -13,11 +13,13 @@ import {
   type EntityKind,
   type EntityRef,
   type Incarnation,
+  type Target,
   toAddress,
 } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Adjustment } from '../../engine/ports.ts';
 import { formatNumbers, formatTexts, type Queryable, type Transaction } from '../sql/client.ts';
+import { readValue } from '../sql/rows.ts';
 import { markDueByReleases } from './due-reminders.ts';
 import { lockTotals } from './totals.ts';
 
@@ -98,6 +100,11 @@ export const splitChange = (change: AdjustmentChange, castVotesMax: number): rea
   rows[rows.length - 1] = { ...rows[rows.length - 1], ...counts };
   return rows;
 };
+
+/** Finds the listing's incarnation; `null` when there is none. */
+export const findIncarnation = (sql: Queryable, { kind, id }: Target): Promise<Incarnation | null> =>
+  readValue<Incarnation>(sql`
+    select incarnation from totals where kind = ${kind} and entity_id = ${id}`);
 
 /** Locks the listing's totals row. `null` if the listing was deleted. */
 export const lockListing = async (

@@ -12,7 +12,7 @@ import { createNotAppliedError } from '../../engine/errors.ts';
 import type { Shard } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, type Sql, type Transaction } from '../sql/client.ts';
-import { hasTable, readColumn, readNumber } from '../sql/rows.ts';
+import { hasTable, readColumn, readNumber, readValue } from '../sql/rows.ts';
 import { locks } from './locks.ts';
 import { buildTotalsUpdate, formatTotals } from './totals.ts';
 
@@ -70,8 +70,7 @@ const roundStatement = `
  */
 export const writeRound = async (sql: Sql, entities: readonly DirtyEntity[]): Promise<boolean> => {
   const args = [...formatPositions(findNewest(entities)), ...formatTotals(entities)];
-  const [row] = await sql.unsafe<{ done: boolean }[]>(roundStatement, args, { prepare: true });
-  return row?.done ?? false;
+  return (await readValue<boolean>(sql.unsafe(roundStatement, args, { prepare: true }))) ?? false;
 };
 
 /**
@@ -125,9 +124,7 @@ export const readFlushedPositions = async (sql: Sql): Promise<readonly ShardPosi
 export const issueGeneration = (sql: Sql, shards: readonly Shard[], atLeast: number): Promise<number> =>
   sql.begin(async (transaction) => {
     await transaction`select pg_advisory_xact_lock(${locks.generations})`;
-    const [row] = await transaction<{ known: number }[]>`
-      select coalesce(max(generation), 0) as known from generations`;
-    const known = row?.known ?? 0;
+    const known = await readNumber(transaction`select max(generation) as known from generations`);
     // The hot store has a generation that this SQL never issued: SQL is an older copy.
     if (atLeast > known) await beginTimeline(transaction);
     const generation = Math.max(known, atLeast) + 1;

@@ -2,6 +2,7 @@
  * The counted columns of the table `totals`, as `engine/entity/fields.ts` lists them: the statement by which
  * a flush writes them, and their conversion when a listing is read.
  */
+
 import {
   compile,
   type FieldName,
@@ -12,6 +13,7 @@ import {
 import type { Totals } from '../../engine/entity/state.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, formatTexts, type Transaction } from '../sql/client.ts';
+import { readValue } from '../sql/rows.ts';
 
 /** The counted columns of a row. SQL computes milliseconds; unsigned 64-bit values are decimal strings. */
 export type TotalsColumns = {
@@ -92,12 +94,12 @@ export const lockTotals = async (
   incarnations: Iterable<number>,
 ): Promise<boolean> => {
   const sorted = [...new Set(incarnations)].sort((left, right) => left - right);
-  const [row] = await transaction<{ watched: boolean | null }[]>`
+  const watched = await readValue<boolean>(transaction`
     select bool_or(webhooks > 0)
       or exists (select from webhook_endpoints where scope = 'owned' and enabled) as watched
     from (
       select webhooks from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
       order by incarnation for no key update
-    ) as locked`;
-  return row?.watched ?? false;
+    ) as locked`);
+  return watched ?? false;
 };

@@ -35,7 +35,7 @@ export const assignNumbers = async (
 
 const numberStep = async (transaction: Transaction, incarnation: number, writesDeliveries: boolean) => {
   const watched = (await lockTotals(transaction, [incarnation])) && writesDeliveries;
-  const [row] = await transaction<{ numbered: number }[]>`
+  return readNumber(transaction`
     with unnumbered as (
       select itag, created_at, row_number() over (order by created_at, itag) as position
       from votes where incarnation = ${incarnation} and log_number is null
@@ -51,8 +51,7 @@ const numberStep = async (transaction: Transaction, incarnation: number, writesD
       returning incarnation, votes.created_at, author, upvote, log_number
     )
     ${watched ? buildDeliveries(transaction, { isBacklogFull: false, isLate: true }) : transaction``}
-    select count(*) as numbered from written`;
-  return row?.numbered ?? 0;
+    select count(*) as numbered from written`);
 };
 
 /** More unnumbered rows are not counted. */

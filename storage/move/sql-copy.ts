@@ -6,7 +6,7 @@
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
 import { formatNumbers, formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
-import { hasTable } from '../sql/rows.ts';
+import { hasTable, readNumber } from '../sql/rows.ts';
 
 /** Belongs to the stores, not to the directory. */
 const ownTables = ['schema_versions', 'store_shards', 'hot_store'];
@@ -52,10 +52,8 @@ const listTables = async (sql: Queryable): Promise<readonly Table[]> => {
 /** Counts the rows that a copy has. */
 export const countRows = async (sql: Sql): Promise<number> => {
   let rows = 0;
-  for (const { name } of await listTables(sql)) {
-    const [count] = await sql.unsafe<{ rows: number }[]>(`select count(*) as rows from ${quote(name)}`);
-    rows += count?.rows ?? 0;
-  }
+  for (const { name } of await listTables(sql))
+    rows += await readNumber(sql.unsafe(`select count(*) as rows from ${quote(name)}`));
   return rows;
 };
 

@@ -10,7 +10,7 @@ import type { UptimeRules } from '../../engine/entity/windows.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { readColumn } from '../sql/rows.ts';
+import { readColumn, readValue } from '../sql/rows.ts';
 
 export type Downtimes = UptimeRules['downtimes'];
 
@@ -87,12 +87,11 @@ export const getOrCreateSetting = (
   make: () => string | Promise<string>,
 ): Promise<string> =>
   asStorage('fleet.setting', async () => {
-    const read = () => sql<{ value: string }[]>`select value from settings where name = ${name}`;
-    const [existing] = await read();
-    if (existing) return existing.value;
+    const read = () => readValue<string>(sql`select value from settings where name = ${name}`);
+    const existing = await read();
+    if (existing !== null) return existing;
     await sql`insert into settings (name, value) values (${name}, ${await make()}) on conflict do nothing`;
-    const [stored] = await read();
-    return stored?.value ?? '';
+    return (await read()) ?? '';
   });
 
 /**

@@ -16,6 +16,7 @@
  * - a node caches only what it read while connected, as long as `isCacheable` allows. Without Redis, SQL
  *   answers and nothing is cached; without both, a `StorageError` (503, never 401).
  */
+
 import { LRUCache } from 'lru-cache';
 import { StorageError } from '../../engine/errors.ts';
 import { buildBound } from '../../engine/tools/cache-bounds.ts';
@@ -23,6 +24,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { NewSession, SessionOfToken, SessionTarget } from '../catalogue/people/sessions.ts';
 import type { Notices } from '../catalogue/shared/notices.ts';
 import type { Queryable } from '../sql/client.ts';
+import { readValue } from '../sql/rows.ts';
 import type { Pubsub } from './pubsub.ts';
 import {
   type AffectedSessions,
@@ -176,15 +178,14 @@ const fill = async (
 
 const fillNew = async (state: MirrorState, { id, tokenHash, mintedBy, mintedWith }: NewSession) => {
   const { sql } = state;
-  const [row] =
+  const minter =
     mintedWith === null
-      ? [{ minter: mintedBy }]
-      : await sql<{ minter: string }[]>`select minted_by as minter from sessions where id = ${id}`;
+      ? mintedBy
+      : await readValue<string>(sql`select minted_by from sessions where id = ${id}`);
   const hash = tokenHash.toString('hex');
   const text = await claim(state.pubsub.commands.send, hash);
   const session = text === null ? null : await readSql(state, hash);
-  if (text !== null && session !== null)
-    await fill(state, hash, { text, session, minter: row?.minter ?? '' });
+  if (text !== null && session !== null) await fill(state, hash, { text, session, minter: minter ?? '' });
 };
 
 /** Reads the copy just written, with tracking; falls back to the session from SQL, read from `readMs` on. */

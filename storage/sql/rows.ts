@@ -16,9 +16,13 @@ export const readColumn = async <Value>(
   statement: PromiseLike<readonly object[]>,
 ): Promise<readonly Value[]> => (await statement).map((row) => Object.values(row)[0] as Value);
 
+/** Resolves to the only value that the statement reads; `null` without a row. */
+export const readValue = async <Value>(statement: PromiseLike<readonly object[]>): Promise<Value | null> =>
+  (await readColumn<Value>(statement))[0] ?? null;
+
 /** Resolves to the only number that the statement reads; 0 without a row. */
 export const readNumber = async (statement: PromiseLike<readonly object[]>): Promise<number> =>
-  (await readColumn<number>(statement))[0] ?? 0;
+  (await readValue<number>(statement)) ?? 0;
 
 /** Rows that one statement of `changeInSteps` may change. */
 export const rowsPerStep = 10_000;

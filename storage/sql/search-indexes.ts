@@ -7,7 +7,7 @@
  */
 import type { Queryable, Sql } from './client.ts';
 import { toStorageError } from './errors.ts';
-import { hasRow } from './rows.ts';
+import { hasRow, readValue } from './rows.ts';
 
 /** Equal to those of the migrations. */
 const indexes = [
@@ -49,15 +49,14 @@ const filledAtOnce = 5_000;
 const fillSearch = async (sql: Queryable): Promise<void> => {
   let after: number | string | null = 0;
   while (after !== null) {
-    const rows: { last: number | string | null }[] = await sql`
+    after = await readValue<number | string>(sql`
       with listing as materialized (
         select incarnation from totals where incarnation > ${after}::bigint order by incarnation
         limit ${filledAtOnce}), filled as (
         insert into search_entries
         select described.* from listing, describe_search(listing.incarnation) as described
         on conflict do nothing)
-      select max(incarnation) as last from listing`;
-    after = rows[0]?.last ?? null;
+      select max(incarnation) as last from listing`);
   }
 };
 

@@ -5,7 +5,7 @@
  * id as its name. A person's row never becomes a bot's.
  */
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
-import { readFirst } from '../../sql/rows.ts';
+import { readFirst, readValue } from '../../sql/rows.ts';
 
 /** The result of a lookup of a bot. */
 export interface BotPerson {
@@ -35,9 +35,9 @@ export const readBotName = async (
   person: BotPerson | null,
 ): Promise<string> => {
   if (person !== null) return person.displayName || person.username;
-  const rows = await transaction<{ name: string }[]>`
-    select coalesce(nullif(display_name, ''), username) as name from users where id = ${botId} and bot`;
-  return rows[0]?.name ?? '';
+  const name = await readValue<string>(transaction`
+    select coalesce(nullif(display_name, ''), username) from users where id = ${botId} and bot`);
+  return name ?? '';
 };
 
 /** What the directory knows about a bot without a lookup. */

@@ -9,7 +9,7 @@ import type { Target } from '../../../engine/ids.ts';
 import { listingTables } from '../../ledger/adjust.ts';
 import { bindTransactions, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
-import { hasRow } from '../../sql/rows.ts';
+import { hasRow, readValue } from '../../sql/rows.ts';
 import { listedTypes } from '../shared/index-rows.ts';
 import { endSessionsOf, listingKeys, openListing, type Review, removeListing } from '../shared/listings.ts';
 import { giveVanity } from '../shared/vanity.ts';
@@ -118,11 +118,8 @@ const removeReviewed = (transaction: Transaction, { kind, id }: ReviewedTarget):
   (kind === 'bot' ? removeBot : removeServer)(transaction, id);
 
 /** What the owner wrote to the reviewers; `''` for nothing. */
-const readStaffNote = async (sql: Queryable, botId: string): Promise<string> => {
-  const [bot] = await sql<{ note: string }[]>`
-    select coalesce(staff_note, '') as note from bots where bot_id = ${botId}`;
-  return bot?.note ?? '';
-};
+const readStaffNote = async (sql: Queryable, botId: string): Promise<string> =>
+  (await readValue<string>(sql`select staff_note from bots where bot_id = ${botId}`)) ?? '';
 
 const setPremium = (sql: Queryable, { kind, id }: ReviewedTarget, { hours, startAt }: PremiumPeriod) =>
   hasRow(sql`

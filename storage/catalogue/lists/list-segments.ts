@@ -179,12 +179,11 @@ const markLong = async (
 };
 
 const readLayout = async (transaction: Transaction, list: ListName): Promise<Layout> => {
-  const [head] = await transaction<{ version: number }[]>`
-    select version from list_heads where list = ${list}`;
+  const version = await readNumber(transaction`select version from list_heads where list = ${list}`);
   const segments = await transaction<Segment[]>`
     select low_at::text as at, low_id as id, entries from list_segments where list = ${list}
     order by low_at desc, low_id desc`;
-  return { version: head?.version ?? 0, segments };
+  return { version, segments };
 };
 
 /** Builds a table of the keys, numbered from 1 in their order; its columns are `at`, `id` and `place`. */

@@ -5,8 +5,10 @@
  * operator must check whether the operation took effect. Entries are never deleted here, and only their
  * outcome and end change.
  */
+
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
+import { readValue } from '../../sql/rows.ts';
 import { type ListPage, readPage, type StatementPart } from './pages.ts';
 
 export interface AuditRequest {
@@ -48,11 +50,11 @@ const buildFilter = (sql: Sql, { operator, operation, target }: AuditFilter): St
 
 /** Writes the entry; ledger when it resolves. Resolves to its id. */
 const begin = async (sql: Sql, { operator, operation, target, details }: AuditRequest): Promise<number> => {
-  const [row] = await sql<{ id: number }[]>`
+  const id = await readValue<number>(sql`
     insert into audit (operator, operation, target, details)
     values (${operator}, ${operation}, ${target}, ${sql.json(details as Parameters<Sql['json']>[0])})
-    returning id`;
-  return (row as { id: number }).id;
+    returning id`);
+  return id as number;
 };
 
 const end = async (sql: Queryable, id: number, outcome: string): Promise<void> => {

@@ -7,7 +7,7 @@
 import { retryDeadLetters } from '../../ledger/dead-letters.ts';
 import { createLedger } from '../../ledger/ledger.ts';
 import type { Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { bindStorage } from '../../sql/errors.ts';
 import { readPage } from './pages.ts';
 
 export interface RunRow {
@@ -31,22 +31,23 @@ export interface DeadLetter {
   readonly body: unknown;
 }
 
+const listRuns = (sql: Sql, page: number) => {
+  const select = sql`
+    select name, due_at, node, attempts, started_at, finished_at, error from job_runs
+    order by due_at desc, name`;
+  return readPage<RunRow>(sql, { select, table: 'job_runs' }, page);
+};
+
+const listDeadLetters = (sql: Sql, page: number) => {
+  const select = sql`
+    select id, created_at, newest_at, refusals, source, reason, body from dead_letters
+    order by newest_at desc, id desc`;
+  return readPage<DeadLetter>(sql, { select, table: 'dead_letters' }, page);
+};
+
+const retry = (sql: Sql, writesDeliveries: boolean) =>
+  retryDeadLetters(sql, createLedger(sql, { writesDeliveries }));
+
 /** Lists are newest first; pages count from 1. */
-export const createFailures = (sql: Sql) => ({
-  listRuns: (page: number) =>
-    asStorage('troubles.runs', () => {
-      const select = sql`
-        select name, due_at, node, attempts, started_at, finished_at, error from job_runs
-        order by due_at desc, name`;
-      return readPage<RunRow>(sql, { select, table: 'job_runs' }, page);
-    }),
-  listDeadLetters: (page: number) =>
-    asStorage('troubles.deadLetters', () => {
-      const select = sql`
-        select id, created_at, newest_at, refusals, source, reason, body from dead_letters
-        order by newest_at desc, id desc`;
-      return readPage<DeadLetter>(sql, { select, table: 'dead_letters' }, page);
-    }),
-  retryDeadLetters: (writesDeliveries: boolean) =>
-    asStorage('troubles.retry', () => retryDeadLetters(sql, createLedger(sql, { writesDeliveries }))),
-});
+export const createFailures = (sql: Sql) =>
+  bindStorage('failures', sql, { listRuns, listDeadLetters, retryDeadLetters: retry });

@@ -5,10 +5,9 @@
  * Only combines functions of the other files. Handlers of the private listener are its only callers; they
  * update caches, sessions and the engine after a change.
  */
-import type { EntityKind, Incarnation } from '../../../engine/ids.ts';
 import { resetVotes } from '../../ledger/adjust.ts';
 import { voidVote } from '../../ledger/void-votes.ts';
-import type { Queryable, Sql } from '../../sql/client.ts';
+import type { Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { createListingEdits } from '../bots/listing-edits.ts';
 import {
@@ -54,13 +53,6 @@ import { listVotesOf } from './vote-list.ts';
 /** The caller flushes before, and delivers the adjustment afterwards. */
 const voidOne = (sql: Sql, itag: string) => voidVote(sql, itag, 'operator');
 
-/** The incarnation of a listing; `null` when there is none. */
-const incarnationOf = async (sql: Queryable, kind: EntityKind, id: string) => {
-  const [row] = await sql<{ incarnation: Incarnation }[]>`
-    select incarnation from totals where kind = ${kind} and entity_id = ${id}`;
-  return row?.incarnation ?? null;
-};
-
 /** Every change is ledger when it resolves. */
 export const createOperatorCatalogue = (sql: Sql) => ({
   audit: createAudit(sql),
@@ -71,7 +63,7 @@ export const createOperatorCatalogue = (sql: Sql) => ({
   lists: createDirectoryLists(sql),
   previews: createPreviews(sql),
   ...bindStorage('uuids', sql, { findByUuid }),
-  votes: bindStorage('votes', sql, { list: listVotesOf, voidOne, reset: resetVotes, incarnationOf }),
+  votes: bindStorage('votes', sql, { list: listVotesOf, voidOne, reset: resetVotes, findIncarnation }),
   suspects: bindStorage('suspects', sql, {
     page: listSuspects,
     hours: listVoteHours,

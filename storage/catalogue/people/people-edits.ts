@@ -5,9 +5,9 @@
  * Bans are read with every session: after an edit the caller drops the cached sessions (`around` of the
  * mirror, `forget` of a node's cache).
  */
-import type { Queryable, Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
-import { readFirst } from '../../sql/rows.ts';
+import { bindTransactions, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
+import { bindStorage } from '../../sql/errors.ts';
+import { readColumn, readFirst } from '../../sql/rows.ts';
 import { insertMissingPerson, type PersonRow } from '../shared/people.ts';
 import { buildAffectedByBan } from './sessions.ts';
 
@@ -28,42 +28,42 @@ export type BanKind = 'banned' | 'vote_banned';
 const buildUserColumns = (sql: Queryable) =>
   sql`id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at`;
 
+const findUser = (sql: Queryable, id: string): Promise<UserRow | null> =>
+  readFirst(sql<UserRow[]>`select ${buildUserColumns(sql)} from users where id = ${id}`);
+
+/** Creates or changes a user. */
+const putUser = async (transaction: Transaction, id: string, change: UserChange): Promise<void> => {
+  await insertMissingPerson(transaction, id);
+  await transaction`
+    update users set username = coalesce(${change.username}, username),
+      display_name = coalesce(${change.displayName},
+        case when display_name = username then ${change.username}::text end, display_name),
+      avatar = coalesce(${change.avatar}, avatar),
+      flags = coalesce(${change.flags as string[] | null}::text[], flags)
+    where id = ${id}`;
+};
+
+/**
+ * Sets or lifts a ban. The ban `banned` ends the team tokens that the user minted. `stranger`: the id was
+ * unknown before; a ban has created the user, the end of a ban has changed nothing. `sessions`: ids of those
+ * that ended, or whose `banned` or `voteBanned` may have changed.
+ */
+const setBan = async (
+  transaction: Transaction,
+  id: string,
+  { ban, value }: { readonly ban: BanKind; readonly value: boolean },
+) => {
+  const created = value && (await insertMissingPerson(transaction, id));
+  const changed = await transaction`update users set ${transaction(ban)} = ${value} where id = ${id}`;
+  const sessions = await readColumn<string>(transaction`
+    select id from sessions where ${buildAffectedByBan(transaction, id)}`);
+  if (ban === 'banned' && value)
+    await transaction`delete from sessions where target_type = 'team' and minted_by = ${id}`;
+  return { stranger: created || changed.count === 0, sessions };
+};
+
+/** Every change is ledger when it resolves. */
 export const createPeopleEdits = (sql: Sql) => ({
-  find: (id: string) =>
-    asStorage('people.find', () =>
-      readFirst(sql<UserRow[]>`select ${buildUserColumns(sql)} from users where id = ${id}`),
-    ),
-  /** Creates or changes a user. Ledger when it resolves. */
-  put: (id: string, change: UserChange) =>
-    asStorage('people.put', () =>
-      sql.begin(async (transaction) => {
-        await insertMissingPerson(transaction, id);
-        await transaction`
-          update users set username = coalesce(${change.username}, username),
-            display_name = coalesce(${change.displayName},
-              case when display_name = username then ${change.username}::text end, display_name),
-            avatar = coalesce(${change.avatar}, avatar),
-            flags = coalesce(${change.flags as string[] | null}::text[], flags)
-          where id = ${id}`;
-      }),
-    ).then(() => {}),
-  /**
-   * Sets or lifts a ban. The ban `banned` ends the team tokens that the user minted. Ledger when it resolves.
-   * `stranger`: the id was unknown before; a ban has created the user, the end of a ban has changed nothing.
-   * `sessions`: ids of those that ended, or whose `banned` or `voteBanned` may have changed.
-   */
-  setBan: (id: string, ban: BanKind, value: boolean) =>
-    asStorage('people.setBan', () =>
-      sql.begin(async (transaction) => {
-        const created = value && (await insertMissingPerson(transaction, id));
-        const changed = await transaction`update users set ${transaction(ban)} = ${value} where id = ${id}`;
-        const stranger = created || changed.count === 0;
-        const affected = await transaction<{ id: string }[]>`
-          select id from sessions where ${buildAffectedByBan(transaction, id)}`;
-        if (ban === 'banned' && value) {
-          await transaction`delete from sessions where target_type = 'team' and minted_by = ${id}`;
-        }
-        return { stranger, sessions: affected.map((session) => session.id) };
-      }),
-    ),
+  ...bindStorage('people', sql, { find: findUser }),
+  ...bindTransactions('people', sql, { put: putUser, setBan }),
 });

@@ -6,7 +6,7 @@
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
 import { formatTexts, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
-import { hasRow, readColumn } from '../../sql/rows.ts';
+import { hasRow, readColumn, readValue } from '../../sql/rows.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 
@@ -288,9 +288,9 @@ export const deleteSession = async (
   target: SessionTarget,
   sessionId: string,
 ): Promise<boolean> => {
-  const rows = await sql<{ active: boolean }[]>`
+  const wasActive = await readValue<boolean>(sql`
     delete from sessions
     where id = ${sessionId} and target_type = ${target.kind} and target_id = ${target.id}
-    returning expiry > now() as active`;
-  return rows[0]?.active === true;
+    returning expiry > now() as active`);
+  return wasActive === true;
 };

@@ -4,9 +4,11 @@
  *
  * The totals row is created in the same transaction as the catalogue row; the flusher updates it later.
  */
+
 import { computeShard, oldShardCount, type Target, toAddress } from '../../../engine/ids.ts';
 import { deleteListing } from '../../ledger/adjust.ts';
 import type { Transaction } from '../../sql/client.ts';
+import { readValue } from '../../sql/rows.ts';
 import { insertMissingPerson } from './people.ts';
 
 /** The column of the ids in a kind's table. */
@@ -24,15 +26,14 @@ export interface Review {
  * Creates the totals row. Resolves to the new listing's incarnation, or `null` when a listing of this kind
  * and id exists. Waits for a concurrent transaction that creates or deletes the same one.
  */
-export const openListing = async (transaction: Transaction, target: Target): Promise<number | null> => {
+export const openListing = (transaction: Transaction, target: Target): Promise<number | null> => {
   // Of the largest number of shards; SQL, which stores the directory's number, takes its last bits.
   const shard = computeShard(toAddress(target.kind, target.id), oldShardCount);
-  const rows = await transaction<{ incarnation: number }[]>`
+  return readValue<number>(transaction`
     insert into totals (incarnation, kind, entity_id, shard)
     select nextval('incarnations'), ${target.kind}, ${target.id}, ${shard}::int & (number - 1)
     from store_shards
-    on conflict (kind, entity_id) do nothing returning incarnation`;
-  return rows[0]?.incarnation ?? null;
+    on conflict (kind, entity_id) do nothing returning incarnation`);
 };
 
 /** Ends all sessions of this entity. */

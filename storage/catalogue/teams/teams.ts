@@ -3,7 +3,9 @@
  *
  * Profiles have no counters: those come from the engine.
  */
+
 import type { Queryable } from '../../sql/client.ts';
+import { readValue } from '../../sql/rows.ts';
 import { listTeamBots } from '../bots/bots.ts';
 import { listTeamServers } from '../lists/servers.ts';
 import type { IndexBotRow, IndexServerRow } from '../shared/index-rows.ts';
@@ -53,11 +55,9 @@ export const findTeams = (sql: Queryable, names: readonly string[]): Promise<rea
     where ${buildNameCondition(sql, 'team', names)}`;
 
 /** Finds the oldest team with this name, in any letter case; `null` when there is none. */
-export const findTeamIdByName = async (sql: Queryable, name: string): Promise<string | null> => {
-  const rows = await sql<{ id: string }[]>`
-    select id from teams where lower(name) = lower(${name}) order by created_at, id limit 1`;
-  return rows[0]?.id ?? null;
-};
+export const findTeamIdByName = (sql: Queryable, name: string): Promise<string | null> =>
+  readValue<string>(sql`
+    select id from teams where lower(name) = lower(${name}) order by created_at, id limit 1`);
 
 /** Lists the members, oldest membership first. */
 const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow[]> => sql<MemberRow[]>`

@@ -7,12 +7,14 @@
  * these voters, and a reset, which would, excludes them (`findPinned`). So a redeem of any size is one
  * adjustment.
  */
+
 import type { EntityRef } from '../../../engine/ids.ts';
 import { computeValueCents } from '../../../engine/rules/credits.ts';
 import { lockListing, writeAdjustments } from '../../ledger/adjustments.ts';
 import { locks } from '../../ledger/locks.ts';
 import { writeVoidDeliveries } from '../../ledger/webhook-deliveries.ts';
 import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
+import { readValue } from '../../sql/rows.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 import { buildCycleStart, listTiers, type RedeemOutcome, type RedeemRequest, toTierRule } from './credits.ts';
 
@@ -100,12 +102,12 @@ const writeRedeem = async (
   redeemed: { ref: EntityRef; votes: number; credits: bigint; cycle: string },
 ): Promise<string> => {
   const { ref, votes, credits, cycle } = redeemed;
-  const [row] = await transaction<{ id: string }[]>`
+  const id = await readValue<string>(transaction`
     insert into vote_redeems (id, incarnation, target_type, target_id, cycle, votes, credits)
     values (gen_random_uuid(), ${ref.incarnation}, ${ref.kind}, ${ref.id}, ${cycle}::text::timestamptz,
       ${votes}, ${String(credits)}::text::bigint)
-    returning id`;
-  return (row as { id: string }).id;
+    returning id`);
+  return id as string;
 };
 
 /**

@@ -5,11 +5,13 @@
  * callers request a flush first. Validity is judged within one incarnation of a listing: votes for a deleted
  * entity never come back.
  */
+
 import type { EntityKind, EntityRef } from '../../../engine/ids.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import type { Semaphore } from '../../../engine/tools/semaphore.ts';
 import type { Queryable } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { readNumber } from '../../sql/rows.ts';
 
 export interface VoteRow {
   readonly author: string;
@@ -77,11 +79,8 @@ export const listVotes = (sql: Queryable, pair: VotePair, page: number): Promise
     order by votes.created_at desc, votes.vote_num desc, votes.itag`;
 
 /** Counts all votes of one user on one entity, also void ones. */
-export const countVotes = async (sql: Queryable, pair: VotePair): Promise<number> => {
-  const rows = await sql<{ count: number }[]>`
-    select count(*) as count from votes where ${buildPairCondition(sql, pair)}`;
-  return rows[0]?.count ?? 0;
-};
+export const countVotes = (sql: Queryable, pair: VotePair): Promise<number> =>
+  readNumber(sql`select count(*) from votes where ${buildPairCondition(sql, pair)}`);
 
 interface VoterRow {
   readonly author: string;

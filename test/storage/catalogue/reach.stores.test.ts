@@ -232,7 +232,7 @@ for (const store of Object.keys(openers)) {
     const others = [await mint(team, [], { user: 'robin' }), await mint(bot, [], { user: 'robin' })];
     const banned = async ({ tokenHash }: Minted) => (await catalogue.sessions.byTokenHash(tokenHash))?.banned;
 
-    const { sessions } = await setBan('wren', 'banned', true);
+    const { sessions } = await setBan('wren', { ban: 'banned', value: true });
 
     assert.not.ok(await lives(teams));
     for (const session of [teams, ...marked]) assertIncludes(sessions, session.id, 'the result lists it');
@@ -243,16 +243,16 @@ for (const store of Object.keys(openers)) {
     }
     assert.is((await mint(team, [])).outcome, 'refused');
 
-    const again = await setBan('wren', 'banned', false);
+    const again = await setBan('wren', { ban: 'banned', value: false });
     for (const session of marked) {
       assert.is(await banned(session), false);
       assertIncludes(again.sessions, session.id);
     }
-    await setBan('wren', 'vote_banned', true);
+    await setBan('wren', { ban: 'vote_banned', value: true });
     for (const session of marked) {
       assert.is((await catalogue.sessions.byTokenHash(session.tokenHash))?.voteBanned, false);
     }
-    await setBan('wren', 'vote_banned', false);
+    await setBan('wren', { ban: 'vote_banned', value: false });
   });
 }
 

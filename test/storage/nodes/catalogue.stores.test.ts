@@ -147,12 +147,12 @@ test('a ban affects the team tokens and the bots of the user on every node', asy
   const ofOwn = await known({ kind: 'bot', id: 'of-wren' });
   const { setBan } = one.operator.people;
 
-  await setBan('wren', 'banned', true);
+  await setBan('wren', { ban: 'banned', value: true });
   await until('the team token is dead', async () => (await ofTeam()) === null, 1_000);
   await until('the bot is marked', async () => (await ofOwn())?.banned === true, 1_000);
   await until("the team's bot is marked", async () => (await ofTeamBot())?.banned === true, 1_000);
 
-  await setBan('wren', 'banned', false);
+  await setBan('wren', { ban: 'banned', value: false });
   await until('the bot is free', async () => (await ofOwn())?.banned === false, 1_000);
   await until("the team's bot is free", async () => (await ofTeamBot())?.banned === false, 1_000);
 });

@@ -216,12 +216,12 @@ test('a team token minted while its minter is banned does not outlive the ban', 
   await addUser(sql, 'banished');
   for (let round = 0; round < rounds; round++) {
     const teamId = await addNewTeam(['robin', 'banished']);
-    await catalogue.operator.people.setBan('banished', 'banned', false);
+    await catalogue.operator.people.setBan('banished', { ban: 'banned', value: false });
     const mintAsBanished = () => mintIn(teamId, { mintedBy: 'banished' });
     await mintAsBanished();
     await Promise.all([
       mintAsBanished(),
-      catalogue.operator.people.setBan('banished', 'banned', true),
+      catalogue.operator.people.setBan('banished', { ban: 'banned', value: true }),
       mintAsBanished(),
       mintAsBanished(),
       mintAsBanished(),

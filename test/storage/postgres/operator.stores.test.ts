@@ -77,7 +77,7 @@ test('a session created while its user is banned is banned, in either order', as
     const user = `user-${++count}`;
     const [{ outcome, tokenHash }, { stranger }] = await Promise.all([
       mint('user', user),
-      catalogue.operator.people.setBan(user, 'banned', true),
+      catalogue.operator.people.setBan(user, { ban: 'banned', value: true }),
     ]);
     const found = await catalogue.sessions.byTokenHash(tokenHash);
 
