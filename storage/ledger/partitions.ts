@@ -8,7 +8,7 @@
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
-import { asStorage, toStorageError } from '../sql/errors.ts';
+import { asStorage, runUnlessBusy } from '../sql/errors.ts';
 import { dropPartition, listPartitions } from '../sql/partitions.ts';
 import { changeInSteps, hasTable, rowsPerStep } from '../sql/rows.ts';
 import { hasOrigins } from './flush.ts';
@@ -62,16 +62,10 @@ export const createPartitions = (sql: Sql) => {
 };
 
 /** Resolves to true if the partition exists now. */
-const createPartition = async (sql: Sql, table: MonthlyTable, month: Month): Promise<boolean> => {
-  try {
-    await sql.begin((transaction) => createAndFill(transaction, table, month));
-    return true;
-  } catch (error) {
-    const failure = toStorageError('ledger.partition', error);
-    if (failure.reason === 'busy') return false;
-    throw failure;
-  }
-};
+const createPartition = (sql: Sql, table: MonthlyTable, month: Month): Promise<boolean> =>
+  runUnlessBusy('ledger.partition', () =>
+    sql.begin((transaction) => createAndFill(transaction, table, month)),
+  );
 
 /**
  * Creates a separate table, moves the month's rows from the default partition, then attaches it. Rows must

@@ -106,6 +106,18 @@ export const asStorage = async <Result>(operation: string, task: () => Promise<R
   }
 };
 
+/** Runs `task`. Resolves to false, with nothing done, if others used what it needs for too long. */
+export const runUnlessBusy = async (operation: string, task: () => Promise<unknown>): Promise<boolean> => {
+  try {
+    await task();
+    return true;
+  } catch (error) {
+    const failure = toStorageError(operation, error);
+    if (failure.reason === 'busy') return false;
+    throw failure;
+  }
+};
+
 /** Functions whose first parameter is what they all work on. */
 export type Bindable<Context> = Readonly<
   Record<string, (context: Context, ...args: never[]) => Promise<unknown>>

@@ -2,7 +2,7 @@
  * Partitions of any table: lists and drops them. No lock that others meet lasts longer than `lockMs`.
  */
 import type { Queryable, Sql, Transaction } from './client.ts';
-import { toStorageError } from './errors.ts';
+import { runUnlessBusy } from './errors.ts';
 import { readColumn } from './rows.ts';
 
 const lockMs = 100;
@@ -17,21 +17,15 @@ export const listPartitions = (sql: Queryable, table: string): Promise<readonly 
  * Drops a partition, and does the rest in the same transaction. Resolves to false if others used it for too
  * long.
  */
-export const dropPartition = async (
+export const dropPartition = (
   sql: Sql,
   name: string,
   rest?: (transaction: Transaction) => Promise<unknown>,
-): Promise<boolean> => {
-  try {
-    await sql.begin(async (transaction) => {
+): Promise<boolean> =>
+  runUnlessBusy('partition.drop', () =>
+    sql.begin(async (transaction) => {
       await transaction.unsafe(`set local lock_timeout = ${lockMs}`);
       await transaction`drop table if exists ${transaction(name)}`;
       await rest?.(transaction);
-    });
-    return true;
-  } catch (error) {
-    const failure = toStorageError('partition.drop', error);
-    if (failure.reason === 'busy') return false;
-    throw failure;
-  }
-};
+    }),
+  );

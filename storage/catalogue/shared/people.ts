@@ -17,6 +17,18 @@ export interface PersonRow {
   readonly status: string;
 }
 
+/** A user as events show them. */
+export type EventPerson = Pick<PersonRow, 'id' | 'username' | 'display_name' | 'avatar'>;
+type EventNames = Partial<Record<'username' | 'display_name' | 'avatar', string | null>>;
+
+/** An unknown user is shown by their id. */
+export const toEventPerson = (id: string, { username, display_name, avatar }: EventNames): EventPerson => ({
+  id,
+  username: username ?? id,
+  display_name: display_name ?? id,
+  avatar: avatar ?? '',
+});
+
 /** Builds a column with the person whose id is in `idColumn` as JSON; null if there is none. */
 export const buildPersonColumn = (sql: Queryable, idColumn: string) => sql`(
   select jsonb_build_object('id', users.id, 'username', users.username, 'display_name', users.display_name,

@@ -9,7 +9,7 @@ import type { Target } from '../../../engine/ids.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { hasRow, readFirst } from '../../sql/rows.ts';
-import type { PersonRow } from '../shared/people.ts';
+import { type EventPerson, toEventPerson } from '../shared/people.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 
 /** One attempt, as its owner sees it. */
@@ -108,7 +108,7 @@ export const findEndpoint = (
 /** The listing's name and a user, as an event shows them. */
 export interface EventPeople {
   readonly name: string;
-  readonly user: Pick<PersonRow, 'id' | 'username' | 'display_name' | 'avatar'>;
+  readonly user: EventPerson;
 }
 
 /** Reads what an event shows; unknown users and listings are shown by their ids. */
@@ -117,19 +117,11 @@ export const describeEvent = async (
   incarnation: number,
   userId: string,
 ): Promise<EventPeople> => {
-  const [row] = await sql<(EventPeople['user'] & { name: string })[]>`
-    select coalesce(named.name, totals.entity_id) as name, users.id, users.username, users.display_name,
-      users.avatar
+  const [row] = await sql<(EventPerson & { name: string })[]>`
+    select coalesce(named.name, totals.entity_id) as name, users.username, users.display_name, users.avatar
     from totals ${buildListingNames(sql)} left join users on users.id = ${userId}
     where totals.incarnation = ${incarnation}`;
-  const { name = '', username, display_name, avatar } = row ?? {};
-  const user = {
-    id: userId,
-    username: username ?? userId,
-    display_name: display_name ?? userId,
-    avatar: avatar ?? '',
-  };
-  return { name, user };
+  return { name: row?.name ?? '', user: toEventPerson(userId, row ?? {}) };
 };
 
 /**

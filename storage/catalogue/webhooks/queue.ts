@@ -10,7 +10,7 @@ import { failingFrom } from '../../../engine/rules/webhooks.ts';
 import type { EventDetails, VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 import { formatBooleans, formatNumbers, formatTexts, type Queryable, type Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
-import type { PersonRow } from '../shared/people.ts';
+import { type EventPerson, toEventPerson } from '../shared/people.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
 import { type AttemptRow, buildSends, disableEndpoint } from './endpoints.ts';
@@ -51,13 +51,12 @@ export interface LeasedEndpoint extends EndpointHealth {
   readonly revision: number;
   readonly signal: number;
 }
-export type VotePerson = Pick<PersonRow, 'id' | 'username' | 'display_name' | 'avatar'>;
 /** The votes of the request that an event is about. */
 export interface DeliveredVote {
   readonly itags: readonly string[];
   readonly upvote: boolean;
   readonly atMs: number;
-  readonly user: VotePerson;
+  readonly user: EventPerson;
 }
 /** The listing that a delivery is about, as it is now. */
 export interface DeliverySubject extends Target {
@@ -87,7 +86,7 @@ export interface DueDelivery {
   /** The decision about past votes that it reports, or another event; `null` for a vote. */
   readonly details: VoidedDetails | EventDetails | null;
   /** The user that `details` names, `null` for none. */
-  readonly user: VotePerson | null;
+  readonly user: EventPerson | null;
   /** When the vote's row, the decision or the event was written. */
   readonly createdAt: Date;
 }
@@ -214,7 +213,7 @@ const toDelivery = (row: PageRow): readonly DueDelivery[] => {
   const { place, kind, number, votes, tries, replay, body, details, createdAt } = row;
   if (place === null) return [];
   const fields = { kind, number, votes, tries, replay, body, details, createdAt };
-  const user = toPerson(row);
+  const user = row.person === null ? null : toEventPerson(row.person, row);
   return [{ place, ...fields, subject: toSubject(row), vote: toVote(row, user), user }];
 };
 
@@ -224,12 +223,7 @@ const toSubject = (row: PageRow): DeliverySubject | null => {
   return kind === null ? null : { kind, id, name, epoch, premiumUntilMs };
 };
 
-const toPerson = ({ person: id, username, display_name, avatar }: PageRow): VotePerson | null =>
-  id === null
-    ? null
-    : { id, username: username ?? id, display_name: display_name ?? id, avatar: avatar ?? '' };
-
-const toVote = ({ itags, upvote, atMs }: PageRow, user: VotePerson | null): DeliveredVote | null =>
+const toVote = ({ itags, upvote, atMs }: PageRow, user: EventPerson | null): DeliveredVote | null =>
   itags === null || user === null ? null : { itags, upvote, atMs, user };
 
 const states = { pending: 0, delivered: 1, expired: 2 } as const;

@@ -5,6 +5,7 @@
  * Every statement changes a bounded number of rows and may be repeated. A delivery that expires stays for
  * `replay`.
  */
+import type { Target } from '../../../engine/ids.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { changeInSteps, readColumn, readNumber, rowsPerStep } from '../../sql/rows.ts';
@@ -95,17 +96,11 @@ export const readWebhookFigures = (sql: Queryable, failingFrom: number): Promise
     return row ?? { pending: 0, healthy: 0, failing: 0, disabled: 0, oldestDueMs: 0 };
   });
 
-/** A listing that has an enabled endpoint, or whose owner has one for all. */
-export interface WatchedListing {
-  readonly kind: string;
-  readonly id: string;
-}
-
-/** Lists at most `limit` of them. */
-export const listWatched = (sql: Queryable, limit: number): Promise<readonly WatchedListing[]> =>
+/** Lists at most `limit` listings that have an enabled endpoint, or whose owner has one for all. */
+export const listWatched = (sql: Queryable, limit: number): Promise<readonly Target[]> =>
   asStorage(
     'webhooks.watched',
-    () => sql<WatchedListing[]>`
+    () => sql<Target[]>`
       select kind, entity_id as id from totals
       where incarnation in (
         select incarnation from webhook_endpoints where enabled
