@@ -109,26 +109,21 @@ const listRoutes = ({ compat }: Pick<Config, 'compat'>): readonly AnyRoute[] =>
 export const listRouteNames = (config: Pick<Config, 'compat'>): readonly string[] =>
   listRoutes(config).map(({ name }) => name);
 
+interface PublicParts {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly clusterContext: ClusterContext;
+  readonly hashKey: KeyHasher;
+  readonly findDemo: () => DemoAccounts | null;
+  /** The public address; known when the node listens. */
+  readonly readUrl: () => string;
+}
+
 /** Creates the public listener. It does not listen yet. */
 export const createPublic = (
   app: PublicApp,
   config: Config,
-  {
-    metrics,
-    logger,
-    clusterContext,
-    hashKey,
-    findDemo,
-    readUrl,
-  }: {
-    metrics: Metrics;
-    logger: Logger;
-    clusterContext: ClusterContext;
-    hashKey: KeyHasher;
-    findDemo: () => DemoAccounts | null;
-    /** The public address; known when the node listens. */
-    readUrl: () => string;
-  },
+  { metrics, logger, clusterContext, hashKey, findDemo, readUrl }: PublicParts,
 ): Facade =>
   createFacade({
     app,

@@ -216,25 +216,14 @@ const followFleet = (
   });
 
 /** Starts the scheduled jobs, and the search indexes that are missing. */
-const startJobs = (
-  {
-    engine,
-    flagJobs,
-    push,
-    webhooks,
-    metrics,
-    logger,
-    node,
-    clusterContext,
-  }: StartContext & Fleet & Services & Counting,
-  config: Config,
-): Schedule => {
+const startJobs = (parts: StartContext & Fleet & Services & Counting, config: Config): Schedule => {
+  const { metrics, logger } = parts;
   const log = createRepeatedLog(logger.error.bind(logger), systemClock);
-  const { catalogue } = clusterContext;
+  const { catalogue } = parts.clusterContext;
   const jobs = createJobs({
     ...config,
-    ...{ engine, catalogue, node, flagJobs },
-    ...{ push, webhooks, log, clock: systemClock, writesDeliveries: config.webhooks === 'on' },
+    ...parts,
+    ...{ catalogue, log, clock: systemClock, writesDeliveries: config.webhooks === 'on' },
     ...{ meters: metrics.jobs, historyMeters: metrics.history },
     voteWaitMsMax: computeLongestWaitMs(toCommitRules(config, []).windows),
     onLogged: (votes) => {
@@ -271,16 +260,9 @@ type Counting = Pick<App, 'engine' | 'feed' | 'voteLogWaiters'> & VoteWatch & { 
 const startEngine = async (
   stores: Stores,
   config: Config,
-  {
-    hooks,
-    onWarning,
-    clusterContext,
-    membership,
-    metrics,
-    assignment,
-    services,
-  }: StartContext & Fleet & { readonly services: Services },
+  parts: StartContext & Fleet & { readonly services: Services },
 ): Promise<Counting> => {
+  const { hooks, onWarning, clusterContext, membership, metrics, assignment, services } = parts;
   const rules: CommitRules = toCommitRules(config, await membership.listDowntimes());
   const visitorSecret = Buffer.from(await getOrCreateSecret(stores.sql, 'visitor_secret'), 'hex');
   const { webhooks } = services;
@@ -327,13 +309,8 @@ const startEngine = async (
   return { engine, feed, voteLogWaiters, hashKey, ...watch };
 };
 
-const startTimers = ({
-  stores,
-  membership,
-  watches,
-  logger,
-  loss,
-}: StartContext & Fleet & { readonly stores: Stores }): (() => void) => {
+const startTimers = (parts: StartContext & Fleet & { readonly stores: Stores }): (() => void) => {
+  const { stores, membership, watches, logger, loss } = parts;
   const logFailure = (task: string) => (error: Error) =>
     logger.error({ error: error.message }, `${task} failed`);
   const sendHeartbeat = async (): Promise<void> => {

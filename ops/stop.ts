@@ -8,6 +8,7 @@ import type { Facade } from '../http/facade.ts';
 import type { Feed } from '../http/feed/interface.ts';
 import type { Membership } from '../storage/nodes/membership.ts';
 import type { Stores } from '../storage/open.ts';
+import { endWithin } from '../storage/timers.ts';
 import { systemClock } from './clock.ts';
 import type { ClusterContext } from './cluster-context.ts';
 import type { Config } from './config/config.ts';
@@ -48,25 +49,13 @@ export const createStop = (parts: Stoppable): (() => Promise<void>) => {
   };
 };
 
-/** Resolves when `task` does, or after so many ms. */
-const awaitAtMost = (withinMs: number, task: Promise<void>): Promise<void> =>
-  new Promise((resolve) => {
-    const cancel = systemClock.after(withinMs, resolve);
-    void task.then(() => {
-      cancel();
-      resolve();
-    });
-  });
-
 /** Waits for running jobs. One that does not end in time fails at closed stores; another node repeats it. */
-const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> => awaitAtMost(withinMs, jobs.stop());
+const endJobs = ({ jobs }: Stoppable, withinMs: number): Promise<void> =>
+  endWithin(jobs.stop(), withinMs).catch(() => undefined);
 
 /** SQL that is away, or waits for room, keeps the last heartbeat: a downtime of all nodes counts from it. */
 const leaveFleet = ({ membership }: Stoppable): Promise<void> =>
-  awaitAtMost(
-    leaveMsMax,
-    membership.leave().catch(() => undefined),
-  );
+  endWithin(membership.leave(), leaveMsMax).catch(() => undefined);
 
 /** Serves on for LEAVE_MS while `/readyz` answers 503, so that a load balancer removes this node in time. */
 const leave = ({ facade, config }: Stoppable): Promise<void> => {
