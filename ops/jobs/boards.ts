@@ -11,7 +11,7 @@ import type { Boards } from '../../storage/catalogue/boards/boards.ts';
 import type { FleetJob, NodeJob } from './job.ts';
 import { type RunParts, runOnce } from './run-once.ts';
 
-export interface BoardsJobParts extends Omit<RunParts, 'signal' | 'leaseMs'> {
+export interface BoardsJobParts extends Omit<RunParts, 'signal'> {
   readonly boards: Pick<Boards, 'refresh' | 'makeVotes' | 'makeOthers'>;
   readonly clock: { nowMs(): number };
   readonly boardSeconds: number;
@@ -19,7 +19,6 @@ export interface BoardsJobParts extends Omit<RunParts, 'signal' | 'leaseMs'> {
 
 /** An edition is seen at all nodes after this time at most. */
 const pauseMs = 15_000;
-const leaseMs = 60_000;
 const runRetentionDays = 1;
 /** How much less often the boards are made that need all listings, and how often at least. */
 const others = { times: 10, pauseMsMax: 3_600_000 } as const;
@@ -61,8 +60,7 @@ export const createBoardsJobs = (parts: BoardsJobParts): readonly NodeJob[] => {
       everyMs: pauseMs,
       run: async (signal) => {
         const dueAtMs = Math.floor(parts.clock.nowMs() / boardRun.periodMs) * boardRun.periodMs;
-        if (dueAtMs !== doneMs && (await runOnce({ ...parts, signal, leaseMs }, boardRun, dueAtMs)))
-          doneMs = dueAtMs;
+        if (dueAtMs !== doneMs && (await runOnce({ ...parts, signal }, boardRun, dueAtMs))) doneMs = dueAtMs;
       },
     };
   });

@@ -107,7 +107,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
     runs,
     meters: parts.meters,
     clock: parts.clock,
-    ...(parts.onSuccess && { onSuccess: parts.onSuccess }),
+    onSuccess: parts.onSuccess,
     onFailure,
   });
 };

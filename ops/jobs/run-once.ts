@@ -18,8 +18,8 @@ export interface RunParts {
   readonly monotonicMs: () => number;
   /** Aborted when the node stops. */
   readonly signal: AbortSignal;
-  /** Without an extension for this long, another node may take over the run. */
-  readonly leaseMs: number;
+  /** Without an extension for this long, another node may take over the run. Default 60 s. */
+  readonly leaseMs?: number;
   readonly onFailure: (job: string, error: Error) => void;
   /** Called after a run that this node completed. */
   readonly onSuccess?: ((job: string, milliseconds: number) => void) | undefined;
@@ -34,12 +34,15 @@ export const runOnce = async (
   job: Pick<FleetJob, 'name' | 'run'>,
   dueAtMs: number,
 ): Promise<boolean> => {
-  const { runs, leaseMs } = parts;
+  const { runs, leaseMs = 60_000 } = parts;
   const claim = await runs.claim({ name: job.name, dueAtMs }, leaseMs);
   if (claim === null) return false;
   const takeover = new AbortController();
   const abort = (error: Error): void => takeover.abort(error);
-  const cancel = startInterval(leaseMs / 3, () => extendLease(parts, claim, abort), abort);
+  const extendLease = async (): Promise<void> => {
+    if (!(await runs.extend(claim, leaseMs))) abort(new Error('another node has taken over this run'));
+  };
+  const cancel = startInterval(leaseMs / 3, extendLease, abort);
   const startedMs = parts.monotonicMs();
   try {
     await job.run({ dueAtMs, signal: AbortSignal.any([parts.signal, takeover.signal]) });
@@ -55,10 +58,6 @@ export const runOnce = async (
   } finally {
     cancel();
   }
-};
-
-const extendLease = async ({ runs, leaseMs }: RunParts, claim: JobClaim, abort: (error: Error) => void) => {
-  if (!(await runs.extend(claim, leaseMs))) abort(new Error('another node has taken over this run'));
 };
 
 /** Releases the run: without a pause when this node stops, with one after a failure. */

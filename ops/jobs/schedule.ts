@@ -8,25 +8,16 @@
  * aborts running jobs and waits for them.
  */
 import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
-import type { JobMeters } from '../../http/telemetry/counts.ts';
-import type { JobRuns } from '../../storage/nodes/job-runs.ts';
 import { startInterval } from '../../storage/timers.ts';
 import type { FleetJob, NodeJob } from './job.ts';
-import { runOnce } from './run-once.ts';
+import { type RunParts, runOnce } from './run-once.ts';
 
-export interface ScheduleParts {
+export interface ScheduleParts extends Omit<RunParts, 'signal' | 'monotonicMs'> {
   readonly fleetJobs: readonly FleetJob[];
   readonly nodeJobs: readonly NodeJob[];
-  readonly runs: JobRuns;
-  readonly meters: JobMeters;
   readonly clock: { nowMs(): number; monotonicMs(): number };
-  readonly onFailure: (job: string, error: Error) => void;
-  /** Called after a run of a fleet job that this node completed. */
-  readonly onSuccess?: (job: string, milliseconds: number) => void;
-  readonly leaseMs?: number;
 }
 
-const leaseMsDefault = 60_000;
 const sweepPauseMs = 60_000;
 
 interface ScheduleState {
@@ -110,11 +101,11 @@ const runExclusively = (state: ScheduleState, name: string, task: () => Promise<
 
 const runFleetJob = (state: ScheduleState, job: FleetJob): Promise<void> =>
   runExclusively(state, job.name, async () => {
-    const { runs, clock, leaseMs = leaseMsDefault } = state.parts;
+    const { runs, clock } = state.parts;
     const dueAtMs = job.calendar.latestMs(clock.nowMs());
     await runs.begin({ name: job.name, dueAtMs });
     const { signal } = state.stopping;
-    await runOnce({ ...state.parts, monotonicMs: clock.monotonicMs, signal, leaseMs }, job, dueAtMs);
+    await runOnce({ ...state.parts, monotonicMs: clock.monotonicMs, signal }, job, dueAtMs);
   });
 
 const runNodeJob = (state: ScheduleState, job: NodeJob): Promise<void> =>

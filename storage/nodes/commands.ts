@@ -10,7 +10,7 @@
  */
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StorageError, toError } from '../../engine/errors.ts';
-import { createCluster } from './ioredis-asking.ts';
+import { computeRetryDelayMs, createCluster } from './ioredis-asking.ts';
 
 export interface RedisCommandsOptions {
   /** One URL is a server, several are nodes of one Cluster. */
@@ -21,7 +21,6 @@ export interface RedisCommandsOptions {
   readonly onError: (error: Error) => void;
 }
 
-const computeRetryDelayMs = (attempts: number): number => Math.min(500, 20 * 2 ** Math.min(attempts, 5));
 const notSent = /isn't writeable|isn't ready|Failed to refresh slots|Connection is closed/;
 
 const buildConnectionOptions = ({ timeoutMs }: RedisCommandsOptions): RedisOptions => ({

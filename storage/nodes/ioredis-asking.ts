@@ -18,13 +18,22 @@ const patchAsking = (node: Redis): void => {
   };
 };
 
+/** The user and the password of a Redis URL, as both client libraries take them. */
+export const readCredentials = ({ username, password }: URL) => ({
+  ...(username && { username: decodeURIComponent(username) }),
+  ...(password && { password: decodeURIComponent(password) }),
+});
+
+/** The pause before a client connects again. */
+export const computeRetryDelayMs = (attempts: number): number =>
+  Math.min(500, 20 * 2 ** Math.min(attempts, 5));
+
 /**
  * Creates a client that connects later. All nodes have the user, the password and the protocol of the first
  * URL.
  */
 export const createCluster = (urls: readonly string[], options: ClusterOptions): Cluster => {
   const [first, ...others] = urls.map((url) => new URL(url)) as [URL, ...URL[]];
-  const { username, password, protocol } = first;
   const nodes = [first, ...others].map(({ hostname, port }) => ({
     host: hostname,
     port: Number(port || 6379),
@@ -37,9 +46,8 @@ export const createCluster = (urls: readonly string[], options: ClusterOptions):
     ...options,
     redisOptions: {
       ...options.redisOptions,
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
-      ...(protocol === 'rediss:' && { tls: {} }),
+      ...readCredentials(first),
+      ...(first.protocol === 'rediss:' && { tls: {} }),
     },
   });
   cluster.on('+node', patchAsking);

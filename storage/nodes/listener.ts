@@ -7,6 +7,7 @@
  * connection only subscribes. Never writes. Reconnects for ever and reports every loss at once.
  */
 import { createClient, createCluster } from 'redis';
+import { computeRetryDelayMs, readCredentials } from './ioredis-asking.ts';
 
 export interface ListenerOptions {
   readonly urls: readonly string[];
@@ -35,9 +36,8 @@ export interface Listener {
 /** The client sends a PING this often, so a longer silence means a dead connection. */
 const pingEveryMs = 2_000;
 const silenceMaxMs = 3_000;
-const computeReconnectMs = (attempts: number): number => Math.min(500, 20 * 2 ** Math.min(attempts, 5));
 
-const socket = { connectTimeout: 2_000, socketTimeout: silenceMaxMs, reconnectStrategy: computeReconnectMs };
+const socket = { connectTimeout: 2_000, socketTimeout: silenceMaxMs, reconnectStrategy: computeRetryDelayMs };
 
 const openSingle = (options: ListenerOptions, url: string): Listener => {
   const settings = { RESP: 3, emitInvalidate: true, disableOfflineQueue: true } as const;
@@ -67,11 +67,7 @@ const openSingle = (options: ListenerOptions, url: string): Listener => {
 };
 
 const openCluster = (options: ListenerOptions): Listener => {
-  const { username, password } = new URL(options.urls[0] ?? '');
-  const credentials = {
-    ...(username && { username: decodeURIComponent(username) }),
-    ...(password && { password: decodeURIComponent(password) }),
-  };
+  const credentials = readCredentials(new URL(options.urls[0] ?? ''));
   const cluster = createCluster({
     rootNodes: options.urls.map((url) => ({ url })),
     defaults: { ...credentials, pingInterval: pingEveryMs, socket },
@@ -86,7 +82,7 @@ const openCluster = (options: ListenerOptions): Listener => {
   };
   const restart = (error: Error): void => {
     options.onLost(error);
-    if (!closed) setTimeout(() => start().catch(restart), computeReconnectMs(5)).unref();
+    if (!closed) setTimeout(() => start().catch(restart), computeRetryDelayMs(5)).unref();
   };
   start().catch(restart);
   return {
