@@ -162,8 +162,7 @@ const assertNoneLost = async (hot: LmdbStore, database: string, loss: string): P
 const openCounters = async ({ dataDir }: StoresConfig, options: StoresOptions): Promise<LmdbStore> => {
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
   const { clock, onWarning, onLost = onWarning } = options;
-  const onDamage = (description: string): void => onWarning(description, null);
-  return openLmdbStore({ path: join(dataDir, 'hot'), clock, onDamage, onWarning, onLost });
+  return openLmdbStore({ path: join(dataDir, 'hot'), clock, onWarning, onLost });
 };
 
 /** The files of an idle node, and some clients. With fewer, the embedded SQL hangs, or looks damaged. */

@@ -221,12 +221,8 @@ const insert = (state: RegistryState, actor: Actor): void => {
   if (state.actors.size >= state.actorsMax) passivate(state);
   state.actors.set(address, actor);
   state.byId[kind].set(id, actor);
-  let addresses = state.byShard.get(shard);
-  if (addresses === undefined) {
-    addresses = new Set();
-    state.byShard.set(shard, addresses);
-  }
-  addresses.add(address);
+  const addresses = state.byShard.get(shard) ?? new Set();
+  state.byShard.set(shard, addresses.add(address));
   trackVotes(state, actor);
   state.meters.recordActors(state.actors.size);
 };

@@ -12,7 +12,7 @@ import { type CopySource, type StoreCopy, writeStoreCopy } from '../../storage/b
 import { assertNewFolder, writeBackup } from '../../storage/backup/manifest.ts';
 import { backupServers, readServerMajor } from '../../storage/backup/servers.ts';
 import { listFolder, type PackContents, syncPath } from '../../storage/embedded/copy.ts';
-import { openServerSql } from '../../storage/sql/server.ts';
+import { runOnServer } from '../../storage/sql/server.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { CommandError, type Terminal } from './command.ts';
@@ -94,12 +94,10 @@ const backupEmbedded = async (config: Config, terminal: Terminal, directory: str
   const { dataDir } = config;
   if (!hasDirectory(dataDir))
     throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
-  const done = await runUnlessLocked(config, () =>
-    runWithStores(config, terminal, async (stores) => {
-      await assertDirectory(stores);
-      await flushToSql(stores);
-    }),
-  );
+  const done = await runUnlessLocked(config, terminal, async (stores) => {
+    await assertDirectory(stores);
+    await flushToSql(stores);
+  });
   if ('node' in done) await backupRunning(done.node, directory);
   else await backupFolder(dataDir, directory, formatNow());
 };
@@ -107,22 +105,16 @@ const backupEmbedded = async (config: Config, terminal: Terminal, directory: str
 /** A node that runs makes the copy; without one, this process opens the stores and makes the same. */
 const backupAlone = async (config: Config, terminal: Terminal, directory: string): Promise<void> => {
   await writeBackup(directory, async (draft) => {
-    const done = await runUnlessLocked(config, () =>
-      runWithStores(config, terminal, async (stores) => {
-        await assertDirectory(stores);
-        return writeStoreCopy(stores.copySource as CopySource, 'all', draft);
-      }),
-    );
+    const done = await runUnlessLocked(config, terminal, async (stores) => {
+      await assertDirectory(stores);
+      return writeStoreCopy(stores.copySource as CopySource, 'all', draft);
+    });
     const copy = 'node' in done ? await done.node.copy('all', draft, () => {}) : done.result;
     const { hot, sql } = copy as StoreCopy & { readonly hot: PackContents };
     for (const part of ['hot', 'sql']) await syncPath(join(draft, `${part}.pack`), false);
-    return { format: 1, kind: 'alone', takenAt: formatNow(), postgres: await readMajor(config), hot, sql };
+    const postgres = await runOnServer(config.databaseUrl, readServerMajor);
+    return { format: 1, kind: 'alone', takenAt: formatNow(), postgres, hot, sql };
   });
-};
-
-const readMajor = async ({ databaseUrl }: Config): Promise<number> => {
-  const server = await openServerSql(databaseUrl);
-  return readServerMajor(server.sql).finally(server.close);
 };
 
 /** The node copies both stores; what is not flushed is in the copy of the hot store. */

@@ -18,7 +18,7 @@ import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
 import { prepareStores } from '../../storage/shards.ts';
-import { openServerSql } from '../../storage/sql/server.ts';
+import { runOnServer } from '../../storage/sql/server.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { findNearest } from '../config/nearest.ts';
 import { runAdopt } from './adopt.ts';
@@ -31,7 +31,6 @@ import {
   type ExportArgs,
   runExport,
 } from './export.ts';
-import { runWithStores } from './flush.ts';
 import { type ImportArgs, type ImportTarget, runDryImport, runImport } from './import.ts';
 import { parseKind, runInspect } from './inspect.ts';
 import { runMove } from './move.ts';
@@ -241,7 +240,8 @@ const run = (args: ParsedArgs, workplace: Workplace, terminal: Terminal): Promis
 const exportFrom = (workplace: Workplace, terminal: Terminal, args: ExportArgs): Promise<number> => {
   if (!('node' in workplace)) return runExport(workplace.stores.sql, terminal, args);
   const { databaseUrl } = readConfig();
-  if (databaseUrl !== '') return exportServer(databaseUrl, terminal, args);
+  // A Postgres server answers beside the node.
+  if (databaseUrl !== '') return runOnServer(databaseUrl, (sql) => runExport(sql, terminal, args));
   const progress = createProgress(terminal.err, 'Copying', 'MB');
   const showBytes = (done: number, total: number): void =>
     progress.update(Math.round(done / 1_000_000), Math.round(total / 1_000_000));
@@ -249,12 +249,6 @@ const exportFrom = (workplace: Workplace, terminal: Terminal, args: ExportArgs):
     progress.stop();
     return runExport(sql, terminal, args);
   });
-};
-
-/** A Postgres server answers beside the node. */
-const exportServer = async (databaseUrl: string, terminal: Terminal, args: ExportArgs): Promise<number> => {
-  const server = await openServerSql(databaseUrl);
-  return runExport(server.sql, terminal, args).finally(server.close);
 };
 
 /** Only an import may create a directory; for other commands a missing one means that DATA_DIR is wrong. */
@@ -273,7 +267,7 @@ const runWithConfiguredStores: RunWithStores = async (terminal, { command }, tas
       await reconcileGenerations(stores.hot, createLedger(stores.sql));
     return task({ stores });
   };
-  const done = await runUnlessLocked(config, () => runWithStores(config, terminal, runOnStores));
+  const done = await runUnlessLocked(config, terminal, runOnStores);
   return 'node' in done ? task(done) : done.result;
 };
 

@@ -14,9 +14,11 @@ import { unpack } from '../../storage/embedded/copy.ts';
 import { DataLocked, readLockOwner } from '../../storage/embedded/lock.ts';
 import { openEmbeddedSql } from '../../storage/embedded/pglite.ts';
 import type { Inspection } from '../../storage/export/inspect.ts';
+import type { Stores } from '../../storage/open.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import type { Config } from '../config/config.ts';
-import { CommandError } from './command.ts';
+import { CommandError, type Terminal } from './command.ts';
+import { runWithStores } from './flush.ts';
 import { findKey, getNodeUrl, type NodeRequest, readReply, sendRequest } from './operator/call.ts';
 
 export interface RunningNode {
@@ -83,15 +85,16 @@ export const findRunningNode = async (config: Config): Promise<RunningNode | nul
 };
 
 /**
- * Runs a task that opens the embedded stores. Resolves to its result, or, when a running node has them, to
- * that node; then nothing was done.
+ * Runs a task on the stores. Resolves to its result, or, when a running node has locked them, to that node;
+ * then nothing was done.
  */
 export const runUnlessLocked = async <Result>(
   config: Config,
-  task: () => Promise<Result>,
+  terminal: Terminal,
+  task: (stores: Stores) => Promise<Result>,
 ): Promise<{ readonly result: Result } | { readonly node: RunningNode }> => {
   try {
-    return { result: await task() };
+    return { result: await runWithStores(config, terminal, task) };
   } catch (error) {
     if (!(error instanceof DataLocked)) throw error;
     const node = await findRunningNode(config).catch((reason: Error) => {

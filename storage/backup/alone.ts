@@ -14,7 +14,7 @@ import { runLocked } from '../embedded/lock.ts';
 import { createFolderOwner } from '../hot-owner.ts';
 import { endTimeLimits } from '../move/sql-copy.ts';
 import type { Sql } from '../sql/client.ts';
-import { openServerSql } from '../sql/server.ts';
+import { runOnServer } from '../sql/server.ts';
 import { assertUnused, draftName, fillDraft } from './embedded.ts';
 import { type CopySource, describeFile } from './live.ts';
 import { type AloneBackup, BackupError, readManifest } from './manifest.ts';
@@ -60,11 +60,10 @@ export interface AlonePlace {
  */
 export const restoreAlone = async (directory: string, place: AlonePlace): Promise<AloneBackup> => {
   const manifest = readManifest(directory, 'alone');
-  return runLocked(place.dataDir, async () => {
-    const server = await openServerSql(place.databaseUrl);
-    await restoreInto(server.sql, { directory, manifest }, place).finally(server.close);
-    return manifest;
-  });
+  await runLocked(place.dataDir, () =>
+    runOnServer(place.databaseUrl, (sql) => restoreInto(sql, { directory, manifest }, place)),
+  );
+  return manifest;
 };
 
 const restoreInto = async (

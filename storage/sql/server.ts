@@ -95,6 +95,15 @@ const createServerSql = (
   };
 };
 
+/** Runs a task on a server, and closes its connections. */
+export const runOnServer = async <Result>(
+  url: string,
+  task: (sql: Sql) => Promise<Result>,
+): Promise<Result> => {
+  const server = await openServerSql(url);
+  return task(server.sql).finally(server.close);
+};
+
 /** Probes on a new connection each time: a used one may be broken although the server is back. */
 const probe = async (url: string): Promise<void> => {
   const sql = connectSql(url, { connectionsMax: 1, connectSecondsMax: probeMsMax / 1_000 });

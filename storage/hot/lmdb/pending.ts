@@ -78,11 +78,8 @@ export const removeFromOutbox = (writer: Writer, shard: Shard, key: string): voi
 const adoptVisitors = ({ pending }: Writer, { removedVisitors, visitors }: Changes): void => {
   for (const listing of removedVisitors) pending.visitors.set(listing, { removed: true, added: new Set() });
   for (const [listing, names] of visitors) {
-    let entry = pending.visitors.get(listing);
-    if (entry === undefined) {
-      entry = { removed: false, added: new Set() };
-      pending.visitors.set(listing, entry);
-    }
+    const entry = pending.visitors.get(listing) ?? { removed: false, added: new Set() };
+    pending.visitors.set(listing, entry);
     for (const visitor of names) entry.added.add(visitor);
   }
 };

@@ -46,9 +46,10 @@ export interface LmdbOptions {
   readonly checkpointBytes?: number;
   /** Above this many pending bytes commits are refused with reason `full`. Default 64 MiB. */
   readonly pendingBytesMax?: number;
-  /** Called when damaged records are read, at most once a minute, with words for the operator. */
-  readonly onDamage?: (description: string) => void;
-  /** Receives failures of work for which no caller waits, for the log. */
+  /**
+   * Receives failures of work for which no caller waits, for the log; and, at most once a minute, that damaged
+   * records are read.
+   */
   readonly onWarning?: (message: string, error: unknown) => void;
   /** A sync failed: nothing is certain any more, and only a new process can open the folder again. */
   readonly onLost?: ((message: string, error: unknown) => void) | undefined;
@@ -273,7 +274,7 @@ const withoutWritten = ({ outbox }: Tables, changes: Changes): Changes => ({
  * or is damaged.
  */
 export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> => {
-  const damage = createDamageLog(options.path, options.onDamage ?? (() => {}));
+  const damage = createDamageLog(options.path, (words) => options.onWarning?.(words, null));
   const tables = await openTables(options.path, damage.record);
   const writer = await openWriter(tables, options).catch(async (error: unknown) => {
     await tables.root.close();

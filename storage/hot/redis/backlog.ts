@@ -131,9 +131,13 @@ const readShard = (
 const readPart = (buffer: Buffer, requests: readonly ShardRequest[], limit: PeekLimit): Backlog => {
   const cursor = createCursor(buffer);
   const options = { limit, readVote: createVoteReader() };
-  const parts = requests.map((request) => readShard(cursor, request, options));
-  return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };
+  return merge(requests.map((request) => readShard(cursor, request, options)));
 };
+
+const merge = (parts: readonly Backlog[]): Backlog => ({
+  entities: parts.flatMap(({ entities }) => entities),
+  votes: parts.flatMap(({ votes }) => votes),
+});
 
 /** Splits the requests into calls: each for shards of one group, and none much larger than a step. */
 const groupIntoCalls = (link: Link, requests: readonly ShardRequest[]) => {
@@ -177,7 +181,7 @@ export const peek = async (
       return readPart(await link.call('peek', tags, args), call, limit);
     }),
   );
-  return { entities: parts.flatMap(({ entities }) => entities), votes: parts.flatMap(({ votes }) => votes) };
+  return merge(parts);
 };
 
 type FlushedArray = (string | number)[];
@@ -189,11 +193,9 @@ interface FlushedShard {
 const groupByShard = (receipt: FlushReceipt): Map<Shard, FlushedShard> => {
   const receipts = new Map<Shard, FlushedShard>();
   const at = (shard: Shard): FlushedShard => {
-    const existing = receipts.get(shard);
-    if (existing) return existing;
-    const opened: FlushedShard = { entities: [], itags: [] };
-    receipts.set(shard, opened);
-    return opened;
+    const flushed = receipts.get(shard) ?? { entities: [], itags: [] };
+    receipts.set(shard, flushed);
+    return flushed;
   };
   for (const { ref, generation, version, flushedVotes } of receipt.entities) {
     at(ref.shard).entities.push([ref.address, ref.incarnation, version, flushedVotes, generation]);

@@ -101,11 +101,9 @@ const forgetRemoved = (states: Map<string, PrimaryState>, primaries: readonly Pr
 };
 
 const getState = (states: Map<string, PrimaryState>, { name }: Primary): PrimaryState => {
-  let state = states.get(name);
-  if (state === undefined) {
-    state = { answeredMs: performance.now(), pendingOn: null, pingedMs: 0, failed: false, refusal: '' };
-    states.set(name, state);
-  }
+  const fresh = { answeredMs: performance.now(), pendingOn: null, pingedMs: 0, failed: false, refusal: '' };
+  const state = states.get(name) ?? fresh;
+  states.set(name, state);
   return state;
 };
 

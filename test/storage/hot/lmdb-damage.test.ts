@@ -115,7 +115,7 @@ test('a flipped bit of a slot refuses what needs it, and nothing else', async ()
   const path = await fillFolder();
   await flipBit(path, 'slots', await findKey(path, 'slots', sick.address));
   const reports: string[] = [];
-  const store = await openLmdbStore({ path, clock, onDamage: (words) => reports.push(words) });
+  const store = await openLmdbStore({ path, clock, onWarning: (words) => reports.push(words) });
 
   const [damaged, whole] = await store.load([
     { kind: 'bot', id: '77' },
