@@ -259,11 +259,10 @@ export const createTeam = async (
     extraLinks: toLinkRows(body.extra_links) ?? [],
     nsfw: body.nsfw ?? false,
   };
+  const userId = requireCaller(request).id;
+  const once = readOnce('createTeam', request);
   const outcome = requireOutcome(
-    await app.catalogue.teams.edits.create(requireCaller(request).id, fields, {
-      ownedMax: teamsPerUserMax,
-      once: readOnce('createTeam', request),
-    }),
+    await app.catalogue.teams.edits.create({ userId, ownedMax: teamsPerUserMax, once }, fields),
   );
   if (outcome.kind === 'limit_reached') {
     const message = `You own ${teamsPerUserMax} teams, which is the maximum. Delete one first.`;
@@ -286,13 +285,17 @@ export const editTeam = async (
 ): Promise<Reply> => {
   const { tid } = request.params;
   const { body } = request;
-  const outcome = await app.catalogue.teams.edits.edit(tid, toTeamActor(requireCaller(request)), {
-    name: body.name ?? null,
-    short: body.short ?? null,
-    tags: body.tags ?? null,
-    extraLinks: toLinkRows(body.extra_links),
-    nsfw: body.nsfw ?? null,
-  });
+  const actor = toTeamActor(requireCaller(request));
+  const outcome = await app.catalogue.teams.edits.edit(
+    { teamId: tid, actor },
+    {
+      name: body.name ?? null,
+      short: body.short ?? null,
+      tags: body.tags ?? null,
+      extraLinks: toLinkRows(body.extra_links),
+      nsfw: body.nsfw ?? null,
+    },
+  );
   if (outcome.kind !== 'done') throw toTeamError(outcome);
   app.catalogue.teams.drop(tid);
   return noContent;
@@ -302,7 +305,8 @@ export const editTeam = async (
 export const deleteTeam = async (app: App, request: TeamRequest): Promise<Reply> => {
   const { tid } = request.params;
   await app.engine.waitForFlush('team', tid);
-  const outcome = await app.catalogue.teams.edits.remove(tid, toTeamActor(requireCaller(request)));
+  const actor = toTeamActor(requireCaller(request));
+  const outcome = await app.catalogue.teams.edits.remove({ teamId: tid, actor });
   if (outcome.kind !== 'done') throw toTeamError(outcome);
   app.catalogue.teams.drop(tid);
   app.sessions.forgetTarget('team', tid);

@@ -112,7 +112,7 @@ export const shareCatalogue = (catalogue: Catalogue, sharing: CatalogueSharing):
       drop: createNotifier(teams, 'team', sharing),
       edits: {
         ...teams.edits,
-        remove: end(teams.edits.remove, (teamId) => ({ target: { kind: 'team', id: teamId } })),
+        remove: end(teams.edits.remove, ({ teamId }) => ({ target: { kind: 'team', id: teamId } })),
       },
       members: {
         ...teams.members,

@@ -9,7 +9,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
-import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
+import { bindTransactions, type Sql, type Transaction } from '../../sql/client.ts';
+import { readNumber } from '../../sql/rows.ts';
 import { lockOwner, openListing, removeListing } from '../shared/listings.ts';
 import { type Once, runOnce } from '../shared/once.ts';
 import type { LinkRow } from '../shared/profiles.ts';
@@ -33,27 +34,21 @@ export type TeamRefusal =
   | { readonly kind: 'permission_missing'; readonly permission: Permission };
 export type TeamOutcome = { readonly kind: 'done' } | TeamRefusal;
 
-export interface TeamCreationRules {
+/** Who creates a team. They must own fewer than `ownedMax`. */
+export interface TeamCreator {
+  readonly userId: string;
   readonly ownedMax: number;
   readonly once?: Once | undefined;
 }
+/** A team, and who acts. */
+export interface TeamEdit {
+  readonly teamId: string;
+  readonly actor: TeamActor;
+}
 
-/** Edits teams. Each promise resolves when SQL has committed the change (*ledger*). */
-export const createTeamEdits = (sql: Sql) => ({
-  /** The user becomes owner, data holder and mentionable. They must own fewer than `ownedMax` teams. */
-  create: (userId: string, fields: TeamFields, { ownedMax, once }: TeamCreationRules) =>
-    runTransaction(sql, 'teams.create', (transaction) =>
-      runOnce(transaction, once, {
-        work: () => createTeam(transaction, { userId, ownedMax }, fields),
-        isDone: ({ kind }) => kind === 'created',
-      }),
-    ),
-  edit: (teamId: string, actor: TeamActor, change: TeamChange) =>
-    runTransaction(sql, 'teams.edit', (transaction) => editTeam(transaction, { teamId, actor }, change)),
-  /** Deletes the team, its members, sessions and vanity code; its votes become void. It must own nothing. */
-  remove: (teamId: string, actor: TeamActor) =>
-    runTransaction(sql, 'teams.remove', (transaction) => removeTeam(transaction, teamId, actor)),
-});
+/** Every change is ledger when it resolves. */
+export const createTeamEdits = (sql: Sql) =>
+  bindTransactions('teams', sql, { create: createTeamOnce, edit: editTeam, remove: removeTeam });
 
 interface LockedMember extends Member {
   readonly mentionable: boolean;
@@ -71,16 +66,22 @@ export const lockTeam = async (
     where team_id = ${teamId} order by created_at, user_id`;
 };
 
+const createTeamOnce = (transaction: Transaction, creator: TeamCreator, fields: TeamFields) =>
+  runOnce(transaction, creator.once, {
+    work: () => createTeam(transaction, creator, fields),
+    isDone: ({ kind }) => kind === 'created',
+  });
+
+/** The user becomes owner, data holder and mentionable. */
 const createTeam = async (
   transaction: Transaction,
-  { userId, ownedMax }: { userId: string; ownedMax: number },
+  { userId, ownedMax }: TeamCreator,
   fields: TeamFields,
 ): Promise<TeamCreation> => {
   await lockOwner(transaction, 'teams', userId);
-  const [owned] = await transaction<{ count: number }[]>`
-    select count(*) as count from team_members
-    where user_id = ${userId} and 'owner' = any(permissions)`;
-  if ((owned?.count ?? 0) >= ownedMax) return { kind: 'limit_reached' };
+  const owned = await readNumber(transaction`
+    select count(*) from team_members where user_id = ${userId} and 'owner' = any(permissions)`);
+  if (owned >= ownedMax) return { kind: 'limit_reached' };
   const id = uuidv7();
   const incarnation = await openListing(transaction, { kind: 'team', id });
   const vanityRef = await giveVanity(transaction, { kind: 'team', id }, fields.name);
@@ -96,7 +97,7 @@ const createTeam = async (
 
 const editTeam = async (
   transaction: Transaction,
-  { teamId, actor }: { teamId: string; actor: TeamActor },
+  { teamId, actor }: TeamEdit,
   change: TeamChange,
 ): Promise<TeamOutcome> => {
   const members = await lockTeam(transaction, teamId);
@@ -113,11 +114,8 @@ const editTeam = async (
   return { kind: 'done' };
 };
 
-const removeTeam = async (
-  transaction: Transaction,
-  teamId: string,
-  actor: TeamActor,
-): Promise<TeamOutcome> => {
+/** Deletes the team, its members, sessions and vanity code; its votes become void. It must own nothing. */
+const removeTeam = async (transaction: Transaction, { teamId, actor }: TeamEdit): Promise<TeamOutcome> => {
   const members = await lockTeam(transaction, teamId);
   if (members === null) return { kind: 'not_found' };
   const permission = findMissing(members, actor, ['owner']);

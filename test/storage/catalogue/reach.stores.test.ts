@@ -217,7 +217,7 @@ for (const store of Object.keys(openers)) {
     await catalogue.bots.edits.remove({ botId: bot.id, actor: actor('wren') });
     await catalogue.operator.listings.remove({ kind: 'server', id: server.id });
 
-    assert.is((await catalogue.teams.edits.remove(teamId, actor('wren'))).kind, 'done');
+    assert.is((await catalogue.teams.edits.remove({ teamId, actor: actor('wren') })).kind, 'done');
 
     for (const session of sessions) assert.not.ok(await lives(session));
   });

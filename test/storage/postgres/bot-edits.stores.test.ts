@@ -143,7 +143,7 @@ test('a team is either deleted or gets the bot that is added to it or moved into
       const botId = way === 'added' ? bot.botId : await createNewBot('robin');
       const [entered, removed] = await Promise.all([
         way === 'added' ? catalogue.bots.edits.create(bot, actor('robin')) : transfer(botId, 'robin', team),
-        catalogue.teams.edits.remove(team, actor('robin')),
+        catalogue.teams.edits.remove({ teamId: team, actor: actor('robin') }),
       ]);
       const [owners] = await readOwners(botId);
       const teams = await sql`select from teams where id = ${team}`;

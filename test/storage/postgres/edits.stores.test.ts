@@ -84,7 +84,9 @@ test('the caps on owned teams, members and packs hold under concurrency', async 
     await addMember(sql, `many-${index}`, { user: 'many', permissions: ['owner'] });
   }
   const created = await Promise.all(
-    Array.from({ length: 10 }, () => catalogue.teams.edits.create('many', teamFields, { ownedMax: 50 })),
+    Array.from({ length: 10 }, () =>
+      catalogue.teams.edits.create({ userId: 'many', ownedMax: 50 }, teamFields),
+    ),
   );
   assert.is(created.filter(({ kind }) => kind === 'created').length, 3);
 

@@ -40,8 +40,8 @@ const race = async (
 
 test('200 repeats create one team', async () => {
   const fields = { name: 'Raced', short: '', tags: [], extraLinks: [], nsfw: false };
-  const rules = { ownedMax: 50, once: buildOnce('team') };
-  const { outcomes, first } = await race((catalogue) => catalogue.teams.edits.create('robin', fields, rules));
+  const creator = { userId: 'robin', ownedMax: 50, once: buildOnce('team') };
+  const { outcomes, first } = await race((catalogue) => catalogue.teams.edits.create(creator, fields));
 
   assert.equal([outcomes.length, first], [1, 1]);
   assert.is((await sql`select from teams where name = 'Raced'`).length, 1);
