@@ -21,32 +21,17 @@ import { buildClientScript } from '../../http/openapi/client-script.ts';
 
 const toPath = (place: string): string => fileURLToPath(new URL(`../../${place}`, import.meta.url));
 
+const compilerFlags =
+  '--declaration --stripInternal --emitDeclarationOnly --noEmit false --ignoreConfig --module nodenext ' +
+  '--target es2024 --strict --allowImportingTsExtensions --verbatimModuleSyntax --types node ' +
+  '--skipLibCheck --erasableSyntaxOnly';
+
 /** Declarations of all files, joined; they import only each other. */
 const buildDeclarations = async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-client-types-'));
   try {
-    const flags = [
-      '--declaration',
-      '--stripInternal',
-      '--emitDeclarationOnly',
-      '--noEmit',
-      'false',
-      '--outDir',
-      folder,
-    ];
-    const settings = ['--ignoreConfig', '--module', 'nodenext', '--target', 'es2024', '--strict'];
-    const allowed = [
-      '--allowImportingTsExtensions',
-      '--verbatimModuleSyntax',
-      '--types',
-      'node',
-      '--skipLibCheck',
-    ];
-    await promisify(execFile)(
-      toPath('node_modules/.bin/tsc'),
-      [...flags, ...settings, ...allowed, '--erasableSyntaxOnly', toPath('http/client/index.ts')],
-      { cwd: toPath('.') },
-    );
+    const args = [...compilerFlags.split(' '), '--outDir', folder, toPath('http/client/index.ts')];
+    await promisify(execFile)(toPath('node_modules/.bin/tsc'), args, { cwd: toPath('.') });
     const names = readdirSync(folder).filter((name) => name !== 'index.d.ts');
     const texts = names.map((name) => readFileSync(join(folder, name), 'utf8'));
     return texts.map((text) => text.replace(/^import .*$/gm, '').trim()).join('\n');

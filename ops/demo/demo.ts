@@ -15,7 +15,7 @@ import { formatToken, parseToken, type TokenKind } from '../../engine/rules/toke
 import { importLines } from '../../storage/import/import.ts';
 import type { RecordOfKind } from '../../storage/import/kinds.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import { hasRow, readColumn } from '../../storage/sql/rows.ts';
+import { hasRow, readValue } from '../../storage/sql/rows.ts';
 import { writeDemoHistory } from './history.ts';
 
 /** The ids of the users and entities that own the demo tokens; they are in directory.jsonl. */
@@ -101,7 +101,7 @@ const isEmpty = (sql: Sql): Promise<boolean> =>
   hasRow(sql`select where not exists (select from users) and not exists (select from totals)`);
 
 const readDemoState = async (sql: Sql): Promise<DemoState | null> => {
-  const [value] = await readColumn<string>(sql`select value from settings where name = 'demo'`);
+  const value = await readValue<string>(sql`select value from settings where name = 'demo'`);
   const [state, nowMs] = value?.split(' ') ?? [];
   return state === 'begun' || state === 'loaded' ? { state, nowMs: Number(nowMs) } : null;
 };

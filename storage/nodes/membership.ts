@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import type { UptimeRules } from '../../engine/entity/windows.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
-import { asStorage } from '../sql/errors.ts';
+import { asStorage, bindStorage } from '../sql/errors.ts';
 import { readColumn, readValue } from '../sql/rows.ts';
 
 export type Downtimes = UptimeRules['downtimes'];
@@ -26,44 +26,43 @@ const nodeDaysMax = 30;
 /**
  * Joins: records the downtime since the newest heartbeat, if there was one, and writes the first heartbeat.
  */
-export const openMembership = async (sql: Sql, options: MembershipOptions) => {
+export const openMembership = async (sql: Sql, { node, checkMs }: MembershipOptions) => {
   await asStorage('fleet.open', () =>
     sql.begin(async (transaction) => {
       await transaction`lock table fleet in share row exclusive mode`;
       await transaction`
         insert into outages (from_at, to_at)
         select newest, now() from (select max(seen_at) as newest from fleet) as marks
-        where newest < now() - make_interval(secs => ${options.checkMs / 1000})
+        where newest < now() - make_interval(secs => ${checkMs / 1000})
         on conflict (from_at) do update set to_at = greatest(outages.to_at, excluded.to_at)`;
-      await writeHeartbeatRow(transaction, options.node);
+      await writeHeartbeat({ sql: transaction, node });
       await transaction`delete from fleet where seen_at < now() - make_interval(days => ${nodeDaysMax})`;
     }),
   );
-  return {
-    /** Records this node as alive now. Call at least every `uptime.checkMs`, and twice a minute. */
-    writeHeartbeat: () => asStorage('fleet.heartbeat', () => writeHeartbeatRow(sql, options.node)),
-    /** Nodes with a heartbeat within `withinMs`, sorted by name. */
-    listNodes: (withinMs: number) => asStorage('fleet.nodes', () => readNodes(sql, withinMs)),
-    /** Times without any live node, oldest first; only the newest `limits.downtimesMax`. */
-    listDowntimes: () => asStorage('fleet.outages', () => readDowntimes(sql)),
-    /** Removes this node, unless it is the last one: its heartbeat then stays as the begin of a downtime. */
-    leave: () => asStorage('fleet.leave', () => leave(sql, options.node)),
-  };
+  return bindStorage('fleet', { sql, node }, { writeHeartbeat, listNodes, listDowntimes, leave });
 };
 export type Membership = Awaited<ReturnType<typeof openMembership>>;
 
-const writeHeartbeatRow = async (sql: Queryable, node: string): Promise<void> => {
+interface Member {
+  readonly sql: Queryable;
+  readonly node: string;
+}
+
+/** Records this node as alive now. Call at least every `uptime.checkMs`, and twice a minute. */
+const writeHeartbeat = async ({ sql, node }: Member): Promise<void> => {
   await sql`
     insert into fleet (node, seen_at) values (${node}, now())
     on conflict (node) do update set seen_at = greatest(fleet.seen_at, excluded.seen_at)`;
 };
 
-const readNodes = (sql: Queryable, withinMs: number): Promise<readonly string[]> =>
+/** Nodes with a heartbeat within `withinMs`, sorted by name. */
+const listNodes = ({ sql }: Member, withinMs: number): Promise<readonly string[]> =>
   readColumn<string>(sql`
     select node from fleet
     where seen_at >= now() - make_interval(secs => ${withinMs / 1000}) order by node`);
 
-const readDowntimes = async (sql: Queryable): Promise<Downtimes> => {
+/** Times without any live node, oldest first; only the newest `limits.downtimesMax`. */
+const listDowntimes = async ({ sql }: Member): Promise<Downtimes> => {
   const rows = await sql<{ from_ms: number; to_ms: number }[]>`
     select (extract(epoch from from_at) * 1000)::bigint as from_ms,
       (extract(epoch from to_at) * 1000)::bigint as to_ms
@@ -71,9 +70,10 @@ const readDowntimes = async (sql: Queryable): Promise<Downtimes> => {
   return rows.reverse().map(({ from_ms, to_ms }) => ({ fromMs: from_ms, toMs: to_ms }));
 };
 
-/** The last node to leave keeps its row: the downtime begins at its heartbeat. */
-const leave = async (sql: Queryable, node: string): Promise<void> => {
-  await writeHeartbeatRow(sql, node);
+/** Removes this node, unless it is the last one: its heartbeat then stays as the begin of a downtime. */
+const leave = async (member: Member): Promise<void> => {
+  const { sql, node } = member;
+  await writeHeartbeat(member);
   await sql`
     delete from fleet where node = ${node} and exists (
       select from fleet as other
