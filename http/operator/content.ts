@@ -88,13 +88,13 @@ const shopLists = [
   defineOperation('benefits list', 'GET /shop-benefits', {
     summary: 'Lists all benefits.',
     replies: { 200: BenefitList },
-    handle: async (app) => replyList(BenefitList, await app.catalogue.operator.shop.benefits()),
+    handle: async (app) => replyList(BenefitList, await app.catalogue.operator.shop.listBenefits()),
   }),
   defineOperation('items list', 'GET /shop-items', {
     summary: 'Lists all items of the shop.',
     replies: { 200: ItemList },
     handle: async (app) => {
-      const rows = await app.catalogue.operator.shop.items();
+      const rows = await app.catalogue.operator.shop.listItems();
       return replyList(
         ItemList,
         rows.map((row) => ({ ...row, duration: row.duration_hours })),
@@ -111,7 +111,7 @@ const shopWrites = [
     handle: async (app, { params: { id }, body }) => {
       const { name, description = '', target_types = [] } = body;
       const fields = { id, name, description, target_types };
-      const outcome = await app.catalogue.operator.shop.putBenefit(fields);
+      const outcome = await app.catalogue.operator.shop.upsertBenefit(fields);
       return toShopReply(outcome, { noun: 'benefit', id }, 'written');
     },
   }),
@@ -123,7 +123,7 @@ const shopWrites = [
       const { name, cents, description = '', benefits = [], target_types = [], duration = 0 } = body;
       const texts = { id, name, cents: String(cents), description };
       const fields = { ...texts, duration_hours: duration, benefits, target_types };
-      const outcome = await app.catalogue.operator.shop.putItem(fields);
+      const outcome = await app.catalogue.operator.shop.upsertItem(fields);
       return toShopReply(outcome, { noun: 'item', id }, 'written');
     },
   }),
@@ -132,14 +132,14 @@ const shopWrites = [
     params: SlugParams,
     body: CouponBody,
     handle: async (app, { params: { id }, body }) => {
-      const outcome = await app.catalogue.operator.shop.putCoupon(toCoupon(id, body));
+      const outcome = await app.catalogue.operator.shop.upsertCoupon(toCoupon(id, body));
       return toShopReply(outcome, { noun: 'coupon', id }, 'written');
     },
   }),
   defineOperation('coupons list', 'GET /shop/coupons', {
     summary: 'Lists all coupons, including those that are not public.',
     replies: { 200: CouponList },
-    handle: async (app) => replyList(CouponList, await app.catalogue.operator.shop.coupons()),
+    handle: async (app) => replyList(CouponList, await app.catalogue.operator.shop.listCoupons()),
   }),
 ];
 
@@ -147,21 +147,21 @@ const shopDeletions = [
   defineDeletion('benefits delete', 'DELETE /shop/benefits/{id}', {
     summary: 'Deletes a benefit; refused while an item gives it.',
     noun: 'benefit',
-    listRows: async (app) => (await app.catalogue.operator.shop.benefits()).map(toTitledRow),
-    remove: (app, id) => app.catalogue.operator.shop.removeBenefit(id),
+    listRows: async (app) => (await app.catalogue.operator.shop.listBenefits()).map(toTitledRow),
+    remove: (app, id) => app.catalogue.operator.shop.deleteBenefit(id),
   }),
   defineDeletion('items delete', 'DELETE /shop/items/{id}', {
     summary: 'Deletes an item; refused while a coupon applies to it.',
     noun: 'item',
-    listRows: async (app) => (await app.catalogue.operator.shop.items()).map(toTitledRow),
-    remove: (app, id) => app.catalogue.operator.shop.removeItem(id),
+    listRows: async (app) => (await app.catalogue.operator.shop.listItems()).map(toTitledRow),
+    remove: (app, id) => app.catalogue.operator.shop.deleteItem(id),
   }),
   defineDeletion('coupons delete', 'DELETE /shop/coupons/{id}', {
     summary: 'Deletes a coupon.',
     noun: 'coupon',
     listRows: async (app) =>
-      (await app.catalogue.operator.shop.coupons()).map(({ id, code }) => ({ id, title: code })),
-    remove: (app, id) => app.catalogue.operator.shop.removeCoupon(id),
+      (await app.catalogue.operator.shop.listCoupons()).map(({ id, code }) => ({ id, title: code })),
+    remove: (app, id) => app.catalogue.operator.shop.deleteCoupon(id),
   }),
 ];
 

@@ -29,7 +29,7 @@ const positionOperations = [
     summary: 'Lists all positions, also hidden ones.',
     replies: { 200: PositionList },
     handle: async (app) => {
-      const rows = await app.catalogue.operator.positions.listAll();
+      const rows = await app.catalogue.operator.positions.listPositions();
       return replyList(
         PositionList,
         rows.map((row) => ({ ...row, questions: row.questions.length })),
@@ -45,8 +45,8 @@ const positionOperations = [
   defineDeletion('positions delete', 'DELETE /positions/{id}', {
     summary: 'Deletes a position; its applications remain.',
     noun: 'position',
-    listRows: async (app) => (await app.catalogue.operator.positions.listAll()).map(toTitledRow),
-    remove: (app, id) => app.catalogue.operator.positions.remove(id),
+    listRows: async (app) => (await app.catalogue.operator.positions.listPositions()).map(toTitledRow),
+    remove: (app, id) => app.catalogue.operator.positions.deletePosition(id),
   }),
   defineOperation('applications list', 'GET /applications', {
     summary: 'Lists the applications of one state, oldest first, 50 per page.',
@@ -130,7 +130,7 @@ export const reviewOperations: readonly AdminOperation[] = [
 ];
 
 const putPosition = async (app: App, id: string, body: PositionBody): Promise<Reply> => {
-  const outcome = await app.catalogue.operator.positions.put({
+  const outcome = await app.catalogue.operator.positions.upsertPosition({
     ...{ ordinal: 0, info: '', tags: [], closed: false, hidden: false },
     ...body,
     id,

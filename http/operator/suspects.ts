@@ -88,7 +88,7 @@ export const showSuspects = async (app: App, query: SuspectsQuery): Promise<Repl
   const number = parsePage(query);
   const { target_type: kind, target_id: id } = query;
   const filter = { kind, id: kind && id && foldTargetId(kind, id) };
-  const { rows, ...list } = await app.catalogue.operator.suspects.page(filter, number);
+  const { rows, ...list } = await app.catalogue.operator.suspects.listSuspects(filter, number);
   const shown = rows.map((row) => ({ ...row, found: names[row.flag] ?? '', why: describe(row) }));
   return replyListPage(SuspectList, { ...list, rows: shown }, number);
 };
@@ -100,7 +100,7 @@ export const showVoteHours = async (app: App, query: HoursQuery): Promise<Reply>
   const span = { hours: hoursShown, atMs: app.clock.nowMs() };
   const hours =
     kind === undefined || id === undefined
-      ? await suspects.hours(hoursShown)
-      : await suspects.listingHours({ kind, id: foldTargetId(kind, id) }, span);
+      ? await suspects.listVoteHours(hoursShown)
+      : await suspects.listListingHours({ kind, id: foldTargetId(kind, id) }, span);
   return replyOk({ hours: hours.map((row) => showRow(VoteHours.properties.hours.items, row)) });
 };

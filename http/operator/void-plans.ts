@@ -24,7 +24,7 @@ const dayMs = 86_400_000;
 const workStates: ReadonlySet<PlanState> = new Set(['planning', 'voiding', 'undoing']);
 
 const readPlan = async (app: App, id: string): Promise<VoidPlan> =>
-  requireFound(await app.catalogue.operator.plans.find(id), 'plan');
+  requireFound(await app.catalogue.operator.plans.findPlan(id), 'plan');
 
 /** Lets the job of this node work on the plan. Replies when it has nothing more to do, or after a moment. */
 const replyAfterWork = async (app: App, id: string): Promise<Reply> => {
@@ -61,7 +61,7 @@ export const planVotes = async (app: App, body: PlanBody, operator: string): Pro
   const plan = { ...readQuery(app, body), operator };
   const { target_type: kind, target_id: id } = plan.query;
   if (kind !== undefined && id !== undefined) await app.engine.waitForFlush(kind, id);
-  const created = await app.catalogue.operator.plans.create(plan);
+  const created = await app.catalogue.operator.plans.createPlan(plan);
   if (created !== null) return replyAfterWork(app, created);
   throw createLimitError('There are too many open plans: use them, or wait a day.', limits.openPlansMax);
 };
@@ -96,19 +96,19 @@ export const showPlanNow = async (app: App, id: string): Promise<Reply> =>
   replyOk(showPlan(await readPlan(app, id)));
 
 export const showPlans = async (app: App, page: number): Promise<Reply> => {
-  const { rows, ...list } = await app.catalogue.operator.plans.page(page);
+  const { rows, ...list } = await app.catalogue.operator.plans.listPlans(page);
   return replyListPage(PlanList, { ...list, rows: rows.map(showPlan) }, page);
 };
 
 export const showSkipped = async (app: App, id: string, query: { page?: string }): Promise<Reply> => {
   await readPlan(app, id);
   const page = parsePage(query);
-  return replyListPage(SkippedList, await app.catalogue.operator.plans.skipped(id, page), page);
+  return replyListPage(SkippedList, await app.catalogue.operator.plans.listSkipped(id, page), page);
 };
 
 /** What the audit log has of a request that names a plan. */
 export const describePlan = async (app: App, id: string): Promise<Record<string, unknown>> => {
-  const plan = await app.catalogue.operator.plans.find(id);
+  const plan = await app.catalogue.operator.plans.findPlan(id);
   if (plan === null) return {};
   const { query, reason, releases: release, votes } = plan;
   return { ...query, reason, release, votes };

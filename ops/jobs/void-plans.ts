@@ -37,7 +37,7 @@ export const createVoidPlansJob = (parts: VoidPlansParts): NodeJob => ({
  * a reset for example, is no failure. Resolves to whether there is more to do here.
  */
 const takeSteps = async (parts: VoidPlansParts, failures: Map<string, Error>): Promise<boolean> => {
-  const open = await parts.catalogue.operator.plans.open();
+  const open = await parts.catalogue.operator.plans.listOpenPlans();
   const steps = open
     .filter(({ id }) => !failures.has(id))
     .map((plan) =>
@@ -54,9 +54,9 @@ const takeStep = async (
   { id, state }: OpenPlan,
 ): Promise<boolean> => {
   const { plans } = catalogue.operator;
-  if (state === 'planning') return plans.fill(id).then(() => false);
+  if (state === 'planning') return plans.fillPlan(id).then(() => false);
   // Where voters may have voted again, those votes must be in SQL before their former ones are restored.
-  const listings = state === 'undoing' ? await plans.nextListings(id) : [];
+  const listings = state === 'undoing' ? await plans.listNextListings(id) : [];
   await Promise.all(listings.map((listing) => engine.waitForFlush(listing.kind, listing.id)));
   const { isMore, listing } = await plans.takePage(id, { nowMs: clock.nowMs(), waitMsMax });
   // The flusher delivers adjustments after its rounds, and those of a large plan round by round.

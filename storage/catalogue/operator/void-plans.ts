@@ -106,15 +106,10 @@ export const findPlan = (sql: Queryable, id: string): Promise<VoidPlan | null> =
   readFirst(sql<VoidPlan[]>`select ${buildPlanColumns(sql)} from void_plans where id = ${id}`);
 
 /** Newest first; pages count from 1. */
-export const listPlans = (sql: Sql, page: number): Promise<ListPage<VoidPlan>> =>
-  readPage<VoidPlan>(
-    sql,
-    {
-      select: sql`select ${buildPlanColumns(sql)} from void_plans order by created_at desc`,
-      table: 'void_plans',
-    },
-    page,
-  );
+export const listPlans = (sql: Sql, page: number): Promise<ListPage<VoidPlan>> => {
+  const select = sql`select ${buildPlanColumns(sql)} from void_plans order by created_at desc`;
+  return readPage<VoidPlan>(sql, { select, table: 'void_plans' }, page);
+};
 
 export type OpenPlan = Pick<VoidPlan, 'id' | 'state'>;
 

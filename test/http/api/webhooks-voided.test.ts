@@ -104,8 +104,8 @@ test('a plan is one event a page and listing, again after an undo, and an undo i
   const waits = { nowMs: world.clock.nowMs(), waitMsMax: 1 };
   const use = async (): Promise<string> => {
     const plan = { query, reason: 'A farm.', operator: 'robin', releases: false } as const;
-    const id = (await plans.create(plan)) ?? '';
-    await plans.fill(id);
+    const id = (await plans.createPlan(plan)) ?? '';
+    await plans.fillPlan(id);
     assert.ok(await plans.startVoiding(id));
     while ((await plans.takePage(id, waits)).isMore);
     return id;

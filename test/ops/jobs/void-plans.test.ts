@@ -12,11 +12,11 @@ const test = suite('job of void plans');
 const runBeside = async (failure: Error): Promise<{ pages: number; tries: number; error: unknown }> => {
   const ran = { pages: 0, tries: 0 };
   const plans = {
-    open: async () => [
+    listOpenPlans: async () => [
       { id: 'failing', state: 'planning' },
       ...(ran.pages < 5 ? [{ id: 'large', state: 'voiding' }] : []),
     ],
-    fill: async () => {
+    fillPlan: async () => {
       ran.tries++;
       throw failure;
     },
