@@ -81,7 +81,7 @@ export const supervise = (
     });
   }
   return {
-    /** Resolves when all workers are ready, in their order. Rejects, with all ended, when one cannot start. */
+    /** Resolves when all are ready, in their order. Rejects, with all ended, when one cannot start. */
     ready,
     /** Drains all workers; kills those that do not end in time. Resolves to the exit code. Idempotent. */
     stop,

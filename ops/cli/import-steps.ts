@@ -5,7 +5,7 @@ import { importLinesMax } from '../../http/operator/stores.ts';
 import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
 import { createReport, type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
-import { measureFile, readFileLines, regroupLines, type SourceLine } from '../../storage/import/lines.ts';
+import { measureFile, packLines, readFileLines, type SourceLine } from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
 import { type Counts, createZeroCounts } from '../../storage/import/write.ts';
 import type { Progress } from './progress.ts';
@@ -88,7 +88,7 @@ export const importThroughNode = async (
   const rejects = source.skipBad ? openRejects(`${source.path}.rejected`, 0) : null;
   const id = await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
   try {
-    for await (const chunk of regroupLines(readFileLines(source.path, 0), requestLimits)) {
+    for await (const chunk of packLines(readFileLines(source.path, 0), requestLimits)) {
       report.interrupted = signal.aborted;
       if (report.interrupted) break;
       await sendChunk({ node, report, rejects }, chunk);

@@ -51,6 +51,7 @@ export const createVoteFlags = (sql: Sql, clock: { nowMs(): number }, readsSuspe
     recent = new Set(await readSuspects(sql, nowMs));
     readAtMs = nowMs;
   };
+  const job: NodeJob = { name: 'vote_flags', everyMs: pauseMs, run };
   return {
     /** Counts votes that were flushed. */
     note: (votes: readonly OutboxVote[]): void => {
@@ -64,6 +65,6 @@ export const createVoteFlags = (sql: Sql, clock: { nowMs(): number }, readsSuspe
       recent.has(`user ${user}`) ||
       recent.has(`${kind} ${id}`) ||
       recent.has(`address ${origin.slice(0, networkAt)}`),
-    job: { name: 'vote_flags', everyMs: pauseMs, run } satisfies NodeJob,
+    job,
   };
 };

@@ -111,8 +111,8 @@ const otherKinds: Readonly<Record<BackupManifest['kind'], string>> = {
     'the embedded stores, but the settings name servers. Unset REDIS_URL and DATABASE_URL, or move the ' +
     'directory with `export` and `import`.',
   alone:
-    'other stores than a DATA_DIR beside DATABASE_URL. Set the settings that it was made with, and move the ' +
-    'restored directory with "rollcall ops move".',
+    'other stores than a DATA_DIR beside DATABASE_URL. Set the settings that it was made with, and move ' +
+    'the restored directory with "rollcall ops move".',
 };
 
 /**

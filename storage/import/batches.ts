@@ -5,7 +5,7 @@
  * counted as lines and skipped.
  */
 import { checkLine } from './check.ts';
-import { regroupLines, type SourceLine } from './lines.ts';
+import { packLines, type SourceLine } from './lines.ts';
 import type { NumberedRecord } from './plan.ts';
 
 export interface BadLine {
@@ -29,7 +29,7 @@ export async function* splitBatches(
   groups: AsyncIterable<readonly SourceLine[]>,
   linesMax = batchLinesMax,
 ): AsyncGenerator<LineBatch> {
-  for await (const lines of regroupLines(groups, { linesMax, charactersMax: batchCharactersMax })) {
+  for await (const lines of packLines(groups, { linesMax, charactersMax: batchCharactersMax })) {
     const batch: LineBatch = { records: [], badLines: [], lastLine: 0 };
     for (const line of lines) addLine(batch, line);
     yield batch;

@@ -63,7 +63,7 @@ export async function* groupLines(
 }
 
 /** Groups lines again, up to these limits. A single longer line is a group of its own. */
-export async function* regroupLines(
+export async function* packLines(
   groups: AsyncIterable<readonly SourceLine[]>,
   { linesMax, charactersMax }: { readonly linesMax: number; readonly charactersMax: number },
 ): AsyncGenerator<SourceLine[]> {

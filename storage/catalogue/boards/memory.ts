@@ -14,7 +14,7 @@ import { type IncarnationRange, runInRanges } from './ranges.ts';
 import { dayMs } from './scores.ts';
 
 /** Looks at all listings. Rejects when the signal aborts. */
-export const lookAtListings = (sql: Sql, atMs: number, options: StepOptions): Promise<void> =>
+export const lookAtListings = (sql: Sql, atMs: number, options: StepOptions): Promise<unknown> =>
   runInRanges(sql, options, (range) =>
     sql.begin(async (transaction) => {
       await rememberNew(transaction, atMs, range);

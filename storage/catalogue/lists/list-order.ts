@@ -116,8 +116,8 @@ const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout)
     return ids;
   };
   /**
-   * Reads the ids of random rows, all equally likely: at most `rowsMax`, in random order. Each by a short walk
-   * from the low end of its segment.
+   * Reads the ids of random rows, all equally likely: at most `rowsMax`, in random order. Each by a short
+   * walk from the low end of its segment.
    */
   const readRandomIds = async (rowsMax: number): Promise<readonly string[]> => {
     const steps = sampleNumbers(count, rowsMax).map((position) => {

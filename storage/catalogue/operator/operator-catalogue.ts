@@ -6,6 +6,7 @@
  * update caches, sessions and the engine after a change.
  */
 import { resetVotes } from '../../ledger/adjust.ts';
+import { findIncarnation } from '../../ledger/adjustments.ts';
 import { voidVote } from '../../ledger/void-votes.ts';
 import type { Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';

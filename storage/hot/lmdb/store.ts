@@ -47,8 +47,8 @@ export interface LmdbOptions {
   /** Above this many pending bytes commits are refused with reason `full`. Default 64 MiB. */
   readonly pendingBytesMax?: number;
   /**
-   * Receives failures of work for which no caller waits, for the log; and, at most once a minute, that damaged
-   * records are read.
+   * Receives failures of work for which no caller waits, for the log; and, at most once a minute, that
+   * damaged records are read.
    */
   readonly onWarning?: (message: string, error: unknown) => void;
   /** A sync failed: nothing is certain any more, and only a new process can open the folder again. */

@@ -80,7 +80,7 @@ export const createDurabilityWatch = (
     look,
     describe,
     countWeak,
-    /** Whether any look found a weak primary. Stays true: a replica that was cut off may be promoted later. */
+    /** Whether any look found a weak primary. Stays true: a replica that was cut off may be promoted. */
     wasWeak: () => wasWeak,
   };
 };
