@@ -20,8 +20,13 @@ export interface ChartPlan {
   readonly seconds?: number;
 }
 
-const readColour = (name: string): string =>
-  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** A colour of the style: the tone that the page shows, which a canvas cannot choose by itself. */
+const readColour = (name: string, place: HTMLElement): string => {
+  place.style.color = `var(${name})`;
+  const { color } = getComputedStyle(place);
+  place.style.color = '';
+  return color;
+};
 
 const filterPoints = (plot: Plot, at: number): number[] => findLonely([...(plot.data[at] ?? [])]);
 
@@ -32,14 +37,14 @@ const planTimes = (seconds: number | undefined) =>
     : { incrs: [60, 300], values: '{HH}:{mm}' };
 
 const createPlot = ({ lines, unit, seconds }: ChartPlan, place: HTMLElement): Plot => {
-  const [text, grid] = [readColour('--quiet'), readColour('--line')];
+  const [text, grid] = [readColour('--quiet', place), readColour('--line', place)];
   const axis = {
     stroke: text,
     grid: { stroke: grid, width: 1 },
     ticks: { show: false },
     font: '12px system-ui',
   };
-  const strokes = [readColour('--first'), readColour('--second')];
+  const strokes = [readColour('--first', place), readColour('--second', place)];
   return new uPlot(
     {
       width: place.clientWidth,
