@@ -28,59 +28,48 @@ const zero = (label: string, value: number, unit = ''): Figure => ({
   isWrong: value > 0,
 });
 
+const group = (title: string, ...figures: readonly Figure[]): FigureGroup => ({ title, figures });
+
 /** The figures of the node itself. */
 export const describeFrame = (frame: LiveFrame): readonly FigureGroup[] => [
-  {
-    title: 'Requests',
-    figures: [
-      rate(frame.requests_per_s),
-      time('p50', frame.p50_ms),
-      time('p99', frame.p99_ms),
-      zero('failed', frame.failures_per_s, '/s'),
-    ],
-  },
-  {
-    title: 'Commits',
-    figures: [
-      rate(frame.commits_per_s),
-      show('items each', formatNumber(frame.items_per_commit)),
-      time('took', frame.hot_store_ms),
-      count('pending', frame.pending_items),
-      zero('failed', frame.commit_failures),
-    ],
-  },
-  {
-    title: 'Flushes',
-    figures: [
-      rate(frame.flushes_per_s),
-      time('took', frame.sql_ms),
-      count('backlog', frame.backlog_entities),
-      count('outbox', frame.outbox_votes),
-      show('lag', `${formatNumber(frame.flush_lag_s)} s`),
-      zero('failed', frame.flush_failures),
-    ],
-  },
-  {
-    title: 'Webhooks',
-    figures: [
-      count('pending', frame.webhooks.pending),
-      zero('failing', frame.webhooks.failing),
-      zero('disabled', frame.webhooks.disabled),
-    ],
-  },
-  {
-    title: 'Troubles',
-    figures: [zero('dead letters', frame.dead_letters), zero('failed jobs', frame.job_failures)],
-  },
-  {
-    title: 'Process',
-    figures: [
-      show('memory', `${formatCount(frame.memory_mb)} MB`),
-      show('CPU', `${frame.cpu_percent} %`),
-      count('actors', frame.actors),
-      count('feed connections', frame.feed_connections),
-    ],
-  },
+  group(
+    'Requests',
+    rate(frame.requests_per_s),
+    time('p50', frame.p50_ms),
+    time('p99', frame.p99_ms),
+    zero('failed', frame.failures_per_s, '/s'),
+  ),
+  group(
+    'Commits',
+    rate(frame.commits_per_s),
+    show('items each', formatNumber(frame.items_per_commit)),
+    time('took', frame.hot_store_ms),
+    count('pending', frame.pending_items),
+    zero('failed', frame.commit_failures),
+  ),
+  group(
+    'Flushes',
+    rate(frame.flushes_per_s),
+    time('took', frame.sql_ms),
+    count('backlog', frame.backlog_entities),
+    count('outbox', frame.outbox_votes),
+    show('lag', `${formatNumber(frame.flush_lag_s)} s`),
+    zero('failed', frame.flush_failures),
+  ),
+  group(
+    'Webhooks',
+    count('pending', frame.webhooks.pending),
+    zero('failing', frame.webhooks.failing),
+    zero('disabled', frame.webhooks.disabled),
+  ),
+  group('Troubles', zero('dead letters', frame.dead_letters), zero('failed jobs', frame.job_failures)),
+  group(
+    'Process',
+    show('memory', `${formatCount(frame.memory_mb)} MB`),
+    show('CPU', `${frame.cpu_percent} %`),
+    count('actors', frame.actors),
+    count('feed connections', frame.feed_connections),
+  ),
 ];
 
 export interface FigureTable {
@@ -90,41 +79,33 @@ export interface FigureTable {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** All nodes: this one as of now, the others as of their last heartbeats. */
-export const describeNodes = (nodes: readonly NodeStatus[]): FigureTable => ({
-  caption: 'Nodes',
-  titles: [
-    'Node',
-    'Up',
-    'Requests/s',
-    'Commit ms',
-    'Flush ms',
-    'Backlog',
-    'Outbox',
-    'Flush lag s',
-    'Version',
-  ],
-  rows: nodes.map(({ node, version, figures }) => [
-    node,
-    formatDuration(figures.uptime_s),
-    formatNumber(figures.requests_per_s),
-    formatNumber(figures.hot_store_ms),
-    formatNumber(figures.sql_ms),
-    formatCount(figures.backlog_entities),
-    formatCount(figures.outbox_votes),
-    formatNumber(figures.flush_lag_s),
-    version,
-  ]),
+type Columns<Row> = readonly (readonly [title: string, format: (row: Row) => string])[];
+
+const buildTable = <Row>(caption: string, rows: readonly Row[], columns: Columns<Row>): FigureTable => ({
+  caption,
+  titles: columns.map(([title]) => title),
+  rows: rows.map((row) => columns.map(([, format]) => format(row))),
 });
 
-export const describeRoutes = (routes: readonly LiveRoute[]): FigureTable => ({
-  caption: 'Busiest routes of this node, last ten seconds',
-  titles: ['Route', 'Requests/s', 'p50 ms', 'p99 ms', 'Failed/s'],
-  rows: routes.map((row) => [
-    row.route,
-    formatNumber(row.requests_per_s),
-    formatNumber(row.p50_ms),
-    formatNumber(row.p99_ms),
-    formatNumber(row.failures_per_s),
-  ]),
-});
+/** All nodes: this one as of now, the others as of their last heartbeats. */
+export const describeNodes = (nodes: readonly NodeStatus[]): FigureTable =>
+  buildTable('Nodes', nodes, [
+    ['Node', ({ node }) => node],
+    ['Up', ({ figures }) => formatDuration(figures.uptime_s)],
+    ['Requests/s', ({ figures }) => formatNumber(figures.requests_per_s)],
+    ['Commit ms', ({ figures }) => formatNumber(figures.hot_store_ms)],
+    ['Flush ms', ({ figures }) => formatNumber(figures.sql_ms)],
+    ['Backlog', ({ figures }) => formatCount(figures.backlog_entities)],
+    ['Outbox', ({ figures }) => formatCount(figures.outbox_votes)],
+    ['Flush lag s', ({ figures }) => formatNumber(figures.flush_lag_s)],
+    ['Version', ({ version }) => version],
+  ]);
+
+export const describeRoutes = (routes: readonly LiveRoute[]): FigureTable =>
+  buildTable('Busiest routes of this node, last ten seconds', routes, [
+    ['Route', ({ route }) => route],
+    ['Requests/s', (row) => formatNumber(row.requests_per_s)],
+    ['p50 ms', (row) => formatNumber(row.p50_ms)],
+    ['p99 ms', (row) => formatNumber(row.p99_ms)],
+    ['Failed/s', (row) => formatNumber(row.failures_per_s)],
+  ]);

@@ -67,14 +67,15 @@ const readAddress = (): readonly [name: string, argument: string] => {
   }
 };
 
+const signOut = (): void => {
+  forgetToken();
+  location.reload();
+};
+
 const showPage = (session: PageSession): void => {
   const links = menu.map(([name, label]) => make('a', { href: `#${name}` }, label));
   const place = make('main', { tabindex: '-1' });
   const role = session.readOnly ? `${session.operator} (may only read)` : session.operator;
-  const leave = (): void => {
-    forgetToken();
-    location.reload();
-  };
   const header = make(
     'header',
     {},
@@ -83,7 +84,7 @@ const showPage = (session: PageSession): void => {
     state,
     make('span', { class: 'operator', title: role }, role),
     make('button', { onclick: showKeys, 'aria-label': 'Keys' }, '?'),
-    make('button', { onclick: leave }, 'Sign out'),
+    make('button', { onclick: signOut }, 'Sign out'),
   );
   let end = (): void => {};
   const show = (): void => {
@@ -146,10 +147,7 @@ const showSignIn = (reason: string): void => {
 
 const start = async (token: string): Promise<void> => {
   if (token === '') return showSignIn('');
-  const session = await authenticate(token, () => {
-    forgetToken();
-    location.reload();
-  });
+  const session = await authenticate(token, signOut);
   if (typeof session === 'string') showSignIn(session);
   else showPage(session);
 };

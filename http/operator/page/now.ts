@@ -17,49 +17,32 @@ import { type PointField, toSeries } from './series.ts';
 const pointsMax = 900;
 
 interface LivePlan extends Omit<ChartPlan, 'lines'> {
-  readonly lines: readonly (readonly [label: string, field: PointField])[];
+  /** The field of each line, by its label. */
+  readonly lines: Readonly<Record<string, PointField>>;
 }
 
 const plans: readonly LivePlan[] = [
-  {
-    title: 'Requests',
-    unit: '/s',
-    lines: [
-      ['all', 'requests_per_s'],
-      ['failed', 'failures_per_s'],
-    ],
-  },
-  {
-    title: 'Response time',
-    unit: 'ms',
-    lines: [
-      ['p50', 'p50_ms'],
-      ['p99', 'p99_ms'],
-    ],
-  },
-  { title: 'Commits', unit: 'ms', lines: [['commit', 'hot_store_ms']] },
+  { title: 'Requests', unit: '/s', lines: { all: 'requests_per_s', failed: 'failures_per_s' } },
+  { title: 'Response time', unit: 'ms', lines: { p50: 'p50_ms', p99: 'p99_ms' } },
+  { title: 'Commits', unit: 'ms', lines: { commit: 'hot_store_ms' } },
 ];
 
 /** The charts of the last 15 minutes, and how to give them points and to end them. */
 const createCharts = () => {
   const charts = plans.map(({ lines, ...plan }) => ({
-    ...createChart({ ...plan, seconds: pointsMax, lines: lines.map(([label]) => label) }),
-    fields: lines.map(([, field]) => field),
+    ...createChart({ ...plan, seconds: pointsMax, lines: Object.keys(lines) }),
+    fields: Object.values(lines),
   }));
   let points: LivePoint[] = [];
-  const draw = (): void => {
+  const setPoints = (next: readonly LivePoint[]): void => {
+    points = next.slice(-pointsMax);
     for (const { setData, fields } of charts) setData(toSeries(points, fields));
   };
   return {
     element: make('div', { class: 'charts' }, ...charts.map(({ element }) => element)),
-    setPoints: (next: readonly LivePoint[]) => {
-      points = next.slice(-pointsMax);
-      draw();
-    },
-    addPoint: (point: LivePoint) => {
-      if (points.at(-1)?.at_ms !== point.at_ms) points = [...points, point].slice(-pointsMax);
-      draw();
-    },
+    setPoints,
+    addPoint: (point: LivePoint) =>
+      setPoints(points.at(-1)?.at_ms === point.at_ms ? points : [...points, point]),
     end: () => {
       for (const { end } of charts) end();
     },

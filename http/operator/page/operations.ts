@@ -26,23 +26,21 @@ interface FormField {
 /** Texts that may be longer get several lines. */
 const lineCharactersMax = 200;
 
-const isJson = ({ type, items }: FieldSchema): boolean =>
-  type === 'object' || (type === 'array' && items?.type === 'object') || (type === undefined && !items);
+const isJson = ({ type, items, enum: choices }: FieldSchema): boolean =>
+  type === 'object' ||
+  (type === 'array' && items?.type === 'object') ||
+  (type === undefined && !items && !choices);
 
 const isList = ({ type, items }: FieldSchema): boolean => type === 'array' && items?.type !== 'object';
 
+const choiceTexts: Readonly<Record<string, string>> = { true: 'yes', false: 'no' };
+
 const makeControl = (schema: FieldSchema, attributes: Record<string, string | boolean>): Control => {
-  const choices = schema.enum ?? null;
+  const choices = schema.enum ?? (schema.type === 'boolean' ? ['true', 'false'] : null);
   if (choices !== null) {
-    const options = choices.map((choice) => make('option', { value: choice }, choice));
+    const options = choices.map((value) => make('option', { value }, choiceTexts[value] ?? value));
     // Nothing is chosen before: a required choice may be the one that confirms.
     return make('select', attributes, make('option', { value: '' }, '–'), ...options);
-  }
-  if (schema.type === 'boolean') {
-    const [yes, no] = ['true', 'false'].map((value) =>
-      make('option', { value }, value === 'true' ? 'yes' : 'no'),
-    );
-    return make('select', attributes, make('option', { value: '' }, '–'), yes ?? null, no ?? null);
   }
   if (isList(schema) || isJson(schema) || (schema.maxLength ?? 0) > lineCharactersMax) {
     return make('textarea', { ...attributes, rows: '3' });
@@ -52,11 +50,12 @@ const makeControl = (schema: FieldSchema, attributes: Record<string, string | bo
   return make('input', { ...attributes, placeholder, autocomplete: 'off', spellcheck: 'false' });
 };
 
-const describeField = ({ description, maxLength, items, ...schema }: FieldSchema): string => {
+const describeField = (schema: FieldSchema): string => {
+  const { description, maxLength, items } = schema;
   const hints = [
     description ?? items?.description ?? (maxLength ? `Up to ${maxLength} characters.` : ''),
-    isList({ ...schema, ...(items && { items }) }) ? 'One per line.' : '',
-    isJson({ ...schema, ...(items && { items }) }) && !schema.enum ? 'JSON.' : '',
+    isList(schema) ? 'One per line.' : '',
+    isJson(schema) ? 'JSON.' : '',
   ];
   return hints.filter(Boolean).join(' ');
 };
@@ -124,7 +123,7 @@ const formatCommand = (
       return [text === '' ? field.name.replaceAll('_', '-').toUpperCase() : quote(text)];
     if (text === '') return [];
     if (field.schema.type === 'boolean') return [text === 'true' ? option : option.replace('--', '--no-')];
-    if (isJson(field.schema) && !field.schema.enum) return ['--file', 'FILE'];
+    if (isJson(field.schema)) return ['--file', 'FILE'];
     const values = isList(field.schema) ? text.split('\n').filter(Boolean) : [text];
     return values.flatMap((value) => [option, quote(value)]);
   });

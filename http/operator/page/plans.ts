@@ -66,10 +66,7 @@ export const showPlan: Screen = (place, session, id) => {
     const answer = await session.call('GET', path);
     if (ended) return;
     const { summary, ...facts } = answer.json;
-    if (answer.status !== 200) {
-      fill(part, make('p', { class: 'none' }, describeAnswer(answer)));
-      return;
-    }
+    if (answer.status !== 200) return fill(part, make('p', { class: 'none' }, describeAnswer(answer)));
     const isWorking = working.has(facts.state);
     fill(
       part,

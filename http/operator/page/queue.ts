@@ -28,11 +28,6 @@ interface Decision {
   secondsLeft: number;
 }
 
-interface ReviewedLink {
-  readonly name: string;
-  readonly value: string;
-}
-
 /** What the owner wrote, whole: the text, where the bot leads, and what they tell the reviewers. */
 const makeReviewed = (bot: Json): HTMLElement => {
   const pairs: (readonly [string, ...(Node | string)[]])[] = [
@@ -40,7 +35,7 @@ const makeReviewed = (bot: Json): HTMLElement => {
     ['Note to the reviewers', String(bot.staff_note) || '–'],
     ['Short', String(bot.short)],
     ['Invite', makeWebLink(String(bot.invite))],
-    ...(bot.extra_links as readonly ReviewedLink[]).map(
+    ...(bot.extra_links as readonly Record<'name' | 'value', string>[]).map(
       ({ name, value }) => [name, makeWebLink(value)] as const,
     ),
     ['Prefix', make('code', {}, String(bot.prefix))],

@@ -151,15 +151,10 @@ export const makeList = (
     const answer = await session.call('GET', `${options.path}${glue}page=${page}`);
     if (mine !== latest) return;
     const list = findRows(answer.json);
-    if (answer.status !== 200 || list === null) {
-      fill(element, make('p', { class: 'none' }, describeAnswer(answer)));
-      return;
-    }
+    if (answer.status !== 200 || list === null)
+      return fill(element, make('p', { class: 'none' }, describeAnswer(answer)));
     const rows = list[1].map(options.toRow ?? ((row) => row));
-    if (rows.length === 0) {
-      fill(element, make('p', { class: 'none' }, options.none));
-      return;
-    }
+    if (rows.length === 0) return fill(element, make('p', { class: 'none' }, options.none));
     const { next_page } = answer.json as { next_page: number | null };
     const isWhole = page === 1 && next_page === null;
     const to = (number: number) => () => void show(number);
