@@ -46,7 +46,7 @@ interface DriveState extends DriveOptions {
   readonly tokens: ReadonlyMap<string, string>;
 }
 
-const entriesMax = 600_000;
+const entriesMax = 2_000_000;
 /** A redeem takes a second, until the flush: so many connections are for 2,000 requests a second. */
 const connectionsMax = 256;
 const backoffMs = 50;
