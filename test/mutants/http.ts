@@ -68,8 +68,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'limits of a session',
     file: authorise,
-    find: `    session.limits.length > 0 &&\n    !includesPermission(session.limits, auth.permission)`,
-    replace: `    session.limits.length > 99`,
+    find: `limits.length > 0 && !includesPermission(limits, permission)`,
+    replace: `limits.length > 99`,
     killers: [dispatchTest],
     why: 'a token limited to one permission would have them all',
   },
