@@ -95,7 +95,7 @@ const proofParameter: Json = {
   description:
     'What the widget of `context.provider` gave for `context.site_key`, after a 403 `proof_required`. Only ' +
     'where the operator wants a proof of a human.',
-  schema: { type: 'string', minLength: 1, maxLength: 4_096, examples: ['0.Zx1a…'] },
+  schema: { type: 'string', minLength: 1, maxLength: 4_096, examples: ['0.Zx1aPq3vT7mKd9'] },
 };
 
 const buildParameter = (location: 'path' | 'query', schema: TObject, name: string): Json => {

@@ -32,7 +32,7 @@ interface Operation {
   readonly parameters: readonly {
     readonly name: string;
     readonly in: string;
-    readonly schema: { readonly enum?: readonly string[] };
+    readonly schema: { readonly enum?: readonly string[]; readonly examples?: readonly string[] };
   }[];
   readonly requestBody?: Exchanged;
   readonly responses: Readonly<Record<string, Exchanged>>;
@@ -201,6 +201,17 @@ test('history is JSON or a table, each with its schema and an example', () => {
   assert.equal(Object.keys(content), ['application/json', 'text/csv']);
   assert.is(content['application/json']?.schema.$ref, '#/components/schemas/History');
   assert.match(String(content['text/csv']?.example), /^time,servers,votes\r\n2026/);
+});
+
+test('examples of headers are ASCII: a browser sends no request with another character', () => {
+  const parameters = Object.values(document.paths)
+    .flatMap((path) => Object.values(path))
+    .flatMap((operation) => operation.parameters)
+    .filter((parameter) => parameter.in === 'header');
+
+  const examples = parameters.flatMap(({ schema }) => schema.examples ?? []);
+  assert.ok(examples.length > 1);
+  for (const example of examples) assert.match(example, /^[ -~]+$/);
 });
 
 test('every error example matches the error schema', () => {
