@@ -19,16 +19,12 @@ export const makeCopyButton = (text: string, label: string): HTMLButtonElement =
 };
 
 /** Gives each block of code on the page a button. */
-export const addCopyButtons = (): void => {
-  for (const block of document.querySelectorAll<HTMLElement>('pre:has(> code)')) {
-    const box = document.createElement('div');
-    box.className = 'code-box';
-    // Where it scrolls, it does so by keys, too.
-    block.tabIndex = 0;
-    block.replaceWith(box);
-    const text = block.textContent ?? '';
-    box.append(block, makeCopyButton(text, text.trim().split('\n', 1)[0] ?? 'code'));
-  }
-};
-
-addCopyButtons();
+for (const block of document.querySelectorAll<HTMLElement>('pre:has(> code)')) {
+  const box = document.createElement('div');
+  box.className = 'code-box';
+  // Where it scrolls, it does so by keys, too.
+  block.tabIndex = 0;
+  block.replaceWith(box);
+  const text = block.textContent ?? '';
+  box.append(block, makeCopyButton(text, text.trim().split('\n', 1)[0] ?? 'code'));
+}

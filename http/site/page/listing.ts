@@ -3,7 +3,7 @@
  */
 import { type Account, findDemoAccounts, forgetAccount, readAccount, startLogin } from './account.ts';
 import { renderChart } from './chart.ts';
-import { addCopyButtons } from './code.ts';
+import './code.ts';
 import { followTotals } from './live.ts';
 
 const listing = document.querySelector('.listing') as HTMLElement;
@@ -213,7 +213,6 @@ const showChart = (): void => {
 };
 
 showAges();
-addCopyButtons();
 follow();
 showChart();
 await prepareVote();

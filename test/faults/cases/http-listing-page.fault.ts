@@ -161,6 +161,8 @@ test('the keyboard alone reaches and uses everything', async () => {
   }
   for (const name of ['Skip to the content', 'vote', 'Join', '7 days', 'Copy', 'FOOTER'])
     assertIncludes(reached, name, `${name} of ${reached}`);
+  const blocks = await page.locator('pre:has(> code)').count();
+  assert.is(reached.filter((name) => name === 'Copy').length, blocks, 'each block of code has one button');
   await page.getByRole('button', { name: '7 days' }).focus();
   await page.keyboard.press('Enter');
   assert.is(await page.getByRole('button', { name: '7 days' }).getAttribute('aria-pressed'), 'true');
