@@ -2,7 +2,6 @@
  * The search: listings by words of their names, short texts and tags. The site shows the same as a page.
  */
 import { type Static, Type } from 'typebox';
-import { DomainError } from '../../engine/errors.ts';
 import { entityKinds } from '../../engine/ids.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import type {
@@ -12,7 +11,7 @@ import type {
   SearchSort,
 } from '../../storage/catalogue/lists/search.ts';
 import type { App } from '../app.ts';
-import { createValidationError } from '../response/errors.ts';
+import { createUnavailableError, createValidationError } from '../response/errors.ts';
 import { replyOk, showRow } from '../response/reply.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
@@ -168,10 +167,9 @@ export const parseSearch = ({ q = '', kind, tags, sort, page }: ListingSearch): 
 export const findListings = async (app: App, request: SearchRequest): Promise<SearchPage> => {
   const page = await app.catalogue.search.find(request);
   if (page !== null) return page;
-  throw new DomainError(
+  throw createUnavailableError(
     'search_unavailable',
     'This directory has no search at the moment: its index is being built, or Postgres lacks pg_trgm.',
-    {},
     60,
   );
 };

@@ -7,10 +7,10 @@
  * costs nothing.
  */
 import type { Engine } from '../../engine/engine.ts';
-import { DomainError } from '../../engine/errors.ts';
+import type { DomainError } from '../../engine/errors.ts';
 import type { Clock } from '../../engine/ports.ts';
 import type { Catalogue } from '../../storage/catalogue/catalogue.ts';
-import { isNotFound } from '../response/errors.ts';
+import { createUnavailableError, isNotFound } from '../response/errors.ts';
 import type { PushConnection, PushOwner } from '../server/push-connection.ts';
 import type { FeedCounts } from '../telemetry/counts.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
@@ -141,11 +141,11 @@ const chargeUnknown = ({ addresses }: OpenFeed, address: string, error: unknown)
 
 /* -------------------------------------------------------------- connections */
 
-const refuse = (message: string): DomainError => new DomainError('feed_full', message, {}, 10);
+const refuse = (message: string): DomainError => createUnavailableError('feed_full', message, 10);
 
 const admit = ({ isLeaving, clients, addresses, counts, settings }: OpenFeed, address: string): void => {
   if (isLeaving)
-    throw new DomainError('draining', 'This node is shutting down. Please connect again.', {}, 1);
+    throw createUnavailableError('draining', 'This node is shutting down. Please connect again.', 1);
   if (clients.size >= settings.feedConnectionsMax) {
     counts.refused.connections += 1;
     throw refuse('This node has as many feed connections as it takes. Try again later.');

@@ -3,7 +3,13 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { Target } from '../../engine/ids.ts';
-import { createLimitError, createNotFoundError, isNotFound, toDomainError } from '../response/errors.ts';
+import {
+  createLimitError,
+  createNotFoundError,
+  createUnavailableError,
+  isNotFound,
+  toDomainError,
+} from '../response/errors.ts';
 import { parseLogCursor } from './cursor.ts';
 import { deliver, formatPosition, sendFrame } from './delivery.ts';
 import { buildFrame } from './frames.ts';
@@ -75,7 +81,7 @@ const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequ
     throw new DomainError('forbidden', 'The votes of this directory are not public: use "totals" alone.');
   if (state.count + request.targets.length > feedLimits.subscriptionsMax) {
     state.feed.counts.refused.subscriptions += 1;
-    throw new DomainError('feed_full', 'This node follows too many entities. Try again later.', {}, 10);
+    throw createUnavailableError('feed_full', 'This node follows too many entities. Try again later.', 10);
   }
   let found: (FeedTarget | null)[] = [];
   for (let from = 0; from < request.targets.length; from += feedLimits.targetsAtOnce) {

@@ -6,10 +6,9 @@
  * shown is not used, unless its generation is newer.
  */
 import type { Engine, WatchedView } from '../../engine/engine.ts';
-import { DomainError } from '../../engine/errors.ts';
 import type { EntityKind } from '../../engine/ids.ts';
 import { presenceFreshMs } from '../../engine/rules/presence.ts';
-import { createNotFoundError, isNotFound } from '../response/errors.ts';
+import { createNotFoundError, createUnavailableError, isNotFound } from '../response/errors.ts';
 import { buildTotalsFrame, renderTotals } from './frames.ts';
 import { type FeedState, type FeedTarget, feedLimits } from './state.ts';
 
@@ -81,7 +80,7 @@ const acquire = async (state: TargetsState, kind: EntityKind, id: string): Promi
 
 const create = (state: TargetsState, about: Pick<FeedTarget, 'kind' | 'id' | 'key'>): FeedTarget => {
   if (state.targets.size >= feedLimits.subscriptionsMax)
-    throw new DomainError('feed_full', 'This node follows too many entities. Try again later.', {}, 10);
+    throw createUnavailableError('feed_full', 'This node follows too many entities. Try again later.', 10);
   const target: FeedTarget = {
     ...about,
     watch: state.engine.watch(about.kind, about.id, () => touch(state, target)),

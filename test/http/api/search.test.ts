@@ -216,7 +216,9 @@ test('a directory that was large when it was migrated is filled at the next star
   await sql`delete from search_entries where kind <> 'pack'`;
   const fresh = await openWorld();
   await fresh.sql`drop index search_words`;
-  assert.equal(codeOf(await fresh.ask('GET', '/search?q=light')), [503, 'search_unavailable']);
+  const refused = await fresh.ask('GET', '/search?q=light');
+  assert.equal(codeOf(refused), [503, 'search_unavailable']);
+  assert.is(refused.json.context.outcome, 'not_applied');
   await fresh.close();
 
   await buildSearchIndexes(sql);

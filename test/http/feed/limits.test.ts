@@ -43,7 +43,8 @@ test('an address has its share of connections, and a closed one makes room', asy
   let again: FeedClient | null = null;
   while (again === null) again = await openFrom('10.0.0.1').catch(() => null);
 
-  assert.equal([third.status, third.json.context.code], [503, 'feed_full']);
+  const { code, outcome } = third.json.context;
+  assert.equal([third.status, code, outcome], [503, 'feed_full', 'not_applied']);
   for (const client of [second, other, again]) client.close();
 });
 
