@@ -20,7 +20,7 @@ import { StorageError } from '../../engine/errors.ts';
 import { limits } from '../../engine/limits.ts';
 import { type Admission, createAdmission, type Kind, type Line } from './admission.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import { asStorage, type Bindable, type Bound, toStorageError } from './errors.ts';
+import { asStorage, type Bindable, type Bound, bindEach, toStorageError } from './errors.ts';
 
 /** Results of our own parsers, for SQL types that `postgres` would leave as text. */
 export type SqlTypes = { bigint: number };
@@ -186,13 +186,14 @@ export const bindTransactions = <Functions extends Bindable<Transaction>>(
   area: string,
   sql: Sql,
   functions: Functions,
-): Bound<Functions> => {
-  const bound = Object.entries(functions).map(([name, run]) => [
-    name,
-    (...args: never[]) => runTransaction(sql, `${area}.${name}`, (transaction) => run(transaction, ...args)),
-  ]);
-  return Object.fromEntries(bound);
-};
+): Bound<Functions> =>
+  bindEach<Transaction, Functions>(
+    area,
+    functions,
+    (operation, run) =>
+      (...args) =>
+        runTransaction(sql, operation, (transaction) => run(transaction, ...args)),
+  );
 
 /**
  * Formats numbers, or decimal strings of digits and a sign. Statements of requests write

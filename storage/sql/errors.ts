@@ -131,6 +131,16 @@ export type Bound<Functions> = {
     : never;
 };
 
+/** Gives each function the form that `bind` makes of it; an operation is `AREA.NAME`. */
+export const bindEach = <Context, Functions extends Bindable<Context>>(
+  area: string,
+  functions: Functions,
+  bind: (operation: string, run: Bindable<Context>[string]) => (...args: never[]) => Promise<unknown>,
+): Bound<Functions> =>
+  Object.fromEntries(
+    Object.entries(functions).map(([name, run]) => [name, bind(`${area}.${name}`, run)]),
+  ) as Bound<Functions>;
+
 /**
  * Binds functions to their first parameter: the SQL client, or an object that has it. Each rejects with a
  * `StorageError` if it fails, whose operation is `AREA.NAME`.
@@ -139,10 +149,11 @@ export const bindStorage = <Context, Functions extends Bindable<Context>>(
   area: string,
   context: Context,
   functions: Functions,
-): Bound<Functions> => {
-  const bound = Object.entries(functions).map(([name, run]) => [
-    name,
-    (...args: never[]) => asStorage(`${area}.${name}`, () => run(context, ...args)),
-  ]);
-  return Object.fromEntries(bound);
-};
+): Bound<Functions> =>
+  bindEach<Context, Functions>(
+    area,
+    functions,
+    (operation, run) =>
+      (...args) =>
+        asStorage(operation, () => run(context, ...args)),
+  );
