@@ -1,5 +1,5 @@
 /**
- * Mistakes in settings that belong together, of which one is wrong already: the others are reported with it.
+ * Settings that belong together: a mistake in one does not hide those in the others.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,5 +1,5 @@
 /**
- * Addresses of Postgres: the password in them, and the hosts, of which there may be several.
+ * Addresses of Postgres: the password in them, and one or several hosts.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
