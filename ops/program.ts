@@ -59,12 +59,12 @@ type NodeInput = Output & Pick<ProgramInput, 'sqlThread'>;
 const runNode = async (settings: Config, index: number | null, input: NodeInput): Promise<void> => {
   const { logger, reporter, sqlThread } = input;
   const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
-  const opening = openNodeStores(config, { logger, sqlThread });
-  const starting = loadServer(opening, sqlThread).then(({ start }) => start(config, { logger, opening }));
-  // Installed before the start ends: a signal may arrive before the welcome is printed.
+  // Signals may arrive before the welcome is printed, and from the moment the folder is locked.
+  let starting: ReturnType<typeof startNode>;
   const stopNode = () => starting.then((running) => running.stop());
   const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config), logger });
   const isDraining = drainOnSignals(stopNode, uncaught, reporter);
+  starting = startNode(config, { logger, sqlThread });
   const { notes, url, adminUrl, otherNodes, demo, lost, stop } = await starting;
   void lost.then((reason) => {
     reporter.reportFailure(`Ending, so that a new process can start: ${reason}`);
@@ -77,10 +77,12 @@ const runNode = async (settings: Config, index: number | null, input: NodeInput)
   if (!isDraining()) reportReady(reporter, config, { url, adminUrl, notes, otherNodes, demo });
 };
 
-/** Beside the embedded database, which opens its folder meanwhile on a thread of its own. */
-const loadServer = async (opening: Promise<unknown>, sqlThread: SqlThread | undefined) => {
+/** Loads the server beside the embedded database, which opens its folder on a thread of its own. */
+const startNode = async (config: Config, { logger, sqlThread }: Omit<NodeInput, 'reporter'>) => {
+  const opening = openNodeStores(config, { logger, sqlThread });
   await Promise.race([opening, sqlThread?.opening]);
-  return import('./rollcall.ts');
+  const { start } = await import('./rollcall.ts');
+  return start(config, { logger, opening });
 };
 
 const reportReady = (
