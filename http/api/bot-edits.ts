@@ -74,8 +74,8 @@ export const BotBody = buildObject(
     extra_links: Type.Optional(fields.extra_links),
     nsfw: Type.Optional(fields.nsfw),
     staff_note: Type.Optional(
-      describe(
-        toNullable(buildProse(0, 512, 'The invite requests no permissions.')),
+      toNullable(
+        buildProse(0, 512, 'The invite requests no permissions.'),
         'A note for the reviewers, up to 512 characters. Only they see it.',
       ),
     ),

@@ -105,7 +105,7 @@ const BotShard = buildObject(
       examples: ['live'],
     }),
     cluster: buildText('eu-1', 'Name of the process that posted it last; empty if it gave none.'),
-    last_post: describe(toNullable(Timestamp), 'When it was last posted; `null` for a missing shard.'),
+    last_post: toNullable(Timestamp, 'When it was last posted; `null` for a missing shard.'),
   },
   { last_post: '2026-03-01T12:00:00.000Z' },
 );
@@ -124,14 +124,12 @@ export const BotShards = buildObject(
     live: buildCount(1, 'How many shards are live.'),
     stale: describe(Count, 'How many shards are stale.'),
     missing: buildCount(1, 'How many shards are missing.'),
-    building: describe(
-      toNullable(
-        Type.Object({
-          shard_count: describe(Count, 'The number of shards that will be in force.'),
-          seen: describe(Count, 'How many of them were posted.'),
-          since: describe(Timestamp, 'When the newest of them was posted for the first time.'),
-        }),
-      ),
+    building: toNullable(
+      Type.Object({
+        shard_count: describe(Count, 'The number of shards that will be in force.'),
+        seen: describe(Count, 'How many of them were posted.'),
+        since: describe(Timestamp, 'When the newest of them was posted for the first time.'),
+      }),
       'Shards of another `shard_count`, which count for nothing yet; `null`: none.',
     ),
     shards: Type.Array(BotShard, { description: `The shards by id, ${limits.partsPerPostMax} per page.` }),

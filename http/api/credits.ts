@@ -27,7 +27,7 @@ import {
   Uuid,
 } from './shared/common.ts';
 import { toExactInteger, toTarget } from './shared/convert.ts';
-import { buildObject, describe, findExample } from './shared/example.ts';
+import { buildObject, describe, describeObject, findExample } from './shared/example.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 import { countText } from './shared/patterns.ts';
 import { toVoteInfo, VoteInfo } from './votes.ts';
@@ -52,7 +52,7 @@ export const RedeemQuery = Type.Object({
   }),
 });
 
-const tierFields = {
+export const VoteCreditTier = describeObject('What a number of votes is worth.', {
   cents: buildCount(10, 'Value of one vote, in hundredths.'),
   created_at: describe(Timestamp, 'When the operator created the tier.'),
   id: buildText('bot-first-hundred', 'Id of the tier.'),
@@ -63,9 +63,7 @@ const tierFields = {
     description: 'Number of votes in this tier; the last tier takes all further votes.',
     examples: [100],
   }),
-};
-
-export const VoteCreditTier = describe(buildObject(tierFields), 'What a number of votes is worth.');
+});
 
 export const VoteCreditTiers = Type.Array(VoteCreditTier, {
   description: 'The tiers of each kind, by `position`; `[]` while there are none.',
@@ -87,20 +85,18 @@ export const CreditOverview = buildObject({
 });
 export type CreditOverview = Static<typeof CreditOverview>;
 
-const redeemFields = {
+export const VoteRedeem = describeObject('Votes that were turned into credits at once.', {
   created_at: describe(Timestamp, 'When the votes were redeemed.'),
   credits: buildCents('What the votes were worth'),
   id: describe(Uuid, 'Id of the redeem; its votes have it as `credit_redeem`.'),
-  redeemed_at: describe(toNullable(Timestamp), 'When its credits were spent; `null`: not yet.'),
+  redeemed_at: toNullable(Timestamp, 'When its credits were spent; `null`: not yet.'),
   redeemed_credits: Type.Integer({
     minimum: 0,
     description: 'How much of `credits` was spent in the shop, in hundredths.',
   }),
   target_id: buildText('815553000470478850', 'Id of the bot or server.'),
   target_type: buildText('bot', '`bot` or `server`.'),
-};
-
-export const VoteRedeem = describe(buildObject(redeemFields), 'Votes that were turned into credits at once.');
+});
 
 export const Credits = buildObject({
   available_credits: buildCents('What can still be spent'),

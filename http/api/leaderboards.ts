@@ -29,7 +29,7 @@ import {
   toNullable,
 } from './shared/common.ts';
 import { parsePage } from './shared/convert.ts';
-import { buildObject, describe, findExample } from './shared/example.ts';
+import { describe, describeObject, findExample } from './shared/example.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
 
 export const LeaderboardParams = Type.Object({
@@ -52,13 +52,13 @@ export const LeaderboardParams = Type.Object({
 const buildPlaceSchema = <Entity extends TSchema>(entity: Entity) =>
   Type.Object({
     position: Type.Integer({ minimum: 1, maximum: 1_000, description: 'From 1, without holes or doubles.' }),
-    change: describe(
-      toNullable(Type.Integer()),
+    change: toNullable(
+      Type.Integer(),
       'Places gained since the day before (UTC); `null` if it was not among the first 1,000 then.',
     ),
     score: Type.Number({ description: 'What the board counts; beyond 2^53 it is rounded to 53 bits.' }),
-    ratio: describe(
-      toNullable(Type.Number()),
+    ratio: toNullable(
+      Type.Number(),
       'Only on `growth-week`: the score divided by the servers a week ago; else `null`.',
     ),
     entity: describe(entity, 'The bot or server, as lists show it.'),
@@ -66,23 +66,20 @@ const buildPlaceSchema = <Entity extends TSchema>(entity: Entity) =>
 
 const placeExample = { position: 1, change: 2, score: 41, ratio: null, entity: findExample(IndexBot) };
 
-export const LeaderboardReply = describe(
-  buildObject(
-    {
-      count: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Places on all pages.', examples: [1] }),
-      per_page: buildCount(perPage.boards, 'Places on a full page.'),
-      updated_at: describe(
-        toNullable(Timestamp),
-        'When this edition of the board was made; `null` before the first one.',
-      ),
-      results: Type.Union(
-        [Type.Array(buildPlaceSchema(IndexBot)), Type.Array(buildPlaceSchema(IndexServer))],
-        { description: 'The places of this page, best first; without those that are no longer listed.' },
-      ),
-    },
-    { updated_at: '2026-03-01T12:00:00.000Z', results: [placeExample] },
-  ),
+export const LeaderboardReply = describeObject(
   'One page of a leaderboard.',
+  {
+    count: Type.Integer({ minimum: 0, maximum: 1_000, description: 'Places on all pages.', examples: [1] }),
+    per_page: buildCount(perPage.boards, 'Places on a full page.'),
+    updated_at: toNullable(
+      Timestamp,
+      'When this edition of the board was made; `null` before the first one.',
+    ),
+    results: Type.Union([Type.Array(buildPlaceSchema(IndexBot)), Type.Array(buildPlaceSchema(IndexServer))], {
+      description: 'The places of this page, best first; without those that are no longer listed.',
+    }),
+  },
+  { updated_at: '2026-03-01T12:00:00.000Z', results: [placeExample] },
 );
 export type LeaderboardReply = Static<typeof LeaderboardReply>;
 export const RankParams = buildTargetParams(rankedKinds);
@@ -98,34 +95,32 @@ const BoardRank = Type.Object({
 const rankExample = { position: 12, of: 4_210, exact: true };
 
 const buildRank = (board: string) =>
-  describe(toNullable(BoardRank), `Rank on the board \`${board}\`; \`null\` without a position there.`);
+  toNullable(BoardRank, `Rank on the board \`${board}\`; \`null\` without a position there.`);
 
-export const RankReply = describe(
-  buildObject(
-    {
-      target_type: buildText('bot', '`bot` or `server`.'),
-      target_id: buildText('815553000470478850', 'Id of the bot or server.'),
-      votes: buildRank('votes'),
-      votes_last_month: buildRank('votes-last-month'),
-      votes_ever: buildRank('votes-ever'),
-      unique_clicks_week: buildRank('unique-clicks-week'),
-      growth_week: buildRank('growth-week'),
-      trending: buildRank('trending'),
-      newcomers: buildRank('newcomers'),
-      uptime: buildRank('uptime'),
-    },
-    {
-      votes: rankExample,
-      votes_last_month: { position: 9, of: 3_977, exact: true },
-      votes_ever: rankExample,
-      unique_clicks_week: { position: 2_031, of: 3_100, exact: false },
-      growth_week: null,
-      trending: rankExample,
-      newcomers: null,
-      uptime: null,
-    },
-  ),
+export const RankReply = describeObject(
   'The positions of one bot or server on all leaderboards.',
+  {
+    target_type: buildText('bot', '`bot` or `server`.'),
+    target_id: buildText('815553000470478850', 'Id of the bot or server.'),
+    votes: buildRank('votes'),
+    votes_last_month: buildRank('votes-last-month'),
+    votes_ever: buildRank('votes-ever'),
+    unique_clicks_week: buildRank('unique-clicks-week'),
+    growth_week: buildRank('growth-week'),
+    trending: buildRank('trending'),
+    newcomers: buildRank('newcomers'),
+    uptime: buildRank('uptime'),
+  },
+  {
+    votes: rankExample,
+    votes_last_month: { position: 9, of: 3_977, exact: true },
+    votes_ever: rankExample,
+    unique_clicks_week: { position: 2_031, of: 3_100, exact: false },
+    growth_week: null,
+    trending: rankExample,
+    newcomers: null,
+    uptime: null,
+  },
 );
 
 export const leaderboardRoutes = defineRoutes('Beyond the contract', [

@@ -53,23 +53,16 @@ export const PermissionsParams = Type.Object({
 const name = describe(buildLine(3, 32, 'Keepers'), 'Name of the team, 3 to 32 characters.');
 
 const optionalFields = {
-  extra_links: Type.Optional(
-    describe(toNullable(LinksInput), 'Up to 20 links; `null` is the same as absent.'),
-  ),
-  nsfw: Type.Optional(
-    describe(toNullable(Flag), 'Whether the team is for adults only; `null` is the same as absent.'),
-  ),
+  extra_links: Type.Optional(toNullable(LinksInput, 'Up to 20 links; `null` is the same as absent.')),
+  nsfw: Type.Optional(toNullable(Flag, 'Whether the team is for adults only; `null` is the same as absent.')),
   short: Type.Optional(
-    describe(
-      toNullable(buildProse(0, 150, 'We keep the lights on.')),
+    toNullable(
+      buildProse(0, 150, 'We keep the lights on.'),
       'Short description, up to 150 characters; `null` is the same as absent.',
     ),
   ),
   tags: Type.Optional(
-    describe(
-      toNullable(buildTags(0)),
-      'Up to 5 different tags of 3 to 30 characters; `null` is the same as absent.',
-    ),
+    toNullable(buildTags(0), 'Up to 5 different tags of 3 to 30 characters; `null` is the same as absent.'),
   ),
 };
 
@@ -109,20 +102,14 @@ export const MemberBody = buildObject({
 export const MemberEditBody = buildObject(
   {
     data_holder: Type.Optional(
-      describe(
-        toNullable(Flag),
-        'Whether the member answers for all data of the team. Absent or `null`: unchanged.',
-      ),
+      toNullable(Flag, 'Whether the member answers for all data of the team. Absent or `null`: unchanged.'),
     ),
     mentionable: Type.Optional(
-      describe(
-        toNullable(Flag),
-        'Whether the member may be mentioned in alerts. Absent or `null`: unchanged.',
-      ),
+      toNullable(Flag, 'Whether the member may be mentioned in alerts. Absent or `null`: unchanged.'),
     ),
     perms: Type.Optional(
-      describe(
-        toNullable(PermissionIds),
+      toNullable(
+        PermissionIds,
         'All permission ids that the member has from now on, up to 64. Absent, `null` or `[]`: unchanged.',
       ),
     ),

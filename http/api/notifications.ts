@@ -12,7 +12,7 @@ import { createLimitError, createNotFoundError, createValidationError } from '..
 import { noContent, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildFlag, buildText, Timestamp, UserParams, Uuid } from './shared/common.ts';
-import { buildObject, describe } from './shared/example.ts';
+import { buildObject, describe, describeObject } from './shared/example.ts';
 import { addressText, pushAuth, pushPoint } from './shared/patterns.ts';
 
 export const NotificationQuery = Type.Object({
@@ -28,15 +28,12 @@ export const PushInfo = buildObject({
 export type PushInfo = Static<typeof PushInfo>;
 
 export const Subscription = buildObject({
-  browser_info: describe(
-    buildObject({
-      browser: buildText('Firefox', 'Name of the browser; empty if it is not known.'),
-      browser_ver: buildText('128.0', 'Version of the browser; empty if it is not known.'),
-      mobile: buildFlag('Whether it runs on a phone or tablet.'),
-      os: buildText('Linux', 'The operating system; empty if it is not known.'),
-    }),
-    'The browser that subscribed, from the `User-Agent` of its request.',
-  ),
+  browser_info: describeObject('The browser that subscribed, from the `User-Agent` of its request.', {
+    browser: buildText('Firefox', 'Name of the browser; empty if it is not known.'),
+    browser_ver: buildText('128.0', 'Version of the browser; empty if it is not known.'),
+    mobile: buildFlag('Whether it runs on a phone or tablet.'),
+    os: buildText('Linux', 'The operating system; empty if it is not known.'),
+  }),
   created_at: describe(Timestamp, 'When the browser subscribed.'),
   endpoint: buildText('https://push.example.org/wpush/v2/gAAAAABl', 'Its address at the push service.'),
   notif_id: describe(Uuid, 'Id of the subscription, to end it by.'),

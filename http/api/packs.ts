@@ -29,7 +29,7 @@ import {
   UserParams,
 } from './shared/common.ts';
 import { parsePage, replyPage, toUser } from './shared/convert.ts';
-import { buildObject, describe } from './shared/example.ts';
+import { buildObject, describe, describeObject } from './shared/example.ts';
 import { buildLine, buildProse, buildTags } from './shared/fields.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
 import { notifyAfterCommit } from './shared/notify-after-commit.ts';
@@ -76,30 +76,25 @@ export const PackEditBody = buildObject(Type.Partial(Type.Object(fields)).proper
 export type PackEditBody = Static<typeof PackEditBody>;
 export const PackParams = Type.Object({ id: PackUrl });
 
-export const Pack = describe(
-  buildObject(
-    {
-      bot_ids: buildTextList('Ids of its bots, up to 10, also of those that were deleted since.', [
-        '815553000470478850',
-      ]),
-      bots: describe(Type.Array(IndexBot), 'Its bots that still exist, in the order of `bot_ids`.'),
-      created_at: describe(Timestamp, 'When the pack was created.'),
-      name: buildText('Night owls', 'Name of the pack, 3 to 20 characters.'),
-      owner: describe(User, 'The user who owns it and may change it.'),
-      server_ids: buildTextList('Ids of its servers, up to 10, also of those that were deleted since.', []),
-      servers: describe(
-        Type.Array(IndexServer),
-        'Its servers that still exist, in the order of `server_ids`.',
-      ),
-      short: buildText('Bots for people who never sleep.', 'Short description, 10 to 100 characters.'),
-      tags: buildTextList('1 to 5 different tags of 3 to 30 characters.', ['fun']),
-      url: buildText('night-owls', 'Its address and id: 3 to 20 of `a-z 0-9 -`. It never changes.'),
-      vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
-      votes: buildSum(3, 'Upvotes minus downvotes; may be negative. In lists a few seconds late.'),
-    },
-    { servers: [] },
-  ),
+export const Pack = describeObject(
   'A collection of bots and servers that a user made.',
+  {
+    bot_ids: buildTextList('Ids of its bots, up to 10, also of those that were deleted since.', [
+      '815553000470478850',
+    ]),
+    bots: describe(Type.Array(IndexBot), 'Its bots that still exist, in the order of `bot_ids`.'),
+    created_at: describe(Timestamp, 'When the pack was created.'),
+    name: buildText('Night owls', 'Name of the pack, 3 to 20 characters.'),
+    owner: describe(User, 'The user who owns it and may change it.'),
+    server_ids: buildTextList('Ids of its servers, up to 10, also of those that were deleted since.', []),
+    servers: describe(Type.Array(IndexServer), 'Its servers that still exist, in the order of `server_ids`.'),
+    short: buildText('Bots for people who never sleep.', 'Short description, 10 to 100 characters.'),
+    tags: buildTextList('1 to 5 different tags of 3 to 30 characters.', ['fun']),
+    url: buildText('night-owls', 'Its address and id: 3 to 20 of `a-z 0-9 -`. It never changes.'),
+    vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
+    votes: buildSum(3, 'Upvotes minus downvotes; may be negative. In lists a few seconds late.'),
+  },
+  { servers: [] },
 );
 export type Pack = Static<typeof Pack>;
 const ownAuth: Auth = { kind: 'self', user: 'uid' };

@@ -10,24 +10,21 @@ import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildText, Timestamp, toNullable, UserParams, UserTargetParams } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
-import { buildObject, describe } from './shared/example.ts';
+import { buildObject, describe, describeObject } from './shared/example.ts';
 
 export const Reminder = buildObject({
   created_at: describe(Timestamp, 'When the reminder was set.'),
-  last_acked: describe(
-    toNullable(Timestamp),
+  last_acked: toNullable(
+    Timestamp,
     'When a push service last accepted a message of this reminder; `null`: never.',
   ),
-  resolved: describe(
-    buildObject({
-      avatar: buildText(
-        'https://cdn.example.org/avatars/815553000470478850.webp',
-        'Address of its picture; empty if there is none.',
-      ),
-      name: buildText('lighthouse', 'Its name.'),
-    }),
-    'How the entity looks now.',
-  ),
+  resolved: describeObject('How the entity looks now.', {
+    avatar: buildText(
+      'https://cdn.example.org/avatars/815553000470478850.webp',
+      'Address of its picture; empty if there is none.',
+    ),
+    name: buildText('lighthouse', 'Its name.'),
+  }),
   target_id: buildText('815553000470478850', 'Id of the entity to vote for; of a pack its url.'),
   target_type: buildText('bot', '`bot`, `server`, `team` or `pack`.'),
   user_id: buildText('728871946456137770', 'Id of the user who is reminded.'),

@@ -25,7 +25,7 @@ import {
   toNullable,
 } from './shared/common.ts';
 import { parsePage, toExactInteger } from './shared/convert.ts';
-import { buildObject, describe } from './shared/example.ts';
+import { buildObject, describe, describeObject } from './shared/example.ts';
 import { plainText } from './shared/patterns.ts';
 
 export const searchSorts = [
@@ -87,29 +87,20 @@ const Found = buildObject({
   nsfw: buildFlag('Whether it is for adults only.'),
   votes: buildSum(41, 'Upvotes minus downvotes, at most a few seconds late.'),
   clicks: buildCount(1_207, 'Views of its page, at most a few seconds late.'),
-  servers: describe(
-    toNullable(Type.Integer({ minimum: 0, examples: [1_200] })),
-    'Of bots: servers they are in.',
-  ),
-  total_members: describe(
-    toNullable(Type.Integer({ minimum: 0, examples: [2_048] })),
-    'Of servers: members.',
-  ),
+  servers: toNullable(Type.Integer({ minimum: 0, examples: [1_200] }), 'Of bots: servers they are in.'),
+  total_members: toNullable(Type.Integer({ minimum: 0, examples: [2_048] }), 'Of servers: members.'),
   created_at: describe(Timestamp, 'When it was added to this directory.'),
 });
 
-export const SearchReply = describe(
-  buildObject({
-    count: buildCount(1, 'How many listings were found.'),
-    count_is: buildText(
-      'exact',
-      '`exact`, or `at_least` where there may be more, as where another page follows.',
-    ),
-    per_page: buildCount(perPage.search, 'Listings on a full page.'),
-    results: Type.Array(Found, { description: 'The listings of this page.' }),
-  }),
-  'One page of what a search found.',
-);
+export const SearchReply = describeObject('One page of what a search found.', {
+  count: buildCount(1, 'How many listings were found.'),
+  count_is: buildText(
+    'exact',
+    '`exact`, or `at_least` where there may be more, as where another page follows.',
+  ),
+  per_page: buildCount(perPage.search, 'Listings on a full page.'),
+  results: Type.Array(Found, { description: 'The listings of this page.' }),
+});
 export type SearchReply = Static<typeof SearchReply>;
 
 export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [

@@ -24,33 +24,31 @@ import {
   Timestamp,
 } from './shared/common.ts';
 import { isPremium, parsePage, replyPage, splitList, thenMaybe } from './shared/convert.ts';
-import { buildObject, describe } from './shared/example.ts';
+import { describe, describeObject } from './shared/example.ts';
 import { IndexServer, indexServerFields, toIndexServer } from './shared/index-entities.ts';
 import { parseTeamTargets, renderTeam, Team } from './teams.ts';
 
 export const ServerParams = Type.Object({ id: ServerIdOrVanity });
 
-export const Server = describe(
-  buildObject(
-    {
-      ...indexServerFields,
-      created_at: describe(Timestamp, 'When the server was added to this directory.'),
-      extra_links: describe(Type.Array(ExtraLink), 'Up to 20 links of the server.'),
-      invite: buildText('https://example.org/join', 'An https address that leads in; may be empty.'),
-      long: Type.Optional(
-        buildText(
-          'We meet every evening. …',
-          'Long description, up to 65,536 characters. Only with `include=long`.',
-        ),
-      ),
-      team_owner: describe(Team, 'The team that owns it.'),
-      unique_clicks: buildCount(230, 'Visitors of its page, each counted once, up to 1,000,000.'),
-      updated_at: describe(Timestamp, 'When its profile was last changed.'),
-      vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
-    },
-    { extra_links: [] },
-  ),
+export const Server = describeObject(
   'A chat server with all that is public about it. Its numbers are live.',
+  {
+    ...indexServerFields,
+    created_at: describe(Timestamp, 'When the server was added to this directory.'),
+    extra_links: describe(Type.Array(ExtraLink), 'Up to 20 links of the server.'),
+    invite: buildText('https://example.org/join', 'An https address that leads in; may be empty.'),
+    long: Type.Optional(
+      buildText(
+        'We meet every evening. …',
+        'Long description, up to 65,536 characters. Only with `include=long`.',
+      ),
+    ),
+    team_owner: describe(Team, 'The team that owns it.'),
+    unique_clicks: buildCount(230, 'Visitors of its page, each counted once, up to 1,000,000.'),
+    updated_at: describe(Timestamp, 'When its profile was last changed.'),
+    vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
+  },
+  { extra_links: [] },
 );
 
 export const serverRoutes = defineRoutes('Beyond the contract', [

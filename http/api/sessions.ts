@@ -39,7 +39,7 @@ import {
   Uuid,
 } from './shared/common.ts';
 import { parsePermissionIds, toTarget } from './shared/convert.ts';
-import { buildObject, describe } from './shared/example.ts';
+import { buildObject, describe, describeObject } from './shared/example.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 
 /** Ten years of 365 days. */
@@ -52,7 +52,8 @@ export const SessionParams = Type.Object({
   session_id: describe(Uuid, 'Id of the session, as the list of sessions shows it.'),
 });
 
-const sessionFields = buildObject(
+export const Session = describeObject(
+  'What is known about a token, without the token.',
   {
     created_at: describe(Timestamp, 'When the session was created.'),
     expiry: describe(Timestamp, 'When its token stops working.'),
@@ -65,8 +66,6 @@ const sessionFields = buildObject(
   },
   { expiry: '2027-03-01T12:00:00.000Z' },
 );
-
-export const Session = describe(sessionFields, 'What is known about a token, without the token.');
 
 export const Sessions = buildObject({
   sessions: describe(Type.Array(Session), 'The sessions of the entity.'),

@@ -8,7 +8,7 @@ import { type Reply, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildFlag, buildText, buildTextList, Timestamp, toNullable, User } from './shared/common.ts';
 import { replySnapshot, toUser } from './shared/convert.ts';
-import { buildObject, describe, findExample } from './shared/example.ts';
+import { buildObject, describe, describeObject, findExample } from './shared/example.ts';
 
 const buildMoney = (example: number, meaning: string) =>
   Type.Number({
@@ -22,47 +22,44 @@ const buildHours = (meaning: string, example: number) =>
 
 const sharedFields = {
   created_at: describe(Timestamp, 'When the operator created it.'),
-  created_by: describe(toNullable(User), 'The user who created it; `null`: no user did.'),
+  created_by: toNullable(User, 'The user who created it; `null`: no user did.'),
   last_updated: describe(Timestamp, 'When it was last changed.'),
   target_types: buildTextList('The kinds of entities it is for: `bot`, `server`.', ['bot', 'server']),
-  updated_by: describe(toNullable(User), 'The user who last changed it; `null`: no user did.'),
+  updated_by: toNullable(User, 'The user who last changed it; `null`: no user did.'),
 };
 
 const sharedExamples = { created_by: findExample(User) };
 
-export const ItemBenefit = describe(
-  buildObject(
-    {
-      ...sharedFields,
-      description: buildText('Votes every four hours.', 'What it gives, for buyers.'),
-      id: buildText('faster-votes', 'Id of the benefit, as items name it.'),
-      name: buildText('Faster votes', 'Name of the benefit.'),
-    },
-    sharedExamples,
-  ),
+export const ItemBenefit = describeObject(
   'Something that an item gives to its buyer.',
+  {
+    ...sharedFields,
+    description: buildText('Votes every four hours.', 'What it gives, for buyers.'),
+    id: buildText('faster-votes', 'Id of the benefit, as items name it.'),
+    name: buildText('Faster votes', 'Name of the benefit.'),
+  },
+  sharedExamples,
 );
 
-export const ShopItem = describe(
-  buildObject(
-    {
-      ...sharedFields,
-      benefits: buildTextList('Ids of the benefits that it gives.', ['faster-votes']),
-      cents: buildMoney(499.5, 'Its price'),
-      description: buildText(
-        'A month in which everybody can vote every four hours.',
-        'What it is, for buyers.',
-      ),
-      duration: buildHours('How long the item lasts', 720),
-      id: buildText('premium-month', 'Id of the item.'),
-      name: buildText('Premium for a month', 'Name of the item.'),
-    },
-    sharedExamples,
-  ),
+export const ShopItem = describeObject(
   'Something that the shop sells for credits.',
+  {
+    ...sharedFields,
+    benefits: buildTextList('Ids of the benefits that it gives.', ['faster-votes']),
+    cents: buildMoney(499.5, 'Its price'),
+    description: buildText(
+      'A month in which everybody can vote every four hours.',
+      'What it is, for buyers.',
+    ),
+    duration: buildHours('How long the item lasts', 720),
+    id: buildText('premium-month', 'Id of the item.'),
+    name: buildText('Premium for a month', 'Name of the item.'),
+  },
+  sharedExamples,
 );
 
-const wholeCoupon = buildObject(
+export const Coupon = describeObject(
+  'A code that takes something off a price.',
   {
     ...sharedFields,
     allowed_users: Type.Array(Type.String(), {
@@ -84,8 +81,6 @@ const wholeCoupon = buildObject(
   },
   sharedExamples,
 );
-
-export const Coupon = describe(wholeCoupon, 'A code that takes something off a price.');
 
 export const Coupons = buildObject({
   items: describe(Type.Array(Coupon), 'Coupons that are public, usable and not expired.'),

@@ -34,7 +34,7 @@ import {
   Uuid,
 } from './shared/common.ts';
 import { splitList, thenMaybe, toUser } from './shared/convert.ts';
-import { buildObject, describe } from './shared/example.ts';
+import { buildObject, describe, describeObject } from './shared/example.ts';
 import { checkLinks } from './shared/fields.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
 
@@ -56,8 +56,9 @@ export const TeamQuery = Type.Object({
 
 const service = buildText('api', 'How it came here: `api`, or `operator` for what the operator imported.');
 
-export const TeamMember = describe(
-  buildObject({
+export const TeamMember = describeObject(
+  'A member of a team. `GET /users/{id}/team/{target_id}/perms` has their permissions.',
+  {
     created_at: describe(Timestamp, 'When the user joined the team.'),
     data_holder: buildFlag('Whether the member answers for all data of the team.', true),
     flags: buildTextList('Marks that the operator imported; usually `[]`.', []),
@@ -66,8 +67,7 @@ export const TeamMember = describe(
     service,
     team_id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10', 'Id of the team.'),
     user: describe(User, 'Who the member is.'),
-  }),
-  'A member of a team. `GET /users/{id}/team/{target_id}/perms` has their permissions.',
+  },
 );
 
 export const TeamEntities = buildObject(
@@ -81,40 +81,35 @@ export const TeamEntities = buildObject(
 );
 export type TeamEntities = Static<typeof TeamEntities>;
 
-export const Team = describe(
-  buildObject(
-    {
-      approximate_votes: buildSum(7, 'Upvotes minus downvotes, as last written to the database.'),
-      created_at: describe(Timestamp, 'When the team was created.'),
-      entities: describe(TeamEntities, 'What belongs to the team, as far as it was requested.'),
-      extra_links: describe(Type.Array(ExtraLink), 'Up to 20 links of the team.'),
-      id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10', 'Id of the team.'),
-      name: buildText('Keepers', 'Name of the team, 3 to 32 characters.'),
-      nsfw: buildFlag('Whether it is for adults only.'),
-      service,
-      short: buildText('We keep the lights on.', 'Short description, up to 150 characters; may be empty.'),
-      tags: buildTextList('Up to 5 different tags of 3 to 30 characters.', ['utility']),
-      updated_at: describe(Timestamp, 'When its profile was last changed.'),
-      vanity: buildText('keepers', 'Its short address, as in `/@{code}`: 2 to 32 of `a-z 0-9 - _`.'),
-      vanity_ref: describe(Uuid, 'Id of the vanity code; it stays when the code changes.'),
-      vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
-      votes: buildSum(7, 'Upvotes minus downvotes, as of now; may be negative.'),
-    },
-    { extra_links: [] },
-  ),
+export const Team = describeObject(
   'A team: users who own bots and servers together.',
+  {
+    approximate_votes: buildSum(7, 'Upvotes minus downvotes, as last written to the database.'),
+    created_at: describe(Timestamp, 'When the team was created.'),
+    entities: describe(TeamEntities, 'What belongs to the team, as far as it was requested.'),
+    extra_links: describe(Type.Array(ExtraLink), 'Up to 20 links of the team.'),
+    id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10', 'Id of the team.'),
+    name: buildText('Keepers', 'Name of the team, 3 to 32 characters.'),
+    nsfw: buildFlag('Whether it is for adults only.'),
+    service,
+    short: buildText('We keep the lights on.', 'Short description, up to 150 characters; may be empty.'),
+    tags: buildTextList('Up to 5 different tags of 3 to 30 characters.', ['utility']),
+    updated_at: describe(Timestamp, 'When its profile was last changed.'),
+    vanity: buildText('keepers', 'Its short address, as in `/@{code}`: 2 to 32 of `a-z 0-9 - _`.'),
+    vanity_ref: describe(Uuid, 'Id of the vanity code; it stays when the code changes.'),
+    vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
+    votes: buildSum(7, 'Upvotes minus downvotes, as of now; may be negative.'),
+  },
+  { extra_links: [] },
 );
 
-export const TeamPermission = describe(
-  buildObject({
-    category: buildText('General', 'Heading under which menus show it.'),
-    dangerous: buildFlag('Whether it can do harm that is hard to undo.', true),
-    desc: buildText('Everything, and deleting the team.', 'What it allows, as a sentence.'),
-    id: buildText('owner', 'Id, as `perms` and `perm_limits` name it.'),
-    name: buildText('Owner', 'Name to show.'),
-  }),
-  'A permission that a member of a team can have.',
-);
+export const TeamPermission = describeObject('A permission that a member of a team can have.', {
+  category: buildText('General', 'Heading under which menus show it.'),
+  dangerous: buildFlag('Whether it can do harm that is hard to undo.', true),
+  desc: buildText('Everything, and deleting the team.', 'What it allows, as a sentence.'),
+  id: buildText('owner', 'Id, as `perms` and `perm_limits` name it.'),
+  name: buildText('Owner', 'Name to show.'),
+});
 
 export const TeamPermissions = buildObject({
   perms: describe(Type.Array(TeamPermission), 'All 24 permissions, in the order of menus.'),

@@ -12,7 +12,7 @@ import { noContent, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildName, buildTargetParams, buildText, Timestamp, Uuid } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
-import { buildObject, describe } from './shared/example.ts';
+import { buildObject, describe, describeObject } from './shared/example.ts';
 import { itagText, uuidText } from './shared/patterns.ts';
 
 export const VanityParams = Type.Object({
@@ -37,16 +37,13 @@ export const VanityQuery = Type.Object({
 });
 export type VanityQuery = Static<typeof VanityQuery>;
 
-export const Vanity = describe(
-  buildObject({
-    code: buildText('keepers', 'The vanity code: 2 to 32 of `a-z 0-9 - _`.'),
-    created_at: describe(Timestamp, 'When the entity got its first vanity code.'),
-    itag: describe(Uuid, 'Id of the vanity code; it stays when the code changes.'),
-    target_id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10', 'Id of the entity that has the code.'),
-    target_type: buildText('team', '`bot`, `server` or `team`.'),
-  }),
-  'A short address, and the entity that has it.',
-);
+export const Vanity = describeObject('A short address, and the entity that has it.', {
+  code: buildText('keepers', 'The vanity code: 2 to 32 of `a-z 0-9 - _`.'),
+  created_at: describe(Timestamp, 'When the entity got its first vanity code.'),
+  itag: describe(Uuid, 'Id of the vanity code; it stays when the code changes.'),
+  target_id: buildText('018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10', 'Id of the entity that has the code.'),
+  target_type: buildText('team', '`bot`, `server` or `team`.'),
+});
 export const VanityTargetParams = buildTargetParams(vanityKinds);
 
 export const VanityBody = buildObject({

@@ -32,7 +32,7 @@ import {
   Uuid,
 } from './shared/common.ts';
 import { parsePage, toTarget } from './shared/convert.ts';
-import { buildObject, describe } from './shared/example.ts';
+import { buildObject, describe, describeObject } from './shared/example.ts';
 import type { SentProof } from './shared/vote-proof.ts';
 
 export const TargetVotesParams = buildTargetParams(entityKinds);
@@ -44,31 +44,25 @@ export const VoteQuery = Type.Object({
   }),
 });
 
-export const Vote = describe(
-  buildObject({
-    author: buildText('728871946456137770', 'Id of the user who voted.'),
-    created_at: describe(Timestamp, 'When the user voted.'),
-    credit_redeem: describe(toNullable(Uuid), 'Id of the redeem that used it up; `null`: none did.'),
-    immutable: buildFlag('Whether the monthly reset spares it. The operator decides it.'),
-    itag: describe(Uuid, 'Id of the vote.'),
-    target_id: buildText('815553000470478850', 'Id of the entity that was voted on.'),
-    target_type: buildText('bot', '`bot`, `server`, `team` or `pack`.'),
-    upvote: buildFlag('`true` for an upvote, `false` for a downvote.', true),
-    void: buildFlag('Whether it counts no more: see `void_reason`.'),
-    void_reason: buildText(
-      '',
-      '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty for a valid vote.',
-    ),
-    vote_num: buildCount(
-      0,
-      'Number of the vote within its request, from 0: one request may count for two votes.',
-    ),
-    voided_at: describe(toNullable(Timestamp), 'When it became void; `null` for a valid vote.'),
-  }),
-  'A vote of a user on an entity.',
-);
+export const Vote = describeObject('A vote of a user on an entity.', {
+  author: buildText('728871946456137770', 'Id of the user who voted.'),
+  created_at: describe(Timestamp, 'When the user voted.'),
+  credit_redeem: toNullable(Uuid, 'Id of the redeem that used it up; `null`: none did.'),
+  immutable: buildFlag('Whether the monthly reset spares it. The operator decides it.'),
+  itag: describe(Uuid, 'Id of the vote.'),
+  target_id: buildText('815553000470478850', 'Id of the entity that was voted on.'),
+  target_type: buildText('bot', '`bot`, `server`, `team` or `pack`.'),
+  upvote: buildFlag('`true` for an upvote, `false` for a downvote.', true),
+  void: buildFlag('Whether it counts no more: see `void_reason`.'),
+  void_reason: buildText('', '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty for a valid vote.'),
+  vote_num: buildCount(
+    0,
+    'Number of the vote within its request, from 0: one request may count for two votes.',
+  ),
+  voided_at: toNullable(Timestamp, 'When it became void; `null` for a valid vote.'),
+});
 
-const ruleFields = {
+export const VoteInfo = describeObject('The rules for votes on an entity, as of now.', {
   multiple_votes: buildFlag('Whether a user may vote again after a wait.', true),
   per_user: Type.Integer({
     minimum: 1,
@@ -85,9 +79,7 @@ const ruleFields = {
     description: 'How long a user waits between votes, in hours: 4, 6 or 12 by default.',
     examples: [12],
   }),
-};
-
-export const VoteInfo = describe(buildObject(ruleFields), 'The rules for votes on an entity, as of now.');
+});
 export type VoteInfo = Static<typeof VoteInfo>;
 
 export const Wait = buildObject({

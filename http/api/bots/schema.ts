@@ -20,7 +20,7 @@ import {
   User,
   Uuid,
 } from '../shared/common.ts';
-import { buildObject, describe, findExample } from '../shared/example.ts';
+import { buildObject, describe, describeObject, findExample } from '../shared/example.ts';
 import { botUserExample, IndexBot } from '../shared/index-entities.ts';
 import { Team } from '../teams.ts';
 
@@ -44,7 +44,8 @@ export const BotQuery = Type.Object({
   ),
 });
 
-const wholeBot = buildObject(
+export const Bot = describeObject(
+  'A bot with all that is public about it. Its numbers are live.',
   {
     approval_note: buildText(
       'Works as described.',
@@ -68,13 +69,10 @@ const wholeBot = buildObject(
     invite: buildText('https://example.org/invite', 'An https address that adds the bot to a server.'),
     invite_clicks: buildCount(88, 'Uses of its invite: requests with `target=invite`.'),
     itag: describe(Uuid, 'Id of this listing; a bot that is deleted and added again gets a new one.'),
-    last_claimed: describe(toNullable(Timestamp), 'When a reviewer last claimed it; `null`: never.'),
-    last_japi_update: describe(
-      toNullable(Timestamp),
-      'When a look-up of its account last succeeded; `null`: never.',
-    ),
-    last_stats_post: describe(
-      toNullable(Timestamp),
+    last_claimed: toNullable(Timestamp, 'When a reviewer last claimed it; `null`: never.'),
+    last_japi_update: toNullable(Timestamp, 'When a look-up of its account last succeeded; `null`: never.'),
+    last_stats_post: toNullable(
+      Timestamp,
       'When it last posted stats, also if they were the same; `null`: never.',
     ),
     library: buildText('discord.js', 'The library it is written with, 1 to 50 characters.'),
@@ -85,7 +83,7 @@ const wholeBot = buildObject(
       ),
     ),
     nsfw: buildFlag('Whether it is for adults only. The owner sets it.'),
-    owner: describe(toNullable(User), 'The user who owns it; `null` when a team does: see `team_owner`.'),
+    owner: toNullable(User, 'The user who owns it; `null` when a team does: see `team_owner`.'),
     prefix: buildText('!', 'What its commands begin with, 1 to 10 characters.'),
     premium: buildFlag('Whether it has premium now: users then wait 4 hours between votes.'),
     premium_period_length: buildCount(
@@ -102,8 +100,8 @@ const wholeBot = buildObject(
       'Keeps watch over your server, day and night.',
       'Short description, 30 to 150 characters.',
     ),
-    start_premium_period: describe(
-      toNullable(Timestamp),
+    start_premium_period: toNullable(
+      Timestamp,
       'When the last premium period began; `null`: there was none.',
     ),
     tags: buildTextList('1 to 5 different tags of 3 to 30 characters.', ['moderation']),
@@ -117,7 +115,7 @@ const wholeBot = buildObject(
       'Uptime checks that it passed: it had posted stats within 15 minutes, with a status other than ' +
         '`offline`. Divide by `total_uptime`.',
     ),
-    uptime_last_checked: describe(toNullable(Timestamp), 'When its uptime was last checked; `null`: never.'),
+    uptime_last_checked: toNullable(Timestamp, 'When its uptime was last checked; `null`: never.'),
     user: describe(User, 'The account of the bot. `status` is what it posted last.'),
     users: buildCount(90210, 'Users it serves, as it posted last; 0 to 18446744073709552000.'),
     vanity: buildText('lighthouse', 'Its short address, as in `/@{code}`: 2 to 32 of `a-z 0-9 - _`.'),
@@ -133,8 +131,6 @@ const wholeBot = buildObject(
     user: botUserExample,
   },
 );
-
-export const Bot = describe(wholeBot, 'A bot with all that is public about it. Its numbers are live.');
 
 export const BotsRandom = buildObject({
   bots: describe(

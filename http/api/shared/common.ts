@@ -7,7 +7,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { entityKinds } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { buildObject, describe } from './example.ts';
+import { buildObject, describe, describeObject } from './example.ts';
 import { countText, plainText } from './patterns.ts';
 
 export const Timestamp = Type.String({
@@ -30,11 +30,12 @@ export const Uuid = Type.String({
   examples: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10'],
 });
 
-/** Builds the schema of a value that may be `null`. */
-export const toNullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
-
 /** `{ description }`, or nothing: an absent description is no member. */
 const toDescription = (description: string | undefined) => (description === undefined ? {} : { description });
+
+/** Builds the schema of a value that may be `null`. */
+export const toNullable = <Schema extends TSchema>(schema: Schema, description?: string) =>
+  Type.Union([schema, Type.Null()], toDescription(description));
 
 export const Text = Type.String();
 
@@ -126,19 +127,17 @@ export const PageQuery = Type.Object({
 
 export const NoParams = Type.Object({});
 
-export const ApiResponse = describe(
-  buildObject({
-    message: buildText('Stats recorded.', 'What was done, as a sentence for people. It may change.'),
-    context: Type.Record(Type.String(), Type.String(), {
-      description: 'Details for programs, by name; `{}` when there are none.',
-      examples: [{}],
-    }),
+export const ApiResponse = describeObject('The reply of an operation that only confirms what it did.', {
+  message: buildText('Stats recorded.', 'What was done, as a sentence for people. It may change.'),
+  context: Type.Record(Type.String(), Type.String(), {
+    description: 'Details for programs, by name; `{}` when there are none.',
+    examples: [{}],
   }),
-  'The reply of an operation that only confirms what it did.',
-);
+});
 
-export const User = describe(
-  buildObject({
+export const User = describeObject(
+  'A person or the account of a bot. People come from their last login, bots from a look-up.',
+  {
     avatar: buildText(
       'https://cdn.example.org/avatars/728871946456137770.webp',
       'Address of the picture; empty if there is none.',
@@ -156,31 +155,24 @@ export const User = describe(
       examples: ['online'],
     }),
     username: buildText('robin', 'Name of the account on the platform; the id while no name is known.'),
-  }),
-  'A person or the account of a bot. People come from their last login, bots from a look-up.',
+  },
 );
 export type User = Static<typeof User>;
 
-export const ExtraLink = describe(
-  buildObject({
-    name: buildText('Website', 'What the link is called, 1 to 64 characters.'),
-    value: buildText('https://example.org', 'An https address of up to 512 characters.'),
-  }),
-  'A named link.',
-);
+export const ExtraLink = describeObject('A named link.', {
+  name: buildText('Website', 'What the link is called, 1 to 64 characters.'),
+  value: buildText('https://example.org', 'An https address of up to 512 characters.'),
+});
 
-export const Seo = describe(
-  buildObject({
-    avatar: buildText(
-      'https://cdn.example.org/avatars/815553000470478850.webp',
-      'Address of a picture; empty if there is none.',
-    ),
-    id: buildText('815553000470478850', 'Id of the entity; the url of a pack, the slug of a post.'),
-    name: buildText('lighthouse', 'Name of the entity, or the title of a post.'),
-    short: buildText('Keeps watch over your server, day and night.', 'Short description, one or two lines.'),
-  }),
-  'What a search engine or a link preview shows of an entity.',
-);
+export const Seo = describeObject('What a search engine or a link preview shows of an entity.', {
+  avatar: buildText(
+    'https://cdn.example.org/avatars/815553000470478850.webp',
+    'Address of a picture; empty if there is none.',
+  ),
+  id: buildText('815553000470478850', 'Id of the entity; the url of a pack, the slug of a post.'),
+  name: buildText('lighthouse', 'Name of the entity, or the title of a post.'),
+  short: buildText('Keeps watch over your server, day and night.', 'Short description, one or two lines.'),
+});
 export type Seo = Static<typeof Seo>;
 
 /** Builds the schema of one page of a list; `count` is the number of results on all pages. */

@@ -50,3 +50,10 @@ export const buildObject = <Fields extends TProperties>(
   const usual = required.map((name) => [name, findExample(fields[name] as TSchema)]);
   return Type.Object(fields, { examples: [{ ...Object.fromEntries(usual), ...own }] });
 };
+
+/** The same, with what the object is. */
+export const describeObject = <Fields extends TProperties>(
+  description: string,
+  fields: Fields,
+  own?: Parameters<typeof buildObject<Fields>>[1],
+) => describe(buildObject(fields, own), description);

@@ -20,7 +20,7 @@ import {
   Uuid,
 } from './common.ts';
 import { isPremium, toExactInteger, toUser } from './convert.ts';
-import { buildObject, describe, findExample } from './example.ts';
+import { describe, describeObject, findExample } from './example.ts';
 
 export const botUserExample = {
   ...(findExample(User) as object),
@@ -43,30 +43,28 @@ const sharedFields = {
   vanity_ref: describe(Uuid, 'Id of the vanity code; it stays when the code changes.'),
 };
 
-export const IndexBot = describe(
-  buildObject(
-    {
-      approximate_votes: buildSum(41, 'Upvotes minus downvotes, as last written to the database.'),
-      bot_id: buildText('815553000470478850', 'Id of the bot on the platform: 15 to 20 digits.'),
-      clicks: buildCount(1207, 'Views of its page (`target=page`), at most a few seconds late.'),
-      created_at: describe(Timestamp, 'When the bot was added to this directory.'),
-      invite_clicks: buildCount(88, 'Uses of its invite (`target=invite`), at most a few seconds late.'),
-      library: buildText('discord.js', 'The library it is written with, 1 to 50 characters.'),
-      nsfw: sharedFields.nsfw,
-      premium: sharedFields.premium,
-      servers: buildCount(1200, 'Servers it is in, as it posted last; 0 to 18446744073709552000.'),
-      shards: buildCount(2, 'Shards it runs, as it posted last; 0 to 18446744073709552000.'),
-      short: sharedFields.short,
-      tags: sharedFields.tags,
-      type: sharedFields.type,
-      user: describe(User, 'The account of the bot.'),
-      vanity: sharedFields.vanity,
-      vanity_ref: sharedFields.vanity_ref,
-      votes: buildSum(41, 'Upvotes minus downvotes, at most a few seconds late; may be negative.'),
-    },
-    { user: botUserExample },
-  ),
+export const IndexBot = describeObject(
   'A bot as lists show it. `GET /bots/{id}` has everything, with live numbers.',
+  {
+    approximate_votes: buildSum(41, 'Upvotes minus downvotes, as last written to the database.'),
+    bot_id: buildText('815553000470478850', 'Id of the bot on the platform: 15 to 20 digits.'),
+    clicks: buildCount(1207, 'Views of its page (`target=page`), at most a few seconds late.'),
+    created_at: describe(Timestamp, 'When the bot was added to this directory.'),
+    invite_clicks: buildCount(88, 'Uses of its invite (`target=invite`), at most a few seconds late.'),
+    library: buildText('discord.js', 'The library it is written with, 1 to 50 characters.'),
+    nsfw: sharedFields.nsfw,
+    premium: sharedFields.premium,
+    servers: buildCount(1200, 'Servers it is in, as it posted last; 0 to 18446744073709552000.'),
+    shards: buildCount(2, 'Shards it runs, as it posted last; 0 to 18446744073709552000.'),
+    short: sharedFields.short,
+    tags: sharedFields.tags,
+    type: sharedFields.type,
+    user: describe(User, 'The account of the bot.'),
+    vanity: sharedFields.vanity,
+    vanity_ref: sharedFields.vanity_ref,
+    votes: buildSum(41, 'Upvotes minus downvotes, at most a few seconds late; may be negative.'),
+  },
+  { user: botUserExample },
 );
 export type IndexBot = Static<typeof IndexBot>;
 
@@ -96,7 +94,7 @@ export const indexServerFields = {
   votes: buildSum(12, 'Upvotes minus downvotes; may be negative.'),
 };
 
-export const IndexServer = describe(buildObject(indexServerFields), 'A chat server as lists show it.');
+export const IndexServer = describeObject('A chat server as lists show it.', indexServerFields);
 export type IndexServer = Static<typeof IndexServer>;
 
 export const toIndexBot = (row: IndexBotRow, nowMs: number): IndexBot =>

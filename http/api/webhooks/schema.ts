@@ -17,7 +17,7 @@ import {
   toNullable,
   Uuid,
 } from '../shared/common.ts';
-import { buildObject, describe } from '../shared/example.ts';
+import { buildObject, describe, describeObject } from '../shared/example.ts';
 import { addressText, headerText } from '../shared/patterns.ts';
 
 const urlLengthMax = 1_024;
@@ -115,20 +115,20 @@ const shownFields = {
       'another team; votes from before are still sent).',
   }),
   created_at: describe(Timestamp, 'When the webhook was created.'),
-  last_delivered_at: describe(toNullable(Timestamp), 'When a delivery last succeeded; `null`: never.'),
-  failing_since: describe(
-    toNullable(Timestamp),
+  last_delivered_at: toNullable(Timestamp, 'When a delivery last succeeded; `null`: never.'),
+  failing_since: toNullable(
+    Timestamp,
     'When the first of the failures in a row happened; `null`: the last attempt succeeded.',
   ),
   pending: Type.Integer({ minimum: 0, description: 'Deliveries that wait, up to 10,000.' }),
-  next_attempt_at: describe(toNullable(Timestamp), 'When the first of them is tried; `null`: none waits.'),
-  last_attempt: describe(toNullable(Attempt), 'The newest attempt; `null`: none yet.'),
+  next_attempt_at: toNullable(Timestamp, 'When the first of them is tried; `null`: none waits.'),
+  last_attempt: toNullable(Attempt, 'The newest attempt; `null`: none yet.'),
   secret_hint: buildText('whsec_…a1b2', 'The end of the secret, to recognise it by.'),
 };
 
-export const Webhook = describe(
-  buildObject(shownFields),
+export const Webhook = describeObject(
   'An address that receives the votes of a listing, without its secret.',
+  shownFields,
 );
 
 export const WebhookList = buildObject({
@@ -219,28 +219,23 @@ export type DeliveriesQuery = Static<typeof DeliveriesQuery>;
 
 export const Delivery = buildObject(
   {
-    id: describe(
-      toNullable(Uuid),
-      'The `webhook-id` of its requests; `null` when the vote no longer exists.',
-    ),
+    id: toNullable(Uuid, 'The `webhook-id` of its requests; `null` when the vote no longer exists.'),
     type: buildText('vote.created', 'The event, as in `events`.'),
     number: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
       description:
         "Number in the vote log of the event's first vote, or of the last one that became void; `null` for " +
         'other events.',
     }),
-    target: describe(
-      toNullable(
-        Type.Object({
-          type: describe(Text, '`bot`, `server` or `team`.'),
-          id: describe(Text, 'Id of the entity.'),
-        }),
-      ),
+    target: toNullable(
+      Type.Object({
+        type: describe(Text, '`bot`, `server` or `team`.'),
+        id: describe(Text, 'Id of the entity.'),
+      }),
       'The listing that the event is about; `null` when it was deleted.',
     ),
     state: buildText('delivered', '`pending`, `delivered`, or `expired`: it is not tried again.'),
     created_at: describe(Timestamp, 'When the delivery was written.'),
-    next_attempt_at: describe(toNullable(Timestamp), 'When it is tried next; `null`: not again.'),
+    next_attempt_at: toNullable(Timestamp, 'When it is tried next; `null`: not again.'),
     attempts: Type.Array(Attempt, { description: 'The newest 16, oldest first.' }),
   },
   {
@@ -253,7 +248,7 @@ export type Delivery = Static<typeof Delivery>;
 
 export const Deliveries = buildObject({
   results: describe(Type.Array(Delivery), 'The deliveries, newest first.'),
-  next: describe(toNullable(Text), 'Send it as `after` for older ones; `null` at the end.'),
+  next: toNullable(Text, 'Send it as `after` for older ones; `null` at the end.'),
 });
 
 export const ReplayBody = Type.Object(
