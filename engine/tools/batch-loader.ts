@@ -13,10 +13,10 @@ export interface BatchLoaderOptions<Key, Value> {
   readonly loadMany: (keys: readonly Key[]) => Promise<readonly Value[]>;
   /** Keys of one batch. */
   readonly keysMax: number;
-  /** Batches under way at once. */
-  readonly batchesMax: number;
-  /** Calls the task once, now or later: requests that arrive until then are gathered. */
-  readonly schedule: (task: () => void) => void;
+  /** Batches under way at once. Default: 2. */
+  readonly batchesMax?: number;
+  /** Calls the task once, now or later: requests that arrive until then are gathered. Default: now. */
+  readonly schedule?: (task: () => void) => void;
 }
 
 interface BatchWaiter<Key, Value> {
@@ -33,8 +33,8 @@ const splitInHalves = <Item>(items: readonly Item[]): readonly (readonly Item[])
 export const createBatchLoader = <Key, Value>({
   loadMany,
   keysMax,
-  batchesMax,
-  schedule,
+  batchesMax = 2,
+  schedule = (task) => task(),
 }: BatchLoaderOptions<Key, Value>): ((key: Key) => Promise<Value>) => {
   const waiting: BatchWaiter<Key, Value>[] = [];
   let scheduled = false;

@@ -6,10 +6,7 @@
  * frequent reads, and turns every failure into a `StorageError`.
  */
 import { getHeapStatistics } from 'node:v8';
-import type { EntityKind, EntityRef } from '../../engine/ids.ts';
-import { computeOffset, perPage } from '../../engine/rules/pages.ts';
-import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
-import { createSemaphore } from '../../engine/tools/semaphore.ts';
+import type { EntityKind } from '../../engine/ids.ts';
 import { createHistory } from '../history/read.ts';
 import type { Sql } from '../sql/client.ts';
 import { asStorage, bindStorage } from '../sql/errors.ts';
@@ -24,20 +21,13 @@ import { createShop } from './content/shop.ts';
 import { readFrontPage } from './lists/front-page.ts';
 import { createLists, type Lists } from './lists/lists.ts';
 import { createSearch } from './lists/search.ts';
-import { findServers, type ServerProfile } from './lists/servers.ts';
+import { findServers } from './lists/servers.ts';
 import { createSitemap } from './lists/sitemap.ts';
 import { createOperatorCatalogue } from './operator/operator-catalogue.ts';
 import { createPackEdits } from './packs/pack-edits.ts';
 import { findPack, findPackSummary, type PackPage } from './packs/packs.ts';
 import { createLogins } from './people/logins.ts';
-import {
-  deleteSession,
-  findSessionsOfTokens,
-  insertSession,
-  insertSessionOnce,
-  listSessions,
-  type SessionOfToken,
-} from './people/sessions.ts';
+import { createSessions } from './people/sessions.ts';
 import {
   type Cacheable,
   createRowCache,
@@ -59,21 +49,11 @@ import {
   forgetOnCommit,
   type UnknownNames,
 } from './unknown.ts';
-import { listTiers, readRedeemBalance, readRedeems } from './votes/credits.ts';
 import { createPushOutbox } from './votes/push.ts';
-import { redeemVotes } from './votes/redeem.ts';
+import { createCredits } from './votes/redeem.ts';
 import { createReminders } from './votes/reminders.ts';
-import { type LogHead, type LogPage, readEachLog, readLogHeads, readLogPages } from './votes/vote-log.ts';
-import { createVoterOrders } from './votes/voter-order.ts';
-import {
-  countVotes,
-  listValidVotes,
-  listVotes,
-  streamVoters,
-  type VotePair,
-  voterStepsAtOnceMax,
-} from './votes/votes.ts';
-
+import { createVoteLog } from './votes/vote-log.ts';
+import { createVotes } from './votes/votes.ts';
 import { createWebhooks } from './webhooks/webhooks.ts';
 
 export type { Level as HistoryLevel, Metric as HistoryMetric } from '../history/levels.ts';
@@ -111,11 +91,6 @@ const createBots = (
   ...bindStorage('bots', sql, { known: findKnownBot, noteLookup }),
 });
 
-const createServers = (cache: RowCache<ServerProfile>, lists: Lists) => ({
-  ...cache,
-  page: lists.readServers,
-});
-
 const createTeams = (sql: Sql, cache: RowCache<TeamProfile>) => ({
   ...cache,
   ...bindStorage('teams', sql, { holdings: readHoldings, idByName: findTeamIdByName }),
@@ -135,80 +110,6 @@ const createPacks = (sql: Sql, lists: Lists, unknown: UnknownNames) => ({
   edits: createPackEdits(sql),
   page: lists.readPacks,
 });
-
-const tokensPerLookUp = 500;
-
-/**
- * Finds sessions by at most two statements at a time: requests that arrive meanwhile share the next one. Many
- * bots post at the same second, and each look-up of its own costs more than the post.
- */
-const createSessionLoader = (sql: Sql): ((hash: Buffer) => Promise<SessionOfToken | null>) =>
-  createBatchLoader({
-    loadMany: (hashes) => asStorage('sessions.byTokenHash', () => findSessionsOfTokens(sql, hashes)),
-    keysMax: tokensPerLookUp,
-    batchesMax: 2,
-    schedule: (task) => task(),
-  });
-
-const createSessions = (sql: Sql) => ({
-  ...bindStorage('sessions', sql, {
-    list: listSessions,
-    insert: insertSession,
-    insertOnce: insertSessionOnce,
-    remove: deleteSession,
-  }),
-  /** Finds the session of a token for authentication, expired or not. */
-  byTokenHash: createSessionLoader(sql),
-});
-
-const createVotes = (sql: Sql) => {
-  const semaphore = createSemaphore(voterStepsAtOnceMax);
-  const orders = createVoterOrders(sql);
-  return {
-    valid: (pair: VotePair) => asStorage('votes.valid', () => listValidVotes(sql, pair)),
-    page: (pair: VotePair, page: number) =>
-      asStorage('votes.page', async () => {
-        const count = await countVotes(sql, pair);
-        const isPastEnd = computeOffset(page, perPage.userVotes) >= count;
-        return { count, rows: isPastEnd ? [] : await listVotes(sql, pair, page) };
-      }),
-    voters: (ref: EntityRef, page: number) => asStorage('votes.voters', () => orders.page(ref, page)),
-    eachVoters: (ref: EntityRef) => streamVoters(sql, ref, semaphore),
-  };
-};
-
-/** Requests of the vote log that arrive while two statements run share the next one. */
-const logsPerLookUp = 1_000;
-const pagesPerRead = 50;
-const shareLogReads = { batchesMax: 2, schedule: (task: () => void) => task() } as const;
-
-const createVoteLog = (sql: Sql) => ({
-  /** Votes above `after`, in ascending order. */
-  page: createBatchLoader({
-    loadMany: (pages: readonly LogPage[]) => asStorage('votes.log', () => readLogPages(sql, pages)),
-    keysMax: pagesPerRead,
-    ...shareLogReads,
-  }),
-  /** The head of one log; `null` if the listing was deleted. */
-  head: createBatchLoader({
-    loadMany: async (incarnations: readonly number[]): Promise<readonly (LogHead | null)[]> => {
-      const heads = await asStorage('votes.logHead', () => readLogHeads(sql, [...new Set(incarnations)]));
-      return incarnations.map((incarnation) => heads.get(incarnation) ?? null);
-    },
-    keysMax: logsPerLookUp,
-    ...shareLogReads,
-  }),
-  ...bindStorage('voteLog', sql, { heads: readLogHeads, each: readEachLog }),
-});
-
-const createCredits = (sql: Sql) =>
-  bindStorage('credits', sql, {
-    tiers: listTiers,
-    balance: readRedeemBalance,
-    redeems: readRedeems,
-    /** The caller flushes before and delivers the adjustment afterwards. */
-    redeem: redeemVotes,
-  });
 
 /** Creates the catalogue over one SQL client. It has caches, so a process creates only one. */
 export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
@@ -243,7 +144,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     sql,
     notices,
     bots: createBots(sql, createCache('bot', findBots), { lists, snapshots }),
-    servers: createServers(createCache('server', findServers), lists),
+    servers: { ...createCache('server', findServers), page: lists.readServers },
     teams: createTeams(sql, createCache('team', findTeams)),
     packs: createPacks(sql, lists, unknown),
     boards,

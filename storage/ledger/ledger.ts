@@ -194,7 +194,6 @@ const createFinder = (sql: Sql): ((target: Target) => Promise<LedgerEntity | nul
   createBatchLoader({
     loadMany: (targets) => asStorage('ledger.find', () => findMany(sql, targets)),
     keysMax: targetsPerStatement,
-    batchesMax: 2,
     schedule: queueMicrotask,
   });
 

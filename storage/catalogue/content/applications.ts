@@ -17,7 +17,7 @@ import {
 } from '../../../engine/rules/applications.ts';
 import { includesPermission, type Permission } from '../../../engine/rules/permissions.ts';
 import { type Queryable, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { hasRow } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { type Once, runOnce } from '../shared/once.ts';
@@ -93,7 +93,7 @@ const appsOfUserMax = 200;
 export const appsPerPage = 50;
 
 /** Lists all positions in their order, also hidden ones. */
-export const listPositions = (sql: Queryable): Promise<readonly PositionRow[]> =>
+const listPositions = (sql: Queryable): Promise<readonly PositionRow[]> =>
   sql<PositionRow[]>`
     select id, name, info, tags, questions, closed, hidden, cooldown_hours
     from app_positions order by ordinal, id limit ${positionsMax}`;
@@ -226,3 +226,10 @@ export const reviewApplication = async (
   const existing = await sql`select from apps where app_id = ${id}`;
   return existing.length === 1 ? 'already_reviewed' : 'not_found';
 };
+
+/** Positions as operators read and write them. */
+export const createPositions = (sql: Sql) =>
+  bindStorage('positions', sql, { listPositions, upsertPosition, deletePosition });
+/** Applications as operators read and decide them. */
+export const createReviews = (sql: Sql) =>
+  bindStorage('applications', sql, { page: listApplications, review: reviewApplication });

@@ -4,7 +4,7 @@
  * The list is read whole, without contents, and cached as a snapshot like any list.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { hasRow, readFirst } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
@@ -49,7 +49,7 @@ const readPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
     where not post.draft order by post.created_at desc, post.slug limit ${postsListedMax}`;
 
 /** Lists posts and drafts for the operator, newest first. */
-export const listAllPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
+const listAllPosts = (sql: Queryable): Promise<readonly PostRow[]> =>
   sql<PostRow[]>`
     select ${buildPostColumns(sql)} from blog_posts as post
     order by post.created_at desc, post.slug limit ${postsListedMax}`;
@@ -77,3 +77,7 @@ export const upsertPost = async (sql: Queryable, post: PostFields): Promise<void
 /** Deletes a post or draft; ledger when it resolves. Resolves to whether it existed. */
 export const deletePost = (sql: Queryable, slug: string): Promise<boolean> =>
   hasRow(sql`delete from blog_posts where slug = ${slug} returning slug`);
+
+/** Posts as operators read and write them. */
+export const createBlogEdits = (sql: Sql) =>
+  bindStorage('blog', sql, { posts: listAllPosts, put: upsertPost, remove: deletePost });

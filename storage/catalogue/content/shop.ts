@@ -6,8 +6,8 @@
  * whole: an operator writes hundreds of rows, not thousands.
  */
 import type { Queryable, Sql } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
-import { readColumn } from '../../sql/rows.ts';
+import { asStorage, bindStorage } from '../../sql/errors.ts';
+import { hasRow, readColumn, readNumber } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 
@@ -64,6 +64,101 @@ export type ShopOutcome =
 /** Rows in each of the tables of benefits, items and coupons. */
 const shopRowsMax = 1_000;
 
+type ShopTable = 'shop_benefits' | 'shop_items' | 'shop_coupons';
+
+/** The columns that have ids of rows of another table. */
+const references = [
+  { from: 'shop_items', column: 'benefits', to: 'shop_benefits' },
+  { from: 'shop_coupons', column: 'applicable_items', to: 'shop_items' },
+] as const satisfies readonly { readonly from: ShopTable; readonly column: string; readonly to: ShopTable }[];
+
+const createList =
+  <Row extends object>(table: ShopTable, buildWhere = (sql: Queryable) => sql``) =>
+  async (sql: Queryable): Promise<readonly Row[]> =>
+    sql<Row[]>`
+      select rows.*, ${buildPersonColumn(sql, 'rows.created_by')} as creator,
+        ${buildPersonColumn(sql, 'rows.updated_by')} as updater
+      from ${sql(table)} as rows
+      ${buildWhere(sql)} order by rows.created_at, rows.id`;
+
+const listBenefits = createList<BenefitRow>('shop_benefits');
+const listItems = createList<ItemRow>('shop_items');
+export const listCoupons = createList<CouponRow>('shop_coupons');
+/** Lists the coupons that are public, usable and not expired. */
+const listPublicCoupons = createList<CouponRow>(
+  'shop_coupons',
+  (sql) => sql`where rows.public and rows.usable
+    and (rows.expiry_hours = 0 or rows.created_at + make_interval(hours => rows.expiry_hours) > now())`,
+);
+
+const done: ShopOutcome = { kind: 'done' };
+
+const findMissingIds = (sql: Queryable, table: ShopTable, ids: readonly string[]) =>
+  readColumn<string>(sql`
+    select id from unnest((select ${ids as string[]}::text[])) as named(id)
+    where not exists (select from ${sql(table)} as rows where rows.id = named.id)`);
+
+/** A row as the operator writes it, whatever its table is. */
+type WrittenRow = Pick<CouponRow, 'id'> &
+  Partial<Pick<CouponRow, 'code' | 'applicable_items'> & Pick<ItemRow, 'benefits'>>;
+
+/** Finds why the row cannot be written; `null` if it can. */
+const findFault = async (sql: Queryable, table: ShopTable, row: WrittenRow): Promise<ShopOutcome | null> => {
+  for (const { from, column, to } of references) {
+    const ids = from === table ? await findMissingIds(sql, to, row[column] ?? []) : [];
+    if (ids.length > 0) return { kind: 'unknown', ids };
+  }
+  const { id, code = null } = row;
+  if (code !== null && (await hasRow(sql`select from shop_coupons where code = ${code} and id <> ${id}`)))
+    return { kind: 'code_taken' };
+  const others = await readNumber(sql`select count(*) from ${sql(table)} where id <> ${id}`);
+  return others >= shopRowsMax ? { kind: 'full' } : null;
+};
+
+/** Edits of the shop run one at a time, so that references between rows stay valid; they are rare. */
+const editShop = (sql: Sql, edit: (transaction: Queryable) => Promise<ShopOutcome>): Promise<ShopOutcome> =>
+  sql.begin(async (transaction): Promise<ShopOutcome> => {
+    await transaction`select pg_advisory_xact_lock(hashtextextended('shop', 0))`;
+    return edit(transaction);
+  });
+
+/**
+ * Creates an edit that creates or replaces a row; `by` is the user who does. A replaced row keeps its creator
+ * and time of creation. All edits are ledger when they resolve.
+ */
+const createUpsert =
+  <Fields extends WrittenRow>(table: ShopTable) =>
+  (sql: Sql, fields: Fields, by: string | null = null): Promise<ShopOutcome> =>
+    editShop(sql, async (transaction) => {
+      const fault = await findFault(transaction, table, fields);
+      if (fault !== null) return fault;
+      const row: Record<string, unknown> = { ...fields, updated_by: by };
+      const { id, ...change } = row;
+      await transaction`
+        insert into ${transaction(table)} ${transaction({ ...row, created_by: by })}
+        on conflict (id) do update set ${transaction(change)}, last_updated = now()`;
+      return done;
+    });
+
+export const upsertBenefit = createUpsert<BenefitFields>('shop_benefits');
+export const upsertItem = createUpsert<ItemFields>('shop_items');
+export const upsertCoupon = createUpsert<CouponFields>('shop_coupons');
+
+/** Creates an edit that deletes a row; `in_use` while rows of another table refer to it. */
+const createDeletion =
+  (table: ShopTable) =>
+  (sql: Sql, id: string): Promise<ShopOutcome> =>
+    editShop(sql, async (transaction) => {
+      for (const { from, column } of references.filter(({ to }) => to === table)) {
+        const by = await readColumn<string>(transaction`
+          select id from ${transaction(from)} where ${id} = any(${transaction(column)}) order by id`);
+        if (by.length > 0) return { kind: 'in_use', by };
+      }
+      const isDeleted = await hasRow(transaction`
+        delete from ${transaction(table)} where id = ${id} returning id`);
+      return isDeleted ? done : { kind: 'not_found' };
+    });
+
 /** All lists are in the order of creation, and the same object while their snapshot lasts. */
 export const createShop = (sql: Sql, snapshots: Snapshots) => {
   const share = <Row>(name: string, list: (sql: Queryable) => Promise<readonly Row[]>) => {
@@ -77,124 +172,10 @@ export const createShop = (sql: Sql, snapshots: Snapshots) => {
   };
 };
 
-type ShopTable = 'shop_benefits' | 'shop_items' | 'shop_coupons';
-
-const selectRows = <Row extends object>(sql: Queryable, table: ShopTable, where = sql``) => sql<Row[]>`
-  select rows.*, ${buildPersonColumn(sql, 'rows.created_by')} as creator,
-    ${buildPersonColumn(sql, 'rows.updated_by')} as updater
-  from ${sql(table)} as rows
-  ${where} order by rows.created_at, rows.id`;
-
-/** Coupons that are public, usable and not expired. */
-const listPublicCoupons = async (sql: Queryable): Promise<readonly CouponRow[]> =>
-  selectRows<CouponRow>(
-    sql,
-    'shop_coupons',
-    sql`where rows.public and rows.usable
-      and (rows.expiry_hours = 0 or rows.created_at + make_interval(hours => rows.expiry_hours) > now())`,
-  );
-
-/** Lists all benefits for the operator. */
-export const listBenefits = async (sql: Queryable): Promise<readonly BenefitRow[]> =>
-  selectRows<BenefitRow>(sql, 'shop_benefits');
-
-/** Lists all items for the operator. */
-export const listItems = async (sql: Queryable): Promise<readonly ItemRow[]> =>
-  selectRows<ItemRow>(sql, 'shop_items');
-
-/** Lists all coupons for the operator. */
-export const listCoupons = async (sql: Queryable): Promise<readonly CouponRow[]> =>
-  selectRows<CouponRow>(sql, 'shop_coupons');
-
-const done: ShopOutcome = { kind: 'done' };
-
-const findMissingIds = (sql: Queryable, table: ShopTable, ids: readonly string[]) =>
-  readColumn<string>(sql`
-    select id from unnest((select ${ids as string[]}::text[])) as named(id)
-    where not exists (select from ${sql(table)} as rows where rows.id = named.id)`);
-
-/** Inserts or replaces a row; a replaced row keeps its creator and time of creation. */
-const upsert = async (
-  sql: Queryable,
-  table: ShopTable,
-  { row, by }: { row: Readonly<Record<string, unknown>>; by: string | null },
-): Promise<ShopOutcome> => {
-  const { id, ...change }: Record<string, unknown> = { ...row, updated_by: by };
-  const [others] = await sql<{ count: number }[]>`
-    select count(*) from ${sql(table)} where id <> ${String(id)}`;
-  if (others !== undefined && others.count >= shopRowsMax) return { kind: 'full' };
-  await sql`
-    insert into ${sql(table)} ${sql({ ...row, created_by: by, updated_by: by })}
-    on conflict (id) do update set ${sql(change)}, last_updated = now()`;
-  return done;
-};
-
-/** Edits of the shop run one at a time, so that references between rows stay valid; they are rare. */
-const editShop = (sql: Sql, edit: (transaction: Queryable) => Promise<ShopOutcome>): Promise<ShopOutcome> =>
-  sql.begin(async (transaction): Promise<ShopOutcome> => {
-    await transaction`select pg_advisory_xact_lock(hashtextextended('shop', 0))`;
-    return edit(transaction);
+/** What operators read and change. */
+export const createShopEdits = (sql: Sql) =>
+  bindStorage('shop', sql, {
+    ...{ listBenefits, upsertBenefit, deleteBenefit: createDeletion('shop_benefits') },
+    ...{ listItems, upsertItem, deleteItem: createDeletion('shop_items') },
+    ...{ listCoupons, upsertCoupon, deleteCoupon: createDeletion('shop_coupons') },
   });
-
-/** Creates or replaces a benefit; `by` is the user who does. All edits are ledger when they resolve. */
-export const upsertBenefit = (
-  sql: Sql,
-  fields: BenefitFields,
-  by: string | null = null,
-): Promise<ShopOutcome> =>
-  editShop(sql, (transaction) => upsert(transaction, 'shop_benefits', { row: { ...fields }, by }));
-
-/** Creates or replaces an item; `unknown` when it refers to benefits that do not exist. */
-export const upsertItem = (sql: Sql, fields: ItemFields, by: string | null = null): Promise<ShopOutcome> =>
-  editShop(sql, async (transaction) => {
-    const ids = await findMissingIds(transaction, 'shop_benefits', fields.benefits);
-    if (ids.length > 0) return { kind: 'unknown', ids };
-    return upsert(transaction, 'shop_items', { row: { ...fields }, by });
-  });
-
-/** Creates or replaces a coupon; `unknown` when it refers to items that do not exist. */
-export const upsertCoupon = (
-  sql: Sql,
-  fields: CouponFields,
-  by: string | null = null,
-): Promise<ShopOutcome> =>
-  editShop(sql, async (transaction) => {
-    const ids = await findMissingIds(transaction, 'shop_items', fields.applicable_items);
-    if (ids.length > 0) return { kind: 'unknown', ids };
-    const taken = await transaction`
-      select from shop_coupons where code = ${fields.code} and id <> ${fields.id}`;
-    if (taken.length > 0) return { kind: 'code_taken' };
-    return upsert(transaction, 'shop_coupons', { row: { ...fields }, by });
-  });
-
-const remove = (
-  sql: Sql,
-  table: ShopTable,
-  { id, findReferrers }: { id: string; findReferrers: FindReferrers },
-): Promise<ShopOutcome> =>
-  editShop(sql, async (transaction) => {
-    const by = (await findReferrers(transaction, id)).map((row) => row.id);
-    if (by.length > 0) return { kind: 'in_use', by };
-    const deleted = await transaction`delete from ${transaction(table)} where id = ${id} returning id`;
-    return deleted.length > 0 ? done : { kind: 'not_found' };
-  });
-type FindReferrers = (sql: Queryable, id: string) => Promise<readonly { readonly id: string }[]>;
-
-/** Deletes a benefit; `in_use` while an item gives it. */
-export const deleteBenefit = (sql: Sql, id: string): Promise<ShopOutcome> =>
-  remove(sql, 'shop_benefits', {
-    id,
-    findReferrers: (transaction) => transaction<{ id: string }[]>`
-      select id from shop_items where ${id} = any(benefits) order by id`,
-  });
-
-/** Deletes an item; `in_use` while a coupon applies to it. */
-export const deleteItem = (sql: Sql, id: string): Promise<ShopOutcome> =>
-  remove(sql, 'shop_items', {
-    id,
-    findReferrers: (transaction) => transaction<{ id: string }[]>`
-      select id from shop_coupons where ${id} = any(applicable_items) order by id`,
-  });
-
-export const deleteCoupon = (sql: Sql, id: string): Promise<ShopOutcome> =>
-  remove(sql, 'shop_coupons', { id, findReferrers: async () => [] });

@@ -11,28 +11,12 @@ import { voidVote } from '../../ledger/void-votes.ts';
 import type { Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { createListingEdits } from '../bots/listing-edits.ts';
-import {
-  deletePosition,
-  listApplications,
-  listPositions,
-  reviewApplication,
-  upsertPosition,
-} from '../content/applications.ts';
-import { deletePost, listAllPosts, upsertPost } from '../content/blog.ts';
+import { createPositions, createReviews } from '../content/applications.ts';
+import { createBlogEdits } from '../content/blog.ts';
 import { createReservedNames } from '../content/reserved-names.ts';
-import {
-  deleteBenefit,
-  deleteCoupon,
-  deleteItem,
-  listBenefits,
-  listCoupons,
-  listItems,
-  upsertBenefit,
-  upsertCoupon,
-  upsertItem,
-} from '../content/shop.ts';
+import { createShopEdits } from '../content/shop.ts';
 import { createPeopleEdits } from '../people/people-edits.ts';
-import { deleteTier, upsertTier } from '../votes/credits.ts';
+import { createTiers } from '../votes/credits.ts';
 import { createAudit } from './audit.ts';
 import { createDirectoryLists } from './directory-lists.ts';
 import { createFailures } from './failures.ts';
@@ -40,15 +24,7 @@ import { fillPlan, listNextListings, takePage } from './plan-steps.ts';
 import { createPreviews } from './previews.ts';
 import { listListingHours, listSuspects, listVoteHours } from './suspects.ts';
 import { findByUuid } from './uuids.ts';
-import {
-  createPlan,
-  findPlan,
-  listOpenPlans,
-  listPlans,
-  listSkipped,
-  startUndo,
-  startVoiding,
-} from './void-plans.ts';
+import { planFunctions } from './void-plans.ts';
 import { listVotesOf } from './vote-list.ts';
 
 /** The caller flushes before, and delivers the adjustment afterwards. */
@@ -66,19 +42,12 @@ export const createOperatorCatalogue = (sql: Sql) => ({
   ...bindStorage('uuids', sql, { findByUuid }),
   votes: bindStorage('votes', sql, { list: listVotesOf, voidOne, reset: resetVotes, findIncarnation }),
   suspects: bindStorage('suspects', sql, { listSuspects, listVoteHours, listListingHours }),
-  plans: bindStorage('plans', sql, {
-    ...{ createPlan, findPlan, listPlans, listOpenPlans, listSkipped, startVoiding, startUndo },
-    ...{ fillPlan, listNextListings, takePage },
-  }),
-  tiers: bindStorage('tiers', sql, { put: upsertTier, remove: deleteTier }),
-  shop: bindStorage('shop', sql, {
-    ...{ listBenefits, upsertBenefit, deleteBenefit },
-    ...{ listItems, upsertItem, deleteItem },
-    ...{ listCoupons, upsertCoupon, deleteCoupon },
-  }),
-  blog: bindStorage('blog', sql, { posts: listAllPosts, put: upsertPost, remove: deletePost }),
-  positions: bindStorage('positions', sql, { listPositions, upsertPosition, deletePosition }),
-  applications: bindStorage('applications', sql, { page: listApplications, review: reviewApplication }),
+  plans: bindStorage('plans', sql, { ...planFunctions, fillPlan, listNextListings, takePage }),
+  tiers: createTiers(sql),
+  shop: createShopEdits(sql),
+  blog: createBlogEdits(sql),
+  positions: createPositions(sql),
+  applications: createReviews(sql),
 });
 
 export type OperatorCatalogue = ReturnType<typeof createOperatorCatalogue>;

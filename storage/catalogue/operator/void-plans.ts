@@ -106,7 +106,7 @@ export const findPlan = (sql: Queryable, id: string): Promise<VoidPlan | null> =
   readFirst(sql<VoidPlan[]>`select ${buildPlanColumns(sql)} from void_plans where id = ${id}`);
 
 /** Newest first; pages count from 1. */
-export const listPlans = (sql: Sql, page: number): Promise<ListPage<VoidPlan>> => {
+const listPlans = (sql: Sql, page: number): Promise<ListPage<VoidPlan>> => {
   const select = sql`select ${buildPlanColumns(sql)} from void_plans order by created_at desc`;
   return readPage<VoidPlan>(sql, { select, table: 'void_plans' }, page);
 };
@@ -114,12 +114,12 @@ export const listPlans = (sql: Sql, page: number): Promise<ListPage<VoidPlan>> =
 export type OpenPlan = Pick<VoidPlan, 'id' | 'state'>;
 
 /** The plans that have work to do, oldest first. */
-export const listOpenPlans = (sql: Queryable): Promise<readonly OpenPlan[]> =>
+const listOpenPlans = (sql: Queryable): Promise<readonly OpenPlan[]> =>
   sql<OpenPlan[]>`
     select id, state from void_plans where state in ('planning', 'voiding', 'undoing') order by created_at`;
 
 /** The votes that the newest step left as they were, in the order of the plan; pages count from 1. */
-export const listSkipped = (sql: Sql, id: string, page: number): Promise<ListPage<SkippedVote>> => {
+const listSkipped = (sql: Sql, id: string, page: number): Promise<ListPage<SkippedVote>> => {
   const where = sql`where plan = ${id} and skipped is not null`;
   const rows = sql<SkippedVote[]>`
     select vote.*, why from (
@@ -148,6 +148,11 @@ export const startUndo = (sql: Queryable, id: string): Promise<boolean> =>
     where id = ${id} and state in ('voiding', 'voided', 'undoing', 'undone')
       and started_at > now() - make_interval(days => ${limits.planUndoDays})
     returning id`);
+
+/** What operators do with plans. */
+export const planFunctions = {
+  ...{ createPlan, findPlan, listPlans, listOpenPlans, listSkipped, startVoiding, startUndo },
+};
 
 /** Deletes the votes of plans that cannot be undone any more, and plans that were not confirmed. */
 export const purgePlans = (sql: Sql, signal: AbortSignal): Promise<void> =>

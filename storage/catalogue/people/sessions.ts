@@ -5,7 +5,9 @@
  * expired sessions.
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
+import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
 import { formatTexts, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
+import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { hasRow, readColumn, readValue } from '../../sql/rows.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
@@ -61,7 +63,7 @@ export interface NewSession {
 }
 
 /** Lists the sessions of one entity that have not expired, newest first. */
-export const listSessions = (sql: Queryable, target: SessionTarget): Promise<readonly SessionRow[]> =>
+const listSessions = (sql: Queryable, target: SessionTarget): Promise<readonly SessionRow[]> =>
   sql<SessionRow[]>`
     select id, created_at, expiry, name, perm_limits, target_id, target_type, type from sessions
     where target_type = ${target.kind} and target_id = ${target.id} and expiry > now()
@@ -71,7 +73,7 @@ export const listSessions = (sql: Queryable, target: SessionTarget): Promise<rea
  * Finds the sessions of tokens by their SHA-256, expired or not; `null` where there is none. Its shape lets
  * Postgres plan it once per connection (see `buildNameCondition`) and never join whole tables.
  */
-export const findSessionsOfTokens = async (
+const findSessionsOfTokens = async (
   sql: Queryable,
   tokenHashes: readonly Buffer[],
 ): Promise<readonly (SessionOfToken | null)[]> => {
@@ -227,11 +229,8 @@ export type SessionCreation = 'created' | 'limit_reached' | 'refused';
  * Writes the session unless the entity already has `apiSessionsMax` API sessions that have not expired (login
  * sessions neither count nor are capped). Ledger when it resolves. A lock on the entity makes the cap exact.
  */
-export const insertSession = (
-  sql: Sql,
-  session: NewSession,
-  apiSessionsMax: number,
-): Promise<SessionCreation> => sql.begin((transaction) => insert(transaction, session, apiSessionsMax));
+const insertSession = (sql: Sql, session: NewSession, apiSessionsMax: number): Promise<SessionCreation> =>
+  sql.begin((transaction) => insert(transaction, session, apiSessionsMax));
 
 export interface SessionCreatedOnce {
   readonly kind: SessionCreation;
@@ -241,7 +240,7 @@ export interface SessionCreatedOnce {
 }
 
 /** The same, once per idempotency key: a repeat gets id and hash of the session that there is. */
-export const insertSessionOnce = (
+const insertSessionOnce = (
   sql: Sql,
   session: NewSession,
   { apiSessionsMax, once }: { readonly apiSessionsMax: number; readonly once: Once },
@@ -283,14 +282,33 @@ const insert = async (
 /**
  * Ends a session of this entity; ledger when it resolves. Resolves to whether it existed and had not expired.
  */
-export const deleteSession = async (
-  sql: Queryable,
-  target: SessionTarget,
-  sessionId: string,
-): Promise<boolean> => {
+const deleteSession = async (sql: Queryable, target: SessionTarget, sessionId: string): Promise<boolean> => {
   const wasActive = await readValue<boolean>(sql`
     delete from sessions
     where id = ${sessionId} and target_type = ${target.kind} and target_id = ${target.id}
     returning expiry > now() as active`);
   return wasActive === true;
 };
+
+const tokensPerLookUp = 500;
+
+/**
+ * Finds sessions by at most two statements at a time: requests that arrive meanwhile share the next one. Many
+ * bots post at the same second, and each look-up of its own costs more than the post.
+ */
+const createSessionLoader = (sql: Sql): ((hash: Buffer) => Promise<SessionOfToken | null>) =>
+  createBatchLoader({
+    loadMany: (hashes) => asStorage('sessions.byTokenHash', () => findSessionsOfTokens(sql, hashes)),
+    keysMax: tokensPerLookUp,
+  });
+
+export const createSessions = (sql: Sql) => ({
+  ...bindStorage('sessions', sql, {
+    list: listSessions,
+    insert: insertSession,
+    insertOnce: insertSessionOnce,
+    remove: deleteSession,
+  }),
+  /** Finds the session of a token for authentication, expired or not. */
+  byTokenHash: createSessionLoader(sql),
+});

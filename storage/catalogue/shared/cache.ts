@@ -190,7 +190,6 @@ const createRowLoader = <Row extends Cacheable>(
     },
     keysMax: namesMax,
     batchesMax: 1,
-    schedule: (task) => task(),
   });
 
 /** Refreshes rows beside the requests that use them. When it fails, they expire and requests read them. */

@@ -6,7 +6,8 @@
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import type { CreditTier } from '../../../engine/rules/credits.ts';
-import type { Queryable } from '../../sql/client.ts';
+import type { Queryable, Sql } from '../../sql/client.ts';
+import { bindStorage } from '../../sql/errors.ts';
 import { hasRow } from '../../sql/rows.ts';
 
 export const creditKinds = ['bot', 'server'] as const;
@@ -88,6 +89,9 @@ export const upsertTier = (sql: Queryable, tier: Omit<TierRow, 'created_at'>): P
 /** Deletes a tier; ledger when it resolves. False when there is no such tier. */
 export const deleteTier = (sql: Queryable, id: string): Promise<boolean> =>
   hasRow(sql`delete from vote_credit_tiers where id = ${id} returning id`);
+
+/** Tiers as operators write them. */
+export const createTiers = (sql: Sql) => bindStorage('tiers', sql, { put: upsertTier, remove: deleteTier });
 
 /** Builds the time of the last monthly reset of a listing, `-infinity` before the first. */
 export const buildCycleStart = (sql: Queryable, incarnation: number) => sql`(

@@ -14,9 +14,18 @@ import { lockListing, writeAdjustments } from '../../ledger/adjustments.ts';
 import { locks } from '../../ledger/locks.ts';
 import { writeVoidDeliveries } from '../../ledger/webhook-deliveries.ts';
 import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
+import { bindStorage } from '../../sql/errors.ts';
 import { readValue } from '../../sql/rows.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
-import { buildCycleStart, listTiers, type RedeemOutcome, type RedeemRequest, toTierRule } from './credits.ts';
+import {
+  buildCycleStart,
+  listTiers,
+  type RedeemOutcome,
+  type RedeemRequest,
+  readRedeemBalance,
+  readRedeems,
+  toTierRule,
+} from './credits.ts';
 
 /** Redeems votes; ledger when it resolves. `engine.deliver` applies it to the hot store. */
 export const redeemVotes = async (
@@ -134,3 +143,12 @@ const voidOldest = async (
   if (count !== votes) throw new Error(`${count} votes of ${votes} could be redeemed`);
   return number;
 };
+
+export const createCredits = (sql: Sql) =>
+  bindStorage('credits', sql, {
+    tiers: listTiers,
+    balance: readRedeemBalance,
+    redeems: readRedeems,
+    /** The caller flushes before and delivers the adjustment afterwards. */
+    redeem: redeemVotes,
+  });

@@ -7,7 +7,9 @@
  * given by storage/ledger.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
-import { formatNumbers, type Queryable } from '../../sql/client.ts';
+import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
+import { formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
+import { asStorage, bindStorage } from '../../sql/errors.ts';
 import type { VoteRow } from './votes.ts';
 
 export interface LogRow
@@ -34,7 +36,7 @@ export const formatEpoch = ({ origin, timeline }: LogTimeline, incarnation: numb
   `${origin}${timeline.toString(36)}-${incarnation.toString(36)}`;
 
 /** Reads at most `limit` votes with numbers above `after`, in ascending order. */
-export const readLog = (
+const readLog = (
   sql: Queryable,
   ref: EntityRef,
   { after, limit }: { after: number; limit: number },
@@ -45,7 +47,7 @@ export const readLog = (
     order by log_number limit ${limit}`;
 
 /** Reads the heads of several logs at one moment, by incarnation. Deleted listings are missing. */
-export const readLogHeads = async (
+const readLogHeads = async (
   sql: Queryable,
   incarnations: readonly number[],
 ): Promise<ReadonlyMap<number, LogHead>> => {
@@ -58,7 +60,7 @@ export const readLogHeads = async (
 };
 
 /** Reads at most `limit` votes of each log above its number `after`, in ascending order per log. */
-export const readEachLog = (
+const readEachLog = (
   sql: Queryable,
   positions: readonly { readonly incarnation: number; readonly after: number }[],
   limit: number,
@@ -88,7 +90,7 @@ const sharedRowsMax = 100;
  * Reads several pages: clients that waited for the same votes all read at once. Those of one log share the
  * rows after the lowest number; what these do not reach is read alone.
  */
-export const readLogPages = async (
+const readLogPages = async (
   sql: Queryable,
   pages: readonly LogPage[],
 ): Promise<readonly (readonly LogRow[])[]> => {
@@ -109,3 +111,24 @@ export const readLogPages = async (
     }),
   );
 };
+
+/** Requests of the vote log that arrive while two statements run share the next one. */
+const logsPerLookUp = 1_000;
+const pagesPerRead = 50;
+
+export const createVoteLog = (sql: Sql) => ({
+  /** Votes above `after`, in ascending order. */
+  page: createBatchLoader({
+    loadMany: (pages: readonly LogPage[]) => asStorage('votes.log', () => readLogPages(sql, pages)),
+    keysMax: pagesPerRead,
+  }),
+  /** The head of one log; `null` if the listing was deleted. */
+  head: createBatchLoader({
+    loadMany: async (incarnations: readonly number[]): Promise<readonly (LogHead | null)[]> => {
+      const heads = await asStorage('votes.logHead', () => readLogHeads(sql, [...new Set(incarnations)]));
+      return incarnations.map((incarnation) => heads.get(incarnation) ?? null);
+    },
+    keysMax: logsPerLookUp,
+  }),
+  ...bindStorage('voteLog', sql, { heads: readLogHeads, each: readEachLog }),
+});

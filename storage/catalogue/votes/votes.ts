@@ -8,10 +8,11 @@
 
 import type { EntityKind, EntityRef } from '../../../engine/ids.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
-import type { Semaphore } from '../../../engine/tools/semaphore.ts';
-import type { Queryable } from '../../sql/client.ts';
-import { asStorage } from '../../sql/errors.ts';
+import { createSemaphore, type Semaphore } from '../../../engine/tools/semaphore.ts';
+import type { Queryable, Sql } from '../../sql/client.ts';
+import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { readNumber } from '../../sql/rows.ts';
+import { createVoterOrders } from './voter-order.ts';
 
 export interface VoteRow {
   readonly author: string;
@@ -38,7 +39,7 @@ const validVotesMax = 2_000;
 /** Voters read by one statement while the whole list is streamed. */
 const votersPerStep = 1_000;
 /** Concurrent statements of this kind, over all lists that are being streamed. */
-export const voterStepsAtOnceMax = 2;
+const voterStepsAtOnceMax = 2;
 
 /**
  * The empty string keeps a planner without statistics from the target's index: a target has far more votes.
@@ -57,7 +58,7 @@ const buildVotes = (sql: Queryable, pair: VotePair) => sql`
   where ${buildPairCondition(sql, pair)}`;
 
 /** Lists the valid votes of one user on one entity, newest first. */
-export const listValidVotes = (sql: Queryable, pair: VotePair): Promise<readonly VoteRow[]> => sql<VoteRow[]>`
+const listValidVotes = (sql: Queryable, pair: VotePair): Promise<readonly VoteRow[]> => sql<VoteRow[]>`
   ${buildVotes(sql, pair)} and not votes.void and votes.incarnation = ${pair.ref.incarnation}
   order by votes.created_at desc, votes.vote_num desc, votes.itag limit ${validVotesMax}`;
 
@@ -79,7 +80,7 @@ export const listVotes = (sql: Queryable, pair: VotePair, page: number): Promise
     order by votes.created_at desc, votes.vote_num desc, votes.itag`;
 
 /** Counts all votes of one user on one entity, also void ones. */
-export const countVotes = (sql: Queryable, pair: VotePair): Promise<number> =>
+const countVotes = (sql: Queryable, pair: VotePair): Promise<number> =>
   readNumber(sql`select count(*) from votes where ${buildPairCondition(sql, pair)}`);
 
 interface VoterRow {
@@ -128,7 +129,7 @@ const selectVoters = (sql: Queryable, ref: EntityRef, range: VoterRange) => sql<
  * in the database. The semaphore bounds concurrent steps, so that many streams leave room for other
  * statements. A voter who votes again meanwhile keeps their position.
  */
-export async function* streamVoters(
+async function* streamVoters(
   sql: Queryable,
   ref: EntityRef,
   semaphore: Semaphore,
@@ -146,3 +147,19 @@ export async function* streamVoters(
     after = rows.at(-1) as VoterCursor;
   }
 }
+
+const readPage = async (sql: Queryable, pair: VotePair, page: number) => {
+  const count = await countVotes(sql, pair);
+  const isPastEnd = computeOffset(page, perPage.userVotes) >= count;
+  return { count, rows: isPastEnd ? [] : await listVotes(sql, pair, page) };
+};
+
+export const createVotes = (sql: Sql) => {
+  const semaphore = createSemaphore(voterStepsAtOnceMax);
+  const orders = createVoterOrders(sql);
+  return {
+    ...bindStorage('votes', sql, { valid: listValidVotes, page: readPage }),
+    voters: (ref: EntityRef, page: number) => asStorage('votes.voters', () => orders.page(ref, page)),
+    eachVoters: (ref: EntityRef) => streamVoters(sql, ref, semaphore),
+  };
+};

@@ -88,13 +88,13 @@ const buildColumns = (sql: Queryable) => sql`
   endpoint.secret_hint`;
 
 /** Lists the endpoints of a listing, oldest first. */
-export const listEndpoints = (sql: Queryable, { kind, id }: Target): Promise<readonly EndpointRow[]> =>
+const listEndpoints = (sql: Queryable, { kind, id }: Target): Promise<readonly EndpointRow[]> =>
   sql<EndpointRow[]>`
     select ${buildColumns(sql)} from webhook_endpoints as endpoint join totals using (incarnation)
     where totals.kind = ${kind} and totals.entity_id = ${id} order by endpoint.created_at, endpoint.id`;
 
 /** Finds an endpoint of this listing with its secrets; `null` when there is none. */
-export const findEndpoint = (
+const findEndpoint = (
   sql: Queryable,
   { kind, id }: Target,
   endpointId: string,
@@ -112,11 +112,7 @@ export interface EventPeople {
 }
 
 /** Reads what an event shows; unknown users and listings are shown by their ids. */
-export const describeEvent = async (
-  sql: Queryable,
-  incarnation: number,
-  userId: string,
-): Promise<EventPeople> => {
+const describeEvent = async (sql: Queryable, incarnation: number, userId: string): Promise<EventPeople> => {
   const [row] = await sql<(EventPerson & { name: string })[]>`
     select coalesce(named.name, totals.entity_id) as name, users.username, users.display_name, users.avatar
     from totals ${buildListingNames(sql)} left join users on users.id = ${userId}
@@ -281,7 +277,7 @@ export const deleteEndpoint = (sql: Sql, target: Target, id: string): Promise<bo
   });
 
 /** Replaces the secret; ledger when it resolves. False when the listing has no such endpoint. */
-export const replaceSecret = (
+const replaceSecret = (
   sql: Queryable,
   { kind, id }: Target,
   { endpointId, secret }: { endpointId: string; secret: NewSecret },
@@ -324,3 +320,14 @@ export const disableEndpoint = (
     await writeListingEvent(transaction, { type: 'webhook.disabled', incarnation, details });
     return target;
   });
+
+/** What owners do with endpoints; every edit is ledger when it resolves. */
+export const endpointFunctions = {
+  list: listEndpoints,
+  find: findEndpoint,
+  describe: describeEvent,
+  insert: insertEndpoint,
+  update: updateEndpoint,
+  remove: deleteEndpoint,
+  replaceSecret,
+};

@@ -4,26 +4,12 @@
 import type { Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { clearDeliveries, enqueueReplay, listDeliveries } from './deliveries.ts';
-import {
-  deleteEndpoint,
-  describeEvent,
-  findEndpoint,
-  insertEndpoint,
-  listEndpoints,
-  replaceSecret,
-  updateEndpoint,
-} from './endpoints.ts';
+import { endpointFunctions } from './endpoints.ts';
 
 /** Webhook endpoints and their deliveries. Every edit is ledger when it resolves. */
 export const createWebhooks = (sql: Sql) =>
   bindStorage('webhooks', sql, {
-    list: listEndpoints,
-    find: findEndpoint,
-    describe: describeEvent,
-    insert: insertEndpoint,
-    update: updateEndpoint,
-    remove: deleteEndpoint,
-    replaceSecret,
+    ...endpointFunctions,
     deliveries: listDeliveries,
     clear: clearDeliveries,
     replay: enqueueReplay,
