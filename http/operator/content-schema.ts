@@ -45,16 +45,13 @@ export const TierBody = Type.Object({
   cents: Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Value of one vote, in hundredths.' }),
 });
 
-export const TierList = buildList(
-  'tiers',
-  Type.Object({
-    id: Text,
-    target_type: Text,
-    position: Type.Number(),
-    votes: Type.Number(),
-    cents: Type.Number(),
-  }),
-);
+export const TierList = buildList('tiers', {
+  id: Text,
+  target_type: Text,
+  position: Type.Number(),
+  votes: Type.Number(),
+  cents: Type.Number(),
+});
 
 export const BenefitBody = Type.Object({
   name: buildLine(1, 100, 'Faster votes'),
@@ -96,20 +93,24 @@ export const CouponBody = Type.Object({
 });
 export type CouponBody = Static<typeof CouponBody>;
 
-export const ItemList = buildList(
-  'items',
-  Type.Object({ id: Text, name: Text, cents: Text, duration: Type.Integer(), benefits: TextList }),
-);
+export const ItemList = buildList('items', {
+  id: Text,
+  name: Text,
+  cents: Text,
+  duration: Type.Integer(),
+  benefits: TextList,
+});
 
-export const BenefitList = buildList(
-  'benefits',
-  Type.Object({ id: Text, name: Text, target_types: TextList }),
-);
+export const BenefitList = buildList('benefits', { id: Text, name: Text, target_types: TextList });
 
-export const CouponList = buildList(
-  'coupons',
-  Type.Object({ id: Text, code: Text, cents: Text, public: Flag, usable: Flag, created_at: Timestamp }),
-);
+export const CouponList = buildList('coupons', {
+  id: Text,
+  code: Text,
+  cents: Text,
+  public: Flag,
+  usable: Flag,
+  created_at: Timestamp,
+});
 
 export const BlogPostBody = Type.Object({
   title: buildLine(1, 200, 'Welcome'),
@@ -120,10 +121,12 @@ export const BlogPostBody = Type.Object({
   draft: optional(Flag),
 });
 
-export const BlogPostList = buildList(
-  'posts',
-  Type.Object({ slug: Text, title: Text, draft: Flag, created_at: Timestamp }),
-);
+export const BlogPostList = buildList('posts', {
+  slug: Text,
+  title: Text,
+  draft: Flag,
+  created_at: Timestamp,
+});
 
 const QuestionBody = Type.Object({
   id: Slug,
@@ -133,10 +136,13 @@ const QuestionBody = Type.Object({
   short: optional(Flag),
 });
 
-export const PositionList = buildList(
-  'positions',
-  Type.Object({ id: Text, name: Text, closed: Flag, hidden: Flag, questions: Type.Integer() }),
-);
+export const PositionList = buildList('positions', {
+  id: Text,
+  name: Text,
+  closed: Flag,
+  hidden: Flag,
+  questions: Type.Integer(),
+});
 
 export const PositionBody = Type.Object({
   name: buildLine(1, 100, 'Staff'),
@@ -169,14 +175,11 @@ export const ReviewBody = Type.Object({
 });
 export type ReviewBody = Static<typeof ReviewBody>;
 
-export const OperatorApplications = buildList(
-  'applications',
-  Type.Object({
-    app_id: Text,
-    user_id: Text,
-    position: Text,
-    state: Text,
-    created_at: Timestamp,
-    answers: Type.Record(Type.String(), Type.String()),
-  }),
-);
+export const OperatorApplications = buildList('applications', {
+  app_id: Text,
+  user_id: Text,
+  position: Text,
+  state: Text,
+  created_at: Timestamp,
+  answers: Type.Record(Type.String(), Type.String()),
+});

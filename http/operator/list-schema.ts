@@ -1,7 +1,7 @@
 /**
  * Schemas of the operator's lists: the rows, and what every list says about its length.
  */
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import {
   buildInputTime,
   buildName,
@@ -13,8 +13,11 @@ import {
   UserId,
 } from '../api/shared/common.ts';
 
-/** A list whose rows are in the member `name`. */
-export const buildList = (name: string, row: TSchema) =>
+/** A list whose rows, which have these fields, are in the member `name`. */
+export const buildList = (name: string, fields: TProperties) => buildListOf(name, Type.Object(fields));
+
+/** The same for rows that are not objects. */
+export const buildListOf = (name: string, row: TSchema) =>
   Type.Object({
     [name]: Type.Array(row),
     total: Type.Integer(),
@@ -70,39 +73,38 @@ export const ListServersQuery = Type.Object({
 });
 export type ListServersQuery = Static<typeof ListServersQuery>;
 
-export const BotList = buildList(
-  'bots',
-  Type.Object({
-    bot_id: Text,
-    name: Text,
-    type: Text,
-    owner: Text,
-    claimed_by: Text,
-    created_at: Timestamp,
-  }),
-);
+export const BotList = buildList('bots', {
+  bot_id: Text,
+  name: Text,
+  type: Text,
+  owner: Text,
+  claimed_by: Text,
+  created_at: Timestamp,
+});
 
-export const ServerList = buildList(
-  'servers',
-  Type.Object({
-    server_id: Text,
-    name: Text,
-    type: Text,
-    state: Text,
-    team_owner: Text,
-    created_at: Timestamp,
-  }),
-);
+export const ServerList = buildList('servers', {
+  server_id: Text,
+  name: Text,
+  type: Text,
+  state: Text,
+  team_owner: Text,
+  created_at: Timestamp,
+});
 
-export const TeamList = buildList(
-  'teams',
-  Type.Object({ id: Text, name: Text, vote_banned: Flag, created_at: Timestamp }),
-);
+export const TeamList = buildList('teams', {
+  id: Text,
+  name: Text,
+  vote_banned: Flag,
+  created_at: Timestamp,
+});
 
-export const PackList = buildList(
-  'packs',
-  Type.Object({ url: Text, name: Text, owner: Text, vote_banned: Flag, created_at: Timestamp }),
-);
+export const PackList = buildList('packs', {
+  url: Text,
+  name: Text,
+  owner: Text,
+  vote_banned: Flag,
+  created_at: Timestamp,
+});
 
 export const VotesQuery = Type.Object({
   target_type: Type.Optional(
@@ -120,16 +122,13 @@ export const VotesQuery = Type.Object({
 });
 export type VotesQuery = Static<typeof VotesQuery>;
 
-export const VoteList = buildList(
-  'votes',
-  Type.Object({
-    created_at: Timestamp,
-    target_type: Text,
-    target_id: Text,
-    author: Text,
-    upvote: Flag,
-    void: Flag,
-    void_reason: Text,
-    itag: Text,
-  }),
-);
+export const VoteList = buildList('votes', {
+  created_at: Timestamp,
+  target_type: Text,
+  target_id: Text,
+  author: Text,
+  upvote: Flag,
+  void: Flag,
+  void_reason: Text,
+  itag: Text,
+});

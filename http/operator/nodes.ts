@@ -35,7 +35,7 @@ const FleetStatus = Type.Object({
 export const nodeOperations: readonly AdminOperation[] = [
   defineOperation('nodes list', 'GET /nodes', {
     summary: 'Lists the live nodes with their version, load, backlog and latencies, a few seconds old.',
-    replies: { 200: buildList('nodes', NodeRow) },
+    replies: { 200: buildList('nodes', NodeRow.properties) },
     handle: (app) => replyWhole('nodes', listRows(app)),
   }),
   defineOperation('status show', 'GET /status', {

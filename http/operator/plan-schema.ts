@@ -87,6 +87,6 @@ export const ShownPlan = Type.Object({
 });
 export const PlanList = buildList(
   'plans',
-  Type.Pick(ShownPlan, ['plan', 'state', 'votes', 'reason', 'operator', 'created_at']),
+  Type.Pick(ShownPlan, ['plan', 'state', 'votes', 'reason', 'operator', 'created_at']).properties,
 );
-export const SkippedList = buildList('votes', Type.Object({ ...vote, why: Text }));
+export const SkippedList = buildList('votes', { ...vote, why: Text });

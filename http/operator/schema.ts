@@ -20,7 +20,7 @@ import {
 } from '../api/shared/common.ts';
 import { buildLine, buildProse, buildTags } from '../api/shared/fields.ts';
 import { httpsTextOrEmpty, plainText, platformId, userId } from '../api/shared/patterns.ts';
-import { buildList } from './list-schema.ts';
+import { buildList, buildListOf } from './list-schema.ts';
 
 export const Done = Type.Object({ message: Text, context: Type.Record(Type.String(), Type.String()) });
 
@@ -59,7 +59,7 @@ export const OperatorUser = Type.Object({
   created_at: Timestamp,
 });
 
-export const Users = buildList('users', OperatorUser);
+export const Users = buildList('users', OperatorUser.properties);
 
 export const UserBody = Type.Object({
   username: Type.Optional(buildLine(1, 64, 'robin')),
@@ -227,14 +227,11 @@ export const FindParams = Type.Object({
   }),
 });
 
-export const FoundList = buildList(
-  'found',
-  Type.Object({
-    what: Type.Enum(['listing', 'vote', 'webhook', 'token'], { description: 'What has this id.' }),
-    target_type: Type.String({ description: 'user, bot, server, team or pack: whose it is.' }),
-    target_id: Type.String({ description: 'The id of that user or listing.' }),
-  }),
-);
+export const FoundList = buildList('found', {
+  what: Type.Enum(['listing', 'vote', 'webhook', 'token'], { description: 'What has this id.' }),
+  target_type: Type.String({ description: 'user, bot, server, team or pack: whose it is.' }),
+  target_id: Type.String({ description: 'The id of that user or listing.' }),
+});
 
 export const ListingParams = Type.Object({
   target_type: Type.Enum(['bot', 'server', 'team', 'pack'], { description: 'bot, server, team or pack.' }),
@@ -252,51 +249,39 @@ export const ResetAllBody = Type.Object({
 });
 export type ResetAllBody = Static<typeof ResetAllBody>;
 
-export const AuditList = buildList(
-  'entries',
-
-  Type.Object({
-    id: Type.Integer(),
-    asked_at: Timestamp,
-    operator: Text,
-    operation: Text,
-    target: Text,
-    outcome: Text,
-    took_ms: toNullable(Type.Integer()),
-    details: Type.Record(Type.String(), Type.Unknown()),
-  }),
-);
+export const AuditList = buildList('entries', {
+  id: Type.Integer(),
+  asked_at: Timestamp,
+  operator: Text,
+  operation: Text,
+  target: Text,
+  outcome: Text,
+  took_ms: toNullable(Type.Integer()),
+  details: Type.Record(Type.String(), Type.Unknown()),
+});
 
 export const ReservedNameParams = Type.Object({
   word: Type.String({ minLength: 2, maxLength: 32, pattern: plainText, description: '2 to 32 characters.' }),
 });
 
-export const ReservedNameList = buildList('words', Text);
+export const ReservedNameList = buildListOf('words', Text);
 
-export const JobRunList = buildList(
-  'runs',
+export const JobRunList = buildList('runs', {
+  job: Text,
+  due_at: Timestamp,
+  node: Text,
+  attempts: Type.Integer(),
+  started_at: Timestamp,
+  finished_at: toNullable(Timestamp),
+  error: Text,
+});
 
-  Type.Object({
-    job: Text,
-    due_at: Timestamp,
-    node: Text,
-    attempts: Type.Integer(),
-    started_at: Timestamp,
-    finished_at: toNullable(Timestamp),
-    error: Text,
-  }),
-);
-
-export const DeadLetterList = buildList(
-  'dead_letters',
-
-  Type.Object({
-    id: Type.Integer(),
-    created_at: Timestamp,
-    newest_at: Timestamp,
-    refusals: Type.Integer(),
-    source: Text,
-    reason: Text,
-    body: Type.Unknown(),
-  }),
-);
+export const DeadLetterList = buildList('dead_letters', {
+  id: Type.Integer(),
+  created_at: Timestamp,
+  newest_at: Timestamp,
+  refusals: Type.Integer(),
+  source: Text,
+  reason: Text,
+  body: Type.Unknown(),
+});

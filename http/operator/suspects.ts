@@ -19,19 +19,16 @@ export type SuspectsQuery = Static<typeof SuspectsQuery>;
 export const HoursQuery = Type.Object({ target_type, target_id });
 export type HoursQuery = Static<typeof HoursQuery>;
 
-export const SuspectList = buildList(
-  'suspects',
-  Type.Object({
-    last_at: Timestamp,
-    first_at: Timestamp,
-    found: Text,
-    why: Text,
-    target_type: toNullable(Text),
-    target_id: toNullable(Text),
-    address_hash: toNullable(Text),
-    flag: Type.Integer(),
-  }),
-);
+export const SuspectList = buildList('suspects', {
+  last_at: Timestamp,
+  first_at: Timestamp,
+  found: Text,
+  why: Text,
+  target_type: toNullable(Text),
+  target_id: toNullable(Text),
+  address_hash: toNullable(Text),
+  flag: Type.Integer(),
+});
 
 export const VoteHours = Type.Object({
   hours: Type.Array(
