@@ -25,9 +25,11 @@ export class RequestHeaders {
   chunked = false;
   /** Why the end of the body cannot be trusted, as a message; `''` when it can. */
   framingFault = '';
-  /** The client asked that the connection closes after the reply. */
+  /** How many `Connection` lines there are. The parser reads only the first one. */
+  connectionLines = 0;
+  /** The client asked that the connection closes after the reply, in words that the parser reads, too. */
   closes = false;
-  /** It asked so in a list of options (`TE, close`), which the parser does not read. */
+  /** It asked so in a list of options (`TE, close`) or in a later line, which the parser does not read. */
   closesInList = false;
   /** The `Host` header. The parser rejects a request with two of them. */
   host = '';
@@ -74,9 +76,11 @@ const takeCoding = (headers: RequestHeaders, value: string): void => {
   headers.chunked = true;
 };
 
+/** Nearly all clients send one line, `keep-alive`. */
 const takeConnection = (headers: RequestHeaders, value: string): void => {
-  headers.closes = value.toLowerCase() === 'close';
-  headers.closesInList = value.includes(',') && closeInList.test(value);
+  headers.connectionLines += 1;
+  if (headers.connectionLines === 1 && value.toLowerCase() === 'close') headers.closes = true;
+  else if (value !== 'keep-alive' && closeInList.test(value)) headers.closesInList = true;
 };
 
 /** Headers in which clients say that they fetch ahead. */

@@ -43,19 +43,23 @@ test('errors, 304 and HEAD say so, too; a reply that closes its connection does 
 });
 
 test('a reply to a request that asks to close says that it does, once', async () => {
-  for (const [name, value] of [
-    ['Connection', 'close'],
-    ['connection', 'Close'],
-    ['Connection', 'TE, close'],
-    ['Connection', 'Close,Keep-Alive'],
+  for (const lines of [
+    'Connection: close',
+    'connection: Close',
+    'Connection: TE, close',
+    'Connection: Close,Keep-Alive',
+    'Connection: keep-alive\r\nConnection: close',
+    'Connection: close\r\nConnection: TE',
+    'Connection: TE, close\r\nConnection: keep-alive',
+    'Connection:\r\nConnection: close',
   ]) {
     const { text, closed } = await raw(
       world.port,
-      `GET / HTTP/1.1\r\nHost: a\r\n${name}: ${value}\r\n\r\n`,
+      `GET / HTTP/1.1\r\nHost: a\r\n${lines}\r\n\r\n`,
       untilClosed,
     );
 
-    assert.ok(closed);
+    assert.ok(closed, lines);
     assert.is(text.match(/\r\nConnection: close\r\n/g)?.length, 1, text);
     assert.not.match(text, /Keep-Alive/);
   }
