@@ -61,7 +61,8 @@ export const ListingSearch = Type.Object({
       maxLength: 200,
       pattern: plainText,
       description:
-        'Up to 5 tags, separated by commas; a listing must have each of them. `\\,` is a comma of a tag.',
+        'Up to 5 tags, separated by commas; a listing must have each of them. A backslash stands before a ' +
+        'comma of a tag, and before a blank at its ends.',
       examples: ['moderation'],
     }),
   ),
@@ -124,14 +125,22 @@ export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contra
   }),
 ]);
 
-/** A tag as `tags` of a search names it. */
-export const escapeTag = (tag: string): string => tag.replaceAll(',', '\\,');
+/** A tag as `tags` of a search names it: a backslash stands before commas, and before blanks at its ends. */
+export const escapeTag = (tag: string): string => tag.replace(/,|^\s|(?<=\\)\s|\s$/gu, '\\$&');
+
+/** Drops the blanks at the ends that no backslash keeps. */
+const parseTag = (escaped: string): string => {
+  const text = escaped.trimStart();
+  const trimmed = text.trimEnd();
+  const kept = trimmed.endsWith('\\') ? text.slice(0, trimmed.length + 1) : trimmed;
+  return kept.replace(/\\([,\s])/gu, '$1');
+};
 
 /** Splits at commas without a backslash before them. */
 const splitTags = (text = ''): readonly string[] =>
   text
     .split(/(?<!\\),/)
-    .map((tag) => tag.replaceAll('\\,', ',').trim())
+    .map(parseTag)
     .filter((tag) => tag !== '');
 
 /** The request in the form of the catalogue. Throws `validation_failed` or `page_invalid`. */

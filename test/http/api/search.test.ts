@@ -4,6 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { escapeTag } from '../../../http/api/search.ts';
 import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { codeOf, openWorld } from './world.ts';
@@ -143,6 +144,26 @@ test('a tag with a comma is found by the escaped comma', async () => {
   assert.equal(await search(`tags=${encodeURIComponent('fun, music\\, live')}`), ['comma']);
   assert.equal(await search('tags=music,live'), []);
   await sql`update bots set type = 'denied' where bot_id = 'comma'`;
+});
+
+test('a tag with blanks at its ends is found by escaped blanks, and by the link of its listing', async () => {
+  for (const [index, [tag, escaped]] of (
+    [
+      [' fun', '\\ fun'],
+      ['fun\u3000', 'fun\\\u3000'],
+      ['  a, b  ', '\\  a\\, b \\ '],
+      ['a\\ b', 'a\\\\ b'],
+      ['mini games', 'mini games'],
+    ] as const
+  ).entries()) {
+    const id = `blanks${index}`;
+    await addBot(sql, id);
+    await sql`update bots set tags = ${['other', tag]} where bot_id = ${id}`;
+
+    assert.is(escapeTag(tag), escaped);
+    assert.equal(await search(`tags=${encodeURIComponent(`other , ${escaped} `)}`), [id], escaped);
+    await sql`update bots set type = 'denied' where bot_id = ${id}`;
+  }
 });
 
 test('GET /search → 400 for too many words or tags, an unknown order or kind, a bad page', async () => {
