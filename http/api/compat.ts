@@ -18,7 +18,7 @@ import { createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
 import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
 import { checkShardIds, recordShards } from './bot-shards.ts';
-import { recordStats } from './bots/stats.ts';
+import { recordStats, statsBodyLimits } from './bots/stats.ts';
 import { BotIdParams, UserId } from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
 import { readFlushedHead } from './vote-log.ts';
@@ -212,7 +212,13 @@ const showOldError = (
 
 const VoterQuery = Type.Object({ userId: UserId });
 const base = { auth: { kind: 'bot' }, replies: { 200: Type.Unknown() }, errors: ['not_found'] } as const;
-const posting = { ...base, bannedAllowed: true, limit: 'stats', body: OldStats } as const;
+const posting = {
+  ...base,
+  bannedAllowed: true,
+  limit: 'stats',
+  bodyLimits: statsBodyLimits,
+  body: OldStats,
+} as const;
 const listing = { ...base, limit: 'vote_log' } as const;
 
 const oldRoutes = defineRoutes('Old clients', [

@@ -2,21 +2,20 @@
  * Routes of bots (contract §4.2): the lists, one bot, the stats post. Lists and the front page are serialised
  * once per snapshot: an object that many requests share. Its text is cached by it and dropped with it.
  */
-import { limits } from '../../../engine/limits.ts';
 import { perPage } from '../../../engine/rules/pages.ts';
 import type { FrontPage } from '../../../storage/catalogue/lists/front-page.ts';
 import type { IndexBotRow } from '../../../storage/catalogue/shared/index-rows.ts';
 import type { App } from '../../app.ts';
 import { createNotFoundError } from '../../response/errors.ts';
 import { replyOk } from '../../response/reply.ts';
-import { type BodyLimits, defineRoute, defineRoutes } from '../../route.ts';
+import { defineRoute, defineRoutes } from '../../route.ts';
 import { toPacks } from '../packs.ts';
 import { ApiResponse, buildPageSchema, PageQuery, Seo } from '../shared/common.ts';
 import { parsePage, replyPage, replySnapshot, thenMaybe, toUser } from '../shared/convert.ts';
 import { IndexBot, toIndexBot } from '../shared/index-entities.ts';
 import { showBot } from './bots.ts';
 import { Bot, BotParams, BotQuery, BotsIndex, BotsRandom, StatsBody } from './schema.ts';
-import { recordStats } from './stats.ts';
+import { recordStats, statsBodyLimits } from './stats.ts';
 
 const toIndexBots = (app: App, rows: readonly IndexBotRow[]): IndexBot[] =>
   rows.map((row) => toIndexBot(row, app.clock.nowMs()));
@@ -31,13 +30,6 @@ const toBotsIndex = (app: App, page: FrontPage): BotsIndex => ({
   recently_added: toIndexBots(app, page.bots.recently_added),
   top_voted: toIndexBots(app, page.bots.top_voted),
 });
-
-/** A full `shard_list` of 20-digit numbers takes 344,000 bytes; real clients also send unknown fields. */
-const statsBodyLimits: BodyLimits = {
-  bytesMax: 393_216,
-  fieldsMax: 64,
-  valuesMax: limits.shardListEntriesMax + 1_024,
-};
 
 export const botRoutes = defineRoutes('Bots', [
   defineRoute('listBots', 'GET /bots/@all', {

@@ -6,14 +6,22 @@
  * do not pay for this. Throws `validation_failed`.
  */
 import type { StatsPost } from '../../../engine/engine.ts';
-import { statsIntegerMax } from '../../../engine/limits.ts';
+import { limits, statsIntegerMax } from '../../../engine/limits.ts';
 import type { App } from '../../app.ts';
 import type { Caller } from '../../auth/auth.ts';
 import { requireCaller } from '../../auth/authorise.ts';
 import { findStringEnd } from '../../request/check.ts';
 import { createValidationError } from '../../response/errors.ts';
 import { type Reply, replyText } from '../../response/reply.ts';
+import type { BodyLimits } from '../../route.ts';
 import type { StatsBody } from './schema.ts';
+
+/** A full `shard_list` of 20-digit numbers takes 344,000 bytes; real clients also send unknown fields. */
+export const statsBodyLimits: BodyLimits = {
+  bytesMax: 393_216,
+  fieldsMax: 64,
+  valuesMax: limits.shardListEntriesMax + 1_024,
+};
 
 /** The integers of a body, each as a number or as the digits that were sent. */
 interface ExactBody {

@@ -9,6 +9,7 @@ import { compatRoutes } from '../../../http/api/compat.ts';
 import { routes } from '../../../http/api/table.ts';
 import { listRouteNames } from '../../../ops/app.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { raw } from '../raw.ts';
 import { openWorld } from './world.ts';
 
 const test = suite('routes for libraries of other directories');
@@ -172,6 +173,23 @@ test('errors name their request, and say that a token is no longer valid', async
     [unknown, bad].map(({ headers }) => headers.get('x-session-invalid')),
     ['true', null],
   );
+});
+
+test('the list of servers has as many shards as one of this directory may have', async () => {
+  const bot = await createBot();
+  const list = Array(16_384).fill(1);
+
+  assert.is((await bot.post({ server_count: list })).status, 200);
+  assert.equal((await bot.show()).slice(0, 3), [16_384, 0, 16_384]);
+});
+
+test('a body that is too large ends the connection, which the reply says', async () => {
+  const { token } = await createBot();
+  const [head, body] = [`Authorization: ${token}`, '{"server_count":'.padEnd(400_000, ' ')];
+  const request = `POST /api/bots/stats HTTP/1.1\r\nHost: a\r\n${head}\r\nContent-Length: ${body.length}`;
+  const { text } = await raw(world.port, [`${request}\r\n\r\n`, body]);
+  assert.match(text, /^HTTP\/1\.1 413 /);
+  assert.match(text, /\r\nConnection: close\r\n/);
 });
 
 test('a limited request says how long to wait, in the header and in the body', () => {
