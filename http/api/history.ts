@@ -173,7 +173,6 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
       'minutes after its end, and a day later once more for late votes; months without votes are left out.',
     auth: { kind: 'public' },
     limit: 'history',
-    caching: 'list',
     params: TargetVotesParams,
     query: VoteMonthsQuery,
     replies: { 200: VoteMonthsReply },

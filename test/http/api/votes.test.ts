@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { routes } from '../../../http/api/table.ts';
 import { addBot, addPack, addServer, addTeam, addUser, addVote } from '../../storage/catalogue/directory.ts';
 import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
@@ -135,6 +136,12 @@ test('GET /users/:uid/bots/:id/votes → 200 with the vote just acknowledged', a
   );
   assert.equal([reply.json.vote_info.vote_time, reply.json.vote_info.per_user], [12, 1]);
   assert.ok(reply.json.wait.hours >= 11);
+});
+
+test('no reply about votes may be stored', () => {
+  const stored = routes.filter(({ path, caching }) => /\/votes(\/|$)/.test(path) && caching !== 'no-store');
+
+  assert.equal(pluck(stored, 'path'), []);
 });
 
 test('GET /users/:uid/bots/:id/votes → 200, empty for an unknown user', async () => {
