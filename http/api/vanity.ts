@@ -116,7 +116,7 @@ interface VanityRequest {
 }
 
 /** Throws `validation_failed` if `itag=true` and the path has no UUID. */
-const checkItag = ({ params, query }: VanityRequest): void => {
+export const checkItag = ({ params, query }: VanityRequest): void => {
   if (query.itag !== 'true' || isUuid(params.code)) return;
   throw createValidationError('path', { '/code': 'must be a UUID if itag=true' });
 };

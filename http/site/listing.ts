@@ -218,12 +218,9 @@ const findTarget = (
     .then((row) => row && { kind: row.target_type, id: row.target_id });
 };
 
-const followInvite = async (
-  { resolve }: PageContext,
-  app: App,
-  { params: { code }, head, isPrefetch }: ListingRequest,
-): Promise<Reply> => {
-  const target = await resolve(app, code);
+const followInvite = async (pages: PageContext, app: App, request: ListingRequest): Promise<Reply> => {
+  const { head, isPrefetch } = request;
+  const target = await findTarget(pages, app, request);
   if (target?.kind !== 'bot' && target?.kind !== 'server') throw createNotFoundError('invite');
   const profile = await app.catalogue[`${target.kind}s`].find(target.id);
   if (!profile || !hasInvite(profile)) throw createNotFoundError('invite');

@@ -4,7 +4,7 @@
  */
 import type { DomainError } from '../../engine/errors.ts';
 import type { ListingSearch } from '../api/search.ts';
-import { VanityParams, VanityQuery } from '../api/vanity.ts';
+import { checkItag, VanityParams, VanityQuery } from '../api/vanity.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
@@ -89,6 +89,7 @@ const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages
     summary: 'Counts the use of an invite and leads to it.',
     params: VanityParams,
     query: VanityQuery,
+    check: checkItag,
     handle: (app, request) => pages.followInvite(app, request as ListingRequest),
     replaceError: replaceError(site),
   }),

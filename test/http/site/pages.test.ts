@@ -185,6 +185,19 @@ test('an invite counts and leads on; what has none is 404', async () => {
   for (const path of ['/@night-owls/invite', '/@nothing/invite']) assert.is((await visit(path)).status, 404);
 });
 
+test('an invite is found by the itag, too, as at /@{code}', async () => {
+  const { vanity_ref: itag } = (await world.ask('GET', '/bots/bot1')).json;
+  const other = '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10';
+  for (const path of [
+    `/@nothing/invite?itag=${itag}`,
+    `/@${itag}/invite?itag=true`,
+    '/@lighthouse/invite?itag=false',
+  ])
+    assert.is((await visit(path)).headers.get('location'), 'https://example.org/bot1', path);
+  assert.is((await visit(`/@lighthouse/invite?itag=${other}`)).status, 404);
+  assert.is((await visit('/@lighthouse/invite?itag=true')).status, 400);
+});
+
 test('an unknown address is a page for a browser', async () => {
   const { status, text } = await visit('/@nothing');
 
