@@ -37,7 +37,7 @@ export const AuditQuery = Type.Object({
   operation: Type.Optional(
     buildName(64, 'Only this command, or commands that begin with this word: bots approve, or bots.'),
   ),
-  target: Type.Optional(buildName(128, 'Only changes of this id.')),
+  target: Type.Optional(buildName(128, 'Only changes of this id, in any letter case.')),
   rows: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1_000, description: 'Rows on a page, 1 to 1,000; 50 if not given.' }),
   ),

@@ -33,7 +33,7 @@ export interface AuditFilter {
   readonly operator?: string | undefined;
   /** A command, or the first word of some. */
   readonly operation?: string | undefined;
-  /** A word of the target: an id. */
+  /** A word of the target, in any letter case: an id, or the url of a pack as the operator typed it. */
   readonly target?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ const buildFilter = (sql: Sql, { operator, operation, target }: AuditFilter): St
   const conditions = [
     ...(operator === undefined ? [] : [sql`operator = ${operator}`]),
     ...(operation === undefined ? [] : [sql`starts_with(operation || ' ', ${`${operation} `})`]),
-    ...(target === undefined ? [] : [sql`${target} = any(string_to_array(target, ' '))`]),
+    ...(target === undefined ? [] : [sql`lower(${target}) = any(string_to_array(lower(target), ' '))`]),
   ];
   const [first, ...others] = conditions;
   if (first === undefined) return undefined;

@@ -148,6 +148,17 @@ test('the status has the warnings of the stores, as /readyz', async () => {
   assert.equal(((await ready.json()) as { notes: string[] }).notes, ['Postgres is away']);
 });
 
+test('the audit is found by the id of its target, of a pack in any letter case', async () => {
+  await world.done('PUT /bot/100/vote-ban', {});
+  await world.refused('DELETE /packs/Bright-Owls');
+
+  const find = async (target: string) => pluck((await list(`/audit?target=${target}`)).entries, 'target');
+  assert.equal(await find('100'), ['bot 100']);
+  for (const url of ['Bright-Owls', 'bright-owls', 'BRIGHT-OWLS'])
+    assert.equal(await find(url), ['Bright-Owls'], url);
+  assert.equal(await find('owls'), []);
+});
+
 test('bots show: owner, review, totals and tokens; 404 for an unknown one', async () => {
   const json = await list('/bots/100');
 
