@@ -78,6 +78,13 @@ const listenFor = async (events: number, rest: readonly string[] = [], act?: () 
   }
   return text;
 };
+
+/** What it prints without what differs from run to run. */
+const toShape = (text: string): string =>
+  text
+    .replace(/whsec_\S+/g, 'whsec_')
+    .replace(/https?:\S+ after \S+/g, 'ADDRESS after CURSOR')
+    .replace(/\S+Z (\S+) \S+ up/g, 'TIME $1 USER up');
 const readAuthors = () => received.map(({ data }) => data.user.id);
 
 test('it sends signed events, repeats what is refused, and goes on at its cursor', async () => {
@@ -95,6 +102,9 @@ test('it sends signed events, repeats what is refused, and goes on at its cursor
   );
   assert.match(second, /Z vote\.created cleo up -> 204\n/);
   assert.equal(readAuthors(), ['cleo']);
+  const readme = readFileSync(new URL('../../http/client/README.md', import.meta.url), 'utf8');
+  const [, documented = ''] = /\n\$ npx rollcall-client listen .*\n([\s\S]*?)```/.exec(readme) ?? [];
+  assert.is(toShape(documented), toShape(second));
   assert.is(statSync(state).mode & 0o777, 0o600, 'the secret is for nobody else');
 });
 

@@ -1,13 +1,13 @@
 /**
  * The JavaScript library in the runtimes that it promises: the oldest and the newest Node, Deno and Bun, each
- * with a program that uses every part of it against a complete Rollcall; and in topgg-autoposter, whose types
- * must take it, too.
+ * with a program that uses every part of it against a complete Rollcall, and with its own program; and in
+ * topgg-autoposter, whose types must take it, too.
  *
  * Runtimes and topgg-autoposter come from npm, into a temporary folder. What npm does not have, or what does
  * not run here, is skipped with a line that says so.
  */
 import { execFile, execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -29,12 +29,12 @@ const test = suite('runtimes of the client');
 const run = promisify(execFile);
 const compiler = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url));
 const library = makeFolder('rollcall-client-');
+await writeClientPackage(library);
 let world: World;
 let input: object;
 let users = 0;
 
 test.before(async () => {
-  await writeClientPackage(library);
   world = await openWorld();
   await addUser(world.sql, 'robin');
   await addBot(world.sql, 'bot1');
@@ -96,8 +96,10 @@ const createProject = (packages: readonly string[], title: string): string | nul
   }
 };
 
+const { engines } = JSON.parse(readFileSync(join(library, 'package.json'), 'utf8'));
+const oldestNode = `${engines.node.replace('>=', '')}.0`;
 const runtimes = [
-  { title: 'Node 18', packages: ['node@18'], program: 'node', args: [] },
+  { title: `Node ${oldestNode}`, packages: [`node@${oldestNode}`], program: 'node', args: [] },
   { title: 'the newest Node', packages: ['node@latest'], program: 'node', args: [] },
   { title: 'Deno', packages: ['deno'], program: 'deno', args: ['run', '--allow-all'] },
   { title: 'Bun', packages: ['bun'], program: 'bun', args: ['run'] },
@@ -115,8 +117,12 @@ for (const { title, packages, program: name, args } of runtimes)
     const { stdout: version } = await run(command, ['--version'], options);
     const { stdout } = await run(command, [...args, 'program.js'], options);
 
+    const cli = [...args, 'node_modules/rollcall-client/dist/cli.js', 'listen', '--url', 'none'];
+    const listened = await run(command, cli, options).catch((error) => error);
+
     console.log(`${title}: ${version.split('\n')[0]}`);
     assert.equal(JSON.parse(stdout), [7, 1, user, true, 'vote.created', 401]);
+    assert.match(listened.stderr, /^Name --url and --forward as URLs\./m);
   });
 
 const typed = `
