@@ -9,10 +9,11 @@ import { type CommandContext, defineCommand } from './command.ts';
 const usage = `Usage: npm run bench -- day [options]
 
 A day of a directory, compressed: morning, a noon with a restart and an upgrade, a hug of one bot, evening,
-a night with the reset of month's end, and the next morning. Further days are without restarts; memory is
-judged on the last, when caches and buffers are full. In the end the log of the clients is judged as by
-"prove". Exits with 1 if anything was lost or counted twice, a job did not run, memory in use grew by more
-than 2 %, or the 99th percentile of the last tenth is more than 1.1 times that of the first.
+a night with the reset of month's end, and the next morning. Further days are without restarts. Memory is
+looked at every morning, and judged by the last two, when caches and buffers are full. In the end the log of
+the clients is judged as by "prove". Exits with 1 if anything was lost or counted twice, a job did not run,
+memory in use grew by more than 2 % from one day to the next, or the 99th percentile of the last tenth is
+more than 1.1 times that of the first.
 
   --minutes N       how long a day is (20)
   --days N          how many days (2)
@@ -33,6 +34,8 @@ const mib = 2 ** 20;
 const toMib = (bytes: number): string => `${(bytes / mib).toFixed(1)} MiB`;
 const toPercent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
+const listPercents = (shares: readonly number[]): string => shares.map(toPercent).join(', ') || '–';
+
 const listMissing = ({ declared, succeeded }: Day['jobs']): readonly string[] =>
   [...declared].filter((job) => !succeeded.has(job));
 
@@ -41,8 +44,9 @@ const listFaults = ({ proof, p99, memory, jobs }: Day): readonly string[] => [
   ...proof.lies.map(({ kind, name, text: lie }) => `${kind} ${name}: ${lie}`),
   ...listMissing(jobs).map((job) => `the job ${job} did not run`),
   ...memory
-    .filter(({ growth }) => growth > growthMax)
-    .map(({ growth }) => `memory grew by ${toPercent(growth)} a day`),
+    .map(({ growths }) => growths.at(-1) ?? 0)
+    .filter((growth) => growth > growthMax)
+    .map((growth) => `memory grew by ${toPercent(growth)} in the last day`),
   ...(p99.last > slowerMax * p99.first
     ? [`p99 was ${(p99.last / p99.first).toFixed(2)} times the first`]
     : []),
@@ -53,9 +57,9 @@ const describeDay = (day: Day): string => {
   const { posts, clicks, votes } = proof.figures;
   const acknowledged = [posts, clicks, votes].map((figures) => figures?.acknowledged ?? 0);
   const nodes = memory.map(
-    ({ most, bytes, growth, ownGrowth }) =>
-      `${toMib(bytes)} in use, ${toPercent(growth)} a day (${toPercent(ownGrowth)} without files' pages), ` +
-      `at most ${toMib(most)} with garbage`,
+    ({ most, bytes, growths, ownGrowths }) =>
+      `${toMib(bytes)} in use, from day to day ${listPercents(growths)} ` +
+      `(${listPercents(ownGrowths)} without files' pages), at most ${toMib(most)} with garbage`,
   );
   const faults = listFaults(day);
   return [

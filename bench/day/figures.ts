@@ -5,7 +5,7 @@
 import { computeSpread, percentile } from '../report/statistics.ts';
 
 export interface MemorySample {
-  /** Share of the day. */
+  /** Days since the first began. */
   readonly at: number;
   readonly bytes: number;
   /** Of them pages of files: the program, and what the hot store maps. */
@@ -13,19 +13,22 @@ export interface MemorySample {
 }
 
 /**
- * The rise of `read`, by default of all bytes, over a whole day ÷ the median of all bytes; 0 without two
- * samples. It is the median of the slopes between all pairs (Theil and Sen), since one look at a peak would
- * turn a line of least squares.
+ * The rise of `read`, by default of all bytes, from each day to the next ÷ the first day's bytes. All looks
+ * are at the same hours, and their median stands for a day; a slope within a day would multiply each small
+ * step by three.
  */
-export const computeDailyGrowth = <Sample extends Omit<MemorySample, 'fileBytes'>>(
+export const computeGrowths = <Sample extends Omit<MemorySample, 'fileBytes'>>(
   samples: readonly Sample[],
   read: (sample: Sample) => number = ({ bytes }) => bytes,
-): number => {
-  const slopes = samples.flatMap((one, index) =>
-    samples.slice(index + 1).map((later) => (read(later) - read(one)) / (later.at - one.at)),
-  );
-  if (slopes.length === 0) return 0;
-  return computeSpread(slopes).median / computeSpread(samples.map(({ bytes }) => bytes)).median;
+): readonly number[] => {
+  const numbers = new Set(samples.map(({ at }) => Math.floor(at)));
+  const days = [...numbers].map((number) => samples.filter(({ at }) => Math.floor(at) === number));
+  const medianOf = (day: readonly Sample[], pick: (sample: Sample) => number): number =>
+    computeSpread(day.map(pick)).median;
+  return days.slice(1).map((day, index) => {
+    const before = days[index] as readonly Sample[];
+    return (medianOf(day, read) - medianOf(before, read)) / medianOf(before, ({ bytes }) => bytes);
+  });
 };
 
 interface Timed {

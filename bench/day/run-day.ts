@@ -18,7 +18,7 @@ import type { Live } from '../report/live.ts';
 import { createDirectory } from '../scenarios/directory.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { createRandom } from '../shared/random.ts';
-import { computeDailyGrowth, computeP99, type Jobs, type MemorySample, readJobs } from './figures.ts';
+import { computeGrowths, computeP99, type Jobs, type MemorySample, readJobs } from './figures.ts';
 import { missJobs } from './missed-jobs.ts';
 import { firstTenth, lastTenth, moments, nameOf, paceAt, steadyFrom } from './timeline.ts';
 
@@ -27,7 +27,7 @@ export interface DayOptions {
   readonly nodes: number;
   /** How long a day is. */
   readonly minutes: number;
-  /** Restarts and the month's end are on the first; memory is judged on the last. */
+  /** Restarts and the month's end are on the first; memory is judged by the last two. */
   readonly days: number;
   /** The most requests a second. */
   readonly rate: number;
@@ -40,11 +40,12 @@ export interface DayOptions {
 interface Memory {
   /** The most at any time, garbage included. */
   readonly most: number;
-  /** What is in use while nothing changes: the mean, its growth a day as a share of that, and each look. */
+  /** What is in use while nothing changes: the mean of the last day. */
   readonly bytes: number;
-  readonly growth: number;
+  /** The growth of that from each day to the next, as a share. */
+  readonly growths: readonly number[];
   /** The growth of what is not pages of files, as a share of the same. */
-  readonly ownGrowth: number;
+  readonly ownGrowths: readonly number[];
   readonly samples: readonly MemorySample[];
 }
 
@@ -145,7 +146,7 @@ const runTimeline = async (world: World, log: ProveLog, isFull: () => boolean): 
   const { servers, most, options } = world;
   const { live, stop, days } = options;
   const left = [...happenings];
-  let lookAt = days - 1 + steadyFrom;
+  let lookAt = steadyFrom;
   for (let at = computeShare(world); at < days; at = computeShare(world)) {
     if (stop.aborted) throw new Error('interrupted');
     if (isFull()) throw new Error('the log is full: give a lower rate or fewer minutes');
@@ -153,7 +154,8 @@ const runTimeline = async (world: World, log: ProveLog, isFull: () => boolean): 
     for (const [node, server] of servers.nodes.entries())
       most[node] = Math.max(most[node] ?? 0, readMemory(server));
     // The last tenth is left alone, for the times of its requests.
-    if (at >= lookAt && at < days - 1 + lastTenth.from) {
+    if (at % 1 >= lastTenth.from) lookAt = Math.ceil(at) + steadyFrom;
+    else if (at >= lookAt) {
       lookAt += lookEvery;
       await lookAtMemory(world, at);
     }
@@ -186,9 +188,10 @@ const computeTenths = (world: World, { stats, clicks, votes }: ProveLog): Day['p
 };
 
 const toMemory = (most: number, samples: readonly MemorySample[]): Memory => {
-  const bytes = samples.reduce((sum, one) => sum + one.bytes, 0) / Math.max(1, samples.length);
-  const ownGrowth = computeDailyGrowth(samples, (one) => one.bytes - one.fileBytes);
-  return { most, bytes, growth: computeDailyGrowth(samples), ownGrowth, samples };
+  const last = samples.filter(({ at }) => Math.floor(at) === Math.floor(samples.at(-1)?.at ?? 0));
+  const bytes = last.reduce((sum, one) => sum + one.bytes, 0) / Math.max(1, last.length);
+  const ownGrowths = computeGrowths(samples, (one) => one.bytes - one.fileBytes);
+  return { most, bytes, growths: computeGrowths(samples), ownGrowths, samples };
 };
 
 /** Resolves when the days are over and judged. Rejects when they cannot be driven to their end. */

@@ -3,24 +3,31 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { computeDailyGrowth, computeP99, readJobs } from '../../bench/day/figures.ts';
+import { computeGrowths, computeP99, readJobs } from '../../bench/day/figures.ts';
 import { firstTenth, lastTenth, moments, paceAt, steadyFrom } from '../../bench/day/timeline.ts';
 
 const test = suite('day');
 
-test('growth is the rise of the line over a whole day, whatever part of it was seen', () => {
-  const samples = (rise: number) =>
-    Array.from({ length: 100 }, (_, index) => {
-      const at = 0.7 + (index * 0.3) / 99;
-      return { at, bytes: 1_000 + rise * (at - 0.85) + (index % 2 === 0 ? 3 : -3) };
-    });
+test('growth is the rise from each day to the next, at the same hours', () => {
+  const day = (number: number, bytes: number) =>
+    Array.from({ length: 99 }, (_, index) => ({
+      at: number + 0.6 + index / 1_000,
+      // Within a day it rises by a tenth, which is no growth.
+      bytes: bytes + index,
+      fileBytes: number * 10,
+    }));
+  const samples = [...day(0, 951), ...day(1, 1_051), ...day(2, 1_051)];
 
-  assert.ok(Math.abs(computeDailyGrowth(samples(50)) - 0.05) < 0.002);
-  assert.ok(Math.abs(computeDailyGrowth(samples(0))) < 0.002);
-  const [first, ...others] = samples(50);
-  const peak = { at: first?.at ?? 0, bytes: 1_150 };
-  assert.ok(Math.abs(computeDailyGrowth([peak, ...others]) - 0.05) < 0.002, 'one look at a peak');
-  assert.is(computeDailyGrowth([]), 0);
+  assert.equal(computeGrowths(samples), [0.1, 0]);
+  assert.equal(
+    computeGrowths(samples, ({ bytes, fileBytes }) => bytes - fileBytes),
+    [0.09, -10 / 1_100],
+  );
+  const [first, ...others] = samples;
+  const peak = { at: first?.at ?? 0, bytes: 5_000, fileBytes: 0 };
+  assert.ok(Math.abs((computeGrowths([peak, ...others])[0] ?? 0) - 0.1) < 0.002, 'one look at a peak');
+  assert.equal(computeGrowths(day(0, 1_000)), [], 'one day');
+  assert.equal(computeGrowths([]), []);
 });
 
 test('the 99th percentile is of what was acknowledged within the time', () => {
