@@ -9,7 +9,7 @@
  * Writes SQL only; the engine reads an entity on first use.
  */
 import { computeShard, type EntityKind, oldShardCount, toAddress } from '../../engine/ids.ts';
-import { escapeText, formatTexts, type Transaction } from '../sql/client.ts';
+import { buildRows, escapeText, type Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { memberFields, totalsFields } from './directory.ts';
 import { type AnyRecord, type Cell, getValue, type RecordField, type RecordFields } from './fields.ts';
@@ -65,9 +65,7 @@ const lockVoteTargets = async (sql: Transaction, records: readonly NumberedRecor
   if (votes.length === 0) return;
   await sql`
     select from totals where (kind, entity_id) in (
-      select * from unnest(
-        ${formatTexts(votes.map(({ target_type }) => target_type))}::text[],
-        ${formatTexts(votes.map(({ target_id }) => target_id))}::text[])
+      select * from ${buildRows(sql, votes, { target_type: 'text', target_id: 'text' })}
     ) order by incarnation for no key update`;
 };
 

@@ -18,7 +18,7 @@ import {
 } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Adjustment } from '../../engine/ports.ts';
-import { formatNumbers, formatTexts, type Queryable, type Transaction } from '../sql/client.ts';
+import { buildRows, type Queryable, type Transaction } from '../sql/client.ts';
 import { readValue } from '../sql/rows.ts';
 import { markDueByReleases } from './due-reminders.ts';
 import { lockTotals } from './totals.ts';
@@ -133,7 +133,10 @@ export const writeAdjustments = async (
     changes.map(({ incarnation }) => incarnation),
   );
   const rows = changes.flatMap(({ incarnation, ...change }) =>
-    splitChange(change, limits.adjustmentVotersMax).map((row) => ({ incarnation, row })),
+    splitChange(change, limits.adjustmentVotersMax).map((row) => ({
+      incarnation,
+      payload: JSON.stringify(row),
+    })),
   );
   for (let from = 0; from < rows.length; from += rowsPerStatement) {
     const step = rows.slice(from, from + rowsPerStatement);
@@ -143,10 +146,8 @@ export const writeAdjustments = async (
         row_number() over (partition by totals.incarnation order by position) + greatest(adjustment, (
           select max(sequence) from adjustments
           where adjustments.incarnation = totals.incarnation and action = 'adjust')), payload::jsonb
-      from unnest(
-        (select ${formatNumbers(step.map(({ incarnation }) => incarnation))}::bigint[]),
-        (select ${formatTexts(step.map(({ row }) => JSON.stringify(row)))}::text[])
-      ) with ordinality as change (incarnation, payload, position) join totals using (incarnation)
+      from ${buildRows(transaction, step, { incarnation: 'bigint', payload: 'text' })}
+        with ordinality as change (incarnation, payload, position) join totals using (incarnation)
       order by position`;
   }
 };

@@ -7,7 +7,7 @@
  */
 import type { CastVote } from '../../engine/entity/items.ts';
 import type { EntityRef } from '../../engine/ids.ts';
-import { formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
+import { buildRows, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { lockListing, writeAdjustments } from './adjustments.ts';
 import { locks } from './locks.ts';
@@ -93,10 +93,8 @@ export const restoreVotes = async (transaction: Transaction, votes: readonly Fou
 };
 
 /** Rows by their whole key: with the itag alone, each partition would be searched. */
-const buildChosen = (transaction: Transaction, votes: readonly FoundVote[]) => transaction`unnest(
-  (select ${formatTexts(votes.map(({ itag }) => itag))}::uuid[]),
-  (select ${formatTexts(votes.map(({ created_at }) => created_at))}::timestamptz[])
-) as chosen (itag, created_at)`;
+const buildChosen = (transaction: Transaction, votes: readonly FoundVote[]) => transaction`
+  ${buildRows(transaction, votes, { itag: 'uuid', created_at: 'timestamptz' })} as chosen (itag, created_at)`;
 
 /** The votes of one request have it in common. */
 const toRequest = ({

@@ -8,7 +8,7 @@
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import { packHash, voteFlags } from '../../engine/rules/vote-origin.ts';
-import { formatNumbers, formatTexts, type Queryable, type Sql } from '../sql/client.ts';
+import { buildRows, formatNumbers, type Queryable, type Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 
 /** Accounts known for less are new. */
@@ -160,11 +160,8 @@ const findPairs = (sql: Sql, addresses: readonly string[], since: Date) =>
 /** Marks the votes of the pairs. The addresses again as an array, so that the index serves any plan. */
 const markPairs = (sql: Sql, found: readonly AddressFinding[], since: Date) => sql`
   update vote_origins as origin set flags = origin.flags | found.flags
-  from unnest(
-    (select ${formatNumbers(found.map(({ address }) => address))}::bigint[]),
-    (select ${formatNumbers(found.map(({ incarnation }) => incarnation))}::bigint[]),
-    (select ${formatNumbers(found.map(({ flags }) => flags))}::smallint[])
-  ) as found (address_hash, incarnation, flags)
+  from ${buildRows(sql, found, { address: 'bigint', incarnation: 'bigint', flags: 'smallint' })}
+    as found (address_hash, incarnation, flags)
   where origin.address_hash = any(${formatNumbers(found.map(({ address }) => address))}::bigint[])
     and origin.at > ${since} and origin.address_hash = found.address_hash
     and origin.incarnation = found.incarnation and origin.flags | found.flags <> origin.flags`;
@@ -220,12 +217,8 @@ export const markVotes = (sql: Sql, votes: readonly MarkedVote[]): Promise<void>
   asStorage('flags.votes', async () => {
     await sql`
       update vote_origins as origin set flags = origin.flags | marked.flags
-      from unnest(
-        (select ${formatTexts(votes.map(({ itag }) => itag))}::uuid[]),
-        (select ${formatNumbers(votes.map(({ atMs }) => atMs))}::bigint[]),
-        (select ${formatNumbers(votes.map(({ address }) => address))}::bigint[]),
-        (select ${formatNumbers(votes.map(({ flags }) => flags))}::smallint[])
-      ) as marked (itag, at_ms, address_hash, flags)
+      from ${buildRows(sql, votes, { itag: 'uuid', atMs: 'bigint', address: 'bigint', flags: 'smallint' })}
+        as marked (itag, at_ms, address_hash, flags)
       where origin.address_hash = marked.address_hash and origin.itag = marked.itag
         and origin.at = to_timestamp(marked.at_ms / 1000.0)
         and origin.flags | marked.flags <> origin.flags`;
@@ -283,6 +276,8 @@ export interface ViewMarks {
   readonly robots: number;
 }
 
+const viewColumns = { incarnation: 'bigint', views: 'bigint', repeated: 'bigint', robots: 'bigint' } as const;
+
 /** Adds what this node counted of an hour that begins at a time. *Ledger* when it resolves. */
 export const addViewMarks = (sql: Sql, marks: readonly ViewMarks[], atMs: number): Promise<void> =>
   asStorage('flags.views', async () => {
@@ -291,12 +286,7 @@ export const addViewMarks = (sql: Sql, marks: readonly ViewMarks[], atMs: number
       insert into vote_suspects (kind, at, incarnation, address_hash, first_at, last_at, figures)
       select ${voteFlags.views}, ${hour}, incarnation, 0, ${hour}, ${end},
         jsonb_build_object('views', views, 'repeated', repeated, 'robots', robots)
-      from unnest(
-        (select ${formatNumbers(marks.map(({ incarnation }) => incarnation))}::bigint[]),
-        (select ${formatNumbers(marks.map(({ views }) => views))}::bigint[]),
-        (select ${formatNumbers(marks.map(({ repeated }) => repeated))}::bigint[]),
-        (select ${formatNumbers(marks.map(({ robots }) => robots))}::bigint[])
-      ) as marks (incarnation, views, repeated, robots)
+      from ${buildRows(sql, marks, viewColumns)} as marks (incarnation, views, repeated, robots)
       on conflict (kind, at, incarnation, address_hash) do update set figures = (
         select jsonb_object_agg(name, coalesce((vote_suspects.figures ->> name)::bigint, 0) + value::bigint)
         from jsonb_each_text(excluded.figures) as added (name, value))`;

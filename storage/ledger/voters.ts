@@ -7,7 +7,7 @@
 import type { CastVote } from '../../engine/entity/items.ts';
 import type { EntityKind, EntityRef } from '../../engine/ids.ts';
 import type { Edit, LedgerVote } from '../../engine/ports.ts';
-import { formatNumbers, type Sql } from '../sql/client.ts';
+import { buildRows, type Sql } from '../sql/client.ts';
 
 /** Reads a page of cast votes whose voters may have to wait, by time and voter, through an index. */
 export const selectVoters = async (
@@ -42,9 +42,7 @@ export const selectEdits = async (sql: Sql, limit: number): Promise<readonly Edi
 export const deleteEdits = async (sql: Sql, edits: readonly Edit[]): Promise<void> => {
   if (edits.length === 0) return;
   await sql`
-    delete from edited using unnest(
-      (select ${formatNumbers(edits.map(({ incarnation }) => incarnation))}::bigint[]),
-      (select ${formatNumbers(edits.map(({ revision }) => revision))}::bigint[])
-    ) as sent (incarnation, revision)
+    delete from edited using ${buildRows(sql, edits, { incarnation: 'bigint', revision: 'bigint' })}
+      as sent (incarnation, revision)
     where edited.incarnation = sent.incarnation and edited.revision <= sent.revision`;
 };

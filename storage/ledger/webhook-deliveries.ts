@@ -9,7 +9,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { deliveryKinds, failingFrom } from '../../engine/rules/webhooks.ts';
-import { formatNumbers, formatTexts, type Queryable, type Transaction } from '../sql/client.ts';
+import { buildRows, type Queryable, type Transaction } from '../sql/client.ts';
 import { readNumber } from '../sql/rows.ts';
 
 export interface DeliveryRules {
@@ -117,20 +117,17 @@ export const writeVoidDeliveries = async (
   type: 'vote.voided' | 'vote.restored',
   decisions: readonly VoidDecision[],
 ) => {
-  const numbered = decisions.filter(({ number }) => number !== null);
-  if (numbered.length === 0) return;
-  const toDetails = ({ incarnation, number, isRepeatable, ...decided }: VoidDecision): VoidedDetails => ({
-    id: randomUUID(),
-    ...decided,
-    ...(isRepeatable && { number: Number(number) }),
+  const rows = decisions.flatMap(({ incarnation, number, isRepeatable, ...decided }) => {
+    if (number === null) return [];
+    const details: VoidedDetails = { id: randomUUID(), ...decided, ...(isRepeatable && { number }) };
+    return [{ incarnation, number, details: JSON.stringify(details) }];
   });
+  if (rows.length === 0) return;
   await transaction`
     with decision as (
-      select incarnation, number, details::jsonb from unnest(
-        (select ${formatNumbers(numbered.map(({ incarnation }) => incarnation))}::bigint[]),
-        (select ${formatNumbers(numbered.map(({ number }) => Number(number)))}::bigint[]),
-        (select ${formatTexts(numbered.map((decision) => JSON.stringify(toDetails(decision))))}::text[])
-      ) as decision (incarnation, number, details)
+      select incarnation, number, details::jsonb
+      from ${buildRows(transaction, rows, { incarnation: 'bigint', number: 'bigint', details: 'text' })}
+        as decision (incarnation, number, details)
     ), delivery as (
       insert into webhook_deliveries (${buildPlaceColumns(transaction)}, kind, weight, votes, details)
       select ${buildPlace(transaction)}, ${deliveryKinds[type]}, 1, votes, details

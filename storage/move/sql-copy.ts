@@ -5,7 +5,7 @@
  * derive is copied, too. The caller runs it in one transaction of the target.
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
-import { formatNumbers, formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
+import { buildRows, formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
 import { hasTable, readNumber } from '../sql/rows.ts';
 
 /** Belongs to the stores, not to the directory. */
@@ -189,12 +189,13 @@ export const assignShards = async (target: Transaction, generation: number, coun
   const rows = await target<{ incarnation: number; kind: EntityKind; id: string }[]>`
     select incarnation, kind, entity_id as id from totals`;
   for (let first = 0; first < rows.length; first += rowsPerStep) {
-    const some = rows.slice(first, first + rowsPerStep);
-    const shards = some.map(({ kind, id }) => computeShard(toAddress(kind, id), count));
+    const some = rows.slice(first, first + rowsPerStep).map(({ incarnation, kind, id }) => {
+      return { incarnation, shard: computeShard(toAddress(kind, id), count) };
+    });
     await target`
       update totals set shard = new.shard
-      from unnest(${formatNumbers(some.map(({ incarnation }) => incarnation))}::bigint[],
-        ${formatNumbers(shards)}::smallint[]) as new (incarnation, shard)
+      from ${buildRows(target, some, { incarnation: 'bigint', shard: 'smallint' })}
+        as new (incarnation, shard)
       where totals.incarnation = new.incarnation`;
   }
 };

@@ -216,6 +216,26 @@ export const escapeText = (value: string): string => value.replace(/["\\]/g, '\\
 export const formatBooleans = (values: readonly boolean[]): string =>
   `{${values.map((value) => (value ? 't' : 'f')).join(',')}}`;
 
+type ColumnType = 'bigint' | 'smallint' | 'float8' | 'text' | 'uuid' | 'timestamptz';
+
+/**
+ * Builds a table of rows, `unnest` of one array for each property that `columns` names, in their order. No
+ * value is null in SQL but those of numbers.
+ */
+export const buildRows = <Row extends object>(
+  sql: Queryable,
+  rows: readonly Row[],
+  columns: { readonly [Name in keyof Row]?: ColumnType },
+): ReturnType<Queryable> => {
+  const arrays = Object.entries<ColumnType>(columns as Record<string, ColumnType>).map(([name, type]) => {
+    const values = rows.map((row) => (row as Record<string, string | number | null>)[name] ?? 'null');
+    const isText = type === 'text' || type === 'uuid' || type === 'timestamptz';
+    const array = isText ? formatTexts(values as string[]) : formatNumbers(values);
+    return sql`(select ${array}::${sql.unsafe(type)}[])`;
+  });
+  return sql`unnest(${arrays.reduce((all, array) => sql`${all}, ${array}`)})`;
+};
+
 type Task = (transaction: Transaction) => unknown;
 interface ConnectionState {
   lost: boolean;

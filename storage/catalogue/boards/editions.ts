@@ -14,7 +14,7 @@ import {
   type ScoreCounts,
 } from '../../../engine/rules/boards.ts';
 import type { StepOptions } from '../../history/steps.ts';
-import { formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
+import { buildRows, formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 import { runInRanges } from './ranges.ts';
 import { buildListed, buildScored, type DueBoard, dayMs, type Only, type ScoredBoard } from './scores.ts';
@@ -90,11 +90,9 @@ export const makeEdition = async (sql: Sql, scored: ScoredBoard, options: StepOp
   const top = tally.listCandidates();
   await sql`
     with earlier as (${buildEarlier(sql, scored)}),
-      scored as (select * from unnest(
-        ${formatNumbers(top.map(({ incarnation }) => incarnation))}::bigint[],
-        ${formatNumbers(top.map(({ score }) => score))}::float8[],
-        ${formatNumbers(top.map(({ ratio }) => ratio ?? 'null'))}::float8[]
-      ) as candidates (incarnation, score, ratio)),
+      scored as (
+        select * from ${buildRows(sql, top, { incarnation: 'bigint', score: 'float8', ratio: 'float8' })}
+          as candidates (incarnation, score, ratio)),
       placed as (${buildPlaces(sql, scored)})
     ${buildCounts(sql, scored, tally.count())}`;
 };

@@ -123,7 +123,7 @@ const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout)
     const steps = sampleNumbers(count, rowsMax).map((position) => {
       const index = findLastAtMost(starts, position);
       const from = segments[index] as Segment;
-      return { from, above: from.entries - 1 - (position - (starts[index] as number)) };
+      return { ...from, above: from.entries - 1 - (position - (starts[index] as number)) };
     });
     return steps.length === 0 ? [] : [...new Set(await readSteps(state.sql, list, steps))];
   };

@@ -5,7 +5,13 @@
  * with one snapshot of the database: so the counts of the segments are exactly those of the rows it sees.
  * Nothing is held in memory here.
  */
-import { type Queryable, retrySerializable, type Sql, type Transaction } from '../../sql/client.ts';
+import {
+  buildRows,
+  type Queryable,
+  retrySerializable,
+  type Sql,
+  type Transaction,
+} from '../../sql/client.ts';
 import { readColumn, readNumber } from '../../sql/rows.ts';
 import { balanceSegments, countSteps, type Segments } from '../shared/segments.ts';
 
@@ -88,19 +94,16 @@ export const readSegment = async (
 export const readSteps = async (
   sql: Queryable,
   list: ListName,
-  steps: readonly { readonly from: SegmentKey; readonly above: number }[],
+  steps: readonly (SegmentKey & { readonly above: number })[],
 ): Promise<readonly string[]> => {
   const { table, id, listed } = sources[list];
-  const above = steps.map((step) => String(step.above));
   return readColumn<string>(sql`
-    select row.id from ${buildKeys(
-      sql,
-      steps.map((step) => step.from),
-    )} as keys (at, id, place)
-    join unnest((select ${above}::text[]::bigint[])) with ordinality as steps (above, place) using (place)
+    select row.id
+    from ${buildRows(sql, steps, { at: 'timestamptz', id: 'text', above: 'bigint' })}
+      with ordinality as steps (at, id, above, place)
     cross join lateral (
       select ${sql(id)} as id from ${sql(table)}
-      where ${listed(sql)} and (created_at, ${sql(id)}) >= (keys.at, keys.id)
+      where ${listed(sql)} and (created_at, ${sql(id)}) >= (steps.at, steps.id)
       order by created_at, ${sql(id)} offset steps.above limit 1) as row
     order by place`);
 };
@@ -174,7 +177,7 @@ const markLong = async (
 ): Promise<void> => {
   await transaction`
     update list_segments set entries = ${2 * size}::bigint
-    from ${buildKeys(transaction, outdated)} as keys (at, id, place)
+    from ${buildRows(transaction, outdated, { at: 'timestamptz', id: 'text' })} as keys (at, id)
     where list = ${order} and low_at = keys.at and low_id = keys.id`;
 };
 
@@ -185,10 +188,3 @@ const readLayout = async (transaction: Transaction, list: ListName): Promise<Lay
     order by low_at desc, low_id desc`;
   return { version, segments };
 };
-
-/** Builds a table of the keys, numbered from 1 in their order; its columns are `at`, `id` and `place`. */
-export const buildKeys = (sql: Queryable, keys: readonly SegmentKey[]) => sql`
-  unnest(
-    (select ${keys.map(({ at }) => at)}::text[]::timestamptz[]),
-    (select ${keys.map(({ id }) => id)}::text[])
-  ) with ordinality`;

@@ -11,14 +11,7 @@ import { limits } from '../../../engine/limits.ts';
 import { locks } from '../../ledger/locks.ts';
 import { lockTotals } from '../../ledger/totals.ts';
 import { buildFoundColumns, type FoundVote, restoreVotes, voidVotes } from '../../ledger/void-votes.ts';
-import {
-  formatNumbers,
-  formatTexts,
-  type Queryable,
-  runTransaction,
-  type Sql,
-  type Transaction,
-} from '../../sql/client.ts';
+import { buildRows, type Queryable, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { readNumber } from '../../sql/rows.ts';
 import type { StatementPart } from './pages.ts';
 import type { PlanQuery, VoidPlan } from './void-plans.ts';
@@ -246,20 +239,19 @@ const recordPage = async (
   page: readonly PageVote[],
 ): Promise<boolean> => {
   const own = page.filter(({ isOwn }) => isOwn);
-  const left = own.filter(({ skipped }) => skipped !== null);
+  const left = own.flatMap(({ position, skipped }) => (skipped === null ? [] : [{ position, skipped }]));
   await transaction`
     update void_plan_votes set skipped = page.skipped
     from (
       select planned.position, found.skipped
-      from void_plan_votes as planned left join unnest(
-        (select ${formatNumbers(left.map(({ position }) => position))}::bigint[]),
-        (select ${formatTexts(left.map(({ skipped }) => skipped ?? ''))}::text[])
-      ) as found (position, skipped) on found.position = planned.position
+      from void_plan_votes as planned
+      left join ${buildRows(transaction, left, { position: 'bigint', skipped: 'text' })}
+        as found (position, skipped) on found.position = planned.position
       where ${buildPageCondition(transaction, plan)} and planned.skipped is distinct from found.skipped
     ) as page
     where void_plan_votes.plan = ${plan.id} and void_plan_votes.position = page.position`;
   const counts: Record<string, number> = { ...plan.left_out };
-  for (const { skipped } of left) counts[skipped ?? ''] = (counts[skipped ?? ''] ?? 0) + 1;
+  for (const { skipped } of left) counts[skipped] = (counts[skipped] ?? 0) + 1;
   const done = own.length - left.length;
   const position = Math.min(plan.votes, plan.position + votesPerPage);
   const isLast = position === plan.votes;

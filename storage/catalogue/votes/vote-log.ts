@@ -8,7 +8,7 @@
  */
 import type { EntityRef } from '../../../engine/ids.ts';
 import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
-import { formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
+import { buildRows, formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
 import type { VoteRow } from './votes.ts';
 
@@ -66,10 +66,9 @@ const readEachLog = (
   limit: number,
 ): Promise<readonly (LogRow & { readonly incarnation: number })[]> =>
   sql<(LogRow & { incarnation: number })[]>`
-    select wanted.incarnation, rows.* from unnest(
-      (select ${formatNumbers(positions.map(({ incarnation }) => incarnation))}::bigint[]),
-      (select ${formatNumbers(positions.map(({ after }) => after))}::bigint[])
-    ) as wanted (incarnation, after) cross join lateral (
+    select wanted.incarnation, rows.*
+    from ${buildRows(sql, positions, { incarnation: 'bigint', after: 'bigint' })}
+      as wanted (incarnation, after) cross join lateral (
       select log_number as number, itag, author, upvote, created_at, void, void_reason
       from vote_log where incarnation = wanted.incarnation and log_number > wanted.after
       order by log_number limit ${limit}

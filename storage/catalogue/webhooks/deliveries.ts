@@ -8,7 +8,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import { deliveryKinds } from '../../../engine/rules/webhooks.ts';
 import { buildPlace, buildPlaceColumns } from '../../ledger/webhook-deliveries.ts';
-import { formatNumbers, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
+import { buildRows, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
 import { changeInSteps, rowsPerStep } from '../../sql/rows.ts';
 import type { AttemptRow } from './endpoints.ts';
 
@@ -167,10 +167,8 @@ const writeReplay = async (
   { id, incarnation }: ReplayRequest,
   votes: readonly ReplayedVote[],
 ): Promise<number> => {
-  const chosen = transaction`unnest(
-    (select ${formatNumbers(votes.map((vote) => vote.incarnation))}::bigint[]),
-    (select ${formatNumbers(votes.map((vote) => vote.number))}::bigint[])
-  ) as vote (incarnation, log_number)`;
+  const rows = buildRows(transaction, votes, { incarnation: 'bigint', number: 'bigint' });
+  const chosen = transaction`${rows} as vote (incarnation, log_number)`;
   const existing = await transaction`
     update webhook_deliveries as delivery set replay = true
     from ${chosen} where ${buildOfVote(transaction, { id, incarnation })} and not replay returning 1`;

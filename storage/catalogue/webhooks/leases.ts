@@ -6,7 +6,7 @@
  * failure, and the endpoint waits longer each time, so a delivery that ends its node does not end one node
  * after the other. Leases are by SQL's clock, other times are the node's, ms.
  */
-import { formatNumbers, formatTexts, type Queryable } from '../../sql/client.ts';
+import { buildRows, formatNumbers, type Queryable } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { hasRow } from '../../sql/rows.ts';
 import { buildSends } from './endpoints.ts';
@@ -84,10 +84,8 @@ export const renewLeases = async (sql: Queryable, leases: readonly Lease[], leas
   await sql`
     update webhook_endpoints set lease_until_ms = ${buildSqlNow(sql)} + ${leaseMs}
     where id in (
-      select endpoint.id from unnest(
-        (select ${formatTexts(leases.map(({ id }) => id))}::uuid[]),
-        (select ${formatNumbers(leases.map(({ number }) => number))}::bigint[])
-      ) as lease (id, number)
+      select endpoint.id
+      from ${buildRows(sql, leases, { id: 'uuid', number: 'bigint' })} as lease (id, number)
       join webhook_endpoints as endpoint on endpoint.id = lease.id and lease_number = number
       where lease_until_ms > 0 for update of endpoint skip locked)`;
 };
