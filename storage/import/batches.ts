@@ -1,8 +1,7 @@
 /**
  * Groups a stream of lines into batches of checked records, bounded in lines and in characters.
  *
- * Reads one batch ahead: while SQL writes a batch, the next one is parsed. Comments and empty lines are
- * counted as lines and skipped.
+ * Comments and empty lines are counted as lines and skipped.
  */
 import { checkLine } from './check.ts';
 import { packLines, type SourceLine } from './lines.ts';
@@ -47,26 +46,3 @@ const addLine = (batch: LineBatch, { number, text, fault }: SourceLine): void =>
   if (checked.record === null) batch.badLines.push({ line: number, text, reason: checked.fault });
   else batch.records.push({ line: number, text, record: checked.record });
 };
-
-/** Yields the same items, reading one ahead. An error while reading ahead is thrown at its item's turn. */
-export async function* prefetchOne<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
-  const pull = (): Promise<Pulled<Item>> =>
-    source.next().then(
-      (result) => ({ result }),
-      (error: unknown) => ({ error }),
-    );
-  let next = pull();
-  try {
-    for (;;) {
-      const pulled = await next;
-      if ('error' in pulled) throw pulled.error;
-      if (pulled.result.done) return;
-      next = pull();
-      yield pulled.result.value;
-    }
-  } finally {
-    await next;
-    await source.return(undefined);
-  }
-}
-type Pulled<Item> = { readonly result: IteratorResult<Item> } | { readonly error: unknown };

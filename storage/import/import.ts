@@ -5,12 +5,13 @@
  * run continues after them. Never writes to the hot store: the engine activates an entity from SQL on first
  * use. Without `skipBad` the first batch with a bad line stops the run, and nothing of that batch is written.
  */
+import { writeWhileReading } from '../../engine/tools/write-while-reading.ts';
 import { recountLists } from '../catalogue/lists/list-segments.ts';
 import { createPartitions, type Partitions } from '../ledger/partitions.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { readNumber } from '../sql/rows.ts';
-import { type BadLine, type LineBatch, prefetchOne, splitBatches } from './batches.ts';
+import { type BadLine, type LineBatch, splitBatches } from './batches.ts';
 import { kindNames, recordKinds } from './kinds.ts';
 import { groupLines, measureFile, readFileLines, type SourceLine } from './lines.ts';
 import { openRejects, type Rejects } from './rejects.ts';
@@ -115,14 +116,13 @@ const makeRun = (parts: Omit<Run, 'now' | 'report' | 'partitions'>, resumedAfter
 const runImport = async (run: Run, lines: AsyncIterable<readonly SourceLine[]>): Promise<ImportReport> => {
   const startedMs = performance.now();
   const { report, options } = run;
-  for await (const batch of prefetchOne(splitBatches(lines, options.batchLines))) {
-    if (options.signal?.aborted) {
-      report.interrupted = true;
-      break;
-    }
+  await writeWhileReading(splitBatches(lines, options.batchLines), async (batch) => {
+    report.interrupted = options.signal?.aborted === true;
+    if (report.interrupted) return false;
     await runBatch(run, batch);
     options.onProgress?.(report.linesDone, run.linesTotal);
-  }
+    return true;
+  });
   if (kindNames.reduce((sum, kind) => sum + report.added[kind], 0) >= analyseRowsMin)
     await settleDown(run.sql);
   report.milliseconds = performance.now() - startedMs;

@@ -9,13 +9,14 @@
  */
 import type { ShardVersion } from '../../engine/entity/items.ts';
 import { listAllShards } from '../../engine/ids.ts';
+import { writeWhileReading } from '../../engine/tools/write-while-reading.ts';
 import { claimDatabase } from '../hot-owner.ts';
 import type { Stores } from '../open.ts';
 import { readShardCount, takeShardCount } from '../shards.ts';
 import { migrate } from '../sql/migrate.ts';
 import { hasRow } from '../sql/rows.ts';
 import { type Mark, readMark, readMoveId, removeMark, writeMark } from './marks.ts';
-import { assignShards, countRows, endTimeLimits, writeCopy, writeWhileReading } from './sql-copy.ts';
+import { assignShards, countRows, endTimeLimits, writeCopy } from './sql-copy.ts';
 
 export interface MovePlan {
   readonly source: Stores;

@@ -5,6 +5,7 @@
  * derive is copied, too. The caller runs it in one transaction of the target.
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
+import { writeWhileReading } from '../../engine/tools/write-while-reading.ts';
 import { buildRows, formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
 import { hasTable, readNumber } from '../sql/rows.ts';
 
@@ -150,21 +151,6 @@ const copyTable = async (
     await target.unsafe(insert, [formatTexts(rows.map(({ row }) => row))]);
     onRows(rows.length);
   });
-};
-
-/** Writes chunks in their order, each while the next one is read. */
-export const writeWhileReading = async <Chunk>(
-  chunks: AsyncIterable<Chunk>,
-  write: (chunk: Chunk) => Promise<void>,
-): Promise<void> => {
-  let written = Promise.resolve();
-  for await (const chunk of chunks) {
-    await written;
-    written = write(chunk);
-    // Its failure ends the loop at the next chunk.
-    written.catch(() => {});
-  }
-  await written;
 };
 
 const copySequences = async (reader: Transaction, target: Transaction): Promise<void> => {
