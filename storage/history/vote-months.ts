@@ -65,11 +65,9 @@ const listUnarchived = async (sql: Queryable): Promise<readonly Date[]> => {
   return rows.map(({ month }) => new Date(month));
 };
 
-const noteArchived = async (sql: Queryable, month: Date, final: boolean): Promise<void> => {
-  await sql`
-    insert into vote_months_archived (month, final) values (${formatDay(month)}, ${final})
-    on conflict (month) do update set final = excluded.final`;
-};
+const noteArchived = (sql: Queryable, month: Date, final: boolean): Promise<unknown> => sql`
+  insert into vote_months_archived (month, final) values (${formatDay(month)}, ${final})
+  on conflict (month) do update set final = excluded.final`;
 
 const formatDay = (date: Date): string => date.toISOString().slice(0, 10);
 

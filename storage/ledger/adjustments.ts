@@ -153,9 +153,7 @@ export const writeAdjustments = async (
 };
 
 /** Writes the adjustment that makes the hot store put a tombstone for the listing. */
-export const writeForget = async (transaction: Transaction, listing: EntityRef): Promise<void> => {
-  await transaction`
-    insert into adjustments (incarnation, kind, entity_id, action, sequence)
-    values (${listing.incarnation}, ${listing.kind}, ${listing.id}, 'forget', 1)
-    on conflict do nothing`;
-};
+export const writeForget = (transaction: Transaction, listing: EntityRef): Promise<unknown> => transaction`
+  insert into adjustments (incarnation, kind, entity_id, action, sequence)
+  values (${listing.incarnation}, ${listing.kind}, ${listing.id}, 'forget', 1)
+  on conflict do nothing`;

@@ -32,23 +32,21 @@ export const markDueByVotes = async (sql: Queryable, votes: readonly OutboxVote[
 };
 
 /** Makes the waiting reminders due that a join and a condition select. */
-const markDue = async (sql: Queryable, selection: ReturnType<Queryable>): Promise<void> => {
-  await sql`
-    with locked as (
-      select reminders.incarnation, reminders.user_id from reminders ${selection}
-        and reminders.due_at_ms is not null
-      order by reminders.incarnation, reminders.user_id for no key update of reminders
-    )
-    update reminders set due_at_ms = least(reminders.due_at_ms, reminders.voted_at_ms)
-    from locked
-    where reminders.incarnation = locked.incarnation and reminders.user_id = locked.user_id`;
-};
+const markDue = (sql: Queryable, selection: ReturnType<Queryable>): Promise<unknown> => sql`
+  with locked as (
+    select reminders.incarnation, reminders.user_id from reminders ${selection}
+      and reminders.due_at_ms is not null
+    order by reminders.incarnation, reminders.user_id for no key update of reminders
+  )
+  update reminders set due_at_ms = least(reminders.due_at_ms, reminders.voted_at_ms)
+  from locked
+  where reminders.incarnation = locked.incarnation and reminders.user_id = locked.user_id`;
 
 /**
  * Makes reminders due after the hot store has released voters: their waits may be over. Users who still have
  * to wait are only checked once more.
  */
-export const markDueByReleases = (sql: Queryable, adjustmentIds: readonly number[]): Promise<void> =>
+export const markDueByReleases = (sql: Queryable, adjustmentIds: readonly number[]): Promise<unknown> =>
   markDue(
     sql,
     sql`
@@ -63,7 +61,7 @@ export const markDueByReleases = (sql: Queryable, adjustmentIds: readonly number
  * Makes all waiting reminders of a listing due after an edit that the wait depends on (a premium period
  * began): each is checked again.
  */
-export const markDueByEdit = (sql: Queryable, kind: EntityKind, id: string): Promise<void> =>
+export const markDueByEdit = (sql: Queryable, kind: EntityKind, id: string): Promise<unknown> =>
   markDue(
     sql,
     sql`

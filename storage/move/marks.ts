@@ -28,16 +28,13 @@ export const readMark = async (sql: Queryable): Promise<Mark | null> => {
 };
 
 /** Closes the directory, or changes its mark; a program that starts on it shows `place`. Ledger. */
-export const writeMark = async (sql: Queryable, { state, id }: Mark, place: string): Promise<void> => {
-  await sql`
-    insert into schema_versions (version, name) values (${markVersion}, ${`contract-${state}-${id} ${place}`})
-    on conflict (version) do update set name = excluded.name`;
-};
+export const writeMark = (sql: Queryable, { state, id }: Mark, place: string): Promise<unknown> => sql`
+  insert into schema_versions (version, name) values (${markVersion}, ${`contract-${state}-${id} ${place}`})
+  on conflict (version) do update set name = excluded.name`;
 
 /** Opens the directory. Ledger. */
-export const removeMark = async (sql: Queryable): Promise<void> => {
-  await sql`delete from schema_versions where version = ${markVersion}`;
-};
+export const removeMark = (sql: Queryable): Promise<unknown> =>
+  sql`delete from schema_versions where version = ${markVersion}`;
 
 /** The id of a directory, the same at every move. */
 export const readMoveId = async (sql: Queryable): Promise<string> =>

@@ -39,14 +39,12 @@ const toDate = ({ dueAtMs }: JobInstant): Date => new Date(dueAtMs);
  * Makes this due time the first one of a new job, so that earlier ones do not count as missed. Does nothing
  * for a known job, or while the due time is in the future.
  */
-const begin = async ({ sql, node }: JobRunsParts, instant: JobInstant): Promise<void> => {
-  await sql`
-    insert into job_runs (name, due_at, node, attempts, lease_until, finished_at)
-    select ${instant.name}, ${toDate(instant)}, ${node}, 0, now(), now()
-    where ${toDate(instant)}::timestamptz <= now()
-      and not exists (select from job_runs where name = ${instant.name})
-    on conflict do nothing`;
-};
+const begin = ({ sql, node }: JobRunsParts, instant: JobInstant): Promise<unknown> => sql`
+  insert into job_runs (name, due_at, node, attempts, lease_until, finished_at)
+  select ${instant.name}, ${toDate(instant)}, ${node}, 0, now(), now()
+  where ${toDate(instant)}::timestamptz <= now()
+    and not exists (select from job_runs where name = ${instant.name})
+  on conflict do nothing`;
 
 /**
  * Claims a run. `null` if it is finished, owned by another node, older than the newest one, or not due yet.

@@ -49,11 +49,9 @@ interface Member {
 }
 
 /** Records this node as alive now. Call at least every `uptime.checkMs`, and twice a minute. */
-const writeHeartbeat = async ({ sql, node }: Member): Promise<void> => {
-  await sql`
-    insert into fleet (node, seen_at) values (${node}, now())
-    on conflict (node) do update set seen_at = greatest(fleet.seen_at, excluded.seen_at)`;
-};
+const writeHeartbeat = ({ sql, node }: Member): Promise<unknown> => sql`
+  insert into fleet (node, seen_at) values (${node}, now())
+  on conflict (node) do update set seen_at = greatest(fleet.seen_at, excluded.seen_at)`;
 
 /** Nodes with a heartbeat within `withinMs`, sorted by name. */
 const listNodes = ({ sql }: Member, withinMs: number): Promise<readonly string[]> =>

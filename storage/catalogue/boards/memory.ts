@@ -22,21 +22,19 @@ export const lookAtListings = (sql: Sql, atMs: number, options: StepOptions): Pr
     }),
   );
 
-const rememberNew = async (
+const rememberNew = (
   transaction: Transaction,
   atMs: number,
   { after, upto }: IncarnationRange,
-): Promise<void> => {
-  await transaction`
-    insert into board_listings (incarnation, unique_clicks, upvotes, downvotes, votes_logged,
-      days_at, clicks_days, servers_days)
-    select incarnation, unique_clicks, upvotes, downvotes, votes_logged,
-      ${Math.floor(atMs / dayMs)}, array[unique_clicks], array[servers::float8]
-    from totals
-    where incarnation > ${after}::bigint and incarnation <= ${upto}::bigint and kind in ('bot', 'server')
-      and not exists (select from board_listings as known where known.incarnation = totals.incarnation)
-    on conflict do nothing`;
-};
+): Promise<unknown> => transaction`
+  insert into board_listings (incarnation, unique_clicks, upvotes, downvotes, votes_logged,
+    days_at, clicks_days, servers_days)
+  select incarnation, unique_clicks, upvotes, downvotes, votes_logged,
+    ${Math.floor(atMs / dayMs)}, array[unique_clicks], array[servers::float8]
+  from totals
+  where incarnation > ${after}::bigint and incarnation <= ${upto}::bigint and kind in ('bot', 'server')
+    and not exists (select from board_listings as known where known.incarnation = totals.incarnation)
+  on conflict do nothing`;
 
 /** Upvote and downvote weigh more than a click; a sum below 0 counts as none. */
 const weights = { click: 1, upvote: 5, downvote: -2 } as const;

@@ -18,15 +18,13 @@ export interface BotPerson {
 }
 
 /** Writes the result of a lookup. */
-export const upsertBotPerson = async (sql: Queryable, botId: string, person: BotPerson): Promise<void> => {
-  await sql`
-    insert into users (id, username, display_name, avatar, flags, bot)
-    values (${botId}, ${person.username}, ${person.displayName}, ${person.avatar},
-      ${person.flags as string[]}::text[], true)
-    on conflict (id) do update set username = excluded.username, display_name = excluded.display_name,
-      avatar = excluded.avatar, flags = excluded.flags
-    where users.bot`;
-};
+export const upsertBotPerson = (sql: Queryable, botId: string, person: BotPerson): Promise<unknown> => sql`
+  insert into users (id, username, display_name, avatar, flags, bot)
+  values (${botId}, ${person.username}, ${person.displayName}, ${person.avatar},
+    ${person.flags as string[]}::text[], true)
+  on conflict (id) do update set username = excluded.username, display_name = excluded.display_name,
+    avatar = excluded.avatar, flags = excluded.flags
+  where users.bot`;
 
 /** The name for a new bot's vanity code: from this lookup or an earlier one; `''` without any. */
 export const readBotName = async (

@@ -63,16 +63,14 @@ const readPost = (sql: Queryable, slug: string): Promise<FullPostRow | null> =>
  * Writes a post; ledger when it resolves. Its time is that of its publication: it is reset while the post is
  * a draft, and an edit of a published post keeps it.
  */
-export const upsertPost = async (sql: Queryable, post: PostFields): Promise<void> => {
-  await sql`
-      insert into blog_posts (slug, title, description, content, tags, author_id, draft)
-      values (${post.slug}, ${post.title}, ${post.description}, ${post.content},
-        ${post.tags as string[]}::text[], ${post.authorId}, ${post.draft})
-      on conflict (slug) do update set title = excluded.title, description = excluded.description,
-        content = excluded.content, tags = excluded.tags, author_id = excluded.author_id,
-        draft = excluded.draft,
-        created_at = case when blog_posts.draft then now() else blog_posts.created_at end`;
-};
+export const upsertPost = (sql: Queryable, post: PostFields): Promise<unknown> => sql`
+  insert into blog_posts (slug, title, description, content, tags, author_id, draft)
+  values (${post.slug}, ${post.title}, ${post.description}, ${post.content},
+    ${post.tags as string[]}::text[], ${post.authorId}, ${post.draft})
+  on conflict (slug) do update set title = excluded.title, description = excluded.description,
+    content = excluded.content, tags = excluded.tags, author_id = excluded.author_id,
+    draft = excluded.draft,
+    created_at = case when blog_posts.draft then now() else blog_posts.created_at end`;
 
 /** Deletes a post or draft; ledger when it resolves. Resolves to whether it existed. */
 export const deletePost = (sql: Queryable, slug: string): Promise<boolean> =>

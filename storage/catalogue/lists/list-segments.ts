@@ -144,9 +144,8 @@ export const recount = async (
 };
 
 /** Removes the dead rows of counted changes, which slow reads down. The embedded store has no autovacuum. */
-const vacuum = async (sql: Sql): Promise<void> => {
-  await sql`vacuum (skip_locked) list_changes, list_segments, list_heads`;
-};
+const vacuum = (sql: Sql): Promise<unknown> =>
+  sql`vacuum (skip_locked) list_changes, list_segments, list_heads`;
 
 const describeSegments = (list: ListName, size: number): Segments => ({
   table: 'list_segments',
@@ -170,16 +169,14 @@ const countChanges = (transaction: Transaction, segments: Segments): Promise<num
     select count(*) as changes from steps`);
 
 /** Lets outdated segments count as too long, so that their rows are counted again. */
-const markLong = async (
+const markLong = (
   transaction: Transaction,
   { order, size }: Segments,
   outdated: readonly SegmentKey[],
-): Promise<void> => {
-  await transaction`
-    update list_segments set entries = ${2 * size}::bigint
-    from ${buildRows(transaction, outdated, { at: 'timestamptz', id: 'text' })} as keys (at, id)
-    where list = ${order} and low_at = keys.at and low_id = keys.id`;
-};
+): Promise<unknown> => transaction`
+  update list_segments set entries = ${2 * size}::bigint
+  from ${buildRows(transaction, outdated, { at: 'timestamptz', id: 'text' })} as keys (at, id)
+  where list = ${order} and low_at = keys.at and low_id = keys.id`;
 
 const readLayout = async (transaction: Transaction, list: ListName): Promise<Layout> => {
   const version = await readNumber(transaction`select version from list_heads where list = ${list}`);

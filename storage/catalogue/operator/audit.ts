@@ -57,9 +57,8 @@ const begin = async (sql: Sql, { operator, operation, target, details }: AuditRe
   return id as number;
 };
 
-const end = async (sql: Queryable, id: number, outcome: string): Promise<void> => {
-  await sql`update audit set outcome = ${outcome}, ended_at = now() where id = ${id}`;
-};
+const end = (sql: Queryable, id: number, outcome: string): Promise<unknown> =>
+  sql`update audit set outcome = ${outcome}, ended_at = now() where id = ${id}`;
 
 /** Newest first; pages count from 1. */
 const readEntries = (

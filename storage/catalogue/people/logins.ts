@@ -40,9 +40,8 @@ const claim = (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<boolean> =
     insert into login_uses (kind, hash) values (${kind}, ${hash}) on conflict do nothing returning kind`);
 
 /** Makes a code or state usable again after a failed login. */
-const release = async (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<void> => {
-  await sql`delete from login_uses where kind = ${kind} and hash = ${hash}`;
-};
+const release = (sql: Queryable, kind: LoginUse, hash: Buffer): Promise<unknown> =>
+  sql`delete from login_uses where kind = ${kind} and hash = ${hash}`;
 
 const signIn = (sql: Sql, { profile, banExempt, session }: SignIn): Promise<SignInOutcome> =>
   sql.begin(async (transaction) => {

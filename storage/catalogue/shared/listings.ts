@@ -37,9 +37,8 @@ export const openListing = (transaction: Transaction, target: Target): Promise<n
 };
 
 /** Ends all sessions of this entity. */
-export const endSessionsOf = async (transaction: Transaction, target: Target): Promise<void> => {
-  await transaction`delete from sessions where target_type = ${target.kind} and target_id = ${target.id}`;
-};
+export const endSessionsOf = (transaction: Transaction, target: Target): Promise<unknown> =>
+  transaction`delete from sessions where target_type = ${target.kind} and target_id = ${target.id}`;
 
 /**
  * Deletes a listing that the caller has locked, so that no session is created meanwhile: with its sessions,

@@ -52,46 +52,45 @@ export const balanceSegments = async (transaction: Transaction, segments: Segmen
 };
 
 /** Counts the rows of the segments that are too long, and cuts these. */
-const cutLong = async (sql: Transaction, { table, owner, order, low, rows, size }: Segments) => {
-  await sql`
-    with bounded as (
-      select ${sql(owner)} as owner, low_at, ${sql(low)} as low, entries,
-        coalesce(lead(low_at) over oldest_first, 'infinity') as high_at,
-        coalesce(lead(${sql(low)}) over oldest_first, ${sql(low)}) as high
-      from ${sql(table)} where ${sql(owner)} = ${order}
-      window oldest_first as (order by low_at, ${sql(low)})),
-    numbered as materialized (
-      select owner, low_at, low, place.at, place.id,
-        row_number() over (partition by low_at, low order by place.at, place.id) - 1 as number,
-        count(place.at) over (partition by low_at, low) as total
-      from bounded left join lateral (
-        select at, id from (${rows(sql)}) as ordered
-        where (at, id) >= (bounded.low_at, bounded.low) and (at, id) < (bounded.high_at, bounded.high)
-      ) as place on true
-      where entries >= ${2 * size}::bigint),
-    shortened as (
-      update ${sql(table)} as segment set entries = least(${size}::bigint, total) from numbered
-      where ${sql(owner)} = ${order} and number = 0 and segment.low_at = numbered.low_at
-        and segment.${sql(low)} = numbered.low)
-    insert into ${sql(table)} (${sql(owner)}, low_at, ${sql(low)}, entries)
-    select owner, at, id, least(${size}::bigint, total - number) from numbered
-    where number > 0 and number % ${size}::bigint = 0`;
-};
+const cutLong = (
+  sql: Transaction,
+  { table, owner, order, low, rows, size }: Segments,
+): Promise<unknown> => sql`
+  with bounded as (
+    select ${sql(owner)} as owner, low_at, ${sql(low)} as low, entries,
+      coalesce(lead(low_at) over oldest_first, 'infinity') as high_at,
+      coalesce(lead(${sql(low)}) over oldest_first, ${sql(low)}) as high
+    from ${sql(table)} where ${sql(owner)} = ${order}
+    window oldest_first as (order by low_at, ${sql(low)})),
+  numbered as materialized (
+    select owner, low_at, low, place.at, place.id,
+      row_number() over (partition by low_at, low order by place.at, place.id) - 1 as number,
+      count(place.at) over (partition by low_at, low) as total
+    from bounded left join lateral (
+      select at, id from (${rows(sql)}) as ordered
+      where (at, id) >= (bounded.low_at, bounded.low) and (at, id) < (bounded.high_at, bounded.high)
+    ) as place on true
+    where entries >= ${2 * size}::bigint),
+  shortened as (
+    update ${sql(table)} as segment set entries = least(${size}::bigint, total) from numbered
+    where ${sql(owner)} = ${order} and number = 0 and segment.low_at = numbered.low_at
+      and segment.${sql(low)} = numbered.low)
+  insert into ${sql(table)} (${sql(owner)}, low_at, ${sql(low)}, entries)
+  select owner, at, id, least(${size}::bigint, total - number) from numbered
+  where number > 0 and number % ${size}::bigint = 0`;
 
 /** Joins neighbours in pairs; a pair stays apart if it has more rows than one segment. */
-const joinPairs = async (sql: Transaction, { table, owner, order, low, size }: Segments) => {
-  await sql`
-    with numbered as (
-      select low_at, ${sql(low)} as low, entries, row_number() over (order by low_at, ${sql(low)}) as number
-      from ${sql(table)} where ${sql(owner)} = ${order}),
-    pairs as materialized (
-      select older.low_at, older.low, newer.low_at as gone_at, newer.low as gone,
-        older.entries + newer.entries as entries
-      from numbered as older join numbered as newer on newer.number = older.number + 1
-      where older.number % 2 = 1 and older.entries + newer.entries <= ${size}::bigint),
-    gone as (
-      delete from ${sql(table)} as segment using pairs
-      where ${sql(owner)} = ${order} and segment.low_at = pairs.gone_at and segment.${sql(low)} = pairs.gone)
-    update ${sql(table)} as segment set entries = pairs.entries from pairs
-    where ${sql(owner)} = ${order} and segment.low_at = pairs.low_at and segment.${sql(low)} = pairs.low`;
-};
+const joinPairs = (sql: Transaction, { table, owner, order, low, size }: Segments): Promise<unknown> => sql`
+  with numbered as (
+    select low_at, ${sql(low)} as low, entries, row_number() over (order by low_at, ${sql(low)}) as number
+    from ${sql(table)} where ${sql(owner)} = ${order}),
+  pairs as materialized (
+    select older.low_at, older.low, newer.low_at as gone_at, newer.low as gone,
+      older.entries + newer.entries as entries
+    from numbered as older join numbered as newer on newer.number = older.number + 1
+    where older.number % 2 = 1 and older.entries + newer.entries <= ${size}::bigint),
+  gone as (
+    delete from ${sql(table)} as segment using pairs
+    where ${sql(owner)} = ${order} and segment.low_at = pairs.gone_at and segment.${sql(low)} = pairs.gone)
+  update ${sql(table)} as segment set entries = pairs.entries from pairs
+  where ${sql(owner)} = ${order} and segment.low_at = pairs.low_at and segment.${sql(low)} = pairs.low`;

@@ -105,9 +105,8 @@ const unsubscribe = (sql: Queryable, userId: string, id: string): Promise<boolea
     delete from push_subscriptions where id = ${id} and user_id = ${userId} returning id`);
 
 /** Deletes a subscription that the push service no longer knows. */
-const drop = async (sql: Queryable, id: string): Promise<void> => {
-  await sql`delete from push_subscriptions where id = ${id}`;
-};
+const drop = (sql: Queryable, id: string): Promise<unknown> =>
+  sql`delete from push_subscriptions where id = ${id}`;
 
 /**
  * Leases due messages, longest overdue first: no other node receives them before the lease ends. The leases
@@ -160,26 +159,21 @@ export const enqueueReview = async (
 };
 
 /** Deletes a delivered message and records the time on its reminder, if it has one. */
-const recordDelivery = async (sql: Queryable, message: PushMessage, nowMs: number): Promise<void> => {
-  await sql`
-    with deleted as (delete from push_messages where id = ${message.id})
-    update reminders set last_acked = greatest(last_acked, ${new Date(nowMs)}::timestamptz)
-    where incarnation = ${message.incarnation} and user_id = ${message.userId}
-      and ${message.review === null}`;
-};
+const recordDelivery = (sql: Queryable, message: PushMessage, nowMs: number): Promise<unknown> => sql`
+  with deleted as (delete from push_messages where id = ${message.id})
+  update reminders set last_acked = greatest(last_acked, ${new Date(nowMs)}::timestamptz)
+  where incarnation = ${message.incarnation} and user_id = ${message.userId}
+    and ${message.review === null}`;
 
 /** Deletes a message that will not be sent again. */
-const abandon = async (sql: Queryable, message: PushMessage): Promise<void> => {
-  await sql`delete from push_messages where id = ${message.id}`;
-};
+const abandon = (sql: Queryable, message: PushMessage): Promise<unknown> =>
+  sql`delete from push_messages where id = ${message.id}`;
 
 /**
  * Delays this message until then, and other messages to the same browser at least as long: their leases are
  * not cut short, because a node may be sending them.
  */
-const postpone = async (sql: Queryable, message: PushMessage, untilMs: number): Promise<void> => {
-  await sql`
-    update push_messages set next_at_ms = case when id = ${message.id} then ${untilMs}::bigint
-      else greatest(next_at_ms, ${untilMs}::bigint) end
-    where subscription_id = ${message.subscriptionId}`;
-};
+const postpone = (sql: Queryable, message: PushMessage, untilMs: number): Promise<unknown> => sql`
+  update push_messages set next_at_ms = case when id = ${message.id} then ${untilMs}::bigint
+    else greatest(next_at_ms, ${untilMs}::bigint) end
+  where subscription_id = ${message.subscriptionId}`;

@@ -107,9 +107,8 @@ const readOrderStatus = async (sql: Sql, ref: EntityRef, page: number): Promise<
   return order;
 };
 
-const markOrderUsed = async (sql: Sql, ref: EntityRef): Promise<void> => {
-  await sql`update voter_orders set read_at = now() where incarnation = ${ref.incarnation}`;
-};
+const markOrderUsed = (sql: Sql, ref: EntityRef): Promise<unknown> =>
+  sql`update voter_orders set read_at = now() where incarnation = ${ref.incarnation}`;
 
 /** Reads the whole list if there are few votes since the last reset, void ones included; else `null`. */
 const readShortList = async ({ sql, fewVotesMax }: VoterOrdersState, ref: EntityRef) => {

@@ -138,12 +138,10 @@ const lockListing = async (transaction: Transaction, { kind, id }: Target): Prom
   return rows.find(({ own }) => own)?.incarnation ?? null;
 };
 
-const countEnabled = async (transaction: Transaction, incarnation: number): Promise<void> => {
-  await transaction`
-    update totals set webhooks = (
-      select count(*) from webhook_endpoints where incarnation = ${incarnation} and enabled)
-    where incarnation = ${incarnation}`;
-};
+const countEnabled = (transaction: Transaction, incarnation: number): Promise<unknown> => transaction`
+  update totals set webhooks = (
+    select count(*) from webhook_endpoints where incarnation = ${incarnation} and enabled)
+  where incarnation = ${incarnation}`;
 
 /** Whether such events have no number in a vote log, so that the places of deliveries are from a sequence. */
 const needSequence = (events: readonly string[]): boolean =>

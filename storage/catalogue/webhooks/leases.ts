@@ -80,38 +80,38 @@ export const takeLeases = (
  * Renews those that are held. A row that a flush is changing is left for the next renewal, because a wait for
  * several rows could be a circle.
  */
-export const renewLeases = async (sql: Queryable, leases: readonly Lease[], leaseMs: number) => {
-  await sql`
-    update webhook_endpoints set lease_until_ms = ${buildSqlNow(sql)} + ${leaseMs}
-    where id in (
-      select endpoint.id
-      from ${buildRows(sql, leases, { id: 'uuid', number: 'bigint' })} as lease (id, number)
-      join webhook_endpoints as endpoint on endpoint.id = lease.id and lease_number = number
-      where lease_until_ms > 0 for update of endpoint skip locked)`;
-};
+export const renewLeases = (
+  sql: Queryable,
+  leases: readonly Lease[],
+  leaseMs: number,
+): Promise<unknown> => sql`
+  update webhook_endpoints set lease_until_ms = ${buildSqlNow(sql)} + ${leaseMs}
+  where id in (
+    select endpoint.id
+    from ${buildRows(sql, leases, { id: 'uuid', number: 'bigint' })} as lease (id, number)
+    join webhook_endpoints as endpoint on endpoint.id = lease.id and lease_number = number
+    where lease_until_ms > 0 for update of endpoint skip locked)`;
 
 /** Endpoint rows for as long as this lease is held. */
 export const buildHeld = (sql: Queryable, { id, number }: Lease) =>
   sql`id = ${id} and lease_number = ${number} and lease_until_ms > 0`;
 
 /** Records an attempt before it is made, and its next time; `triesMax` of them expire it. */
-export const beginAttempt = async (
+export const beginAttempt = (
   sql: Queryable,
   lease: Lease,
   { delivery, nextAtMs, triesMax }: BegunAttempt,
-): Promise<void> => {
-  await sql`
-    with begun as (
-      update webhook_deliveries set
-        tries = tries + case when replay then 0 else 1 end, replay = false,
-        next_at_ms = case when replay then next_at_ms else ${nextAtMs}::bigint end,
-        state = case when state = 0 and not replay and tries + 1 >= ${triesMax} then 2 else state end
-      where endpoint_id = ${lease.id} and log_number = ${delivery.place} and kind = ${delivery.kind}
-      returning state = 2 and ${!delivery.replay}::boolean as expired
-    )
-    update webhook_endpoints set pending = pending - (select count(*) from begun where expired)
-    where id = ${lease.id}`;
-};
+): Promise<unknown> => sql`
+  with begun as (
+    update webhook_deliveries set
+      tries = tries + case when replay then 0 else 1 end, replay = false,
+      next_at_ms = case when replay then next_at_ms else ${nextAtMs}::bigint end,
+      state = case when state = 0 and not replay and tries + 1 >= ${triesMax} then 2 else state end
+    where endpoint_id = ${lease.id} and log_number = ${delivery.place} and kind = ${delivery.kind}
+    returning state = 2 and ${!delivery.replay}::boolean as expired
+  )
+  update webhook_endpoints set pending = pending - (select count(*) from begun where expired)
+  where id = ${lease.id}`;
 
 /**
  * Ends a lease after a page without deliveries. False when there is new work: read again.
@@ -125,11 +125,9 @@ export const releaseLease = (sql: Queryable, lease: Lease, signal: number): Prom
     where ${buildHeld(sql, lease)} and signal = ${signal} returning id`);
 
 /** Ends a lease while deliveries are due: from then on. */
-export const endLease = async (sql: Queryable, lease: Lease, dueMs: number): Promise<void> => {
-  await sql`
-    update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${dueMs}
-    where ${buildHeld(sql, lease)}`;
-};
+export const endLease = (sql: Queryable, lease: Lease, dueMs: number): Promise<unknown> => sql`
+  update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${dueMs}
+  where ${buildHeld(sql, lease)}`;
 
 /** At the start of the only node: the leases of the process before end now, as after a death. */
 export const endAllLeases = (sql: Queryable): Promise<void> =>

@@ -22,17 +22,15 @@ export const expireBacklogs = (sql: Sql): Promise<void> =>
     for (const { id, excess } of rows) await expireOldest(sql, id, Math.min(excess, rowsPerStep));
   });
 
-const expireOldest = async (sql: Queryable, id: string, count: number): Promise<void> => {
-  await sql`
-    with expired as (
-      update webhook_deliveries set state = 2, body = null
-      where endpoint_id = ${id} and state = 0 and (log_number, kind) in (
-        select log_number, kind from webhook_deliveries where endpoint_id = ${id} and state = 0
-        order by log_number limit ${count})
-      returning 1
-    )
-    update webhook_endpoints set pending = pending - (select count(*) from expired) where id = ${id}`;
-};
+const expireOldest = (sql: Queryable, id: string, count: number): Promise<unknown> => sql`
+  with expired as (
+    update webhook_deliveries set state = 2, body = null
+    where endpoint_id = ${id} and state = 0 and (log_number, kind) in (
+      select log_number, kind from webhook_deliveries where endpoint_id = ${id} and state = 0
+      order by log_number limit ${count})
+    returning 1
+  )
+  update webhook_endpoints set pending = pending - (select count(*) from expired) where id = ${id}`;
 
 /** Deletes deliveries older than `days`, and those of deleted endpoints. */
 export const purgeDeliveries = (sql: Sql, days: number, signal: AbortSignal): Promise<void> =>
