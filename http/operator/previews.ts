@@ -19,6 +19,9 @@ interface Target<Kind> {
 export const formatCount = (count: number, noun: string): string =>
   `${count.toLocaleString('en').replaceAll(',', ' ')} ${noun}${count === 1 ? '' : 's'}`;
 
+/** The form of a verb after a count. */
+const formVerb = (count: number, verb: string): string => (count === 1 ? `${verb}s` : verb);
+
 const describeListing = async (app: App, { kind, id: given }: Target<EntityKind>) => {
   const id = foldTargetId(kind, given);
   const listing = requireFound(await app.catalogue.operator.previews.findListing(kind, id), kind);
@@ -27,7 +30,7 @@ const describeListing = async (app: App, { kind, id: given }: Target<EntityKind>
 
 export const previewRemoval = async (app: App, target: Target<EntityKind>): Promise<string> => {
   const { title, votes, tokens } = await describeListing(app, target);
-  const lost = `its ${formatCount(votes, 'vote')} become void`;
+  const lost = `its ${formatCount(votes, 'vote')} ${formVerb(votes, 'become')} void`;
   if (target.kind === 'pack')
     return `Deletes the ${title} for good: ${lost}. The bots and servers in it stay.`;
   const revoked = `${formatCount(tokens, 'token')} of it ${tokens === 1 ? 'is' : 'are'} revoked`;
@@ -43,7 +46,9 @@ export const previewBan = async (app: App, id: string, ban: BanKind): Promise<st
   const isFull = ban === 'banned';
   const verb = isFull ? 'Bans' : 'Bans from voting';
   if (user === null) return `There is no user ${id} yet. ${verb} that id in advance: check that it is right.`;
-  const effect = isFull ? `: ${formatCount(user.tokens, 'token')} of theirs stop working at once` : '';
+  const { tokens } = user;
+  const stop = `${formatCount(tokens, 'token')} of theirs ${formVerb(tokens, 'stop')} working at once`;
+  const effect = isFull ? `: ${stop}` : '';
   return `${verb} the user ${id} "${user.username}"${effect}.`;
 };
 

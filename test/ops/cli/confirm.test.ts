@@ -27,6 +27,7 @@ const settings = {
 };
 const bot = '815553000470478850';
 const spare = '815553000470478851';
+const voted = '815553000470478852';
 let node: Running;
 let config: Config;
 test.before(async () => {
@@ -35,6 +36,7 @@ test.before(async () => {
   for (const user of ['5', 'robin']) await addUser(stores.sql, user);
   await addTeam(stores.sql, 'keepers');
   for (const id of [bot, spare]) await addBot(stores.sql, id);
+  await addBot(stores.sql, voted, { counted: { upvotes: 1 } });
   await stores.close();
   node = await start(readConfig(settings));
   config = { ...readConfig(settings), adminPort: Number(new URL(node.adminUrl).port) };
@@ -104,10 +106,11 @@ test('a ban of an unknown id says so, and creates no user unless confirmed', asy
 
 for (const [line, expected] of [
   [`bots delete ${spare}`, /^Deletes the bot \d+ ".+" for good: its 0 votes become void, 0 tokens of it are/],
+  [`bots delete ${voted}`, /^Deletes the bot \d+ ".+" for good: its 1 vote becomes void, 0 tokens of it are/],
   ['teams delete keepers', /^Deletes the team keepers ".*" for good: .* refused while the team owns/],
   [`votes reset bot ${bot}`, /^Voids the votes of the bot \d+ ".+" cast before 20.* It has 0 votes;/],
   [`listings vote-ban bot ${bot}`, /^Users can no longer vote for the bot \d+ ".+"\.$/m],
-  ['votes reset-all --confirm all', /^Voids the votes of all listings .*: 0 listings with 0 votes\.$/m],
+  ['votes reset-all --confirm all', /^Voids the votes of all listings .*: 1 listing with 1 vote\.$/m],
   ['positions delete staff', /^Deletes the position staff ".+"\.$/m],
 ] as const) {
   test(`"${line}" --dry-run says what it would do, and does nothing`, async () => {
@@ -124,10 +127,12 @@ for (const [line, expected] of [
 test('a token is revoked only when confirmed', async () => {
   const { session_id: session } = JSON.parse((await run('tokens issue user 5 --name night --json')).out);
   const dry = await run(`tokens revoke user 5 ${session} --dry-run`);
+  const ban = await run('users ban 5 --dry-run');
   const listed = await run('tokens list user 5');
   const revoked = await run(`tokens revoke user 5 ${session} --yes`);
 
   assert.match(dry.out, /^Revokes the login token "night" of user 5, made 20.* It has 1 active token,/);
+  assert.match(ban.out, /: 1 token of theirs stops working at once\.$/m);
   assert.match(listed.out, new RegExp(session));
   assert.equal([revoked.code, revoked.err], [0, '']);
 });
