@@ -13,8 +13,9 @@ import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
 import { formatNumbers, type Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
+import { hasRow, readValue } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
-import type { Fragment } from '../shared/index-rows.ts';
+import type { Fragment, IndexRow } from '../shared/index-rows.ts';
 
 export type SearchSort = 'votes' | 'clicks' | 'growth' | 'new' | 'name';
 
@@ -28,17 +29,12 @@ export interface SearchRequest {
   readonly page: number;
 }
 
-/** A listing that was found. Integers beyond 2^53 are decimal strings. */
-export interface FoundRow extends Target {
-  /** `''` for a pack. */
-  readonly vanity: string;
+/** A listing that was found. A pack has no vanity code. Integers beyond 2^53 are decimal strings. */
+export interface FoundRow
+  extends Target,
+    Pick<IndexRow, 'clicks' | 'nsfw' | 'short' | 'tags' | 'vanity' | 'votes'> {
   readonly name: string;
   readonly avatar: string;
-  readonly short: string;
-  readonly tags: readonly string[];
-  readonly nsfw: boolean;
-  readonly votes: number;
-  readonly clicks: number;
   readonly servers: string;
   readonly total_members: number | null;
   readonly created_at: Date;
@@ -105,16 +101,8 @@ const buildConditions = (sql: Sql, { words, tags }: SearchRequest): Fragment => 
 };
 
 /** Written out, not as a parameter: a plan made once for all kinds reads whole tables for a rare one. */
-const buildKind = (sql: Sql, kind: EntityKind | null): Fragment => {
-  if (kind === null) return sql`true`;
-  const written: Readonly<Record<EntityKind, Fragment>> = {
-    bot: sql`kind = 'bot'`,
-    server: sql`kind = 'server'`,
-    team: sql`kind = 'team'`,
-    pack: sql`kind = 'pack'`,
-  };
-  return written[kind];
-};
+const buildKind = (sql: Sql, kind: EntityKind | null): Fragment =>
+  kind === null ? sql`true` : sql`${sql.unsafe(`kind = '${kind}'`)}`;
 
 /** Written out as well: for a number that it does not know the planner makes a plan at each execution. */
 const buildLimit = (sql: Sql, rows: number): Fragment => sql`${sql.unsafe(`limit ${rows}`)}`;
@@ -125,33 +113,37 @@ const listGrown = ({ findEdition }: SearchParts): readonly number[] =>
     .flatMap((kind) => findEdition(kind, 'growth-week')?.places ?? [])
     .map((place) => place.incarnation);
 
+const byVotes = { table: 'totals', column: 'votes desc', score: 'totals.votes', label: `''` } as const;
+/** Where the column of each order is. Listings are compared by a score, higher first, then by a label. */
+const orders = {
+  votes: byVotes,
+  /** After the listings on the boards of growth. */
+  growth: byVotes,
+  clicks: { ...byVotes, column: 'clicks desc', score: 'totals.clicks' },
+  new: {
+    table: 'search_entries',
+    column: 'created_at desc',
+    score: 'extract(epoch from search_entries.created_at)',
+    label: `''`,
+  },
+  name: { table: 'search_entries', column: 'name collate "C"', score: '0', label: 'search_entries.name' },
+} as const;
+
+/** What listings are compared by, from rows called as their tables. */
+const buildRank = (sql: Sql, sort: SearchSort): { readonly score: Fragment; readonly label: Fragment } => {
+  const { score, label } = orders[sort];
+  return { score: sql`${sql.unsafe(score)}::float8`, label: sql`${sql.unsafe(label)}::text` };
+};
+
 /** The listings of one kind along the order, with what they are ordered by. */
 const buildWalk = (
   sql: Sql,
   { sort, kind, rows }: Pick<SearchRequest, 'sort'> & { readonly kind: EntityKind; readonly rows: number },
 ): Fragment => {
-  const limit = buildLimit(sql, rows);
-  switch (sort) {
-    case 'new':
-      return sql`select incarnation, extract(epoch from created_at)::float8 as score, '' as label
-        from search_entries where ${buildKind(sql, kind)} order by created_at desc, incarnation ${limit}`;
-    case 'name':
-      return sql`select incarnation, 0::float8 as score, name as label
-        from search_entries where ${buildKind(sql, kind)} order by name collate "C", incarnation ${limit}`;
-    case 'clicks':
-      return sql`select incarnation, clicks::float8 as score, '' as label
-        from totals where ${buildKind(sql, kind)} order by clicks desc, incarnation ${limit}`;
-    default:
-      return sql`select incarnation, votes::float8 as score, '' as label
-        from totals where ${buildKind(sql, kind)} order by votes desc, incarnation ${limit}`;
-  }
-};
-
-/** The score of a listing that the index of words found. */
-const buildScore = (sql: Sql, { sort }: SearchRequest): Fragment => {
-  if (sort === 'new') return sql`extract(epoch from search_entries.created_at)::float8`;
-  if (sort === 'name') return sql`0::float8`;
-  return sort === 'clicks' ? sql`totals.clicks::float8` : sql`totals.votes::float8`;
+  const { table, column } = orders[sort];
+  const { score, label } = buildRank(sql, sort);
+  return sql`select incarnation, ${score} as score, ${label} as label from ${sql(table)}
+    where ${buildKind(sql, kind)} order by ${sql.unsafe(column)}, incarnation ${buildLimit(sql, rows)}`;
 };
 
 interface Ranked {
@@ -207,7 +199,7 @@ const walk = async (
 const sortFound = async (parts: SearchParts, request: SearchRequest): Promise<readonly Ranked[]> => {
   const { sql } = parts;
   const grown = request.sort === 'growth' ? formatNumbers(listGrown(parts)) : '{}';
-  const label = request.sort === 'name' ? sql`name` : sql`''::text`;
+  const { score, label } = buildRank(sql, request.sort);
   return sql<Ranked[]>`
     with found as materialized (
       select incarnation, name, created_at from search_entries
@@ -216,7 +208,7 @@ const sortFound = async (parts: SearchParts, request: SearchRequest): Promise<re
     select incarnation from found as search_entries cross join lateral (
       select votes, clicks from totals
       where totals.incarnation = search_entries.incarnation offset 0) as totals
-    order by array_position(${grown}::bigint[], incarnation) nulls last, ${buildScore(sql, request)} desc,
+    order by array_position(${grown}::bigint[], incarnation) nulls last, ${score} desc,
       ${label} collate "C", incarnation`;
 };
 
@@ -277,12 +269,10 @@ const findPage = async (
 };
 
 const readIndex = async (sql: Sql): Promise<WordIndex> => {
-  const [index] = await sql<{ found: boolean }[]>`
-    select exists (
-      select from pg_index where indexrelid = to_regclass('search_words') and indisvalid) as found`;
-  if (!index?.found) return { exists: false, unicode: false };
-  const [letter] = await sql<{ known: boolean }[]>`select cardinality(show_trgm('ж')) > 0 as known`;
-  return { exists: true, unicode: letter?.known === true };
+  const exists = await hasRow(sql`
+    select from pg_index where indexrelid = to_regclass('search_words') and indisvalid`);
+  const unicode = exists && (await readValue(sql`select cardinality(show_trgm('ж')) > 0`)) === true;
+  return { exists, unicode };
 };
 
 /** The sources of the search; its pages are as old as those of lists. */

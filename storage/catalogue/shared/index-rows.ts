@@ -13,7 +13,7 @@ import { buildPersonColumn, type PersonRow } from './people.ts';
 export type Fragment = ReturnType<Queryable>;
 
 /** What short rows of bots and servers have in common. */
-interface IndexRow {
+export interface IndexRow {
   readonly nsfw: boolean;
   readonly short: string;
   readonly tags: readonly string[];
