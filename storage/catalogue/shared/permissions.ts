@@ -6,6 +6,7 @@
  */
 import type { Target } from '../../../engine/ids.ts';
 import type { Queryable } from '../../sql/client.ts';
+import { readFirst } from '../../sql/rows.ts';
 
 /** Who owns an entity, and what one user may do with it. */
 export interface EntityAccess {
@@ -20,27 +21,18 @@ interface AccessRow {
   readonly permissions: readonly string[] | null;
 }
 
-const selectAccess = (sql: Queryable, target: Target, userId: string) => {
-  const membership = sql`left join team_members as member
-    on member.team_id = entity.team_id and member.user_id = ${userId}`;
-  if (target.kind === 'bot') {
-    return sql<AccessRow[]>`
-      select entity.team_id, coalesce(entity.owner_id = ${userId}, false) as owner, member.permissions
-      from bots as entity ${membership} where entity.bot_id = ${target.id}`;
+/** Who owns the entity: a user or a team. A team owns itself. */
+const selectOwner = (sql: Queryable, { kind, id }: Target) => {
+  switch (kind) {
+    case 'bot':
+      return sql`select owner_id, team_id from bots where bot_id = ${id}`;
+    case 'server':
+      return sql`select null as owner_id, team_id from servers where server_id = ${id}`;
+    case 'pack':
+      return sql`select owner_id, null as team_id from packs where url = lower(${id})`;
+    default:
+      return sql`select null as owner_id, id as team_id from teams where id = ${id}`;
   }
-  if (target.kind === 'server') {
-    return sql<AccessRow[]>`
-      select entity.team_id, false as owner, member.permissions
-      from servers as entity ${membership} where entity.server_id = ${target.id}`;
-  }
-  if (target.kind === 'pack') {
-    return sql<AccessRow[]>`
-      select null as team_id, owner_id = ${userId} as owner, null as permissions
-      from packs where url = lower(${target.id})`;
-  }
-  return sql<AccessRow[]>`
-    select entity.team_id, false as owner, member.permissions
-    from (select id as team_id from teams where id = ${target.id}) as entity ${membership}`;
 };
 
 /** Reads a user's access; `null` when there is no such entity. The user id `''` has no permissions. */
@@ -49,7 +41,10 @@ export const findAccess = async (
   target: Target,
   userId: string,
 ): Promise<EntityAccess | null> => {
-  const row = (await selectAccess(sql, target, userId))[0];
-  if (row === undefined) return null;
+  const row = await readFirst(sql<AccessRow[]>`
+    select entity.team_id, coalesce(entity.owner_id = ${userId}, false) as owner, member.permissions
+    from (${selectOwner(sql, target)}) as entity
+    left join team_members as member on member.team_id = entity.team_id and member.user_id = ${userId}`);
+  if (row === null) return null;
   return { teamId: row.team_id, permissions: row.owner ? ['owner'] : (row.permissions ?? []) };
 };

@@ -4,6 +4,7 @@
 import type { Queryable } from '../../sql/client.ts';
 import type { Cacheable } from './cache.ts';
 import { buildPremiumUntil } from './index-rows.ts';
+import { listingKeys } from './listings.ts';
 
 export interface LinkRow {
   readonly name: string;
@@ -28,9 +29,6 @@ export interface ListingProfile extends Profile {
 }
 type ProfileKind = 'bot' | 'server';
 
-/** The table and the id column of each kind that is found by name. */
-const tables = { bot: ['bots', 'bot_id'], server: ['servers', 'server_id'], team: ['teams', 'id'] } as const;
-
 /** Builds a column with the vanity code of the row called `alias`. */
 export const buildVanityColumn = (sql: Queryable, alias: string) =>
   sql`(select code from vanity where itag = ${sql(alias)}.vanity_ref)`;
@@ -50,9 +48,7 @@ export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
  * two rows. Why the array comes from a subquery: `formatNumbers`. To plan costs several times what it costs
  * to run.
  */
-export const buildNameCondition = (sql: Queryable, kind: keyof typeof tables, names: readonly string[]) => {
-  const [table, id] = [sql(tables[kind][0]), sql(tables[kind][1])];
-  return sql`${table}.${id} = any(${names as string[]}::text[] || array(
+export const buildNameCondition = (sql: Queryable, kind: ProfileKind | 'team', names: readonly string[]) =>
+  sql`${sql(`${kind}s`)}.${sql(listingKeys[kind])} = any(${names as string[]}::text[] || array(
     select target_id from vanity where target_type = (select ${kind}::text) and code = any(array(
       select lower(name) from unnest((select ${names as string[]}::text[])) as names (name)))))`;
-};
