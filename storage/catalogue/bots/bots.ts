@@ -1,11 +1,10 @@
 /**
- * Bots in SQL: the profile of one bot, and the bots of a team.
+ * Bots in SQL: the profile of one bot.
  *
- * Profiles have no counters: those come from the engine. Lists have totals as last flushed. A bot is listed
- * when its type is `approved` or `certified`.
+ * Profiles have no counters: those come from the engine. A bot is listed when its type is `approved` or
+ * `certified`.
  */
 import type { Queryable } from '../../sql/client.ts';
-import { type IndexBotRow, selectIndexBots } from '../shared/index-rows.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 import { buildNameCondition, buildProfileColumns, type ListingProfile } from '../shared/profiles.ts';
 
@@ -37,16 +36,3 @@ export const findBots = (sql: Queryable, names: readonly string[]): Promise<read
       ${buildPersonColumn(sql, 'bots.owner_id')} as owner, ${buildPersonColumn(sql, 'bots.bot_id')} as person
     from bots
     where ${buildNameCondition(sql, 'bot', names)}`;
-
-/** Lists all bots of a team of any type, newest first. */
-export const listTeamBots = (
-  sql: Queryable,
-  teamId: string,
-  rowsMax: number,
-): Promise<readonly IndexBotRow[]> =>
-  selectIndexBots(
-    sql,
-    sql`select id, row_number() over () as place from (
-      select bot_id as id from bots where team_id = (select ${teamId})
-      order by created_at desc, bot_id desc limit (select ${rowsMax}::int)) as team_bots`,
-  );

@@ -6,9 +6,14 @@
 
 import type { Queryable } from '../../sql/client.ts';
 import { readValue } from '../../sql/rows.ts';
-import { listTeamBots } from '../bots/bots.ts';
-import { listTeamServers } from '../lists/servers.ts';
-import type { IndexBotRow, IndexServerRow } from '../shared/index-rows.ts';
+import {
+  type Fragment,
+  type IndexBotRow,
+  type IndexServerRow,
+  selectIndexBots,
+  selectIndexServers,
+} from '../shared/index-rows.ts';
+import { listingKeys } from '../shared/listings.ts';
 import { buildPersonColumn, type PersonRow } from '../shared/people.ts';
 import { buildNameCondition, buildVanityColumn, type Profile } from '../shared/profiles.ts';
 
@@ -69,13 +74,21 @@ const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow
   where team_members.team_id = ${teamId}
   order by team_members.created_at, team_members.user_id limit ${teamRowsMax}`;
 
-/** Reads the selected lists, one statement each. */
+/** What a team owns of one kind, of any type and state, newest first. */
+const buildOwned = (sql: Queryable, kind: 'bot' | 'server', teamId: string): Fragment => {
+  const id = sql(listingKeys[kind]);
+  return sql`select id, row_number() over () as place from (
+    select ${id} as id from ${sql(`${kind}s`)} where team_id = (select ${teamId})
+    order by created_at desc, ${id} desc limit (select ${teamRowsMax}::int)) as owned`;
+};
+
+/** Reads the selected lists, one statement each. Totals are as last flushed. */
 export const readHoldings = async (
   sql: Queryable,
   teamId: string,
   selection: TeamSelection,
 ): Promise<TeamHoldings> => ({
   members: selection.members ? await listMembers(sql, teamId) : [],
-  bots: selection.bots ? await listTeamBots(sql, teamId, teamRowsMax) : [],
-  servers: selection.servers ? await listTeamServers(sql, teamId, teamRowsMax) : [],
+  bots: selection.bots ? await selectIndexBots(sql, buildOwned(sql, 'bot', teamId)) : [],
+  servers: selection.servers ? await selectIndexServers(sql, buildOwned(sql, 'server', teamId)) : [],
 });
