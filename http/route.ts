@@ -154,8 +154,21 @@ export const defineRoute = <Params extends TObject, Query extends TObject, Body 
   return { ...usualFields, ...route, name, method, path } as unknown as AnyRoute;
 };
 
-/** The fields that routes of documents share. */
-export const documentFields = { auth: { kind: 'public' }, replies: { 200: Type.String() } } as const;
+/** The same for a route that anyone may call. */
+export const definePublicRoute = <Params extends TObject, Query extends TObject, Body extends TSchema>(
+  name: string,
+  pattern: RoutePattern,
+  route: Omit<RouteDefinition<Params, Query, Body>, 'auth'>,
+): AnyRoute =>
+  defineRoute(name, pattern, { ...route, auth: { kind: 'public' } } as RouteDefinition<Params, Query, Body>);
+
+/** A public route that is no operation of the API, such as that of a page, a script or a text. */
+export const defineDocument = <Params extends TObject, Query extends TObject>(
+  name: string,
+  pattern: RoutePattern,
+  route: Optional<Omit<RouteDefinition<Params, Query, TSchema>, 'auth' | 'section'>, 'replies'>,
+): AnyRoute =>
+  definePublicRoute(name, pattern, { replies: { 200: Type.String() }, caching: 'entity', ...route });
 
 /** The routes of one section of the API. */
 export const defineRoutes = (section: string, routes: readonly AnyRoute[]): readonly AnyRoute[] =>

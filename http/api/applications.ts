@@ -16,7 +16,7 @@ import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createValidationError, createWaitError, escapePointer, isNotFound } from '../response/errors.ts';
 import { noContent, replyOk, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,
   buildFlag,
@@ -111,10 +111,9 @@ export type ApplicationBody = Static<typeof ApplicationBody>;
 const ownAuth: Auth = { kind: 'self', user: 'user_id' };
 
 export const applicationRoutes = defineRoutes('Applications', [
-  defineRoute('getPositions', 'GET /apps/meta', {
+  definePublicRoute('getPositions', 'GET /apps/meta', {
     summary: 'List positions',
     description: 'All positions that users can apply for, with their questions; hidden and closed ones too.',
-    auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: ApplicationMeta },
     handle: async (app) => {

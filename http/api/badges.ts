@@ -14,7 +14,7 @@ import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError, requireFound } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, definePublicRoute } from '../route.ts';
 import { renderBadgeSvg, renderCardSvg } from './badges/badge-pictures.ts';
 import { findSparkMetric, renderSparkline } from './badges/badge-sparkline.ts';
 import {
@@ -89,14 +89,13 @@ export const BadgeReply = Type.Object(
 export type BadgeReply = Static<typeof BadgeReply>;
 
 export const badgeRoutes: readonly AnyRoute[] = [
-  defineRoute('getBadge', 'GET /badges/{target_type}/{target_id}/{file}', {
+  definePublicRoute('getBadge', 'GET /badges/{target_type}/{target_id}/{file}', {
     section: 'Beyond the contract',
     summary: 'Get a badge',
     description:
       'A badge of a listed entity, as an SVG picture or as JSON for shields.io. Every answer about a ' +
       'well-formed file name is 200, because image proxies keep errors: what is not known is a grey ' +
       'badge that says so, with `X-Rollcall-Error`. Counts no click.',
-    auth: { kind: 'public' },
     limit: 'badge',
     caching: 'list',
     params: BadgeParams,

@@ -6,7 +6,7 @@ import type { FullPostRow, PostRow } from '../../storage/catalogue/content/blog.
 import type { App } from '../app.ts';
 import { requireFound } from '../response/errors.ts';
 import { replyOk, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoutes } from '../route.ts';
 import { buildName, buildText, buildTextList, Seo, Timestamp, User } from './shared/common.ts';
 import { replySnapshot, toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
@@ -44,10 +44,9 @@ export const Post = buildObject({
 });
 
 export const blogRoutes = defineRoutes('Blog', [
-  defineRoute('listPosts', 'GET /blogs/@all', {
+  definePublicRoute('listPosts', 'GET /blogs/@all', {
     summary: 'List posts',
     description: 'The 500 newest published posts without their content, newest first.',
-    auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: Posts },
     handle: async (app) => {
@@ -55,10 +54,9 @@ export const blogRoutes = defineRoutes('Blog', [
       return replySnapshot(posts, () => ({ posts: posts.rows.map(toPostSummary) }));
     },
   }),
-  defineRoute('getPost', 'GET /blogs/{slug}', {
+  definePublicRoute('getPost', 'GET /blogs/{slug}', {
     summary: 'Get a post',
     description: 'One published post with its content. A draft is 404.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: PostParams,
     replies: { 200: Post },
@@ -68,10 +66,9 @@ export const blogRoutes = defineRoutes('Blog', [
       return replyOk(showRow(Post, row, { author: toAuthor(row) }));
     },
   }),
-  defineRoute('getPostSeo', 'GET /blogs/{slug}/seo', {
+  definePublicRoute('getPostSeo', 'GET /blogs/{slug}/seo', {
     summary: 'Get the preview of a post',
     description: 'What search engines and link previews show of a published post.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: PostParams,
     replies: { 200: Seo },

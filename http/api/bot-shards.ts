@@ -12,7 +12,7 @@ import type { Caller } from '../auth/auth.ts';
 import { requireCaller } from '../auth/authorise.ts';
 import { createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
-import { type BodyLimits, defineRoute, defineRoutes } from '../route.ts';
+import { type BodyLimits, definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import { BotParams } from './bots/schema.ts';
 import {
   ApiResponse,
@@ -164,12 +164,11 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
     check: ({ body }) => checkShardIds(body),
     handle: (app, request) => recordShards(app, request),
   }),
-  defineRoute('getShards', 'GET /bots/{id}/shards', {
+  definePublicRoute('getShards', 'GET /bots/{id}/shards', {
     summary: 'List shards',
     description:
       'Which shards of a bot are live, stale or missing, and what each posted last; 1,000 shards per ' +
       'page.',
-    auth: { kind: 'public' },
     limit: 'bot_shards',
     caching: 'entity',
     params: BotParams,

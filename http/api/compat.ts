@@ -16,7 +16,7 @@ import type { Caller } from '../auth/auth.ts';
 import { requireCaller } from '../auth/authorise.ts';
 import { createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
+import { type AnyRoute, definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import { checkShardIds, recordShards } from './bot-shards.ts';
 import { recordStats, statsBodyLimits } from './bots/stats.ts';
 import { BotIdParams, UserId } from './shared/common.ts';
@@ -239,10 +239,9 @@ const oldRoutes = defineRoutes('Old clients', [
     params: BotIdParams,
     handle: recordOldStats,
   }),
-  defineRoute('oldGetStats', 'GET /api/bots/{id}/stats', {
+  definePublicRoute('oldGetStats', 'GET /api/bots/{id}/stats', {
     ...base,
     summary: 'Show stats',
-    auth: { kind: 'public' },
     params: BotIdParams,
     handle: (app, { params }) => showOldStats(app, params.id),
   }),
@@ -276,10 +275,9 @@ const oldRoutes = defineRoutes('Old clients', [
     params: BotIdParams,
     handle: (app, request) => showUpvotes(app, requireOwn(request).id),
   }),
-  defineRoute('oldWeekend', 'GET /api/weekend', {
+  definePublicRoute('oldWeekend', 'GET /api/weekend', {
     ...base,
     summary: 'Tell whether it is weekend',
-    auth: { kind: 'public' },
     errors: [],
     handle: (app) => replyOk({ is_weekend: isWeekend(app.clock.nowMs()) }),
   }),

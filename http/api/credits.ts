@@ -14,7 +14,7 @@ import type { App } from '../app.ts';
 import { buildTargetAuth } from '../auth/auth.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   ApiResponse,
   buildCount,
@@ -107,34 +107,31 @@ export const Credits = buildObject({
 export type Credits = Static<typeof Credits>;
 
 export const creditRoutes = defineRoutes('Votes', [
-  defineRoute('listCreditTiers', 'GET /votes/credit-tiers', {
+  definePublicRoute('listCreditTiers', 'GET /votes/credit-tiers', {
     summary: 'List credit tiers',
     description:
       'What votes are worth: each tier pays its `cents` for up to its `votes`, the last one for all ' +
       'further votes.',
-    auth: { kind: 'public' },
     query: TiersQuery,
     replies: { 200: VoteCreditTiers },
     handle: async (app, { query }) =>
       replyOk((await app.catalogue.credits.tiers(query.target_type ?? null)).map(toTier)),
   }),
-  defineRoute('getCreditOverview', 'GET /{target_type}/{target_id}/votes/credit-tiers', {
+  definePublicRoute('getCreditOverview', 'GET /{target_type}/{target_id}/votes/credit-tiers', {
     summary: 'Get what votes are worth',
     description:
       'How the votes of a bot or server that can be redeemed fall into the credit tiers, and their ' +
       'value.',
-    auth: { kind: 'public' },
     params: CreditsParams,
     replies: { 200: CreditOverview },
     errors: ['not_found'],
     handle: (app, { params }) => showCreditOverview(app, toTarget(params)),
   }),
-  defineRoute('getCredits', 'GET /{target_type}/{target_id}/votes/credits', {
+  definePublicRoute('getCredits', 'GET /{target_type}/{target_id}/votes/credits', {
     summary: 'Get credits',
     description:
       'The credits of a bot or server: how many were redeemed, how many of them were spent, and the ' +
       'redeems.',
-    auth: { kind: 'public' },
     params: CreditsParams,
     replies: { 200: Credits },
     errors: ['not_found'],

@@ -6,17 +6,16 @@ import { DomainError } from '../../engine/errors.ts';
 import { parseFeedQuery } from '../feed/requests.ts';
 import { FeedEvent, FeedMessage, FeedQuery } from '../feed/schema.ts';
 import { createValidationError } from '../response/errors.ts';
-import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
+import { type AnyRoute, definePublicRoute, defineRoutes } from '../route.ts';
 
 export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
-  defineRoute('openFeed', 'GET /feed', {
+  definePublicRoute('openFeed', 'GET /feed', {
     summary: 'Follow entities live',
     description:
       'Sends totals as they change, and votes one by one. A plain request gets server-sent events. With ' +
       '`Upgrade: websocket` (protocol `rollcall.v1`) the same messages come as `{event, data}`, and the ' +
       'client may send `{"op":"subscribe","targets":[…],"channels":[…],"after":{…}}`, ' +
       '`{"op":"unsubscribe","targets":[…]}` and `{"op":"ping"}`: `x-websocket-messages` has their schemas.',
-    auth: { kind: 'public' },
     limit: 'feed',
     query: FeedQuery,
     replies: { 200: FeedEvent },

@@ -10,7 +10,7 @@ import type { HistoryTimes } from '../../storage/catalogue/catalogue.ts';
 import type { App } from '../app.ts';
 import { createValidationError } from '../response/errors.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
+import { type AnyRoute, definePublicRoute, defineRoutes } from '../route.ts';
 import {
   buildSeries,
   listSteps,
@@ -151,12 +151,11 @@ export const VoteMonthsReply = buildObject({
 export type VoteMonthsReply = Static<typeof VoteMonthsReply>;
 
 export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
-  defineRoute('getHistory', 'GET /{target_type}/{target_id}/history', {
+  definePublicRoute('getHistory', 'GET /{target_type}/{target_id}/history', {
     summary: 'Show numbers over time',
     description:
       'Each point has the value at its time. Where no sample ran, it is `null`. A range of more than 1,000 ' +
       'points gets 400 `range_too_long` with the step that fits.',
-    auth: { kind: 'public' },
     limit: 'history',
     caching: 'list',
     params: TargetVotesParams,
@@ -166,12 +165,11 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     errors: ['not_found', 'range_too_long'],
     handle: (app, request) => showHistory(app, toTarget(request.params), request),
   }),
-  defineRoute('getVoteMonths', 'GET /{target_type}/{target_id}/votes/months', {
+  definePublicRoute('getVoteMonths', 'GET /{target_type}/{target_id}/votes/months', {
     summary: 'List votes by month',
     description:
       'All votes that were cast in the month count, whatever became of them later. A month appears some ' +
       'minutes after its end, and a day later once more for late votes; months without votes are left out.',
-    auth: { kind: 'public' },
     limit: 'history',
     params: TargetVotesParams,
     query: VoteMonthsQuery,

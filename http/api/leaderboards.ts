@@ -19,7 +19,7 @@ import type { BoardPage, PlacedRow } from '../../storage/catalogue/boards/boards
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { computeVotes, type Reply, replyOk } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,
   buildTargetParams,
@@ -124,12 +124,11 @@ export const RankReply = describeObject(
 );
 
 export const leaderboardRoutes = defineRoutes('Beyond the contract', [
-  defineRoute('readLeaderboard', 'GET /leaderboards/{kind}/{board}', {
+  definePublicRoute('readLeaderboard', 'GET /leaderboards/{kind}/{board}', {
     summary: 'Get a leaderboard',
     description:
       'Lists the first 1,000 bots or servers of a board, 25 on a page. A board is made every 10 minutes, ' +
       '`votes` every 60 seconds; docs/behaviour.md says what each of them counts.',
-    auth: { kind: 'public' },
     caching: 'list',
     params: LeaderboardParams,
     query: PageQuery,
@@ -148,12 +147,11 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
       return reply;
     },
   }),
-  defineRoute('readRank', 'GET /{target_type}/{target_id}/rank', {
+  definePublicRoute('readRank', 'GET /{target_type}/{target_id}/rank', {
     summary: 'Get the ranks of a bot or server',
     description:
       'Returns the positions of a bot or server on all boards; `null` where it has none. A field is the ' +
       'name of the board with `_` for `-`.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: RankParams,
     replies: { 200: RankReply },

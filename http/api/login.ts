@@ -15,7 +15,7 @@ import type { Login } from '../auth/login-state.ts';
 import { mintToken } from '../auth/mint.ts';
 import { createUnavailableError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoutes } from '../route.ts';
 import { SessionCreated } from './sessions.ts';
 import { buildName, buildText } from './shared/common.ts';
 import { buildObject } from './shared/example.ts';
@@ -76,8 +76,7 @@ export type LoginBody = Static<typeof LoginBody>;
 const path = '/auth/login/chat-oauth2';
 
 export const loginRoutes = defineRoutes('Sessions and login', [
-  defineRoute('getLoginUrl', `GET ${path}`, {
-    auth: { kind: 'public' },
+  definePublicRoute('getLoginUrl', `GET ${path}`, {
     summary: 'Get the login page',
     description:
       'The address of the login page of the chat platform, with a state that is valid for one login ' +
@@ -96,8 +95,7 @@ export const loginRoutes = defineRoutes('Sessions and login', [
       return replyOk<LoginUrl>({ client_id: login.provider.clientId, url, state });
     },
   }),
-  defineRoute('logIn', `POST ${path}`, {
-    auth: { kind: 'public' },
+  definePublicRoute('logIn', `POST ${path}`, {
     summary: 'Log in',
     description:
       "Exchanges the platform's code for a user token, which lasts 30 days. Only this reply shows it.",

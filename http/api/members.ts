@@ -20,7 +20,7 @@ import type { Auth, Caller } from '../auth/auth.ts';
 import { createPermissionError, requireCaller } from '../auth/authorise.ts';
 import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
 import { noContent, type Reply, replyCreated, replyOk } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   buildName,
   buildPermissionIds,
@@ -190,12 +190,11 @@ export const memberRoutes = defineRoutes('Teams', [
       return noContent;
     },
   }),
-  defineRoute('getPermissions', 'GET /users/{id}/{target_type}/{target_id}/perms', {
+  definePublicRoute('getPermissions', 'GET /users/{id}/{target_type}/{target_id}/perms', {
     summary: "List a user's permissions",
     description:
       'The permissions of a user on a bot, server or team. Owners have all; users without any, also ' +
       'unknown ones, have `[]`.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: PermissionsParams,
     replies: { 200: GrantedPermissions },

@@ -10,7 +10,7 @@ import type { BrowserInfo, SubscriptionRow } from '../../storage/catalogue/votes
 import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
 import { noContent, replyOk, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import { buildFlag, buildText, Timestamp, UserParams, Uuid } from './shared/common.ts';
 import { buildObject, describe, describeObject } from './shared/example.ts';
 import { addressText, pushAuth, pushPoint } from './shared/patterns.ts';
@@ -68,10 +68,9 @@ export type SubscriptionBody = Static<typeof SubscriptionBody>;
 const ownAuth: Auth = { kind: 'self', user: 'id' };
 
 export const notificationRoutes = defineRoutes('Notifications', [
-  defineRoute('getPushInfo', 'GET /users/notifications/info', {
+  definePublicRoute('getPushInfo', 'GET /users/notifications/info', {
     summary: 'Get the push key',
     description: 'The public key that a browser needs to subscribe to push messages. It never changes.',
-    auth: { kind: 'public' },
     caching: 'entity',
     replies: { 200: PushInfo },
     handle: (app) => replyOk<PushInfo>({ public_key: app.push.publicKey }),

@@ -13,7 +13,7 @@ import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
 import { computeVotes, noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   buildFlag,
   buildPageSchema,
@@ -100,10 +100,9 @@ export type Pack = Static<typeof Pack>;
 const ownAuth: Auth = { kind: 'self', user: 'uid' };
 
 export const packRoutes = defineRoutes('Packs', [
-  defineRoute('listPacks', 'GET /packs/@all', {
+  definePublicRoute('listPacks', 'GET /packs/@all', {
     summary: 'List packs',
     description: 'All packs, newest first, 12 per page.',
-    auth: { kind: 'public' },
     caching: 'list',
     query: PageQuery,
     replies: { 200: buildPageSchema(Pack, perPage.packs) },
@@ -114,10 +113,9 @@ export const packRoutes = defineRoutes('Packs', [
         results: (rows) => toPacks(rows, app.clock.nowMs()),
       }),
   }),
-  defineRoute('getPack', 'GET /packs/{id}', {
+  definePublicRoute('getPack', 'GET /packs/{id}', {
     summary: 'Get a pack',
     description: 'One pack by its url, with its bots and servers.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: PackParams,
     replies: { 200: Pack },
@@ -129,10 +127,9 @@ export const packRoutes = defineRoutes('Packs', [
       return replyOk({ ...pack, votes: computeVotes(view.state) });
     },
   }),
-  defineRoute('getPackSeo', 'GET /packs/{id}/seo', {
+  definePublicRoute('getPackSeo', 'GET /packs/{id}/seo', {
     summary: 'Get the preview of a pack',
     description: 'What search engines and link previews show of a pack, by url or name.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: PackParams,
     replies: { 200: Seo },

@@ -13,7 +13,7 @@ import type {
 import type { App } from '../app.ts';
 import { createUnavailableError, createValidationError } from '../response/errors.ts';
 import { replyOk, showRow } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, defineRoutes } from '../route.ts';
+import { type AnyRoute, definePublicRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,
   buildFlag,
@@ -105,13 +105,12 @@ export const SearchReply = describeObject('One page of what a search found.', {
 export type SearchReply = Static<typeof SearchReply>;
 
 export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
-  defineRoute('searchListings', 'GET /search', {
+  definePublicRoute('searchListings', 'GET /search', {
     summary: 'Search',
     description:
       'Finds listed bots, public servers, teams and packs. `count_is` is `exact` where `count` is all, as ' +
       'on the last page, and `at_least` where there may be more. Where Postgres lacks the extension ' +
       '`pg_trgm` there is no search: 503 `search_unavailable`.',
-    auth: { kind: 'public' },
     limit: 'search',
     caching: 'list',
     query: ListingSearch,

@@ -10,7 +10,7 @@ import type { ServerProfile } from '../../storage/catalogue/lists/servers.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { computeVotes, type Reply, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoutes } from '../route.ts';
 import { countVisit, type ShowEntityRequest, toVisitCount } from './bots/bots.ts';
 import { BotQuery } from './bots/schema.ts';
 import {
@@ -52,10 +52,9 @@ export const Server = describeObject(
 );
 
 export const serverRoutes = defineRoutes('Beyond the contract', [
-  defineRoute('listServers', 'GET /servers/@all', {
+  definePublicRoute('listServers', 'GET /servers/@all', {
     summary: 'List servers',
     description: 'All approved and certified public servers, newest first, 12 per page.',
-    auth: { kind: 'public' },
     caching: 'list',
     query: PageQuery,
     replies: { 200: buildPageSchema(IndexServer, perPage.servers) },
@@ -66,12 +65,11 @@ export const serverRoutes = defineRoutes('Beyond the contract', [
         results: (rows) => rows.map((row) => toIndexServer(row, app.clock.nowMs())),
       }),
   }),
-  defineRoute('getServer', 'GET /servers/{id}', {
+  definePublicRoute('getServer', 'GET /servers/{id}', {
     summary: 'Get a server',
     description:
       'One server of any type, with live numbers. `target=page` and `target=invite` count the visit; ' +
       'the reply shows the totals before it.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: ServerParams,
     query: BotQuery,

@@ -26,7 +26,7 @@ import { createPermissionError, requireCaller } from '../auth/authorise.ts';
 import { type MintedToken, mintToken } from '../auth/mint.ts';
 import { createLimitError, createNotFoundError, requireFound } from '../response/errors.ts';
 import { type Reply, replyCreated, replyMessage, replyOk, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   ApiResponse,
   buildFlag,
@@ -171,12 +171,11 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     errors: ['not_found'],
     handle: (app, { params }) => revokeSession(app, toTarget(params), params.session_id),
   }),
-  defineRoute('testToken', 'POST /auth/test', {
+  definePublicRoute('testToken', 'POST /auth/test', {
     summary: 'Test a token',
     description:
       'Whether a token is valid for an entity, and whether its user is banned. 200 for bad tokens ' +
       'too: see `authorized`.',
-    auth: { kind: 'public' },
     limit: 'auth_test',
     body: AuthTestBody,
     replies: { 200: AuthTest },

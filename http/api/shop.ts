@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { BenefitRow, CouponRow, ItemRow } from '../../storage/catalogue/content/shop.ts';
 import { type Reply, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoutes } from '../route.ts';
 import { buildFlag, buildText, buildTextList, Timestamp, toNullable, User } from './shared/common.ts';
 import { replySnapshot, toUser } from './shared/convert.ts';
 import { buildObject, describe, describeObject, findExample } from './shared/example.ts';
@@ -95,26 +95,23 @@ export const ItemBenefits = buildObject({
 });
 
 export const shopRoutes = defineRoutes('Shop', [
-  defineRoute('listPublicCoupons', 'GET /shop/public-coupons', {
+  definePublicRoute('listPublicCoupons', 'GET /shop/public-coupons', {
     summary: 'List coupons',
     description: 'The public coupons that can be used now, in the order of their creation.',
-    auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: Coupons },
     handle: async (app) => replyItems(await app.catalogue.shop.listPublicCoupons(), toCoupon),
   }),
-  defineRoute('listShopItems', 'GET /shop/items', {
+  definePublicRoute('listShopItems', 'GET /shop/items', {
     summary: 'List items',
     description: 'What the shop sells, in the order of creation.',
-    auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: Items },
     handle: async (app) => replyItems(await app.catalogue.shop.listItems(), toItem),
   }),
-  defineRoute('listItemBenefits', 'GET /shop/item-benefits', {
+  definePublicRoute('listItemBenefits', 'GET /shop/item-benefits', {
     summary: 'List benefits',
     description: 'What the items of the shop give, in the order of creation.',
-    auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: ItemBenefits },
     handle: async (app) => replyItems(await app.catalogue.shop.listBenefits(), toBenefit),

@@ -11,7 +11,7 @@ import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/te
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { computeVotes, replyOk, replyText, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   createTeam,
   deleteTeam,
@@ -116,19 +116,17 @@ export const TeamPermissions = buildObject({
 });
 
 export const teamRoutes = defineRoutes('Teams', [
-  defineRoute('listTeamPermissions', 'GET /teams/meta/permissions', {
+  definePublicRoute('listTeamPermissions', 'GET /teams/meta/permissions', {
     summary: 'List permissions',
     description: 'All 24 permissions that a team member can have. `owner` implies the others.',
-    auth: { kind: 'public' },
     caching: 'entity',
     replies: { 200: TeamPermissions },
     handle: () => replyOk({ perms: permissionCatalogue }),
   }),
-  defineRoute('getTeam', 'GET /teams/{id}', {
+  definePublicRoute('getTeam', 'GET /teams/{id}', {
     summary: 'Get a team',
     description:
       'One team by id or vanity code, with those of its members, bots and servers that `targets` ' + 'names.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: TeamParams,
     query: TeamQuery,
@@ -137,10 +135,9 @@ export const teamRoutes = defineRoutes('Teams', [
     handle: (app, { params, query }) =>
       thenMaybe(renderTeam(app, params.id, parseRequiredTargets(query.targets)), replyText),
   }),
-  defineRoute('getTeamSeo', 'GET /teams/{id}/seo', {
+  definePublicRoute('getTeamSeo', 'GET /teams/{id}/seo', {
     summary: 'Get the preview of a team',
     description: 'What search engines and link previews show of a team, by id, vanity code or name.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: TeamParams,
     replies: { 200: Seo },

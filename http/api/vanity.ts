@@ -9,7 +9,7 @@ import type { App } from '../app.ts';
 import { buildTargetAuth } from '../auth/auth.ts';
 import { createNotFoundError, createValidationError, requireFound } from '../response/errors.ts';
 import { noContent, replyOk, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import { buildName, buildTargetParams, buildText, Timestamp, Uuid } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
 import { buildObject, describe, describeObject } from './shared/example.ts';
@@ -55,10 +55,9 @@ export const VanityBody = buildObject({
 });
 
 export const vanityRoutes = defineRoutes('Vanity', [
-  defineRoute('getVanity', 'GET /vanity/{code}', {
+  definePublicRoute('getVanity', 'GET /vanity/{code}', {
     summary: 'Look up a vanity code',
     description: 'The entity that has a vanity code, a target id or an itag.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: VanityParams,
     query: VanityQuery,
@@ -67,10 +66,9 @@ export const vanityRoutes = defineRoutes('Vanity', [
     check: (request) => checkItag(request),
     handle: async (app, request) => replyOk(showRow(Vanity, await findVanity(app, request))),
   }),
-  defineRoute('followVanity', 'GET /@{code}', {
+  definePublicRoute('followVanity', 'GET /@{code}', {
     summary: 'Follow a vanity code',
     description: 'Redirects to the entity that has the code: `Location` is a path of this API.',
-    auth: { kind: 'public' },
     params: VanityParams,
     query: VanityQuery,
     replies: { 302: null },

@@ -12,7 +12,7 @@ import { buildTargetAuth } from '../auth/auth.ts';
 import { checkCursor, formatCursor } from '../feed/cursor.ts';
 import { requireFound } from '../response/errors.ts';
 import { replyOk, showRow } from '../response/reply.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, definePublicRoute } from '../route.ts';
 import { buildFlag, buildText, Text, Timestamp, Uuid } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
@@ -76,7 +76,7 @@ export const applyVoteLogSetting = (
     : routes.map((route) => (voteLogRoutes.includes(route) ? { ...route, auth: ownersOnly } : route));
 
 export const voteLogRoutes: readonly AnyRoute[] = [
-  defineRoute('readVoteLog', 'GET /{target_type}/{target_id}/votes/log', {
+  definePublicRoute('readVoteLog', 'GET /{target_type}/{target_id}/votes/log', {
     section: 'Beyond the contract',
     summary: 'Read the vote log',
     description:
@@ -84,7 +84,6 @@ export const voteLogRoutes: readonly AnyRoute[] = [
       'for the next one. Numbers have no holes and never change: a client that continues from `next` ' +
       'sees every vote once. A cursor of a log that no longer exists gets 409 `log_restarted` with ' +
       '`oldest` and `head`.',
-    auth: { kind: 'public' },
     limit: 'vote_log',
     longPoll: true,
     params: TargetVotesParams,

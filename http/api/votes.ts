@@ -17,7 +17,7 @@ import type { App } from '../app.ts';
 import { requireCaller } from '../auth/authorise.ts';
 import { createUnavailableError, createWaitError } from '../response/errors.ts';
 import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
-import { defineRoute, defineRoutes } from '../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import { awaitFirstChunk } from '../server/stream.ts';
 import {
   buildCount,
@@ -136,31 +136,28 @@ export const voteRoutes = defineRoutes('Votes', [
       return castVote(app, vote, { voteBanned, traceparent, proof });
     },
   }),
-  defineRoute('getStanding', 'GET /users/{uid}/{target_type}/{target_id}/votes', {
+  definePublicRoute('getStanding', 'GET /users/{uid}/{target_type}/{target_id}/votes', {
     summary: 'Check a vote',
     description:
       "A user's valid votes on an entity, and how long they must wait before the next one. Reward " +
       'voters while `has_voted` is true.',
-    auth: { kind: 'public' },
     params: UserTargetParams,
     replies: { 200: VoteStatusReply },
     errors: ['not_found'],
     handle: (app, { params }) => showVoteStatus(app, toUserTarget(params)),
   }),
-  defineRoute('listUserVotes', 'GET /users/{uid}/{target_type}/{target_id}/votes/@all', {
+  definePublicRoute('listUserVotes', 'GET /users/{uid}/{target_type}/{target_id}/votes/@all', {
     summary: "List a user's votes",
     description: 'All votes of a user on an entity, void ones too, newest first, 10 per page.',
-    auth: { kind: 'public' },
     params: UserTargetParams,
     query: PageQuery,
     replies: { 200: buildPageSchema(Vote, perPage.userVotes) },
     errors: ['page_invalid', 'not_found'],
     handle: (app, { params, query }) => showVotes(app, toUserTarget(params), parsePage(query)),
   }),
-  defineRoute('listVoters', 'GET /{target_type}/{target_id}/votes/user-list', {
+  definePublicRoute('listVoters', 'GET /{target_type}/{target_id}/votes/user-list', {
     summary: 'List voters',
     description: 'The ids of all users with a valid vote, newest first; with `page`, 100 ids per page.',
-    auth: { kind: 'public' },
     params: TargetVotesParams,
     query: PageQuery,
     replies: { 200: VoterList },

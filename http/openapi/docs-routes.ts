@@ -8,13 +8,11 @@
 import { readFile } from 'node:fs/promises';
 import { buildPageHeaders, readOnce } from '../response/document.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
+import { type AnyRoute, defineDocument } from '../route.ts';
 import { buildClientScript } from './client-script.ts';
 import { type DemoAccounts, pageHtml, pagePolicy, startScript } from './docs-page.ts';
 import { buildOpenApiDocument } from './document.ts';
 import { buildLlmsText } from './llms-text.ts';
-
-const base = { ...documentFields, section: 'Documents', caching: 'entity' } as const;
 
 const scriptHeaders = {
   'Content-Type': 'text/javascript; charset=utf-8',
@@ -36,13 +34,11 @@ const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] =
     text: JSON.stringify(buildOpenApiDocument(routes)),
   }));
   return [
-    defineRoute('openApi', 'GET /openapi.json', {
-      ...base,
+    defineDocument('openApi', 'GET /openapi.json', {
       summary: 'The OpenAPI document.',
       handle: serveOpenApi,
     }),
-    defineRoute('openApiBesideDocs', 'GET /docs/openapi.json', {
-      ...base,
+    defineDocument('openApiBesideDocs', 'GET /docs/openapi.json', {
       summary: 'The OpenAPI document, where links of the guide lead.',
       handle: serveOpenApi,
     }),
@@ -60,23 +56,19 @@ const readMarkdown = async (path: string): Promise<Reply> => ({
 });
 
 const buildTextRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
-  defineRoute('llmsText', 'GET /llms.txt', {
-    ...base,
+  defineDocument('llmsText', 'GET /llms.txt', {
     summary: 'A short guide with all operations, for language models.',
     handle: readOnce(async () => ({ status: 200, text: buildLlmsText(routes), headers: markdownHeaders })),
   }),
-  defineRoute('clientGuide', 'GET /docs/client-guide.md', {
-    ...base,
+  defineDocument('clientGuide', 'GET /docs/client-guide.md', {
     summary: 'The guide for authors of clients.',
     handle: readOnce(() => readMarkdown('docs/client-guide.md')),
   }),
-  defineRoute('behaviour', 'GET /docs/behaviour.md', {
-    ...base,
+  defineDocument('behaviour', 'GET /docs/behaviour.md', {
     summary: 'All rules.',
     handle: readOnce(() => readMarkdown('docs/behaviour.md')),
   }),
-  defineRoute('clientReadme', 'GET /docs/client.md', {
-    ...base,
+  defineDocument('clientReadme', 'GET /docs/client.md', {
     summary: 'How to use the client for JavaScript.',
     handle: readOnce(() => readMarkdown('http/client/README.md')),
   }),
@@ -107,18 +99,15 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
   const page: Reply = { status: 200, text: pageHtml, headers: buildPageHeaders(pagePolicy) };
   const start: Reply = { status: 200, text: startScript, headers: scriptHeaders };
   return [
-    defineRoute('docsPage', 'GET /docs', {
-      ...base,
+    defineDocument('docsPage', 'GET /docs', {
       summary: 'The interactive documentation.',
       handle: () => page,
     }),
-    defineRoute('docsStart', 'GET /docs/start.js', {
-      ...base,
+    defineDocument('docsStart', 'GET /docs/start.js', {
       summary: 'Starts the documentation page.',
       handle: () => start,
     }),
-    defineRoute('docsDemo', 'GET /docs/demo.json', {
-      ...base,
+    defineDocument('docsDemo', 'GET /docs/demo.json', {
       summary: 'The accounts of the demo, for a page on this machine.',
       caching: 'no-store',
       handle: (_, { fromLocalPage }) => {
@@ -126,13 +115,11 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
         return replyOk(demo && showDemo(demo));
       },
     }),
-    defineRoute('clientScript', 'GET /docs/client.js', {
-      ...base,
+    defineDocument('clientScript', 'GET /docs/client.js', {
       summary: 'The client for JavaScript, as one module.',
       handle: readOnce(readClient),
     }),
-    defineRoute('docsReference', 'GET /docs/reference.js', {
-      ...base,
+    defineDocument('docsReference', 'GET /docs/reference.js', {
       summary: 'The script of the documentation page.',
       handle: readOnce(readReference),
     }),

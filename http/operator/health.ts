@@ -6,7 +6,7 @@
  */
 import { Type } from 'typebox';
 import type { App } from '../app.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, defineDocument } from '../route.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 const Health = Type.Object(
@@ -18,11 +18,6 @@ const Alive = Type.Object(
   { status: Type.String(), notes: Type.Array(Type.String()), version: Type.String(), commit: Type.String() },
   { examples: [{ status: 'alive', notes: [], version: '0.1.0', commit: '42335a2c0a1b' }] },
 );
-
-const base = {
-  section: 'Health',
-  auth: { kind: 'public' },
-} as const;
 
 /** Whether the node accepts traffic, and what is weaker than it should be. */
 export const judgeHealth = (
@@ -39,25 +34,24 @@ export const buildHealthRoutes = (
   metrics: Pick<Metrics, 'render' | 'contentType' | 'version'>,
   isDraining: () => boolean,
 ): readonly AnyRoute[] => [
-  defineRoute('livez', 'GET /livez', {
-    ...base,
+  defineDocument('livez', 'GET /livez', {
     summary: 'Tells that the process runs, and its version.',
+    caching: 'no-store',
     replies: { 200: Alive },
     handle: () => ({ status: 200, json: { status: 'alive', notes: [], ...metrics.version } }),
   }),
-  defineRoute('readyz', 'GET /readyz', {
-    ...base,
+  defineDocument('readyz', 'GET /readyz', {
     summary: 'Tells whether the node accepts traffic.',
+    caching: 'no-store',
     replies: { 200: Health, 503: Health },
     handle: (app) => {
       const json = judgeHealth(app, isDraining);
       return { status: json.status === 'ready' ? 200 : 503, json };
     },
   }),
-  defineRoute('metrics', 'GET /metrics', {
-    ...base,
+  defineDocument('metrics', 'GET /metrics', {
     summary: 'Returns the metrics in the Prometheus text format.',
-    replies: { 200: Type.String() },
+    caching: 'no-store',
     handle: async () => ({
       status: 200,
       text: await metrics.render(),

@@ -145,7 +145,6 @@ export const createHostScreen = (names: readonly string[]): ((host: string) => v
 /** What the node does, once a second, as server-sent events: the operator's page reads it. */
 const buildLiveRoute = (live: Pick<Live, 'hasRoom' | 'stream'>): AnyRoute =>
   defineRoute('live', 'GET /live', {
-    section: 'Operator',
     summary: 'Streams what the node does: a frame a second.',
     auth: { kind: 'public' },
     replies: { 200: Type.String() },

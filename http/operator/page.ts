@@ -10,7 +10,7 @@ import {
   replyPageFile,
 } from '../response/document.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
+import { type AnyRoute, defineDocument } from '../route.ts';
 import type { AdminOperation } from './operation.ts';
 import type { Operator } from './operators.ts';
 
@@ -57,8 +57,6 @@ const toPageOperation = ({ command, route, isPreviewed }: AdminOperation) => ({
   body: route.body,
 });
 
-const base = { ...documentFields, section: 'Operator', caching: 'entity' } as const;
-
 export const buildPageRoutes = (
   operations: readonly AdminOperation[],
   { operators, commandStart }: { operators: readonly Operator[]; commandStart: string },
@@ -72,19 +70,16 @@ export const buildPageRoutes = (
   );
   const published = operations.map(toPageOperation);
   return [
-    defineRoute('page', 'GET /', {
-      ...base,
+    defineDocument('page', 'GET /', {
       summary: "The operator's page.",
       handle: readPage,
     }),
-    defineRoute('pageFile', 'GET /page/{file}', {
-      ...base,
+    defineDocument('pageFile', 'GET /page/{file}', {
       summary: "A file of the operator's page.",
       params: PageFileParams,
       handle: (_app, { params: { file } }) => replyPageFile(readers, file),
     }),
-    defineRoute('pageOperations', 'GET /page/operations', {
-      ...base,
+    defineDocument('pageOperations', 'GET /page/operations', {
       summary: 'Who the token belongs to, and the operations with their schemas.',
       caching: 'no-store',
       handle: (_app, { operator }) =>

@@ -11,7 +11,7 @@ import {
   replyPageFile,
 } from '../response/document.ts';
 import type { Reply } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
+import { type AnyRoute, defineDocument } from '../route.ts';
 import { escapeHtml, type Site } from './site.ts';
 
 const scripts = [
@@ -62,21 +62,17 @@ export const buildAssetRoutes = (site: Site): readonly AnyRoute[] => {
     ...scripts.map((path) => [basename(path), readOnce(() => readScript(path))] as const),
   ]);
   const icon = buildIcon(site);
-  const base = { ...documentFields, section: 'Site', caching: 'entity' } as const;
   return [
-    defineRoute('siteFile', 'GET /site/{file}', {
-      ...base,
+    defineDocument('siteFile', 'GET /site/{file}', {
       summary: 'A file of the pages.',
       params: PageFileParams,
       handle: (_, { params: { file } }) => replyPageFile(readers, file),
     }),
-    defineRoute('siteIcon', 'GET /favicon.svg', {
-      ...base,
+    defineDocument('siteIcon', 'GET /favicon.svg', {
       summary: 'The icon of the site.',
       handle: () => icon,
     }),
-    defineRoute('siteIconOfOld', 'GET /favicon.ico', {
-      ...base,
+    defineDocument('siteIconOfOld', 'GET /favicon.ico', {
       summary: 'Where browsers look for an icon.',
       handle: () => ({ status: 302, headers: { Location: '/favicon.svg' } }),
     }),

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { readOnce } from '../response/document.ts';
 import type { Reply } from '../response/reply.ts';
-import { type AnyRoute, defineRoute } from '../route.ts';
+import { type AnyRoute, defineDocument } from '../route.ts';
 import { renderPage } from './layout.ts';
 import { type Heading, renderGuide } from './markdown.ts';
 import { type Html, render, type Site } from './site.ts';
@@ -54,11 +54,8 @@ const readGuide = async (site: Site, name: GuideName): Promise<Reply> => {
 
 export const buildGuideRoutes = (site: Site): readonly AnyRoute[] =>
   names.map((name) =>
-    defineRoute(`guidePage_${name}`, `GET /docs/${name}`, {
-      section: 'Site',
+    defineDocument(`guidePage_${name}`, `GET /docs/${name}`, {
       summary: `${guides[name]} as a page.`,
-      auth: { kind: 'public' },
-      caching: 'entity',
       replies: {},
       handle: readOnce(() => readGuide(site, name)),
     }),

@@ -7,7 +7,7 @@ import type { ListingSearch } from '../api/search.ts';
 import { checkItag, VanityParams, VanityQuery } from '../api/vanity.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
+import { type AnyRoute, defineDocument } from '../route.ts';
 import { buildAssetRoutes } from './assets.ts';
 import { createFrontPage } from './front.ts';
 import { buildGuideRoutes } from './guides.ts';
@@ -16,8 +16,6 @@ import { createListingPages, type ListingRequest } from './listing.ts';
 import { showSearchPage } from './search-page.ts';
 import { type Html, render, type Site } from './site.ts';
 import { buildSitemapRoutes } from './sitemap.ts';
-
-const base = { ...documentFields, section: 'Site' } as const;
 
 type Handle = AnyRoute['handle'];
 type AnyRequest = Parameters<Handle>[1];
@@ -50,10 +48,8 @@ const rootReply: Reply = {
 
 const buildRootRoute = (site: Site): AnyRoute => {
   const showFrontPage = createFrontPage(site);
-  return defineRoute('root', 'GET /', {
-    ...base,
+  return defineDocument('root', 'GET /', {
     summary: 'Where to begin.',
-    caching: 'entity',
     handle: (app, { prefersHtml }) => (prefersHtml ? showFrontPage(app) : rootReply),
   });
 };
@@ -71,9 +67,9 @@ const renderLoginPage = (site: Site): Html =>
 
 /** The pages that no route of the API has. */
 const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages>): readonly AnyRoute[] => [
-  defineRoute('packPage', 'GET /@packs/{code}', {
-    ...base,
+  defineDocument('packPage', 'GET /@packs/{code}', {
     summary: 'The page of a pack.',
+    caching: 'no-store',
     params: VanityParams,
     handle: (app, request) =>
       request.wantsPage
@@ -84,18 +80,18 @@ const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages
           },
     replaceError: replaceError(site),
   }),
-  defineRoute('inviteLink', 'GET /@{code}/invite', {
-    ...base,
+  defineDocument('inviteLink', 'GET /@{code}/invite', {
     summary: 'Counts the use of an invite and leads to it.',
+    caching: 'no-store',
     params: VanityParams,
     query: VanityQuery,
     check: checkItag,
     handle: (app, request) => pages.followInvite(app, request as ListingRequest),
     replaceError: replaceError(site),
   }),
-  defineRoute('loginPage', 'GET /login', {
-    ...base,
+  defineDocument('loginPage', 'GET /login', {
     summary: 'Where the login provider sends people back to.',
+    caching: 'no-store',
     handle: () => ({ status: 200, text: renderLoginPage(site).text, headers: site.pageHeaders }),
   }),
 ];

@@ -4,7 +4,7 @@
 import { Type } from 'typebox';
 import type { SitemapEntry } from '../../storage/catalogue/lists/sitemap.ts';
 import type { Reply } from '../response/reply.ts';
-import { type AnyRoute, defineRoute, documentFields } from '../route.ts';
+import { type AnyRoute, defineDocument } from '../route.ts';
 import { toListingPath, toPackPath } from './entities.ts';
 import { escapeHtml, type Site } from './site.ts';
 
@@ -47,32 +47,29 @@ Sitemap: ${url}/sitemap.xml
 
 const PartParams = Type.Object({ part: Type.String({ pattern: '^[0-9]{1,12}$' }) });
 
-export const buildSitemapRoutes = ({ readUrl }: Site): readonly AnyRoute[] => {
-  const base = { ...documentFields, section: 'Site' } as const;
-  return [
-    defineRoute('sitemap', 'GET /sitemap.xml', {
-      ...base,
-      summary: 'The parts of the sitemap.',
-      handle: async ({ catalogue }) => ({
-        status: 200,
-        text: renderIndex(readUrl(), await catalogue.sitemap.parts()),
-        headers: xmlHeaders,
-      }),
+export const buildSitemapRoutes = ({ readUrl }: Site): readonly AnyRoute[] => [
+  defineDocument('sitemap', 'GET /sitemap.xml', {
+    summary: 'The parts of the sitemap.',
+    caching: 'no-store',
+    handle: async ({ catalogue }) => ({
+      status: 200,
+      text: renderIndex(readUrl(), await catalogue.sitemap.parts()),
+      headers: xmlHeaders,
     }),
-    defineRoute('sitemapPart', 'GET /sitemaps/{part}', {
-      ...base,
-      summary: 'One part of the sitemap.',
-      params: PartParams,
-      handle: async ({ catalogue }, { params: { part } }) => ({
-        status: 200,
-        text: renderPart(readUrl(), await catalogue.sitemap.entries(Number(part))),
-        headers: xmlHeaders,
-      }),
+  }),
+  defineDocument('sitemapPart', 'GET /sitemaps/{part}', {
+    summary: 'One part of the sitemap.',
+    caching: 'no-store',
+    params: PartParams,
+    handle: async ({ catalogue }, { params: { part } }) => ({
+      status: 200,
+      text: renderPart(readUrl(), await catalogue.sitemap.entries(Number(part))),
+      headers: xmlHeaders,
     }),
-    defineRoute('robots', 'GET /robots.txt', {
-      ...base,
-      summary: 'What search engines may read.',
-      handle: () => buildRobots(readUrl()),
-    }),
-  ];
-};
+  }),
+  defineDocument('robots', 'GET /robots.txt', {
+    summary: 'What search engines may read.',
+    caching: 'no-store',
+    handle: () => buildRobots(readUrl()),
+  }),
+];

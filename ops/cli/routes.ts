@@ -61,8 +61,7 @@ const locateRoutes = (files: readonly RouteFile[]): LocatedRoute[] =>
     return routes.map((route) => {
       const index = lines.findIndex(
         (line, at) =>
-          line.includes(`defineRoute('${route.name}', `) ||
-          operations[at]?.test(`${route.method} ${route.path}`),
+          line.includes(`Route('${route.name}', `) || operations[at]?.test(`${route.method} ${route.path}`),
       );
       return { route, location: `${file}:${index + 1}` };
     });

@@ -8,7 +8,7 @@ import type { IndexBotRow } from '../../../storage/catalogue/shared/index-rows.t
 import type { App } from '../../app.ts';
 import { createNotFoundError } from '../../response/errors.ts';
 import { replyOk } from '../../response/reply.ts';
-import { defineRoute, defineRoutes } from '../../route.ts';
+import { definePublicRoute, defineRoute, defineRoutes } from '../../route.ts';
 import { toPacks } from '../packs.ts';
 import { ApiResponse, buildPageSchema, PageQuery, Seo } from '../shared/common.ts';
 import { parsePage, replyPage, replySnapshot, thenMaybe, toUser } from '../shared/convert.ts';
@@ -32,10 +32,9 @@ const toBotsIndex = (app: App, page: FrontPage): BotsIndex => ({
 });
 
 export const botRoutes = defineRoutes('Bots', [
-  defineRoute('listBots', 'GET /bots/@all', {
+  definePublicRoute('listBots', 'GET /bots/@all', {
     summary: 'List bots',
     description: 'All approved and certified bots, newest first, 12 per page.',
-    auth: { kind: 'public' },
     caching: 'list',
     query: PageQuery,
     replies: { 200: buildPageSchema(IndexBot, perPage.bots) },
@@ -46,20 +45,18 @@ export const botRoutes = defineRoutes('Bots', [
         results: (rows) => toIndexBots(app, rows),
       }),
   }),
-  defineRoute('randomBots', 'GET /bots/@random', {
+  definePublicRoute('randomBots', 'GET /bots/@random', {
     summary: 'Get random bots',
     description: 'Up to six listed bots, each equally likely, chosen again for every request.',
-    auth: { kind: 'public' },
     replies: { 200: BotsRandom },
     handle: async (app) =>
       replyOk({ bots: toIndexBots(app, await app.catalogue.bots.random(randomBotsCount)) }),
   }),
-  defineRoute('indexBots', 'GET /bots/@index', {
+  definePublicRoute('indexBots', 'GET /bots/@index', {
     summary: 'Get the front page',
     description:
       'The lists of the front page: certified, premium, most voted, most viewed and new bots, and new ' +
       'packs.',
-    auth: { kind: 'public' },
     caching: 'list',
     replies: { 200: BotsIndex },
     handle: async (app) => {
@@ -67,12 +64,11 @@ export const botRoutes = defineRoutes('Bots', [
       return replySnapshot(page, () => toBotsIndex(app, page));
     },
   }),
-  defineRoute('getBot', 'GET /bots/{id}', {
+  definePublicRoute('getBot', 'GET /bots/{id}', {
     summary: 'Get a bot',
     description:
       'One bot of any type, with live numbers. `target=page` and `target=invite` count the visit; the ' +
       'reply shows the totals before it.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: BotParams,
     query: BotQuery,
@@ -80,10 +76,9 @@ export const botRoutes = defineRoutes('Bots', [
     errors: ['not_found'],
     handle: showBot,
   }),
-  defineRoute('getBotSeo', 'GET /bots/{id}/seo', {
+  definePublicRoute('getBotSeo', 'GET /bots/{id}/seo', {
     summary: 'Get the preview of a bot',
     description: 'What search engines and link previews show of a bot.',
-    auth: { kind: 'public' },
     caching: 'entity',
     params: BotParams,
     replies: { 200: Seo },
