@@ -67,7 +67,6 @@ export const ApplicationMeta = buildObject({
   positions: describe(Type.Array(Position), 'All positions, hidden and closed ones too.'),
   stable: buildFlag('Whether applications work as documented: always true.', true),
 });
-export type ApplicationMeta = Static<typeof ApplicationMeta>;
 
 const answersExample = {
   motivation: 'I have used this directory for two years and want to help those who come new to it.',

@@ -73,7 +73,6 @@ export type PackBody = Static<typeof PackBody>;
 export const PackEditBody = buildObject(Type.Partial(Type.Object(fields)).properties, {
   short: 'Bots for people who hardly ever sleep.',
 });
-export type PackEditBody = Static<typeof PackEditBody>;
 export const PackParams = Type.Object({ id: PackUrl });
 
 export const Pack = describeObject(

@@ -31,7 +31,6 @@ export const FeedQuery = Type.Object({
     }),
   ),
 });
-export type FeedQuery = Static<typeof FeedQuery>;
 const target = buildText('bot/815553000470478850', 'Kind and id.');
 const integer = (description: string) => Type.Integer({ minimum: 0, description });
 const cursor = (description: string) => Type.String({ description, examples: ['0-1x.1042'] });

@@ -173,7 +173,6 @@ export const ReviewBody = Type.Object({
   state: Type.Enum(['approved', 'denied'], { description: 'approved or denied.' }),
   feedback: optional(buildProse(0, 4_000, 'Welcome aboard.')),
 });
-export type ReviewBody = Static<typeof ReviewBody>;
 
 export const OperatorApplications = buildList('applications', {
   app_id: Text,

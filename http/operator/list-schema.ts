@@ -43,7 +43,6 @@ export const AuditQuery = Type.Object({
   ),
   page,
 });
-export type AuditQuery = Static<typeof AuditQuery>;
 export const SearchQuery = Type.Object({ search, page });
 export type SearchQuery = Static<typeof SearchQuery>;
 
@@ -53,7 +52,6 @@ export const UsersQuery = Type.Object({
   ),
   ...SearchQuery.properties,
 });
-export type UsersQuery = Static<typeof UsersQuery>;
 
 export const ListBotsQuery = Type.Object({
   type: Type.Optional(
@@ -63,7 +61,6 @@ export const ListBotsQuery = Type.Object({
   ),
   ...SearchQuery.properties,
 });
-export type ListBotsQuery = Static<typeof ListBotsQuery>;
 
 export const ListServersQuery = Type.Object({
   type: Type.Optional(
@@ -71,7 +68,6 @@ export const ListServersQuery = Type.Object({
   ),
   ...SearchQuery.properties,
 });
-export type ListServersQuery = Static<typeof ListServersQuery>;
 
 export const BotList = buildList('bots', {
   bot_id: Text,

@@ -67,7 +67,6 @@ export const UserBody = Type.Object({
   avatar: Type.Optional(buildLine(0, 512, 'https://cdn.example.org/a.webp')),
   flags: Type.Optional(Type.Array(buildLine(1, 32, 'staff'), { maxItems: 32, uniqueItems: true })),
 });
-export type UserBody = Static<typeof UserBody>;
 
 export const TokenParams = Type.Object({
   target_type: Type.Enum(['user', 'bot', 'server', 'team'], { description: 'user, bot, server or team.' }),
