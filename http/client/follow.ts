@@ -3,9 +3,9 @@
  * is opened again whenever it breaks.
  */
 import {
-  awaitSeconds,
+  awaitPause,
   type ClientOptions,
-  computePauseSeconds,
+  createLimit,
   DirectoryError,
   isAborted,
   isWorthRetrying,
@@ -31,30 +31,8 @@ export interface FollowMessage {
   readonly id: string;
 }
 
-const followBackoffSecondsMax = 60;
 /** The server sends something at least this often, else the connection is dead. */
 const silenceMsMax = 60_000;
-
-/** Ends the connection when nothing arrives for too long, or when the signal aborts. */
-const createWatch = (signal: AbortSignal | undefined) => {
-  const connection = new AbortController();
-  const end = (): void => connection.abort(signal?.reason ?? new Error('the feed is silent'));
-  let timer = setTimeout(end, silenceMsMax);
-  signal?.addEventListener('abort', end, { once: true });
-  if (isAborted(signal)) end();
-  return {
-    signal: connection.signal,
-    feed: (): void => {
-      clearTimeout(timer);
-      timer = setTimeout(end, silenceMsMax);
-    },
-    close: (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      connection.abort();
-    },
-  };
-};
 
 /** Parses one event of a stream, `null` for a comment. */
 const parseMessage = (block: string): FollowMessage | null => {
@@ -78,9 +56,9 @@ async function* readMessages(
     channels: channels.join(','),
     last_event_id: lastEventId || undefined,
   };
-  const watch = createWatch(options.signal);
+  const { controller, restart, end } = createLimit(silenceMsMax, 'the feed is silent', options.signal);
   try {
-    const response = await send(toAddress(url, '/feed', query), { signal: watch.signal });
+    const response = await send(toAddress(url, '/feed', query), { signal: controller.signal });
     if (!response.ok || response.body === null) throw await toError(response);
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
@@ -88,13 +66,14 @@ async function* readMessages(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      watch.feed();
+      restart();
       const blocks = (text + decoder.decode(value, { stream: true })).split('\n\n');
       text = blocks.pop() ?? '';
       for (const message of blocks.map(parseMessage)) if (message !== null) yield message;
     }
   } finally {
-    watch.close();
+    end();
+    controller.abort();
   }
 }
 
@@ -127,7 +106,6 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowMess
       seconds = error.retryAfterSeconds;
     }
     failures++;
-    const pause = computePauseSeconds(seconds, failures, followBackoffSecondsMax);
-    await awaitSeconds(pause, signal).catch(() => undefined);
+    await awaitPause(seconds, failures, signal);
   }
 }

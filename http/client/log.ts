@@ -1,14 +1,7 @@
 /**
  * Reads the vote log of a listing: every vote once, in order, as it comes, without a public address.
  */
-import {
-  awaitSeconds,
-  type Client,
-  computePauseSeconds,
-  DirectoryError,
-  isAborted,
-  isWorthRetrying,
-} from './request.ts';
+import { awaitPause, type Client, DirectoryError, isAborted, isWorthRetrying } from './request.ts';
 import type { VoteLog, VoteLogResult } from './types.ts';
 
 export interface LogTarget {
@@ -29,7 +22,6 @@ export interface LogPage {
 }
 
 const waitSeconds = 25;
-const logBackoffSecondsMax = 60;
 /** A reply without votes that comes sooner did not wait. */
 const emptyReplyMsMin = 1_000;
 
@@ -60,10 +52,6 @@ export async function* log(
   let cursor = '';
   let failures = 0;
   let restarted = false;
-  const pause = (namedSeconds: number): Promise<void> =>
-    awaitSeconds(computePauseSeconds(namedSeconds, failures, logBackoffSecondsMax), signal).catch(
-      () => undefined,
-    );
   while (!isAborted(signal)) {
     try {
       if (cursor === '') cursor = await findStart(client, path, options);
@@ -78,7 +66,7 @@ export async function* log(
       if (reply.results.length === 0) {
         // A node that stops answers at once: all its clients would come back at once.
         failures = Date.now() - startedMs < emptyReplyMsMin ? failures + 1 : 0;
-        if (failures > 0) await pause(0);
+        if (failures > 0) await awaitPause(0, failures, signal);
         continue;
       }
       failures = 0;
@@ -94,7 +82,7 @@ export async function* log(
       }
       if (!isWorthRetrying(error, true)) throw error;
       failures++;
-      await pause(error.retryAfterSeconds);
+      await awaitPause(error.retryAfterSeconds, failures, signal);
     }
   }
 }

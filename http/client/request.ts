@@ -80,7 +80,7 @@ export class DirectoryError extends Error {
 }
 
 const timeoutMsUsual = 15_000;
-/** A longer `Retry-After` is left to the caller. */
+/** The longest backoff; a longer `Retry-After` than this is left to the caller of `request`. */
 const waitSecondsMax = 60;
 
 /** @internal */
@@ -89,8 +89,8 @@ export const isAborted = (signal: AbortSignal | undefined): boolean => signal?.a
 /** Timers with a longer delay fire at once. */
 const timerMsMax = 2 ** 31 - 1;
 
-/** @internal Resolves after that time, rejects when the signal aborts. */
-export const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<void> =>
+/** Resolves after that time, rejects when the signal aborts. */
+const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer);
@@ -155,9 +155,15 @@ export const isWorthRetrying = ({ status, code, context }: DirectoryError, repea
 export const computeBackoffSeconds = (failures: number, secondsMax: number): number =>
   Math.min(secondsMax, 2 ** (failures - 1)) * (0.8 + 0.4 * Math.random());
 
-/** @internal The wait after an error: what the server named and up to a quarter more, else a backoff. */
-export const computePauseSeconds = (namedSeconds: number, failures: number, secondsMax: number): number =>
-  namedSeconds > 0 ? namedSeconds * (1 + 0.25 * Math.random()) : computeBackoffSeconds(failures, secondsMax);
+/** The wait after an error: what the server named and up to a quarter more, else a backoff. */
+const computePauseSeconds = (namedSeconds: number, failures: number): number =>
+  namedSeconds > 0
+    ? namedSeconds * (1 + 0.25 * Math.random())
+    : computeBackoffSeconds(failures, waitSecondsMax);
+
+/** @internal Waits after an error, at most until the signal aborts. */
+export const awaitPause = (namedSeconds: number, failures: number, signal: AbortSignal | undefined) =>
+  awaitSeconds(computePauseSeconds(namedSeconds, failures), signal).catch(() => undefined);
 
 /** @internal */
 export const toAddress = (url: string, path: string, query: RequestOptions['query'] = {}): string => {
@@ -167,19 +173,27 @@ export const toAddress = (url: string, path: string, query: RequestOptions['quer
   return `${url.replace(/\/$/, '')}${path}${text === '' ? '' : `?${text}`}`;
 };
 
-/** Aborts when an attempt takes too long, or with the caller's signal. `end` removes timer and listener. */
-const createLimit = ({ timeoutMs = timeoutMsUsual, signal }: RequestOptions) => {
-  const limit = new AbortController();
-  const onAbort = (): void => limit.abort(signal?.reason);
-  const timer = setTimeout(() => limit.abort(new Error(`no reply within ${timeoutMs} ms`)), timeoutMs);
-  (timer as { unref?: () => void }).unref?.();
-  signal?.addEventListener('abort', onAbort);
-  if (isAborted(signal)) onAbort();
+/**
+ * @internal Aborts its controller after this time without `restart`, or with the caller's signal. `end`
+ * removes timer and listener.
+ */
+export const createLimit = (milliseconds: number, fault: string, signal: AbortSignal | undefined) => {
+  const controller = new AbortController();
+  const onAbort = (): void => controller.abort(signal?.reason);
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const end = (): void => {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   };
-  return { signal: limit.signal, end };
+  const restart = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => controller.abort(new Error(fault)), milliseconds);
+    (timer as { unref?: () => void }).unref?.();
+  };
+  restart();
+  signal?.addEventListener('abort', onAbort);
+  if (isAborted(signal)) onAbort();
+  return { controller, restart, end };
 };
 
 const toInit = (
@@ -244,9 +258,10 @@ export const createClient = (options: ClientOptions): Client => {
   const request = (async (method: string, path: string, given: RequestOptions = {}): Promise<unknown> => {
     const address = toAddress(url, path, given.query);
     const sendOnce = async (): Promise<unknown> => {
-      const limit = createLimit(given);
+      const { body, signal, timeoutMs = timeoutMsUsual } = given;
+      const limit = createLimit(timeoutMs, `no reply within ${timeoutMs} ms`, signal);
       try {
-        const init = toInit(method, token, { body: given.body, signal: limit.signal });
+        const init = toInit(method, token, { body, signal: limit.controller.signal });
         return await readReply(await send(address, init));
       } finally {
         limit.end();
@@ -259,7 +274,7 @@ export const createClient = (options: ClientOptions): Client => {
         if (isAborted(given.signal)) throw given.signal?.reason;
         const error = failure instanceof DirectoryError ? failure : toUnreachable(failure);
         const { retryAfterSeconds } = error;
-        const seconds = computePauseSeconds(retryAfterSeconds, attempt, waitSecondsMax);
+        const seconds = computePauseSeconds(retryAfterSeconds, attempt);
         const isLast = attempt >= attemptsMax || retryAfterSeconds > waitSecondsMax;
         if (isLast || !isWorthRetrying(error, isRepeatable(method, path))) throw error;
         await awaitSeconds(seconds, given.signal);
