@@ -9,7 +9,7 @@ import { permissionCatalogue } from '../../engine/rules/permissions.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/teams.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { requireFound } from '../response/errors.ts';
 import { computeVotes, replyOk, replyText, showRow } from '../response/reply.ts';
 import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
@@ -144,9 +144,9 @@ export const teamRoutes = defineRoutes('Teams', [
     errors: ['not_found'],
     handle: async (app, { params }) => {
       const { teams } = app.catalogue;
-      const profile = (await teams.find(params.id)) ?? (await findTeamByName(app, params.id));
-      if (profile === null) throw createNotFoundError('team');
-      return replyOk<Seo>({ avatar: '', id: profile.id, name: profile.name, short: profile.short });
+      const found = (await teams.find(params.id)) ?? (await findTeamByName(app, params.id));
+      const { id, name, short } = requireFound(found, 'team');
+      return replyOk<Seo>({ avatar: '', id, name, short });
     },
   }),
   defineRoute('createTeam', 'POST /teams', {
@@ -251,8 +251,8 @@ export const renderTeam = (
   idOrVanity: string,
   targets: readonly TeamTarget[],
 ): MaybePromise<string> =>
-  thenMaybe(app.catalogue.teams.find(idOrVanity), (profile) => {
-    if (profile === null) throw createNotFoundError('team');
+  thenMaybe(app.catalogue.teams.find(idOrVanity), (found) => {
+    const profile = requireFound(found, 'team');
     return thenMaybe(renderEntities(app, profile.id, targets), (entities) =>
       thenMaybe(
         app.engine.read('team', profile.id),

@@ -14,14 +14,16 @@ import { computePresence } from '../../engine/rules/presence.ts';
 import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
 import { buildBound } from '../../engine/tools/cache-bounds.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
+import type { ListingProfile } from '../../storage/catalogue/shared/profiles.ts';
+import type { TeamProfile } from '../../storage/catalogue/teams/teams.ts';
 import { countVisit, toVisitCount, type VisitCount } from '../api/bots/bots.ts';
 import { findVotesRank } from '../api/leaderboards.ts';
 import { thenMaybe } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
-import { createNotFoundError } from '../response/errors.ts';
+import { createNotFoundError, requireFound } from '../response/errors.ts';
 import { computeVotes, type Reply } from '../response/reply.ts';
 import { formatNumber } from './entities.ts';
-import { type Listing, renderListing } from './listing-html.ts';
+import { renderListing } from './listing-html.ts';
 import { describeBot, describePack, describeServer, describeTeam, hasInvite } from './listings.ts';
 import { fillTemplate, type PageTemplate, type Site, toTemplate } from './site.ts';
 
@@ -132,57 +134,37 @@ const fill = (
     return { status: 200, text: fillTemplate(template, readValues(app, view)), headers };
   });
 
-/** The kept text of a page if it is current, else a new one. */
-const getTemplate = (
-  { site, kept }: PageContext,
-  key: string,
-  {
-    profile,
-    team,
-    nowMs,
-    describe,
-  }: Omit<KeptPage, 'untilMs' | 'template'> & {
-    readonly nowMs: number;
-    readonly describe: () => { readonly listing: Listing; readonly untilMs: number };
-  },
-): PageTemplate => {
-  const last = kept.get(key);
-  if (last?.profile === profile && last.team === team && nowMs < last.untilMs) return last.template;
-  const { listing, untilMs } = describe();
-  const template = toTemplate(renderListing(site, listing));
-  kept.set(key, { profile, team, untilMs, template });
-  return template;
-};
-
 type ShowKind = (pages: PageContext, app: App, shown: ShownTarget) => MaybePromise<Reply>;
 type ShownTarget = Target & { readonly count: VisitCount };
 
-const showBot: ShowKind = (pages, app, target) =>
-  thenMaybe(app.catalogue.bots.find(target.id), (profile) => {
-    if (profile === null) throw createNotFoundError('bot');
-    return thenMaybe(profile.team_id && app.catalogue.teams.find(profile.team_id), (found) => {
-      const [team, nowMs] = [found || null, app.clock.nowMs()];
-      const describe = () => describeBot(profile, team, nowMs);
-      const template = getTemplate(pages, `bot ${profile.id}`, { profile, team, nowMs, describe });
-      return fill(pages, app, { ...target, template });
+/** Bots and servers: the text of a page is kept until it is no longer current. */
+const createShow =
+  <Profile extends ListingProfile & { readonly team_id: string | null }>(
+    kind: 'bot' | 'server',
+    find: (app: App, id: string) => MaybePromise<Profile | null>,
+    describe: (profile: Profile, team: TeamProfile | null, nowMs: number) => ReturnType<typeof describeBot>,
+  ): ShowKind =>
+  (pages, app, target) =>
+    thenMaybe(find(app, target.id), (found) => {
+      const profile = requireFound(found, kind);
+      return thenMaybe(profile.team_id && app.catalogue.teams.find(profile.team_id), (owner) => {
+        const [team, nowMs, key] = [owner || null, app.clock.nowMs(), `${kind} ${profile.id}`];
+        let page = pages.kept.get(key);
+        if (page?.profile !== profile || page.team !== team || nowMs >= page.untilMs) {
+          const { listing, untilMs } = describe(profile, team, nowMs);
+          page = { profile, team, untilMs, template: toTemplate(renderListing(pages.site, listing)) };
+          pages.kept.set(key, page);
+        }
+        return fill(pages, app, { ...target, template: page.template });
+      });
     });
-  });
 
-const showServer: ShowKind = (pages, app, target) =>
-  thenMaybe(app.catalogue.servers.find(target.id), (profile) => {
-    if (profile === null) throw createNotFoundError('server');
-    return thenMaybe(app.catalogue.teams.find(profile.team_id), (team) => {
-      const nowMs = app.clock.nowMs();
-      const describe = () => describeServer(profile, team, nowMs);
-      const template = getTemplate(pages, `server ${profile.id}`, { profile, team, nowMs, describe });
-      return fill(pages, app, { ...target, template });
-    });
-  });
+const showBot = createShow('bot', (app, id) => app.catalogue.bots.find(id), describeBot);
+const showServer = createShow('server', (app, id) => app.catalogue.servers.find(id), describeServer);
 
 /** Without SQL the page says that the team's lists are missing. */
 const showTeam: ShowKind = async (pages, app, target) => {
-  const profile = await app.catalogue.teams.find(target.id);
-  if (profile === null) throw createNotFoundError('team');
+  const profile = requireFound(await app.catalogue.teams.find(target.id), 'team');
   const holdings = await app.catalogue.teams
     .holdings(profile.id, { members: true, bots: true, servers: true })
     .catch((error: unknown) => {
@@ -195,8 +177,7 @@ const showTeam: ShowKind = async (pages, app, target) => {
 
 const showPack: ShowKind = async (pages, app, target) => {
   const page = await app.catalogue.packs.find(target.id);
-  const [pack] = page.packs;
-  if (pack === undefined) throw createNotFoundError('pack');
+  const pack = requireFound(page.packs[0], 'pack');
   const template = toTemplate(renderListing(pages.site, describePack(pack, page)));
   return fill(pages, app, { ...target, id: pack.url, template });
 };
@@ -246,8 +227,8 @@ export const createListingPages = (site: Site) => {
     /** The page at `/@{code}`. Rejects or throws with `not_found`. */
     show: (app: App, request: ListingRequest) => {
       const count = toCount(request);
-      return thenMaybe(findTarget(pages, app, request), (target) => {
-        if (target === null) throw createNotFoundError('listing');
+      return thenMaybe(findTarget(pages, app, request), (found) => {
+        const target = requireFound(found, 'listing');
         return shows[target.kind](pages, app, { ...target, count });
       });
     },
