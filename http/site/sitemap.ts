@@ -3,6 +3,7 @@
  */
 import { Type } from 'typebox';
 import type { SitemapEntry } from '../../storage/catalogue/lists/sitemap.ts';
+import { partNumber } from '../api/shared/patterns.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineDocument } from '../route.ts';
 import { toListingPath, toPackPath } from './entities.ts';
@@ -45,7 +46,7 @@ Sitemap: ${url}/sitemap.xml
   headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'public, max-age=3600' },
 });
 
-const PartParams = Type.Object({ part: Type.String({ pattern: '^[0-9]{1,12}$' }) });
+const PartParams = Type.Object({ part: Type.String({ pattern: partNumber }) });
 
 export const buildSitemapRoutes = ({ readUrl }: Site): readonly AnyRoute[] => [
   defineDocument('sitemap', 'GET /sitemap.xml', {

@@ -9,12 +9,15 @@ import { Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DomainError } from '../../../engine/errors.ts';
+import { compatRoutes } from '../../../http/api/compat.ts';
 import { patternMessages } from '../../../http/api/shared/patterns.ts';
 import { routes } from '../../../http/api/table.ts';
 import { adminOperations } from '../../../http/operator/table.ts';
 import { compileCheck } from '../../../http/request/check.ts';
 import { coerceQuery, explain } from '../../../http/request/explain.ts';
 import { explainedFieldsMax } from '../../../http/response/errors.ts';
+import type { Site } from '../../../http/site/site.ts';
+import { buildSitemapRoutes } from '../../../http/site/sitemap.ts';
 
 const test = suite('explain');
 
@@ -98,15 +101,9 @@ const patternsIn = (value: unknown): readonly string[] => {
 };
 
 test('every pattern of a route, and no other, has a message', () => {
-  const used = new Set(
-    patternsIn(
-      [...routes, ...adminOperations.map(({ route }) => route)].map(({ params, query, body }) => [
-        params,
-        query,
-        body,
-      ]),
-    ),
-  );
+  const sitemap = buildSitemapRoutes({ readUrl: () => '' } as Site);
+  const all = [...routes, ...compatRoutes, ...sitemap, ...adminOperations.map(({ route }) => route)];
+  const used = new Set(patternsIn(all.map(({ params, query, body }) => [params, query, body])));
 
   assert.equal([...used].sort(), Object.keys(patternMessages).sort());
 });
