@@ -38,7 +38,6 @@ export class RequestHeaders {
   origin = '';
   forwardedFor = '';
   accept = '';
-  acceptEncoding = '';
   userAgent = '';
   lastEventId = '';
   /** `null` when absent: an empty one is a fault. Several that differ are joined by line feeds. */
@@ -140,7 +139,7 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       headers.requestId = value;
       return;
     case 'if-none-match':
-      headers.ifNoneMatch = value;
+      headers.ifNoneMatch = joinLines(headers.ifNoneMatch, value);
       return;
     case 'origin':
       headers.origin = value;
@@ -150,9 +149,6 @@ export const takeHeader = (headers: RequestHeaders, name: string, value: string)
       return;
     case 'accept':
       headers.accept = joinLines(headers.accept, value);
-      return;
-    case 'accept-encoding':
-      headers.acceptEncoding = value;
       return;
     case 'user-agent':
       headers.userAgent = value;

@@ -5,6 +5,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { raw } from '../raw.ts';
 import { ask, openWorld } from '../world.ts';
 
 const test = suite('reply');
@@ -25,6 +26,19 @@ test('the same entity tag → 304 without a body, another one → 200', async ()
   }
   const other = await ask(world, 'GET', '/things/a', { headers: { 'If-None-Match': '"other"' } });
   assert.is(other.status, 200);
+});
+
+test('entity tags in several lines are one list', async () => {
+  const etag = (await ask(world, 'GET', '/things/a')).headers.get('etag') ?? '';
+  const lines = (tags: readonly string[]): string => tags.map((tag) => `If-None-Match: ${tag}\r\n`).join('');
+
+  for (const tags of [
+    [etag, '"x"'],
+    ['"x"', '"y"', `W/${etag}`],
+  ]) {
+    const { text } = await raw(world.port, `GET /things/a HTTP/1.1\r\nHost: a\r\n${lines(tags)}\r\n`);
+    assert.match(text, /^HTTP\/1\.1 304 /, tags.join());
+  }
 });
 
 test('the reply to a counted request or to a token must not be cached', async () => {
