@@ -101,7 +101,7 @@ export const limits = {
   /** Rounds for one set of flush requests before other work continues. */
   flushRequestRoundsMax: 64,
   /** While there is nothing to flush, one look in so many asks the ledger for what must be delivered. */
-  looksPerDelivery: 3,
+  looksPerDelivery: 6,
   /** Longest pause between attempts while the ledger does not answer. */
   flushBackoffMaxMs: 2_000,
   /** Votes in the outbox at which new votes are answered 503, and at which they are accepted again. */

@@ -48,20 +48,20 @@ test('rounds come once per interval, and adjustments after each', async () => {
   assert.is(world.delivered, 3);
 });
 
-test('where nothing waits, one look in three asks for adjustments, the next one if it failed', async () => {
+test('where nothing waits, one look in six asks for adjustments, the next one if it failed', async () => {
   world.flusher.start();
   await world.pass(1_100);
   assert.is(world.delivered, 1);
-  await world.pass(5_000);
+  await world.pass(6_500);
   assert.is(world.delivered, 2);
   assert.is(world.rounds.length, 0);
 
   world.open = 2;
-  await world.pass(3_000);
+  await world.pass(8_000);
   assert.is(world.delivered, 5, 'the third finds nothing');
 
   world.fails = true;
-  await world.pass(3_000);
+  await world.pass(6_000);
   assert.ok(world.flusher.getLastError() !== null);
   world.fails = false;
   await world.pass(2_100);
