@@ -5,7 +5,7 @@
  * it is removed. `packFolder` runs in the PGlite thread while no statement runs; the main thread syncs and
  * checks the pack later.
  */
-import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { closeSync, type Dirent, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -20,19 +20,15 @@ const chunkBytes = 1024 * 1024;
 /** Files synced at once: the disk commits their syncs together. */
 const filesAtOnce = 32;
 
-/** Paths of all files below `folder`, relative and sorted, and of all folders, parents first. */
+/** Paths of all files below `folder`, and of all folders, parents first; relative and sorted. */
 export const listFolder = (folder: string): { files: string[]; folders: string[] } => {
-  const listing = { files: [] as string[], folders: [''] };
-  for (let index = 0; index < listing.folders.length; index++) {
-    const parent = listing.folders[index] ?? '';
-    for (const entry of readdirSync(join(folder, parent), { withFileTypes: true })) {
-      const path = join(parent, entry.name);
-      if (entry.isDirectory()) listing.folders.push(path);
-      else if (entry.isFile()) listing.files.push(path);
-    }
-  }
-  listing.files.sort();
-  return listing;
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const list = (some: readonly Dirent[]): string[] =>
+    some.map(({ parentPath, name }) => relative(folder, join(parentPath, name))).sort();
+  return {
+    files: list(entries.filter((entry) => entry.isFile())),
+    folders: ['', ...list(entries.filter((entry) => entry.isDirectory()))],
+  };
 };
 
 /** Appends one file to an open pack, through the buffer `chunk`. Returns its length and checksum. */

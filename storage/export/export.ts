@@ -48,15 +48,22 @@ export const exportSnapshot = (sql: Sql, sink: Sink, options: ExportOptions = {}
     exportDirectory(transaction, sink, options),
   ) as Promise<number>;
 
-/** Counts the lines of an export of the present content, however long that takes. */
-export const countLines = (sql: Sql): Promise<number> =>
+/** Counts the rows of tables, however long that takes. */
+export const countRowsOf = (sql: Sql, tables: readonly string[]): Promise<number> =>
   asStorage('export.count', () =>
     sql.begin(async (transaction) => {
       await transaction`set local statement_timeout = 0`;
-      const counts = Object.values(recordKinds).map(({ table }) => `(select count(*) from ${table})`);
-      return readNumber(transaction.unsafe(`select ${counts.join(' + ')} as lines`));
+      const counts = tables.map((table) => `(select count(*) from ${table})`);
+      return readNumber(transaction.unsafe(`select ${counts.join(' + ')} as rows`));
     }),
   ) as Promise<number>;
+
+/** Counts the lines of an export of the present content. */
+export const countLines = (sql: Sql): Promise<number> =>
+  countRowsOf(
+    sql,
+    Object.values(recordKinds).map(({ table }) => table),
+  );
 
 async function* readPages(sql: Queryable, kind: RecordKind, limit: number): AsyncGenerator<string[]> {
   const { statement, order, start } = buildPage(kind);

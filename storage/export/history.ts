@@ -9,8 +9,7 @@ import { buildColumns, type Level, levels, levelTables, metrics, statuses } from
 import { type HistoryRow, type HistoryTimes, readHistoryTimes } from '../history/read.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { readNumber } from '../sql/rows.ts';
-import type { ExportOptions, Sink } from './export.ts';
+import { countRowsOf, type ExportOptions, type Sink } from './export.ts';
 
 export interface HistoryExportOptions extends ExportOptions {
   readonly csv: boolean;
@@ -47,15 +46,7 @@ export const exportHistory = (sql: Sql, sink: Sink, options: HistoryExportOption
   }) as Promise<number>;
 
 /** Counts the lines of an export of the present content, but for the few that are no rows. */
-export const countHistoryRows = (sql: Sql): Promise<number> =>
-  asStorage('export.count', () =>
-    sql.begin(async (transaction) => {
-      await transaction`set local statement_timeout = 0`;
-      return readNumber(transaction`
-        select (select count(*) from history_fine) + (select count(*) from history_hours)
-          + (select count(*) from history_days) as rows`);
-    }),
-  ) as Promise<number>;
+export const countHistoryRows = (sql: Sql): Promise<number> => countRowsOf(sql, Object.values(levelTables));
 
 const formatTime = (minute: number): string => new Date(minute * 60_000).toISOString();
 

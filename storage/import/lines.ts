@@ -37,14 +37,50 @@ export const measureFile = async (path: string): Promise<{ digest: string; lines
   return { digest: hash.digest('hex'), lines: last === newline ? lines : lines + 1 };
 };
 
-/** Yields the lines of a file after the first `skip`, one group per chunk that is read. */
+/**
+ * Yields the lines of a file after the first `skip`, one group per chunk that is read. Buffers at most one
+ * unfinished line, and nothing of a line that is too long.
+ */
 export async function* readFileLines(path: string, skip: number): AsyncGenerator<SourceLine[]> {
-  const splitter = new LineSplitter(skip);
+  let number = 0;
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  const keep = (piece: Buffer): void => {
+    bytes += piece.length;
+    if (bytes <= lineBytesMax) pieces.push(piece);
+    else pieces = [];
+  };
+  const finish = (): SourceLine[] => {
+    number++;
+    const line = number > skip ? [readLine(number, pieces, bytes)] : [];
+    pieces = [];
+    bytes = 0;
+    return line;
+  };
   for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) {
-    yield splitter.push(chunk as Buffer);
+    const data = chunk as Buffer;
+    const lines: SourceLine[] = [];
+    let start = 0;
+    for (let end = data.indexOf(newline); end >= 0; end = data.indexOf(newline, start)) {
+      keep(data.subarray(start, end));
+      lines.push(...finish());
+      start = end + 1;
+    }
+    keep(data.subarray(start));
+    yield lines;
   }
-  yield splitter.end();
+  if (bytes > 0) yield finish();
 }
+
+const readLine = (number: number, pieces: readonly Buffer[], bytes: number): SourceLine => {
+  if (bytes > lineBytesMax) return { number, text: '', fault: `longer than ${lineBytesMax} bytes` };
+  const line = Buffer.concat(pieces);
+  try {
+    return { number, text: decoder.decode(line), fault: '' };
+  } catch {
+    return { number, text: line.toString('latin1'), fault: 'not valid UTF-8' };
+  }
+};
 
 /** Yields the lines of a program in groups. */
 export async function* groupLines(
@@ -82,61 +118,4 @@ export async function* packLines(
     }
   }
   if (lines.length > 0) yield lines;
-}
-
-/** Splits chunks into lines. Buffers at most one unfinished line, and nothing of a line that is too long. */
-class LineSplitter {
-  private readonly skip: number;
-  private number = 0;
-  private rest: Buffer[] = [];
-  private restBytes = 0;
-
-  constructor(skip: number) {
-    this.skip = skip;
-  }
-
-  push(chunk: Buffer): SourceLine[] {
-    const lines: SourceLine[] = [];
-    let start = 0;
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      this.keep(chunk.subarray(start, end));
-      this.finish(lines);
-      start = end + 1;
-    }
-    this.keep(chunk.subarray(start));
-    return lines;
-  }
-
-  end(): SourceLine[] {
-    const lines: SourceLine[] = [];
-    if (this.restBytes > 0) this.finish(lines);
-    return lines;
-  }
-
-  private keep(piece: Buffer): void {
-    if (piece.length === 0) return;
-    this.restBytes += piece.length;
-    if (this.restBytes <= lineBytesMax) this.rest.push(piece);
-    else this.rest = [];
-  }
-
-  private finish(lines: SourceLine[]): void {
-    this.number++;
-    if (this.number > this.skip) lines.push(this.read());
-    this.rest = [];
-    this.restBytes = 0;
-  }
-
-  private read(): SourceLine {
-    const { number } = this;
-    if (this.restBytes > lineBytesMax) {
-      return { number, text: '', fault: `longer than ${lineBytesMax} bytes` };
-    }
-    const bytes = this.rest.length === 1 && this.rest[0] ? this.rest[0] : Buffer.concat(this.rest);
-    try {
-      return { number, text: decoder.decode(bytes), fault: '' };
-    } catch {
-      return { number, text: bytes.toString('latin1'), fault: 'not valid UTF-8' };
-    }
-  }
 }

@@ -135,48 +135,34 @@ const lookUp = async (sql: Transaction, records: readonly NumberedRecord[], now:
     if (kind.unique) add(values, kind.name, getUnique(kind, record, now));
   }
   const known: Known = { present: new Map(), owners: new Map(), refused: new Set() };
+  const find = <Row extends object>(statement: string, wanted: ReadonlySet<string>) =>
+    sql.unsafe<Row[]>(statement, [formatTexts([...wanted])], { prepare: true });
   await Promise.all([
-    ...[...ids].map(([name, wanted]) => lookUpIds(sql, known, [recordKinds[name as KindName], wanted])),
-    ...[...values].map(([name, wanted]) => lookUpOwners(sql, known, [recordKinds[name as KindName], wanted])),
+    ...[...ids].map(async ([name, wanted]) => {
+      const statement = selectByIds(recordKinds[name as KindName]);
+      for (const row of await find<{ id: string } & Present>(statement, wanted))
+        known.present.set(join(name, row.id), row);
+    }),
+    ...[...values].map(async ([name, wanted]) => {
+      const statement = selectOwners(recordKinds[name as KindName]);
+      for (const { value, id } of await find<{ value: string; id: string }>(statement, wanted))
+        known.owners.set(join(name, value), id);
+    }),
   ]);
   return known;
 };
 
-const lookUpIds = async (
-  sql: Transaction,
-  known: Known,
-  [kind, ids]: readonly [RecordKind, ReadonlySet<string>],
-): Promise<void> => {
-  const { name, table, key, listing } = kind;
+const selectByIds = ({ name, table, key, listing, fields }: RecordKind): string => {
   const found = listing
     ? `select entity_id as id, incarnation from totals where kind = '${name}' and entity_id`
     : `select ${key} as id${name === 'user' ? userName : ''} from ${table} where ${key}`;
-  const type = kind.fields[key]?.type;
-  const rows = await sql.unsafe<({ id: string } & Present)[]>(
-    `${found} = any($1::${type}[])`,
-    [formatTexts([...ids])],
-    {
-      prepare: true,
-    },
-  );
-  for (const row of rows) known.present.set(join(name, row.id), row);
+  return `${found} = any($1::${fields[key]?.type}[])`;
 };
 /** For the vanity codes of bots whose record has neither name nor code. */
 const userName = `, coalesce(nullif(display_name, ''), username) as name`;
 
-const lookUpOwners = async (
-  sql: Transaction,
-  known: Known,
-  [kind, values]: readonly [RecordKind, ReadonlySet<string>],
-): Promise<void> => {
-  const { name, table, key, unique } = kind;
-  const rows = await sql.unsafe(
-    `select ${unique} as value, ${key} as id from ${table} where ${unique} = any($1::text[])`,
-    [formatTexts([...values])],
-    { prepare: true },
-  );
-  for (const row of rows) known.owners.set(join(name, row.value), row.id);
-};
+const selectOwners = ({ table, key, unique }: RecordKind): string =>
+  `select ${unique} as value, ${key} as id from ${table} where ${unique} = any($1::text[])`;
 
 /* ------------------------------------------------------------------ planning */
 
