@@ -9,6 +9,7 @@ import type { ShardedStore } from '../engine/ports.ts';
 import { claimDatabase, type HotOwner } from './hot-owner.ts';
 import type { Sql } from './sql/client.ts';
 import { migrate } from './sql/migrate.ts';
+import { readValue } from './sql/rows.ts';
 
 /** What a hot store knows of its own number of shards. */
 export interface ShardCounts extends ShardedStore {
@@ -36,9 +37,9 @@ export const prepareStores = async (stores: {
 
 /** Reads the number of shards of a directory whose schema is up to date. */
 export const readShardCount = async (sql: Sql): Promise<number> => {
-  const [row] = await sql<{ number: number }[]>`select number from store_shards`;
-  if (row === undefined) throw new Error('The table store_shards in SQL is empty: restore a backup.');
-  return row.number;
+  const count = await readValue<number>(sql`select number from store_shards`);
+  if (count === null) throw new Error('The table store_shards in SQL is empty: restore a backup.');
+  return count;
 };
 
 /** Sets the number of shards of the hot store, unless it was written with another one. */

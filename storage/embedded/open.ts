@@ -138,7 +138,6 @@ export const openLedgerStore = async (options: LedgerStoreOptions) => {
     },
   };
 };
-export type LedgerStore = Awaited<ReturnType<typeof openLedgerStore>>;
 
 /** A table is due once this many rows plus a fifth of its live rows are dead, new or changed. */
 const changedRowsMin = 10_000;

@@ -12,7 +12,7 @@ import { createNotAppliedError } from '../../engine/errors.ts';
 import type { Shard } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, type Sql, type Transaction } from '../sql/client.ts';
-import { hasTable, readColumn, readNumber, readValue } from '../sql/rows.ts';
+import { hasTable, readColumn, readFlag, readNumber } from '../sql/rows.ts';
 import { locks } from './locks.ts';
 import { buildTotalsUpdate, formatTotals } from './totals.ts';
 
@@ -68,9 +68,9 @@ const roundStatement = `
  * order flushes, so totals need no lock before they are written. Resolves to false, with nothing written,
  * if SQL does not know one of the shards or has issued a newer generation for it.
  */
-export const writeRound = async (sql: Sql, entities: readonly DirtyEntity[]): Promise<boolean> => {
+export const writeRound = (sql: Sql, entities: readonly DirtyEntity[]): Promise<boolean> => {
   const args = [...formatPositions(findNewest(entities)), ...formatTotals(entities)];
-  return (await readValue<boolean>(sql.unsafe(roundStatement, args, { prepare: true }))) ?? false;
+  return readFlag(sql.unsafe(roundStatement, args, { prepare: true }));
 };
 
 /**

@@ -13,7 +13,7 @@ import {
 import type { Totals } from '../../engine/entity/state.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, formatTexts, type Transaction } from '../sql/client.ts';
-import { readValue } from '../sql/rows.ts';
+import { readFlag } from '../sql/rows.ts';
 
 /** The counted columns of a row. SQL computes milliseconds; unsigned 64-bit values are decimal strings. */
 export type TotalsColumns = {
@@ -89,17 +89,13 @@ export const writeTotals = async (
  * Locks the totals of these listings until the transaction ends, in the order that every writer uses.
  * Resolves to whether one of them, or of their owners, may have an enabled webhook endpoint.
  */
-export const lockTotals = async (
-  transaction: Transaction,
-  incarnations: Iterable<number>,
-): Promise<boolean> => {
+export const lockTotals = (transaction: Transaction, incarnations: Iterable<number>): Promise<boolean> => {
   const sorted = [...new Set(incarnations)].sort((left, right) => left - right);
-  const watched = await readValue<boolean>(transaction`
+  return readFlag(transaction`
     select bool_or(webhooks > 0)
       or exists (select from webhook_endpoints where scope = 'owned' and enabled) as watched
     from (
       select webhooks from totals where incarnation = any(${formatNumbers(sorted)}::bigint[])
       order by incarnation for no key update
     ) as locked`);
-  return watched ?? false;
 };

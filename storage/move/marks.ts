@@ -7,7 +7,7 @@
  */
 import { getOrCreateSecret } from '../nodes/membership.ts';
 import type { Queryable } from '../sql/client.ts';
-import { hasTable } from '../sql/rows.ts';
+import { hasTable, readValue } from '../sql/rows.ts';
 
 export type MarkState = 'moving' | 'moved' | 'receiving' | 'received';
 export interface Mark {
@@ -21,9 +21,9 @@ const markVersion = 1_000_000;
 /** Reads the mark; `null` without one, also in an empty database. */
 export const readMark = async (sql: Queryable): Promise<Mark | null> => {
   if (!(await hasTable(sql, 'schema_versions'))) return null;
-  const [row] = await sql<{ name: string }[]>`
-    select name from schema_versions where version = ${markVersion}`;
-  const [, state, id = ''] = /^contract-(\w+)-(\w+)/.exec(row?.name ?? '') ?? [];
+  const name = await readValue<string>(sql`
+    select name from schema_versions where version = ${markVersion}`);
+  const [, state, id = ''] = /^contract-(\w+)-(\w+)/.exec(name ?? '') ?? [];
   return state === undefined ? null : { state: state as MarkState, id };
 };
 

@@ -110,15 +110,12 @@ local running = redis.call('INCRBY', KEYS[1], ARGV[1])
 if running < 1 then return redis.call('DEL', KEYS[1]) end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 
-const countChanging = (send: Send, affected: AffectedSessions, by: 1 | -1): Promise<unknown> =>
+/**
+ * Counts a change as running (1), before it lists the sessions: sessions minted later check the mark. And as
+ * finished (-1); otherwise the mark expires.
+ */
+export const countChanging = (send: Send, affected: AffectedSessions, by: 1 | -1): Promise<unknown> =>
   send('EVAL', [changingScript, 1, toChangingKey(affected), by, endingMs.hold]);
-
-/** Marks a change as running, before it lists the sessions: sessions minted later check the mark. */
-export const markChanging = (send: Send, affected: AffectedSessions): Promise<unknown> =>
-  countChanging(send, affected, 1);
-/** Removes the mark of a finished change. Otherwise it expires. */
-export const unmarkChanging = (send: Send, affected: AffectedSessions): Promise<unknown> =>
-  countChanging(send, affected, -1);
 
 /** Whether a change of any of these is running. */
 export const isChanging = async (send: Send, affected: readonly AffectedSessions[]): Promise<boolean> => {

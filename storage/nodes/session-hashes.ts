@@ -5,18 +5,16 @@
 import { buildAffectedByBan, type SessionTarget } from '../catalogue/people/sessions.ts';
 import type { Queryable } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
-import { readColumn } from '../sql/rows.ts';
+import { readColumn, readValue } from '../sql/rows.ts';
 import type { AffectedSessions } from './session-copies.ts';
 
 /** The hash of the token of this session; `null` if the entity has no such session. */
-export const findHash = async (sql: Queryable, target: SessionTarget, id: string): Promise<string | null> => {
-  const [hash] = await asStorage('sessions.hash', () =>
-    readColumn<string>(sql`
+export const findHash = (sql: Queryable, target: SessionTarget, id: string): Promise<string | null> =>
+  asStorage('sessions.hash', () =>
+    readValue<string>(sql`
       select encode(token_hash, 'hex') from sessions
       where id = ${id} and target_type = ${target.kind} and target_id = ${target.id}`),
   );
-  return hash ?? null;
-};
 
 const buildAffectedCondition = (sql: Queryable, affected: AffectedSessions) => {
   if ('mintedBy' in affected) return sql`minted_by = ${affected.mintedBy}`;

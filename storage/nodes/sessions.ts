@@ -30,10 +30,10 @@ import {
   type AffectedSessions,
   type CopyLookup,
   claim,
+  countChanging,
   type Ending,
   endingMs,
   isChanging,
-  markChanging,
   parseCopy,
   parseCopyKey,
   readPlainly,
@@ -41,7 +41,6 @@ import {
   replace,
   type SessionCopy,
   toCopyKey,
-  unmarkChanging,
   writeEnding,
 } from './session-copies.ts';
 import { findHash, listHashes } from './session-hashes.ts';
@@ -320,7 +319,7 @@ const changeSessions = async <Result>(
   change: () => Promise<Result>,
 ): Promise<Result> => {
   const { send } = state.pubsub.commands;
-  await markChanging(send, affected);
+  await countChanging(send, affected, 1);
   const before = await listHashes(state.sql, affected);
   await putHolds(state, before, writeNotice);
   const result = await change();
@@ -328,7 +327,7 @@ const changeSessions = async <Result>(
     // Repeat, against fills that read SQL before the change.
     const after = await listHashes(state.sql, affected);
     await putHolds(state, [...new Set([...before, ...after])], writeCommittedNotice);
-    await unmarkChanging(send, affected).catch(() => undefined);
+    await countChanging(send, affected, -1).catch(() => undefined);
     return result;
   } catch (failure) {
     throw toOutcomeUnknown(failure);

@@ -69,4 +69,3 @@ export const watchDamage = (parts: DamageParts) => {
     met: () => (met.lasting || performance.now() - met.atMs < rememberMs ? met.description : ''),
   };
 };
-export type DamageWatch = ReturnType<typeof watchDamage>;

@@ -24,6 +24,10 @@ export const readValue = async <Value>(statement: PromiseLike<readonly object[]>
 export const readNumber = async (statement: PromiseLike<readonly object[]>): Promise<number> =>
   (await readValue<number>(statement)) ?? 0;
 
+/** Resolves to the only yes or no that the statement reads; false without a row. */
+export const readFlag = async (statement: PromiseLike<readonly object[]>): Promise<boolean> =>
+  (await readValue<boolean>(statement)) ?? false;
+
 /** Rows that one statement of `changeInSteps` may change. */
 export const rowsPerStep = 10_000;
 

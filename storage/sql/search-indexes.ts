@@ -7,7 +7,7 @@
  */
 import type { Queryable, Sql } from './client.ts';
 import { toStorageError } from './errors.ts';
-import { hasRow, readValue } from './rows.ts';
+import { hasRow, readFlag, readValue } from './rows.ts';
 
 /** Equal to those of the migrations. */
 const indexes = [
@@ -76,9 +76,7 @@ export const buildSearchIndexes = async (sql: Sql): Promise<number> => {
     // One session for all: the time-outs are set on it, and an index cannot be built in a transaction.
     const session = await sql.reserve();
     try {
-      const [lock] = await session<{ taken: boolean }[]>`
-        select pg_try_advisory_lock(${lockNumber}) as taken`;
-      if (lock?.taken !== true) return 0;
+      if (!(await readFlag(session`select pg_try_advisory_lock(${lockNumber})`))) return 0;
       await session`
         select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
       const missing = await findMissing(session);

@@ -8,6 +8,7 @@
  */
 import type { StepOptions } from '../../history/steps.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
+import { readValue } from '../../sql/rows.ts';
 import type { Fragment } from '../shared/index-rows.ts';
 import { runInRanges } from './ranges.ts';
 
@@ -18,10 +19,10 @@ const statementMsMax = 120_000;
 
 /** The last monthly reset; before the first one the beginning of the month, for votes that were imported. */
 const readPastEnd = async (sql: Sql, atMs: number): Promise<Date> => {
-  const [row] = await sql<{ at: Date | null }[]>`
-    select max(at) as at from vote_resets where scope = 'all' and reason = 'monthly_reset'`;
+  const reset = await readValue<Date>(sql`
+    select max(at) from vote_resets where scope = 'all' and reason = 'monthly_reset'`);
   const now = new Date(atMs);
-  return row?.at ?? new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
+  return reset ?? new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
 };
 
 /**

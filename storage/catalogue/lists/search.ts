@@ -13,7 +13,7 @@ import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
 import { formatNumbers, type Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { hasRow, readValue } from '../../sql/rows.ts';
+import { hasRow, readFlag } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import type { Fragment, IndexRow } from '../shared/index-rows.ts';
 
@@ -271,7 +271,7 @@ const findPage = async (
 const readIndex = async (sql: Sql): Promise<WordIndex> => {
   const exists = await hasRow(sql`
     select from pg_index where indexrelid = to_regclass('search_words') and indisvalid`);
-  const unicode = exists && (await readValue(sql`select cardinality(show_trgm('ж')) > 0`)) === true;
+  const unicode = exists && (await readFlag(sql`select cardinality(show_trgm('ж')) > 0`));
   return { exists, unicode };
 };
 

@@ -25,9 +25,11 @@ interface DirectoryList {
   readonly key: string;
   /** Returns the id as the table has it. Default: as given. */
   readonly foldId?: (id: string) => string;
-  readonly names: { readonly table: string; readonly key: string; readonly column: string };
+  /** Default: the column `name` of the table itself. */
+  readonly names?: { readonly table: string; readonly key: string; readonly column: string };
   readonly columns: StatementPart;
-  readonly order: StatementPart;
+  /** Default: by the key. */
+  readonly order?: StatementPart;
   /** Joins and a condition on the table, which the statement calls by its own name. */
   readonly joins?: StatementPart;
   readonly where?: StatementPart | undefined;
@@ -40,7 +42,8 @@ export const namesSearchedMax = 1_000;
 const lastCharacter = '\u{10ffff}';
 
 /** Ids and names that match, the exact id first. */
-const buildCandidates = (sql: Queryable, { table, key, foldId, names }: DirectoryList, search: string) => {
+const buildCandidates = (sql: Queryable, list: DirectoryList, search: string) => {
+  const { table, key, foldId, names = { table, key, column: 'name' } } = list;
   const name = sql`lower(${sql(names.column)}) collate "C"`;
   const id = foldId?.(search) ?? search;
   return sql`
@@ -77,7 +80,7 @@ const readSearch = async (
 const readList = (sql: Sql, request: ListRequest, list: DirectoryList): Promise<ListPage<object>> =>
   asStorage(`lists.${list.table}`, () => {
     if (request.search !== '') return readSearch(sql, list, request);
-    const { columns, joins, where, order, table } = list;
+    const { columns, joins, where, table, order = sql`${sql(table)}.${sql(list.key)}` } = list;
     const select = sql`
       select ${columns} from ${sql(table)} ${joins ?? sql``} ${where ?? sql``} order by ${order}`;
     return readPage(sql, { select, table, where } satisfies ListSource, request.page);
@@ -89,7 +92,7 @@ const usernames = { table: 'users', key: 'id', column: 'username' };
 export const createDirectoryLists = (sql: Sql) => ({
   users: ({ ban, ...request }: ListRequest & { readonly ban: BanKind | null }) =>
     readList(sql, request, {
-      ...{ table: 'users', key: 'id', names: usernames, order: sql`users.id` },
+      ...{ table: 'users', key: 'id', names: usernames },
       columns: sql`users.id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at`,
       where: ban === null ? undefined : sql`where users.${sql(ban)}`,
     }),
@@ -106,22 +109,19 @@ export const createDirectoryLists = (sql: Sql) => ({
     }),
   servers: ({ type, ...request }: ListRequest & { readonly type: ListingType | null }) =>
     readList(sql, request, {
-      ...{ table: 'servers', key: 'server_id', order: sql`servers.server_id` },
-      names: { table: 'servers', key: 'server_id', column: 'name' },
+      ...{ table: 'servers', key: 'server_id' },
       columns: sql`server_id, servers.name, type, state, team_id as team_owner, created_at`,
       where: type === null ? undefined : sql`where servers.type = ${type}`,
     }),
   teams: (request: ListRequest) =>
     readList(sql, request, {
-      ...{ table: 'teams', key: 'id', names: { table: 'teams', key: 'id', column: 'name' } },
+      ...{ table: 'teams', key: 'id' },
       columns: sql`teams.id, teams.name, vote_banned, created_at`,
-      order: sql`teams.id`,
     }),
   packs: (request: ListRequest) =>
     readList(sql, request, {
-      ...{ table: 'packs', key: 'url', names: { table: 'packs', key: 'url', column: 'name' } },
+      ...{ table: 'packs', key: 'url' },
       foldId: (url) => foldTargetId('pack', url),
       columns: sql`url, packs.name, owner_id as owner, vote_banned, created_at`,
-      order: sql`packs.url`,
     }),
 });

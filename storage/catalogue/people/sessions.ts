@@ -8,9 +8,11 @@ import type { TokenKind } from '../../../engine/rules/token.ts';
 import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
 import { formatTexts, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
-import { hasRow, readColumn, readValue } from '../../sql/rows.ts';
+import { hasRow, readColumn, readFlag } from '../../sql/rows.ts';
 import type { Fragment } from '../shared/index-rows.ts';
+import { listingKeys } from '../shared/listings.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
+import { selectOwner } from '../shared/permissions.ts';
 
 export interface SessionTarget {
   readonly kind: TokenKind;
@@ -146,14 +148,8 @@ export const buildAffectedByBan = (sql: Queryable, userId: string) => sql`
     or (target_type = 'bot' and target_id in (
       select bot_id from bots where owner_id = (select ${userId}::text))))`;
 
-const buildTeam = (sql: Queryable, { kind, id }: SessionTarget) => {
-  if (kind === 'bot') return sql`(select team_id from bots where bot_id = ${id})`;
-  if (kind === 'server') return sql`(select team_id from servers where server_id = ${id})`;
-  return kind === 'team' ? sql`${id}::text` : sql`null::text`;
-};
-
-const buildOwner = (sql: Queryable, { kind, id }: SessionTarget) =>
-  kind === 'bot' ? sql`(select owner_id from bots where bot_id = ${id})` : sql`null::text`;
+const buildTeam = (sql: Queryable, target: SessionTarget) =>
+  sql`(select team_id from (${selectOwner(sql, target)}) as owned)`;
 
 /** Locks the entity and its team until the transaction ends. False when there is no such entity. */
 const lockTarget = async (transaction: Transaction, target: SessionTarget): Promise<boolean> => {
@@ -161,11 +157,9 @@ const lockTarget = async (transaction: Transaction, target: SessionTarget): Prom
     await transaction`select from teams where id = ${buildTeam(transaction, target)} for key share`;
   if (target.kind === 'team') return teams.length === 1;
   if (target.kind === 'user') return true;
-  const rows =
-    target.kind === 'bot'
-      ? await transaction`select from bots where bot_id = ${target.id} for key share`
-      : await transaction`select from servers where server_id = ${target.id} for key share`;
-  return rows.length === 1;
+  return hasRow(transaction`
+    select from ${transaction(`${target.kind}s`)}
+    where ${transaction(listingKeys[target.kind])} = ${target.id} for key share`);
 };
 
 /** Locks the minter's membership and row until the transaction ends. The caller has locked the target. */
@@ -192,9 +186,7 @@ const canStillMint = async (transaction: Transaction, session: NewSession): Prom
   if (!(await lockTarget(transaction, target))) return false;
   await lockMinter(transaction, session);
   return hasRow(transaction`
-    select from (
-      select ${buildTeam(transaction, target)} as team_id,
-        ${buildOwner(transaction, target)} as owner_id) as owned
+    select from (${selectOwner(transaction, target)}) as owned
     left join sessions as parent on parent.id = ${mintedWith}::uuid
     cross join lateral (select coalesce(parent.minted_by, ${mintedBy}) as id) as minter
     where ${buildParentValid(transaction, session)}
@@ -282,13 +274,11 @@ const insert = async (
 /**
  * Ends a session of this entity; ledger when it resolves. Resolves to whether it existed and had not expired.
  */
-const deleteSession = async (sql: Queryable, target: SessionTarget, sessionId: string): Promise<boolean> => {
-  const wasActive = await readValue<boolean>(sql`
+const deleteSession = (sql: Queryable, target: SessionTarget, sessionId: string): Promise<boolean> =>
+  readFlag(sql`
     delete from sessions
     where id = ${sessionId} and target_type = ${target.kind} and target_id = ${target.id}
-    returning expiry > now() as active`);
-  return wasActive === true;
-};
+    returning expiry > now()`);
 
 const tokensPerLookUp = 500;
 

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../../engine/limits.ts';
 import type { Sql, Transaction } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { readFirst, readNumber, readValue } from '../../sql/rows.ts';
+import { readFirst, readFlag, readNumber } from '../../sql/rows.ts';
 
 /** A request with an idempotency key. */
 export interface Once {
@@ -40,9 +40,9 @@ const lockPauseMs = 20;
 const lockKey = async (transaction: Transaction, { scope }: Once): Promise<boolean> => {
   for (let attempt = 1; attempt <= lockAttemptsMax; attempt++) {
     if (attempt > 1) await pause(lockPauseMs);
-    const isLocked = await readValue<boolean>(transaction`
+    const isLocked = await readFlag(transaction`
       select pg_try_advisory_xact_lock(hashtextextended(${scope.toString('hex')}, 0))`);
-    if (isLocked === true) return true;
+    if (isLocked) return true;
   }
   return false;
 };

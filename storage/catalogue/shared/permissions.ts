@@ -4,7 +4,7 @@
  * The owner of a bot or pack has `owner`. For a team and what it owns, the membership says. One statement per
  * call; never cached, because a removal must take effect at once.
  */
-import type { Target } from '../../../engine/ids.ts';
+import type { EntityKind, Target } from '../../../engine/ids.ts';
 import type { Queryable } from '../../sql/client.ts';
 import { readFirst } from '../../sql/rows.ts';
 
@@ -15,15 +15,18 @@ export interface EntityAccess {
   /** Permission ids of the user as stored; `owner` implies all others. */
   readonly permissions: readonly string[];
 }
+type OwnedTarget = { readonly kind: EntityKind | 'user' } & Pick<Target, 'id'>;
 interface AccessRow {
   readonly team_id: string | null;
   readonly owner: boolean;
   readonly permissions: readonly string[] | null;
 }
 
-/** Who owns the entity: a user or a team. A team owns itself. */
-const selectOwner = (sql: Queryable, { kind, id }: Target) => {
+/** Who owns the entity: a user or a team. A team owns itself, and a user has no owner. */
+export const selectOwner = (sql: Queryable, { kind, id }: OwnedTarget) => {
   switch (kind) {
+    case 'user':
+      return sql`select null as owner_id, null as team_id`;
     case 'bot':
       return sql`select owner_id, team_id from bots where bot_id = ${id}`;
     case 'server':

@@ -40,7 +40,6 @@ export const createVanities = (sql: Sql, unknown: UnknownNames) => {
       ),
   };
 };
-export type Vanities = ReturnType<typeof createVanities>;
 
 const findByCode = async (sql: Queryable, codeOrId: string): Promise<VanityRow | null> => {
   const code = foldVanityCode(codeOrId);

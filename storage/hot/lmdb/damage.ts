@@ -49,7 +49,6 @@ export const createDamageLog = (folder: string, report: (description: string) =>
     describe,
   };
 };
-export type DamageLog = ReturnType<typeof createDamageLog>;
 
 const readHeader = (descriptor: number, position: number): { isValid: boolean; pageBytes: number } => {
   const bytes = Buffer.alloc(64);

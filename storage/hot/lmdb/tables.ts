@@ -205,14 +205,16 @@ export const countStoredBacklog = ({ dirty, outbox }: Tables): { entities: numbe
   votes: countStored(outbox),
 });
 
+/** All tables of the environment. */
+export const listTables = ({ root: _root, ...tables }: Tables) => Object.values(tables);
+
 /** LMDB's statistics omit the trees of duplicate values; a visitor takes about this many bytes there. */
 const visitorBytes = 32;
 
 /** Measures the bytes in use, without free pages. */
 export const measureUsedBytes = (tables: Tables): number => {
-  const { meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts } = tables;
-  let bytes = countStored(visitors) * visitorBytes;
-  for (const table of [meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts]) {
+  let bytes = countStored(tables.visitors) * visitorBytes;
+  for (const table of listTables(tables)) {
     const stats = table.getStats() as Record<string, number>;
     const { pageSize = 4_096, treeBranchPageCount = 0, treeLeafPageCount = 0, overflowPages = 0 } = stats;
     bytes += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);

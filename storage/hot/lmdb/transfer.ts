@@ -20,7 +20,7 @@ import {
   toVisitorsKey,
   toVoterKey,
 } from './keys.ts';
-import { countStored, putFormat, putMeta, type Tables } from './tables.ts';
+import { countStored, listTables, putFormat, putMeta, type Tables } from './tables.ts';
 import { type Writer, writeInTables } from './writer.ts';
 
 const chunkMax = 1_000;
@@ -37,9 +37,7 @@ export const createTransfer = (writer: Writer): HotTransfer => {
       tables.slots.getKeysCount({ limit: 1 }) === 0 && tables.meta.getKeysCount({ limit: 1 }) === 0,
     hasNodes: async () => false,
     removeAll: async () => {
-      const { meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts } = tables;
-      for (const table of [meta, producers, slots, dirty, votes, visitors, outbox, parts, dueParts])
-        await table.clearAsync();
+      for (const table of listTables(tables)) await table.clearAsync();
     },
     countEntries: async () => {
       const { slots, votes, visitors, parts } = await completeTables();
