@@ -59,5 +59,4 @@ export const showAudit: Screen = (place, session, argument) => {
   const form = makeFilterForm({ screen: 'audit', filters, query }, makeExport(session, query));
   fill(place, make('h1', {}, 'Audit'), form, list.element);
   void list.load();
-  return () => {};
 };

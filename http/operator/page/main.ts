@@ -86,10 +86,10 @@ const showPage = (session: PageSession): void => {
     make('button', { onclick: showKeys, 'aria-label': 'Keys' }, '?'),
     make('button', { onclick: signOut }, 'Sign out'),
   );
-  let end = (): void => {};
+  let end: (() => void) | undefined;
   const show = (): void => {
     const [name, argument] = readAddress();
-    end();
+    end?.();
     setState('', false);
     for (const link of links) {
       const isCurrent = link.hash === `#${name}`;
@@ -97,7 +97,7 @@ const showPage = (session: PageSession): void => {
       if (isCurrent) link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     }
     document.title = `${menu.find(([id]) => id === name)?.[1] ?? argument} – Rollcall operator`;
-    end = screens[name]?.(place, session, argument) ?? end;
+    end = screens[name]?.(place, session, argument);
   };
   fill(document.body, header, place);
   addEventListener('hashchange', show);

@@ -1,6 +1,6 @@
 /**
  * The screens that are lists and forms: find, one entity, people, troubles, and all operations.
- * Each shows itself in `place` and returns what ends it.
+ * Each shows itself in `place` and may return what ends it.
  */
 import { type Answer, describeAnswer, type Json, type PageOperation, type PageSession } from './api.ts';
 import { fill, make } from './dom.ts';
@@ -8,8 +8,7 @@ import { toFilterAddress } from './filters.ts';
 import { makeForms, makeRowButton } from './operations.ts';
 import { makeAnswer, makeList, makeObject, makeTable } from './tables.ts';
 
-export type Screen = (place: HTMLElement, session: PageSession, argument: string) => () => void;
-const noCleanUp = (): void => {};
+export type Screen = (place: HTMLElement, session: PageSession, argument: string) => (() => void) | undefined;
 
 const selectGroups = ({ operations }: PageSession, groups: readonly string[]): readonly PageOperation[] =>
   operations.filter(({ command }) => groups.includes(command.split(' ')[0] ?? ''));
@@ -61,7 +60,6 @@ export const showFind: Screen = (place, session, text) => {
   fill(place, make('h1', {}, 'Find'), search, results);
   search.querySelector('input')?.focus();
   if (text !== '') void searchKinds(session, text, results);
-  return noCleanUp;
 };
 
 const searchKinds = async (session: PageSession, text: string, results: HTMLElement): Promise<void> => {
@@ -142,8 +140,7 @@ const makeEntityScreen =
     const forms = makeForms(session, operations, { given, onDone: () => void load() });
     fill(place, title, facts, make('h2', {}, 'Operations'), forms, more);
     void load();
-    return noCleanUp;
-  };
+    };
 
 type Target = Readonly<Record<'target_type' | 'target_id', string>>;
 
@@ -220,7 +217,6 @@ export const showPeople: Screen = (place, session, ban) => {
     makeForms(session, selectGroups(session, ['users', 'tokens']), { onDone: () => void list.load() }),
   );
   void list.load();
-  return noCleanUp;
 };
 
 export const showFailures: Screen = (place, session) => {
@@ -243,7 +239,6 @@ export const showFailures: Screen = (place, session) => {
     makeForms(session, selectGroups(session, ['dead-letters']), { onDone: loadAll }),
   );
   loadAll();
-  return noCleanUp;
 };
 
 export const showAll: Screen = (place, session) => {
@@ -254,5 +249,4 @@ export const showAll: Screen = (place, session) => {
     make('p', {}, 'Every operation of the command line, as a form.'),
     ...groups.flatMap((group) => [make('h2', {}, group), makeForms(session, selectGroups(session, [group]))]),
   );
-  return noCleanUp;
 };

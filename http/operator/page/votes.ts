@@ -69,5 +69,4 @@ export const showVotes: Screen = (place, session, argument) => {
   );
   void list.load();
   void plans.load();
-  return () => {};
 };
