@@ -146,7 +146,6 @@ export const applicationRoutes = defineRoutes('Applications', [
     body: ApplicationBody,
     replies: { 204: null },
     errors: [
-      'banned',
       'permission_missing',
       'position_closed',
       'bot_not_eligible',

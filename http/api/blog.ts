@@ -60,7 +60,6 @@ export const blogRoutes = defineRoutes('Blog', [
     caching: 'entity',
     params: PostParams,
     replies: { 200: Post },
-    errors: ['not_found'],
     handle: async (app, { params }) => {
       const row = await readPost(app, params.slug);
       return replyOk(showRow(Post, row, { author: toAuthor(row) }));
@@ -72,7 +71,6 @@ export const blogRoutes = defineRoutes('Blog', [
     caching: 'entity',
     params: PostParams,
     replies: { 200: Seo },
-    errors: ['not_found'],
     handle: async (app, { params }) => {
       const row = await readPost(app, params.slug);
       const { slug: id, title: name, description: short } = row;

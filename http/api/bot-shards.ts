@@ -174,7 +174,6 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
     params: BotParams,
     query: ShardsQuery,
     replies: { 200: BotShards },
-    errors: ['not_found', 'page_invalid'],
     // A page has the ids from 1,000 × (page − 1) on, so each page costs the same.
     handle: async (app, { params, query }) => {
       const page = parsePage(query);

@@ -124,7 +124,6 @@ export const creditRoutes = defineRoutes('Votes', [
       'value.',
     params: CreditsParams,
     replies: { 200: CreditOverview },
-    errors: ['not_found'],
     handle: (app, { params }) => showCreditOverview(app, toTarget(params)),
   }),
   definePublicRoute('getCredits', 'GET /{target_type}/{target_id}/votes/credits', {
@@ -134,7 +133,6 @@ export const creditRoutes = defineRoutes('Votes', [
       'redeems.',
     params: CreditsParams,
     replies: { 200: Credits },
-    errors: ['not_found'],
     handle: async (app, { params }) => {
       const target = toTarget(params);
       const { ref } = await app.engine.read(target.kind, target.id);
@@ -159,7 +157,7 @@ export const creditRoutes = defineRoutes('Votes', [
     params: CreditsParams,
     query: RedeemQuery,
     replies: { 200: ApiResponse },
-    errors: ['not_found', 'votes_insufficient', 'no_credit_tiers'],
+    errors: ['votes_insufficient', 'no_credit_tiers'],
     check: ({ query }) => void parseVotes(query.votes),
     handle: (app, request) => redeemCredits(app, request, toTarget(request.params)),
   }),

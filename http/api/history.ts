@@ -162,7 +162,7 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     query: HistoryQuery,
     replies: { 200: HistoryReply },
     table: HistoryTable,
-    errors: ['not_found', 'range_too_long'],
+    errors: ['range_too_long'],
     handle: (app, request) => showHistory(app, toTarget(request.params), request),
   }),
   definePublicRoute('getVoteMonths', 'GET /{target_type}/{target_id}/votes/months', {
@@ -174,7 +174,6 @@ export const historyRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contr
     params: TargetVotesParams,
     query: VoteMonthsQuery,
     replies: { 200: VoteMonthsReply },
-    errors: ['not_found'],
     handle: async (app, { params, query: { limit = monthsDefault } }) => {
       const { kind, id } = toTarget(params);
       const { ref } = await app.engine.read(kind, id);

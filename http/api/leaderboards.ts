@@ -133,7 +133,6 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     params: LeaderboardParams,
     query: PageQuery,
     replies: { 200: LeaderboardReply },
-    errors: ['page_invalid', 'not_found'],
     handle: async (app, { params, query }) => {
       const page = parsePage(query);
       const { kind, board } = parseBoard(params);
@@ -155,7 +154,6 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     caching: 'entity',
     params: RankParams,
     replies: { 200: RankReply },
-    errors: ['not_found'],
     // `not_found` for what is not listed, as badges do.
     handle: async (app, { params: { target_type: kind, target_id } }) => {
       const { ref, state } = await app.engine.read(kind, target_id);

@@ -198,7 +198,6 @@ export const memberRoutes = defineRoutes('Teams', [
     caching: 'entity',
     params: PermissionsParams,
     replies: { 200: GrantedPermissions },
-    errors: ['not_found'],
     handle: async (app, { params }) => {
       const { kind, id } = toTarget(params);
       const access = await app.catalogue.findAccess(kind, id, params.id);

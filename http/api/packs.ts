@@ -105,7 +105,6 @@ export const packRoutes = defineRoutes('Packs', [
     caching: 'list',
     query: PageQuery,
     replies: { 200: buildPageSchema(Pack, perPage.packs) },
-    errors: ['page_invalid'],
     handle: async (app, { query }) =>
       replyPage(await app.catalogue.packs.page(parsePage(query)), {
         rowsPerPage: perPage.packs,
@@ -118,7 +117,6 @@ export const packRoutes = defineRoutes('Packs', [
     caching: 'entity',
     params: PackParams,
     replies: { 200: Pack },
-    errors: ['not_found'],
     handle: async (app, { params }) => {
       const [pack] = toPacks(await app.catalogue.packs.find(params.id), app.clock.nowMs());
       if (pack === undefined) throw createNotFoundError('pack');
@@ -132,7 +130,6 @@ export const packRoutes = defineRoutes('Packs', [
     caching: 'entity',
     params: PackParams,
     replies: { 200: Seo },
-    errors: ['not_found'],
     handle: async (app, { params }) => {
       const pack = await app.catalogue.packs.summary(params.id);
       if (pack === null) throw createNotFoundError('pack');
@@ -170,7 +167,6 @@ export const packRoutes = defineRoutes('Packs', [
     params: OwnPackParams,
     body: PackEditBody,
     replies: { 204: null },
-    errors: ['not_found'],
     handle: async (app, { params, body }) => {
       const { name = null, short = null, tags = null, bots = null, servers = null } = body;
       const changes = { name, short, tags, bots, servers };
@@ -183,7 +179,6 @@ export const packRoutes = defineRoutes('Packs', [
     auth: ownAuth,
     params: OwnPackParams,
     replies: { 204: null },
-    errors: ['not_found'],
     handle: (app, { params }) => deletePack(app, params),
   }),
 ]);

@@ -53,7 +53,7 @@ export const reminderRoutes = defineRoutes('Reminders', [
     auth: ownAuth,
     params: UserTargetParams,
     replies: { 200: ReminderList },
-    errors: ['not_found', 'limit_reached'],
+    errors: ['limit_reached'],
     handle: (app, { params }) => setReminder(app, params),
   }),
   defineRoute('deleteReminder', 'DELETE /users/{uid}/{target_type}/{target_id}/reminders', {
@@ -62,7 +62,6 @@ export const reminderRoutes = defineRoutes('Reminders', [
     auth: ownAuth,
     params: UserTargetParams,
     replies: { 204: null },
-    errors: ['not_found'],
     handle: async (app, { params }) => {
       if (await app.catalogue.reminders.remove(toReminderKey(params))) return noContent;
       throw createNotFoundError('reminder');

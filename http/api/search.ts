@@ -115,7 +115,7 @@ export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contra
     caching: 'list',
     query: ListingSearch,
     replies: { 200: SearchReply },
-    errors: ['page_invalid', 'search_unavailable'],
+    errors: ['search_unavailable'],
     handle: async (app, { query }) => {
       const { rows, count, countIs } = await findListings(app, parseSearch(query));
       const results = rows.map(toFound);

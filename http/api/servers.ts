@@ -58,7 +58,6 @@ export const serverRoutes = defineRoutes('Beyond the contract', [
     caching: 'list',
     query: PageQuery,
     replies: { 200: buildPageSchema(IndexServer, perPage.servers) },
-    errors: ['page_invalid'],
     handle: async (app, { query }) =>
       replyPage(await app.catalogue.servers.page(parsePage(query)), {
         rowsPerPage: perPage.servers,
@@ -74,7 +73,6 @@ export const serverRoutes = defineRoutes('Beyond the contract', [
     params: ServerParams,
     query: BotQuery,
     replies: { 200: Server },
-    errors: ['not_found'],
     handle: (app, request) => showServer(app, request),
   }),
 ]);

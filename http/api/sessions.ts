@@ -134,7 +134,6 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     auth: buildTargetAuth('view_sessions'),
     params: SessionsParams,
     replies: { 200: Sessions },
-    errors: ['not_found'],
     handle: async (app, { params }) => {
       const rows = await app.catalogue.sessions.list(toTarget(params));
       return replyOk({ sessions: rows.map(toSession) });
@@ -150,7 +149,7 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     params: SessionsParams,
     body: SessionBody,
     replies: { 201: SessionCreated },
-    errors: ['session_type_unsupported', 'not_found', 'limit_reached'],
+    errors: ['session_type_unsupported', 'limit_reached'],
     check: ({ body }) => {
       if (body.type !== 'api') {
         const message = 'Only sessions of the type "api" can be created.';
@@ -168,7 +167,6 @@ export const sessionRoutes = defineRoutes('Sessions and login', [
     auth: buildTargetAuth('manage_sessions'),
     params: SessionParams,
     replies: { 200: ApiResponse },
-    errors: ['not_found'],
     handle: (app, { params }) => revokeSession(app, toTarget(params), params.session_id),
   }),
   definePublicRoute('testToken', 'POST /auth/test', {

@@ -131,7 +131,6 @@ export const teamRoutes = defineRoutes('Teams', [
     params: TeamParams,
     query: TeamQuery,
     replies: { 200: Team },
-    errors: ['not_found'],
     handle: (app, { params, query }) =>
       thenMaybe(renderTeam(app, params.id, parseRequiredTargets(query.targets)), replyText),
   }),
@@ -141,7 +140,6 @@ export const teamRoutes = defineRoutes('Teams', [
     caching: 'entity',
     params: TeamParams,
     replies: { 200: Seo },
-    errors: ['not_found'],
     handle: async (app, { params }) => {
       const { teams } = app.catalogue;
       const found = (await teams.find(params.id)) ?? (await findTeamByName(app, params.id));
@@ -156,7 +154,6 @@ export const teamRoutes = defineRoutes('Teams', [
     auth: { kind: 'user' },
     body: TeamBody,
     replies: { 201: TeamCreated },
-    errors: ['limit_reached'],
     check: ({ body }) => checkLinks(body.extra_links),
     handle: createTeam,
   }),

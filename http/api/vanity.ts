@@ -62,7 +62,6 @@ export const vanityRoutes = defineRoutes('Vanity', [
     params: VanityParams,
     query: VanityQuery,
     replies: { 200: Vanity },
-    errors: ['not_found'],
     check: (request) => checkItag(request),
     handle: async (app, request) => replyOk(showRow(Vanity, await findVanity(app, request))),
   }),
@@ -72,7 +71,6 @@ export const vanityRoutes = defineRoutes('Vanity', [
     params: VanityParams,
     query: VanityQuery,
     replies: { 302: null },
-    errors: ['not_found'],
     check: (request) => checkItag(request),
     handle: async (app, request) => ({
       status: 302,

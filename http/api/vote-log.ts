@@ -89,7 +89,7 @@ export const voteLogRoutes: readonly AnyRoute[] = [
     params: TargetVotesParams,
     query: VoteLogQuery,
     replies: { 200: VoteLogReply },
-    errors: ['not_found', 'log_restarted'],
+    errors: ['log_restarted'],
     // At the head it reads no page: clients that wait there are many.
     handle: async (app, { params, query, whenClientGone }) => {
       const { after, limit = limitDefault, wait = 0 } = query;

@@ -116,7 +116,6 @@ export const voteRoutes = defineRoutes('Votes', [
     replies: { 204: null },
     proven: true,
     errors: [
-      'not_found',
       'vote_banned',
       'entity_vote_banned',
       'not_votable',
@@ -143,7 +142,6 @@ export const voteRoutes = defineRoutes('Votes', [
       'voters while `has_voted` is true.',
     params: UserTargetParams,
     replies: { 200: VoteStatusReply },
-    errors: ['not_found'],
     handle: (app, { params }) => showVoteStatus(app, toUserTarget(params)),
   }),
   definePublicRoute('listUserVotes', 'GET /users/{uid}/{target_type}/{target_id}/votes/@all', {
@@ -152,7 +150,6 @@ export const voteRoutes = defineRoutes('Votes', [
     params: UserTargetParams,
     query: PageQuery,
     replies: { 200: buildPageSchema(Vote, perPage.userVotes) },
-    errors: ['page_invalid', 'not_found'],
     handle: (app, { params, query }) => showVotes(app, toUserTarget(params), parsePage(query)),
   }),
   definePublicRoute('listVoters', 'GET /{target_type}/{target_id}/votes/user-list', {
@@ -161,7 +158,6 @@ export const voteRoutes = defineRoutes('Votes', [
     params: TargetVotesParams,
     query: PageQuery,
     replies: { 200: VoterList },
-    errors: ['page_invalid', 'not_found'],
     handle: (app, { params, query }) =>
       showVoters(app, toTarget(params), query.page === undefined ? null : parsePage(query)),
   }),

@@ -40,10 +40,12 @@ const bodyErrors: readonly ErrorCode[] = ['malformed_json', 'validation_failed',
 
 const listFields = (schema: TObject | undefined): string[] => Object.keys(schema?.properties ?? {});
 
-const listAuthErrors = (route: AnyRoute): ErrorCode[] => {
-  const { kind } = route.auth;
-  if (kind === 'public') return [];
-  if (kind === 'self') return [...tokenErrors, 'user_mismatch', 'forbidden'];
+/** Who may call it, and whether its path names more than the caller, which may be unknown. */
+const listAuthErrors = ({ auth: { kind }, params, pictures }: AnyRoute): ErrorCode[] => {
+  const names = listFields(params).length;
+  if (kind === 'public') return names > 0 && !pictures ? ['not_found'] : [];
+  if (kind === 'self')
+    return [...tokenErrors, 'user_mismatch', 'forbidden', ...(names > 1 ? (['not_found'] as const) : [])];
   if (kind === 'entity') return [...tokenErrors, 'user_mismatch', 'permission_missing', 'not_found'];
   if (kind === 'kinds') return [...tokenErrors, 'permission_missing'];
   if (kind === 'owner') return [...tokenErrors, 'permission_missing', 'forbidden', 'not_found'];
@@ -52,15 +54,16 @@ const listAuthErrors = (route: AnyRoute): ErrorCode[] => {
 
 /** Every error code that a route can answer with: its own, and those that follow from its shape. */
 export const listErrorCodes = (route: AnyRoute): readonly ErrorCode[] => {
-  const codes = new Set<ErrorCode>([...commonErrors, ...listAuthErrors(route), ...route.errors]);
-  if (route.body !== undefined) for (const code of bodyErrors) codes.add(code);
   const path = listFields(route.params);
   const query = listFields(route.query);
+  const codes = new Set<ErrorCode>([...commonErrors, ...listAuthErrors(route)]);
+  if (query.includes('page')) codes.add('page_invalid');
+  for (const code of route.errors) codes.add(code);
+  if (route.body !== undefined) for (const code of bodyErrors) codes.add(code);
   // A value that no path may have, such as an encoded slash, matches no route.
   if (path.length > 0) codes.add('route_not_found');
   if (query.length > 0 || path.length > 0) codes.add('validation_failed');
   if ([...path, ...query].includes('target_type')) codes.add('target_type_unsupported');
-  if (query.includes('page')) codes.add('page_invalid');
   if (route.limit !== undefined) codes.add('rate_limited');
   if (route.keyed) for (const code of keyErrors) codes.add(code);
   return [...codes];

@@ -38,7 +38,6 @@ export const botRoutes = defineRoutes('Bots', [
     caching: 'list',
     query: PageQuery,
     replies: { 200: buildPageSchema(IndexBot, perPage.bots) },
-    errors: ['page_invalid'],
     handle: async (app, { query }) =>
       replyPage(await app.catalogue.bots.page(parsePage(query)), {
         rowsPerPage: perPage.bots,
@@ -73,7 +72,6 @@ export const botRoutes = defineRoutes('Bots', [
     params: BotParams,
     query: BotQuery,
     replies: { 200: Bot },
-    errors: ['not_found'],
     handle: showBot,
   }),
   definePublicRoute('getBotSeo', 'GET /bots/{id}/seo', {
@@ -82,7 +80,6 @@ export const botRoutes = defineRoutes('Bots', [
     caching: 'entity',
     params: BotParams,
     replies: { 200: Seo },
-    errors: ['not_found'],
     handle: (app, { params }) =>
       thenMaybe(app.catalogue.bots.find(params.id), (profile) => {
         if (profile === null) throw createNotFoundError('bot');

@@ -33,7 +33,6 @@ import {
 
 const collection = '/{target_type}/{target_id}/webhooks';
 const item = `${collection}/{webhook_id}` as const;
-const errors = ['not_found'] as const;
 
 const parsePath = (params: Static<typeof WebhookParams>) => ({
   target: toTarget(params),
@@ -48,7 +47,6 @@ const endpointRoutes: readonly AnyRoute[] = [
     limit: 'webhook_view',
     params: WebhooksParams,
     replies: { 200: WebhookList },
-    errors,
     handle: (app, { params }) => showWebhooks(app, toTarget(params)),
   }),
   defineRoute('createWebhook', `POST ${collection}`, {
@@ -60,7 +58,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhooksParams,
     body: WebhookBody,
     replies: { 201: WebhookCreated },
-    errors: [...errors, 'limit_reached'],
+    errors: ['limit_reached'],
     check: ({ body }) => checkSecret(body),
     handle: (app, request) =>
       createWebhook(app, { caller: requireCaller(request), body: request.body }, toTarget(request.params)),
@@ -73,7 +71,6 @@ const endpointRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     body: WebhookEditBody,
     replies: { 204: null },
-    errors,
     check: ({ body }) => checkSecret(body),
     handle: (app, { params, body }) => editWebhook(app, parsePath(params), body),
   }),
@@ -84,7 +81,6 @@ const endpointRoutes: readonly AnyRoute[] = [
     limit: 'webhook_edit',
     params: WebhookParams,
     replies: { 204: null },
-    errors,
     handle: (app, { params }) => deleteWebhook(app, parsePath(params)),
   }),
   defineRoute('replaceWebhookSecret', `POST ${item}/secret`, {
@@ -94,7 +90,6 @@ const endpointRoutes: readonly AnyRoute[] = [
     limit: 'webhook_edit',
     params: WebhookParams,
     replies: { 200: WebhookSecret },
-    errors,
     handle: (app, { params }) => replaceWebhookSecret(app, parsePath(params)),
   }),
   defineRoute('testWebhook', `POST ${item}/test`, {
@@ -105,7 +100,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     callsOutbound: true,
     params: WebhookParams,
     replies: { 200: WebhookTest },
-    errors: [...errors, 'webhook_disabled'],
+    errors: ['webhook_disabled'],
     handle: (app, request) => testWebhook(app, parsePath(request.params), requireCaller(request)),
   }),
 ];
@@ -120,7 +115,6 @@ const deliveryRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     query: DeliveriesQuery,
     replies: { 200: Deliveries },
-    errors,
     handle: (app, { params, query }) => showDeliveries(app, parsePath(params), query),
   }),
   defineRoute('clearWebhookDeliveries', `DELETE ${item}/deliveries`, {
@@ -130,7 +124,6 @@ const deliveryRoutes: readonly AnyRoute[] = [
     limit: 'webhook_edit',
     params: WebhookParams,
     replies: { 204: null },
-    errors,
     handle: (app, { params }) => clearDeliveries(app, parsePath(params)),
   }),
   defineRoute('replayWebhook', `POST ${item}/replay`, {
@@ -143,7 +136,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     params: WebhookParams,
     body: ReplayBody,
     replies: { 202: Replayed },
-    errors: [...errors, 'limit_reached'],
+    errors: ['limit_reached'],
     check: ({ body }) => void parseReplayRange(body),
     handle: (app, { params, body }) => enqueueEvents(app, parsePath(params), body),
   }),

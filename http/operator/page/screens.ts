@@ -140,7 +140,7 @@ const makeEntityScreen =
     const forms = makeForms(session, operations, { given, onDone: () => void load() });
     fill(place, title, facts, make('h2', {}, 'Operations'), forms, more);
     void load();
-    };
+  };
 
 type Target = Readonly<Record<'target_type' | 'target_id', string>>;
 
