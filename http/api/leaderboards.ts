@@ -18,7 +18,7 @@ import { perPage } from '../../engine/rules/pages.ts';
 import type { BoardPage, PlacedRow } from '../../storage/catalogue/boards/boards.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { computeVotes, type Reply, replyOk } from '../response/reply.ts';
+import { computeVotes, replyOk } from '../response/reply.ts';
 import { definePublicRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,
@@ -28,7 +28,7 @@ import {
   Timestamp,
   toNullable,
 } from './shared/common.ts';
-import { parsePage } from './shared/convert.ts';
+import { parsePage, replySnapshot } from './shared/convert.ts';
 import { describe, describeObject, findExample } from './shared/example.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
 
@@ -137,13 +137,7 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
       const page = parsePage(query);
       const { kind, board } = parseBoard(params);
       const shown = await app.catalogue.boards.page(kind, board, page);
-      const reply = replies.get(shown) ?? {
-        status: 200,
-        text: JSON.stringify(toReply(app, board, shown)),
-        tag: { etag: '' },
-      };
-      replies.set(shown, reply);
-      return reply;
+      return replySnapshot(shown, () => toReply(app, board, shown));
     },
   }),
   definePublicRoute('readRank', 'GET /{target_type}/{target_id}/rank', {
@@ -203,9 +197,6 @@ const toReply = (app: App, board: BoardName, { edition, bots, servers }: BoardPa
     ] as LeaderboardReply['results'],
   };
 };
-
-/** Serialised and tagged once per page, which many requests share. */
-const replies = new WeakMap<BoardPage, Reply>();
 
 /** The rank by the present votes, from memory alone; `null` for a kind without boards. */
 export const findVotesRank = (app: App, { ref, state }: EntityView): Rank | null => {

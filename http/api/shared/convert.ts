@@ -13,7 +13,7 @@ import { parsePermissions } from '../../../engine/rules/sessions.ts';
 import type { Listing } from '../../../storage/catalogue/catalogue.ts';
 import type { PersonRow } from '../../../storage/catalogue/shared/people.ts';
 import { createValidationError } from '../../response/errors.ts';
-import { type Reply, replyText, showRow } from '../../response/reply.ts';
+import { type Reply, showRow } from '../../response/reply.ts';
 import { User } from './common.ts';
 
 /** Like `then`, but calls `next` at once with a plain value, so that fast requests create no promise. */
@@ -88,13 +88,16 @@ export const toTarget = <Kind extends string>({ target_type: kind, target_id: id
   id: foldTargetId(kind, id),
 });
 
-const snapshotTexts = new WeakMap<object, string>();
+const snapshotReplies = new WeakMap<object, Reply>();
 
-/** The reply of a snapshot; `value` is serialised only once per snapshot object. */
+/** The reply of a snapshot; `value` is serialised, and the reply tagged, only once per snapshot object. */
 export const replySnapshot = (snapshot: object, value: () => unknown): Reply => {
-  const text = snapshotTexts.get(snapshot) ?? JSON.stringify(value());
-  snapshotTexts.set(snapshot, text);
-  return replyText(text);
+  let reply = snapshotReplies.get(snapshot);
+  if (reply === undefined) {
+    reply = { status: 200, text: JSON.stringify(value()), tag: { etag: '' } };
+    snapshotReplies.set(snapshot, reply);
+  }
+  return reply;
 };
 
 /** The page envelope of contract §2.15. */
