@@ -13,8 +13,17 @@ export interface Calendar {
   latestMs(nowMs: number): number;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** Due once in each period, so many minutes after its start. */
+const createCalendar = (expression: string, periodMs: number, minutes: number): Calendar => ({
+  expression,
+  latestMs: (nowMs) => {
+    const offsetMs = minutes * minuteMs;
+    return Math.floor((nowMs - offsetMs) / periodMs) * periodMs + offsetMs;
+  },
+});
 
 /** Each month on the first at 00:00. */
 export const monthly: Calendar = {
@@ -26,25 +35,11 @@ export const monthly: Calendar = {
 };
 
 /** Each day at 00:20. */
-export const daily: Calendar = {
-  expression: '20 0 * * *',
-  latestMs: (nowMs) => {
-    const offsetMs = 20 * 60_000;
-    return Math.floor((nowMs - offsetMs) / dayMs) * dayMs + offsetMs;
-  },
-};
+export const daily = createCalendar('20 0 * * *', 24 * hourMs, 20);
 
 /** Each hour at minute 17, since many other systems run their jobs at minute 0. */
-export const hourly: Calendar = {
-  expression: '17 * * * *',
-  latestMs: (nowMs) => {
-    const offsetMs = 17 * 60_000;
-    return Math.floor((nowMs - offsetMs) / hourMs) * hourMs + offsetMs;
-  },
-};
+export const hourly = createCalendar('17 * * * *', hourMs, 17);
 
 /** Every `minutes` minutes from the full hour, which they divide. */
-export const createMinuteCalendar = (minutes: number): Calendar => ({
-  expression: `*/${minutes} * * * *`,
-  latestMs: (nowMs) => Math.floor(nowMs / (minutes * 60_000)) * minutes * 60_000,
-});
+export const createMinuteCalendar = (minutes: number): Calendar =>
+  createCalendar(`*/${minutes} * * * *`, minutes * minuteMs, 0);

@@ -97,7 +97,8 @@ export const createJobs = (parts: JobsParts): Schedule => {
     nodeJobs: [
       createReminderJob(parts),
       createNumberingJob(parts),
-      createShardsJob(parts),
+      // Marks shards of bots that stopped posting. Nodes may do it at the same time.
+      { name: 'bot_shards', everyMs: shardsPauseMs, run: (signal) => parts.engine.judgeParts(signal) },
       createVoidPlansJob(parts),
       ...parts.flagJobs,
       { name: 'webhooks', everyMs: webhookPauseMs, run: parts.webhooks.look },
@@ -141,13 +142,6 @@ export const createNumberingJob = ({
     }
     meters.recordUnnumberedVotes(incarnations.length === 0 ? 0 : await countUnnumbered(catalogue.sql));
   },
-});
-
-/** Marks shards of bots that stopped posting. Nodes may do it at the same time. */
-export const createShardsJob = ({ engine }: Pick<JobsParts, 'engine'>): NodeJob => ({
-  name: 'bot_shards',
-  everyMs: shardsPauseMs,
-  run: (signal) => engine.judgeParts(signal),
 });
 
 /** None if the history is switched off. */
