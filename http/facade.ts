@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { limits } from '../engine/limits.ts';
-import { createLimiter, defaultLimits, type LimitSettings, type SharedRates } from './limits/limiter.ts';
+import { createLimiter, type LimitSettings, type SharedRates } from './limits/limiter.ts';
 import type { DemoAccounts } from './openapi/docs-page.ts';
 import { buildDocsRoutes } from './openapi/docs-routes.ts';
 import { type CompiledRoute, compileRoute } from './request/check.ts';
@@ -19,28 +19,26 @@ import type { AnyRoute } from './route.ts';
 import { createAddressReader, parseTrustedProxies } from './server/client-address.ts';
 import { createHttpServer, type HttpServer } from './server/uws-server.ts';
 import { addSite } from './site/routes.ts';
-import { createSite, defaultSiteSettings, type SiteOptions } from './site/site.ts';
+import { createSite, type SiteOptions } from './site/site.ts';
 
 /** `sessions` is from `createSessionCache`, and `app` holds the same, so that a revocation counts at once. */
 export interface FacadeOptions
   extends Pick<DispatchContext, 'app' | 'sessions' | 'permissions' | 'meters' | 'logger' | 'reportRunning'> {
   readonly routes: readonly AnyRoute[];
-  readonly limits?: LimitSettings;
+  readonly limits: LimitSettings;
   /** Counts rate limits over all nodes, where they share a store. */
   readonly rates?: SharedRates;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
-  readonly trustedProxies?: readonly string[];
+  readonly trustedProxies: readonly string[];
+  /** `defaultDeadlines` if absent. */
   readonly deadlines?: DeadlineTimes;
   /** Whether several workers share the port. */
-  readonly shared?: boolean;
+  readonly shared: boolean;
   /** The names, colours and address of the pages for people. */
-  readonly site?: SiteOptions;
+  readonly site: SiteOptions;
   /** The accounts that the documentation page fills in for a visitor on this machine; `null` for none. */
-  readonly findDemo?: () => DemoAccounts | null;
+  readonly findDemo: () => DemoAccounts | null;
 }
-
-/** For tests and benches: the defaults, and addresses without a host. */
-const noSite: SiteOptions = { settings: defaultSiteSettings, readUrl: () => '' };
 
 export interface Facade {
   /** Resolves to the port. Rejects with a message for the operator. */
@@ -85,19 +83,19 @@ const acceptDocsFolder = <Found>({ find }: Matcher<Found>): Matcher<Found> => ({
 export const createFacade = (options: FacadeOptions): Facade => {
   const deadlines = createDeadlines(options.app.clock, options.deadlines ?? defaultDeadlines);
   let isLeaving = false;
-  const proxies = parseTrustedProxies(options.trustedProxies ?? []);
+  const proxies = parseTrustedProxies(options.trustedProxies);
   const addresses = createAddressReader(proxies);
   const context: DispatchContext = {
     app: options.app,
     matcher: acceptDocsFolder(
       compileRoutes([
-        ...addSite(options.routes, createSite(options.site ?? noSite)),
+        ...addSite(options.routes, createSite(options.site)),
         ...buildDocsRoutes(options.routes, options.findDemo),
       ]),
     ),
     sessions: options.sessions,
     permissions: options.permissions,
-    limiter: createLimiter(options.limits ?? defaultLimits, options.rates),
+    limiter: createLimiter(options.limits, options.rates),
     deadlines,
     addresses,
     meters: options.meters,
@@ -111,7 +109,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
   };
   const server = createHttpServer({
     handle: (exchange) => dispatch(context, exchange),
-    shared: options.shared ?? false,
+    shared: options.shared,
     ...(proxies.length > 0 && { onConnection: addresses.recordConnection }),
     requestIdPrefix: `${randomBytes(4).toString('hex')}-`,
     sockets: { path: '/feed', protocol: 'rollcall.v1' },

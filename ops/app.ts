@@ -138,5 +138,5 @@ export const createPublic = (
     trustedProxies: config.trustedProxies,
     shared: config.workers > 1,
     site: { settings: config, readUrl },
-    ...(isLocalOnly(config) && { findDemo }),
+    findDemo: isLocalOnly(config) ? findDemo : () => null,
   });

@@ -80,8 +80,6 @@ const readClient = async (): Promise<Reply> => ({
   headers: scriptHeaders,
 });
 
-const noDemo = (): null => null;
-
 /** Without what else the demo's file says. */
 const showDemo = ({ user, second_user, bot, server, team, pack }: DemoAccounts): DemoAccounts => {
   const show = ({ id, token }: DemoAccounts['bot']) => ({ id, token });
@@ -129,7 +127,7 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
 /** `findDemo` returns the accounts that the pages fill in for a visitor on this machine. */
 export const buildDocsRoutes = (
   routes: readonly AnyRoute[],
-  findDemo: () => DemoAccounts | null = noDemo,
+  findDemo: () => DemoAccounts | null,
 ): readonly AnyRoute[] => [
   ...buildDocumentRoutes(routes),
   ...buildTextRoutes(routes),

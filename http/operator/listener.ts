@@ -45,11 +45,10 @@ export interface AdminOptions {
   readonly hosts: readonly string[];
   /** Whether the public listener drains, or is about to. */
   readonly isDraining: () => boolean;
-  /** The whole stores of the node; without it there are no routes about them. */
-  readonly stores?: StoreAccess;
-  /** What the live frames show; without it there are none. */
-  readonly live?: Omit<LiveOptions, 'clock' | 'readHealth' | 'requestCounts'>;
-  readonly routes?: readonly AnyRoute[];
+  /** The whole stores of the node. */
+  readonly stores: StoreAccess;
+  /** What the live frames show. */
+  readonly live: Omit<LiveOptions, 'clock' | 'readHealth' | 'requestCounts'>;
 }
 
 const noSessions: SessionCache = {
@@ -73,10 +72,10 @@ export const createAdmin = (options: AdminOptions): Facade => {
   const live = openLive(options);
   const routes = [
     ...buildHealthRoutes(metrics, isDraining),
-    ...(live === null ? [] : [buildLiveRoute(live)]),
+    buildLiveRoute(live),
     ...buildPageRoutes(adminOperations, options),
-    ...(options.routes ?? adminOperations.map(({ route }) => route)),
-    ...(options.stores === undefined ? [] : buildStoreRoutes(options.stores)),
+    ...adminOperations.map(({ route }) => route),
+    ...buildStoreRoutes(options.stores),
   ].map((route) => withBodyLimit(route, app.settings.bodyBytesMax));
   const deadlines = createDeadlines(app.clock, defaultDeadlines);
   const screenHost = createHostScreen(options.hosts);
@@ -104,11 +103,10 @@ export const createAdmin = (options: AdminOptions): Facade => {
     requestIdPrefix: 'operator-',
   });
   // Streams are requests in flight.
-  return buildFacade(server, deadlines, { drain: () => live?.close() });
+  return buildFacade(server, deadlines, { drain: () => live.close() });
 };
 
-const openLive = ({ app, metrics, live, isDraining }: AdminOptions): Live | null => {
-  if (live === undefined) return null;
+const openLive = ({ app, metrics, live, isDraining }: AdminOptions): Live => {
   const readHealth = () => {
     const { status, notes } = judgeHealth(app, isDraining);
     return { ready: status === 'ready', notes };

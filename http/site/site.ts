@@ -26,15 +26,6 @@ export interface SiteOptions {
   readonly readUrl: () => string;
 }
 
-export const defaultSiteSettings: SiteSettings = {
-  siteName: 'Rollcall',
-  siteLogoUrl: '',
-  siteAccent: '#1f5fbf',
-  sitePages: 'on',
-  loginAvatarUrl: '',
-  loginRedirectUris: [],
-};
-
 /** The backgrounds of site.css, on which the accent must be readable. */
 export const backgrounds = { light: '#f6f7f9', dark: '#1c1f25' } as const;
 

@@ -1,16 +1,15 @@
 /**
  * The private listener: health, metrics, and the operator token that all else requires.
  *
- * A real server with one sample route that needs the token; `/readyz` is checked in all its states. Clients
- * with several addresses are connections from several loopback addresses.
+ * A real server, of whose operations one stands for all that need the token; `/readyz` is checked in all its
+ * states. Clients with several addresses are connections from several loopback addresses.
  */
-import { Type } from 'typebox';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { App } from '../../http/app.ts';
 import { createAdmin } from '../../http/operator/listener.ts';
-import { replyOk } from '../../http/response/reply.ts';
-import { defineRoute } from '../../http/route.ts';
+import type { StoreAccess } from '../../http/operator/stores.ts';
+import { watchFigures } from '../../http/telemetry/figures.ts';
 import { createMetrics } from '../../http/telemetry/metrics.ts';
 import { assertIncludes } from '../support/assert-includes.ts';
 import { askFrom } from './from-address.ts';
@@ -26,20 +25,12 @@ const app = {
   clock: realClock,
   engine: { readHealth: () => ({ ready: state.ready, notes: state.ready ? [] : ['the hot store is away'] }) },
   listWarnings: () => [weak],
+  listNodes: () => [],
   settings: { sessionsPerEntityMax: 1, bodyBytesMax: 1_000 },
-} as unknown as App; // The health routes use nothing else.
-const secretRoute = defineRoute('inspect', 'GET /inspect', {
-  section: 'Operations',
-  summary: 'A sample.',
-  auth: { kind: 'public' },
-  caching: 'no-store',
-  params: Type.Object({}),
-  replies: { 200: Type.Object({}) },
-  errors: [],
-  handle: () => replyOk({ secret: true }),
-});
+} as unknown as App; // What is asked here uses nothing else.
 const version = { version: '1.2.3', commit: '0123456789ab' };
 const metrics = createMetrics(['getBot', 'postStats'], version);
+const figures = watchFigures(metrics, realClock);
 const admin = createAdmin({
   app,
   metrics,
@@ -48,7 +39,8 @@ const admin = createAdmin({
   commandStart: 'rollcall ops',
   hosts: ['Node1.example.org'],
   isDraining: () => state.draining,
-  routes: [secretRoute],
+  stores: {} as StoreAccess, // No route about them is asked here.
+  live: { figures, waitingRoutes: new Set(), node: 'a', version: '1.2.3', listNodes: () => [] },
 });
 const port = await admin.listen('127.0.0.1', 0);
 test.after(() => admin.drain(500));
@@ -116,11 +108,11 @@ test('/metrics shows what was metered', async () => {
 });
 
 test('everything else needs the operator token', async () => {
-  assert.is((await ask('/inspect')).status, 401);
-  assert.is((await ask('/inspect', 'Bearer wrong')).status, 401);
-  assert.is((await ask('/inspect', 'op-token2')).status, 401);
-  assert.is((await ask('/inspect', 'Bearer op-token')).status, 200);
-  assert.is((await ask('/inspect', 'op-token')).status, 200);
+  assert.is((await ask('/nodes')).status, 401);
+  assert.is((await ask('/nodes', 'Bearer wrong')).status, 401);
+  assert.is((await ask('/nodes', 'op-token2')).status, 401);
+  assert.is((await ask('/nodes', 'Bearer op-token')).status, 200);
+  assert.is((await ask('/nodes', 'op-token')).status, 200);
   assert.is((await ask('/unknown', 'op-token')).status, 404);
 });
 
@@ -163,7 +155,7 @@ test('any other Host is 421 on every path, known or not, with the token or witho
     'localhost..',
     '',
   ]) {
-    for (const path of ['/readyz', '/livez', '/metrics', '/inspect', '/unknown', '/']) {
+    for (const path of ['/readyz', '/livez', '/metrics', '/nodes', '/unknown', '/']) {
       const lines = `Host: ${host}\r\nAuthorization: op-token\r\n`;
       assert.is(await statusFor(lines, path), 421, `${host} ${path}`);
     }
@@ -187,10 +179,10 @@ test('no reply lets a page of another origin read it', async () => {
   for (const [method, path] of [
     ['GET', '/readyz'],
     ['GET', '/metrics'],
-    ['GET', '/inspect'],
+    ['GET', '/nodes'],
     ['GET', '/unknown'],
-    ['DELETE', '/inspect'],
-    ['OPTIONS', '/inspect'],
+    ['DELETE', '/nodes'],
+    ['OPTIONS', '/nodes'],
     ['OPTIONS', '/metrics'],
   ] as const) {
     const origin = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
@@ -203,7 +195,7 @@ test('no reply lets a page of another origin read it', async () => {
 });
 
 const knock = (address: string, authorization: string) =>
-  askFrom(address, { port, method: 'GET', path: '/inspect', authorization });
+  askFrom(address, { port, method: 'GET', path: '/nodes', authorization });
 
 test('the eleventh wrong token of an address within a minute is 429; a right one never is', async () => {
   for (let count = 0; count < 10; count++) {

@@ -11,8 +11,10 @@ import type { App } from '../../http/app.ts';
 import type { PermissionSource, SessionSource } from '../../http/auth/auth.ts';
 import { createSessionCache } from '../../http/auth/sessions.ts';
 import { createFacade, type Facade, type FacadeOptions } from '../../http/facade.ts';
+import { defaultLimits } from '../../http/limits/limiter.ts';
 import { systemClock } from '../../ops/clock.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
+import { plainSite } from './plain-site.ts';
 import { type Seen, sampleRows } from './sample-routes.ts';
 import { silentLogger } from './silent-logger.ts';
 
@@ -91,6 +93,11 @@ export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<W
     permissions,
     meters: { recordAnswer: (index, status) => answered.push({ index, status }) },
     logger: { ...silentLogger, error: (line: unknown) => logged.push(line) },
+    limits: defaultLimits,
+    trustedProxies: [],
+    shared: false,
+    site: plainSite,
+    findDemo: () => null,
     ...options,
   });
   const port = await facade.listen('127.0.0.1', 0);

@@ -45,6 +45,7 @@ import { findDatabase, makeDatabase } from '../../support/alone.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { usualRules } from '../../support/rules.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
+import { plainSite } from '../plain-site.ts';
 import { judgeReply } from '../published.ts';
 import { silentLogger } from '../silent-logger.ts';
 
@@ -236,7 +237,9 @@ const createFacadeOf = (app: App, sessions: SessionCache, options: WorldOptions)
       search: { requests: 1_000, seconds: 1, burst: 1_000 },
     },
     trustedProxies: options.trustedProxies ?? ['127.0.0.1'],
-    ...(options.site && { site: options.site }),
+    shared: false,
+    site: options.site ?? plainSite,
+    findDemo: () => null,
   });
 
 const createFeedOn = (

@@ -84,7 +84,9 @@ test('the guide and the rules are served as Markdown, as they are in docs/', asy
 });
 
 test('a document is built, encoded and tagged once', async () => {
-  const documents = buildDocsRoutes(routes).filter(({ path }) => /\.(json|txt|md|js)$/.test(path));
+  const documents = buildDocsRoutes(routes, () => null).filter(({ path }) =>
+    /\.(json|txt|md|js)$/.test(path),
+  );
   const once = documents.filter(({ name }) => name !== 'docsDemo' && name !== 'docsStart');
   assert.ok(once.length >= 7, String(once.length));
   for (const { name, handle } of once) {

@@ -3,6 +3,7 @@
  */
 import * as assert from 'uvu/assert';
 import { createAdmin } from '../../../http/operator/listener.ts';
+import type { StoreAccess } from '../../../http/operator/stores.ts';
 import { watchFigures } from '../../../http/telemetry/figures.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { type Answer, type AskOptions, openWorld, type World, type WorldOptions } from '../api/world.ts';
@@ -60,6 +61,7 @@ export const openOperated = async (options: WorldOptions = {}): Promise<Operated
     commandStart: 'rollcall ops',
     hosts: [],
     isDraining: () => false,
+    stores: {} as StoreAccess, // Tests of the stores run whole nodes.
     live: { figures, waitingRoutes: new Set(), node: 'a', version: '1.2.3', listNodes: () => [] },
   });
   const adminPort = await admin.listen('127.0.0.1', 0);

@@ -4,7 +4,6 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { defaultSiteSettings } from '../../../http/site/site.ts';
 import {
   addBot,
   addMember,
@@ -16,11 +15,12 @@ import {
 import { assertExcludes, assertIncludes } from '../../support/assert-includes.ts';
 import { until } from '../../support/until.ts';
 import { openWorld, type World } from '../api/world.ts';
+import { plainSettings } from '../plain-site.ts';
 
 const test = suite('pages of listings');
 const site = {
   settings: {
-    ...defaultSiteSettings,
+    ...plainSettings,
     siteName: 'Night <market>',
     siteLogoUrl: 'https://cdn.example/logo.svg',
   },
@@ -238,7 +238,7 @@ test('the front page shows names that lead to pages, and is JSON for programs', 
 });
 
 test('without pages a browser gets what programs get', async () => {
-  const settings = { ...defaultSiteSettings, sitePages: 'off' as const };
+  const settings = { ...plainSettings, sitePages: 'off' as const };
   const plain = await openWorld({ site: { ...site, settings } });
   await addUser(plain.sql, 'robin');
   await addBot(plain.sql, 'bot1', { vanity: 'lighthouse' });
