@@ -209,7 +209,7 @@ const createInconsistentError = ({ parts }: HotState): DomainError => {
   return new DomainError('shards_inconsistent', message, { shard_count: shardCount });
 };
 
-/** Without a current table the committed view has it all. */
+/** Reads from the hot store only if the bot has parts; otherwise the committed view is the whole answer. */
 const readParts = async (
   core: CommandCore,
   id: string,

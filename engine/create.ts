@@ -104,7 +104,7 @@ const wireParts = (parts: EngineParts): WiredEngine => {
       const delivery = toDeliveryParts(core);
       const edits = deliverEdits(delivery, clock.nowMs());
       const adjustments = deliverAdjustments(delivery);
-      // Neither may still run when the next round begins.
+      // Waits for both even if one fails: no delivery may still run when the next round begins.
       await Promise.allSettled([edits, adjustments]);
       await edits;
       return adjustments;
@@ -138,7 +138,10 @@ const wireLiveness = (parts: EngineParts, send: LivenessParts['send']): Liveness
   stale: new Map(),
 });
 
-/** One node of a fleet delivers what the node that recorded it did not: the one that flushes this shard. */
+/**
+ * Decisions and edits whose own node did not deliver them are delivered by one node of the fleet: the node
+ * that flushes this shard.
+ */
 const deliveringShard = toShard(0);
 const isDelivering = ({ flushShards }: EngineParts): boolean =>
   flushShards?.()?.includes(deliveringShard) ?? true;
@@ -200,7 +203,7 @@ const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine
   const failure = outputGate.findFailure(pulse?.getAnsweredMs());
   if (silentServers.length > 0) notes.push(...silentServers);
   else if (failure !== null) notes.push(`the hot store fails: ${describeFailure(failure)}`);
-  // A flush reads the hot store first, so without it the error says nothing about SQL.
+  // A flush reads the hot store first, so while that is silent a flush error says nothing about SQL.
   const flushError = silentServers.length === 0 ? flusher.getLastError() : null;
   if (flushError !== null) notes.push(`flushing to SQL fails: ${flushError}`);
   if (core.votesPaused) notes.push('votes are refused until the outbox drains');

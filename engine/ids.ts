@@ -17,7 +17,7 @@ export type Shard = number & { readonly __brand: 'shard' };
 /** `<letter>:<encoded id>`: the address of an entity, the same for all its incarnations. */
 export type EntityAddress = string & { readonly __brand: 'address' };
 
-/** How many shards a new store gets, and how many all stores had before the number was stored. */
+/** The number of shards of new stores, and of all stores from before the number was recorded in SQL. */
 export const newShardCount = 16;
 export const oldShardCount = 128;
 

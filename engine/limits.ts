@@ -8,13 +8,14 @@ import assert from 'node:assert/strict';
 export const limits = {
   /** Items waiting in open batches and in flight, per process; above: 503 `overloaded`. */
   pendingItemsMax: 20_000,
-  /** While no more wait, refused clicks are sent again; above, they are dropped. */
+  /** With up to this many waiting items, refused clicks are sent again; with more they are dropped. */
   pendingUnawaitedMax: 10_000,
   /**
-   * The least time between the starts of two calls of one commit queue, in times of a call and at most in ms,
-   * while at least `gatherCrowdedShareMin` of its calls are crowded, over about `gatherCallsAverage` calls.
-   * A call is sent at the end of the tick after a longer pause, where clients wait for each other's answers,
-   * and where none is out and fewer than `gatherItemsMin` items are expected within its time.
+   * When a commit queue with waiters sends its next call (`computeGatherMs`). A call is *crowded* if it has
+   * several items or follows another call directly. If fewer than `gatherCrowdedShareMin` of the last calls
+   * (an average over about `gatherCallsAverage`) were crowded, the call is sent at the end of the tick; so is
+   * a call that follows no other while fewer than `gatherItemsMin` items are expected in the time of a call.
+   * Otherwise calls start `gatherCallTimes` call times apart, at most `gatherMs`.
    */
   gatherMs: 5,
   gatherCallTimes: 2,
@@ -22,17 +23,18 @@ export const limits = {
   gatherCrowdedShareMin: 0.1,
   gatherCallsAverage: 16,
   /**
-   * From `gatherItemsPerMsMin` items per millisecond on, such a call gathers at least this long, because the
-   * clients of the last one all send again; from `gatherItemsPerMsHigh` on it gathers no longer.
+   * From `gatherItemsPerMsMin` items per millisecond on, a call that is not sent at the end of the tick
+   * gathers at least this long, because all clients of the last call send again; from `gatherItemsPerMsHigh`
+   * on it gathers exactly this long.
    */
   gatherLoadMs: 1,
   gatherItemsPerMsMin: 0.5,
   gatherItemsPerMsHigh: 8,
-  /** The rate is an average over about this time; after as long without a call it counts as low. */
+  /** The rate of items is an average over about this time; after a pause of this length it counts as low. */
   gatherAverageMs: 20,
   /**
-   * How long a call without waiters gathers unless a caller comes to wait: at a rate of
-   * `gatherItemsPerMsMin` or more, and below, where a call carries at most 50 items even so.
+   * How long a call without waiters gathers, unless a caller begins to wait: the first at a rate of
+   * `gatherItemsPerMsMin` or more, the second at a lower rate (then a call has at most about 50 items).
    */
   gatherUnawaitedMs: 8,
   gatherUnawaitedMsMax: 100,
@@ -54,8 +56,8 @@ export const limits = {
   /** A store that answers this long after a failed call counts as healthy again. */
   failurePassesMs: 500,
   /**
-   * How long the retransmit buffer keeps confirmed work, counted while the store answers: the shorter time
-   * until the pulse has seen that a crash or a failover may lose it.
+   * How long the retransmit buffer keeps confirmed work, counted while the store answers. The shorter time,
+   * `retransmitKeepSafeMs`, applies until the pulse has seen that a crash or a failover may lose writes.
    */
   retransmitKeepMs: 15_000,
   retransmitKeepSafeMs: 5_000,
@@ -94,13 +96,13 @@ export const limits = {
   flushVotesMax: 5_000,
   /** How long a read that must see past votes waits for their flush. */
   flushWaitMs: 1_000,
-  /** Pause before a flush that something hurries, so that the votes of a burst share it. */
+  /** Pause before an early flush (`flushEarly`), so that the votes of a burst share one flush. */
   flushEarlyMs: 20,
   /** Reads that may wait for a flush at the same time. */
   flushRequestsMax: 10_000,
   /** Rounds for one set of flush requests before other work continues. */
   flushRequestRoundsMax: 64,
-  /** While there is nothing to flush, one look in so many asks the ledger for what must be delivered. */
+  /** While there is nothing to flush, every n-th look also reads from the ledger what must be delivered. */
   looksPerDelivery: 6,
   /** Longest pause between attempts while the ledger does not answer. */
   flushBackoffMaxMs: 2_000,
@@ -135,9 +137,9 @@ export const limits = {
   partsPerPostMax: 1_000,
   /** Servers or users of one shard: a full table then sums up to less than 2^53. */
   partNumberMax: 2 ** 39 - 1,
-  /** A bot goes back to its former shard count after so long without a post. */
+  /** A bot may go back to its former shard count if nothing was posted for this long. */
   formerCountQuietMs: 60_000,
-  /** Bots whose parts one call lists as due, and calls in one run. */
+  /** Due bots that one call lists, and calls in one run of the job that judges parts. */
   dueBotsMax: 500,
   dueRoundsMax: 20,
   /** Bots whose stale parts a node counts. */

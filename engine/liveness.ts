@@ -1,5 +1,6 @@
 /**
- * Judges the parts of bots when that is due: a part that stops posting makes no request that could do it.
+ * Judges the parts of bots when they are due. Posts alone are not enough: a part that stops posting sends no
+ * request on which it could be judged.
  *
  * The store keeps the due times and judges by its own clock; this file only sends it the bots that are due,
  * one at a time, so that no call blocks the store for long. Every node takes the shards that it flushes; when
@@ -31,7 +32,7 @@ export interface LivenessParts {
   readonly stale: Map<EntityAddress, StaleBot>;
 }
 
-/** A bot that is not judged by then was deleted, or another node judges it. */
+/** This long after its due time, a bot that this node has not judged was deleted or is judged elsewhere. */
 const judgedLateMsMax = 60_000;
 
 /** Judges what is due, a bounded number of bots. Hot when it resolves. */

@@ -215,7 +215,7 @@ export const reactivate = async (core: Core, { target }: Item): Promise<boolean>
   }
 };
 
-/** The store fell back to an earlier listing of the address: replaces it by the ledger's listing. */
+/** Replaces an earlier listing of the address, to which the store fell back, by the ledger's listing. */
 const replaceOlderListing = async (core: Core, { generation }: Actor, target: EntityRef) => {
   const [row] = await core.ledger.find([target]);
   if (row === null || row === undefined || row.ref.incarnation < target.incarnation) return false;
@@ -225,7 +225,7 @@ const replaceOlderListing = async (core: Core, { generation }: Actor, target: En
 
 /**
  * Passes the states of a reply to the actors. `foreign`: other nodes also wrote to the shard, and no poll
- * will find out what.
+ * will report which entities they changed, so the shard's other actors are discarded.
  */
 export const adoptReply = (
   registry: Registry,

@@ -54,7 +54,7 @@ interface Activation {
   readonly promise: Promise<Actor>;
   readonly shard: Shard;
   waiters: number;
-  /** Another node changed its shard meanwhile: its waiters get the actor, the registry does not keep it. */
+  /** Another node changed the shard meanwhile: waiters get the actor, but the registry does not keep it. */
   stale: boolean;
   /** Another node changed the entity at this version meanwhile; 0: none did. */
   staleBelow: number;
@@ -244,7 +244,7 @@ const discardShard = (
   for (const [address, activation] of state.activations) {
     if (activation.shard !== shard || except.has(address)) continue;
     activation.stale = true;
-    // Its load may be older than what the actor has shown since.
+    // The running load may be older than the state that the discarded actor has already shown.
     const actor = state.actors.get(address);
     if (actor === undefined) continue;
     const { ref, generation } = actor;

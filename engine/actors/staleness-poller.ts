@@ -47,7 +47,7 @@ interface PollerState extends StalenessPollerParts {
   unusedPolls: number;
   /** No timer runs: the next read polls. */
   resting: boolean;
-  /** No poll was answered since the last rest. */
+  /** The poller has rested, and no poll was answered since. */
   rested: boolean;
   cancel: () => void;
   recheck: Recheck | null;
@@ -138,7 +138,7 @@ const scheduleTick = (state: PollerState): void => {
   });
 };
 
-/** The answer to a poll from before the rest would count as one from after it: it is ignored. */
+/** Begins a rest. An open poll is abandoned, because its answer may be older than the rest. */
 const beginRest = (state: PollerState): void => {
   state.resting = true;
   state.rested = true;
@@ -185,7 +185,7 @@ const pollShards = async (state: PollerState, shards: readonly Shard[], isOver: 
       state.registry.discardShard(shard, noExceptions);
     else if (hasMoved(now, seen)) {
       moved.push({ shard, ...seen });
-      // Kept until the changes since then are known: the gate has the new version already.
+      // Stays at the old version until the changes since then are known; the gate has the new one already.
       state.seen.set(shard, seen);
       continue;
     }

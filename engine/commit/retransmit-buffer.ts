@@ -61,9 +61,9 @@ export const createRetransmitBuffer = (parts: RetransmitBufferParts) => {
         (entry) => entry.producer === batch.producer && entry.sequence > reply.lastSequence,
       );
     },
-    /** Queries which entries the store still has. Resends the others: their queues are broken. */
+    /** Queries which entries the store still has; resends the others and marks their shard queues broken. */
     findLost: (shardQueues: readonly ShardQueue[]) => findLost(buffer, shardQueues),
-    /** Sends turns without a waiter again whose entities the store lost, after initialising these. */
+    /** Resends the items of turns without a waiter that were `absent`, after initialising their entities. */
     resendAbsent: (turns: readonly Turn[], reply: BatchReply) => resendAbsent(buffer, turns, reply),
     /** Whether the buffer holds `limits.retransmitBytesMax` or more. */
     isFull: () => buffer.bytes >= limits.retransmitBytesMax,
@@ -105,8 +105,8 @@ const keep = (
   const position = toPosition(shardQueue, reply);
   const items = batch.items.flatMap((item, index) => {
     const decision = reply.decisions?.[index];
-    // Not kept: the next use of a lost entity initialises it from its current row, and the next run of the
-    // job judges its parts.
+    // Not kept: the next use of a lost entity initialises it from its current SQL row, and the next run of
+    // the job `bot_shards` judges its parts.
     if (item.kind === 'init' || item.kind === 'remember' || item.kind === 'liveness') return [];
     return decision !== undefined && isCounted(decision) ? [markRecounted(item, decision, position)] : [];
   });
@@ -133,7 +133,7 @@ const forgetOld = (buffer: BufferState, shard: Shard): void => {
   if (entries.length === 0) buffer.entries.delete(shard);
 };
 
-/** One timer queries all shards. A shard with turns to send learns the same from their reply. */
+/** One timer queries all shards. A shard that has turns to send sends no query: their reply says the same. */
 const schedulePoll = (buffer: BufferState): void => {
   buffer.polling = true;
   buffer.clock.after(limits.retransmitPollMs, () => {

@@ -82,8 +82,8 @@ export interface SealedBatch extends QueuedTurns {
 export interface ShardQueue {
   readonly shard: Shard;
   /**
-   * The first batch of a numbering is empty. So if the store is emptied while the outcome of a batch with
-   * items is unknown, that batch meets a gap when it is sent again: it never counts as the first one (I2).
+   * The first batch of a numbering is empty, so no batch with items has number 1. If the store is emptied
+   * while the outcome of a batch is unknown, the resent batch then meets a gap and does not count (I2).
    */
   readonly opensEmpty: boolean;
   /** The name under which this queue numbers its batches. Changes when the numbering restarts. */
@@ -102,7 +102,7 @@ export interface ShardQueue {
   renewed: number;
   /** The store lost data of this shard: it needs a new generation before anything else is sent. */
   broken: boolean;
-  /** The numbering restarted, and lost work was not searched for since a batch of it was applied. */
+  /** The numbering restarted, and its first applied batch was not yet followed by a search for lost work. */
   restarted: boolean;
   /** A batch of this queue is among its commit queue's sealed ones. */
   sealed: boolean;
@@ -153,7 +153,7 @@ export const seal = (shardQueue: ShardQueue, itemsMax: number): SealedBatch | nu
   return { shardQueue, turns, batch: { shard, producer, sequence: sequence + 1, items } };
 };
 
-/** Whether the batch is an empty first one: if it is refused, what waits behind it is, too. */
+/** Whether this is the empty first batch of a numbering. If it is refused, so are the turns behind it. */
 export const isOpening = ({ batch }: SealedBatch): boolean =>
   batch.sequence === 1 && batch.items.length === 0;
 
@@ -206,15 +206,16 @@ export const restartNumbering = (shardQueue: ShardQueue): void => {
 };
 
 /**
- * Whether lost work must be searched for before anything else is sent. Also after the first batch of a new
- * numbering: what the store lost between the last search and that batch shows in no reply to a later one.
+ * Whether lost work must be searched for before anything else is sent. This is also due after the first batch
+ * of a new numbering: no later reply shows what the store lost between the last search and that batch.
  */
 export const isRecoveryDue = ({ broken, restarted, sequence }: ShardQueue): boolean =>
   broken || (restarted && sequence > 0);
 
 /**
- * Whether the reply shows that the store lost its tail; then the shard is broken. After a new numbering no
- * version is known, but a generation that this node published is: a store without it fell back once more.
+ * Whether the reply shows that the store lost its tail; then the shard is broken. After a restart of the
+ * numbering no version is known, so the generation decides: one below the newest that this node published
+ * shows that the store fell back once more.
  */
 export const recordLostTail = (shardQueue: ShardQueue, reply: BatchReply): boolean => {
   const fellBack = reply.generation < shardQueue.renewed || hasFallenBack(reply, shardQueue);
@@ -228,13 +229,13 @@ export const recordRecovery = (shardQueue: ShardQueue): void => {
   if (shardQueue.sequence > 0) shardQueue.restarted = false;
 };
 
-/** Puts turns that are not and never will be applied as they are back in front of the open ones. */
+/** Reopens sealed turns whose batch was not applied and never will be. They go ahead of the open turns. */
 export const putBack = ({ shardQueue, turns }: QueuedTurns): void => {
   for (const turn of turns) turn.stage = 'open';
   shardQueue.open = [...turns, ...shardQueue.open];
 };
 
-/** The item as it is resent after the store lost the batch that it was in, applied at this position. */
+/** Returns the item to resend after the store lost a batch that it was in, applied at this position. */
 export const markLost = (
   item: Item,
   { producer, sequence, position }: BatchNumber & { readonly position: ShardPosition },
@@ -243,7 +244,7 @@ export const markLost = (
   return { ...item, lostAt: { ...(item.lostAt ?? position), copies } };
 };
 
-/** The item as the buffer keeps it after this decision: a lost one that counted again also has `position`. */
+/** Returns the item for the buffer to keep. Adds `position` if the decision counted a lost item again. */
 export const markRecounted = (item: Item, decision: Decision, position: ShardPosition): Item => {
   const { lostAt } = item;
   if (lostAt === undefined || 'contained' in decision) return item;
@@ -251,8 +252,9 @@ export const markRecounted = (item: Item, decision: Decision, position: ShardPos
 };
 
 /**
- * Marks the items of a batch that the store does not have, but may have had: at the earliest position that is
- * possible, so that an item that is sent again counts once. To be called before the numbering restarts.
+ * Marks the items of a batch as lost: the store does not have the batch now, but may have applied it before.
+ * The true position is unknown, so the items get the earliest possible one: then none counts twice when it is
+ * resent. To be called before the numbering restarts.
  */
 export const markUnconfirmed = ({ shardQueue, batch, turns }: SealedBatch): void => {
   const { producer, sequence } = batch;
@@ -274,19 +276,21 @@ const close = (turn: Turn): void => {
   turn.waiter?.onClosed?.();
 };
 
-/** What a store that loses its newest writes may have lost when it replies to a batch. */
+/** What a store may have lost before it replied to a batch. */
 export interface BatchLosses {
-  /** An earlier copy of the batch that counted, and SQL may have it. */
+  /** An earlier copy of the batch. That copy counted, and its effects may be in SQL. */
   readonly copy: boolean;
-  /** Writes of the shard from before the batch. */
+  /** The shard's newest writes before the batch. */
   readonly tail: boolean;
 }
 
 /**
- * Ends the turns of a batch with the reply to it. After a lost copy, a decision that counts nothing is no
- * answer (I2). After a lost tail, one that counts is none: until the shard has a new generation it is behind
- * SQL, so a start would empty it, and this batch with it (I1). Resent items, which have no deadline, are
- * answered: else they would be sent again.
+ * Ends the turns of a batch with the reply to it. Two kinds of decisions are not passed on; their turns fail
+ * with `unknown`:
+ * - after a lost copy, a decision that counts nothing, because the copy may have counted the item (I2);
+ * - after a lost tail, a decision that counts. The shard is behind SQL until it has a new generation; a node
+ *   that starts before that would empty the shard, this batch included (I1). Resent items (those without a
+ *   deadline) are answered all the same, because a failure would resend them.
  */
 export const answerTurns = (turns: readonly Turn[], reply: BatchReply, lost: BatchLosses): void => {
   const { decisions, states, generation } = reply;
@@ -349,8 +353,8 @@ export const expireTurn = (turn: Turn): boolean => {
 };
 
 /**
- * Removes and returns all turns that are not sealed, so that the caller can fail them. A turn that resends a
- * lost item is not lost by that: its waiter, the retransmit buffer, submits it again later.
+ * Removes and returns all turns that are not sealed, so that the caller can fail them. If one of them resends
+ * a lost item, its waiter is the retransmit buffer, which submits the item again later.
  */
 export const takeWaiting = (shardQueue: ShardQueue): QueuedTurns => {
   const turns = [...shardQueue.lost, ...shardQueue.open].filter((turn) => turn.stage !== 'closed');

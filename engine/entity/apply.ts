@@ -139,8 +139,8 @@ const applyRemember = (slot: Slot | null, item: RememberItem, { generation }: Ap
 };
 
 /**
- * Whether a lost item is already included in the row that the entity was initialised from: by the newest
- * position where it counted in the row's generation or an earlier one.
+ * Whether the SQL row that the entity was initialised from already includes a lost item. Compares the row's
+ * position with the newest position where the item counted in the row's generation or an earlier one.
  */
 const isInRow = ({ base }: Slot, { lostAt }: Item): boolean => {
   if (base === undefined || lostAt === undefined) return false;
@@ -159,7 +159,7 @@ const isAlreadyApplied = (slot: CurrentSlot, item: Item, { hasBatch }: ApplyCont
 const applyVote = (slot: CurrentSlot, item: Item & VoteItem, context: ApplyContext): ItemOutcome => {
   const { nowMs, rules } = context;
   const { atMs } = item;
-  // For an old resent vote only the votes that are surely still kept matter, so that no look-up is long.
+  // Bounds the look-up for an old resent vote: it reads only buckets that are certainly still stored.
   const fromMs = Math.max(atMs, nowMs - limits.voteBucketMs) - computeLongestWaitMs(rules.windows);
   const toMs = Math.max(nowMs, atMs) + limits.clockAheadMaxMs;
   const votes = context.votes(item.user, fromMs, toMs);
@@ -170,7 +170,8 @@ const applyVote = (slot: CurrentSlot, item: Item & VoteItem, context: ApplyConte
   assert(item.itags.length >= count, `a vote needs ${count} itags`);
   const total = item.upvote ? slot.state.upvotes : slot.state.downvotes;
   if (total > limits.counterMax - count) return keepSlot(slot, overflow);
-  // If the total includes the vote, its outbox entry and last vote may still be lost: write those again.
+  // If the SQL row already includes a lost vote, the total stays as it is. The vote's outbox entry and the
+  // user's last vote may still be missing, so both are written again.
   const isIncluded = isInRow(slot, item);
   const state: HotState = {
     ...slot.state,
@@ -237,7 +238,7 @@ const applyStats = (slot: CurrentSlot, item: StatsItem & Item, context: ApplyCon
 
 const toPartsContext = (context: ApplyContext) => ({ ...context, rules: context.rules.parts });
 
-/** `atMs`: the time up to which uptime counts before the change. */
+/** Applies what a post or a judgement changed. Uptime is first folded up to `atMs`. */
 const adoptParts = (
   slot: CurrentSlot,
   { changes, effects, switched, refused }: PartsOutcome,
@@ -249,7 +250,7 @@ const adoptParts = (
   return { decision, slot: stampState(slot, { ...folded, ...changes }, context), effects };
 };
 
-/** The post of totals that a part without its id is while the store has no parts of that shard count. */
+/** Converts the post of a single part without its id to a post of totals; for a bot without such parts. */
 const toStatsItem = ({ parts: [part], shardCount, ...item }: PartsItem & Item): StatsItem & Item => ({
   ...item,
   kind: 'stats',

@@ -99,7 +99,7 @@ export const emptyTotals = Object.freeze(
   Object.fromEntries(fields.map(({ name, kind }) => [name, fieldKinds[kind].empty])),
 ) as Totals;
 
-/** Makes a function of source text that names `scope`. The text comes from this table alone. */
+/** Compiles source text, which may use the names in `scope`. The text comes from this table alone. */
 export const compile = <Compiled>(source: string, scope: Readonly<Record<string, unknown>> = {}): Compiled =>
   new Function(...Object.keys(scope), `'use strict'; return ${source};`)(...Object.values(scope)) as Compiled;
 
@@ -119,10 +119,10 @@ const acceptorOf = {
   status: 'isStatus',
 } as const;
 
-/** Whether a value is one of its field. */
+/** Whether a value is valid for a field of this kind. */
 export const isValid = (kind: FieldKind, value: unknown): boolean => acceptors[acceptorOf[kind]](value);
 
-/** Whether all values are of their fields. */
+/** Whether every field has a valid value. */
 export const hasValidFields = compile<(totals: Totals) => boolean>(
   `(totals) => ${fields.map(({ name, kind }) => `${acceptorOf[kind]}(totals.${name})`).join(' && ')}`,
   acceptors,

@@ -64,7 +64,7 @@ interface PartsWork {
   counted: boolean;
   /** New numbers of servers in the current table, by id. */
   readonly servers: Map<number, number>;
-  /** Which numbers the post names. */
+  /** Which numbers the post contains. */
   readonly named: { servers: boolean; users: boolean };
   /** The totals that the bot shows. */
   readonly shown: { servers: string; users: string };
@@ -132,8 +132,8 @@ export const countLive = ({ live }: PartsTable): number => live.reduce((sum, cou
 const countRunning = (table: PartsTable): number => countLive(table) - (table.live[offline] as number);
 
 /**
- * Whether the building table waits whatever it has: nothing of it lives, or it has at most half of the shards
- * in force while most of those run. So a developer's machine does not replace a fleet.
+ * Whether the building table may not come into force yet: it has no live part, or at most half as many shards
+ * as the current table, most of which still run. So a developer's machine does not replace a fleet.
  */
 const isHeldBack = (building: PartsTable, current: PartsTable): boolean =>
   countLive(building) === 0 ||
@@ -143,7 +143,8 @@ const isHeldBack = (building: PartsTable, current: PartsTable): boolean =>
 const findSwitch = ({ current, building, replaced, context }: PartsWork): PartsSwitch | null => {
   if (building === null || (current !== null && isHeldBack(building, current))) return null;
   if (building.seen === building.shardCount) return 'complete';
-  // Some forgotten processes of the former shard count must not come back into force without the others.
+  // A few forgotten processes of the former shard count must not win by time alone: that table must be
+  // complete while the current one still runs.
   const isFormer = current !== null && building.shardCount === replaced && countRunning(current) > 0;
   if (!isFormer && context.nowMs - building.sinceMs >= context.rules.switchMs) return 'time';
   return current !== null && countLive(current) === 0 ? 'idle' : null;
@@ -197,7 +198,7 @@ const judgeTables = (work: PartsWork): void => {
   showSums(work, work.current === current ? known : unnamed);
 };
 
-/** A table that waits longer than `switchMs` waits for a part to become stale, or for a post. */
+/** Sets when a waiting table is judged by time. Later, only a stale part or a post can change anything. */
 const waitForSwitch = (work: PartsWork): void => {
   if (work.building === null) return;
   const switchAtMs = work.building.sinceMs + work.context.rules.switchMs;
@@ -206,7 +207,7 @@ const waitForSwitch = (work: PartsWork): void => {
 
 const unnamed = { servers: false, users: false };
 
-/** Shows the sums of the current table. A sum that no post has named leaves the total as it was. */
+/** Shows the sums of the current table. A total stays as it was if no post has contained that number. */
 const showSums = ({ current, shown }: PartsWork, named: PartsWork['named']): void => {
   if (current === null) return;
   if (named.servers || current.servers > 0) shown.servers = String(current.servers);
@@ -254,8 +255,8 @@ export const judgeParts = (state: PartsHolder, context: PartsContext): PartsOutc
 };
 
 /**
- * The time that a post counts from, by the store's clock: a wrong clock of a node makes a part neither stale
- * nor older than what another node posted well before. A post that the store lost keeps its time.
+ * The time of a post by the store's clock: at most now, and at most `limits.clockBehindMaxMs` ago, so that a
+ * node's wrong clock makes no part stale. A post that the store lost keeps its original time.
  */
 export const computePostedMs = (atMs: number, { nowMs, lost }: { nowMs: number; lost: boolean }): number =>
   Math.min(nowMs, lost ? atMs : Math.max(atMs, nowMs - limits.clockBehindMaxMs));
@@ -267,7 +268,7 @@ const findTable = ({ current, building }: PartsWork, shardCount: number): OpenTa
 export const hasPartsOf = ({ parts }: PartsHolder, shardCount: number): boolean =>
   [parts?.current, parts?.building].some((table) => table?.shardCount === shardCount && table.seen > 0);
 
-/** Whether processes of the current table seem to run: else the bot may go back to its former shard count. */
+/** Whether the current table seems to be in use. While it is, the former shard count is refused. */
 const isInUse = ({ current, context }: PartsWork, lastPostMs: number): boolean =>
   current !== null && countRunning(current) > 0 && context.nowMs - lastPostMs < limits.formerCountQuietMs;
 
@@ -322,7 +323,7 @@ export const mergeParts = (
   const known = findTable(work, shardCount);
   if (known === null) {
     const refused = shardCount === work.replaced && isInUse(work, state.lastStatsPostMs);
-    // A lost post must not begin a table after a newer post of totals has ended it.
+    // A resent post must not begin a table that a newer post of totals has ended.
     if (refused || (lost && atMs < state.lastStatsPostMs))
       return isDue ? closeWork(work, state, refused) : { ...unchanged, refused };
   }

@@ -38,10 +38,10 @@ export interface Part {
   readonly cluster: string;
 }
 
-/** The parts of one shard count, summed up: what a post must not read all parts for. */
+/** The sums of all parts of one shard count, stored so that a post need not read every part. */
 export interface PartsTable {
   readonly shardCount: number;
-  /** When the newest of its parts was posted for the first time. */
+  /** When a part was last added: the first post of its newest part. */
   readonly sinceMs: number;
   /** Parts that the store has, live or stale. */
   readonly seen: number;

@@ -51,7 +51,7 @@ interface FlusherState extends FlusherParts {
   flushRequests: FlushRequest[];
   /** Shards to flush soon; nothing waits for them. */
   earlyShards: Set<Shard>;
-  /** The wait that runs now is `limits.flushEarlyMs` or less. */
+  /** The current wait is at most `limits.flushEarlyMs`, so an early flush need not shorten it. */
   isEarly: boolean;
   /** Only `setMode` writes it. */
   readonly mode: FlusherMode;
@@ -61,7 +61,7 @@ interface FlusherState extends FlusherParts {
   failure: unknown;
   /** Monotonic ms. The backlog of this node's shards at that time is in the ledger. */
   caughtUpMs: number;
-  /** Looks since the last round that found nothing to flush. */
+  /** Consecutive looks at the backlog that found nothing to flush. */
   looksAtRest: number;
 }
 
@@ -145,7 +145,10 @@ const startRounds = (state: FlusherState): void => {
   );
 };
 
-/** One look at the backlog; where nothing waits, no round runs, and few looks deliver. */
+/**
+ * Looks at the backlog. Runs rounds if something waits or is requested; otherwise only every
+ * `limits.looksPerDelivery`-th look delivers what the ledger recorded.
+ */
 const work = async (state: FlusherState): Promise<void> => {
   const startedMs = state.clock.monotonicMs();
   if (!isWanted(state) && (await isAtRest(state))) {
@@ -168,7 +171,7 @@ const isAtRest = async (state: FlusherState): Promise<boolean> => {
   if (size.entities + size.votes > 0) return false;
   state.backlogSize = size;
   state.meters.recordBacklog(size, 0);
-  // A caller may have begun to wait meanwhile, for votes that came after the look.
+  // Meanwhile a caller may have begun to wait for votes that came after the count.
   return state.flushRequests.length === 0;
 };
 
@@ -246,7 +249,7 @@ const serveFlushRequests = async (state: FlusherState): Promise<void> => {
   state.flushRequests = [];
   state.earlyShards.clear();
   try {
-    // Flushes their totals too: rows and totals in SQL must agree if the hot store loses its data.
+    // The round includes totals: votes and totals in SQL must agree in case the hot store loses its data.
     const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax, shards };
     // A read that is not full contains every waiting vote, so it serves all earlier flush requests.
     let full = true;
@@ -380,7 +383,7 @@ const drainRounds = async (state: FlusherState, deadlineMs: number): Promise<voi
   await state.working;
   while (state.clock.monotonicMs() < deadlineMs) {
     if (state.listShards() !== null) {
-      // Other nodes keep writing, so the backlog may never be empty; they flush what comes after this.
+      // Stops at the first round that is not full. Other nodes keep writing, and flush what comes later.
       if (!(await runRound(state))) return;
       continue;
     }

@@ -9,7 +9,7 @@ import { StorageError, type StorageReason, toMessage } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Backlog, OutboxVote } from '../ports.ts';
 
-/** Whether the read may have left something out. */
+/** Whether the read reached a limit, so that more may wait. */
 export const isFull = ({ entities, votes }: Backlog): boolean =>
   entities.length >= limits.flushEntitiesMax || votes.length >= limits.flushVotesMax;
 
@@ -49,7 +49,7 @@ const reasonMessages: Readonly<Record<StorageReason, string>> = {
 export const toReason = (error: unknown): StorageReason =>
   error instanceof StorageError ? error.reason : 'bug';
 
-/** For `/readyz`: in our words, and in those of the store that answered, which name the cause. */
+/** Describes a failure for `/readyz`. If the store answered, its own message follows in parentheses. */
 export const describeFailure = (error: unknown): string => {
   const words = reasonMessages[toReason(error)];
   return toReason(error) === 'unreachable' ? words : `${words} (${toMessage(error)})`;

@@ -33,7 +33,7 @@ export const placesMax = 1_000;
 
 /** How long it takes until an event counts half on the boards `trending` and `newcomers`. */
 export const halfLifeMs = 12 * 3_600_000;
-/** Heats count half-lives from here: a small number has more digits behind the point. */
+/** Heats count half-lives from this time; a near one keeps the numbers small, and so more precise. */
 export const heatEpochMs = Date.UTC(2026, 0, 1);
 
 /** One listing of an edition. */
@@ -72,7 +72,7 @@ export interface Rank {
   readonly exact: boolean;
 }
 
-/** How many listings are above `score`: between two scores of the table, the most that is possible. */
+/** How many listings are above `score`; between two scores of the table, the largest possible number. */
 const countAbove = ({ listings, scores, above }: ScoreCounts, score: number): number => {
   let [low, high] = [0, scores.length];
   while (low < high) {
@@ -95,7 +95,7 @@ export const computeRank = (
   const of = Math.max(counts.listings, places.length);
   const place = index.get(incarnation);
   if (place !== undefined) return { position: place + 1, of, exact: true };
-  // On a board whose listings all have a place, one without a place came after the edition.
+  // If every listing of the board has a place, this one qualified after the edition was made.
   if (score === null || of <= places.length) return null;
   const position = Math.max(places.length, countAbove(counts, score)) + 1;
   return { position: Math.min(position, of), of, exact: false };

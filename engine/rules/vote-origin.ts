@@ -30,7 +30,7 @@ export interface OriginColumns {
 /** Computes the origin of a vote at a time. */
 export type OriginEncoder = (client: VoteClient, atMs: number) => string;
 
-/** A sign and the digits of 64 bits; a sign and the digits of 32 bits. */
+/** Lengths of packed hashes: a digit for the sign, then the digits of 64 bits or of 32 bits. */
 const hashDigits = 20;
 const agentDigits = 11;
 /** Where the parts of an origin begin, after the packed hash of the address. */
@@ -39,14 +39,14 @@ const agentAt = networkAt + hashDigits;
 export const ageAt = agentAt + agentDigits;
 const accountAgeMax = 2 ** 31 - 1;
 const cachedAddressesMax = 5_000;
-/** Fewer, since the names of client programs may be long. */
+/** Fewer than addresses, because names of client programs may be long. */
 const cachedAgentsMax = 500;
 
-/** Packs a signed integer in decimal as a digit for its sign, and digits. */
+/** Packs a signed decimal integer: `0` or `1` for its sign, then its digits, padded with zeros. */
 export const packHash = (hash: string, digits: number = hashDigits): string =>
   hash.startsWith('-') ? `1${hash.slice(1).padStart(digits - 1, '0')}` : `0${hash.padStart(digits - 1, '0')}`;
 
-/** The inverse. Zeros may lead. */
+/** The inverse of `packHash`; the result may have leading zeros. */
 export const unpackHash = (packed: string): string => `${packed[0] === '1' ? '-' : ''}${packed.slice(1)}`;
 
 /** The network that an address belongs to: an IPv4 /24, or the IPv6 /48 around its /64. */
@@ -76,7 +76,7 @@ const createFieldEncoder = (compute: TextHasher, digits: number, cachedMax: numb
   };
 };
 
-/** Each month (UTC) has a key of its own, so nothing can be followed for longer. */
+/** Creates an encoder. Each month (UTC) has its own key, so hashes of two months cannot be matched. */
 export const createOriginEncoder = (secret: Uint8Array): OriginEncoder => {
   let [month, nextMonth] = [0, 0];
   let [encodeAddress, encodeAgent]: [TextHasher, TextHasher] = [String, String];
@@ -94,7 +94,7 @@ export const createOriginEncoder = (secret: Uint8Array): OriginEncoder => {
   };
 };
 
-/** The inverse, for SQL. */
+/** Splits an origin into the columns of `vote_origins`. */
 export const parseOrigin = (origin: string): OriginColumns => ({
   addressHash: unpackHash(origin.slice(0, networkAt)),
   networkHash: unpackHash(origin.slice(networkAt, agentAt)),
@@ -102,7 +102,7 @@ export const parseOrigin = (origin: string): OriginColumns => ({
   accountAge: origin.slice(ageAt) || 'NULL',
 });
 
-/** The bits of `vote_origins.flags`, and the kinds of `vote_suspects`; of listings alone are the last two. */
+/** The bits of `vote_origins.flags` and the kinds of `vote_suspects`. The last two concern listings only. */
 export const voteFlags = {
   /** Many accounts of one address voted on one listing. */
   listing: 1,

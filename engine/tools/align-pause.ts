@@ -1,5 +1,5 @@
 /**
- * Pauses of work that repeats, chosen so that it falls together: a process with nothing to do then wakes less
+ * Aligns the pauses of repeating tasks, so that they run at the same moments and an idle process wakes less
  * often. Pure.
  */
 const secondMs = 1_000;

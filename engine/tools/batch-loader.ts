@@ -55,7 +55,7 @@ export const createBatchLoader = <Key, Value>({
         else for (const { reject } of part) reject(error);
       }
     }
-    // Below the bound nothing waits for this batch: what is gathered has its start scheduled.
+    // Below the bound there is nothing to start here: the start of gathered requests is scheduled already.
     if (batches-- === batchesMax) startBatches();
   };
   return (key) =>
