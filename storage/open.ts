@@ -46,6 +46,8 @@ export interface StoresOptions {
   readonly onWarning: (message: string, error: unknown) => void;
   /** Receives a message when a server of a shared store stops answering, and when it answers again. */
   readonly onStoreChange?: (message: string, isUp: boolean) => void;
+  /** How long a server may be silent until it counts as away. Default: what a request can wait. */
+  readonly silenceMaxMs?: number;
   /** Called when statements of the embedded SQL begin to wait for room on the disk. */
   readonly onDiskFull?: (error: StorageError) => void;
   /** The folder was deleted or taken over: the process has to end without another write. */
@@ -120,13 +122,14 @@ const explainFor =
 const openServers: OpenAll = async (config, options, undo) => {
   await options.beforeOpening?.();
   const { openRedisStore } = await import('./hot/redis/store.ts');
-  const onStoreChange = options.onStoreChange ?? (() => undefined);
-  const server = await openServerSql(config.databaseUrl, { onDamage: options.onWarning, onStoreChange });
+  const { onWarning: onDamage, onStoreChange = () => undefined, silenceMaxMs } = options;
+  const server = await openServerSql(config.databaseUrl, { onDamage, onStoreChange, silenceMaxMs });
   undo.push(server.close);
   const hot = await openRedisStore({
     urls: config.redisUrl,
     onError: (error) => options.onWarning('the connection to Redis failed', error),
     onStoreChange,
+    silenceMaxMs,
   }).catch((error: unknown) => {
     throw openFault('REDIS_URL', config.redisUrl, error);
   });
@@ -216,8 +219,8 @@ const openAlone: OpenAll = async (config, options, undo) => {
   await options.beforeOpening?.();
   const { hasDirectory } = await import('./backup/embedded.ts');
   if (hasDirectory(dataDir)) throw new Error(describeEmbedded(dataDir));
-  const { onWarning, onStoreChange = () => undefined, onLost = onWarning } = options;
-  const server = await openServerSql(databaseUrl, { onDamage: onWarning, onStoreChange });
+  const { onWarning, onStoreChange = () => undefined, onLost = onWarning, silenceMaxMs } = options;
+  const server = await openServerSql(databaseUrl, { onDamage: onWarning, onStoreChange, silenceMaxMs });
   undo.push(server.close);
   const owner = createFolderOwner(dataDir);
   const session = await takeSessionLock(databaseUrl, {

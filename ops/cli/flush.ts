@@ -12,6 +12,7 @@ import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { prepareStores } from '../../storage/shards.ts';
 import { hasTable } from '../../storage/sql/rows.ts';
+import { commandSilenceMaxMs } from '../../storage/sql/server.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { readVersion } from '../version.ts';
@@ -27,7 +28,8 @@ export const runWithStores = async <Result>(
 ): Promise<Result> => {
   const onWarning = (message: string, error: unknown): void =>
     void terminal.err.write(`${message}: ${toMessage(error)}\n`);
-  const stores = await openStores(config, { clock: systemClock.nowMs, onWarning });
+  const options = { clock: systemClock.nowMs, onWarning, silenceMaxMs: commandSilenceMaxMs };
+  const stores = await openStores(config, options);
   try {
     for (const note of stores.notes) terminal.err.write(`${note}\n`);
     return await task(stores);

@@ -29,10 +29,14 @@ export interface SqlServerOptions extends ConnectOptions {
   readonly onDamage?: (message: string, error: unknown) => void;
   /** Receives a message when the server stops answering, and when it answers again. */
   readonly onStoreChange?: (message: string, isUp: boolean) => void;
+  /** How long the server may take to answer a probe until it counts as away. Default: 1 s, for requests. */
+  readonly silenceMaxMs?: number;
 }
 
 const versionMin = 150_000;
-const probeMsMax = 1_000;
+const requestSilenceMaxMs = 1_000;
+/** A busy server ends no command that has worked for an hour. */
+export const commandSilenceMaxMs = 30_000;
 const closeSecondsMax = 5;
 
 /** Connects. Rejects with a message for the operator if there is no server or an unsuitable one. */
@@ -68,7 +72,7 @@ const createServerSql = (
   { url, notes, options }: { url: string; notes: readonly string[]; options: SqlServerOptions },
 ) => {
   const circuitBreaker = createCircuitBreaker({
-    probe: () => probe(url),
+    probe: () => probe(url, options.silenceMaxMs ?? requestSilenceMaxMs),
     retryMs: 1_000,
     suspectMs: 2_000,
     onOpened: (reason) => options.onStoreChange?.(`Postgres is away: ${reason}`, false),
@@ -100,16 +104,16 @@ export const runOnServer = async <Result>(
   url: string,
   task: (sql: Sql) => Promise<Result>,
 ): Promise<Result> => {
-  const server = await openServerSql(url);
+  const server = await openServerSql(url, { silenceMaxMs: commandSilenceMaxMs });
   return task(server.sql).finally(server.close);
 };
 
 /** Probes on a new connection each time: a used one may be broken although the server is back. */
-const probe = async (url: string): Promise<void> => {
-  const sql = connectSql(url, { connectionsMax: 1, connectSecondsMax: probeMsMax / 1_000 });
+const probe = async (url: string, silenceMaxMs: number): Promise<void> => {
+  const sql = connectSql(url, { connectionsMax: 1, connectSecondsMax: silenceMaxMs / 1_000 });
   stopFetchingTypes(sql);
   try {
-    await endWithin(sql`select 1`, probeMsMax);
+    await endWithin(sql`select 1`, silenceMaxMs);
   } finally {
     await sql.end({ timeout: 0 });
   }

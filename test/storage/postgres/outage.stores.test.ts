@@ -2,12 +2,15 @@
  * Postgres goes away: operations that need SQL fail at once. (Flushes that survive it are in
  * test/faults/cases/postgres-flusher-outage.test.ts.) Time limit: 240 s.
  */
+import { setTimeout } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
+import { endTimeLimits } from '../../../storage/move/sql-copy.ts';
 import { openStores } from '../../../storage/open.ts';
+import type { Sql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
-import { openServerSql } from '../../../storage/sql/server.ts';
+import { commandSilenceMaxMs, openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
 import { reasonOf } from '../ledger/contract.ts';
@@ -77,6 +80,32 @@ test('a server that stops answering is detected, and its pending calls end as un
   }
   await until('in time', async () => (await reasonOf(ledger.readGenerations())) === 'resolved');
   await close();
+});
+
+test('a command waits for a server that is silent for seconds', async () => {
+  const address = await server.database('patient');
+  const [node, command] = [
+    await openServerSql(address),
+    await openServerSql(address, { silenceMaxMs: commandSilenceMaxMs }),
+  ];
+  const sleep = (sql: Sql) =>
+    sql.begin(async (transaction) => {
+      await endTimeLimits(transaction);
+      await transaction`select pg_sleep(0.5)`;
+    });
+  const [asNode, asCommand] = [reasonOf(sleep(node.sql)), reasonOf(sleep(command.sql))];
+  await setTimeout(200);
+  server.signalAll('SIGSTOP');
+  try {
+    assert.is(await asNode, 'unreachable unknown');
+    await setTimeout(2_000);
+  } finally {
+    server.signalAll('SIGCONT');
+  }
+
+  assert.is(await asCommand, 'resolved');
+  assert.is(command.getLastError(), null);
+  await Promise.all([node.close(), command.close()]);
 });
 
 test('a missing server or database stops the start with a message', async () => {
