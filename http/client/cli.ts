@@ -176,7 +176,7 @@ const listen = async (): Promise<void> => {
   for (const address of [url, forward]) if (!URL.canParse(address)) fail('Name --url and --forward as URLs.');
   const [, type, id] = /^(bot|server|team)\/([^/]+)$/.exec(name) ?? fail('Name --target as bot/ID.');
   const target = { type, id } as LogTarget;
-  const place = `${new URL(name, url)}`;
+  const place = new URL(`${url.replace(/\/$/, '')}/${name}`).href;
   const before = readKept(state)[place];
   const made = `whsec_${randomBytes(32).toString('base64')}`;
   const secret = process.env.WEBHOOK_SECRET ?? before?.secret ?? made;

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, get, type Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
@@ -31,7 +31,7 @@ const received: (VoteCreated & { readonly id: string })[] = [];
 
 test.before(async () => {
   world = await openWorld();
-  for (const user of ['robin', 'ann', 'ben', 'cleo', 'dan']) await addUser(world.sql, user);
+  for (const user of ['robin', 'ann', 'ben', 'cleo', 'dan', 'eve']) await addUser(world.sql, user);
   await addBot(world.sql, 'bot1');
   receiver = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
@@ -125,6 +125,18 @@ test('its event has every field of the directory’s own, which may go to the sa
 
   assert.equal(readAuthors(), ['dan', 'dan']);
   assert.equal(one, other);
+});
+
+test('a directory below a path has a place of its own', async () => {
+  const below = createServer((request, response) => {
+    const path = request.url?.replace('/below', '');
+    get({ port: world.port, path }, (reply) => reply.pipe(response)).on('error', () => response.destroy());
+  });
+  const address = `http://127.0.0.1:${await listen(below)}/below`;
+  const printed = await listenFor(1, ['--url', address], () => vote('eve'));
+  await close(below);
+
+  assert.match(printed, `Listening to ${address}/bot/bot1 after`);
 });
 
 test.run();
