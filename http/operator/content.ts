@@ -21,7 +21,7 @@ import {
   TierBody,
   TierList,
 } from './content-schema.ts';
-import { replyList } from './lists.ts';
+import { defineList } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewRowRemoval } from './previews.ts';
 
@@ -62,10 +62,10 @@ export const defineDeletion = (
   });
 
 const tierOperations = [
-  defineOperation('tiers list', 'GET /tiers', {
+  defineList('tiers list', 'GET /tiers', {
     summary: 'Lists all credit tiers.',
-    replies: { 200: TierList },
-    handle: async (app) => replyList(TierList, await app.catalogue.credits.tiers(null)),
+    list: TierList,
+    read: (app) => app.catalogue.credits.tiers(null),
   }),
   defineOperation('tiers put', 'PUT /tiers/{id}', {
     summary: 'Adds or replaces a credit tier.',
@@ -85,20 +85,17 @@ const tierOperations = [
 ];
 
 const shopLists = [
-  defineOperation('benefits list', 'GET /shop-benefits', {
+  defineList('benefits list', 'GET /shop-benefits', {
     summary: 'Lists all benefits.',
-    replies: { 200: BenefitList },
-    handle: async (app) => replyList(BenefitList, await app.catalogue.operator.shop.listBenefits()),
+    list: BenefitList,
+    read: (app) => app.catalogue.operator.shop.listBenefits(),
   }),
-  defineOperation('items list', 'GET /shop-items', {
+  defineList('items list', 'GET /shop-items', {
     summary: 'Lists all items of the shop.',
-    replies: { 200: ItemList },
-    handle: async (app) => {
+    list: ItemList,
+    read: async (app) => {
       const rows = await app.catalogue.operator.shop.listItems();
-      return replyList(
-        ItemList,
-        rows.map((row) => ({ ...row, duration: row.duration_hours })),
-      );
+      return rows.map((row) => ({ ...row, duration: row.duration_hours }));
     },
   }),
 ];
@@ -136,10 +133,10 @@ const shopWrites = [
       return toShopReply(outcome, { noun: 'coupon', id }, 'written');
     },
   }),
-  defineOperation('coupons list', 'GET /shop/coupons', {
+  defineList('coupons list', 'GET /shop/coupons', {
     summary: 'Lists all coupons, including those that are not public.',
-    replies: { 200: CouponList },
-    handle: async (app) => replyList(CouponList, await app.catalogue.operator.shop.listCoupons()),
+    list: CouponList,
+    read: (app) => app.catalogue.operator.shop.listCoupons(),
   }),
 ];
 
@@ -166,10 +163,10 @@ const shopDeletions = [
 ];
 
 const blogOperations = [
-  defineOperation('blog list', 'GET /blog', {
+  defineList('blog list', 'GET /blog', {
     summary: 'Lists all posts, including drafts.',
-    replies: { 200: BlogPostList },
-    handle: async (app) => replyList(BlogPostList, await app.catalogue.operator.blog.posts()),
+    list: BlogPostList,
+    read: (app) => app.catalogue.operator.blog.posts(),
   }),
   defineOperation('blog put', 'PUT /blog/{id}', {
     summary: 'Adds or replaces a post; a draft is not published. Give long text in a file.',

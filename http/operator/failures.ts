@@ -2,35 +2,28 @@
  * Operations on failures (docs/operating.md, "The operator's side"): job runs, and the dead letters: rows
  * that SQL refused; tries these again.
  */
-import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
 import { PageOnlyQuery } from './list-schema.ts';
-import { replyListPage } from './lists.ts';
+import { defineList } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { DeadLetterList, JobRunList } from './schema.ts';
 
 export const failureOperations: readonly AdminOperation[] = [
-  defineOperation('jobs list', 'GET /jobs', {
+  defineList('jobs list', 'GET /jobs', {
     summary: 'Lists job runs with due time, node and last error, newest first, 50 per page.',
     query: PageOnlyQuery,
-    replies: { 200: JobRunList },
-    handle: async (app, { query }) => {
-      const page = parsePage(query);
+    list: JobRunList,
+    read: async (app, _, page) => {
       const list = await app.catalogue.operator.failures.listRuns(page);
-      const rows = list.rows.map((row) => ({ ...row, job: row.name }));
-      return replyListPage(JobRunList, { ...list, rows }, page);
+      return { ...list, rows: list.rows.map((row) => ({ ...row, job: row.name })) };
     },
   }),
-  defineOperation('dead-letters list', 'GET /dead-letters', {
+  defineList('dead-letters list', 'GET /dead-letters', {
     summary: 'Lists dead letters: listings and votes that SQL refuses, newest first, 50 per page.',
     query: PageOnlyQuery,
-    replies: { 200: DeadLetterList },
-    handle: async (app, { query }) => {
-      const page = parsePage(query);
-      const list = await app.catalogue.operator.failures.listDeadLetters(page);
-      return replyListPage(DeadLetterList, list, page);
-    },
+    list: DeadLetterList,
+    read: (app, _, page) => app.catalogue.operator.failures.listDeadLetters(page),
   }),
   defineOperation('dead-letters retry', 'POST /dead-letters/retry', {
     summary:

@@ -26,7 +26,7 @@ import {
   setPremium,
   setVoteBan,
 } from './listing-edits.ts';
-import { replyListPage, replyWhole, toRequest } from './lists.ts';
+import { defineList, replyWhole, toRequest } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewRemoval, previewVoteBan } from './previews.ts';
 import {
@@ -121,14 +121,11 @@ const voteBanOperations = [
 ];
 
 const teamOperations = [
-  defineOperation('teams list', 'GET /teams', {
+  defineList('teams list', 'GET /teams', {
     summary: 'Lists teams by id, 50 per page; a search also finds names.',
     query: SearchQuery,
-    replies: { 200: TeamList },
-    handle: async (app, { query }) => {
-      const request = toRequest(query);
-      return replyListPage(TeamList, await app.catalogue.operator.lists.teams(request), request.page);
-    },
+    list: TeamList,
+    read: (app, { query }) => app.catalogue.operator.lists.teams(toRequest(query)),
   }),
   defineOperation('teams show', 'GET /teams/{id}', {
     summary: 'Shows a team: its members with their permissions, its bots and its servers.',
@@ -146,14 +143,11 @@ const teamOperations = [
 ];
 
 const packOperations = [
-  defineOperation('packs list', 'GET /packs', {
+  defineList('packs list', 'GET /packs', {
     summary: 'Lists packs by url, 50 per page; a search also finds names.',
     query: SearchQuery,
-    replies: { 200: PackList },
-    handle: async (app, { query }) => {
-      const request = toRequest(query);
-      return replyListPage(PackList, await app.catalogue.operator.lists.packs(request), request.page);
-    },
+    list: PackList,
+    read: (app, { query }) => app.catalogue.operator.lists.packs(toRequest(query)),
   }),
   defineOperation('packs show', 'GET /packs/{url}', {
     summary: 'Shows a pack: its owner, and the bots and servers in it.',
@@ -170,16 +164,15 @@ const packOperations = [
 ];
 
 export const listingOperations: readonly AdminOperation[] = [
-  defineOperation('bots list', 'GET /bots', {
+  defineList('bots list', 'GET /bots', {
     summary: 'Lists the bots of one type, oldest first, or searches; else those that wait for a review.',
     query: ListBotsQuery,
-    replies: { 200: BotList },
+    list: BotList,
     // Without a type and a search: the bots that wait for a review.
-    handle: async (app, { query }) => {
+    read: (app, { query }) => {
       const request = toRequest(query);
       const type = query.type ?? (request.search === '' ? 'pending' : null);
-      const list = await app.catalogue.operator.lists.bots({ ...request, type });
-      return replyListPage(BotList, list, request.page);
+      return app.catalogue.operator.lists.bots({ ...request, type });
     },
   }),
   defineOperation('bots show', 'GET /bots/{id}', {
@@ -208,14 +201,12 @@ export const listingOperations: readonly AdminOperation[] = [
     params: BotIdParams,
     handle: (app, { params }) => claimBot(app, params.id, ''),
   }),
-  defineOperation('servers list', 'GET /servers', {
+  defineList('servers list', 'GET /servers', {
     summary: 'Lists servers by id, 50 per page; a search also finds names.',
     query: ListServersQuery,
-    replies: { 200: ServerList },
-    handle: async (app, { query }) => {
-      const request = { ...toRequest(query), type: query.type ?? null };
-      return replyListPage(ServerList, await app.catalogue.operator.lists.servers(request), request.page);
-    },
+    list: ServerList,
+    read: (app, { query }) =>
+      app.catalogue.operator.lists.servers({ ...toRequest(query), type: query.type ?? null }),
   }),
   defineOperation('servers put', 'PUT /servers/{id}', {
     summary: 'Adds a pending server, or replaces all its fields; absent fields get their defaults.',

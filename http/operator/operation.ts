@@ -35,7 +35,7 @@ export interface AdminOperation {
  */
 export type Preview<Request> = (app: App, request: Request) => Promise<string | Reply>;
 
-type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
+export type OperationDefinition<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
   RouteDefinition<P, Q, B>,
   'auth' | 'section' | 'replies'
 > & {

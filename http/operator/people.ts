@@ -16,7 +16,7 @@ import { mintToken } from '../auth/mint.ts';
 import { createNotFoundError, createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyCreated, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
 import { UsersQuery } from './list-schema.ts';
-import { replyListPage, replyWhole, toRequest } from './lists.ts';
+import { defineList, replyWhole, toRequest } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewBan, previewRevocation } from './previews.ts';
 import {
@@ -58,14 +58,12 @@ const banOperations = bans.flatMap(({ verb, ban, summary }) => [
 ]);
 
 export const peopleOperations: readonly AdminOperation[] = [
-  defineOperation('users list', 'GET /users', {
+  defineList('users list', 'GET /users', {
     summary: 'Lists users by id, 50 per page; a search also finds names.',
     query: UsersQuery,
-    replies: { 200: Users },
-    handle: async (app, { query }) => {
-      const request = { ...toRequest(query), ban: query.ban ?? null };
-      return replyListPage(Users, await app.catalogue.operator.lists.users(request), request.page);
-    },
+    list: Users,
+    read: (app, { query }) =>
+      app.catalogue.operator.lists.users({ ...toRequest(query), ban: query.ban ?? null }),
   }),
   defineOperation('users show', 'GET /users/{id}', {
     summary: 'Shows a user and their bans.',

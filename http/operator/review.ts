@@ -4,7 +4,6 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import { foldVanityCode } from '../../engine/rules/vanity.ts';
-import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
@@ -19,21 +18,18 @@ import {
   SlugParams,
 } from './content-schema.ts';
 import { AuditQuery } from './list-schema.ts';
-import { replyList, replyListPage, replyWhole, rowsPerPage } from './lists.ts';
+import { defineList, replyWhole, rowsPerPage } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { previewRowRemoval } from './previews.ts';
 import { AuditList, ReservedNameList, ReservedNameParams } from './schema.ts';
 
 const positionOperations = [
-  defineOperation('positions list', 'GET /positions', {
+  defineList('positions list', 'GET /positions', {
     summary: 'Lists all positions, also hidden ones.',
-    replies: { 200: PositionList },
-    handle: async (app) => {
+    list: PositionList,
+    read: async (app) => {
       const rows = await app.catalogue.operator.positions.listPositions();
-      return replyList(
-        PositionList,
-        rows.map((row) => ({ ...row, questions: row.questions.length })),
-      );
+      return rows.map((row) => ({ ...row, questions: row.questions.length }));
     },
   }),
   defineOperation('positions put', 'PUT /positions/{id}', {
@@ -48,14 +44,13 @@ const positionOperations = [
     listRows: async (app) => (await app.catalogue.operator.positions.listPositions()).map(toTitledRow),
     remove: (app, id) => app.catalogue.operator.positions.deletePosition(id),
   }),
-  defineOperation('applications list', 'GET /applications', {
+  defineList('applications list', 'GET /applications', {
     summary: 'Lists the applications of one state, oldest first, 50 per page.',
     query: ApplicationsQuery,
-    replies: { 200: OperatorApplications },
-    handle: async (app, { query }) => {
-      const page = parsePage(query);
+    list: OperatorApplications,
+    read: async (app, { query }, page) => {
       const { count, rows } = await app.catalogue.operator.applications.page(query.state ?? 'pending', page);
-      return replyListPage(OperatorApplications, { rows, total: count, totalIs: 'exact' }, page);
+      return { rows, total: count, totalIs: 'exact' };
     },
   }),
   defineOperation('applications review', 'POST /applications/{app_id}/review', {
@@ -112,19 +107,18 @@ const reservedNameOperations = [
 export const reviewOperations: readonly AdminOperation[] = [
   ...positionOperations,
   ...reservedNameOperations,
-  defineOperation('audit list', 'GET /audit', {
+  defineList('audit list', 'GET /audit', {
     summary: 'Lists what operators changed or tried to change, newest first.',
     query: AuditQuery,
-    replies: { 200: AuditList },
-    handle: async (app, { query }) => {
+    list: AuditList,
+    read: async (app, { query }, page) => {
       const { operator, operation, target, rows: rowsMax = rowsPerPage } = query;
-      const page = parsePage(query);
       const list = await app.catalogue.operator.audit.page({ operator, operation, target, page, rowsMax });
       const rows = list.rows.map((row) => ({
         ...row,
         took_ms: row.ended_at === null ? null : row.ended_at.getTime() - row.asked_at.getTime(),
       }));
-      return replyListPage(AuditList, { ...list, rows }, page);
+      return { ...list, rows };
     },
   }),
 ];

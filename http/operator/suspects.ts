@@ -7,11 +7,9 @@ import { foldTargetId } from '../../engine/ids.ts';
 import { voteFlags } from '../../engine/rules/vote-origin.ts';
 import type { Suspect } from '../../storage/catalogue/operator/suspects.ts';
 import { Text, Timestamp, toNullable } from '../api/shared/common.ts';
-import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { type Reply, replyOk, showRow } from '../response/reply.ts';
 import { buildList, VotesQuery } from './list-schema.ts';
-import { replyListPage } from './lists.ts';
 
 const { target_type, target_id, page } = VotesQuery.properties;
 export const SuspectsQuery = Type.Object({ target_type, target_id, page });
@@ -80,14 +78,12 @@ const describe = ({ flag, figures: of }: Suspect): string => {
   }
 };
 
-/** `GET /votes/suspects`. */
-export const showSuspects = async (app: App, query: SuspectsQuery): Promise<Reply> => {
-  const number = parsePage(query);
+export const readSuspects = async (app: App, query: SuspectsQuery, page: number) => {
   const { target_type: kind, target_id: id } = query;
   const filter = { kind, id: kind && id && foldTargetId(kind, id) };
-  const { rows, ...list } = await app.catalogue.operator.suspects.listSuspects(filter, number);
+  const { rows, ...list } = await app.catalogue.operator.suspects.listSuspects(filter, page);
   const shown = rows.map((row) => ({ ...row, found: names[row.flag] ?? '', why: describe(row) }));
-  return replyListPage(SuspectList, { ...list, rows: shown }, number);
+  return { ...list, rows: shown };
 };
 
 /** `GET /votes/hours`. */

@@ -8,12 +8,11 @@
 import { foldTargetId } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type { PlanState, SkipCounts, VoidPlan } from '../../storage/catalogue/operator/void-plans.ts';
-import { parsePage } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { createLimitError, createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyOk, showRow } from '../response/reply.ts';
-import { assertWholeListing, replyListPage } from './lists.ts';
-import { type PlanBody, PlanList, ShownPlan, SkippedList } from './plan-schema.ts';
+import { assertWholeListing } from './lists.ts';
+import { type PlanBody, ShownPlan } from './plan-schema.ts';
 import { formatCount } from './previews.ts';
 
 /** A reply waits this long for the job; the operator's tools then ask again. */
@@ -95,15 +94,14 @@ export const previewUndo = async (app: App, id: string): Promise<string> => {
 export const showPlanNow = async (app: App, id: string): Promise<Reply> =>
   replyOk(showPlan(await readPlan(app, id)));
 
-export const showPlans = async (app: App, page: number): Promise<Reply> => {
+export const readPlans = async (app: App, page: number) => {
   const { rows, ...list } = await app.catalogue.operator.plans.listPlans(page);
-  return replyListPage(PlanList, { ...list, rows: rows.map(showPlan) }, page);
+  return { ...list, rows: rows.map(showPlan) };
 };
 
-export const showSkipped = async (app: App, id: string, query: { page?: string }): Promise<Reply> => {
+export const readSkipped = async (app: App, id: string, page: number) => {
   await readPlan(app, id);
-  const page = parsePage(query);
-  return replyListPage(SkippedList, await app.catalogue.operator.plans.listSkipped(id, page), page);
+  return app.catalogue.operator.plans.listSkipped(id, page);
 };
 
 /** What the audit log has of a request that names a plan. */

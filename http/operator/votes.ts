@@ -2,18 +2,18 @@
  * Operations on past votes (docs/operating.md, "The operator's side"). A job makes the
  * monthly reset; here an operator starts it by hand.
  */
-import { parsePage, toTarget } from '../api/shared/convert.ts';
+import { toTarget } from '../api/shared/convert.ts';
 import { PageOnlyQuery, VoteList, VotesQuery } from './list-schema.ts';
-import { assertWholeListing, showVotes } from './lists.ts';
+import { assertWholeListing, defineList, readVotes } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { PlanBody, PlanList, PlanParams, ShownPlan, SkippedList } from './plan-schema.ts';
 import { previewReset, previewResetAll, previewVoid } from './previews.ts';
 import { ListingParams, ResetAllBody, ResetBody, VoteParams } from './schema.ts';
 import {
   HoursQuery,
+  readSuspects,
   SuspectList,
   SuspectsQuery,
-  showSuspects,
   showVoteHours,
   VoteHours,
 } from './suspects.ts';
@@ -21,28 +21,28 @@ import {
   describePlan,
   planVotes,
   previewUndo,
+  readPlans,
+  readSkipped,
   restorePlan,
   showPlanNow,
-  showPlans,
-  showSkipped,
   voidPlan,
 } from './void-plans.ts';
 import { resetAll, resetListing, voidVote } from './vote-edits.ts';
 
 export const voteOperations: readonly AdminOperation[] = [
-  defineOperation('votes list', 'GET /votes', {
+  defineList('votes list', 'GET /votes', {
     summary: 'Lists votes, void ones too, newest first: of a listing, a user or a time; else of a day.',
     query: VotesQuery,
     check: ({ query }) => assertWholeListing(query),
-    replies: { 200: VoteList },
-    handle: (app, { query }) => showVotes(app, query),
+    list: VoteList,
+    read: (app, { query }, page) => readVotes(app, query, page),
   }),
-  defineOperation('votes suspects', 'GET /votes/suspects', {
+  defineList('votes suspects', 'GET /votes/suspects', {
     summary: 'Lists what looks wrong about votes and page views, with the reason, newest first.',
     query: SuspectsQuery,
     check: ({ query }) => assertWholeListing(query),
-    replies: { 200: SuspectList },
-    handle: (app, { query }) => showSuspects(app, query),
+    list: SuspectList,
+    read: (app, { query }, page) => readSuspects(app, query, page),
   }),
   defineOperation('votes hours', 'GET /votes/hours', {
     summary: 'Counts the votes of each hour of two weeks: all, or those of a listing.',
@@ -73,11 +73,11 @@ export const voteOperations: readonly AdminOperation[] = [
     describe: (app, { params }) => describePlan(app, params.plan),
     handle: (app, { params }) => restorePlan(app, params.plan),
   }),
-  defineOperation('votes plans', 'GET /votes/void', {
+  defineList('votes plans', 'GET /votes/void', {
     summary: 'Lists the plans, newest first.',
     query: PageOnlyQuery,
-    replies: { 200: PlanList },
-    handle: (app, { query }) => showPlans(app, parsePage(query)),
+    list: PlanList,
+    read: (app, _, page) => readPlans(app, page),
   }),
   defineOperation('votes plan', 'GET /votes/void/{plan}', {
     summary: 'Shows a plan: what it holds, and how far it is.',
@@ -85,12 +85,12 @@ export const voteOperations: readonly AdminOperation[] = [
     replies: { 200: ShownPlan },
     handle: (app, { params }) => showPlanNow(app, params.plan),
   }),
-  defineOperation('votes left-out', 'GET /votes/void/{plan}/left-out', {
+  defineList('votes left-out', 'GET /votes/void/{plan}/left-out', {
     summary: 'Names the votes of a plan that its newest step left as they were, and says why.',
     params: PlanParams,
     query: PageOnlyQuery,
-    replies: { 200: SkippedList },
-    handle: (app, { params, query }) => showSkipped(app, params.plan, query),
+    list: SkippedList,
+    read: (app, { params }, page) => readSkipped(app, params.plan, page),
   }),
   defineOperation('votes reset', 'POST /{target_type}/{target_id}/votes/reset', {
     summary: 'Voids the votes of one listing, except immutable ones; their users may vote again.',

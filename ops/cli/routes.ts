@@ -67,9 +67,9 @@ const locateRoutes = (files: readonly RouteFile[]): LocatedRoute[] =>
     });
   });
 
-/** What the path of a line's `defineOperation` or `defineDeletion` matches: it may be a template. */
+/** What the path of a line that defines an operation matches: it may be a template. */
 const readOperation = (line: string): RegExp | null => {
-  const [, text] = /define(?:Operation|Deletion)\(['`][^'`]+['`], ['`](.+?)['`], /.exec(line) ?? [];
+  const [, text] = /define(?:Operation|Deletion|List)\(['`][^'`]+['`], ['`](.+?)['`], /.exec(line) ?? [];
   if (text === undefined) return null;
   const literals = text.split(/\$\{\w+\}/).map((part) => part.replace(/[{}]/g, '\\$&'));
   return new RegExp(`^${literals.join('[a-z-]+')}$`);

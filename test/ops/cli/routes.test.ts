@@ -30,7 +30,7 @@ test('the table has every operation of operators with its file and line', () => 
       new RegExp(`\\s${route.name}\\s+(http/operator/\\S+):(\\d+)$`, 'm').exec(text) ?? [];
     assert.ok(file, `${route.name} is not in the table`);
     const source = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8').split('\n');
-    assert.match(source[Number(line) - 1] ?? '', /define(Operation|Deletion)\(/, route.name);
+    assert.match(source[Number(line) - 1] ?? '', /define(Operation|Deletion|List)\(/, route.name);
   }
   assert.match(text, /stores import-lines +http\/operator\/stores\.ts:\d/);
 });
