@@ -8,6 +8,7 @@ import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
 import type { App } from '../app.ts';
 import { requireFound } from '../response/errors.ts';
+import { formatCounted } from './page/format.ts';
 import type { ResetAllBody, ResetBody } from './schema.ts';
 import { parseResetTime } from './vote-edits.ts';
 
@@ -15,9 +16,6 @@ interface Target<Kind> {
   readonly kind: Kind;
   readonly id: string;
 }
-
-export const formatCount = (count: number, noun: string): string =>
-  `${count.toLocaleString('en').replaceAll(',', ' ')} ${noun}${count === 1 ? '' : 's'}`;
 
 /** The form of a verb after a count. */
 const formVerb = (count: number, verb: string): string => (count === 1 ? `${verb}s` : verb);
@@ -30,10 +28,10 @@ const describeListing = async (app: App, { kind, id: given }: Target<EntityKind>
 
 export const previewRemoval = async (app: App, target: Target<EntityKind>): Promise<string> => {
   const { title, votes, tokens } = await describeListing(app, target);
-  const lost = `its ${formatCount(votes, 'vote')} ${formVerb(votes, 'become')} void`;
+  const lost = `its ${formatCounted(votes, 'vote')} ${formVerb(votes, 'become')} void`;
   if (target.kind === 'pack')
     return `Deletes the ${title} for good: ${lost}. The bots and servers in it stay.`;
-  const revoked = `${formatCount(tokens, 'token')} of it ${tokens === 1 ? 'is' : 'are'} revoked`;
+  const revoked = `${formatCounted(tokens, 'token')} of it ${tokens === 1 ? 'is' : 'are'} revoked`;
   const holdings = target.kind === 'team' ? ' It is refused while the team owns bots or servers.' : '';
   return `Deletes the ${title} for good: ${lost}, ${revoked}.${holdings}`;
 };
@@ -47,7 +45,7 @@ export const previewBan = async (app: App, id: string, ban: BanKind): Promise<st
   const verb = isFull ? 'Bans' : 'Bans from voting';
   if (user === null) return `There is no user ${id} yet. ${verb} that id in advance: check that it is right.`;
   const { tokens } = user;
-  const stop = `${formatCount(tokens, 'token')} of theirs ${formVerb(tokens, 'stop')} working at once`;
+  const stop = `${formatCounted(tokens, 'token')} of theirs ${formVerb(tokens, 'stop')} working at once`;
   const effect = isFull ? `: ${stop}` : '';
   return `${verb} the user ${id} "${user.username}"${effect}.`;
 };
@@ -61,7 +59,7 @@ export const previewReset = async (
   const { title, votes } = await describeListing(app, target);
   return (
     `Voids the votes of the ${title} cast before ${before}, except immutable ones. ` +
-    `It has ${formatCount(votes, 'vote')}; their users may vote again.`
+    `It has ${formatCounted(votes, 'vote')}; their users may vote again.`
   );
 };
 
@@ -70,7 +68,7 @@ export const previewResetAll = async (app: App, body: ResetAllBody): Promise<str
   const { listings, votes } = await app.catalogue.operator.previews.countAllVotes();
   return (
     `Voids the votes of all listings cast before ${before}, except immutable ones: ` +
-    `${formatCount(listings, 'listing')} with ${formatCount(votes, 'vote')}.`
+    `${formatCounted(listings, 'listing')} with ${formatCounted(votes, 'vote')}.`
   );
 };
 
@@ -95,7 +93,7 @@ export const previewRevocation = async (
   const made = session.created_at.toISOString();
   return (
     `Revokes the ${session.type} token "${session.name}" of ${target.kind} ${target.id}, made ${made}. ` +
-    `It has ${formatCount(sessions.length, 'active token')}, this one included.`
+    `It has ${formatCounted(sessions.length, 'active token')}, this one included.`
   );
 };
 

@@ -12,8 +12,8 @@ import type { App } from '../app.ts';
 import { createLimitError, createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyOk, showRow } from '../response/reply.ts';
 import { assertWholeListing } from './lists.ts';
+import { formatCounted } from './page/format.ts';
 import { type PlanBody, ShownPlan } from './plan-schema.ts';
-import { formatCount } from './previews.ts';
 
 /** A reply waits this long for the job; the operator's tools then ask again. */
 const answerMsMax = 1_500;
@@ -84,7 +84,7 @@ export const restorePlan = async (app: App, id: string): Promise<Reply> => {
 
 export const previewUndo = async (app: App, id: string): Promise<string> => {
   const { voided, restored, reason } = await readPlan(app, id);
-  const votes = formatCount(voided - restored, 'vote');
+  const votes = formatCounted(voided - restored, 'vote');
   return (
     `Makes ${votes} of the plan "${reason}" count again, except where a reset covers them or a released ` +
     'voter has voted again, or still may.'
@@ -151,15 +151,16 @@ const describeLeft = (counts: SkipCounts): string => {
 
 const summarise = (plan: VoidPlan): string => {
   const { state, votes, preview, position, left_out, voided, restored, releases } = plan;
-  const all = formatCount(votes, 'vote');
-  const progress = `${formatCount(position, 'vote')} of ${all} looked at`;
+  const count = (number: number): string => formatCounted(number, 'vote');
+  const all = count(votes);
+  const progress = `${count(position)} of ${all} looked at`;
   switch (state) {
     case 'planning':
       return 'The query runs.';
     case 'refused':
-      return `The query found more than ${formatCount(limits.planVotesMax, 'vote')}: ask for a shorter time.`;
+      return `The query found more than ${count(limits.planVotesMax)}: ask for a shorter time.`;
     case 'planned': {
-      const listings = formatCount(preview.listings_total ?? 0, 'listing');
+      const listings = formatCounted(preview.listings_total ?? 0, 'listing');
       const voters = releases ? 'may vote again at once' : 'wait as if these votes counted';
       return `Voids ${all} of ${listings}${describeLeft(preview.skipped ?? {})}. Their voters ${voters}.`;
     }
@@ -167,8 +168,8 @@ const summarise = (plan: VoidPlan): string => {
     case 'undoing':
       return `${state === 'voiding' ? 'Voiding' : 'Undoing'}: ${progress}.`;
     case 'voided':
-      return `${formatCount(voided, 'vote')} became void${describeLeft(left_out)}.`;
+      return `${count(voided)} became void${describeLeft(left_out)}.`;
     case 'undone':
-      return `${formatCount(restored, 'vote')} of ${voided} void ones count again${describeLeft(left_out)}.`;
+      return `${count(restored)} of ${voided} void ones count again${describeLeft(left_out)}.`;
   }
 };

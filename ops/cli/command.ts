@@ -1,7 +1,6 @@
 /**
  * What all commands share: the output streams, the stop signal, the error, and the format of numbers.
  */
-import { formatCount } from '../../http/operator/page/format.ts';
 import type { ProgressStream } from './progress.ts';
 
 export interface Terminal {
@@ -28,7 +27,3 @@ export class CommandError extends Error {
 
 /** The exit code of a command that was ended by Ctrl-C, as in a shell. */
 export const interruptedExitCode = 130;
-
-/** `1 bot`, `2 bots`. */
-export const formatCounted = (count: number, noun: string): string =>
-  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -7,10 +7,11 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
+import { formatCounted } from '../../http/operator/page/format.ts';
 import { countLines, exportSnapshot, type Sink } from '../../storage/export/export.ts';
 import { countHistoryRows, exportHistory } from '../../storage/export/history.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import { CommandError, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
+import { CommandError, interruptedExitCode, type Terminal } from './command.ts';
 import { confirm } from './confirm.ts';
 import { createProgress, type ProgressStream } from './progress.ts';
 

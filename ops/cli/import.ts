@@ -3,12 +3,12 @@
  * summary, or checks them without writing.
  */
 import { basename } from 'node:path';
-import { formatCount } from '../../http/operator/page/format.ts';
+import { formatCount, formatCounted } from '../../http/operator/page/format.ts';
 import type { BadLine } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped, importFile } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import { CommandError, formatCounted, interruptedExitCode, type Terminal } from './command.ts';
+import { CommandError, interruptedExitCode, type Terminal } from './command.ts';
 import { type ImportSource, runOnSource } from './import-source.ts';
 import { checkLines, type DryRun, importThroughNode } from './import-steps.ts';
 import { createProgress, type Progress } from './progress.ts';

@@ -6,6 +6,7 @@
  */
 import { copyFileSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { formatCounted } from '../../http/operator/page/format.ts';
 import { readMark } from '../../storage/move/marks.ts';
 import { applyMove, endMove } from '../../storage/move/move.ts';
 import type { Stores } from '../../storage/open.ts';
@@ -13,7 +14,7 @@ import { prepareStores, readShardCount, takeShardCount } from '../../storage/sha
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { operatorTokenFile } from '../config/operator-token.ts';
-import { CommandError, formatCounted, type Terminal } from './command.ts';
+import { CommandError, type Terminal } from './command.ts';
 import { flushToSql, runWithStores } from './flush.ts';
 import { createProgress } from './progress.ts';
 

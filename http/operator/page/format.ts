@@ -5,6 +5,10 @@
 /** `1 234 567`: readable in any language. */
 export const formatCount = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ');
 
+/** `1 bot`, `2 bots`. */
+export const formatCounted = (count: number, noun: string): string =>
+  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+
 /** Two decimals below 10, one below 100, none above; `–` for what was not measured. */
 export const formatNumber = (value: number | null): string => {
   if (value === null) return '–';
@@ -26,3 +30,9 @@ export const formatDuration = (seconds: number): string => {
     .map(([count, unit]) => `${count} ${unit}`)
     .join(' ');
 };
+
+const totalWords = { exact: '', about: 'about ', at_least: 'at least ' } as const;
+
+/** `at least 10 000`, from an answer that is a list. */
+export const formatTotal = ({ total, total_is }: { total?: unknown; total_is?: unknown }): string =>
+  totalWords[total_is as keyof typeof totalWords] + formatCount(Number(total));

@@ -7,8 +7,8 @@
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
 import { fill, isCommandKey, make, makeFacts, makeWebLink, notify } from './dom.ts';
-import { formatDuration } from './format.ts';
-import { formatTotal, makeObject } from './tables.ts';
+import { formatDuration, formatTotal } from './format.ts';
+import { makeObject } from './tables.ts';
 
 const undoSeconds = 10;
 const refreshMs = 5_000;

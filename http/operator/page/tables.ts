@@ -3,7 +3,7 @@
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
 import { type Child, fill, make, makeCopyButton, makeFacts, makeScroller } from './dom.ts';
-import { formatCount } from './format.ts';
+import { formatTotal } from './format.ts';
 
 const timestamp = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/;
 
@@ -123,12 +123,6 @@ export const makeAnswer = (json: Json): HTMLElement => {
     ? make('p', { class: 'none' }, rows.length === 0 ? `No ${name.replaceAll('_', ' ')}.` : rows.join(', '))
     : makeTable(rows, { caption: name.replaceAll('_', ' ') });
 };
-
-const totalWords = { exact: '', about: 'about ', at_least: 'at least ' } as const;
-
-/** `at least 10 000`, from an answer that is a list. */
-export const formatTotal = ({ total, total_is }: Json): string =>
-  totalWords[total_is as keyof typeof totalWords] + formatCount(Number(total));
 
 export interface ListOptions extends TableOptions {
   /** With its query, without the page. */

@@ -5,7 +5,7 @@
  * A table fits the width of a terminal: columns of prose shrink, the widest first. A shortened text ends
  * with `…`; `--json` prints it whole. Names come from strangers, so control characters are shown as `\u001b`.
  */
-import { formatCount } from '../../../http/operator/page/format.ts';
+import { formatCount, formatTotal } from '../../../http/operator/page/format.ts';
 import { escapeUnsafe } from '../../log/log.ts';
 
 type TableRow = Readonly<Record<string, unknown>>;
@@ -101,11 +101,11 @@ interface ListLength {
 const isList = (answer: TableRow): boolean => 'total' in answer && 'next_page' in answer;
 
 /** The line below a list: how many rows there are, and how to get the next page. */
-const formatLength = ({ total, total_is, next_page }: ListLength, shown: number): string => {
+const formatLength = (list: ListLength, shown: number): string => {
+  const { total, total_is, next_page } = list;
   if (total_is === 'exact' && total === shown) return `\n${formatCount(total)} in total.\n`;
-  const prefix = { exact: '', about: 'about ', at_least: 'at least ' }[total_is];
   const next = next_page === null ? '' : ` Next page: --page ${next_page}`;
-  return `\n${shown} of ${prefix}${formatCount(total)}.${next}\n`;
+  return `\n${shown} of ${formatTotal(list)}.${next}\n`;
 };
 
 const formatRows = (list: readonly unknown[]): string =>
