@@ -1,6 +1,6 @@
 /**
- * What replies that are documents share: the headers of pages, reading a file once, and the files of a page
- * by name.
+ * What replies that are documents share: the headers of pages, text as markup, reading a file once, and the
+ * files of a page by name.
  */
 import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
@@ -15,6 +15,18 @@ export const buildPageHeaders = (policy: string, type = 'text/html; charset=utf-
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
 });
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text for an element or an attribute in quotes, of HTML or SVG. */
+export const escapeMarkup = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
 
 /** Bytes and a tag that is computed once: the same text would be encoded and hashed for each request. */
 const prepare = ({ text, ...reply }: Reply): Reply =>

@@ -6,7 +6,7 @@
  * The policy allows no inline script or style, nothing from other servers but pictures of two places that the
  * operator chose (SITE_LOGO_URL, LOGIN_AVATAR_URL), and no text that becomes markup. Created once per node.
  */
-import { buildPageHeaders } from '../response/document.ts';
+import { buildPageHeaders, escapeMarkup } from '../response/document.ts';
 import { deriveAccents } from './colors.ts';
 
 /** The settings of the site. */
@@ -63,21 +63,12 @@ export class Html {
 
 export type HtmlValue = Html | string | number | null | readonly HtmlValue[];
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 // biome-ignore lint/suspicious/noControlCharactersInRegex: HTML has no way to write these.
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 export const removeControls = (text: string): string => text.replace(controls, '');
 
 /** Text for an element or an attribute in quotes. Control characters, so also slots, are removed. */
-export const escapeHtml = (text: string): string =>
-  removeControls(text).replace(/[&<>"']/g, (character) => entities[character] ?? '');
+export const escapeHtml = (text: string): string => escapeMarkup(removeControls(text));
 
 const toMarkup = (value: HtmlValue): string => {
   if (value === null) return '';

@@ -6,6 +6,7 @@
  */
 import { createRequire } from 'node:module';
 import type { Format } from 'badge-maker';
+import { escapeMarkup } from '../../response/document.ts';
 import type { CardValue } from './badge-values.ts';
 
 const require = createRequire(import.meta.url);
@@ -15,16 +16,7 @@ const notInXml = /[\u0000-\u001f\u007f-\u009f\ufffe\uffff]/g;
 
 const toPlainText = (text: string): string => text.toWellFormed().replace(notInXml, ' ');
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
-const escapeText = (text: string): string =>
-  toPlainText(text).replace(/[&<>"']/g, (character) => entities[character] as string);
+const escapeText = (text: string): string => escapeMarkup(toPlainText(text));
 
 export type BadgePicture = Required<Pick<Format, 'style' | 'label' | 'message' | 'color'>> & {
   readonly labelColor?: string;
