@@ -96,7 +96,7 @@ const acceptSession = (record: SessionOfToken | null, token: PresentedToken): Se
  * when SQL is unreachable.
  */
 export const authenticate = (
-  sessions: SessionCache,
+  sessions: Pick<SessionCache, 'find'>,
   headers: RequestHeaders,
 ): SessionOfToken | Promise<SessionOfToken> => {
   const token = parseTokenHeaders(headers);

@@ -11,8 +11,6 @@ import { isIP } from 'node:net';
 import { Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import type { App } from '../app.ts';
-import type { PermissionSource } from '../auth/auth.ts';
-import type { SessionCache } from '../auth/sessions.ts';
 import { buildFacade, compileRoutes, defaultDeadlines, type Facade } from '../facade.ts';
 import { createLimiter, defaultLimits } from '../limits/limiter.ts';
 import { usualBodyLimits } from '../request/check.ts';
@@ -51,17 +49,6 @@ export interface AdminOptions {
   readonly live: Omit<LiveOptions, 'clock' | 'readHealth' | 'requestCounts'>;
 }
 
-const noSessions: SessionCache = {
-  find: () => null,
-  forget: () => {},
-  forgetHash: () => {},
-  markHashStale: () => {},
-  forgetTarget: () => {},
-  forgetAll: () => {},
-};
-
-const noPermissions: PermissionSource = { findAccess: async () => null };
-
 /** Only the lines of an import may be longer than other bodies. */
 const withBodyLimit = (route: AnyRoute, bytesMax: number): AnyRoute =>
   route.bodyLimits === undefined ? { ...route, bodyLimits: { ...usualBodyLimits, bytesMax } } : route;
@@ -82,8 +69,8 @@ export const createAdmin = (options: AdminOptions): Facade => {
   const context: DispatchContext = {
     app,
     matcher: compileRoutes(routes),
-    sessions: noSessions,
-    permissions: noPermissions,
+    sessions: { find: () => null },
+    permissions: { findAccess: async () => null },
     limiter: createLimiter(defaultLimits),
     deadlines,
     addresses: createAddressReader([]),

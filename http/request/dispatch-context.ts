@@ -30,7 +30,7 @@ export interface GuardedCall {
 export interface DispatchContext {
   readonly app: App;
   readonly matcher: Matcher<CompiledRoute>;
-  readonly sessions: SessionCache;
+  readonly sessions: Pick<SessionCache, 'find'>;
   readonly permissions: PermissionSource;
   readonly limiter: Limiter;
   readonly deadlines: Deadlines;
