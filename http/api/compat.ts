@@ -218,6 +218,7 @@ const posting = {
   limit: 'stats',
   bodyLimits: statsBodyLimits,
   body: OldStats,
+  handle: recordOldStats,
 } as const;
 const listing = { ...base, limit: 'vote_log' } as const;
 
@@ -225,19 +226,16 @@ const oldRoutes = defineRoutes('Old clients', [
   defineRoute('oldPostStats', 'POST /api/bots/stats', {
     ...posting,
     summary: 'Post stats as at top.gg',
-    handle: recordOldStats,
   }),
   defineRoute('oldPostBotStats', 'POST /api/bots/{id}/stats', {
     ...posting,
     summary: 'Post stats as BotBlock does',
     params: BotIdParams,
-    handle: recordOldStats,
   }),
   defineRoute('oldPostBotStatsV1', 'POST /api/v1/bots/{id}/stats', {
     ...posting,
     summary: 'Post stats as at discordbotlist.com',
     params: BotIdParams,
-    handle: recordOldStats,
   }),
   definePublicRoute('oldGetStats', 'GET /api/bots/{id}/stats', {
     ...base,

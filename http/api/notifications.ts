@@ -157,17 +157,11 @@ const cutName = (name: string | undefined): string => [...(name ?? '')].slice(0,
 
 /** Parses the User-Agent header; unknown parts are empty. */
 const parseBrowserInfo = (userAgent: string): BrowserInfo => {
-  const { browser, os, platform } = userAgent === '' ? unknownBrowser : bowser.parse(userAgent);
+  const { browser, os, platform } = bowser.parse(userAgent || ' '); // It refuses an empty text.
   return {
     browser: cutName(browser.name),
     browser_ver: cutName(browser.version),
     mobile: platform.type === 'mobile' || platform.type === 'tablet',
     os: cutName(os.name),
   };
-};
-
-const unknownBrowser: Pick<bowser.Parser.ParsedResult, 'browser' | 'os' | 'platform'> = {
-  browser: {},
-  os: {},
-  platform: {},
 };

@@ -16,9 +16,7 @@ import { type Reply, replyMessage } from '../response/reply.ts';
 import type { AddBotBody, PremiumBody, ServerBody } from './schema.ts';
 
 const dropProfile = (app: App, kind: EntityKind, id: string): void => {
-  if (kind === 'bot') app.catalogue.bots.drop(id);
-  if (kind === 'server') app.catalogue.servers.drop(id);
-  if (kind === 'team') app.catalogue.teams.drop(id);
+  if (kind !== 'pack') app.catalogue[`${kind}s`].drop(id);
 };
 
 /** Drops the cached profile and updates the facts in the hot store. *Hot* when it resolves. */

@@ -158,8 +158,7 @@ export interface SeriesInput {
 /** JSON literals by metric, one per time. */
 export const buildSeries = (input: SeriesInput): ReadonlyMap<ShownMetric, readonly Literal[]> => {
   const points = alignRows(input.times, input);
-  const [first] = input.rows;
-  const before = first !== undefined && first.at < (input.times[0] ?? 0) ? lastBefore(input) : null;
+  const before = input.rows.findLast(({ at }) => at < (input.times[0] ?? 0)) ?? null;
   return new Map(
     input.metrics.map((metric) => [
       metric,
@@ -169,9 +168,6 @@ export const buildSeries = (input: SeriesInput): ReadonlyMap<ShownMetric, readon
     ]),
   );
 };
-
-const lastBefore = ({ rows, times }: SeriesInput): HistoryRow | null =>
-  rows.findLast(({ at }) => at < (times[0] ?? 0)) ?? null;
 
 const formatTime = (minute: number): string => new Date(minute * 60_000).toISOString();
 

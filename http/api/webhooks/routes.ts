@@ -34,6 +34,8 @@ import {
 const collection = '/{target_type}/{target_id}/webhooks';
 const item = `${collection}/{webhook_id}` as const;
 
+const editing = { auth: buildTargetAuth('manage_webhooks'), limit: 'webhook_edit' } as const;
+
 const parsePath = (params: Static<typeof WebhookParams>) => ({
   target: toTarget(params),
   webhookId: params.webhook_id,
@@ -53,8 +55,7 @@ const endpointRoutes: readonly AnyRoute[] = [
     summary: 'Create a webhook',
     description:
       'Each accepted vote is sent to its address from now on, signed. Only this reply shows the secret.',
-    auth: buildTargetAuth('manage_webhooks'),
-    limit: 'webhook_edit',
+    ...editing,
     params: WebhooksParams,
     body: WebhookBody,
     replies: { 201: WebhookCreated },
@@ -66,8 +67,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   defineRoute('editWebhook', `PATCH ${item}`, {
     summary: 'Change a webhook',
     description: 'Changes it, disables it, or enables it again; absent fields keep their value.',
-    auth: buildTargetAuth('manage_webhooks'),
-    limit: 'webhook_edit',
+    ...editing,
     params: WebhookParams,
     body: WebhookEditBody,
     replies: { 204: null },
@@ -77,8 +77,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   defineRoute('deleteWebhook', `DELETE ${item}`, {
     summary: 'Delete a webhook',
     description: 'Nothing more is sent, and what waits is dropped.',
-    auth: buildTargetAuth('manage_webhooks'),
-    limit: 'webhook_edit',
+    ...editing,
     params: WebhookParams,
     replies: { 204: null },
     handle: (app, { params }) => deleteWebhook(app, parsePath(params)),
@@ -86,8 +85,7 @@ const endpointRoutes: readonly AnyRoute[] = [
   defineRoute('replaceWebhookSecret', `POST ${item}/secret`, {
     summary: 'Replace the secret',
     description: 'The former secret signs, too, for 24 hours, so that receivers can switch.',
-    auth: buildTargetAuth('manage_webhooks'),
-    limit: 'webhook_edit',
+    ...editing,
     params: WebhookParams,
     replies: { 200: WebhookSecret },
     handle: (app, { params }) => replaceWebhookSecret(app, parsePath(params)),
@@ -131,8 +129,7 @@ const deliveryRoutes: readonly AnyRoute[] = [
     description:
       'Sends events of the vote log once more, up to 10,000, also to a disabled webhook. Receivers ' +
       'know a repeat by its `webhook-id`, which is always the same.',
-    auth: buildTargetAuth('manage_webhooks'),
-    limit: 'webhook_edit',
+    ...editing,
     params: WebhookParams,
     body: ReplayBody,
     replies: { 202: Replayed },
