@@ -7,12 +7,11 @@ import { formatCount, formatCounted } from '../../http/operator/page/format.ts';
 import type { BadLine } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped, importFile } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
-import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, interruptedExitCode, type Terminal } from './command.ts';
 import { type ImportSource, runOnSource } from './import-source.ts';
 import { checkLines, type DryRun, importThroughNode } from './import-steps.ts';
 import { createProgress, type Progress } from './progress.ts';
-import type { RunningNode } from './running-node.ts';
+import type { Workplace } from './running-node.ts';
 
 export interface ImportArgs {
   /** A file of JSON lines, a compressed one (`.gz`), or `-` for standard input. */
@@ -20,31 +19,20 @@ export interface ImportArgs {
   readonly skipBad: boolean;
   readonly json: boolean;
 }
-/** Where the records go. */
-export type ImportTarget =
-  | { readonly kind: 'sql'; readonly sql: Sql }
-  | { readonly kind: 'node'; readonly node: RunningNode };
-
 const linesShownMax = 10;
 
 const importInto = (
-  target: ImportTarget,
+  target: Workplace,
   source: ImportSource,
   { progress, terminal, skipBad }: { progress: Progress; terminal: Terminal; skipBad: boolean },
 ): Promise<ImportReport> => {
   const { signal } = terminal;
-  if (target.kind === 'node') {
-    return importThroughNode(target.node, { ...source, skipBad }, { progress, signal });
-  }
-  return importFile(target.sql, source.path, {
-    skipBad,
-    signal,
-    onProgress: progress.update,
-  });
+  if ('node' in target) return importThroughNode(target.node, { ...source, skipBad }, { progress, signal });
+  return importFile(target.stores.sql, source.path, { skipBad, signal, onProgress: progress.update });
 };
 
 /** Resolves to the exit code. Throws `CommandError` with the bad lines when the import stops. */
-export const runImport = (target: ImportTarget, terminal: Terminal, args: ImportArgs): Promise<number> =>
+export const runImport = (target: Workplace, terminal: Terminal, args: ImportArgs): Promise<number> =>
   runOnSource(args.path, terminal, async (source) => {
     const progress = createProgress(terminal.err, `Importing ${basename(source.title)}`);
     const report = await importInto(target, source, { progress, terminal, skipBad: args.skipBad })
@@ -53,7 +41,7 @@ export const runImport = (target: ImportTarget, terminal: Terminal, args: Import
         throw error instanceof ImportStopped ? new CommandError(describeStop(error, source.title)) : error;
       });
     if (report.rejectedFile !== '') report.rejectedFile = source.rejectedPath;
-    const isResumable = target.kind === 'sql';
+    const isResumable = 'stores' in target;
     terminal.out.write(args.json ? `${JSON.stringify(report)}\n` : describeReport(report, isResumable));
     return report.interrupted ? interruptedExitCode : 0;
   });

@@ -31,14 +31,14 @@ import {
   type ExportArgs,
   runExport,
 } from './export.ts';
-import { type ImportArgs, type ImportTarget, runDryImport, runImport } from './import.ts';
+import { type ImportArgs, runDryImport, runImport } from './import.ts';
 import { parseKind, runInspect } from './inspect.ts';
 import { runMove } from './move.ts';
 import { groups } from './operator/arguments.ts';
 import { formatOperationHelp, isOperatorGroup, runOperation } from './operator/run.ts';
 import { createProgress } from './progress.ts';
 import { runReflush, runRestore } from './restore.ts';
-import { type RunningNode, runOnCopy, runUnlessLocked } from './running-node.ts';
+import { runOnCopy, runUnlessLocked, type Workplace } from './running-node.ts';
 import { commandHelps, formatCommandHelp, formatUsage } from './usage.ts';
 
 interface ParsedArgs {
@@ -104,9 +104,6 @@ const assertArgs = ({ command, operands, options }: ParsedArgs): void => {
   }
   if (command === 'inspect') parseKind(operands[0] ?? '');
 };
-
-/** What a command works on: open stores, or the node that has them open. */
-export type Workplace = { readonly stores: Pick<Stores, 'sql' | 'hot'> } | { readonly node: RunningNode };
 
 /** Finds where a command works, and closes what was opened. Tests pass stores of their own. */
 export type RunWithStores = (
@@ -220,13 +217,7 @@ const toExportArgs = ({ command, operands: [path = ''], options }: ParsedArgs): 
 });
 
 const run = (args: ParsedArgs, workplace: Workplace, terminal: Terminal): Promise<number> => {
-  if (args.command === 'import') {
-    const target: ImportTarget =
-      'node' in workplace
-        ? { kind: 'node', node: workplace.node }
-        : { kind: 'sql', sql: workplace.stores.sql };
-    return runImport(target, terminal, toImportArgs(args));
-  }
+  if (args.command === 'import') return runImport(workplace, terminal, toImportArgs(args));
   if (isExport(args)) return exportFrom(workplace, terminal, toExportArgs(args));
   const [first = '', id = ''] = args.operands;
   const inspect =

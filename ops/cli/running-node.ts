@@ -19,7 +19,7 @@ import type { Sql } from '../../storage/sql/client.ts';
 import type { Config } from '../config/config.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { runWithStores } from './flush.ts';
-import { findKey, getNodeUrl, type NodeRequest, readReply, sendRequest } from './operator/call.ts';
+import { findKey, getNodeUrl, readReply, sendRequest } from './operator/call.ts';
 
 export interface RunningNode {
   inspect(kind: EntityKind, id: string): Promise<Inspection>;
@@ -33,21 +33,12 @@ export interface RunningNode {
   endImport(id: number, outcome: ImportOutcome): Promise<void>;
 }
 
+/** What a command works on: open stores, or the node that has them open. */
+export type Workplace = { readonly stores: Pick<Stores, 'sql' | 'hot'> } | { readonly node: RunningNode };
+
 const throwRefusal = async (response: Response, url: string): Promise<never> => {
   const { answer } = await readReply(response, url);
   throw new CommandError(`The node refuses: ${String(answer.message)}`);
-};
-
-const createClient = (config: Config) => {
-  const key = findKey(config);
-  const send = (request: NodeRequest): Promise<Response> => sendRequest(config, key, request);
-  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
-    const request = { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
-    const response = await send(request);
-    if (!response.ok) return throwRefusal(response, getNodeUrl(config));
-    return (await readReply(response, getNodeUrl(config))).answer;
-  };
-  return { send, call };
 };
 
 /**
@@ -57,8 +48,14 @@ const createClient = (config: Config) => {
 export const findRunningNode = async (config: Config): Promise<RunningNode | null> => {
   const owner = readLockOwner(config.dataDir);
   if (owner === '') return null;
-  const { send, call } = createClient(config);
-  const url = getNodeUrl(config);
+  const [key, url] = [findKey(config), getNodeUrl(config)];
+  const send = async (method: string, path: string, body?: object): Promise<Response> => {
+    const request = { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
+    const response = await sendRequest(config, key, request);
+    return response.ok ? response : throwRefusal(response, url);
+  };
+  const call = async (method: string, path: string, body?: object): Promise<unknown> =>
+    (await readReply(await send(method, path, body), url)).answer;
   const found = (await call('GET', '/stores/owner')) as { readonly owner: string };
   if (found.owner !== owner)
     throw new CommandError(
@@ -68,10 +65,8 @@ export const findRunningNode = async (config: Config): Promise<RunningNode | nul
     inspect: async (kind, id) =>
       (await call('GET', `/stores/inspect/${kind}/${encodeURIComponent(id)}`)) as Inspection,
     copy: async (parts, folder, onBytes) => {
-      const body = JSON.stringify({ parts });
-      const response = await send({ method: 'POST', path: '/stores/copy', body });
-      if (!response.ok || response.body === null) return throwRefusal(response, url);
-      return receiveCopy(response.body as AsyncIterable<Uint8Array>, folder, onBytes);
+      const { body } = await send('POST', '/stores/copy', { parts });
+      return receiveCopy(body as AsyncIterable<Uint8Array>, folder, onBytes);
     },
     beginImport: async (file) => {
       const begun = (await call('POST', '/stores/import', { file })) as { readonly import_id: number };

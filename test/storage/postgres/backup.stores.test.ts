@@ -237,10 +237,10 @@ test('import, export and inspect work on the servers', async () => {
       ),
     original,
   );
-  const imported = await onStores(settings, async ({ sql }) => {
-    await migrate(sql);
+  const imported = await onStores(settings, async (stores) => {
+    await migrate(stores.sql);
     const args = { path: file, skipBad: false, json: false };
-    return run((_, terminal) => runImport({ kind: 'sql', sql }, terminal, args), settings);
+    return run((_, terminal) => runImport({ stores }, terminal, args), settings);
   });
   await countOnNode(settings, (url) => count(url, 3, '5'));
   const inspected = await onStores(settings, (stores) =>
