@@ -7,8 +7,8 @@
 import type { Backlog } from '../../engine/ports.ts';
 
 /**
- * Drops the entries that must wait from what one read of a shard returned; `more…` says that the shard has
- * more. `limit` is the caller's limit over all shards; 0 excludes a kind.
+ * Drops those entries of one shard's read that must wait for a later read. `more…`: the shard has more of
+ * that kind than was read. `limit` is the caller's limit over all shards; 0 excludes a kind.
  */
 export const keepConsistent = (
   { entities, votes, moreEntities, moreVotes }: Backlog & { moreEntities: boolean; moreVotes: boolean },

@@ -1,5 +1,5 @@
 /**
- * What both hot stores do before anything of a commit is written or sent.
+ * Runs the first step of a commit for both hot stores, before anything is written or sent.
  */
 import assert from 'node:assert/strict';
 import type { CommitRules } from '../../engine/entity/items.ts';

@@ -2,9 +2,9 @@
  * Changes past votes of whole listings: a reset, a deletion. Each change is one SQL transaction that writes
  * adjustments for the hot store; void-votes.ts voids single votes in the same way.
  *
- * The caller first drains the outbox (`engine.flushed`), so that all votes concerned have rows, and delivers
- * the adjustments afterwards (`engine.deliver`). A crash in between loses nothing, because adjustments stay
- * open until delivered.
+ * The caller first flushes the outbox (`engine.waitForFlush`), so that all votes concerned have rows, and
+ * afterwards delivers the adjustments (`engine.deliverAdjustments`). A crash in between loses nothing:
+ * adjustments stay open until they are delivered.
  */
 import type { EntityRef, Incarnation, Target } from '../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';

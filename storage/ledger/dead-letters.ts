@@ -45,13 +45,13 @@ export const insertDeadLetter = async (sql: Queryable, row: RefusedRow): Promise
 /** What became of the letters that were tried again. */
 export interface RetriedLetters {
   readonly stored: number;
-  /** Refused again, or not tried because the row is not in the letter as it was. */
+  /** Letters that SQL refused again, or whose row is not complete and unchanged in the letter. */
   readonly refused: number;
-  /** Letters that were not tried: more than one call takes. */
+  /** Letters beyond the number that one call tries. */
   readonly left: number;
 }
 
-/** Each is a transaction of its own, and an operator waits for the reply. */
+/** Bounds one call: each letter is a transaction of its own, and an operator waits for the reply. */
 const retriedLettersMax = 200;
 
 /**
@@ -76,7 +76,10 @@ interface LetterRow {
   readonly body: object;
 }
 
-/** Only a row as `insertDeadLetter` has it now; a replaced character would store what nobody has sent. */
+/**
+ * Whether the letter has the whole row in its present form. A row with a replaced character is not whole:
+ * SQL would store something that no client sent.
+ */
 const isWhole = ({ source, body }: LetterRow): boolean =>
   (source === 'entity' ? 'state' in body : source === 'vote' && 'itag' in body) &&
   !JSON.stringify(body).includes('\ufffd');
@@ -89,7 +92,7 @@ const retryLetter = async (sql: Queryable, ledger: FlushSink, letter: LetterRow)
     votes: isEntity ? [] : [body as OutboxVote],
   };
   const fault = isWhole(letter) ? await findFault(ledger, round) : 'the row is not in this letter as it was';
-  // A refusal meanwhile has newer content.
+  // If the row was refused again meanwhile, the letter has newer content and stays.
   if (fault === null) await sql`delete from dead_letters where id = ${id} and refusals = ${refusals}`;
   else
     await sql`
@@ -98,7 +101,7 @@ const retryLetter = async (sql: Queryable, ledger: FlushSink, letter: LetterRow)
   return fault === null;
 };
 
-/** Why SQL refuses the row; `null` once it is there, or SQL is past it. */
+/** Returns why SQL refuses the row; `null` if SQL has stored it or already has something newer. */
 const findFault = async (ledger: FlushSink, round: Parameters<FlushSink['flush']>[0]) => {
   try {
     await ledger.flush(round);

@@ -60,7 +60,7 @@ const takeNumbers = async (transaction: Transaction, counts: VoteCounts, written
     where totals.incarnation = counts.incarnation`;
 };
 
-/** Votes of one listing that an earlier reset voids. */
+/** Votes of one listing that reach SQL after a reset that voids them. */
 export interface LateVotes {
   readonly incarnation: number;
   readonly upvotes: number;
@@ -81,17 +81,19 @@ export interface VoteRules {
   /** `null` writes no webhook deliveries. */
   readonly deliveries: DeliveryRules | null;
   /**
-   * Looks up which votes SQL has already, and takes numbers for the others. Without that all are expected to
-   * be new, and `updateTotals` has taken their numbers.
+   * True: looks up which votes SQL already has, and takes numbers for the others. False: all votes are
+   * expected to be new, and `updateTotals` has taken their numbers.
    */
   readonly skipsExisting: boolean;
 }
 
 /**
- * Inserts and numbers new votes, and writes their webhook deliveries. Throws a serialization failure when
- * one of them was in SQL already and not skipped: in a repeated flush, or when a node of an earlier version,
- * which takes no lock for votes alone, wrote it meanwhile. To let SQL ignore such a row would cost a search
- * and a record of the log for each vote, and its number would be left out.
+ * Inserts and numbers new votes, and writes their webhook deliveries.
+ *
+ * Throws a serialization failure when SQL already has one of the votes and `skipsExisting` is false. That
+ * happens in a repeated flush, and when a node of an earlier version wrote the vote meanwhile (it takes no
+ * lock for votes alone). `on conflict do nothing` is no way out: it would cost a search and a log record for
+ * each vote, and the number of an ignored row would be missing.
  */
 export const insertVotes = async (
   transaction: Transaction,
@@ -211,7 +213,7 @@ const noOrigin = { addressHash: 'NULL', networkHash: 'NULL', agentHash: 'NULL', 
 export const hasOrigins = (votes: readonly Pick<OutboxVote, 'origin'>[]): boolean =>
   votes.some(({ origin }) => origin !== undefined);
 
-/** Further columns of the votes sent: address_hash, network_hash, agent_hash, account_age. */
+/** Builds the columns of the votes' origins: address_hash, network_hash, agent_hash, account_age. */
 export const buildOriginColumns = (sql: Transaction, votes: readonly OutboxVote[]) => {
   const origins = votes.map(({ origin }) => (origin === undefined ? noOrigin : parseOrigin(origin)));
   return sql`,

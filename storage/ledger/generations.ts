@@ -32,7 +32,7 @@ const findNewest = (entities: readonly DirtyEntity[]): Map<Shard, ShardPosition>
   return new Map([...newest].sort(([left], [right]) => left - right));
 };
 
-/** Three arrays for `unnest`: shards, generations, versions. */
+/** Formats three arrays for `unnest`: shards, generations, versions. */
 const formatPositions = (newest: ReadonlyMap<Shard, ShardPosition>): [string, string, string] => [
   formatNumbers([...newest.keys()]),
   formatNumbers([...newest.values()].map(({ generation }) => generation)),
@@ -40,7 +40,8 @@ const formatPositions = (newest: ReadonlyMap<Shard, ShardPosition>): [string, st
 ];
 
 /**
- * `locked` has all shards only if SQL knows every shard and has issued no newer generation for one.
+ * Writes a round only if `locked` has all its shards: SQL must know each of them, and must have issued no
+ * newer generation for any.
  */
 const roundStatement = `
   with reached as (
@@ -159,13 +160,13 @@ export const readTimeline = (sql: Sql): Promise<number> => readNumber(sql`select
 
 const isOlder = ({ state }: DirtyEntity, timeline: number): boolean => state.facts.revision < timeline;
 
-/** Whether `noteOlderFacts` has something to note. */
+/** Whether some facts are from an earlier timeline; only then `noteOlderFacts` is needed. */
 export const hasOlderFacts = (entities: readonly DirtyEntity[], timeline: number): boolean =>
   entities.some((entity) => isOlder(entity, timeline));
 
 /**
- * Notes facts to be sent again that the hot store has from an earlier timeline: they may come from edits that
- * this SQL has lost.
+ * Records that facts must be sent again if those in the hot store are from an earlier timeline: they may be
+ * the result of edits that this SQL has lost.
  */
 export const noteOlderFacts = async (
   transaction: Transaction,

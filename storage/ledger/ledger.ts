@@ -93,11 +93,11 @@ const toLedgerEntity = (row: EntityRow): LedgerEntity => ({
 /** What one flush wrote, for those who wait for votes. */
 export interface FlushedVotes {
   readonly incarnations: ReadonlySet<number>;
-  /** All that were flushed, also those that SQL had already. */
+  /** All votes of the flush, including those that SQL already had. */
   readonly votes: readonly OutboxVote[];
   /** How many votes got a number. */
   readonly logged: number;
-  /** How many webhook deliveries. */
+  /** How many webhook deliveries were written. */
   readonly deliveries: number;
 }
 
@@ -113,9 +113,9 @@ export interface LedgerOptions {
 interface LedgerState extends LedgerOptions {
   readonly sql: Sql;
   readonly partitions: Partitions;
-  /** `null` until it is read. A timeline begins only with a new generation, or while no node runs. */
+  /** `null` until read. A running node begins a timeline only with a new generation, which clears this. */
   timeline: number | null;
-  /** The look of this moment, for both kinds of deliveries; see `lookForDeliveries`. */
+  /** The look-up that callers of the same moment share; see `lookForDeliveries`. */
   look: Promise<Deliveries> | null;
 }
 
@@ -155,9 +155,9 @@ const takeGeneration = (state: LedgerState, shards: readonly Shard[], atLeast: n
 };
 
 /**
- * Looks whether any delivery is open. Callers of one moment share the statement: the flusher, which lists
- * both kinds at once every second, then costs an idle SQL one statement. A later caller never gets an
- * earlier look, because its own change may be committed since.
+ * Reads whether any edit or adjustment is still to be delivered. Callers of the same moment share one
+ * statement: the flusher lists both kinds at once, and so sends an idle SQL one statement instead of two. A
+ * later caller gets a new look-up, because its own change may have been committed in between.
  */
 const lookForDeliveries = (state: LedgerState): Promise<Deliveries> => {
   if (state.look === null) {
@@ -231,8 +231,8 @@ interface FlushContext {
 }
 
 /**
- * Writes any round, step by step. Resolves to what was written of votes; `null` for a round without votes,
- * which comes here only if `writeRound` could not write it.
+ * Writes any round, step by step. Resolves to what was written of votes, or to `null` for a round without
+ * votes. Such a round comes here only if the single statement of `writeRound` could not write it.
  */
 const writeFlush = async (transaction: Transaction, round: Backlog, { timeline, rules }: FlushContext) => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;

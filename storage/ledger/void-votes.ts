@@ -92,11 +92,11 @@ export const restoreVotes = async (transaction: Transaction, votes: readonly Fou
   await writeVoidDeliveries(transaction, 'vote.restored', decisions);
 };
 
-/** Rows by their whole key: with the itag alone, each partition would be searched. */
+/** Selects rows by their whole key. A search by the itag alone would visit every partition. */
 const buildChosen = (transaction: Transaction, votes: readonly FoundVote[]) => transaction`
   ${buildRows(transaction, votes, { itag: 'uuid', created_at: 'timestamptz' })} as chosen (itag, created_at)`;
 
-/** The votes of one request have it in common. */
+/** The key that all votes of one request share. */
 const toRequest = ({
   incarnation,
   author,
@@ -158,7 +158,7 @@ const findVote = async (sql: Queryable, itag: string) => {
 };
 
 /**
- * Voids one vote. *Ledger* when it resolves; `engine.deliver` brings it to the hot store. Rejects with a
+ * Voids one vote. *Ledger* when it resolves; `engine.deliverAdjustments` tells the hot store. Rejects with a
  * `StorageError`.
  */
 export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<VoidOutcome> =>

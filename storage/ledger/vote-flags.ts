@@ -34,7 +34,7 @@ const dayMs = 24 * hourMs;
 
 export interface VoteCount {
   readonly votes: number;
-  /** Of new accounts. */
+  /** Votes of new accounts. */
   readonly young: number;
 }
 
@@ -48,7 +48,7 @@ export const addVoteCount = (sql: Sql, { votes, young }: VoteCount, atMs: number
         young = vote_counts.young + excluded.young`;
   });
 
-/** Builds a join: `log_number` of the first vote on the listing of a totals row since a time. */
+/** Builds a join that finds, for a `totals` row, the number of the listing's first vote since a time. */
 const joinFirstVote = (sql: Queryable, name: string, since: Date) => sql`
   left join lateral (
     select log_number from votes
@@ -57,11 +57,11 @@ const joinFirstVote = (sql: Queryable, name: string, since: Date) => sql`
     order by created_at, log_number limit 1
   ) as ${sql(name)} on true`;
 
-/** Far more than chance: twice what is expected, and four standard deviations above it. */
+/** Builds the test for "far more than chance": twice the expected number, and four deviations above it. */
 const isMore = (sql: Queryable, [number, expected]: readonly [string, string]) =>
   sql.unsafe(`${number} >= 2 * (${expected}) and ${number} > ${expected} + 4 * sqrt(${expected}) + 1`);
 
-/** What the figures of one pair, an address and a listing, say without a comparison. */
+/** Builds the conditions that a pair (an address and a listing) must meet by its own figures alone. */
 const canBeFlagged = (sql: Queryable) => ({
   listing: sql`accounts * ${flagRules.listingShareMin} >= all_accounts`,
   young: sql`young >= ${flagRules.listingAccountsMin} and 2 * young >= accounts`,
@@ -93,7 +93,7 @@ const measurePairs = (sql: Queryable, addresses: readonly string[], since: Date)
     having count(distinct author) >= ${flagRules.listingAccountsMin}
   )`;
 
-/** The flags of each pair; the listing's votes are looked up for those alone that can have one. */
+/** Builds the flags of each pair. Looks up the listing's votes only for pairs that can have a flag. */
 const judgePairs = (sql: Queryable, since: Date) => {
   const { listing, young, rhythm } = canBeFlagged(sql);
   return sql`
@@ -117,7 +117,7 @@ const judgePairs = (sql: Queryable, since: Date) => {
   )`;
 };
 
-/** What was found of pairs, a row for each flag, with its figures. */
+/** Builds the findings about pairs: one row for each flag, with the pair's figures. */
 const listFound = (sql: Queryable) => sql`
   found as (
     select kind, incarnation, address_hash, first_at, last_at, jsonb_build_object(
@@ -157,7 +157,7 @@ const findPairs = (sql: Sql, addresses: readonly string[], since: Date) =>
     kept as (${keepFound(sql, dayMs)})
     select address_hash::text as address, incarnation, flags, all_accounts from judged where flags > 0`;
 
-/** Marks the votes of the pairs. The addresses again as an array, so that the index serves any plan. */
+/** Flags the votes of the pairs. Also passes the addresses as an array, so that any plan uses the index. */
 const markPairs = (sql: Sql, found: readonly AddressFinding[], since: Date) => sql`
   update vote_origins as origin set flags = origin.flags | found.flags
   from ${buildRows(sql, found, { address: 'bigint', incarnation: 'bigint', flags: 'smallint' })}

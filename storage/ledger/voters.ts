@@ -1,7 +1,7 @@
 /**
  * Reads what a hot store needs to catch up with SQL: recent voters of a listing, and facts that were edited.
  *
- * Only reads and clears: flush.ts writes votes, and triggers note edits.
+ * This file only reads them, and deletes edits that were sent. flush.ts writes votes, triggers record edits.
  */
 
 import type { CastVote } from '../../engine/entity/items.ts';

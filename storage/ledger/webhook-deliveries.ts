@@ -13,9 +13,9 @@ import { buildRows, type Queryable, type Transaction } from '../sql/client.ts';
 import { readNumber } from '../sql/rows.ts';
 
 export interface DeliveryRules {
-  /** While too many deliveries wait, none are written for endpoints that fail; the vote log has the votes. */
+  /** Too many deliveries wait: none are written for failing endpoints. Their votes stay in the vote log. */
   readonly isBacklogFull: boolean;
-  /** Leaves out votes cast before the endpoint existed: for rows that get their number late. */
+  /** The votes get their numbers late: those cast before the endpoint existed are left out. */
   readonly isLate: boolean;
 }
 
@@ -63,7 +63,7 @@ export const buildPlace = (transaction: Transaction) => transaction`
 const buildListeners = (transaction: Transaction) => transaction`
   join lateral webhook_listeners(totals.incarnation) as endpoint on true`;
 
-/** Two writers may have two endpoints of a team in common, so both lock them in one order. */
+/** Wakes the endpoints. Locks them in the order of their ids, because two writers may share several. */
 const signalEndpoints = (transaction: Transaction, dueMs: ReturnType<typeof buildVotedMs>) => transaction`
   update webhook_endpoints as endpoint set pending = pending + added, signal = signal + 1,
     due_at_ms = least(due_at_ms, greatest(wait_until_ms, ${dueMs}::bigint))
@@ -101,8 +101,8 @@ export interface VoidDecision extends Omit<VoidedDetails, 'id' | 'number'> {
   /** The highest number of these votes. `null` when none has a number yet. */
   readonly number: number | null;
   /**
-   * A later decision may be about the same votes: it takes its place in the queue from the sequence. Other
-   * decisions have the place of `number`, because only a plan makes votes void that can count again.
+   * A later decision may concern the same votes, as with plans, whose votes can count again. So the place in
+   * the queue comes from the sequence. All other decisions take the place of the vote with the `number`.
    */
   readonly isRepeatable?: boolean;
 }

@@ -1,10 +1,10 @@
 /**
  * Redeems votes as credits: one SQL transaction per redeem, one at a time per listing.
  *
- * As for every decision about past votes (storage/ledger/adjust.ts), the caller drains the outbox first
- * (`engine.flushed`) and delivers the adjustment afterwards (`engine.deliver`). Redeemed votes become void,
- * but their voters still have to wait as before. The hot store needs no message for that: nothing releases
- * these voters, and a reset, which would, excludes them (`findPinned`). So a redeem of any size is one
+ * As for every decision about past votes (storage/ledger/adjust.ts), the caller flushes the outbox first
+ * (`engine.waitForFlush`) and delivers the adjustment afterwards (`engine.deliverAdjustments`). Redeemed
+ * votes become void, but their voters still have to wait as before. The hot store needs no list of these
+ * voters, because nothing releases them: a reset excludes them (`findPinned`). So a redeem of any size is one
  * adjustment.
  */
 
@@ -27,7 +27,7 @@ import {
   toTierRule,
 } from './credits.ts';
 
-/** Redeems votes; ledger when it resolves. `engine.deliver` applies it to the hot store. */
+/** Redeems votes. *Ledger* when it resolves; `engine.deliverAdjustments` applies it to the hot store. */
 export const redeemVotes = async (
   sql: Sql,
   request: RedeemRequest,

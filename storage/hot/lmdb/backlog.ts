@@ -39,7 +39,7 @@ import { runQueued, type Writer, writeInTables } from './writer.ts';
 const stepEntries = 1_000;
 const sweepEntriesMax = 20_000;
 const producerIdleMs = 7 * 86_400_000;
-/** About what a flushed entry takes in memory: it counts as pending, too. */
+/** The estimated memory of a flushed entry. Until the next checkpoint it counts as pending. */
 const flushedBytes = 200;
 
 /** The first `limit` keys of the two, in order; `stored` is sorted already. */
@@ -53,7 +53,7 @@ const mergeKeys = (stored: Iterable<string>, pending: readonly string[], limit: 
   return keys.sort().slice(0, limit);
 };
 
-/** Keys of LMDB's index whose slots are not pending: what it says about those is old. */
+/** Lists the keys of LMDB's dirty index, except those with a pending slot: for these the index is old. */
 function* listStoredDirty(writer: Writer, shard: Shard): Generator<string> {
   const pending = getPendingSlots(writer, shard);
   for (const key of writer.tables.dirty.getKeys(toShardRange(shard)))
@@ -96,7 +96,7 @@ const peekVotes = (writer: Writer, shard: Shard, limit: number): OutboxVote[] =>
   return peeked;
 };
 
-/** Maxima over all shards, or what is left of them. */
+/** How many entries may still be returned, over all shards. */
 type BacklogLimit = BacklogSize;
 
 /** Reads one entry of each kind beyond the room: if it exists, the shard has more. */

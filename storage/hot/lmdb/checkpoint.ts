@@ -24,11 +24,11 @@ interface PendingWrite {
   readonly release: () => void;
 }
 
-/** A checkpoint begins so long after the first change that is pending, if not before. */
+/** A checkpoint begins at the latest this long after the first pending change. */
 const dueMs = 60_000;
 const retryMs = 5_000;
 
-/** Entries of one transaction: main thread and disk room are needed for so many at once. */
+/** Entries of one transaction. Bounds how long it blocks the main thread and how much disk room it needs. */
 const stepEntries = 1_000;
 
 const writeSlot = (
@@ -106,7 +106,7 @@ function* splitVisitors(writer: Writer, taken: TakenVisitors): Generator<Pending
   }
 }
 
-/** The last write: the tables have all records up to this one. */
+/** The last write of a checkpoint: records up to which journal record the tables are complete. */
 const writeApplied = ({ tables, journal: { sequence, seed } }: Writer): PendingWrite => ({
   entries: 1,
   put: () => putApplied(tables, { sequence, seed }),
@@ -116,7 +116,7 @@ const writeApplied = ({ tables, journal: { sequence, seed } }: Writer): PendingW
 const sortByKey = <Entry extends readonly [string, unknown]>(entries: Entry[]): Entry[] =>
   entries.sort(([left], [right]) => (left < right ? -1 : 1));
 
-/** Entries of plain tables, each with the map that they are pending in, as of now. */
+/** Takes the present entries of a table without an index, each with the map in which it is pending. */
 const takeValues = <Value>(
   table: Database<Value, string>,
   maps: Iterable<Map<string, Value | null>>,
@@ -226,7 +226,7 @@ export const completeCheckpoint = async (writer: Writer): Promise<void> => {
   await written;
 };
 
-/** The log gets the first failure of several. */
+/** Records a failed checkpoint. Only the first of several failures in a row is logged. */
 const noteFailure = (writer: Writer, error: unknown): void => {
   if (writer.failure === null)
     writer.onWarning('the journal of the embedded hot store grows: its tables cannot be written', error);
@@ -238,7 +238,7 @@ const noteFailure = (writer: Writer, error: unknown): void => {
 
 /** The same, from outside the write queue: commits go on meanwhile. */
 export const runCheckpoint = async (writer: Writer): Promise<void> => {
-  // In an object, so that the write queue does not wait for it.
+  // `written` comes inside an object, because the write queue would wait for a bare promise.
   const { written } = await runQueued(writer, () => beginCheckpoint(writer));
   await written;
 };

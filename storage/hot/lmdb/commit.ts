@@ -48,7 +48,7 @@ export interface CommitPlan {
   readonly replies: BatchReply[];
   readonly batches: AppliedBatch[];
   readonly slots: Map<EntityAddress, OpenSlot>;
-  /** Those read or changed, so that the record that gets a vote is not read a second time. */
+  /** The vote records read or changed so far. A record that gets a vote is not read a second time. */
   readonly votes: Map<string, OpenVotes>;
   readonly visitors: Map<string, Set<string>>;
   /** Keys of the visitors of deleted listings. */
@@ -159,7 +159,7 @@ const planEffect = (overlay: Overlay, target: EntityRef, effect: Effect): void =
   } else if (effect.kind === 'part' || effect.kind === 'drop_parts') {
     planPartsEffect(overlay, listing, effect);
   } else {
-    // Its last votes stay until swept: keys of a later listing never equal theirs.
+    // The last votes of the deleted listing stay until swept; a later listing has other keys.
     const deleted = toVisitorsKey(target.shard, target.address, effect.incarnation);
     plan.visitors.delete(deleted);
     plan.removedVisitors.add(deleted);
@@ -248,7 +248,7 @@ const decideBatch = (overlay: Overlay, batch: Batch): BatchReply => {
   const after = changed ? version : shard.version;
   const chainHash = changed ? extendChainHash(shard.chainHash, batch) : shard.chainHash;
   const { producer, sequence } = batch;
-  // Keys are built before the record is: one that is refused must not be in it.
+  // Builds the key only for its check: a name that is too long must throw before the record is written.
   toProducerKey(batch.shard, producer);
   const packed = packDecisions(decisions);
   plan.batches.push({ shard: batch.shard, producer, sequence, version: after, chainHash, decisions: packed });

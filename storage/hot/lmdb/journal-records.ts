@@ -27,9 +27,9 @@ import type { VotesArray } from './tables.ts';
 /** 0 length of the content, 4 number, 10 checksum of the content, 14 checksum of these. */
 export const headerBytes = 18;
 const headerCrcAt = 14;
-/** What a disk writes as a whole. */
+/** The smallest unit that a disk writes as a whole. */
 const sectorBytes = 512;
-/** A sector that reads as zeros may have had the headers of so many records. */
+/** The number of record headers that one sector can hold: so many may be lost with an unwritten sector. */
 const headersPerSectorMax = Math.ceil(sectorBytes / headerBytes) + 1;
 
 /** Content in a larger buffer, from `start + headerBytes` to `end`. */
@@ -68,14 +68,14 @@ const hasHeader = (file: Buffer, number: number, { from, seed }: { from: number;
 
 const isZeros = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0);
 
-/** Whether a record after number `number` was written: then this one was synced. */
+/** Whether a later record was written. Then record `number` was synced, so damage to it is no torn append. */
 const hasLater = (file: Buffer, number: number, place: { from: number; seed: number }): boolean => {
   for (let later = number + 1; later <= number + headersPerSectorMax; later++)
     if (hasHeader(file, later, place)) return true;
   return false;
 };
 
-/** Whether all bytes of a sector, from `from` on, are zeros. Of the sectors that begin before `to`. */
+/** Whether a sector between `from` and `to` reads as zeros, so that the disk probably never wrote it. */
 const hasUnwrittenSector = (file: Buffer, from: number, to: number): boolean => {
   for (let start = from; start < to; ) {
     const end = (Math.floor(start / sectorBytes) + 1) * sectorBytes;
@@ -168,7 +168,7 @@ type RecordArray = readonly [
   Changes['visitors'],
   Changes['outbox'],
   Changes['parts'],
-  /** No single changed bit makes it zero, as bytes are that were never written. */
+  /** Never zero, not even with one bit changed. Bytes that were never written read as zero. */
   endMark: true,
 ];
 

@@ -1,11 +1,11 @@
 /**
  * Zeros ahead of the records of a journal file.
  *
- * The sync of an append that makes a file longer writes twice: the record, and what the file system notes
- * about the file. So a file gets zeros ahead, some hundred records at once and in the background, and a
- * record overwrites them. Zeros that cannot be written are no failure: the file then grows with its records.
- * They have a descriptor of their own, because the system tells each descriptor once of a failed write, and
- * the one of the records must hear of it.
+ * An append that makes a file longer needs two writes at its sync: the record, and the file's new length. So
+ * zeros for some hundred records are written ahead in the background, and records overwrite them. If zeros
+ * cannot be written, nothing fails: the file then grows with its records. Zeros are written through a
+ * descriptor of their own. The system reports a failed write once per descriptor, so the journal's own
+ * descriptor still reports every failure that concerns records.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 
@@ -13,7 +13,7 @@ export interface ZeroedFile {
   readonly path: string;
   /** Bytes of records. */
   bytes: number;
-  /** Where zeros behind the records end that are on disk. */
+  /** The end of the zeros that are on disk behind the records. */
   zerosEnd: number;
   /** Settles when the running portion is written; `null` when none runs. */
   filling: Promise<void> | null;
@@ -21,7 +21,7 @@ export interface ZeroedFile {
   failed: boolean;
 }
 
-/** Half of it is left when the next one begins. */
+/** Bytes of zeros written at a time. The next portion begins when half of this is left. */
 const portionBytes = 128 * 1_024;
 /** Linux would cache a larger write as one unit, and count all of it for each record in it. */
 const pageBytes = 4_096;
@@ -65,8 +65,8 @@ export const awaitZeros = async (file: ZeroedFile, bytes: number): Promise<void>
 };
 
 /**
- * Cuts the zeros off before another file follows: versions without them take zeros for half a record there.
- * Never rejects: this version reads zeros as the end. Call while no append runs.
+ * Cuts the zeros off before a further file follows, because earlier versions take zeros in an older file for
+ * half a record. Never rejects, because this version reads zeros as the end. Call while no append runs.
  */
 export const cutZeros = async (file: ZeroedFile): Promise<void> => {
   await file.filling;

@@ -97,7 +97,7 @@ const createFolder = (folder: string): void => {
   syncFolder(dirname(dirname(folder)));
 };
 
-/** Files whose records the tables all hold: a crash came before they were deleted. */
+/** Deletes files whose records are all in the tables; a crash had come before their deletion. */
 const removeApplied = (folder: string, applied: number): void => {
   const firsts = listFirsts(folder);
   for (const [index, first] of firsts.entries()) {
@@ -106,7 +106,7 @@ const removeApplied = (folder: string, applied: number): void => {
   }
 };
 
-/** A file was begun, and a crash or a failure came before its first record. */
+/** Deletes empty files, except the oldest: a crash or a failure came before their first record. */
 const removeEmpty = (folder: string): void => {
   for (const first of listFirsts(folder).slice(1)) {
     const path = toPath(folder, first);
@@ -194,7 +194,7 @@ const tryCut = (journal: Journal): void => {
   try {
     cut(journal);
   } catch {
-    // The next append tries again; so does a start, which finds half a record.
+    // The next append cuts it off again, or else the next start does, which finds half a record.
     journal.torn = true;
   }
 };
@@ -229,7 +229,7 @@ export const addRecord = async (
     await journal.sync(journal.file);
   } catch (cause) {
     journal.lost = true;
-    // A later start must not find it: the system may show what the disk never got.
+    // A later start must not read this record: the system may show bytes that the disk never got.
     journal.torn = true;
     tryCut(journal);
     throw new StorageError(operation, { outcome: 'unknown', reason: 'bug', cause, detail: String(cause) });

@@ -17,7 +17,7 @@ export interface PendingSlot {
   readonly indexed: IndexedSlot;
 }
 export interface PendingVisitors {
-  /** Those in LMDB must be removed first. */
+  /** LMDB's visitors of the listing must be removed before `added` is written. */
   removed: boolean;
   readonly added: Set<string>;
 }
@@ -34,7 +34,7 @@ export interface Pending {
   readonly producers: Map<string, ProducerArray | null>;
 }
 
-// As many shards as a store can have: the folder is opened before the number is known.
+// One map for each of the most shards possible, because the folder is opened before their number is known.
 const createMaps = <Key, Value>(): Map<Key, Value>[] =>
   Array.from({ length: oldShardCount }, () => new Map<Key, Value>());
 

@@ -70,7 +70,7 @@ export const removeFromOutbox = (writer: Writer, shard: Shard, key: string): voi
   const pending = outbox.get(key);
   if (pending === null || (pending === undefined && !writer.tables.outbox.doesExist(key))) return;
   writer.backlog.votes--;
-  // LMDB does not have a pending vote, unless a checkpoint writes it just now.
+  // A pending vote is not in LMDB, so it is just dropped, unless a running checkpoint may be writing it.
   if (pending !== undefined && writer.checkpoints === 0) outbox.delete(key);
   else outbox.set(key, null);
 };

@@ -42,7 +42,7 @@ export interface LmdbOptions {
   readonly clock: () => number;
   /** Above this many bytes in use, commits are refused with reason `full`. Default 1 TiB. */
   readonly sizeMaxBytes?: number;
-  /** The tables get what is pending when it is so many bytes, or a minute old. Default 16 MiB. */
+  /** A checkpoint begins at this many pending bytes, or a minute after the first change. Default 16 MiB. */
   readonly checkpointBytes?: number;
   /** Above this many pending bytes commits are refused with reason `full`. Default 64 MiB. */
   readonly pendingBytesMax?: number;
@@ -170,7 +170,7 @@ const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
   return { outcome: 'found', ref: parseEntityRef(address, incarnation, shard), state, generation, votedAtMs };
 };
 
-/** With room the store could answer now: a commit that was refused says nothing any more. */
+/** While the disk has room, the store counts as just answered: an earlier refusal no longer matters. */
 const createPulse = (writer: Writer): Pulse => ({
   listSilent: () => [describeFullDisk(writer) ?? []].flat(),
   getAnsweredMs: () => (describeFullDisk(writer) === null ? performance.now() : Number.NEGATIVE_INFINITY),
@@ -263,7 +263,7 @@ const openWriter = async (tables: Tables, options: LmdbOptions): Promise<Writer>
   return writer;
 };
 
-/** Without votes that an interrupted checkpoint has put in the outbox: pending votes are not in it. */
+/** Leaves out votes that an interrupted checkpoint has written to LMDB's outbox: they are not pending. */
 const withoutWritten = ({ outbox }: Tables, changes: Changes): Changes => ({
   ...changes,
   outbox: changes.outbox.filter(([key]) => !outbox.doesExist(key)),

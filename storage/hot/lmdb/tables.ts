@@ -127,7 +127,7 @@ export const openTables = async (
  * with the number of shards and producers, not with that of entities. Throws when one of these is damaged.
  */
 export const readMirror = (tables: Tables, path: string): ShardMirror[] => {
-  // As many as a store can have: the folder is opened before the number is known.
+  // As many shards as a store can have, because the folder is opened before their number is known.
   const mirror = Array.from({ length: oldShardCount }, (_, index): ShardMirror => {
     const stored = tables.meta.get(toShardKey(toShard(index))) as readonly number[] | null | undefined;
     if (stored === null) throw createFolderError(path, 'meta');

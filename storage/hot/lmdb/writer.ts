@@ -46,7 +46,7 @@ export interface Writer {
   checkpoints: number;
   /** The tables hold a part of a checkpoint: they are whole only together with the journal. */
   partial: boolean;
-  /** Bytes that ever became pending, and those of them that are in the tables. */
+  /** Bytes that ever became pending, and how many of them have been written to the tables. */
   addedBytes: number;
   writtenBytes: number;
   usedBytes: number;
@@ -66,7 +66,7 @@ export type WriterOptions = Pick<
 
 const reserveShare = 1 / 16;
 
-/** The journal is opened next: its records are adopted by this writer. */
+/** Creates the writer without its journal, which is opened next, because the writer adopts its records. */
 export const createWriter = (tables: Tables, options: WriterOptions): Omit<Writer, 'journal'> => ({
   ...options,
   tables,
@@ -156,7 +156,7 @@ export const assertRoom = async (
 ): Promise<void> => {
   assertDiskRoom(writer, operation, diskBytesForCommits);
   if (isRoomy(writer)) return;
-  // What fails is tried again by its timer only: LMDB must not fail at the rate of requests.
+  // After a failed checkpoint only its timer tries again, so that LMDB does not fail at the rate of requests.
   if (writer.failure === null) await makeRoom();
   // While full, measure every time, so that removals take effect at once.
   writer.usedBytes = measureUsedBytes(writer.tables);

@@ -100,8 +100,8 @@ const checkItags = ({ itags }: VoteItem): readonly string[] => {
 };
 
 /**
- * Stands before an origin, which follows the time of its vote in the outbox: a time with so many zeros is the
- * same number for the versions that know no origins.
+ * Separates a vote's time and its origin in the outbox. Versions that know no origins read both as one
+ * number; these zeros make the origin a fraction that is too small to matter.
  */
 export const originMark = '.0000';
 const originPattern = /^\d{1,64}$/;

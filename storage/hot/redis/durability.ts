@@ -1,10 +1,10 @@
 /**
  * Watches which failures a confirmed commit survives, by the settings and the replicas of the Redis servers.
  *
- * Asked at the start and then with every pulse, because a replica may be attached and `appendfsync` changed
- * at any time. Never changes a setting. Managed servers often forbid `CONFIG`; the durability is then
- * unknown, which counts as weak. A server that does not answer keeps its last description. At most one look
- * at a server is pending.
+ * Reads them at the start and then with every pulse, because a replica may be attached, or `appendfsync`
+ * changed, at any time. Never changes a setting. Managed servers often forbid `CONFIG`; their durability is
+ * unknown, which counts as weak. A server that does not answer keeps its last description. At most one
+ * look-up per server is pending.
  */
 import type { Redis } from 'ioredis';
 import { readUnlessRefused } from './errors.ts';
@@ -54,7 +54,7 @@ export const createDurabilityWatch = (
   const list = () => link.listSlotOwners().map(({ name }) => descriptions.get(name) ?? unknown);
   /** How many primaries may lose confirmed writes now, in a crash or a failover. */
   const countWeak = () => list().filter((description) => description !== synced).length;
-  /** What a confirmed write is now, for operators; for a Cluster, the different ones of its primaries. */
+  /** Says how durable a confirmed write is, for operators; lists each answer once if primaries differ. */
   const describe = () => [...new Set(list())].sort().join('; ');
   let isWeak = false;
   let wasWeak = false;
@@ -73,7 +73,7 @@ export const createDurabilityWatch = (
     wasWeak ||= countWeak() > 0;
     if (countWeak() > 0 === isWeak) return;
     isWeak = !isWeak;
-    // The notes of the start tell the first finding.
+    // The start itself reports the first finding in its notes.
     if (!isFirst) onChange(`a confirmed write to Redis is now ${describe()}`, !isWeak);
   };
   return {

@@ -60,7 +60,7 @@ const takeChanges = (cursor: ByteCursor, since: number): ShardChanges => {
   return { now, changed };
 };
 
-/** For a smaller part of all shards than this, reading them costs no more than reading all once. */
+/** Below this share of all shards, reading just the requested ones costs no more than reading all once. */
 const allFromShare = 1 / 4;
 
 const takeHeads = (cursor: ByteCursor): readonly ShardHead[] | null => {
@@ -107,7 +107,7 @@ export const createHeadsReader = (link: Link) => {
       const heads = await readAll();
       return shards.map((shard) => heads[shard] as ShardHead);
     },
-    /** Whether every node that writes sets `moved`. At first assumed not to. */
+    /** Sets whether every node that writes also sets the key `moved`. Initially false. */
     setTrusted: (now: boolean) => {
       trusted = now;
       known = null;

@@ -36,7 +36,7 @@ export interface Library {
   readonly functions: Readonly<Record<Verb, string>>;
 }
 
-/** The files in their order after what the table of fields makes, with numbers for the names of positions. */
+/** Joins the part made by slot-layout.ts and the files in order, with numbers for the names of positions. */
 const readSource = (folder: string): string => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.lua'));
   const parts = files.sort().map((file) => readFileSync(join(folder, file), 'utf8'));

@@ -65,13 +65,13 @@ export interface Link {
   close(): void;
 }
 
-/** A Redis that returns is used again within a second. */
+/** The longest pause between attempts to connect: a Redis that is back is used again within a second. */
 const reconnectMaxMs = 500;
-/** For a connection; a lost first packet is sent again after a second. */
+/** Time limit for opening a connection. TCP repeats a lost first packet after a second. */
 const connectMaxMs = 1_500;
 /**
- * How long a connection that is no longer wanted may end its calls. A primary that was replaced because the
- * network to it is cut says nothing, and its calls are due at the next one.
+ * How long a connection that is no longer needed may wait for its calls. A primary that was replaced because
+ * it was cut off never answers, and its calls must be repeated at its replacement.
  */
 const disconnectMaxMs = 200;
 const tryAgainMs = 5;
@@ -84,8 +84,8 @@ const redirectedPauseMaxMs = 200;
 const slotsRefreshMs = 5_000;
 const slotsRefreshFailedMs = 200;
 /**
- * If a node does not answer that question within this time, the client asks the next node. While a primary is
- * cut off, one in so many questions goes to it, and the others wait for that one.
+ * If a node does not say within this time who owns which slots, the client asks the next node. While a
+ * primary is cut off, some of these requests still go to it, and the next ones wait for it.
  */
 const slotsRefreshTimeoutMs = 400;
 

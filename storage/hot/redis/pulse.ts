@@ -116,7 +116,8 @@ const checkPrimary = (link: Link, state: PrimaryState, { redis }: Primary): void
     state.failed = true;
     link.findPrimaries();
   } else if (isUnanswered(state, nowMs) && state.pendingOn === redis) {
-    // Cut off, perhaps: calls to it would wait for their limits, while its replacement serves.
+    // The primary may be cut off. Without a new look-up, calls to it would time out while its replacement
+    // already serves.
     link.findPrimaries();
   } else if (state.pendingOn !== redis) {
     state.pendingOn = redis;

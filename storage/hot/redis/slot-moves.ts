@@ -9,7 +9,7 @@
 import { readUnlessRefused } from './errors.ts';
 import type { Link } from './link.ts';
 
-/** A move of one slot takes less, unless the slot is very large. */
+/** The move of one slot usually takes less than this; a very large slot may take longer. */
 const usualMsMax = 5_000;
 const lookEveryMs = 5_000;
 
@@ -58,7 +58,7 @@ export const createSlotMoves = (
     const nodes = await readUnlessRefused(redis.cluster('NODES'), '').catch(() => null);
     if (nodes !== null) movesByServer.set(name, listMoves(String(nodes)));
   };
-  /** Asks every primary, if the last time is some seconds ago. Never rejects. */
+  /** Asks every primary, at most once in `lookEveryMs`. Never rejects. */
   const look = async (): Promise<void> => {
     const nowMs = performance.now();
     if (link.isOneServer || nowMs - lookedMs < lookEveryMs) return;

@@ -189,7 +189,7 @@ const listStateCommands = (
   if (parts === undefined) {
     return [['HSET', `${stem}e`, address, Buffer.concat([packShortArray(first), packShortArray(rest)])]];
   }
-  // The SQL row that it was initialised from comes between: no node can still resend work from before.
+  // Before the parts comes the position of the SQL row. It is 0: no node can still resend work from before.
   const packed = [packShortArray(first), packShortArray([...rest, 0, 0], packHead(parts))];
   return [
     ['HSET', `${stem}e`, address, Buffer.concat(packed)],

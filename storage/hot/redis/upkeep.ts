@@ -13,8 +13,8 @@ import { listTags, toTag, toTags } from './tags.ts';
 const publishStep = 2_000;
 
 /**
- * Raises one generation, in steps. Not in steps in a store of the old number: nodes of the version before may
- * use it, and they would record an entity as flushed between two steps.
+ * Raises one generation in steps; in a store with the old number of shards, in one step. Nodes of an earlier
+ * version may use such a store, and between two steps they would record an entity as flushed.
  */
 export const publishShard = async (link: Link, shard: Shard, generation: number): Promise<void> => {
   const tag = toTag(shard, link.shardCount);
@@ -39,7 +39,7 @@ export const sweep = async (link: Link, nowMs: number): Promise<void> => {
   await Promise.all(groups.map((tags) => link.call('sweep', tags, [nowMs, ...tags])));
 };
 
-/** Reads under which tags any shard was published. */
+/** Finds out for which numbers of shards a shard was ever published. */
 export const listShardCounts = async (link: Link): Promise<readonly number[]> => {
   const isUsed = async (count: number) =>
     (await readHeads(link, listTags(count))).some(({ generation }) => generation > 0);
