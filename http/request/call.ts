@@ -36,8 +36,8 @@ const parseRanges = (accept: string): readonly MediaRange[] =>
     }));
 
 /**
- * How much the client wants a type: the weight of the most specific range that covers it, 0 for none. Weights
- * have at most three decimals, so what is added decides only between equal ones.
+ * How much the client wants a type: the weight of the most specific range that covers it, 0 for none. A less
+ * specific range loses a ten-thousandth, which decides only between equal weights: they have three decimals.
  */
 const weigh = (ranges: readonly MediaRange[], type: string): number => {
   const names = [type, type.replace(/\/.*/, '/*'), '*/*'];
@@ -49,8 +49,8 @@ const weigh = (ranges: readonly MediaRange[], type: string): number => {
 };
 
 /**
- * Returns the offered type that the client prefers; among equals one that it names, then the first. Without
- * `Accept`, or if it takes none of them, that is the first.
+ * Returns the offered type that the client prefers. Of equal ones, a type that the header names precedes one
+ * that only a range covers; otherwise the first wins, as it does without `Accept` or if no type is accepted.
  */
 export const chooseMediaType = <Type extends string>(
   accept: string,
@@ -62,7 +62,7 @@ export const chooseMediaType = <Type extends string>(
   return offered[weights.indexOf(Math.max(...weights))] as Type;
 };
 
-/** Answers by header: browsers of one kind all send the same. */
+/** Cached answers by header, because browsers of one kind all send the same. */
 const preferred = createTwoGenerationCache<boolean>(64);
 
 const comparePreference = (accept: string, type: string, other: string): boolean => {
@@ -71,7 +71,7 @@ const comparePreference = (accept: string, type: string, other: string): boolean
   return toThousandths(weigh(ranges, type)) > toThousandths(weigh(ranges, other));
 };
 
-/** Whether the client gives HTML a greater weight than JSON; a tie, or no header, is none. */
+/** Whether the client gives HTML a greater weight than JSON. A tie, or no header, means no. */
 const isPagePreferred = (accept: string): boolean => {
   if (accept === '') return false;
   const known = preferred.get(accept);
@@ -117,9 +117,9 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
   caller: Caller | null = null;
   /** The name of the operator at the private listener, `''` at the public one. */
   operator = '';
-  /** The checks of token, kind, ban and path user have passed. */
+  /** Whether the checks of token, kind, ban and path user have passed. */
   admitted = false;
-  /** The handler was called: a change may take effect. */
+  /** Whether the handler was called. From then on a change may take effect. */
   handlerStarted = false;
   /** Answered and counted, or abandoned by the client. */
   answered = false;

@@ -1,7 +1,7 @@
 /**
  * The parts of one listener that dispatch works with, wired once. Types only.
  *
- * facade.ts and admin.ts each build one; every call refers to it.
+ * facade.ts builds the public listener's, operator/listener.ts the private one's; every call refers to one.
  */
 import type { App } from '../app.ts';
 import type { PermissionSource } from '../auth/auth.ts';
@@ -44,7 +44,7 @@ export interface DispatchContext {
   readonly isDraining: () => boolean;
   /** True when the node still works but is about to stop: every response closes its connection. */
   readonly isLeaving: () => boolean;
-  /** Called first for every request, with its monotonic time (ms): the process runs. */
+  /** Called first for every request, with its monotonic time (ms), as a sign that the process runs. */
   readonly reportRunning?: (steadyMs: number) => void;
   readonly cors: Cors;
   /** Checks the `Host` header before route matching, on every path. Throws a `DomainError`. */

@@ -136,7 +136,7 @@ const waitFor = <T>(call: Call, promise: Promise<T>, next: (call: Call, value: T
   );
 };
 
-/** After a long wait: a token that was revoked meanwhile gets nothing. */
+/** Finishes a long poll. Checks the token again, because it may have been revoked during the wait. */
 const finishWait = (call: Call, reply: Reply): void => {
   const { sessions } = call.context;
   const session = call.caller === null ? null : authenticate(sessions, call.exchange.headers);
@@ -284,8 +284,8 @@ const openCall = (call: Call): void => {
     return;
   }
   const { limiter } = context;
-  // Counted by each node alone: to ask the shared store would cost more than a badge, and all clients of a
-  // node that stops open their feeds at once.
+  // Badges and feeds are counted by each node alone. A call of the shared store would cost more than a badge;
+  // and when a node stops, all its clients open their feeds elsewhere at once.
   const limitLines =
     route.limit === 'badge' || route.limit === 'feed'
       ? limiter.take(route.limit, call.clientAddress, call.startedMs)

@@ -147,8 +147,8 @@ const toPointer = (error: ErrorObject): string =>
     : error.instancePath;
 
 /**
- * Whether an error says that the value is not `null` where another alternative had the right type, so that
- * its own faults are listed.
+ * Whether an error only says that the value is not `null`, while another alternative fits its type. The
+ * faults under that alternative are listed, so this one would mislead.
  */
 const isBesideTheFault = (error: ErrorObject, errors: readonly ErrorObject[]): boolean => {
   if (error.keyword !== 'type' || error.params.type !== 'null') return false;
@@ -161,7 +161,7 @@ const isBesideTheFault = (error: ErrorObject, errors: readonly ErrorObject[]): b
   );
 };
 
-/** Faults under one schema hold together; those under different ones are of alternatives. */
+/** Returns the schema of a fault. Faults under one schema all apply; different schemas are alternatives. */
 const toSchema = ({ schemaPath }: ErrorObject): string => schemaPath.slice(0, schemaPath.lastIndexOf('/'));
 
 /** The `context` entries of a rejection: JSON Pointer to message, at most 16. */

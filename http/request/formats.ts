@@ -8,7 +8,7 @@ import Format from 'typebox/format';
 
 const years = { first: 2000, last: 2199 } as const;
 
-/** Whether `Date` takes it, which knows no leap seconds, and its year is plausible. */
+/** Whether `Date` accepts the text (it knows no leap seconds) and its year is plausible. */
 const isTimestamp = (text: string): boolean => {
   if (!Format.IsDateTime(text)) return false;
   const year = new Date(text).getUTCFullYear();
@@ -28,7 +28,7 @@ export const formats: Readonly<Record<'uuid' | 'date-time', TextFormat>> = {
   },
 };
 
-/** Tells TypeBox, whose formats belong to the process. Call before a schema is compiled. */
+/** Registers the formats with TypeBox, process-wide. Call before a schema is compiled. */
 export const registerFormats = (): void => {
   for (const [name, { accepts }] of Object.entries(formats)) Format.Set(name, accepts);
 };

@@ -12,7 +12,7 @@ import type { Method } from '../route.ts';
 const segmentsMax = 12;
 
 interface TrieNode<T> {
-  /** Whether its segment is a parameter: none, after an at sign, or as a whole. */
+  /** `fixed`: a fixed text; `at`: an at sign and a parameter; `any`: the whole segment is a parameter. */
   readonly segmentKind: 'fixed' | 'at' | 'any';
   readonly fixed: Map<string, TrieNode<T>>;
   at: TrieNode<T> | null;

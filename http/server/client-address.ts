@@ -100,7 +100,7 @@ const toPeer = (text: string, trusted: TrustedProxies): Peer => {
 export const createAddressReader = (trusted: TrustedProxies) => {
   const peers = createTwoGenerationCache<Peer>(cachedPeersMax);
   const addresses = createTwoGenerationCache<string>(cachedAddressesMax);
-  /** Where all connections so far came from. One from elsewhere may still be open, so this is final. */
+  /** Where all connections so far came from. `elsewhere` is final: such a connection may still be open. */
   let origin: 'unknown' | 'proxies' | 'elsewhere' = 'unknown';
   const findPeer = (text: string): Peer => {
     let cached = peers.get(text);
@@ -128,7 +128,7 @@ export const createAddressReader = (trusted: TrustedProxies) => {
     /** The counted address of the client. */
     read: (exchange: Pick<Exchange, 'headers' | 'readPeerAddress'>) => {
       const { forwardedFor } = exchange.headers;
-      // One hop: trusted or not, it is the client if the peer is a proxy.
+      // A single hop is the client if the peer is a proxy, whether that hop is itself trusted or not.
       const isOneHop = trusted.length > 0 && isPlainIpv4(forwardedFor);
       if (isOneHop && origin === 'proxies') return forwardedFor;
       const peer = exchange.readPeerAddress();

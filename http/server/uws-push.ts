@@ -72,8 +72,8 @@ const readUpgradeOffer = (request: HttpRequest, context: us_socket_context_t, pr
 /** A comment: clients ignore it. */
 const comment = ':\n\n';
 /**
- * uWebSockets.js ends a chunk only with the next one, and some clients read whole chunks: this one ends that
- * of the event before. In a stream of events another blank line means nothing.
+ * Sent after each event to end its chunk: uWebSockets.js ends a chunk only when the next one begins, and some
+ * clients read only whole chunks. A further blank line has no meaning in an event stream.
  */
 const blank = '\n';
 
@@ -190,8 +190,8 @@ class Socket implements PushConnection {
 const sent = 1;
 
 /**
- * Changes the protocol of a request. Must not be called corked: where the socket stays at its address in
- * memory, `cork` takes it for a response afterwards, and closes it if some bit of it says so.
+ * Upgrades a request to a WebSocket. Must not be called inside `cork`: afterwards `cork` would still treat
+ * the socket as a response, if it stayed at its address in memory, and might close it.
  */
 export const openWebSocket = (response: HttpResponse, offer: UpgradeOffer, push: OpenPush): void => {
   const data: SocketData = { push, socket: null };
@@ -199,11 +199,11 @@ export const openWebSocket = (response: HttpResponse, offer: UpgradeOffer, push:
 };
 
 /**
- * When an upgrade that is refused for now is answered: nearly all that it costs is the connection, and a
- * client that is refused at once can come back fifty times a second.
+ * The delay before an upgrade is refused with 429 or 503. A waiting connection costs little, whereas a client
+ * that is refused at once may come back fifty times a second.
  */
 const refusalMs = 1_000;
-/** A node that has more of them to answer answers at once. */
+/** With more delayed refusals than this, a node refuses at once. */
 const refusalsMax = 1_000;
 let refusals = 0;
 
@@ -229,10 +229,10 @@ export const answerUpgrade = ({ status, close }: WireReply, write: () => void): 
 
 /** A longer message closes the connection: with a status code up to `messageBytesRead`. */
 const messageBytesMax = 16_384;
-/** Of a longer message nothing is read, and its connection is cut. */
+/** A message above this is not read at all, and its connection is cut. */
 const messageBytesRead = 65_536;
 const tooLongCode = 1_009;
-/** Without any answer, to a ping either, a connection closes after this. uWebSockets.js sends the pings. */
+/** A connection that sends nothing for this long, not even an answer to uWebSockets.js' pings, is closed. */
 const idleSeconds = 60;
 
 const utf8 = new TextDecoder();

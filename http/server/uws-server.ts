@@ -54,14 +54,15 @@ interface ServerState extends ServerOptions {
 
 const exclusivePort = 1;
 /**
- * When a reply is ready and more than this of the body is missing, the reply waits for the rest, at most
- * `heldMsMax`; then the connection closes. Closing at once would make most clients lose the reply.
+ * If a reply is ready while more than this of the request's body is still missing, the reply waits for the
+ * rest, at most `heldMsMax`; then the connection closes. If it closed at once, most clients would lose the
+ * reply.
  */
 const restBytesMax = 65_536;
 const heldMsMax = 4_000;
 /**
- * uWebSockets.js closes a connection after 8 to 12 s of silence, and when the request asked for it, but says
- * neither. Clients that read these lines send no request into the closing.
+ * Tells clients when a connection ends. uWebSockets.js closes it after 8 to 12 s of silence, or when the
+ * request asked for that, but announces neither, and a client might send its next request into the closing.
  */
 const keepAliveLine = '\r\nKeep-Alive: timeout=7';
 const closeLine = '\r\nConnection: close';

@@ -27,9 +27,9 @@ export class RequestHeaders {
   framingFault = '';
   /** How many `Connection` lines there are. The parser reads only the first one. */
   connectionLines = 0;
-  /** The client asked that the connection closes after the reply, in words that the parser reads, too. */
+  /** The client asked to close the connection after the reply, in a form that the parser recognises, too. */
   closes = false;
-  /** It asked so in a list of options (`TE, close`) or in a later line, which the parser does not read. */
+  /** The client asked so in a list of options (`TE, close`) or in a later line; the parser reads neither. */
   closesInList = false;
   /** The `Host` header. The parser rejects a request with two of them. */
   host = '';
@@ -45,7 +45,7 @@ export class RequestHeaders {
   traceparent = '';
   voteProof = '';
   fetchSite = '';
-  /** What the client will do with the reply; browsers that fetch ahead say so. */
+  /** What the client will use the reply for: browsers that fetch ahead say `prefetch`. */
   purpose = '';
 }
 

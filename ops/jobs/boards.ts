@@ -20,7 +20,7 @@ export interface BoardsJobParts extends Omit<RunParts, 'signal'> {
 /** An edition is seen at all nodes after this time at most. */
 const pauseMs = 15_000;
 const runRetentionDays = 1;
-/** How much less often the boards are made that need all listings, and how often at least. */
+/** Boards that need all listings are made this many times less often, but at least once in `pauseMsMax`. */
 const others = { times: 10, pauseMsMax: 3_600_000 } as const;
 
 /** The time between two editions of a board, ms. */

@@ -2,8 +2,8 @@
  * The fleet job that keeps the history: samples the totals of all listings, rolls samples up to hours and
  * days, and drops what has expired.
  *
- * It runs once per instant on one node. What a dead node left is continued by the next; when no node ran, the
- * instants between have no values and are holes.
+ * It runs once per due time, on one node. If that node dies, the next one continues its sample. Due times at
+ * which no node ran have no values: they are holes.
  */
 import type { HistoryMeters } from '../../http/telemetry/counts.ts';
 import { computePeriodEnd, levelMinutes, type Minute } from '../../storage/history/levels.ts';
@@ -21,7 +21,7 @@ import type { Config } from '../config/config.ts';
 import { createMinuteCalendar, daily } from './calendar.ts';
 import type { FleetJob, JobRun } from './job.ts';
 
-/** `historyFineMinutes`: between samples; 0 switches the history off. */
+/** `historyFineMinutes`: minutes between two samples; 0 switches the history off. */
 export type HistorySettings = Pick<Config, 'historyFineMinutes' | 'historyFineHours' | 'historyHourDays'>;
 
 export interface HistoryJobParts {
@@ -64,7 +64,7 @@ interface Moment {
   readonly at: Minute;
 }
 
-/** Rolls up the hour and the day of the newest sample if they have ended. Later ones have no sample. */
+/** Rolls up the hour and the day of the newest sample if they have ended. Later periods have no sample. */
 const rollEnded = async (parts: HistoryJobParts, { state, at }: Moment, options: StepOptions) => {
   for (const level of ['hours', 'days'] as const) {
     if (level === 'hours' && parts.settings.historyHourDays === 0) continue;

@@ -42,15 +42,15 @@ export interface JobsParts extends HistorySettings {
   /** The longest wait for a vote, ms. */
   readonly voteWaitMsMax: number;
   readonly webhookLogDays: number;
-  /** 0: none are kept. */
+  /** Days for which origins of votes are kept; 0 keeps none. */
   readonly voteOriginDays: number;
-  /** Those that look for what looks wrong about votes and views. */
+  /** Jobs that look for suspicious votes and page views. */
   readonly flagJobs: readonly NodeJob[];
   readonly boardSeconds: number;
   readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
   /** Called with the number of votes that a step numbered. */
   readonly onLogged: (votes: number) => void;
-  /** Votes that get their number late are sent to webhooks. */
+  /** Whether votes that get their number late are sent to webhooks. */
   readonly writesDeliveries: boolean;
   /** Called after a run of a fleet job that this node completed. */
   readonly onSuccess?: (job: string, milliseconds: number) => void;
@@ -67,7 +67,7 @@ const listingsPerRun = 200;
 const shardsPauseMs = 15_000;
 const runRetentionDays = 400;
 const dayMs = 86_400_000;
-/** Of the job that runs every few minutes. */
+/** How long records of the history job's runs are kept. */
 const historyRunRetentionDays = 2;
 
 /** Creates the schedule with all jobs; call its `start` to begin. */
@@ -144,7 +144,7 @@ export const createNumberingJob = ({
   },
 });
 
-/** None if the history is switched off. */
+/** Creates the jobs of the history; none if it is switched off. */
 const createHistoryJobs = (settings: JobsParts): readonly FleetJob[] => {
   if (settings.historyFineMinutes === 0) return [];
   const { catalogue, clock, historyMeters: meters } = settings;

@@ -1,10 +1,10 @@
 /**
- * Counts which page views a filter would take off: those of one address on one listing beyond three in an
- * hour, and those of programs that say that they are no browser. They count all the same; operators see how
- * many they are, by listing and hour.
+ * Counts the page views that a filter would remove: those of one address on one listing beyond the third in
+ * an hour, and those of programs that identify themselves as no browser. Nothing is removed; operators only
+ * see the numbers, by listing and hour.
  *
- * Kept in memory without any address; a count is a hint, because addresses may share one. What is left of an
- * hour when the node ends is lost.
+ * The counters are in memory and hold no address. Several addresses may share a counter, so the numbers are
+ * hints. When the node ends, the counts of the current hour are lost.
  */
 import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';
 import { addViewMarks, type ViewMarks } from '../../storage/ledger/vote-flags.ts';
@@ -13,13 +13,13 @@ import type { NodeJob } from './job.ts';
 
 const hourMs = 3_600_000;
 const pauseMs = 60_000;
-/** A byte each. */
+/** Counters of visitors, of one byte each. */
 const visitorCounts = 2 ** 20;
 const listingsMax = 100_000;
 const agentsMax = 500;
-/** Views of an hour that are not repeated ones. */
+/** A visitor's views within an hour that do not count as repeated. */
 const viewsOfVisitor = 3;
-/** Fewer are not worth a row, nor is a smaller share. */
+/** Fewer marked views than this, or a smaller share of the listing's views, are not worth a row. */
 const marksMin = 20;
 const marksShareMin = 0.2;
 

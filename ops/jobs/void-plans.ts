@@ -32,9 +32,9 @@ export const createVoidPlansJob = (parts: VoidPlansParts): NodeJob => ({
 });
 
 /**
- * Takes one step of each plan, so that a small one does not wait for a large one. A plan that fails joins
- * `failures`, by its id: it does not delay the others, and the next run tries it again. A busy store, during
- * a reset for example, is no failure. Resolves to whether there is more to do here.
+ * Takes one step of each plan, so that a small plan does not wait for a large one. Adds a plan that fails to
+ * `failures`, by its id: it delays no other plan, and the next run tries it again. A busy store (for example
+ * during a reset) is no failure. Resolves to whether some plan has more steps.
  */
 const takeSteps = async (parts: VoidPlansParts, failures: Map<string, Error>): Promise<boolean> => {
   const open = await parts.catalogue.operator.plans.listOpenPlans();
@@ -55,11 +55,11 @@ const takeStep = async (
 ): Promise<boolean> => {
   const { plans } = catalogue.operator;
   if (state === 'planning') return plans.fillPlan(id).then(() => false);
-  // Where voters may have voted again, those votes must be in SQL before their former ones are restored.
+  // An undo must know which voters have voted again, so their new votes must be in SQL before it.
   const listings = state === 'undoing' ? await plans.listNextListings(id) : [];
   await Promise.all(listings.map((listing) => engine.waitForFlush(listing.kind, listing.id)));
   const { isMore, listing } = await plans.takePage(id, { nowMs: clock.nowMs(), waitMsMax });
-  // The flusher delivers adjustments after its rounds, and those of a large plan round by round.
+  // The flusher delivers the adjustments after its rounds. An early flush at the plan's end hastens that.
   if (!isMore && listing !== null) engine.flushEarly(listing.kind, listing.id);
   return isMore;
 };

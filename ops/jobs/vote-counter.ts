@@ -29,26 +29,29 @@ export interface DueWork {
 
 const hourMs = 3_600_000;
 const halveMs = 12 * hourMs;
-/** Two bytes each. */
+/** Counters in each array, of two bytes each. */
 const slots = 2 ** 20;
 const countMax = 2 ** 16 - 1;
 const listingsMax = 100_000;
 const pairsMax = 50_000;
-/** Addresses or listings that one run judges, and that wait; more are dropped, and come again later. */
+/** How many addresses or listings one run judges, and how many may wait. Others are dropped for now. */
 const dueMax = 200;
 const waitingMax = 10_000;
-/** What the directory lets expect may be less than what this node's votes do. */
+/** Reduces expected numbers, because those of the whole directory may be lower than those of this node. */
 const expectedShare = 0.8;
-/** A pair is judged again when it has grown so far. */
+/** A pair is judged again when its votes have grown by this factor. */
 const growth = { flagged: 1.25, other: 2 };
-/** Fewer intervals are equal by chance too often; a pair is watched so many votes before. */
+/**
+ * Intervals needed to judge a rhythm, since fewer are often equal by chance. So a pair is watched this many
+ * votes before the rule can apply.
+ */
 const rhythmGapsMin = 6;
 const watchedVotesMin = flagRules.rhythmVotesMin - rhythmGapsMin;
 const surgeCounts: ReadonlySet<number> = new Set(
   Array.from({ length: 14 }, (_, index) => (flagRules.surgeVotesMin + 1) * 2 ** index),
 );
 
-/** Of an address and a listing with several votes. */
+/** What is known about an address and a listing for which it has cast several votes. */
 interface Pair {
   readonly slot: number;
   readonly incarnation: number;
@@ -66,7 +69,7 @@ interface CountedVote extends Pick<OutboxVote, 'itag' | 'atMs'> {
 }
 interface ListingCount {
   votes: number;
-  /** In the hour of the clock. */
+  /** Votes in the current hour. */
   hourVotes: number;
 }
 
@@ -77,15 +80,15 @@ interface Counts {
   readonly listings: Map<number, ListingCount>;
   readonly watched: Map<string, Map<number, Pair>>;
   watchedPairs: number;
-  /** Packed hashes of addresses all of whose votes are marked. */
+  /** Packed hashes of the addresses whose votes are all marked. */
   readonly wide: Set<string>;
   readonly dueAddresses: Set<string>;
   readonly dueListings: Set<number>;
   marks: MarkedVote[];
-  /** Packed hashes of addresses that SQL judges now, and what was noted of them meanwhile. */
+  /** Packed hashes of addresses that SQL is judging now; `late` has their votes of the meantime. */
   judged: ReadonlySet<string>;
   late: CountedVote[];
-  /** Of all addresses; since the last run. */
+  /** `all`: votes of all addresses; `since`: those since the last run. */
   readonly all: { votes: number; young: number };
   readonly since: { votes: number; young: number };
   hour: number;
@@ -168,7 +171,7 @@ interface PairCounts {
   readonly ofListing: number;
 }
 
-/** Whether SQL may find something: its rules, with the votes of this node. */
+/** Whether SQL may find something wrong: applies its rules to the votes of this node. */
 const looksWrong = ({ all }: Counts, pair: Pair, counts: PairCounts): boolean => {
   const { votes, young, ofAddress, ofListing } = counts;
   if (isRegular(pair)) return true;
@@ -181,7 +184,7 @@ const looksWrong = ({ all }: Counts, pair: Pair, counts: PairCounts): boolean =>
   return isFarMore(votes, expectedShare * ofAddress * Math.min(1, ofOthers));
 };
 
-/** Marks a vote as its pair and its address are. */
+/** Marks a vote with the flags of its pair and its address. */
 const addMark = (counts: Counts, { itag, atMs, address, incarnation }: CountedVote): void => {
   const ofPair = counts.watched.get(address)?.get(incarnation)?.flags ?? 0;
   const flags = ofPair | (counts.wide.has(address) ? voteFlags.directory : 0);
@@ -189,7 +192,7 @@ const addMark = (counts: Counts, { itag, atMs, address, incarnation }: CountedVo
   counts.marks.push({ itag, atMs, address: unpackHash(address), flags });
 };
 
-/** The number that some digits of a text are. */
+/** Reads the digits of a text between two positions as a number. */
 const readDigits = (text: string, from: number, to: number): number => {
   let number = 0;
   for (let at = from; at < to; at++) number = number * 10 + text.charCodeAt(at) - 48;
@@ -228,7 +231,7 @@ const noteVote = (counts: Counts, { ref: { incarnation }, itag, atMs, origin }: 
   addDue(counts.dueAddresses, address);
 };
 
-/** Takes the oldest out. */
+/** Removes and returns the oldest keys, at most `dueMax`. */
 const takeDue = <Key>(due: Set<Key>): readonly Key[] => {
   const taken = [...due].slice(0, dueMax);
   for (const key of taken) due.delete(key);

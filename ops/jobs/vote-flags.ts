@@ -39,7 +39,7 @@ const judgeDue = async (sql: Sql, counts: VoteCounter, nowMs: number): Promise<v
 
 export type VoteFlags = ReturnType<typeof createVoteFlags>;
 
-/** `readsSuspects`: `isSuspect` is asked. Costs a statement every half minute. */
+/** `readsSuspects`: whether `isSuspect` is used. It costs a statement every half minute. */
 export const createVoteFlags = (sql: Sql, clock: { nowMs(): number }, readsSuspects = false) => {
   const counts = createVoteCounter(clock.nowMs());
   let recent: ReadonlySet<string> = new Set();

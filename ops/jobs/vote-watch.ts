@@ -1,6 +1,6 @@
 /**
- * What a node keeps of where votes come from, and what looks wrong about them and about page views; nothing
- * with `VOTE_ORIGIN_DAYS=0`.
+ * Wires what a node does about the origins of votes: it records them, and looks for suspicious votes and page
+ * views. With `VOTE_ORIGIN_DAYS=0` it does neither.
  */
 import type { VoteRequest } from '../../engine/engine.ts';
 import type { OutboxVote } from '../../engine/ports.ts';
@@ -16,12 +16,12 @@ import { createVoteFlags } from './vote-flags.ts';
 export interface VoteWatch extends Pick<App, 'encodeOrigin' | 'noteView'> {
   /** Gets votes that were flushed. */
   readonly noteVotes: (votes: readonly OutboxVote[]) => void;
-  /** Whether a vote needs a proof of a human; absent unless that is asked for by suspicion. */
+  /** Whether a vote needs a proof of a human; absent unless `VOTE_PROOF=flagged`. */
   readonly isSuspect?: (vote: VoteRequest) => boolean;
   readonly flagJobs: readonly NodeJob[];
 }
 
-/** The secret is the one that counts visitors. */
+/** Creates the watch. `secret` is the visitor secret, from which the keys of origins are derived. */
 export const createVoteWatch = (
   sql: Sql,
   secret: Uint8Array,

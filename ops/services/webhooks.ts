@@ -105,9 +105,9 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
     isBacklogFull: () => known.pending > pendingMax,
     /** Notes for `/readyz`. */
     listNotes: () => (known.pending > pendingMax ? [backlogNote] : []),
-    /** Endpoints were edited somewhere: reads them. Rejects when SQL fails. */
+    /** Reads the endpoints again after an edit at any node. Rejects when SQL fails. */
     refresh,
-    /** For every few seconds: reads the endpoints if they may have changed, and bounds the backlogs. */
+    /** To be called every few seconds: reads the endpoints if they may have changed, and bounds backlogs. */
     keepUp: async () => {
       if (isOff || (!parts.shared && known.endpoints === 0)) return;
       await refresh();
@@ -115,7 +115,7 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
     },
     /** Starts to send what is due, if there is any endpoint. Rejects when SQL fails. */
     look: () => (isOff || known.endpoints === 0 ? Promise.resolve() : dispatcher.look()),
-    /** A flush of this node has written deliveries. */
+    /** To be called after a flush of this node has written deliveries. */
     wake: dispatcher.wake,
     close: async (waitMs: number) => {
       await dispatcher.close(waitMs);

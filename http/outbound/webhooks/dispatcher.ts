@@ -1,13 +1,16 @@
 /**
  * Sends webhook deliveries: leases endpoints, sends what is due to each, records what came of it.
  *
- * An endpoint is served by one node at a time, in the order of its votes, up to eight requests at once.
- * Endpoints are served side by side, a bounded number per node, so a slow receiver delays no other; half of
- * the places are for endpoints that work, so many silent receivers do not delay those either. It looks when a
- * flush of this node has written deliveries, and each second for those of other nodes and for repeats. Leases
- * are renewed while they are served; a node that dies leaves one that ends, and what it had not recorded is
- * sent again: first the oldest delivery alone, recorded before it is sent. Created by the composition root;
- * stored-event.ts builds what is sent, health.ts judges the outcomes.
+ * - *Order*: one node at a time serves an endpoint, in the order of its votes, up to eight requests at once.
+ * - *Isolation*: a node serves a bounded number of endpoints side by side, so a slow receiver delays no
+ *   other. Half of the places are reserved for endpoints that work, so silent receivers do not delay those.
+ * - *When*: after each flush of this node that wrote deliveries, and once a second, for deliveries of other
+ *   nodes and for repeats.
+ * - *Leases* are renewed while their endpoints are served. The lease of a node that dies runs out; the next
+ *   node sends again what was not recorded. It begins with the oldest delivery alone, and records that
+ *   attempt before it sends.
+ *
+ * Created by the composition root. stored-event.ts builds what is sent, health.ts judges the outcomes.
  */
 import type { VoteWindows } from '../../../engine/entity/windows.ts';
 import type { Target } from '../../../engine/ids.ts';
@@ -81,7 +84,7 @@ interface DispatcherState extends WebhookDispatcherParts {
   /** Ends the timer of the next renewal; `null` while nothing is served. */
   cancelRenewal: (() => void) | null;
   readonly connections: Set<WebhookConnection>;
-  /** How many of those served are unproven. */
+  /** The number of served endpoints that never had a success, or failed last. */
   unproven: number;
   looking: Promise<void> | null;
   /** Something may have become due since the last look began. */
@@ -124,7 +127,7 @@ const look = (state: DispatcherState): Promise<void> => {
 const takeWhileDue = async (state: DispatcherState): Promise<void> => {
   while (state.lookAgain && !state.closing) {
     const limit = webhookLimits.endpointsMax - state.serving.size;
-    // The next endpoint that is done looks again.
+    // All places are taken. The next endpoint that is finished looks again.
     if (limit === 0) return;
     state.lookAgain = false;
     const nowMs = state.clock.nowMs();
@@ -219,8 +222,8 @@ const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
 };
 
 /**
- * The sender before may have died of this delivery, so the attempt is recorded first: should this node die,
- * too, others wait longer. Resolves to false when the endpoint is disabled instead.
+ * Records an attempt before it is made, because the delivery may have crashed the node that sent it last. If
+ * this node crashes as well, the next one waits longer. Resolves to false if the endpoint gets disabled.
  */
 const beginCarefully = async (
   state: DispatcherState,
@@ -239,7 +242,7 @@ const beginCarefully = async (
   return true;
 };
 
-/** Ends the lease, too. An endpoint that was edited meanwhile is served again. */
+/** Disables the endpoint and ends the lease. An endpoint that was edited meanwhile stays enabled. */
 const disable = async (
   state: DispatcherState,
   lease: Lease,
@@ -281,11 +284,11 @@ interface PageToSend {
   readonly connection: WebhookConnection;
 }
 
-/** Resolves to whether the lease has ended, and else whether a request has failed. */
+/** Sends a page and records the outcomes. Resolves to whether the lease has ended or a request has failed. */
 const sendPage = async (state: DispatcherState, lease: Lease, { page, limit, connection }: PageToSend) => {
   const { endpoint, deliveries } = page;
   const sent = await sendInOrder(state, page, connection);
-  // What this node has cut off says nothing about the receiver: it stays due.
+  // Attempts that this node itself ended say nothing about the receiver. Their deliveries stay due.
   const attempts = sent.filter(({ outcome }) => outcome?.error !== 'closed');
   for (const { outcome } of attempts) state.meters.recordAttempt(outcome?.error ?? 'vote_missing');
   const nowMs = state.clock.nowMs();

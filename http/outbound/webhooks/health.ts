@@ -33,7 +33,7 @@ const pausesMs = [
   24 * hourMs,
 ] as const;
 export const triesMax = pausesMs.length + 1;
-/** After attempts that nothing recorded, by failures in a row: the node has died, or SQL was away. */
+/** Pauses after attempts without a recorded outcome (the node died or SQL was away), by failures in a row. */
 export const lapsePausesMs: readonly number[] = pausesMs;
 const retryAfterMaxMs = dayMs;
 /** Pauses vary by a fifth, so that deliveries that failed together are not repeated together. */
@@ -91,7 +91,7 @@ const toResult = (attempted: Attempted, { nowMs, chance }: JudgeContext): Delive
   return { delivery, state, nextAtMs: nowMs + pauseMs, body: state === 'pending' ? body : null, attempt };
 };
 
-/** Replays are inert: they say nothing about the endpoint. */
+/** Computes the endpoint's health after a page. Replays do not affect it. */
 const computeHealth = (
   endpoint: LeasedEndpoint,
   attempts: readonly Attempted[],
@@ -106,7 +106,7 @@ const computeHealth = (
     const untilMs = wasFailing ? nowMs + slowMs : slowUntilMs;
     return { failures: 0, failingSinceMs: 0, waitUntilMs: 0, slowUntilMs: untilMs };
   }
-  // The requests of a page were under way together: they failed for one reason.
+  // A page counts as one failure, because its requests were sent together and probably failed for one reason.
   const failed = failures + 1;
   const pauseMs = failed >= failingFrom ? computePauseMs(failed - failingFrom, chance) : 0;
   const waitMs = Math.max(pauseMs, ...counted.map(toRequestedMs));
@@ -132,7 +132,7 @@ const findDisabledReason = (
   return hasFailedTooLong(health, context) ? 'failing' : '';
 };
 
-/** Whether it is to be disabled as `failing`. */
+/** Whether the endpoint has failed for so long that it is to be disabled as `failing`. */
 export const hasFailedTooLong = (
   { failures, failingSinceMs }: Pick<EndpointHealth, 'failures' | 'failingSinceMs'>,
   { nowMs, disableDays }: Pick<JudgeContext, 'nowMs' | 'disableDays'>,

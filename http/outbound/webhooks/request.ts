@@ -64,7 +64,7 @@ export const endAttempt = (attempt: WebhookAttempt, failure: WebhookFailure): vo
 /** A connection that carries one request at a time. */
 export interface Carrier {
   readonly client: Pick<Dispatcher, 'dispatch' | 'destroy'>;
-  /** Answers of its present socket. */
+  /** How many answers have come through its present socket. */
   answers: number;
 }
 
@@ -74,13 +74,13 @@ export interface WebhookRequest {
   readonly carrier: Carrier;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer;
-  /** Not ended yet. */
+  /** An attempt that has not ended. */
   readonly attempt: WebhookAttempt;
 }
 
 const answerBytesMax = 4_096;
 const responseBytesMax = 512;
-/** The status has arrived: the rest changes nothing any more. */
+/** How long the rest of an answer may take after its status, which alone decides the outcome. */
 const bodyMsMax = 1_000;
 const detailCharactersMax = 300;
 
@@ -98,7 +98,7 @@ export const sendRequest = (sent: WebhookRequest): Promise<WebhookAnswer | 'stal
       {
         onRequestStart: () => {},
         onResponseStart: (_, status, answerHeaders) => {
-          // Others announce the answer, as 103 does.
+          // An informational status such as 103 comes before the answer proper.
           if (status < 200) return;
           const timer = setTimeout(stop, bodyMsMax);
           answer = { status, headers: answerHeaders, chunks: [], bytes: 0, timer };

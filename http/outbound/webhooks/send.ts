@@ -132,7 +132,7 @@ interface SocketPool {
   /** The judgements in force, or in progress, by origin, oldest first; all requests to a host share one. */
   readonly hosts: Map<string, Host>;
   readonly keptSocketsMax: number;
-  /** Those that were kept after a request and are still open. */
+  /** Connections that were kept after a request and are still open. */
   readonly kept: Set<Client>;
 }
 
@@ -145,9 +145,9 @@ interface Host {
 /** Sockets to the addresses of one judgement. */
 interface JudgedSockets {
   readonly connect: () => HostClient;
-  /** Those that carry no request. */
+  /** Open connections that carry no request now. */
   readonly idle: Set<HostClient>;
-  /** None is kept any more. */
+  /** The judgement is over: no connection is kept for a later request. */
   retired: boolean;
 }
 
@@ -195,7 +195,7 @@ const runAttempt = async (state: ConnectionState, message: Message, attempt: Web
     return sent;
   };
   const first = await send(takeIdle(judged) ?? judged.connect());
-  // The other one is new, so it cannot be stale.
+  // The second attempt uses a new socket, which cannot be stale.
   return first === 'stale_socket' ? ((await send(judged.connect())) as WebhookAnswer) : first;
 };
 
