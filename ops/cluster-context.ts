@@ -10,7 +10,7 @@
 import type { Engine } from '../engine/engine.ts';
 import { createSessionCache, type SessionCache } from '../http/auth/sessions.ts';
 import type { SharedRates } from '../http/limits/limiter.ts';
-import type { NodeFigures, NodeStatus } from '../http/telemetry/node-status.ts';
+import { type NodeFigures, type NodeStatus, noFigures } from '../http/telemetry/node-status.ts';
 import { type Catalogue, type CatalogueOptions, createCatalogue } from '../storage/catalogue/catalogue.ts';
 import {
   createHeartbeats,
@@ -95,15 +95,6 @@ const openLocal = (stores: Stores, { checkRules }: ClusterContextConfig): Cluste
   };
 };
 
-const noFigures: NodeFigures = {
-  uptime_s: 0,
-  requests_per_s: 0,
-  hot_store_ms: null,
-  sql_ms: null,
-  backlog_entities: 0,
-  outbox_votes: 0,
-  flush_lag_s: 0,
-};
 const toNodeStatus = ({ name, version, figures }: LiveNode): NodeStatus => ({
   node: name,
   version: version ?? '',

@@ -1,22 +1,23 @@
 /**
- * What a node reports about itself, and what `nodes list` and the live frames show. Types only; figures.ts
- * measures, live.ts makes the frames.
+ * What a node reports about itself, and what `nodes list` and the live frames show; figures.ts measures,
+ * live.ts makes the frames.
  */
 
 import type { NodeCounts } from './counts.ts';
 
-/** `null`: nothing was measured since the last heartbeat. */
-export interface NodeFigures {
-  readonly uptime_s: number;
-  readonly requests_per_s: number;
+/** The figures of a node that reports none. `null`: nothing was measured since the last heartbeat. */
+export const noFigures = {
+  uptime_s: 0,
+  requests_per_s: 0,
   /** Mean time of a commit to the hot store. */
-  readonly hot_store_ms: number | null;
+  hot_store_ms: null as number | null,
   /** Mean time of a flush to SQL. */
-  readonly sql_ms: number | null;
-  readonly backlog_entities: number;
-  readonly outbox_votes: number;
-  readonly flush_lag_s: number;
-}
+  sql_ms: null as number | null,
+  backlog_entities: 0,
+  outbox_votes: 0,
+  flush_lag_s: 0,
+};
+export type NodeFigures = Readonly<typeof noFigures>;
 
 /** What `nodes list` shows of each node. */
 export interface NodeStatus {
