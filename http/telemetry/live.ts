@@ -4,7 +4,7 @@
  *
  * Each second it copies the counters, unless no request came, and computes the main figures, which a stream
  * that opens gets for the last 15 minutes. A frame is built once for all streams, and only while one is open.
- * A slow reader skips frames. At most `streamsMax` streams are open. Created and closed by admin.ts.
+ * A slow reader skips frames. At most `streamsMax` streams are open. Created by operator/listener.ts.
  */
 import type { Clock } from '../../engine/ports.ts';
 import { alignPause } from '../../engine/tools/align-pause.ts';
