@@ -216,7 +216,7 @@ test('an entity that does not exist is not found by any operation', async () => 
   );
 });
 
-test('the next write initialises an entity that the store lost from its row', async () => {
+test('if the store lost an entity, the next write initialises it from its SQL row', async () => {
   const view = await activate();
   world.engine.countClick(view, '192.0.2.1');
   await world.pass(2_100);
@@ -249,7 +249,7 @@ test('an edit counts from the moment refresh resolves', async () => {
   assert.equal(await world.until(voteOn(world, 'u')), { kind: 'refused', reason: 'vote_banned', waitMs: 0 });
 });
 
-test('an edit is not undone by an activation that holds the row from before it', async () => {
+test('an edit is not undone by an activation that read the SQL row before it', async () => {
   world.holdFind = world.driver.pause(200);
   const read = Promise.resolve(world.engine.read('bot', 'a'));
   await world.pass(50);
@@ -260,7 +260,7 @@ test('an edit is not undone by an activation that holds the row from before it',
   assert.is(stateIn(world.hot, ref)?.facts.voteBanned, true);
 });
 
-test('a void takes the votes off the total and frees the voter', async () => {
+test('voiding votes subtracts them from the total and ends the wait of the voter', async () => {
   await world.until(voteOn(world, 'u'));
   await world.until(world.engine.waitForFlush('bot', 'a'));
   for (const itag of world.ledger.votes.keys()) world.ledger.voidVote(itag, 'operator');
@@ -323,7 +323,7 @@ test('a drain refuses new work, answers what is in flight, and empties the backl
   assert.not(world.engine.readHealth().ready);
 });
 
-test('health says what is wrong', async () => {
+test('the notes of health name what is wrong', async () => {
   assert.equal(world.engine.readHealth(), { ready: true, hotStoreUp: true, notes: [] });
   await activate();
   world.hot.hooks.beforeCommit = () => {

@@ -8,7 +8,7 @@ import { createEngineOn, createKit } from './kit.ts';
 
 const test = suite('losses after a start');
 
-test('what a node counts on top of an older state outlives the next start', async () => {
+test('changes that a node counted on a store that had fallen back survive the next start', async () => {
   const kit = await createKit({ published: false, mayLoseTail: true });
   kit.ledger.list('bot', 'a');
   const earlier = createEngineOn(kit, { producer: 'first' });

@@ -39,7 +39,7 @@ const outcomesOf = async ({ engine, until }: World): Promise<readonly unknown[]>
   return results.map((one) => (one.status === 'rejected' ? outcomeOf(one.reason) : one.status));
 };
 
-test('a load without an answer: nothing was counted', async () => {
+test('a write whose load got no answer fails as not applied', async () => {
   const world = await createWorld();
   world.hot.hooks.beforeOther = (verb) => {
     if (verb === 'load') throw silence();
@@ -48,7 +48,7 @@ test('a load without an answer: nothing was counted', async () => {
   assert.equal(await outcomesOf(world), ['not_applied', 'not_applied']);
 });
 
-test('an initialisation whose outcome is unknown: nothing was counted', async () => {
+test('a write whose initialisation has an unknown outcome fails as not applied', async () => {
   const world = await createWorld();
   world.hot.hooks.beforeCommit = () => {
     throw silence();
@@ -58,7 +58,7 @@ test('an initialisation whose outcome is unknown: nothing was counted', async ()
   assert.is(stateIn(world.hot, world.bot), null);
 });
 
-test('a write that was sent may have been counted', async () => {
+test('a write that was sent and got no answer fails as unknown', async () => {
   const world = await createWorld();
   await world.until(Promise.resolve(world.engine.read('bot', 'a')));
   world.hot.hooks.beforeCommit = () => {

@@ -132,7 +132,7 @@ test('an entity only the ledger knows starts with the numbers of its row', async
   assert.equal(stateIn(world.hot, ref), state);
 });
 
-test('an entity that was flushed before gets its voters back, in steps, before it is there', async () => {
+test('before an entity is initialised again, the store gets its recent voters, in steps', async () => {
   const ref = world.ledger.list('bot', 'a');
   Object.assign(world.ledger.totals.get(ref.incarnation) as object, { generation: 1, version: 0 });
   const nowMs = world.clock.nowMs();

@@ -48,7 +48,7 @@ test('when the first vote is refused, those behind it are refused for the same r
   }
 });
 
-test('the votes behind one are bounded', () => {
+test('only a bounded number of votes waits behind a pending vote', () => {
   const pending = createPending();
   for (let index = 0; index < limits.voteWaitersMax; index++) addWaiter(pending, createWaitingVote());
   const vote = createWaitingVote();
@@ -70,7 +70,7 @@ test('a waiting vote is answered once', () => {
   assert.is(vote.failure, null);
 });
 
-test('the time left counts from now to when the store says', () => {
+test('the wait is the time from now until the time that the store names', () => {
   const refused = { kind: 'refused', reason: 'wait', retryAtMs: 1_500 } as const;
 
   assert.equal(toVoteOutcome(refused, 1_000), { kind: 'refused', reason: 'wait', waitMs: 500 });

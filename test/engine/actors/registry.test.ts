@@ -206,7 +206,7 @@ test('a reply about an entity that is not being activated is not kept', async ()
   assert.is((await registry.getOrActivate('bot', 'a')).readState().version, 1);
 });
 
-test('a load that began before others changed the shard shows no less than the discarded actor', async () => {
+test('a load from before a change of the shard shows no less than the discarded actor did', async () => {
   const { registry } = world;
   const { address, shard } = (await registry.getOrActivate('bot', 'a')).ref;
   let answer: (activated: ActivatedEntity) => void = () => {};

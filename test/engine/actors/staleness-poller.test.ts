@@ -19,7 +19,7 @@ test.before.each(async () => {
   world = await createWorld();
 });
 
-test('what one node acknowledged is visible on the other within a second, and at home at once', async () => {
+test('a change is visible at its own node at once, and at the other node within a second', async () => {
   const [home, other] = [await world.start('home'), await world.start('other')];
   world.ledger.list('bot', 'a');
   assert.is((await world.see(other, 'a')).state.servers, '0');
@@ -346,7 +346,7 @@ test('a store that fell back and caught up in the same generation is noticed by 
   assert.is((await world.see(other, 'a')).state.servers, '6');
 });
 
-test('an activation during a change of its shard answers its waiters and is not kept', async () => {
+test('an activation whose shard changes meanwhile answers its waiters and is not cached', async () => {
   const ref = botRef('a');
   let answer = (): void => {};
   const { totals, facts } = initOf(ref);

@@ -21,11 +21,11 @@ test('the same address is the same visitor, another address another one', () => 
   assert.is.not(computeVisitor(secret, '192.0.2.1'), computeVisitor(secret, '192.0.2.2'));
 });
 
-test('without the secret the number says nothing: another secret gives another one', () => {
+test('a visitor number depends on the secret: with another secret it is another number', () => {
   assert.is.not(computeVisitor(secret, '192.0.2.1'), computeVisitor(new Uint8Array(32), '192.0.2.1'));
 });
 
-test('every number fits 64 bits with a sign', () => {
+test('every visitor number fits a signed integer of 64 bits', () => {
   const numbers = Array.from({ length: 200 }, (_, index) =>
     BigInt(computeVisitor(secret, `visitor ${index}`)),
   );
@@ -37,7 +37,7 @@ test('every number fits 64 bits with a sign', () => {
   assert.ok(numbers.some((number) => number < 0n) && numbers.some((number) => number > 0n));
 });
 
-test('a node computes the same number faster, for any length of secret and address', () => {
+test('the fast hasher computes the same number for any length of secret and address', () => {
   for (const secretBytes of [1, 32, 64, 65, 200]) {
     const key = new Uint8Array(secretBytes).fill(secretBytes);
     const numberOf = createVisitorHasher(key);

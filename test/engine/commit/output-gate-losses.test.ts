@@ -140,7 +140,7 @@ test('a first batch whose reply is lost does not count again in an emptied store
   assert.is(stateIn(world.hot, ref)?.clicks, 1);
 });
 
-test('turns behind the first batch are not applied if it is refused, and are not sent', async () => {
+test('if the empty first batch is refused, the turns behind it are not sent and not applied', async () => {
   const world = await createWorld({ mayLoseTail: true });
   failCommits(world, [refusal()]);
   const turn = world.submit(recordedTurn(initOf(ref)));
@@ -204,7 +204,7 @@ test('a version that fell is a loss: the shard gets a new generation', async () 
   assert.is(world.metered.get('version_regressed'), 1);
 });
 
-test('after a lost tail a change is not acknowledged: a start would empty its shard', async () => {
+test('after a lost tail no change is acknowledged until the shard has a new generation', async () => {
   const shard = world.hot.shards[ref.shard];
   world.submit(recordedTurn(clickOn(ref)));
   await world.pass(2);

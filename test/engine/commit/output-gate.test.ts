@@ -98,7 +98,7 @@ for (const [name, betweenMs] of crowding) {
   });
 }
 
-test('clients of whom one sends at a time do not wait for others, however fast they are', async () => {
+test('clients that send one after another do not wait for each other, however fast they are', async () => {
   for (let count = 1; count <= 50; count++) {
     post();
     await world.pass(1);
@@ -106,7 +106,7 @@ test('clients of whom one sends at a time do not wait for others, however fast t
   }
 });
 
-test('under load a call gathers a millisecond at least, at a high rate at most', async () => {
+test('under load a call gathers for at least a millisecond, at a high rate for exactly one', async () => {
   for (const { items, outMs, calls } of [
     { items: 20, outMs: 10, calls: 3 * limits.gatherCallsAverage },
     { items: 2 * limits.gatherAverageMs * limits.gatherItemsPerMsHigh, outMs: 0, calls: 1 },
@@ -162,7 +162,7 @@ test('turns that come while a call is out make the next batch, with the next num
   );
 });
 
-test('more turns than a batch may hold go in several, in order', async () => {
+test('more turns than fit in a batch are sent in several batches, in order', async () => {
   for (let turn = 0; turn < limits.batchItemsMax + 1; turn++) world.submit(recordedTurn(clickOn(ref)));
   await world.pass(5);
 
@@ -275,7 +275,7 @@ test('above the pending limit turns are refused at once', async () => {
   assert.is(world.gate.countPending(), limits.pendingItemsMax);
 });
 
-test('an open turn whose deadline passes is really taken back', async () => {
+test('an open turn whose deadline passes is never sent', async () => {
   let away = true;
   world.hot.hooks.beforeCommit = () => {
     if (away) throw silence();

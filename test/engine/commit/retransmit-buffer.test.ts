@@ -190,7 +190,7 @@ const rowOf = (world: World): InitItem => {
   return { ...initOf(ref), totals: stateIn(world.hot, ref) as Totals, row: { generation, version } };
 };
 
-test('work that was resent and lost again counts, although a row from between is newer', async () => {
+test('work that was resent and lost again counts, although a newer SQL row lacks it', async () => {
   const world = await createWorld({ mayLoseTail: true });
   const empty = snapshot(world);
   await publishedBy(world, 1, [initOf(ref)]);
@@ -315,7 +315,7 @@ test('work is kept for a limited time, and then no more queries are sent', async
   assert.equal(world.sent, []);
 });
 
-test('a safe store gets work back for a shorter time, until the pulse has seen a risk', async () => {
+test('work is kept for a shorter time until the pulse has seen that the store may lose writes', async () => {
   let seen = false;
   const pulse: Pulse = { listSilent: () => [], getAnsweredMs: () => 0, mayLoseTail: () => seen };
   Object.assign(world.hot, { pulse });

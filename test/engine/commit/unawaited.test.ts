@@ -39,7 +39,7 @@ test('a call without waiters gathers longer at a high rate, and longest at a low
   assert.equal(countItems(world), [items, 1]);
 });
 
-test('a caller who waits takes along what gathers without one', async () => {
+test('a turn with a waiter soon sends its commit queue, with the turns that have none', async () => {
   const world = await withBot();
   click(world);
   await world.pass(5);
@@ -51,7 +51,7 @@ test('a caller who waits takes along what gathers without one', async () => {
   assert.is(world.sent.length, 1, 'the longer wait is over and sends nothing');
 });
 
-test('the one who waits for another commit queue takes it along, too', async () => {
+test('a turn with a waiter soon sends the other commit queues that gather without one, too', async () => {
   const world = await withBot();
   const other = botRef('two');
   Object.assign(world.hot, { toCommitQueue: (shard: number) => Number(shard !== ref.shard) });
@@ -153,7 +153,7 @@ test('a click on a listing that the store lost counts once it is initialised aga
   assert.is(world.kept.at(-1), 250, 'the buffer keeps it');
 });
 
-test('a gate that stops gives refused clicks up', async () => {
+test('a gate that stops drops refused clicks', async () => {
   const world = await withBot();
   failCommits(world, [refusal()]);
   click(world);

@@ -260,7 +260,7 @@ test('a post that is older than the stored part changes nothing', () => {
   assert.is(bot.state, state);
 });
 
-test('a node whose clock is wrong posts as of now', () => {
+test('a post of a node whose clock is wrong counts from the present time of the store', () => {
   for (const wrongMs of [-hourMs, hourMs]) {
     const bot = createBot();
     bot.post(1, ofAll(1, 4));

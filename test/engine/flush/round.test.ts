@@ -38,7 +38,7 @@ test('a full read ends between two requests, and takes no total with a vote that
   );
 });
 
-test('a read that is not full, or of one moment alone, is taken as it is', async () => {
+test('a read that is not full, or whose votes are all of one millisecond, is flushed as it is', async () => {
   const { ledger } = await createWorld();
   const ref = ledger.list('bot', 'a');
   const some = { entities: [], votes: makeVotes(ref, 3) };
@@ -51,7 +51,7 @@ test('a read that is not full, or of one moment alone, is taken as it is', async
   assert.is(takeRound(moment), moment);
 });
 
-test('the flusher writes such rounds', async () => {
+test('of a full read the flusher leaves the votes of the last millisecond for the next round', async () => {
   const world = await createWorld();
   const ref = found(world, 'a');
   await commit(world, initOf(ref), clickOn(ref));

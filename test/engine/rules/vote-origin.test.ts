@@ -52,7 +52,7 @@ test('neighbours share the hash of their network, and nothing else', () => {
   );
 });
 
-test('the next month nothing of an address is the same', () => {
+test('in the next month all hashes of an address are different', () => {
   const [before, after] = [originOf({}), originOf({}, november + 1)];
   assert.is.not(before.addressHash, after.addressHash);
   assert.is.not(before.networkHash, after.networkHash);

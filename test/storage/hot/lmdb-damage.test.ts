@@ -92,7 +92,7 @@ test('a new folder is open to its owner alone', async () => {
   assert.is(statSync(path).mode & 0o777, 0o700);
 });
 
-test('a file whose first pages are not its own is refused with a word', async () => {
+test('a file whose first pages are not LMDB headers is refused with a message', async () => {
   const path = await fillFolder();
   const file = join(path, 'data.mdb');
   const whole = readFileSync(file);
@@ -182,7 +182,7 @@ test('a resent batch gets its decisions again, damage included', async () => {
   );
 });
 
-test('a file that was cut is refused with words, before anything reads beyond its end', async () => {
+test('a file that was cut is refused with a message, before anything reads beyond its end', async () => {
   const path = await fillFolder();
   const file = join(path, 'data.mdb');
   const { size } = statSync(file);
@@ -196,7 +196,7 @@ test('a file that was cut is refused with words, before anything reads beyond it
   }
 });
 
-test('a folder without checksums opens, and programs that know none refuse it from then on', async () => {
+test('a folder without checksums is upgraded; earlier programs refuse it from then on', async () => {
   const path = await fillFolder();
   const tables = await openTables(path);
   const plain = await openTables(path);

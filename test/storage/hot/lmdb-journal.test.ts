@@ -132,7 +132,7 @@ const testFlips = async (zeros: number): Promise<void> => {
 
 test('a flipped bit of any byte of any record is damage, the last one included', () => testFlips(0));
 
-test('so it is with zeros behind the last one', () => testFlips(3_000));
+test('a flipped bit of any record is damage also with zeros behind the last record', () => testFlips(3_000));
 
 test('a flipped bit in the zeros costs nothing', async () => {
   const folder = await fillFolder(2_000);
@@ -174,7 +174,7 @@ test('a record with a sector that reads as zeros was not written whole', async (
   }
 });
 
-test('of a record in zeros any sectors may be missing', async () => {
+test('a record that overwrote zeros is cut off, whichever of its sectors were never written', async () => {
   // Headers at all places around the border of a sector.
   for (let length = 512 - 3 * headerBytes; length <= 512 - headerBytes; length++) {
     const folder = await fillFile(['x'.repeat(length), 'two'.repeat(250)], 5_000);
@@ -302,7 +302,7 @@ test('zeros behind a damaged record do not make it a torn one', async () => {
   }
 });
 
-test('an empty file that was begun in vain does not end the journal', async () => {
+test('an empty journal file without a record is removed, and the journal goes on', async () => {
   const folder = await fillFolder();
   writeFileSync(join(folder, '5.log'), '');
 

@@ -303,7 +303,7 @@ test('a generation is raised in steps, and nothing flushed between two of them i
   await store.close();
 });
 
-test('a marking that another server began is begun again', async () => {
+test('after a failover the marking of dirty entities starts from the beginning', async () => {
   const { store } = await open(() => startMs);
   const bot = refOf('bot', '1', 1);
   const { shard } = bot;
@@ -326,7 +326,7 @@ test('a marking that another server began is begun again', async () => {
   await store.close();
 });
 
-test('the numbers of shards with counters are known', async () => {
+test('a store reports for which numbers of shards it has counters', async () => {
   const store = (await open(() => startMs)).store as RedisHotStore;
   const counted = [await store.listShardCounts()];
   await store.publish([{ shard: toShard(15), generation: 1 }]);

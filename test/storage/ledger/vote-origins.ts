@@ -64,7 +64,7 @@ export const registerVoteOriginTests = (test: Claims, open: () => RealWorld): vo
 };
 
 const registerPurgeTests = (test: Claims, open: () => RealWorld): void => {
-  test('vote origins: those from before a time go, by month and by row, with what was found', async () => {
+  test('vote origins: a purge deletes old origins and their findings, by month and by row', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('origins-old');
     const keptMs = Date.UTC(2027, 5, 15, 12);

@@ -34,7 +34,7 @@ export const registerWebhookEditTests = (test: Claims, open: () => RealWorld): v
     await takeOne(sql, id);
   });
 
-  test('webhooks: in another format what waits is built again', async () => {
+  test('webhooks: after a change of format, waiting deliveries are built in the new format', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-format');
     const id = await addEndpoint(sql, ref);

@@ -50,7 +50,7 @@ const registerHeldTests = (test: Claims, open: () => RealWorld): void => {
     assert.is(await queue.readPage(mine[0] as Lease, wanted), null);
   });
 
-  test('webhooks: a renewed lease lasts, one that is no longer held is not renewed', async () => {
+  test('webhooks: a renewed lease lasts; a lease that has ended is not renewed', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-renewed');
     const id = await addEndpoint(sql, ref);
@@ -69,7 +69,7 @@ const registerHeldTests = (test: Claims, open: () => RealWorld): void => {
 };
 
 const registerDeathTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: a delivery that ends its sender does not end one sender after the other', async () => {
+  test('webhooks: after a delivery has crashed two nodes, the others wait longer', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-deadly');
     const id = await addEndpoint(sql, ref);

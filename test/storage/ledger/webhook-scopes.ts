@@ -58,7 +58,7 @@ const readAll = async (sql: Sql, id: string) => {
 };
 
 const registerOwnedTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: one of a team for all that it owns has each vote once, with its listing', async () => {
+  test('webhooks: an endpoint for all that a team owns gets each vote once, with its listing', async () => {
     const { ledger, sql } = open();
     const { team, other, server, bots } = await listTeams(sql, 'owned');
     const [a, b] = bots;
@@ -92,7 +92,7 @@ const registerOwnedTests = (test: Claims, open: () => RealWorld): void => {
     );
   });
 
-  test('webhooks: of a bot that goes to another team that one gets what comes then', async () => {
+  test('webhooks: when a bot changes teams, the new team gets its later events', async () => {
     const { ledger, sql } = open();
     const { team, other, bots } = await listTeams(sql, 'moved');
     const [a] = bots;
@@ -120,7 +120,7 @@ const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
     for (const id of ids) assert.equal(await readPending(sql, id), [30, 30]);
   });
 
-  test('webhooks: a replay of all that a team owns goes by time', async () => {
+  test('webhooks: a replay of all that a team owns selects by time', async () => {
     const { ledger, sql } = open();
     const { team, bots } = await listTeams(sql, 'again');
     const [a, b] = bots;
@@ -145,7 +145,7 @@ const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
 };
 
 const registerEventTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: an event that is no vote goes to those that want it, and can be listed', async () => {
+  test('webhooks: other events than votes go to the endpoints that chose them, and are listed', async () => {
     const { ledger, sql } = open();
     const { team, bots } = await listTeams(sql, 'event');
     const [a] = bots;
@@ -195,7 +195,7 @@ const registerEventTests = (test: Claims, open: () => RealWorld): void => {
 };
 
 const registerLaterTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: places of one that later wants other events go on upwards', async () => {
+  test('webhooks: an endpoint that later chooses other events keeps the order of its queue', async () => {
     const { ledger, sql } = open();
     const { bots } = await listTeams(sql, 'later');
     const [a] = bots;

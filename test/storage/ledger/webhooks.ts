@@ -154,7 +154,7 @@ const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
 };
 
 const registerQueueTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: endpoints that work do not wait for places of those that may not', async () => {
+  test('webhooks: working endpoints do not wait for the places of unproven ones', async () => {
     const { ledger, list, sql } = open();
     const refs = [await list('hook-new'), await list('hook-failing'), await list('hook-proven')] as const;
     const [, failing, proven] = await Promise.all(refs.map((ref) => addEndpoint(sql, ref)));

@@ -52,7 +52,7 @@ test('heartbeats and polls are more frequent than the stall threshold, so an idl
   assert.ok(limits.stalenessPollMs < stallMs);
 });
 
-test('when nobody needs their proof, heartbeats rest; the next caller waits for the first one', async () => {
+test('heartbeats rest while no caller needs them; the next caller waits for the first one', async () => {
   let drops = 0;
   await until('it hears itself', () => pubsub.isConnected());
   const stop = pubsub.subscribe({ onDisconnect: () => void drops++ });
