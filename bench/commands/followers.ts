@@ -38,7 +38,7 @@ interface FollowersOptions {
   readonly seconds: number;
 }
 
-/** Bots whose followers are idle, bots with active followers, and bots that nobody follows. */
+/** Bots whose followers are idle, bots with active followers, and bots without followers. */
 const quietBots = 1_000;
 const busyBots = 400;
 /** Each of the busy bots changes once in two seconds. */

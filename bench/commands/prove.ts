@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- prove`: drives a server, lets anybody kill what they like meanwhile, and judges in the
+ * `npm run bench -- prove`: drives a server, while its operator may kill any part of it, and judges in the
  * end what it acknowledged by what it has. Without `--url` it starts the server itself, and kills it.
  */
 import { spawn } from 'node:child_process';

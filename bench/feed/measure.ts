@@ -2,7 +2,7 @@
  * One round of the feed command: what messages cost a node and a bare server, and what they cost the posts.
  *
  * In a round the same followers are connected all the time. While they get messages, posts go to bots that
- * they follow; in the windows before and after, as many go to bots that nobody follows. So what differs is
+ * they follow; in the windows before and after, as many go to bots without followers. So what differs is
  * the feed's, not what a busy machine or a growing store does to all posts.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -23,7 +23,7 @@ export interface Figures {
   /** Microseconds of CPU per message. */
   readonly node: Record<Shape, number[]>;
   readonly bare: Record<Shape, number[]>;
-  /** Microseconds of CPU per post that nobody follows. */
+  /** Microseconds of CPU per post to a bot without followers. */
   readonly post: Record<Shape, number[]>;
   /** Of every message to the probe, not of rounds. */
   readonly delaysMs: number[];
@@ -46,7 +46,7 @@ export interface FeedWorld {
   readonly changes: number;
   readonly seconds: number;
   readonly live: Live;
-  /** Twice as many bots as connections: the second half is followed by nobody. */
+  /** Twice as many bots as connections: the second half has no followers. */
   readonly directory: Directory;
   readonly node: ServerProcess;
   readonly poster: Poster;
@@ -55,7 +55,7 @@ export interface FeedWorld {
   sessionsReadMs: number;
 }
 
-/** Of the bot that all follow; three times as many go to bots that nobody follows, to time more posts. */
+/** Of the bot that all follow; three times as many go to bots without followers, to time more posts. */
 const postsPerSecondOfOne = 50;
 const unfollowedPerFollowed = 3;
 /** A bot changes so often that each message of it is one interval of the node after the last. */

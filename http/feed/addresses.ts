@@ -1,8 +1,8 @@
 /**
  * What the clients of one address share: their connections, and how much they may request.
  *
- * One message of an address is handled at a time, in the order in which they came, so who sends more waits
- * longer and nobody else does. All limits grow with the connections that an address may have. Bounded by
+ * One message of an address is handled at a time, in the order of arrival, so an address that sends more
+ * delays only itself. All limits grow with the connections that an address may have. Bounded by
  * connections, messages that wait, and the tables of the limits.
  */
 import type { Clock } from '../../engine/ports.ts';

@@ -28,7 +28,7 @@ export interface FeedSettings {
   readonly feedConnectionsMax: number;
   readonly feedConnectionsPerAddressMax: number;
   readonly feedFrameMs: number;
-  /** Whether anybody may read votes. */
+  /** Who may read votes: every client, or only the owners of the listing. */
   readonly voteLog: 'public' | 'owner';
 }
 
@@ -134,7 +134,7 @@ const wire = (parts: FeedParts): OpenFeed => {
   return open;
 };
 
-/** A look-up that finds nothing costs the stores more than one that does, and is no use to anybody. */
+/** Charges the address for an unknown entity: such a look-up costs the stores more than a successful one. */
 const chargeUnknown = ({ addresses }: OpenFeed, address: string, error: unknown): void => {
   if (isNotFound(error)) addresses.charge(address);
 };

@@ -147,7 +147,7 @@ const describeAllowed = (schema: SettingSchema): string => {
 };
 
 const secretNames = /_(TOKENS?|SECRET|KEY)$/;
-/** In something that is no address a password cannot be told from the rest. */
+/** In a text that is no valid address, the password cannot be distinguished from the rest. */
 const storeNames = /^(REDIS|DATABASE)_URL$/;
 
 /**

@@ -71,7 +71,7 @@ for (const name of ['auto', 'autocannon'] as const) {
   });
 }
 
-test('connections are opened anew for each request where a scenario says so', async () => {
+test('each request opens a new connection where a scenario says so', async () => {
   const { requests, errors } = await using('auto', 0, (load) =>
     load.measure(orderOf({ scenario: 'churn' }), watch),
   );

@@ -58,7 +58,7 @@ test('a run short of time makes rounds shorter, and leaves some out only when th
   assert.is(planSeconds(quick, { ...left, round: 3, seconds: -1 }), 0.2);
 });
 
-test('a run without a limit takes the time it was told', () => {
+test('a run without a limit takes exactly the requested time', () => {
   const options = parseArguments(['--limit', '0', '--seconds', '7']);
 
   assert.is(planSeconds(options, { round: 2, turns: 9, seconds: 1, betweenSeconds: 1 }), 7);

@@ -79,7 +79,7 @@ test('a bar shows its lowest and highest round', () => {
   assert.ok(Math.max(0, ...heights([30, 30, 30])) < 1);
 });
 
-test('failures are told by status', () => {
+test('failures are reported by status', () => {
   assert.match(renderText(resultOf([sampleOf({ failed: 5 })])), /Failed, stats, rollcall: 503: 5\./);
 });
 
@@ -118,7 +118,7 @@ test('results of different loads are not compared', () => {
   assert.match(text, /connections: 256 before, 64 after/);
 });
 
-test('a profile is told by self time, without idle time', () => {
+test('a profile is reported by self time, without idle time', () => {
   const node = (id: number, functionName: string) => ({
     id,
     callFrame: { functionName, url: '', lineNumber: 0 },

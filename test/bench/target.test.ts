@@ -51,7 +51,7 @@ test('a scenario that cannot be measured leaves the figures of the others', asyn
   assert.match(text, /Not measured: vote: 4 connections need 8 users/);
 });
 
-test('a server that is not there is told at once', async () => {
+test('a server that does not answer is reported at once', async () => {
   assert.match(await run('http://127.0.0.1:1').then(() => '', String), /does not answer/);
 });
 

@@ -160,8 +160,8 @@ export const createWebhook = async (
 };
 
 /**
- * Returns the edit without an address or format that are there already: an edit of somebody else at the same
- * moment must not be undone by it. Throws `validation_failed` when the secret, which nobody may read, would
+ * Returns the edit without an address or format that is unchanged, so that it does not undo another user's
+ * edit of the same moment. Throws `validation_failed` when the secret, which is not shown again, would
  * go to another address, or in another format (`topgg` sends it as it is).
  */
 const dropUnchanged = (existing: SealedEndpoint, { url, format, ...rest }: WebhookEditBody) => {

@@ -2,7 +2,7 @@
  * Does a creation once per idempotency key, however often it is requested within a day.
  *
  * The key and what the work led to are written in the transaction of the work: a crash leaves both or
- * neither, so there is no key "in progress" that nobody ends. A concurrent repeat waits for the lock on the
+ * neither, so no key stays "in progress" for ever. A concurrent repeat waits for the lock on the
  * key, and then finds the result. What failed is not kept: a repeat does the work.
  */
 import { setTimeout as pause } from 'node:timers/promises';

@@ -205,7 +205,7 @@ test('POST /:type/:id/votes/credits → 200 with redeem_vote_credits; 404, 400',
   assert.is((await ask('teams/team1')).status, 400);
 });
 
-test('a redeem whose node died before it told the hot store is told by the next flush', async () => {
+test('if a node dies before it delivers a redeem to the hot store, the next flush delivers it', async () => {
   const ref = await newBot(30);
   assert.is(await votesOf(ref), 30);
   const outcome = await world.catalogue.credits.redeem({ ref, kind: 'bot', votes: 20 });

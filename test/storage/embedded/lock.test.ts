@@ -81,7 +81,7 @@ test('the lock of a killed process is free although its parent has not asked how
   }
 });
 
-test('a pid that was given to another process is not taken for the owner', async () => {
+test('a process that got the pid of a dead owner is not taken for the owner', async () => {
   const lock = await lockDataDirectory(root);
   const owner = JSON.parse(readFileSync(path, 'utf8'));
   lock.release();
