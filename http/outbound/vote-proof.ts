@@ -58,7 +58,7 @@ const Answer = Type.Object({
   'error-codes': Type.Optional(Type.Array(Type.String())),
 });
 
-/** What is wrong with our settings or the verifier, and not with the proof. */
+/** Whether an error code is about our settings or the verifier, and not about the proof. */
 const isOwnError = (code: string): boolean => /secret|sitekey|bad-request|internal-error/.test(code);
 
 const judge = ({ hostname, action }: ProofVerifierOptions, answer: Static<typeof Answer>): boolean =>
@@ -68,7 +68,7 @@ const judge = ({ hostname, action }: ProofVerifierOptions, answer: Static<typeof
   (answer.score ?? 1) >= scoreMin;
 
 const idNamespace = '5b0e5f7c-7a4d-4f0f-9a43-6c1f3b9f2d58';
-/** The same for the same proof of the same account: Turnstile then answers again as before, at any node. */
+/** Derives an id from proof and account. Turnstile repeats its answer for a known id, at any node. */
 const deriveId = (key: string): string => toUuidV5(key, idNamespace);
 
 /** `key` has all parts of a proof. */
@@ -77,7 +77,7 @@ const buildForm = ({ provider, secret }: ProofVerifierOptions, key: string): str
   return new URLSearchParams({
     secret,
     response: token,
-    // Of an IPv6 address only its network is known.
+    // Only the network of an IPv6 address is known, so it is not sent.
     ...(!address.includes('/') && { remoteip: address }),
     ...(provider === 'turnstile' && { idempotency_key: deriveId(key) }),
   }).toString();

@@ -18,11 +18,11 @@ export interface EvictionWatchParts {
   readonly log: WatchLog;
 }
 
-/** Together with the duration of a check, well below the minute that docs/operating.md promises. */
+/** The pause between two checks (docs/operating.md, "Redis"). */
 const everyMs = 20_000;
 /**
- * A process that stands still while it starts, on a busy machine, takes its own silence for that of Redis and
- * connects again. The first check waits for that so long.
+ * How long the first check waits for a connection. A process that stalls during its start, on a busy machine,
+ * takes its own pause for silence of Redis and connects again.
  */
 const reconnectMsMax = 5_000;
 const reconnectPauseMs = 50;

@@ -1,10 +1,10 @@
 /**
  * Finds what looks wrong about votes: marks them with flags, and keeps the figures that say why.
  *
- * Nothing here changes what counts or what a client is answered. An address is judged by its votes of a day,
- * in comparison with all votes of that day, because many honest voters may share one (a proxy that is not
- * trusted even gives all of them one: then nothing is compared); a listing by its own past. Judging again
- * changes nothing. Called by ops/jobs/vote-flags.ts.
+ * Nothing here changes what counts; with `VOTE_PROOF=flagged` suspects must give a proof of a human. Many
+ * honest voters may share an address, so the votes of an address in a day are compared with all votes of that
+ * day. If an address has most of them, it is a proxy that is not trusted, and nothing is compared. A listing
+ * is compared with its own past. Judging again changes nothing. Called by ops/jobs/vote-flags.ts.
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import { packHash, voteFlags } from '../../engine/rules/vote-origin.ts';

@@ -64,7 +64,7 @@ const standardKeys = (
   'type timestamp data epoch number itag vote_ids weight upvote webhook_id fields user id username ' +
   'display_name avatar name reason target votes created_at next_vote_at test'
 ).split(' ');
-/** In these events the keys of a vote stand before its user. */
+/** The keys of `vote.voided` and `vote.restored`, where those of a vote come before its user. */
 const voidedKeys = (
   'type timestamp data epoch number reason upvotes downvotes vote itag upvote created_at user id username ' +
   'display_name avatar before target name votes test'
@@ -89,7 +89,7 @@ const toTopggBody = (event: WebhookEvent): object | undefined => {
     [targetKey]: data.target.id,
     user: data.user.id,
     type: type === 'webhook.test' ? 'test' : 'upvote',
-    // There it means that the vote counts double.
+    // At top.gg `isWeekend` means that the vote counts double.
     isWeekend: !data.test && data.weight > 1,
     query: '',
   };
@@ -291,7 +291,7 @@ export const toWebhookHeaders = ({
     : {}),
 });
 
-/** There the whole text of the secret is the key. */
+/** Signs as top.gg does, where the whole text of the secret is the key. */
 const signForTopgg = (secret: string, content: string): string =>
   createHmac('sha256', secret).update(content).digest('hex');
 

@@ -49,7 +49,7 @@ export const toWebhookEvent = (
 /** A delivery of a listing that still exists. */
 type KnownDelivery = Omit<DueDelivery, 'number' | 'subject'> & {
   readonly subject: DeliverySubject;
-  /** 0 where there is none. */
+  /** The number of the vote or decision, 0 for an event without one. */
   readonly number: number;
   readonly endpointId: string;
 };
@@ -139,19 +139,19 @@ const toVoidedVote = ({ itag, upvote, atMs, user }: FirstVote) => ({
 /**
  * - `standard`: the event as JSON;
  * - `topgg`: the first webhooks of top.gg (v0), which many receiver libraries accept;
- * - `topgg_v1`: its present ones, with a signature;
+ * - `topgg_v1`: the present webhooks of top.gg (v1), with a signature;
  * - `discord`: a message for a webhook of a Discord channel.
  */
 export const webhookFormats = ['standard', 'topgg', 'topgg_v1', 'discord'] as const;
 export type WebhookFormat = (typeof webhookFormats)[number];
 
-/** As receivers get it (client/receive.ts), and its id: from `toEventId`, or a new UUID for each test. */
+/** An event as receivers get it (client/receive.ts), with its id: from `toEventId`; for a test a new UUID. */
 type Identified<Event> = Event & { readonly id: string };
 
 export type VoteEvent = Identified<VoteCreated>;
-/** One decision about past votes of a listing, of however many votes, or that it was taken back. */
+/** One decision about any number of past votes of a listing, or its reversal. */
 export type VoidedEvent = Identified<VoteVoided | VoteRestored>;
-/** What happens to a listing beside votes. */
+/** An event of a listing that is not about votes that were cast. */
 export type ListingEvent = Identified<VoteReady | ListingUpdated | WebhookDisabled>;
 /** Sent by the test button. */
 export type TestEvent = Identified<WebhookTested>;

@@ -2,8 +2,8 @@
  * The W3C traces of recent votes on watched listings: what a client sent as `traceparent` goes out with the
  * webhook of its vote.
  *
- * They are in the memory of the node that took the vote, because they only help to look at a system: after a
- * restart, or when another node sends the event, it goes out without. Bounded.
+ * Traces only help to observe a system, so they are in the memory of the node that took the vote. After a
+ * restart, or when another node sends the event, the webhook has no trace. Bounded.
  */
 
 import type { VoteRequest } from '../../../engine/engine.ts';
@@ -11,7 +11,7 @@ import { createTwoGenerationCache } from '../../../engine/tools/two-generation-c
 import type { WebhookEvent } from './stored-event.ts';
 
 const tracesMax = 5_000;
-/** Between the time of a vote and the time of its answer. An earlier vote of the user is further away. */
+/** The longest time between a vote and its answer. Two votes of a user are further apart. */
 const apartMsMax = 60_000;
 
 export const createVoteTraces = () => {

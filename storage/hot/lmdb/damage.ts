@@ -1,9 +1,9 @@
 /**
- * What the embedded hot store does about a damaged file: refuses to open one that was cut or overwritten, and
- * words for the operator about values that are not what was written.
+ * Handles damage of the embedded hot store's file: refuses to open a file that was cut or overwritten, and
+ * describes damaged values for the operator.
  *
- * LMDB reads its file through the memory: a page beyond the end of the file ends the process without a word,
- * and so does a first page that is not its own.
+ * LMDB maps its file into memory. Reading a page beyond the end of the file ends the process without any
+ * message, and so does a first page that LMDB did not write.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

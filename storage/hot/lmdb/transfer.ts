@@ -105,7 +105,7 @@ const readVotes = (key: string, array: readonly number[]): HotRecord => {
   return { kind: 'votes', address, incarnation, user: parseVoterKey(rest), votes };
 };
 
-/** The table's own encoding writes bytes as they are, and reads them as if they were values. */
+/** Lists all visitors. Opens the table as binary: its usual encoding would decode the stored bytes. */
 function* listVisitors({ root }: Tables): Generator<HotRecord> {
   const visitors = root.openDB<Buffer, string>({ name: 'visitors', dupSort: true, encoding: 'binary' });
   for (const key of visitors.getKeys({})) {

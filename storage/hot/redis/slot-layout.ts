@@ -2,9 +2,9 @@
  * The layout of a slot in Redis, made from `engine/entity/fields.ts`: which value is at which position, and
  * the part of the function library that follows from it.
  *
- * A name in capitals of functions/*.lua that `names` has stands for its number or format. library.ts puts
- * that in its place, which costs Lua less than one of the 200 local variables of a library. What
- * differs from field to field is written here, in Lua. Pure; made once at start.
+ * In functions/*.lua a name in capitals that is in `names` stands for a number or a format. library.ts
+ * replaces it, because local variables would be slower and a library may have only 200. The Lua code that
+ * depends on the table of fields is written here. Pure; made once at start.
  */
 import assert from 'node:assert/strict';
 import { fieldKinds, fields, type NamedField, postedFields } from '../../../engine/entity/fields.ts';
