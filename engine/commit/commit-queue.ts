@@ -20,8 +20,8 @@ import {
 export type CommitQueueMode = 'quiet' | 'gathering' | 'in flight' | 'resending' | 'recovering';
 
 /**
- * One commit queue: all shards of a store that takes a whole tick in one call, or the shards of one primary
- * (`HotWriter.toCommitQueue`).
+ * One commit queue: all shards of a store that takes a whole tick in one call, or a single shard on a Redis
+ * Cluster (`HotWriter.toCommitQueue`).
  */
 export interface CommitQueue {
   /** The shard queues that have or may have work, each once (`ShardQueue.queued`). */
