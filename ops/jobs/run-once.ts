@@ -4,7 +4,7 @@
  *
  * When another node has taken over the run (this node stalled for longer than the lease), the job's signal
  * aborts and nothing is recorded. A failure is recorded; after a pause any node may run the job again. Used
- * by schedule.ts.
+ * by schedule.ts and boards.ts.
  */
 import { toError } from '../../engine/errors.ts';
 import type { JobMeters } from '../../http/telemetry/counts.ts';

@@ -4,7 +4,8 @@
  * Nothing here changes what counts; with `VOTE_PROOF=flagged` suspects must give a proof of a human. Many
  * honest voters may share an address, so the votes of an address in a day are compared with all votes of that
  * day. If an address has most of them, it is a proxy that is not trusted, and nothing is compared. A listing
- * is compared with its own past. Judging again changes nothing. Called by ops/jobs/vote-flags.ts.
+ * is compared with its own past. Judging again changes nothing. Called by vote-flags.ts and view-marks.ts of
+ * ops/jobs.
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import { packHash, voteFlags } from '../../engine/rules/vote-origin.ts';

@@ -3,9 +3,9 @@
  *
  * A transaction that writes votes of a listing first locks its row in `totals` and takes the numbers from
  * there, so the order of the commits is the order of the numbers, and no number is left out. A number never
- * changes. Rows without a number (written by an earlier version) are numbered later, under the same lock;
- * votes of a deleted listing keep none. Flushes number them in flush.ts, imports in import/write.ts. Called
- * by ops/jobs and ledger.ts.
+ * changes. New votes get their numbers in flush.ts, imported votes in import/write.ts. This file numbers rows
+ * that have none because an earlier version wrote them, under the same lock; votes of a deleted listing stay
+ * without a number. Called by ops/jobs.
  */
 
 import type { Sql, Transaction } from '../sql/client.ts';

@@ -6,7 +6,7 @@
  * next request after that judges again. So no socket leads to an address that was not judged, whatever DNS
  * answers in between. No proxy is used. One time limit covers looking up, connecting, waiting and reading.
  * Never throws and keeps no schedule: every outcome is a value, and the caller decides what follows. Called
- * by the job that sends webhooks and by the handler of the test button.
+ * by dispatcher.ts, by the handler of the test button, and by push.ts.
  */
 import { X509Certificate } from 'node:crypto';
 import { isIPv6 } from 'node:net';
