@@ -9,6 +9,7 @@ import type { CastVote } from '../../engine/entity/items.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { buildRows, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import { readFirst } from '../sql/rows.ts';
 import { lockListing, writeAdjustments } from './adjustments.ts';
 import { locks } from './locks.ts';
 import { type VoidDecision, writeVoidDeliveries } from './webhook-deliveries.ts';
@@ -151,11 +152,9 @@ const toDecision = (
   return { incarnation, upvotes, downvotes, number, beforeMs: null, single, isRepeatable: !single };
 };
 
-const findVote = async (sql: Queryable, itag: string) => {
-  const [vote] = await sql<(FoundVote & { readonly void: boolean })[]>`
-    select ${buildFoundColumns(sql)}, void from vote_rows as votes where itag = ${itag}`;
-  return vote;
-};
+const findVote = (sql: Queryable, itag: string) =>
+  readFirst(sql<(FoundVote & { readonly void: boolean })[]>`
+    select ${buildFoundColumns(sql)}, void from vote_rows as votes where itag = ${itag}`);
 
 /**
  * Voids one vote. *Ledger* when it resolves; `engine.deliverAdjustments` tells the hot store. Rejects with a

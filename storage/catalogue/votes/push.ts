@@ -10,7 +10,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
-import { hasRow } from '../../sql/rows.ts';
+import { hasRow, readNumber } from '../../sql/rows.ts';
 import { lockOwner, type Review } from '../shared/listings.ts';
 import { buildListingNames } from './reminders.ts';
 
@@ -84,10 +84,9 @@ const subscribe = (sql: Sql, subscription: NewSubscription, max: number): Promis
     const { userId, endpoint } = subscription;
     await lockOwner(transaction, 'push', userId);
     await transaction`select pg_advisory_xact_lock(hashtextextended(${`push to ${endpoint}`}, 0))`;
-    const [existing] = await transaction<{ others: number }[]>`
-      select count(*) as others from push_subscriptions
-      where user_id = ${userId} and endpoint <> ${endpoint}`;
-    if ((existing?.others ?? 0) >= max) return false;
+    const others = await readNumber(transaction`
+      select count(*) from push_subscriptions where user_id = ${userId} and endpoint <> ${endpoint}`);
+    if (others >= max) return false;
     // If the browser has another user now, messages to the former user must not reach the new one.
     await transaction`delete from push_subscriptions where endpoint = ${endpoint} and user_id <> ${userId}`;
     await transaction`

@@ -26,6 +26,7 @@ import {
   readRedeems,
   toTierRule,
 } from './credits.ts';
+import { buildLiveVotes } from './voter-segments.ts';
 
 /** Redeems votes. *Ledger* when it resolves; `engine.deliverAdjustments` applies it to the hot store. */
 export const redeemVotes = async (
@@ -79,18 +80,10 @@ interface RedeemableVotes {
   readonly redeemable: number;
 }
 
-/**
- * Selects the votes of the listing that are not void: the same as in the view `vote_rows`, but without
- * reading the months before the last reset.
- */
+/** Selects the votes that are not void without reading the months before the last reset, which is known. */
 const selectLiveVotes = (transaction: Transaction, ref: EntityRef, since: string) => transaction`
-  select itag, created_at, upvote, vote_num from votes
-  where target_type = ${ref.kind} and target_id = ${ref.id} and incarnation = ${ref.incarnation}
-    and created_at >= ${since}::text::timestamptz and not void
-  union all
-  select itag, created_at, upvote, vote_num from votes
-  where incarnation = ${ref.incarnation} and immutable
-    and created_at < ${since}::text::timestamptz and not void`;
+  select * from (
+    ${buildLiveVotes(transaction, ref, transaction`${since}::text::timestamptz`)}) as live where not void`;
 
 const readRedeemable = async (transaction: Transaction, ref: EntityRef): Promise<RedeemableVotes> => {
   const [resets] = await transaction<{ cycle: string; since: string }[]>`

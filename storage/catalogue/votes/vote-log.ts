@@ -35,17 +35,6 @@ export interface LogTimeline {
 export const formatEpoch = ({ origin, timeline }: LogTimeline, incarnation: number): string =>
   `${origin}${timeline.toString(36)}-${incarnation.toString(36)}`;
 
-/** Reads at most `limit` votes with numbers above `after`, in ascending order. */
-const readLog = (
-  sql: Queryable,
-  ref: EntityRef,
-  { after, limit }: { after: number; limit: number },
-): Promise<readonly LogRow[]> =>
-  sql<LogRow[]>`
-    select log_number as number, itag, author, upvote, created_at, void, void_reason
-    from vote_log where incarnation = ${ref.incarnation} and log_number > ${after}
-    order by log_number limit ${limit}`;
-
 /** Reads the heads of several logs at one moment, by incarnation. Deleted listings are missing. */
 const readLogHeads = async (
   sql: Queryable,
@@ -106,7 +95,8 @@ const readLogPages = async (
       const known = byIncarnation.get(ref.incarnation) ?? [];
       const rows = known.filter(({ number }) => number > after).slice(0, limit);
       const isWhole = rows.length === limit || known.length < sharedRowsMax;
-      return limit <= sharedRowsMax && isWhole ? rows : readLog(sql, ref, { after, limit });
+      if (limit <= sharedRowsMax && isWhole) return rows;
+      return readEachLog(sql, [{ incarnation: ref.incarnation, after }], limit);
     }),
   );
 };

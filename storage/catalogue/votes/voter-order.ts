@@ -15,7 +15,7 @@ import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
 import { locks } from '../../ledger/locks.ts';
 import { createSerializationFailure, type Sql } from '../../sql/client.ts';
-import { changeInSteps, readColumn, rowsPerStep } from '../../sql/rows.ts';
+import { changeInSteps, readColumn, readFirst, rowsPerStep } from '../../sql/rows.ts';
 import { buildLiveVotes, readPositions, recount, segmentVotersUsual } from './voter-segments.ts';
 
 export interface VoterOrderOptions {
@@ -74,7 +74,7 @@ const updateOrder = async (state: VoterOrdersState, ref: EntityRef, page: number
       if (order.stale) await markOrderUsed(state.sql, ref);
       return null;
     }
-    if (order === undefined) {
+    if (order === null) {
       const voters = await readShortList(state, ref);
       if (voters !== null) {
         state.shortLists.set(ref.incarnation, voters);
@@ -97,14 +97,13 @@ interface OrderStatus {
   readonly stale: boolean;
 }
 
-const readOrderStatus = async (sql: Sql, ref: EntityRef, page: number): Promise<OrderStatus | undefined> => {
+const readOrderStatus = (sql: Sql, ref: EntityRef, page: number): Promise<OrderStatus | null> => {
   const changeAgeMinMs = page === 1 ? 0 : pageAgeMaxMs;
-  const [order] = await sql<OrderStatus[]>`
+  return readFirst(sql<OrderStatus[]>`
     select recounts > 0 as built, read_at < now() - interval '1 hour' as stale, exists (
       select from voter_changes where voter_changes.incarnation = voter_orders.incarnation
         and noted_at <= clock_timestamp() - make_interval(secs => ${changeAgeMinMs / 1_000})) as due
-    from voter_orders where incarnation = ${ref.incarnation}`;
-  return order;
+    from voter_orders where incarnation = ${ref.incarnation}`);
 };
 
 const markOrderUsed = (sql: Sql, ref: EntityRef): Promise<unknown> =>

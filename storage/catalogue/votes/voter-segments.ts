@@ -30,14 +30,14 @@ const buildLastReset = (sql: Queryable, ref: EntityRef) => sql`(
  * Builds a query of the listing's votes since its last reset, and of older immutable ones. A vote that is
  * valid in the view `vote_rows` has `void` false here; any other is missing or has `void` true.
  */
-export const buildLiveVotes = (sql: Queryable, ref: EntityRef) => sql`
-  select author, created_at, itag, void from votes
+export const buildLiveVotes = (sql: Queryable, ref: EntityRef, lastReset = buildLastReset(sql, ref)) => sql`
+  select author, created_at, itag, upvote, vote_num, void from votes
   where target_type = ${ref.kind} and target_id = ${ref.id} and incarnation = ${ref.incarnation}
-    and created_at >= ${buildLastReset(sql, ref)}
+    and created_at >= ${lastReset}
   union all
-  select author, created_at, itag, void from votes
+  select author, created_at, itag, upvote, vote_num, void from votes
   where incarnation = ${ref.incarnation} and immutable
-    and created_at < ${buildLastReset(sql, ref)} and ${buildLastReset(sql, ref)} < 'infinity'`;
+    and created_at < ${lastReset} and ${lastReset} < 'infinity'`;
 
 /** Reads a page of voters from position `offset` on, newest first: it sums segments and walks into one. */
 export const readPositions = (

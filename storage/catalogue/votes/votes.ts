@@ -52,14 +52,10 @@ const buildVoteColumns = (sql: Queryable) => sql`
   votes.author, votes.created_at, votes.credit_redeem, votes.immutable, votes.itag, votes.target_id,
   votes.target_type, votes.upvote, votes.void, votes.void_reason, votes.vote_num, votes.voided_at`;
 
-/** Builds the query of the votes of `pair`. */
-const buildVotes = (sql: Queryable, pair: VotePair) => sql`
-  select ${buildVoteColumns(sql)} from vote_rows as votes
-  where ${buildPairCondition(sql, pair)}`;
-
 /** Lists the valid votes of one user on one entity, newest first. */
 const listValidVotes = (sql: Queryable, pair: VotePair): Promise<readonly VoteRow[]> => sql<VoteRow[]>`
-  ${buildVotes(sql, pair)} and not votes.void and votes.incarnation = ${pair.ref.incarnation}
+  select ${buildVoteColumns(sql)} from vote_rows as votes
+  where ${buildPairCondition(sql, pair)} and not votes.void and votes.incarnation = ${pair.ref.incarnation}
   order by votes.created_at desc, votes.vote_num desc, votes.itag limit ${validVotesMax}`;
 
 /**
