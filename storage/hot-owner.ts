@@ -7,7 +7,7 @@
  * The embedded SQL needs no record, because one folder holds both stores.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Queryable, Sql } from './sql/client.ts';
@@ -38,12 +38,7 @@ export const createFolderOwner = (dataDir: string): HotOwner => {
   return {
     kind: 'lmdb',
     readIdentity: () => (existsSync(path) ? readFileSync(path, 'utf8').trim() : ''),
-    writeIdentity: (identity) => {
-      const descriptor = openSync(path, 'w', 0o600);
-      writeSync(descriptor, `${identity}\n`);
-      fsyncSync(descriptor);
-      closeSync(descriptor);
-    },
+    writeIdentity: (identity) => writeFileSync(path, `${identity}\n`, { mode: 0o600, flush: true }),
     holder: randomBytes(8).toString('hex'),
   };
 };

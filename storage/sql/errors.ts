@@ -7,33 +7,20 @@
  */
 import { StorageError, type StorageOutcome, type StorageReason, toMessage } from '../../engine/errors.ts';
 
-/** Reasons by SQLSTATE or by its class (first two characters); the exact one wins. */
-const reasonsByState: Record<string, StorageReason> = {
-  '40001': 'busy',
-  '40003': 'unreachable',
-  '40P01': 'busy',
-  '55P03': 'busy',
-  '55006': 'busy',
-  '57014': 'busy',
-  '25006': 'busy',
-  '25P02': 'bug',
-  '53100': 'full',
-  '54000': 'row',
-  '57P01': 'unreachable',
-  '57P02': 'unreachable',
-  '57P03': 'unreachable',
-  '57P05': 'unreachable',
-  '58030': 'full',
+/** The SQLSTATEs of each reason, or their classes (first two characters); an exact state wins. */
+const statesOf: Readonly<Partial<Record<StorageReason, readonly string[]>>> = {
+  busy: ['25006', '40001', '40P01', '53', '55006', '55P03', '57014'],
   // A login that is refused, or a database that is gone, may be back like a server.
-  '3D000': 'unreachable',
-  '08': 'unreachable',
-  '22': 'row',
-  '23': 'row',
-  '28': 'unreachable',
-  '53': 'busy',
-  '58': 'damaged',
-  XX: 'damaged',
+  unreachable: ['08', '28', '3D000', '40003', '57P01', '57P02', '57P03', '57P05'],
+  full: ['53100', '58030'],
+  row: ['22', '23', '54000'],
+  damaged: ['58', 'XX'],
 };
+const reasonsByState = new Map(
+  Object.entries(statesOf).flatMap(([reason, states]) =>
+    states.map((state) => [state, reason as StorageReason] as const),
+  ),
+);
 
 /** States that mean damaged files; the other states of their classes may be passing faults of the server. */
 const lastingStates = new Set(['XX001', 'XX002', '58P01', '58030']);
@@ -81,7 +68,8 @@ const classify = (code: string, message: string): { outcome: StorageOutcome; rea
   if (neverConnected.has(code)) return { outcome: 'not_applied', reason: 'unreachable' };
   if (brokenOff.has(code)) return { outcome: 'unknown', reason: 'unreachable' };
   const outcome = undecidedStates.has(code) ? 'unknown' : 'not_applied';
-  return { outcome, reason: reasonsByState[code] ?? reasonsByState[code.slice(0, 2)] ?? 'bug' };
+  const reason = reasonsByState.get(code) ?? reasonsByState.get(code.slice(0, 2)) ?? 'bug';
+  return { outcome, reason };
 };
 
 /** Wraps a failure of `operation`; a `StorageError` passes through. `detail` never holds a row's values. */

@@ -16,26 +16,10 @@ export interface ErrorMeaning {
 const toRefused = (reason: StorageReason): ErrorMeaning => ({ outcome: 'not_applied', reason });
 const toUnknown = (reason: StorageReason): ErrorMeaning => ({ outcome: 'unknown', reason });
 
-/**
- * Meanings by the first word of an error answer. An answer with another first word is a `bug`, and definite.
- */
-const meanings: Readonly<Record<string, ErrorMeaning>> = {
-  LOADING: toRefused('busy'),
-  READONLY: toRefused('busy'),
-  MASTERDOWN: toRefused('busy'),
-  NOREPLICAS: toRefused('busy'),
-  CLUSTERDOWN: toRefused('busy'),
-  BUSY: toRefused('busy'),
-  TRYAGAIN: toRefused('busy'),
-  MOVED: toRefused('busy'),
-  ASK: toRefused('busy'),
-  OOM: toRefused('full'),
-  MISCONF: toRefused('full'),
-  NOAUTH: toRefused('bug'),
-  WRONGPASS: toRefused('bug'),
-  NOPERM: toRefused('bug'),
-  HALFWRITTEN: toUnknown('bug'),
-};
+/** First words of error answers. One with another first word is a `bug`, and definite. */
+const busyAnswers = /^(LOADING|READONLY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|BUSY|TRYAGAIN|MOVED|ASK)(?= |$)/;
+const fullAnswers = /^(OOM|MISCONF)(?= |$)/;
+const halfWritten = /^HALFWRITTEN(?= |$)/;
 
 /** Messages of the client itself, given before anything is written to a socket. */
 const notSent =
@@ -66,8 +50,9 @@ export const classifyError = (error: Error): ErrorMeaning => {
   const last = redirectedTooOften.exec(message)?.[1];
   if (last !== undefined) return classifyError({ name: 'ReplyError', message: last });
   if (error.name === 'ReplyError') {
-    if (isFunctionMissing(error)) return toRefused('busy');
-    return meanings[message.slice(0, message.search(/ |$/))] ?? toRefused('bug');
+    if (halfWritten.test(message)) return toUnknown('bug');
+    if (isFunctionMissing(error) || busyAnswers.test(message)) return toRefused('busy');
+    return toRefused(fullAnswers.test(message) ? 'full' : 'bug');
   }
   if (notSent.test(message)) return toRefused('unreachable');
   return toUnknown(lost.test(message) ? 'unreachable' : 'bug');
