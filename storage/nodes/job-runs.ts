@@ -81,22 +81,18 @@ const finish = async (parts: JobRunsParts, run: JobClaim): Promise<void> => {
 };
 
 /** Ends an attempt with an error: any node may claim the run again after `pauseMs`. */
-const fail = async (
+const fail = (
   parts: JobRunsParts,
   run: JobClaim,
   { error, pauseMs }: { error: string; pauseMs: number },
-): Promise<void> => {
-  await parts.sql`
-    update job_runs set error = ${error.slice(0, errorLengthMax)},
-      lease_until = now() + make_interval(secs => ${pauseMs / 1000})
-    where ${buildOwnRunCondition(parts, run)}`;
-};
+): Promise<unknown> => parts.sql`
+  update job_runs set error = ${error.slice(0, errorLengthMax)},
+    lease_until = now() + make_interval(secs => ${pauseMs / 1000})
+  where ${buildOwnRunCondition(parts, run)}`;
 
 /** Deletes runs that ended long ago, of all jobs or of one; except the newest of each job. */
-const purge = async ({ sql }: JobRunsParts, days: number, name?: string): Promise<void> => {
-  await sql`
-    delete from job_runs
-    where finished_at < now() - make_interval(days => ${days})
-      ${name === undefined ? sql`` : sql`and name = ${name}`} and exists (
-      select from job_runs as newer where newer.name = job_runs.name and newer.due_at > job_runs.due_at)`;
-};
+const purge = ({ sql }: JobRunsParts, days: number, name?: string): Promise<unknown> => sql`
+  delete from job_runs
+  where finished_at < now() - make_interval(days => ${days})
+    ${name === undefined ? sql`` : sql`and name = ${name}`} and exists (
+    select from job_runs as newer where newer.name = job_runs.name and newer.due_at > job_runs.due_at)`;

@@ -8,7 +8,7 @@
 import type { Target } from '../../../engine/ids.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
-import { hasRow, readFirst } from '../../sql/rows.ts';
+import { hasRow, readFirst, readNumber } from '../../sql/rows.ts';
 import { type EventPerson, toEventPerson } from '../shared/people.ts';
 import { buildListingNames } from '../votes/reminders.ts';
 
@@ -156,9 +156,9 @@ export const insertEndpoint = (
   sql.begin(async (transaction) => {
     const incarnation = await lockListing(transaction, target);
     if (incarnation === null) return 'not_found';
-    const [existing] = await transaction<{ count: number }[]>`
-      select count(*) as count from webhook_endpoints where incarnation = ${incarnation}`;
-    if ((existing?.count ?? 0) >= max) return 'limit_reached';
+    const existing = await readNumber(transaction`
+      select count(*) from webhook_endpoints where incarnation = ${incarnation}`);
+    if (existing >= max) return 'limit_reached';
     const { id, name, url, format, events, upOnly, secret, createdBy, authorization = null } = endpoint;
     const { scope = 'listing' } = endpoint;
     const sequenced = scope === 'owned' || needSequence(events);
@@ -214,28 +214,24 @@ export const updateEndpoint = (
     return rows.length > 0;
   });
 
-const endDelays = async (
+const endDelays = (
   transaction: Transaction,
   { id, incarnation }: { id: string; incarnation: number },
-): Promise<void> => {
-  await transaction`
-    update webhook_deliveries set next_at_ms = 0
-    where endpoint_id = ${id} and state = 0 and next_at_ms > 0
-      and exists (select from webhook_endpoints where id = ${id} and incarnation = ${incarnation})`;
-};
+): Promise<unknown> => transaction`
+  update webhook_deliveries set next_at_ms = 0
+  where endpoint_id = ${id} and state = 0 and next_at_ms > 0
+    and exists (select from webhook_endpoints where id = ${id} and incarnation = ${incarnation})`;
 
-const dropBodies = async (
+const dropBodies = (
   transaction: Transaction,
   endpoint: { readonly id: string; readonly incarnation: number; readonly format: string },
-): Promise<void> => {
-  await transaction`
-    update webhook_deliveries set body = null
-    where endpoint_id = ${endpoint.id} and state = 0 and body is not null
-      and exists (
-        select from webhook_endpoints
-        where id = ${endpoint.id} and incarnation = ${endpoint.incarnation}
-          and format <> ${endpoint.format})`;
-};
+): Promise<unknown> => transaction`
+  update webhook_deliveries set body = null
+  where endpoint_id = ${endpoint.id} and state = 0 and body is not null
+    and exists (
+      select from webhook_endpoints
+      where id = ${endpoint.id} and incarnation = ${endpoint.incarnation}
+        and format <> ${endpoint.format})`;
 
 const transferred = 'transferred';
 
