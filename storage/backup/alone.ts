@@ -14,6 +14,7 @@ import { runLocked } from '../embedded/lock.ts';
 import { createFolderOwner } from '../hot-owner.ts';
 import { endTimeLimits } from '../move/sql-copy.ts';
 import type { Sql } from '../sql/client.ts';
+import { readValue } from '../sql/rows.ts';
 import { runOnServer } from '../sql/server.ts';
 import { assertUnused, draftName, fillDraft } from './embedded.ts';
 import { type CopySource, describeFile } from './live.ts';
@@ -36,9 +37,9 @@ export const createDumpSource = (
         await endTimeLimits(holder);
         await holder`lock table generations, totals, votes, adjustments in share mode`;
         // The first statement after the lock: the snapshot has all that was written before it.
-        const [row] = await reader<{ id: string }[]>`select pg_export_snapshot() as id`;
+        const id = await readValue<string>(reader`select pg_export_snapshot()`);
         await meanwhile();
-        return row?.id ?? '';
+        return id ?? '';
       });
       await programs.dump(file, { snapshot });
     });
@@ -89,8 +90,8 @@ const restoreInto = async (
 
 /** The database says which hot store it belongs to: this one, from here on. */
 const endRestore = async (sql: Sql, dataDir: string): Promise<void> => {
-  const [row] = await sql<{ identity: string }[]>`select identity from hot_store`;
-  createFolderOwner(dataDir).writeIdentity(row?.identity ?? '');
+  const identity = await readValue<string>(sql`select identity from hot_store`);
+  createFolderOwner(dataDir).writeIdentity(identity ?? '');
   await rm(join(dataDir, draftName), { recursive: true });
   await syncPath(dataDir, true);
 };

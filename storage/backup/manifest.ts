@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type PackContents, syncPath } from '../embedded/copy.ts';
@@ -87,10 +87,8 @@ export const writeBackup = async <Manifest extends BackupManifest>(
     await writeFile(join(draft, draftMark), '');
     const manifest = await fill(draft);
     const text = JSON.stringify(manifest);
-    const file = await open(join(draft, manifestName), 'wx', 0o600);
-    await file.writeFile(JSON.stringify({ sha256: computeDigest(text), manifest }));
-    await file.sync();
-    await file.close();
+    const content = JSON.stringify({ sha256: computeDigest(text), manifest });
+    await writeFile(join(draft, manifestName), content, { flag: 'wx', mode: 0o600, flush: true });
     await rm(join(draft, draftMark));
     await syncPath(draft, true);
     if (existsSync(directory)) await rmdir(directory);

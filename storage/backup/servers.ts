@@ -13,7 +13,7 @@ import { syncPath } from '../embedded/copy.ts';
 import { beginTimeline } from '../ledger/generations.ts';
 import { readShardCount, type ShardCounts, takeShardCount } from '../shards.ts';
 import type { Sql } from '../sql/client.ts';
-import { readNumber } from '../sql/rows.ts';
+import { readColumn, readNumber } from '../sql/rows.ts';
 import { hasAnyShard, listShardsBehind, raiseGenerationsPastSql, readNewestPositions } from './age.ts';
 import {
   type AloneBackup,
@@ -105,12 +105,12 @@ const assertUndamaged = async (file: string, { dump }: ServersBackup): Promise<v
 
 /** Throws a `BackupError` unless the database has no tables. */
 export const assertEmpty = async (sql: Sql): Promise<void> => {
-  const tables = await sql<{ name: string }[]>`
+  const tables = await readColumn<string>(sql`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
-    where schemaname not in ('pg_catalog', 'information_schema') limit 3`;
+    where schemaname not in ('pg_catalog', 'information_schema') limit 3`);
   if (tables.length > 0)
     throw new BackupError(
-      `The database is not empty (${tables.map(({ name }) => name).join(', ')}). A restore never ` +
+      `The database is not empty (${tables.join(', ')}). A restore never ` +
         'overwrites data: create a new database and name it in DATABASE_URL.',
     );
 };

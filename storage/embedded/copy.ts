@@ -6,7 +6,7 @@
  * checks the pack later.
  */
 import { closeSync, type Dirent, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { appendFile, open } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { crc32 } from 'node:zlib';
 
@@ -32,7 +32,7 @@ export const listFolder = (folder: string): { files: string[]; folders: string[]
 };
 
 /** Appends one file to an open pack, through the buffer `chunk`. Returns its length and checksum. */
-const appendFile = (pack: number, path: string, chunk: Buffer): { bytes: number; crc: number } => {
+const packFile = (pack: number, path: string, chunk: Buffer): { bytes: number; crc: number } => {
   const source = openSync(path, 'r');
   try {
     let bytes = 0;
@@ -58,7 +58,7 @@ export const packFolder = (folder: string, into: string): PackContents => {
     const chunk = Buffer.allocUnsafe(chunkBytes);
     return {
       folders,
-      files: files.map((path) => ({ path, ...appendFile(pack, join(folder, path), chunk) })),
+      files: files.map((path) => ({ path, ...packFile(pack, join(folder, path), chunk) })),
     };
   } finally {
     closeSync(pack);
@@ -112,18 +112,7 @@ export const unpack = async (pack: string, contents: PackContents, into: string)
   assertInside(pack, contents, into);
   for (const folder of contents.folders) mkdirSync(join(into, folder), { recursive: true, mode: 0o700 });
   for (const { path } of contents.files) closeSync(openSync(join(into, path), 'wx', 0o600));
-  let current: { path: string; handle: FileHandle } | null = null;
-  try {
-    await readPack(pack, contents, async (path, part) => {
-      if (current?.path !== path) {
-        await current?.handle.close();
-        current = { path, handle: await open(join(into, path), 'r+') };
-      }
-      await current.handle.writeFile(part);
-    });
-  } finally {
-    await (current as { handle: FileHandle } | null)?.handle.close();
-  }
+  await readPack(pack, contents, (path, part) => appendFile(join(into, path), part));
 };
 
 /** Makes one file, or the names in one folder, durable. Windows cannot sync folders and need not. */

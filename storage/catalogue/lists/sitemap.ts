@@ -5,6 +5,7 @@
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
+import { readColumn } from '../../sql/rows.ts';
 
 /** Incarnations of one part; fewer of them are listed. */
 const partIncarnations = 2_000;
@@ -17,17 +18,15 @@ export interface SitemapEntry {
 }
 
 /** The numbers of the parts that have listings: one step along the index per part. */
-const readParts = async (sql: Sql): Promise<readonly number[]> => {
-  const rows = await sql<{ part: number }[]>`
+const readParts = (sql: Sql): Promise<readonly number[]> =>
+  readColumn<number>(sql`
     with recursive parts as (
       (select incarnation / ${partIncarnations}::bigint as part from totals order by incarnation limit 1)
       union all
       select (select incarnation / ${partIncarnations}::bigint from totals
         where incarnation >= (parts.part + 1) * ${partIncarnations}::bigint order by incarnation limit 1)
       from parts where parts.part is not null)
-    select part from parts where part is not null order by part`;
-  return rows.map(({ part }) => Number(part));
-};
+    select part from parts where part is not null order by part`);
 
 const readEntries = (sql: Sql, part: number): Promise<readonly SitemapEntry[]> => {
   const within = sql`incarnation >= ${part}::bigint * ${partIncarnations}::bigint
