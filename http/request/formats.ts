@@ -15,12 +15,8 @@ const isTimestamp = (text: string): boolean => {
   return year >= years.first && year <= years.last;
 };
 
-interface TextFormat {
-  readonly accepts: (text: string) => boolean;
-  /** What an error message calls it. */
-  readonly title: string;
-}
-export const formats: Readonly<Record<'uuid' | 'date-time', TextFormat>> = {
+/** What each accepts, and what an error message calls it. */
+export const formats = {
   uuid: { accepts: Format.IsUuid, title: 'a UUID' },
   'date-time': {
     accepts: isTimestamp,
