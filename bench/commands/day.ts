@@ -16,7 +16,7 @@ memory in use grew by more than 2 % from one day to the next, or the 99th percen
 more than 1.1 times that of the first.
 
   --minutes N       how long a day is (20)
-  --days N          how many days (2)
+  --days N          how many days (3)
   --rate N          the most requests a second, in the hug (250)
   --stores NAMES    embedded, redis, or both (embedded,redis)
   --nodes N         nodes on Redis and Postgres (2)
@@ -110,7 +110,7 @@ export const runDays = defineCommand({
   options: { minutes: text, days: text, rate: text, stores: text, nodes: text, seed: text, json: text },
   parse: (given): DaysOptions => ({
     minutes: parseCount('minutes', given.minutes ?? '20', [1, 24 * 60]),
-    days: parseCount('days', given.days ?? '2', [1, 100]),
+    days: parseCount('days', given.days ?? '3', [1, 100]),
     rate: parseCount('rate', given.rate ?? '250', [10, 5_000]),
     stores: parseKinds(given.stores ?? kinds.join()),
     nodes: parseCount('nodes', given.nodes ?? '2', [1, 8]),
