@@ -4,7 +4,7 @@
  * Comments and empty lines are counted as lines and skipped.
  */
 import { checkLine } from './check.ts';
-import { packLines, type SourceLine } from './lines.ts';
+import { type LineGroups, packLines, type SourceLine } from './lines.ts';
 import type { NumberedRecord } from './plan.ts';
 
 export interface BadLine {
@@ -24,10 +24,7 @@ const batchLinesMax = 2_000;
 const batchCharactersMax = 4_000_000;
 
 /** Yields batches in the order of the lines. */
-export async function* splitBatches(
-  groups: AsyncIterable<readonly SourceLine[]>,
-  linesMax = batchLinesMax,
-): AsyncGenerator<LineBatch> {
+export async function* splitBatches(groups: LineGroups, linesMax = batchLinesMax): AsyncGenerator<LineBatch> {
   for await (const lines of packLines(groups, { linesMax, charactersMax: batchCharactersMax })) {
     const batch: LineBatch = { records: [], badLines: [], lastLine: 0 };
     for (const line of lines) addLine(batch, line);

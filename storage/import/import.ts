@@ -13,7 +13,7 @@ import { toStorageError } from '../sql/errors.ts';
 import { readNumber } from '../sql/rows.ts';
 import { type BadLine, type LineBatch, splitBatches } from './batches.ts';
 import { kindNames, recordKinds } from './kinds.ts';
-import { groupLines, measureFile, readFileLines, type SourceLine } from './lines.ts';
+import { type LineGroups, measureFile, readFileLines, type SourceLine } from './lines.ts';
 import { openRejects, type Rejects } from './rejects.ts';
 import { type Counts, createZeroCounts, writeBatch } from './write.ts';
 
@@ -101,10 +101,13 @@ export const importFile = async (
 /** Imports lines that a program creates: idempotent, not resumable. Ledger when it resolves. */
 export const importLines = (
   sql: Sql,
-  lines: Iterable<string> | AsyncIterable<string>,
+  lines: readonly string[],
   options: ImportOptions = {},
-): Promise<ImportReport> =>
-  runImport(makeRun({ sql, options, digest: null, rejects: null, linesTotal: 0 }, 0), groupLines(lines));
+): Promise<ImportReport> => {
+  const run = makeRun({ sql, options, digest: null, rejects: null, linesTotal: 0 }, 0);
+  const numbered = lines.map((text, index): SourceLine => ({ number: index + 1, text, fault: '' }));
+  return runImport(run, [numbered]);
+};
 
 const makeRun = (parts: Omit<Run, 'now' | 'report' | 'partitions'>, resumedAfter: number): Run => ({
   ...parts,
@@ -113,7 +116,7 @@ const makeRun = (parts: Omit<Run, 'now' | 'report' | 'partitions'>, resumedAfter
   report: createReport(resumedAfter),
 });
 
-const runImport = async (run: Run, lines: AsyncIterable<readonly SourceLine[]>): Promise<ImportReport> => {
+const runImport = async (run: Run, lines: LineGroups): Promise<ImportReport> => {
   const startedMs = performance.now();
   const { report, options } = run;
   await writeWhileReading(splitBatches(lines, options.batchLines), async (batch) => {

@@ -14,6 +14,8 @@ export interface SourceLine {
   readonly fault: string;
 }
 
+export type LineGroups = AsyncIterable<readonly SourceLine[]> | Iterable<readonly SourceLine[]>;
+
 /** Enough for a long text of 65,536 characters and a shard list, both fully escaped. */
 const lineBytesMax = 2 * 1024 * 1024;
 const readBytes = 256 * 1024;
@@ -82,25 +84,9 @@ const readLine = (number: number, pieces: readonly Buffer[], bytes: number): Sou
   }
 };
 
-/** Yields the lines of a program in groups. */
-export async function* groupLines(
-  texts: Iterable<string> | AsyncIterable<string>,
-): AsyncGenerator<SourceLine[]> {
-  let group: SourceLine[] = [];
-  let number = 0;
-  for await (const text of texts) {
-    number++;
-    group.push({ number, text, fault: '' });
-    if (group.length < 500) continue;
-    yield group;
-    group = [];
-  }
-  yield group;
-}
-
 /** Groups lines again, up to these limits. A single longer line is a group of its own. */
 export async function* packLines(
-  groups: AsyncIterable<readonly SourceLine[]>,
+  groups: LineGroups,
   { linesMax, charactersMax }: { readonly linesMax: number; readonly charactersMax: number },
 ): AsyncGenerator<SourceLine[]> {
   let lines: SourceLine[] = [];
