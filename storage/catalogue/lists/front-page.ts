@@ -18,12 +18,14 @@ export interface FrontPage {
 }
 
 /**
- * Builds the subquery for the listed bot of a totals row. `offset 0` makes the planner look up the bot row by
- * row along the index on totals, instead of sorting all bots.
+ * The first listed bots by a column of totals. `offset 0` makes the planner look up the bot row by row along
+ * the index on totals, instead of sorting all bots.
  */
-const buildListedBot = (sql: Queryable) => sql`(
-  select bot_id as id from bots where bots.incarnation = totals.incarnation
-    and type in ('approved', 'certified') offset 0)`;
+const selectTop = (sql: Queryable, column: 'votes' | 'clicks') => sql`
+  select listed.id from totals cross join lateral (
+    select bot_id as id from bots where bots.incarnation = totals.incarnation
+      and type in ('approved', 'certified') offset 0) as listed
+  where totals.kind = 'bot' order by totals.${sql(column)} desc, totals.incarnation limit 9`;
 
 /**
  * Reads the bot ids of all lists, nine of each, in order. Without parameters, Postgres plans the statement
@@ -42,15 +44,9 @@ const selectLists = (sql: Queryable) => sql<{ list: FrontPageList; id: string }[
         and bots.type in ('approved', 'certified')
       order by totals.votes desc, totals.incarnation limit 9) as premium
     union all
-    select 'top_voted', id, row_number() over () from (
-      select listed.id from totals cross join lateral ${buildListedBot(sql)} as listed
-      where totals.kind = 'bot' order by totals.votes desc, totals.incarnation
-      limit 9) as top_voted
+    select 'top_voted', id, row_number() over () from (${selectTop(sql, 'votes')}) as top_voted
     union all
-    select 'most_viewed', id, row_number() over () from (
-      select listed.id from totals cross join lateral ${buildListedBot(sql)} as listed
-      where totals.kind = 'bot' order by totals.clicks desc, totals.incarnation
-      limit 9) as most_viewed
+    select 'most_viewed', id, row_number() over () from (${selectTop(sql, 'clicks')}) as most_viewed
     union all
     select 'recently_added', id, row_number() over () from (
       select bot_id as id from bots where type in ('approved', 'certified')
