@@ -8,7 +8,7 @@
  * - *waiting*: until the interval passes or a flush request comes (`waitForFlush`);
  * - *working*: rounds without pause while the last one was full;
  * - *backing off*: a store failed; the pause doubles from the interval to `limits.flushBackoffMaxMs`;
- * - *stopped*: before `start` and after `stop` or `drain`.
+ * - *stopped*: before `start` and after `drain`.
  *
  * A row that the ledger can never store is found by halving the round and becomes a dead letter.
  */
@@ -103,10 +103,6 @@ export const createFlusher = (parts: FlusherParts) => {
     failure: () => (state.failure === null ? null : toMessage(state.failure)),
     /** Stops, then flushes until the backlog is empty or the monotonic deadline passes. */
     drain: (deadlineMs: number) => drain(state, deadlineMs),
-    stop: () => {
-      setMode(state, 'stopped');
-      state.cancelWait();
-    },
   };
 };
 

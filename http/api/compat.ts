@@ -10,6 +10,7 @@ import { type Static, Type } from 'typebox';
 import { isWeekend } from '../../engine/entity/votes.ts';
 import { DomainError, errorStatuses } from '../../engine/errors.ts';
 import { limits } from '../../engine/limits.ts';
+import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
 import { requireCaller } from '../auth/authorise.ts';
@@ -151,8 +152,13 @@ const checkOldVote = async (app: App, botId: string, userId: string): Promise<Re
   return replyOk({ voted: waitMs > 0 ? 1 : 0 });
 };
 
+interface OldVote {
+  readonly row: LogRow;
+  readonly user: ReturnType<typeof toUser>;
+}
+
 /** The upvotes that count among the newest votes, newest first, each with its voter. */
-const listOldVotes = async (app: App, id: string, limit: number) => {
+const listOldVotes = async (app: App, id: string, limit: number): Promise<readonly OldVote[]> => {
   const { ref, head } = await readFlushedHead(app, { kind: 'bot', id });
   const page = await app.catalogue.voteLog.page({ ref, after: Math.max(0, head.number - limit), limit });
   const rows = page.filter(({ upvote, void: isVoid }) => upvote && !isVoid).reverse();

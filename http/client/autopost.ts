@@ -136,7 +136,14 @@ const createReporter = (): ((error: unknown) => void) => {
   };
 };
 
-const createSender = (options: AutopostOptions) => {
+interface Sender {
+  /** Posts the numbers as they are; resolves to the number of servers. */
+  send(signal: AbortSignal): Promise<number>;
+  /** Posts that the bot is offline; its numbers stay. */
+  sendOffline(signal: AbortSignal): Promise<void>;
+}
+
+const createSender = (options: AutopostOptions): Sender => {
   const directory = createClient(options);
   const name = options.cluster === undefined ? {} : { cluster: options.cluster };
   let known = new Map<string, KnownGuild>();
@@ -154,7 +161,6 @@ const createSender = (options: AutopostOptions) => {
       await directory.request('POST', '/bots/stats/shards', { body, signal });
     }
   };
-  /** Posts the numbers as they are; resolves to the number of servers. */
   const send = async (signal: AbortSignal): Promise<number> => {
     if (options.client === undefined) {
       const stats = (await options.stats?.()) ?? {};
@@ -170,7 +176,6 @@ const createSender = (options: AutopostOptions) => {
     else await postShards(shardCount, online, signal);
     return servers;
   };
-  /** Posts that the bot is offline; its numbers stay. */
   const sendOffline = async (signal: AbortSignal): Promise<void> => {
     const { shardCount, shards } = readShards(options.client ?? {});
     const offline = shards.map(({ id }) => ({ id, status: 'offline' as const }));

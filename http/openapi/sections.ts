@@ -54,8 +54,13 @@ export const isBeyond = (route: Pick<AnyRoute, 'section'>): boolean => route.sec
 const order = Object.keys(sections);
 const toPlace = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
 
+interface Section {
+  readonly name: string;
+  readonly description: string;
+}
+
 /** The sections of these routes with their descriptions, in the order in which the page shows them. */
-export const listSections = (routes: readonly AnyRoute[]) =>
+export const listSections = (routes: readonly AnyRoute[]): readonly Section[] =>
   [...new Set(routes.map(findSection))]
     .sort((one, other) => toPlace(one) - toPlace(other))
     .map((name) => ({ name, description: sections[name] ?? `${name}.` }));

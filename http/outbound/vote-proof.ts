@@ -44,6 +44,12 @@ const inFlightMax = 256;
 /** Version 3 of reCAPTCHA passes every client, with a score. */
 const scoreMin = 0.5;
 
+interface PresentedProof {
+  readonly user: string;
+  readonly token: string;
+  readonly address: string;
+}
+
 const Answer = Type.Object({
   success: Type.Boolean(),
   hostname: Type.Optional(Type.String()),
@@ -114,7 +120,7 @@ export const createProofVerifier = (options: ProofVerifierOptions) => {
      * `address` is the client's. Resolves within two seconds; `unavailable`: the verifier did not say. Never
      * rejects.
      */
-    verify: async ({ user, token, address }: Record<'user' | 'token' | 'address', string>) => {
+    verify: async ({ user, token, address }: PresentedProof) => {
       const result = await look(`${address} ${user} ${token}`);
       if (result.kind !== 'found') return 'unavailable';
       return result.value ? 'passed' : 'failed';

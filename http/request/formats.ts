@@ -15,8 +15,12 @@ const isTimestamp = (text: string): boolean => {
   return year >= years.first && year <= years.last;
 };
 
-/** What each accepts, and what an error message calls it. */
-export const formats = {
+interface TextFormat {
+  readonly accepts: (text: string) => boolean;
+  /** What an error message calls it. */
+  readonly title: string;
+}
+export const formats: Readonly<Record<'uuid' | 'date-time', TextFormat>> = {
   uuid: { accepts: Format.IsUuid, title: 'a UUID' },
   'date-time': {
     accepts: isTimestamp,

@@ -11,12 +11,18 @@ export type RequestLogger = Pick<Logger, 'error' | 'warn' | 'debug' | 'isLevelEn
 
 export const failuresPerSecondMax = 20;
 
+interface LogWindow {
+  startedMs: number;
+  written: number;
+  suppressed: number;
+}
+
 /** Passes at most `failuresPerSecondMax` errors and warnings per second to `logger`, and all other lines. */
 export const createRateLimitedLog = (
   logger: RequestLogger,
   clock: Pick<Clock, 'monotonicMs'>,
 ): RequestLogger => {
-  const window = { startedMs: clock.monotonicMs(), written: 0, suppressed: 0 };
+  const window: LogWindow = { startedMs: clock.monotonicMs(), written: 0, suppressed: 0 };
   const limit =
     (level: 'error' | 'warn') =>
     (fields: object, message: string): void => {

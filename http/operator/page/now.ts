@@ -3,7 +3,7 @@
  */
 import type { LiveFrame, LivePoint } from '../../telemetry/node-status.ts';
 import { watchLive } from './api.ts';
-import { createChart } from './charts.ts';
+import { type ChartPlan, createChart } from './charts.ts';
 import { fill, make, makeScroller } from './dom.ts';
 import {
   describeFrame,
@@ -12,16 +12,20 @@ import {
   type FigureGroup,
   type FigureTable,
 } from './figures.ts';
-import { toSeries } from './series.ts';
+import { type PointField, toSeries } from './series.ts';
 
 const pointsMax = 900;
 
-/** With the field of each line, by its label. */
-const plans = [
+interface LivePlan extends Omit<ChartPlan, 'lines'> {
+  /** The field of each line, by its label. */
+  readonly lines: Readonly<Record<string, PointField>>;
+}
+
+const plans: readonly LivePlan[] = [
   { title: 'Requests', unit: '/s', lines: { all: 'requests_per_s', failed: 'failures_per_s' } },
   { title: 'Response time', unit: 'ms', lines: { p50: 'p50_ms', p99: 'p99_ms' } },
   { title: 'Commits', unit: 'ms', lines: { commit: 'hot_store_ms' } },
-] as const;
+];
 
 /** The charts of the last 15 minutes, and how to give them points and to end them. */
 const createCharts = () => {

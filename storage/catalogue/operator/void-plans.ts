@@ -12,7 +12,7 @@ import type { EntityKind } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
-import { changeInSteps, hasRow, readFirst, rowsPerStep } from '../../sql/rows.ts';
+import { changeInSteps, hasRow, readColumn, readFirst, rowsPerStep } from '../../sql/rows.ts';
 import type { VoteRow } from '../votes/votes.ts';
 import { buildPage, type ListPage, readPage, readWithTotal } from './pages.ts';
 
@@ -160,10 +160,10 @@ export const purgePlans = (sql: Sql, signal: AbortSignal): Promise<void> =>
     const old = sql`
       coalesce(started_at + make_interval(days => ${limits.planUndoDays + 1}),
         created_at + make_interval(hours => ${unconfirmedHours + 1})) < now()`;
-    const plans = await sql<{ id: string }[]>`
+    const plans = await readColumn<string>(sql`
       select id from void_plans
-      where ${old} and exists (select from void_plan_votes where plan = void_plans.id)`;
-    for (const { id } of plans)
+      where ${old} and exists (select from void_plan_votes where plan = void_plans.id)`);
+    for (const id of plans)
       await changeInSteps(
         () => sql`
           delete from void_plan_votes where plan = ${id} and position in (

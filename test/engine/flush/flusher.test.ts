@@ -349,7 +349,7 @@ test('a drain ends at once when the ledger fails, and says why', async () => {
 
 test('a stopped flusher makes no round', async () => {
   world.flusher.start();
-  world.flusher.stop();
+  await world.flusher.drain(0);
 
   await world.pass(5_000);
   assert.is(world.delivered, 0);

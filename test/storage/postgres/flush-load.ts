@@ -123,7 +123,7 @@ const assemble = async (state: LoadState, { world, options }: Parts): Promise<Fl
       return { votes: state.accepted.size, clicks: await checkRest(state, world), rounds };
     },
     close: async () => {
-      for (const flusher of flushers) flusher.stop();
+      for (const flusher of flushers) await flusher.drain(0);
       await Promise.all(pools.map((pool) => pool.close()));
       await world.close();
     },
