@@ -1,13 +1,13 @@
 /**
- * Starts the jobs on time, and finds missed runs.
+ * Starts the jobs on time, and finds missed runs once a minute.
  *
- * A sweep runs the fleet jobs that are due and not done; SQL decides which node runs one
- * (storage/nodes/job-runs.ts). node-cron starts a sweep at each full minute, when jobs are due. So a tick
- * that comes twice, late or never does no harm: another sweep starts with the node and each minute after
- * that, by the monotonic clock, because node-cron waits for a wall time and would wait for days if the clock
- * was set back. In one process a job never overlaps itself. Stopping aborts running jobs and waits for them.
+ * node-cron keeps the time, and SQL decides which node runs a fleet job (storage/nodes/job-runs.ts). So a
+ * tick that comes twice, late or never does no harm: the sweep, at the start and each minute, runs what is
+ * due and not done. The sweep and node jobs use the monotonic clock, because node-cron waits for a wall time
+ * and would wait for days if the clock was set back. In one process a job never overlaps itself. Stopping
+ * aborts running jobs and waits for them.
  */
-import { schedule as cronSchedule } from 'node-cron';
+import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
 import { startInterval } from '../../storage/timers.ts';
 import type { FleetJob, NodeJob } from './job.ts';
 import { type RunParts, runOnce } from './run-once.ts';
@@ -24,7 +24,10 @@ interface ScheduleState {
   readonly parts: ScheduleParts;
   readonly stopping: AbortController;
   readonly running: Map<string, Promise<void>>;
-  cancels: readonly (() => unknown)[];
+  /** Names of fleet jobs that SQL knows. */
+  readonly begun: Set<string>;
+  tasks: readonly ScheduledTask[];
+  cancels: readonly (() => void)[];
 }
 
 /** Creates the schedule; call `start` to begin. */
@@ -34,11 +37,14 @@ export const createSchedule = (parts: ScheduleParts) => {
     parts,
     stopping: new AbortController(),
     running: new Map(),
+    begun: new Set(),
+    tasks: [],
     cancels: [],
   };
   return {
     /** Runs missed fleet jobs and all node jobs, and starts the timers. Never rejects. */
     start: () => {
+      state.tasks = createTasks(state);
       state.cancels = startTimers(state);
       void sweep(state);
       for (const job of parts.nodeJobs) void runNodeJob(state, job);
@@ -55,8 +61,10 @@ export const createSchedule = (parts: ScheduleParts) => {
 };
 export type Schedule = ReturnType<typeof createSchedule>;
 
-const startTimers = (state: ScheduleState): readonly (() => unknown)[] => [
-  startTicks(() => sweep(state)),
+const createTasks = (state: ScheduleState): readonly ScheduledTask[] =>
+  state.parts.fleetJobs.map((job) => scheduleAt(job.calendar.expression, () => runFleetJob(state, job)));
+
+const startTimers = (state: ScheduleState): readonly (() => void)[] => [
   startInterval(sweepPauseMs, () => sweep(state), ignoreError),
   ...state.parts.nodeJobs.map((job) => startInterval(job.everyMs, () => runNodeJob(state, job), ignoreError)),
 ];
@@ -65,12 +73,13 @@ const ignoreError = (): void => {};
 /** node-cron logs late and missed ticks; the sweep repairs both, so nothing is logged. */
 const noLogger = { info: ignoreError, warn: ignoreError, error: ignoreError, debug: ignoreError };
 
-/** Starts the task at each full minute. Returns a function that ends that. */
-const startTicks = (task: () => Promise<void>): (() => unknown) => {
-  const options = { unref: true, suppressMissedWarning: true, logger: noLogger };
-  const ticks = cronSchedule('* * * * *', task, options);
-  return () => ticks.destroy();
-};
+const scheduleAt = (expression: string, task: () => Promise<void>): ScheduledTask =>
+  cronSchedule(expression, task, {
+    timezone: 'UTC',
+    unref: true,
+    suppressMissedWarning: true,
+    logger: noLogger,
+  });
 
 const sweep = async (state: ScheduleState): Promise<void> => {
   await Promise.all(state.parts.fleetJobs.map((job) => runFleetJob(state, job)));
@@ -97,7 +106,8 @@ const runFleetJob = (state: ScheduleState, job: FleetJob): Promise<void> =>
   runExclusively(state, job.name, async () => {
     const { runs, clock } = state.parts;
     const dueAtMs = job.calendar.latestMs(clock.nowMs());
-    await runs.begin({ name: job.name, dueAtMs });
+    if (!state.begun.has(job.name)) await runs.begin({ name: job.name, dueAtMs });
+    state.begun.add(job.name);
     const { signal } = state.stopping;
     await runOnce({ ...state.parts, monotonicMs: clock.monotonicMs, signal }, job, dueAtMs);
   });
@@ -111,6 +121,7 @@ const runNodeJob = (state: ScheduleState, job: NodeJob): Promise<void> =>
 
 const stop = async (state: ScheduleState): Promise<void> => {
   state.stopping.abort(new Error('the node is stopping'));
-  await Promise.all(state.cancels.map((cancel) => cancel()));
+  for (const cancel of state.cancels) cancel();
+  await Promise.all(state.tasks.map((task) => task.destroy()));
   await Promise.all(state.running.values());
 };
