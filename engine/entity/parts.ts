@@ -132,8 +132,9 @@ export const countLive = ({ live }: PartsTable): number => live.reduce((sum, cou
 const countRunning = (table: PartsTable): number => countLive(table) - (table.live[offline] as number);
 
 /**
- * Whether the building table may not come into force yet: it has no live part, or at most half as many shards
- * as the current table, most of which still run. So a developer's machine does not replace a fleet.
+ * Whether the building table may not come into force yet: it has no live part, or it has at most half as many
+ * shards as the current table while most shards of that one still run. So a developer's machine does not
+ * replace a fleet.
  */
 const isHeldBack = (building: PartsTable, current: PartsTable): boolean =>
   countLive(building) === 0 ||

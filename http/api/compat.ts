@@ -211,16 +211,17 @@ const showOldError = (
 };
 
 const VoterQuery = Type.Object({ userId: UserId });
-const base = { auth: { kind: 'bot' }, replies: { 200: Type.Unknown() } } as const;
+const base = { replies: { 200: Type.Unknown() } } as const;
+const ofBots = { ...base, auth: { kind: 'bot' } } as const;
 const posting = {
-  ...base,
+  ...ofBots,
   bannedAllowed: true,
   limit: 'stats',
   bodyLimits: statsBodyLimits,
   body: OldStats,
   handle: recordOldStats,
 } as const;
-const listing = { ...base, limit: 'vote_log' } as const;
+const listing = { ...ofBots, limit: 'vote_log' } as const;
 
 const oldRoutes = defineRoutes('Old clients', [
   defineRoute('oldPostStats', 'POST /api/bots/stats', {
@@ -244,13 +245,13 @@ const oldRoutes = defineRoutes('Old clients', [
     handle: (app, { params }) => showOldStats(app, params.id),
   }),
   defineRoute('oldCheckVote', 'GET /api/bots/check', {
-    ...base,
+    ...ofBots,
     summary: 'Check a vote for the calling bot',
     query: VoterQuery,
     handle: (app, request) => checkOldVote(app, requireCaller(request).id, request.query.userId),
   }),
   defineRoute('oldCheckBotVote', 'GET /api/bots/{id}/check', {
-    ...base,
+    ...ofBots,
     summary: 'Check a vote',
     params: BotIdParams,
     query: VoterQuery,

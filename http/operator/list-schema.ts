@@ -16,7 +16,7 @@ import {
 /** A list whose rows, which have these fields, are in the member `name`. */
 export const buildList = (name: string, fields: TProperties) => buildListOf(name, Type.Object(fields));
 
-/** The same for rows that are not objects. */
+/** The same for rows of a schema. */
 export const buildListOf = (name: string, row: TSchema) =>
   Type.Object({
     [name]: Type.Array(row),

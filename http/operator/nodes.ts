@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { Flag, Text, TextList, toNullable } from '../api/shared/common.ts';
 import type { App } from '../app.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
-import { buildList } from './list-schema.ts';
+import { buildListOf } from './list-schema.ts';
 import { replyWhole } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 
@@ -35,7 +35,7 @@ const FleetStatus = Type.Object({
 export const nodeOperations: readonly AdminOperation[] = [
   defineOperation('nodes list', 'GET /nodes', {
     summary: 'Lists the live nodes with their version, load, backlog and latencies, a few seconds old.',
-    replies: { 200: buildList('nodes', NodeRow.properties) },
+    replies: { 200: buildListOf('nodes', NodeRow) },
     handle: (app) => replyWhole('nodes', listRows(app)),
   }),
   defineOperation('status show', 'GET /status', {

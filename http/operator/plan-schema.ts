@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox';
 import { Flag, Sum, Text, Timestamp, toNullable, Uuid } from '../api/shared/common.ts';
 import { buildProse } from '../api/shared/fields.ts';
 import { signedText } from '../api/shared/patterns.ts';
-import { buildList, VotesQuery } from './list-schema.ts';
+import { buildList, buildListOf, VotesQuery } from './list-schema.ts';
 
 const { target_type, target_id, user, since, before } = VotesQuery.properties;
 const buildHash = (description: string) =>
@@ -85,8 +85,8 @@ export const ShownPlan = Type.Object({
   ),
   samples: Type.Array(Type.Object(vote)),
 });
-export const PlanList = buildList(
+export const PlanList = buildListOf(
   'plans',
-  Type.Pick(ShownPlan, ['plan', 'state', 'votes', 'reason', 'operator', 'created_at']).properties,
+  Type.Pick(ShownPlan, ['plan', 'state', 'votes', 'reason', 'operator', 'created_at']),
 );
 export const SkippedList = buildList('votes', { ...vote, why: Text });

@@ -59,7 +59,7 @@ export const OperatorUser = Type.Object({
   created_at: Timestamp,
 });
 
-export const Users = buildList('users', OperatorUser.properties);
+export const Users = buildListOf('users', OperatorUser);
 
 export const UserBody = Type.Object({
   username: Type.Optional(buildLine(1, 64, 'robin')),

@@ -158,7 +158,7 @@ const summarise = (plan: VoidPlan): string => {
     case 'planning':
       return 'The query runs.';
     case 'refused':
-      return `The query found more than ${count(limits.planVotesMax)}: ask for a shorter time.`;
+      return `The query found more than ${count(limits.planVotesMax)}: choose a shorter time.`;
     case 'planned': {
       const listings = formatCounted(preview.listings_total ?? 0, 'listing');
       const voters = releases ? 'may vote again at once' : 'wait as if these votes counted';

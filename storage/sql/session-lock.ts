@@ -8,7 +8,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { commonOptions } from './client.ts';
-import { readFlag } from './rows.ts';
 
 export interface SessionLockOptions {
   /** Whether the database is still this process's, asked after the lock was lost and is back. */
@@ -30,10 +29,12 @@ interface LockState extends SessionLockOptions {
 }
 
 /** The server gives up a silent connection: else the lock of a lost machine would stay for hours. */
-const tryLock = (sql: postgres.Sql): Promise<boolean> =>
-  readFlag(sql`
-    select pg_try_advisory_lock(${lockNumber}), set_config('tcp_keepalives_idle', '30', false),
-      set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)`);
+const tryLock = async (sql: postgres.Sql): Promise<boolean> => {
+  const [row] = await sql<{ taken: boolean }[]>`
+    select pg_try_advisory_lock(${lockNumber}) as taken, set_config('tcp_keepalives_idle', '30', false),
+      set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)`;
+  return row?.taken === true;
+};
 
 /** Takes the lock again after the connection ended. The former session may still have it for a while. */
 const retake = async (state: LockState): Promise<void> => {

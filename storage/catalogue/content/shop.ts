@@ -175,7 +175,13 @@ export const createShop = (sql: Sql, snapshots: Snapshots) => {
 /** What operators read and change. */
 export const createShopEdits = (sql: Sql) =>
   bindStorage('shop', sql, {
-    ...{ listBenefits, upsertBenefit, deleteBenefit: createDeletion('shop_benefits') },
-    ...{ listItems, upsertItem, deleteItem: createDeletion('shop_items') },
-    ...{ listCoupons, upsertCoupon, deleteCoupon: createDeletion('shop_coupons') },
+    listBenefits,
+    upsertBenefit,
+    deleteBenefit: createDeletion('shop_benefits'),
+    listItems,
+    upsertItem,
+    deleteItem: createDeletion('shop_items'),
+    listCoupons,
+    upsertCoupon,
+    deleteCoupon: createDeletion('shop_coupons'),
   });

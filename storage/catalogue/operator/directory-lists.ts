@@ -92,7 +92,9 @@ const usernames = { table: 'users', key: 'id', column: 'username' };
 export const createDirectoryLists = (sql: Sql) => ({
   users: ({ ban, ...request }: ListRequest & { readonly ban: BanKind | null }) =>
     readList(sql, request, {
-      ...{ table: 'users', key: 'id', names: usernames },
+      table: 'users',
+      key: 'id',
+      names: usernames,
       columns: sql`users.id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at`,
       where: ban === null ? undefined : sql`where users.${sql(ban)}`,
     }),
@@ -109,18 +111,21 @@ export const createDirectoryLists = (sql: Sql) => ({
     }),
   servers: ({ type, ...request }: ListRequest & { readonly type: ListingType | null }) =>
     readList(sql, request, {
-      ...{ table: 'servers', key: 'server_id' },
+      table: 'servers',
+      key: 'server_id',
       columns: sql`server_id, servers.name, type, state, team_id as team_owner, created_at`,
       where: type === null ? undefined : sql`where servers.type = ${type}`,
     }),
   teams: (request: ListRequest) =>
     readList(sql, request, {
-      ...{ table: 'teams', key: 'id' },
+      table: 'teams',
+      key: 'id',
       columns: sql`teams.id, teams.name, vote_banned, created_at`,
     }),
   packs: (request: ListRequest) =>
     readList(sql, request, {
-      ...{ table: 'packs', key: 'url' },
+      table: 'packs',
+      key: 'url',
       foldId: (url) => foldTargetId('pack', url),
       columns: sql`url, packs.name, owner_id as owner, vote_banned, created_at`,
     }),

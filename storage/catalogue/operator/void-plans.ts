@@ -151,7 +151,13 @@ export const startUndo = (sql: Queryable, id: string): Promise<boolean> =>
 
 /** What operators do with plans. */
 export const planFunctions = {
-  ...{ createPlan, findPlan, listPlans, listOpenPlans, listSkipped, startVoiding, startUndo },
+  createPlan,
+  findPlan,
+  listPlans,
+  listOpenPlans,
+  listSkipped,
+  startVoiding,
+  startUndo,
 };
 
 /** Deletes the votes of plans that cannot be undone any more, and plans that were not confirmed. */

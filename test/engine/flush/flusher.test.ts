@@ -48,7 +48,7 @@ test('rounds come once per interval, and adjustments after each', async () => {
   assert.is(world.delivered, 3);
 });
 
-test('where nothing waits, one look in six asks for adjustments, the next one if it failed', async () => {
+test('where nothing waits, one look in six lists adjustments, after a failure the next', async () => {
   world.flusher.start();
   await world.pass(1_100);
   assert.is(world.delivered, 1);
