@@ -73,8 +73,7 @@ type Params = Readonly<Record<string, string>>;
 const unknownTokenMessage = 'The token is unknown, revoked or expired.';
 /** Usually a character is missing, or "Bearer" was added. The checksum, which is public, shows as much. */
 const malformedTokenMessage =
-  'The token is malformed. Tokens of this directory begin with "rc_": send one exactly as issued, ' +
-  'all of it, without "Bearer".';
+  'The token is malformed. Send it exactly as issued, all of it, without "Bearer".';
 
 const acceptSession = (record: SessionOfToken | null, token: PresentedToken): SessionOfToken => {
   if (record === null) {
