@@ -40,6 +40,7 @@ const users = 200;
 /** So many listings more are then read, spread over all: memory grows with those that are in use. */
 const moreInUse = 10_000;
 const atOnce = 32;
+const warmUpRounds = 16;
 /** Of starts and of CPU the median counts: other work on the machine disturbs some of the times. */
 const timesMeasured = { start: 3, cpu: 5 } as const;
 const quietMs = 5_000;
@@ -92,17 +93,22 @@ const readCopies = (server: ServerProcess, copies: number): Promise<void> =>
     })),
   );
 
-/** Reads each listing of the directory and posts its stats once: the first time takes SQL. */
-const useAll = (server: ServerProcess, { bots: all }: Directory): Promise<void> =>
-  askAll(server, [
-    ...all.map(({ id }) => ({ path: `/bots/${id}` })),
-    ...all.map(({ token }) => ({
+/**
+ * Reads each listing of the directory and posts its stats, again and again: the first time takes SQL, and
+ * the node compiles code until it has run thousands of times.
+ */
+const warmUp = async (server: ServerProcess, { bots: all }: Directory): Promise<void> => {
+  const requests = all.flatMap(({ id, token }): readonly PathRequest[] => [
+    { path: `/bots/${id}` },
+    {
       path: '/bots/stats',
-      method: 'POST' as const,
+      method: 'POST',
       headers: { 'Bot-Auth': token, 'Content-Type': 'application/json' },
       body: '{"servers":1}',
-    })),
+    },
   ]);
+  for (let round = 0; round < warmUpRounds; round += 1) await askAll(server, requests);
+};
 
 const waitForRest = async ({ child: { pid = 0 } }: ServerProcess, live: Live): Promise<void> => {
   live.show('waiting until the start has done its work …');
@@ -128,12 +134,11 @@ const readJobs = async (
 };
 
 /**
- * CPU of the node and of Redis, in microseconds a request: the median of some times. Postgres still works
- * on what was filled. A time in which a job went through all listings is measured again: that is no cost of a
- * request.
+ * CPU of the node and of Redis, in microseconds a request: the median of some times, the loads by turns, so
+ * that none has a minute in which the machine was slow to itself. Postgres still works on what was filled. A
+ * time in which a job went through all listings is measured again: that is no cost of a request.
  */
 const measureCpu = async (server: ServerProcess, { stores, directory, options }: World): Promise<Needs> => {
-  const found: Record<string, number> = {};
   let usedSeconds = 0;
   const measureOnce = async ({ scenario, rate }: (typeof loads)[number]): Promise<number> => {
     const order = { scenario, rate, routing: 'random', seconds: loadSeconds, leadSeconds: 4 } as const;
@@ -143,19 +148,25 @@ const measureCpu = async (server: ServerProcess, { stores, directory, options }:
     if (answers.failed > 0) throw new Error(`${answers.failed} requests of ${scenario} failed`);
     return (used.serverUs + used.redisUs) / answers.requests;
   };
-  for (const load of loads) {
-    const { scenario, rate } = load;
-    options.live.show(`${scenario} at ${rate}/s …`);
-    const measured: number[] = [];
-    while (measured.length < timesMeasured.cpu) {
+  const measure = async (load: (typeof loads)[number]): Promise<number> => {
+    for (;;) {
+      options.live.show(`${load.scenario} at ${load.rate}/s …`);
       const before = (await readJobs(server)).runs;
       const cpuUs = await measureOnce(load);
       await waitForRest(server, options.live);
-      if ((await readJobs(server)).runs === before) measured.push(cpuUs);
+      if ((await readJobs(server)).runs === before) return cpuUs;
     }
-    found[`CPU µs, ${scenario} ${rate}/s`] = computeSpread(measured).median;
+  };
+  const measured = loads.map((load) => ({ ...load, times: [] as number[] }));
+  for (let round = 0; round < timesMeasured.cpu; round += 1) {
+    for (const load of measured) load.times.push(await measure(load));
   }
-  return found;
+  return Object.fromEntries(
+    measured.map(({ scenario, rate, times }) => [
+      `CPU µs, ${scenario} ${rate}/s`,
+      computeSpread(times).median,
+    ]),
+  );
 };
 
 const readMemory = (server: ServerProcess, { redis, postgres }: Stores): Needs => {
@@ -218,7 +229,7 @@ const measureWorld = async (world: World): Promise<Omit<MeasuredSize, 'listings'
   const startSeconds = await measureStart(world);
   const { server } = await start(world);
   try {
-    await useAll(server, directory);
+    await warmUp(server, directory);
     await waitForRest(server, options.live);
     const cpu = await measureCpu(server, world);
     options.live.show('settling …');
