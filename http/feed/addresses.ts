@@ -15,7 +15,7 @@ interface Address {
   work: Promise<void>;
 }
 
-/** The targets that a charge counts as: four charges are a burst, more where an address may have much. */
+/** How many targets a charge counts as: four charges use up the burst; where `chargedMax` applies, more. */
 const computeCharge = (connectionsPerAddressMax: number): number =>
   Math.min(feedLimits.chargedMax, (feedLimits.targetsPerConnection * connectionsPerAddressMax) / 2);
 
@@ -45,9 +45,9 @@ export const createAddresses = (clock: Pick<Clock, 'monotonicMs'>, connectionsPe
     countFrame: (address: string) => void frames.take(address, clock.monotonicMs()),
     /** Counts targets of requests and messages. Throws `rate_limited`; for 0 only while a charge is left. */
     countTargets: (address: string, named: number) => void targets.take(address, clock.monotonicMs(), named),
-    /** Something of the address named an unknown entity, or broke a limit: after a few of these it waits. */
+    /** Call when a request of the address named an unknown entity or broke a limit: after a few it waits. */
     charge: (address: string) => targets.charge(address, clock.monotonicMs(), charged),
-    /** Runs the task after those before it. False when too many of the node wait. It must not reject. */
+    /** Runs the task after the address's earlier ones. False when too many wait. The task must not reject. */
     queue: (address: string, task: () => Promise<void>) => {
       const known = addresses.get(address);
       if (known === undefined) return true;

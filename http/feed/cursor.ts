@@ -9,13 +9,13 @@ import { createValidationError } from '../response/errors.ts';
 export const formatCursor = (epoch: string, number: number): string => `${epoch}.${number}`;
 const cursorShape = /^([0-9a-z]{1,24}-[0-9a-z]{1,13})\.(0|[1-9][0-9]{0,14})$/;
 
-/** The parts of a cursor; `null` for what the log and the feed never send. */
+/** Returns the parts of a cursor; `null` for a text that neither the log nor the feed ever sends. */
 export const parseLogCursor = (text: string): { readonly epoch: string; readonly number: number } | null => {
   const [, epoch, digits] = cursorShape.exec(text) ?? [];
   return epoch === undefined ? null : { epoch, number: Number(digits) };
 };
 
-/** The number of a cursor. Throws `validation_failed` or `log_restarted`. */
+/** Returns the cursor's number if it belongs to this log. Throws `validation_failed` or `log_restarted`. */
 export const checkCursor = (text: string, head: LogHead): number => {
   const cursor = parseLogCursor(text);
   if (cursor === null) {

@@ -3,20 +3,20 @@
  *
  * Invariants: the totals of a target never go back within a connection, except after a `reset`; the numbers
  * of the votes and gaps that were sent are dense; nothing is sent to a socket that is full. Votes come from
- * the messages that the target keeps while it sends them to all, and from the log otherwise.
+ * the messages that the target has while it sends them to all, and from the log otherwise.
  */
 import { formatCursor } from './cursor.ts';
 import { buildFrame, type Frame } from './frames.ts';
 import { noCursor } from './requests.ts';
 import { type Client, type FeedState, type FeedSubscription, type FeedTarget, feedLimits } from './state.ts';
 
-/** The cursor of a vote; `noCursor` if no client follows votes. */
+/** Formats the cursor of a vote; `noCursor` while no client follows the target's votes. */
 export const formatPosition = ({ votes }: FeedTarget, number: number): string =>
   votes === null ? noCursor : formatCursor(votes.epoch, number);
 
 /** Sends one message, whatever the socket's state. */
-export const sendFrame = ({ clock, counts }: FeedState, client: Client, frame: Frame): void =>
-  sendText({ clock, counts }, client, { frame, prefix: '' });
+export const sendFrame = (state: FeedState, client: Client, frame: Frame): void =>
+  sendText(state, client, { frame, prefix: '' });
 
 export const sendText = (
   { clock, counts }: Pick<FeedState, 'clock' | 'counts'>,
@@ -30,7 +30,7 @@ export const sendText = (
   client.fullSinceMs = clock.monotonicMs();
 };
 
-/** Where an event stream continues: one cursor per target, in the order of its targets. */
+/** Renders the `id:` line of an event stream, from which it continues: one cursor per target, in order. */
 export const renderEventId = ({ connection, positions }: Client): string => {
   if (connection.kind === 'websocket') return '';
   const cursors = positions.map((position) =>
@@ -39,7 +39,7 @@ export const renderEventId = ({ connection, positions }: Client): string => {
   return `id: ${cursors.join(',')}\n`;
 };
 
-/** Sends a message after which an event stream continues elsewhere. */
+/** Sends a message that moves a position: an event stream gets its new `id:` with it. */
 const sendPosition = (state: FeedState, { client }: FeedSubscription, frame: Frame): void =>
   sendText(state, client, { frame, prefix: renderEventId(client) });
 
@@ -66,8 +66,8 @@ const deliverTotals = (state: FeedState, subscription: FeedSubscription): void =
   sendFrame(state, client, target.frame);
 };
 
-/** Sends votes while the socket has room; those that the target does not keep are read first. */
-export const deliverVotes = (state: FeedState, subscription: FeedSubscription): void => {
+/** Sends votes while the socket has room; those that the target no longer has are read first. */
+const deliverVotes = (state: FeedState, subscription: FeedSubscription): void => {
   const { client, target } = subscription;
   const { votes } = target;
   if (votes === null || subscription.isCatchingUp) return;
@@ -111,7 +111,7 @@ const sendVoteReset = (state: FeedState, subscription: FeedSubscription): void =
   sendPosition(state, subscription, buildFrame('reset', reset));
 };
 
-/** Votes of a target by ascending number, as read from its log. */
+/** Votes of a target by ascending number, as read from its log; `restarts` of the log at that time. */
 export interface VoteFrames {
   readonly numbers: readonly number[];
   readonly frames: readonly Frame[];

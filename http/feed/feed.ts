@@ -1,10 +1,10 @@
 /**
  * The feed: connections that follow entities, as server-sent events or WebSockets.
  *
- * Owns who may connect, the heartbeat, and the farewell when the node stops; targets.ts has the numbers,
+ * Owns who may connect, the heartbeat, and the last message when the node stops; targets.ts has the numbers,
  * votes.ts the votes, delivery.ts what goes out, subscriptions.ts who gets it. Bounded by connections (of the
- * node, of an address) and subscriptions; what a client does not read waits nowhere. Without connections it
- * costs nothing.
+ * node, of an address) and subscriptions; nothing is queued for a client that does not read. Costs nothing
+ * before the first connection, and then one timer per second.
  */
 import type { Engine } from '../../engine/engine.ts';
 import type { DomainError } from '../../engine/errors.ts';
@@ -82,7 +82,7 @@ export const createFeed = (parts: FeedParts): Feed => {
   };
 };
 
-/** Everything that the feed keeps: without clients, after a while, nothing. */
+/** Counts everything that the feed stores. Half a minute after the last client has left, all are 0. */
 const countEntries = ({ clients, addresses, beats, subscriptions, targets, votes, slices }: OpenFeed) => ({
   clients: clients.size,
   ...addresses.count(),
@@ -176,7 +176,7 @@ const connect = (
     windowMs: 0,
   };
   try {
-    // Others may have come while its request was resolved.
+    // Other clients may have connected while this request was resolved.
     admit(open, address);
   } catch {
     sayBye(open, client, open.isLeaving ? 'restart' : 'full');
@@ -219,7 +219,7 @@ const disconnect = (open: OpenFeed, client: Client): void => {
   open.subscriptions.removeAll(client);
 };
 
-/** Why a connection ends, with the status code of a WebSocket. */
+/** The reasons for the end of a connection, with the close code of a WebSocket. */
 const byeCodes = { restart: 1_012, full: 1_013, gone: 1_000 } as const;
 
 const sayBye = ({ feed }: OpenFeed, client: Client, reason: keyof typeof byeCodes): void => {
@@ -232,7 +232,7 @@ const sayBye = ({ feed }: OpenFeed, client: Client, reason: keyof typeof byeCode
 
 /* ------------------------------------------------------ messages of WebSockets */
 
-/** Status code for a message that no client may send. */
+/** Close code for a message that no client may send. */
 const badMessageCode = 4_400;
 const policyCode = 1_008;
 
@@ -308,7 +308,7 @@ const scheduleBeat = (open: OpenFeed): void => {
   });
 };
 
-/** A comment: proxies see a connection in use, and a peer that is gone gets noticed. */
+/** Shows proxies that the connection is in use; writing it reveals a peer that is gone. */
 const comment = ':\n\n';
 
 const beat = ({ slices, clock }: OpenFeed, clients: readonly Client[]): void => {

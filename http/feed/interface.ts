@@ -12,18 +12,18 @@ export interface FeedRequest {
   readonly targets: readonly Target[];
   readonly channels: ReadonlySet<Channel>;
   readonly after: readonly (string | null)[];
-  /** An event stream that comes back. Targets that are gone by now do not end it. */
+  /** True for an event stream that reconnects: targets that are gone by now do not end it. */
   readonly isResumed: boolean;
 }
 
 export interface Feed {
   /**
    * Resolves to what takes over the connection of a client at this address. Rejects with `not_found`,
-   * `forbidden`, `feed_full`, `draining`, `validation_failed`, or the stores' errors.
+   * `forbidden`, `feed_full`, `draining`, `rate_limited`, or the stores' errors.
    */
   prepare(request: FeedRequest, address: string): Promise<OpenPush>;
-  /** Votes of these listings are in SQL. */
+  /** Call when votes of these listings have reached SQL: their clients get them at once. */
   wake(incarnations: ReadonlySet<number>): void;
-  /** Refuses new connections and ends all, with a time after which each should connect elsewhere. */
+  /** Refuses new connections and ends all; each client is sent a time after which to connect again. */
   leave(): Promise<void>;
 }

@@ -42,7 +42,7 @@ const parseChannels = (texts: readonly string[]): ReadonlySet<Channel> => {
   throw createValidationError('query', { '/channels': `must be one or more of ${channels.join(', ')}` });
 };
 
-/** `pointer` names the field that they came in. */
+/** Throws `validation_failed` for an invalid cursor. `pointer` names the field that has them. */
 const checkCursors = ({ after }: FeedRequest, pointer: string): void => {
   if (after.every((cursor) => cursor === null || parseLogCursor(cursor) !== null)) return;
   throw createValidationError('query', { [pointer]: 'must be what the feed or the log has sent' });
@@ -51,7 +51,7 @@ const checkCursors = ({ after }: FeedRequest, pointer: string): void => {
 const split = (text: string | undefined): readonly string[] =>
   text === undefined || text === '' ? [] : text.split(',').map((part) => part.trim());
 
-/** The query of `GET /feed`, and the id of the last event that the client has, `''` for none. */
+/** Parses the query of `GET /feed`. `lastEventId` is that of the client's last event, `''` for none. */
 export const parseFeedQuery = (
   query: { readonly targets?: string; readonly channels?: string },
   lastEventId: string,
@@ -65,7 +65,7 @@ export const parseFeedQuery = (
   }
   const wanted = parseChannels(split(query.channels ?? 'totals'));
   const request = { targets, channels: wanted, after, isResumed: lastEventId !== '' };
-  // For every channel: the id of the stream repeats those of targets that are gone.
+  // Whatever the channels are: the ids of the stream repeat the cursors of targets that are gone.
   checkCursors(request, '/last_event_id');
   return request;
 };
@@ -85,7 +85,10 @@ const parseJson = (text: string | null): unknown => {
   }
 };
 
-/** A message of a WebSocket; `null` for what no client may send. Throws for a subscription that cannot be. */
+/**
+ * Parses a message of a WebSocket; `null` for one that no client may send. Throws `validation_failed` for
+ * targets, channels or cursors that are invalid.
+ */
 export const parseMessage = (text: string | null): ClientMessage | null => {
   const message = parseJson(text);
   if (!isMessage(message)) return null;

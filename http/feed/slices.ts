@@ -7,15 +7,15 @@
 import type { Clock } from '../../engine/ports.ts';
 
 /** Does one step; returns whether there are more. Must not throw. */
-export type Job = () => boolean;
+type Job = () => boolean;
 
 const sliceMs = 0.25;
-/** The clock is read once per so many steps. */
+/** The clock is read once in this many steps. */
 const stepsPerReading = 8;
 /** Steps of a slice while a request waits: its answer needs several turns of the event loop. */
 const stepsWhileBusy = 2;
 
-/** `isBusy`: whether a request waits for the store. */
+/** Creates the queue of jobs. `isBusy` says whether a request waits for the store. */
 export const createSlices = (clock: Pick<Clock, 'monotonicMs'>, isBusy: () => boolean) => {
   const jobs = new Set<Job>();
   const run = (): void => {

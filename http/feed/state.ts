@@ -21,13 +21,13 @@ export const feedLimits = {
   votesBehindMax: 1_000,
   /** Rows that one read brings. */
   votesPerRead: 100,
-  /** Vote messages of one target that are kept until all its clients have them. */
+  /** Vote messages that a target stores until all its clients have them. */
   recentVotesMax: 256,
   /** Messages, pings and pongs of a connection, and targets that it names, in a window. */
   framesPerWindow: 20,
   namedPerWindow: 500,
   windowMs: 10_000,
-  /** A request with an unknown entity counts for its address as so many targets, at most half a window's. */
+  /** A request with an unknown entity counts as this many targets of its address, at most half a window's. */
   chargedMax: 1_000,
   /** Messages of a node that wait for others of their address. */
   messagesWaitingMax: 5_000,
@@ -42,13 +42,13 @@ export const feedLimits = {
   reconnectMsMax: 5_000,
 } as const;
 
-/** How far the votes of a target are known. */
+/** The vote log of a target, as far as this node has read it. */
 export interface VoteLogState {
   /** Numbers of another epoch must not be compared. */
   epoch: string;
   /** The newest number. */
   head: number;
-  /** How often the numbers began again since this target is known. */
+  /** How often the numbers began again while this target existed. */
   restarts: number;
   /** Messages of votes that all clients of the target may need now, by ascending number without a hole. */
   recent: Frame[];
@@ -73,21 +73,21 @@ export interface FeedTarget {
   frame: Frame | null;
   /** How often versions began again. */
   restarts: number;
-  /** When its status changes without an event, ms; infinite for never. */
+  /** When its presence status changes without a change of the entity, wall ms; infinite for never. */
   agesAtMs: number;
   /** Counted votes of the newest state. */
   votesCast: number;
   /** `null` until a client wants votes. */
   votes: VoteLogState | null;
-  /** No earlier than this another totals message is made, monotonic ms. */
+  /** The earliest time for the next totals message, monotonic ms. */
   nextFrameMs: number;
   /** It may have changed since it was last read. */
   isDirty: boolean;
   /** The read that is under way. */
   reading: Promise<void> | null;
-  /** Its messages are being sent to its subscriptions; `again` once more. */
+  /** Whether a change is being sent to its subscriptions; `again`: another one follows. */
   sending: 'no' | 'yes' | 'again';
-  /** It waits for SQL before votes are read again. */
+  /** SQL did not answer: votes are read again after a pause. */
   isRetrying: boolean;
   /** Since when it has no subscription, monotonic ms. */
   idleSinceMs: number;
@@ -97,7 +97,7 @@ export interface Client {
   readonly connection: PushConnection;
   readonly address: string;
   readonly subscriptions: FeedSubscription[];
-  /** The targets of an event stream in its order: those that are gone by their last cursor. */
+  /** The targets of an event stream in its order; a target that is gone is its last cursor. */
   readonly positions: (FeedSubscription | string)[];
   /** The socket takes no more for now. */
   isFull: boolean;
@@ -116,7 +116,7 @@ export interface FeedSubscription {
   readonly wantsVotes: boolean;
   /** The totals that were sent last. */
   frame: Frame | null;
-  /** `restarts` of the target as of then. */
+  /** `restarts` of the target when these totals were sent. */
   restarts: number;
   voteRestarts: number;
   /** The newest vote that was sent, or announced by a gap. */

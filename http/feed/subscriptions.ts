@@ -20,7 +20,7 @@ import { type Client, type FeedState, type FeedSubscription, type FeedTarget, fe
 import type { Targets } from './targets.ts';
 import type { VoteTail } from './votes.ts';
 
-/** A request with the newest state of its targets; `null` for those that are gone, of a resumed one. */
+/** A request with its targets; `null` for those that are gone, which only a resumed request may name. */
 export interface ResolvedRequest extends FeedRequest {
   readonly found: readonly (FeedTarget | null)[];
 }
@@ -103,7 +103,7 @@ const findTarget = async ({ targets }: State, { kind, id }: Target, isResumed: b
   }
 };
 
-/** Logs are read together. A listing without one was deleted meanwhile. */
+/** Reads the logs of all targets together. A target without a log was deleted meanwhile. */
 const lookAtVotes = async ({ votes }: State, found: readonly (FeedTarget | null)[], isResumed: boolean) => {
   await Promise.all(found.map((target) => target && votes.look(target)));
   return found.map((target) => {
@@ -117,7 +117,7 @@ const add = (state: State, client: Client, { targets, found, channels, after }: 
   const gone: string[] = [];
   const isStream = client.connection.kind === 'sse';
   for (const [index, target] of found.entries()) {
-    // Others may have been read for longer, or the client's socket was not ready at once.
+    // The entity may have gone while other targets were read, or while the socket was not ready.
     if (target === null || !state.targets.isCurrent(target)) {
       const last = target === null ? noCursor : formatPosition(target, target.votes?.head ?? 0);
       if (isStream) client.positions.push(after[index] ?? last);
@@ -146,7 +146,7 @@ const add = (state: State, client: Client, { targets, found, channels, after }: 
   return gone;
 };
 
-/** An event stream that follows nothing any more ends, but not before its connection has its owner. */
+/** Sends `gone`. An event stream without any target then ends, once its connection has its owner. */
 const sendGone = (state: State, client: Client, keys: readonly string[]): void => {
   for (const key of keys) sendFrame(state.feed, client, buildGone(key));
   const isDone = client.subscriptions.length === 0 && keys.length > 0;
@@ -233,7 +233,7 @@ const endAll = (state: State, target: FeedTarget): void => {
     if (subscription === undefined) return false;
     const { client } = subscription;
     end(state, subscription);
-    // A client that reads nothing now would never learn it: it connects again.
+    // A client whose socket is full cannot be sent `gone`: it has to connect again.
     if (client.isFull) client.connection.destroy();
     else {
       sendFrame(state.feed, client, frame);

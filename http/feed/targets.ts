@@ -32,7 +32,7 @@ interface TargetsState extends TargetsParts {
   isClosed: boolean;
 }
 
-/** A change is seen within this. */
+/** The longest time from a change to its first read. */
 const tickMsMax = 25;
 const retryMs = 1_000;
 
@@ -51,7 +51,7 @@ export const createTargets = (feed: FeedState, parts: TargetsParts) => {
     acquire: (kind: EntityKind, id: string) => acquire(state, kind, id),
     /** Whether it is still followed: false when the entity is gone. */
     isCurrent: (target: FeedTarget) => state.targets.get(target.key) === target,
-    /** To be called for each new subscription: reads what changed while the target had none. */
+    /** Call for each new subscription: reads what changed while the target had none. */
     follow: (target: FeedTarget) => {
       if (!target.isDirty) return;
       state.dirty.add(target);
@@ -132,7 +132,7 @@ const readDue = (state: TargetsState): void => {
     state.dirty.delete(target);
     readAgain(state, target)?.catch(() => {
       if (state.targets.get(target.key) !== target) return;
-      // A store does not answer; subscribers keep what they have.
+      // The store does not answer: clients keep the totals that they have.
       target.nextFrameMs = nowMs + retryMs;
       state.dirty.add(target);
       scheduleTick(state);
@@ -141,8 +141,8 @@ const readDue = (state: TargetsState): void => {
 };
 
 /**
- * Takes the newest state: at once where the node has it (`null`), which is the rule and needs no promise;
- * else callers at the same time share one read.
+ * Takes the newest state. Returns `null` if the node had it, which is the usual case and needs no promise;
+ * otherwise callers at the same time share one read.
  */
 const readAgain = (state: TargetsState, target: FeedTarget): Promise<void> | null => {
   if (target.reading !== null) return target.reading;

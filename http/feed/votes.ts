@@ -115,7 +115,7 @@ export const createVoteTail = (feed: FeedState, parts: VoteTailParts) => {
 };
 export type VoteTail = ReturnType<typeof createVoteTail>;
 
-/** The next look at all logs repeats one that failed. */
+/** Begins a look. The next look at all logs makes up for one that fails. */
 const startLook = (state: TailState, target: FeedTarget | undefined): void => {
   if (target === undefined || target.subscriptions.length === 0 || state.isClosed) return;
   state.look(target).catch(() => undefined);
@@ -155,7 +155,7 @@ const readHeads = async (state: TailState, targets: readonly FeedTarget[]): Prom
   }
 };
 
-/** Returns whether the log goes on with votes that should be read once for all. */
+/** Stores the head of a log. Returns whether the log has new votes, to be read once for all clients. */
 const takeHead = (state: TailState, target: FeedTarget, { epoch, number }: LogHead): boolean => {
   const { votes } = target;
   state.followed.set(target.ref?.incarnation ?? 0, target);
@@ -171,7 +171,7 @@ const takeHead = (state: TailState, target: FeedTarget, { epoch, number }: LogHe
   return number > votes.head;
 };
 
-/** New votes beyond `recentVotesMax` are read by each client that is behind. */
+/** Reads new votes once for all clients. Beyond `recentVotesMax`, clients read them by themselves. */
 const readNewVotes = async (
   state: TailState,
   targets: readonly FeedTarget[],
@@ -257,7 +257,7 @@ const serveGroup = async (state: TailState, { target, after, subscriptions }: Gr
   });
 };
 
-/** SQL did not answer: its clients try again. */
+/** SQL did not answer: after a pause the target's clients are served again. */
 const announceLater = (state: TailState, target: FeedTarget): void => {
   if (target.isRetrying || state.isClosed) return;
   target.isRetrying = true;
