@@ -42,7 +42,7 @@ const readScript = async (path: string): Promise<Reply> => ({
   headers: buildPageHeaders(policy, 'text/javascript; charset=utf-8'),
 });
 
-/** The first letter of the name on the accent. */
+/** Draws the icon: the first letter of the site's name on the accent colour. */
 const buildIcon = ({ accents, settings: { siteName } }: Site): Reply => {
   const [letter = 'R'] = siteName;
   return {

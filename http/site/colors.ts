@@ -22,7 +22,7 @@ const toLinear = (part: number): number => {
 const computeLuminance = ([red, green, blue]: Rgb): number =>
   0.212_6 * toLinear(red) + 0.715_2 * toLinear(green) + 0.072_2 * toLinear(blue);
 
-/** From 1, the same, to 21, black on white. */
+/** Computes the contrast ratio of two colours (WCAG): from 1, the same colour, to 21, black on white. */
 export const computeContrast = (one: string, other: string): number => {
   const [low = 0, high = 0] = [one, other]
     .map((hex) => computeLuminance(parseHex(hex)))
@@ -41,7 +41,7 @@ const makeReadable = (hex: string, background: string, towards: 0 | 255): string
   return towards === 0 ? '#000000' : '#ffffff';
 };
 
-/** The accent on the background of light pages, and on that of dark ones. */
+/** Derives the accent for light and for dark pages, readable on their backgrounds. */
 export const deriveAccents = (
   accent: string,
   backgrounds: { readonly light: string; readonly dark: string },

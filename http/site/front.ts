@@ -2,8 +2,8 @@
  * The front page: what this is, how much is in it, the boards, what is new, and with the demo three requests
  * to try.
  *
- * One text serves all visitors for a second. What cannot be read is left out, so the page is there while SQL
- * is away.
+ * One text serves all visitors for a second. What cannot be read is left out, or shown as not available, so
+ * the page is served while SQL is away.
  */
 import { rankedKinds } from '../../engine/rules/boards.ts';
 import type { BoardPage } from '../../storage/catalogue/boards/boards.ts';
@@ -141,7 +141,7 @@ ${boards.map((board) => renderBoard(site, board))}${renderGroup(site, 'New bots'
 /** How long one text serves all visitors. */
 const textAgeMs = 1_000;
 
-/** Creates the handler of the front page, which keeps its last text. */
+/** Creates the handler of the front page, which stores its last text. */
 export const createFrontPage = (site: Site): ((app: App) => Promise<Reply>) => {
   let last: { readonly atMs: number; readonly reply: Promise<Reply> } | null = null;
   const read = async (app: App): Promise<Reply> => ({

@@ -20,7 +20,7 @@ type GuideName = keyof typeof guides;
 const names = Object.keys(guides) as readonly GuideName[];
 
 /** Where a link of a guide leads on this server; `null` for files that it does not serve. */
-export const findGuideLink = (link: string): string | null => {
+const findGuideLink = (link: string): string | null => {
   if (/^(https?:|#)/.test(link)) return link;
   const [file = '', place] = link.split('#');
   const anchor = place === undefined ? '' : `#${place}`;

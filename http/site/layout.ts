@@ -17,7 +17,7 @@ export interface PageParts {
   readonly scripts?: readonly string[];
   /** What the search field contains. */
   readonly search?: string;
-  /** The class of the main element. */
+  /** True for the wide layout. */
   readonly wide?: boolean;
   readonly body: Html;
 }

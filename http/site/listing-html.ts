@@ -15,12 +15,12 @@ export interface Listing extends Omit<ListedEntity, 'votes' | 'size' | 'sizeLabe
   /** Rendered Markdown; `null` for none. */
   readonly about: Html | null;
   readonly links: readonly { readonly name: string; readonly value: string }[];
-  /** What is said of it besides: `Certified`, `Premium`. */
+  /** Labels beside its kind: `Certified`, `Premium`. */
   readonly marks: readonly string[];
   /** Why it is not in lists; `''` when it is. */
   readonly hidden: string;
   readonly voteBanned: boolean;
-  /** Whether it has an invite that can be followed. */
+  /** The label of the link to its invite; `''` without an invite that can be followed. */
   readonly invites: string;
   readonly facts: readonly Fact[];
   /** The metrics of its chart, with their titles. */

@@ -2,9 +2,9 @@
  * The page of a bot, server, team or pack: finds what an address names, counts the view, and fills the
  * numbers into the page.
  *
- * A view counts once, as `target=page` does; HEAD and what a browser fetches ahead do not count. Everything
- * that a page of a bot or server needs may be in memory, so it is served while SQL is away. The text of a
- * page is kept until its profile changes.
+ * A view counts once, as `target=page` does; HEAD and what a browser fetches ahead do not count. The text of
+ * a bot's or server's page is cached until its profile changes; with the cached profile it is served even
+ * while SQL is away.
  */
 import { LRUCache } from 'lru-cache';
 import type { EntityView } from '../../engine/engine.ts';
@@ -39,7 +39,7 @@ export interface ListingRequest {
 
 type Profile = { readonly id: string; readonly vanity: string };
 type NamedKind = 'bot' | 'server' | 'team';
-/** The text of a page that is current for these objects until the time, ms. */
+/** A page whose text is current while these are the profile and team, and until `untilMs`. */
 interface KeptPage {
   readonly profile: object;
   readonly team: object | null;
@@ -50,7 +50,7 @@ interface KeptPage {
 const keptCharactersMax = 16 * 1024 * 1024;
 const keptCodesMax = 100_000;
 
-/** Finds which kind has a code: at first in SQL, then from memory. */
+/** Creates a search by code or id: at first in SQL, then in the profiles of the kind that had the code. */
 const createResolver = () => {
   const kinds = new LRUCache<string, NamedKind>(buildBound(keptCodesMax));
   const findProfile = (app: App, kind: NamedKind, name: string): MaybePromise<Profile | null> =>
@@ -70,7 +70,7 @@ const createResolver = () => {
     const kind = kinds.get(code);
     if (kind === undefined) return search(app, code);
     return thenMaybe(findProfile(app, kind, code), (profile) => {
-      // Another entity may have the code by now, unless it is still this one's, or nothing can have it.
+      // Another entity may have the code by now, unless this one still has it, or an id was given.
       const folded = foldVanityCode(code);
       const isOwn = profile?.vanity === folded || (profile && findVanityCodeFault(folded) !== null);
       return profile && isOwn ? { kind, id: profile.id } : search(app, code);
@@ -137,7 +137,7 @@ const fill = (
 type ShowKind = (pages: PageContext, app: App, shown: ShownTarget) => MaybePromise<Reply>;
 type ShownTarget = Target & { readonly count: VisitCount };
 
-/** Bots and servers: the text of a page is kept until it is no longer current. */
+/** Creates the function that shows bots or servers; it caches the texts of their pages. */
 const createShow =
   <Profile extends ListingProfile & { readonly team_id: string | null }>(
     kind: 'bot' | 'server',
@@ -212,7 +212,7 @@ const followInvite = async (pages: PageContext, app: App, request: ListingReques
   return { status: 302, headers };
 };
 
-/** Creates the pages; they hold the texts that are kept. */
+/** Creates the pages, with the cache of their texts. */
 export const createListingPages = (site: Site) => {
   const pages: PageContext = {
     site,

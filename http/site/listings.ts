@@ -15,7 +15,7 @@ import { type Html, type HtmlValue, render, renderSlot } from './site.ts';
 
 export interface DescribedListing {
   readonly listing: Listing;
-  /** The next time at which the description changes without an edit, ms. */
+  /** When the description changes without an edit (the premium period ends), ms; infinite for never. */
   readonly untilMs: number;
 }
 

@@ -1,9 +1,9 @@
 /**
  * Markdown as HTML: what users wrote about their listings, and the guides of docs/.
  *
- * HTML inside Markdown is shown as text. Of users, only links to https, http and mailto addresses stay, they
- * tell search engines not to follow, and pictures are links: a page loads nothing from other servers. The
- * library is loaded with the first text.
+ * HTML inside Markdown is shown as text. In users' text only links to https, http and mailto addresses are
+ * links, search engines are asked not to follow them, and a picture becomes a link, so that a page loads
+ * nothing from other servers. The library is loaded with the first text.
  */
 import { createRequire } from 'node:module';
 import type { MarkdownIt as Parser } from 'markdown-it';
@@ -49,13 +49,13 @@ const createUserParser = (): Parser => {
 
 let userParser: Parser | null = null;
 
-/** What a user wrote, for a page whose own headings end at the second level. */
+/** Renders what a user wrote, for a page whose own headings end at the second level. */
 export const renderUserText = (text: string): Html => {
   userParser ??= createUserParser();
   return new Html(userParser.render(removeControls(text)));
 };
 
-/** A heading of the second level, with the anchor that GitHub gives it, too. */
+/** A heading of the second level; `id` is the anchor that GitHub gives it as well. */
 export interface Heading {
   readonly id: string;
   readonly text: string;
@@ -67,7 +67,7 @@ const toAnchor = (text: string): string =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-');
 
-/** A guide, whose headings get anchors; `findLink` says where a link leads, `null` leaves only its text. */
+/** Renders a guide; its headings get anchors. `findLink` says where a link leads, `null`: it is no link. */
 export const renderGuide = (
   text: string,
   findLink: (link: string) => string | null,

@@ -1,6 +1,6 @@
 /**
  * The routes of the site: pages for people, rendered here from what the handlers of the API read. With
- * `SITE_PAGES=off` there are none.
+ * `SITE_PAGES=off` only the front page and the guides are left.
  */
 import type { DomainError } from '../../engine/errors.ts';
 import type { ListingSearch } from '../api/search.ts';
@@ -54,7 +54,7 @@ const buildRootRoute = (site: Site): AnyRoute => {
   });
 };
 
-/** Its script exchanges the code for a token, keeps it for this tab, and returns to where the login began. */
+/** Its script exchanges the code for a token, stores that for this tab and returns to where it began. */
 const renderLoginPage = (site: Site): Html =>
   renderPage(site, {
     title: 'Login',

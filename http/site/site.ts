@@ -1,7 +1,7 @@
 /**
  * What all pages of the site share: its name, logo and colours, its address, its content security policy, and
- * HTML as a template: what is inserted is text, unless it was rendered by this file. So a name that contains
- * markup stays a name.
+ * HTML as a template. What is inserted is escaped, unless it is `Html`, so a name that contains markup stays
+ * a name.
  *
  * The policy allows no inline script or style, nothing from other servers but pictures of two places that the
  * operator chose (SITE_LOGO_URL, LOGIN_AVATAR_URL), and no text that becomes markup. Created once per node.
@@ -15,9 +15,8 @@ export interface SiteSettings {
   readonly siteLogoUrl: string;
   readonly siteAccent: string;
   readonly sitePages: 'on' | 'off';
-  /** The template of avatars; those of other places are not shown. */
+  /** The template of avatars; pictures of other servers are not shown, except the logo's. */
   readonly loginAvatarUrl: string;
-  readonly loginRedirectUris: readonly string[];
 }
 
 export interface SiteOptions {
@@ -52,7 +51,7 @@ export const createSite = (options: SiteOptions) => {
 };
 export type Site = ReturnType<typeof createSite>;
 
-/** Markup that is safe to send. */
+/** Markup that is safe to send. Made only here, and by markdown.ts from what its parser escaped. */
 export class Html {
   readonly text: string;
 
@@ -67,7 +66,7 @@ export type HtmlValue = Html | string | number | null | readonly HtmlValue[];
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 export const removeControls = (text: string): string => text.replace(controls, '');
 
-/** Text for an element or an attribute in quotes. Control characters, so also slots, are removed. */
+/** Escapes text for an element or a quoted attribute. Removes control characters, and so any forged slot. */
 export const escapeHtml = (text: string): string => escapeMarkup(removeControls(text));
 
 const toMarkup = (value: HtmlValue): string => {
@@ -91,7 +90,7 @@ export type PageTemplate = readonly string[];
 
 export const toTemplate = ({ text }: Html): PageTemplate => text.split(slotMark);
 
-/** Fills in the slots. The values must be safe: they are numbers, times and fixed words. */
+/** Fills in the slots. Values are not escaped: they must be numbers, times or fixed words. */
 export const fillTemplate = (template: PageTemplate, values: Readonly<Record<string, string>>): string => {
   let page = template[0] ?? '';
   for (let at = 1; at < template.length; at += 2)

@@ -9,7 +9,6 @@ export const plainSettings: SiteSettings = {
   siteAccent: '#1f5fbf',
   sitePages: 'on',
   loginAvatarUrl: '',
-  loginRedirectUris: [],
 };
 
 export const plainSite: SiteOptions = { settings: plainSettings, readUrl: () => '' };

@@ -1,5 +1,5 @@
 /**
- * Who uses this tab: a token in sessionStorage, from the login of the contract or from the demo.
+ * The user of this tab: an account from a login, in sessionStorage, or accounts of the demo.
  */
 
 /** A user with a token. */
@@ -16,19 +16,17 @@ const loginKey = 'rollcall-login';
 const readStored = (key: string): unknown => JSON.parse(sessionStorage.getItem(key) ?? 'null');
 
 export const readAccount = (): Account | null => readStored(accountKey) as Account | null;
-export const keepAccount = (account: Account): void =>
-  sessionStorage.setItem(accountKey, JSON.stringify(account));
 
-/** Forgets the token here, and revokes it. */
+/** Removes the account from this tab, and revokes its token. */
 export const forgetAccount = async (): Promise<void> => {
   const account = readAccount();
   sessionStorage.removeItem(accountKey);
-  if (account === null || account.session === '') return;
+  if (account === null) return;
   const path = `/users/${encodeURIComponent(account.id)}/sessions/${encodeURIComponent(account.session)}`;
   await fetch(path, { method: 'DELETE', headers: { 'User-Auth': account.token } }).catch(() => null);
 };
 
-/** The user that a demo's page may act for; `second` once the first has voted. */
+/** Finds the users that a page of the demo may act for; none without the demo. */
 export const findDemoAccounts = async (): Promise<readonly Account[]> => {
   const reply = await fetch('/docs/demo.json').catch(() => null);
   const demo = reply?.ok ? await reply.json() : null;
@@ -48,7 +46,7 @@ const redirectUri = `${location.origin}/login`;
 export const startLogin = async (returnTo: string): Promise<string> => {
   const reply = await fetch(`/auth/login/chat-oauth2?redirect_uri=${encodeURIComponent(redirectUri)}`);
   const json = await reply.json();
-  if (reply.status === 404) return 'This directory has no login, so nobody can vote here.';
+  if (reply.status === 404) return 'This directory has no login, so it takes no votes here.';
   if (!reply.ok) return String(json.message);
   const begun: BegunLogin = { state: json.state, clientId: json.client_id, returnTo };
   sessionStorage.setItem(loginKey, JSON.stringify(begun));
@@ -76,6 +74,7 @@ export const completeLogin = async (
   const reply = await fetch('/auth/login/chat-oauth2', { method: 'POST', body: JSON.stringify(body) });
   const json = await reply.json();
   if (!reply.ok) return { message: String(json.message) };
-  keepAccount({ id: json.target_id, token: json.token, session: json.session_id });
+  const account: Account = { id: json.target_id, token: json.token, session: json.session_id };
+  sessionStorage.setItem(accountKey, JSON.stringify(account));
   return { returnTo: begun.returnTo };
 };

@@ -22,7 +22,7 @@ export const makeCopyButton = (text: string, label: string): HTMLButtonElement =
 for (const block of document.querySelectorAll<HTMLElement>('pre:has(> code)')) {
   const box = document.createElement('div');
   box.className = 'code-box';
-  // Where it scrolls, it does so by keys, too.
+  // Makes it scrollable by keys, too.
   block.tabIndex = 0;
   block.replaceWith(box);
   const text = block.textContent ?? '';

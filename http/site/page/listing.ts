@@ -1,5 +1,5 @@
 /**
- * The page of a listing: numbers that move, the vote button with its login, the chart.
+ * The page of a listing: numbers that stay current, the vote button with its login, the chart.
  */
 import { type Account, findDemoAccounts, forgetAccount, readAccount, startLogin } from './account.ts';
 import { renderChart } from './chart.ts';
@@ -11,7 +11,7 @@ const { kind = '', id = '' } = listing.dataset;
 const path = `/${kind}/${encodeURIComponent(id)}`;
 const numbers = new Intl.NumberFormat('en');
 
-/** The feed keeps the numbers current; what it names differently is left. */
+/** The feed keeps the numbers current; elements whose name it does not send are left. */
 const follow = (): void => {
   followTotals([`${kind.slice(0, -1)}/${id}`], ({ totals }) => {
     for (const element of document.querySelectorAll<HTMLElement>('[data-live]')) {
@@ -116,7 +116,7 @@ const sendVote = async (account: Account): Promise<Wait | null> => {
 
 const voteKey = 'rollcall-vote';
 
-/** The accounts of the demo that have not voted here: each click is the next one's. */
+/** The accounts of the demo that have not voted here: each click votes as the next one. */
 const demo: Account[] = [];
 
 const vote = async (): Promise<void> => {
