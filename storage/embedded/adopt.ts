@@ -69,7 +69,7 @@ const readLastEnd = ({ state }: OldFolder): LastEnd => {
 const noteOlder = ({ state }: OldFolder): void =>
   writeFileSync(state, JSON.stringify({ open: true, older: true, boot: readBootId() }), { flush: true });
 
-/** The hot store may know generations that the database has lost, but not as many. */
+/** More generations than a hot store can know that the database has lost. */
 const generationsSkipped = 1_000;
 
 /**

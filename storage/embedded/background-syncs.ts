@@ -12,7 +12,7 @@ const descriptorWaitMs = 100;
 
 const lacksDescriptors = ({ code }: NodeJS.ErrnoException): boolean => code === 'EMFILE' || code === 'ENFILE';
 
-/** Waits while descriptors lack. Resolves with null for a file that was removed, or renamed. */
+/** Opens a file, and waits while no descriptor is free. Resolves to `null` if the file is gone or renamed. */
 export const openWhenPossible = async (path: string): Promise<number | null> => {
   for (;;) {
     try {
@@ -25,7 +25,7 @@ export const openWhenPossible = async (path: string): Promise<number | null> => 
   }
 };
 
-/** Rejects if a file that exists could not be synced. */
+/** Syncs the files. Rejects if one that exists could not be synced. */
 export const syncFiles = async (paths: readonly string[]): Promise<void> => {
   for (const path of paths) {
     const descriptor = await openWhenPossible(path);

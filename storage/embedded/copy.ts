@@ -2,8 +2,8 @@
  * Packs a folder of database files into one file, checks a pack, and unpacks it; syncs folders.
  *
  * A pack is one file, because a copy of a thousand small files costs a thousand syncs, and as many again when
- * it is removed. `packFolder` runs in the PGlite thread while no statement runs; the main thread syncs and
- * checks the pack later.
+ * it is removed. For a backup of a running server `packFolder` runs in the PGlite thread while no statement
+ * runs; the main thread syncs and checks the pack later.
  */
 import { closeSync, type Dirent, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';

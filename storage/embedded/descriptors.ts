@@ -2,8 +2,8 @@
  * Whether this process has file descriptors left for work on files.
  *
  * Without them SQL fails with the codes of damaged files ("could not create file: File exists"), although
- * nothing is damaged. SQL gives descriptors back before its error arrives here, and clients may have left, so
- * a lack counts from a few free ones on, and for a while. Called when SQL reports damage, and by
+ * nothing is damaged. SQL closes files before its error arrives here, and clients may have left: so a few
+ * free descriptors count as none, and a lack counts for 10 s. Called when SQL reports damage, and by
  * ops/watch/descriptor-watch.ts.
  */
 import { closeSync, openSync } from 'node:fs';
@@ -20,7 +20,7 @@ export const canOpenFiles = (count: number): boolean => {
   try {
     while (open.length < count) open.push(openSync(devNull, 'r'));
   } catch {
-    // EMFILE, or ENFILE for the whole machine: the number tells it.
+    // EMFILE, or ENFILE for the whole machine: the number of opened files shows it.
     lackedMs = performance.now();
   }
   for (const descriptor of open) closeSync(descriptor);

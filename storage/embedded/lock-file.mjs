@@ -45,7 +45,7 @@ const readStat = (pid) => {
 /** Field 22: ticks since boot. */
 const readStartTime = (pid) => readStat(pid)[19] ?? '';
 
-/** Its main thread, though no parent has asked how: without an init process that may last. */
+/** Whether it is a zombie: ended, and its parent has not collected its status, which may stay so for long. */
 const hasEnded = (pid) => readStat(pid)[0] === 'Z';
 
 const hasThreads = (pid) => readOr([], () => readdirSync(`/proc/${pid}/task`)).length > 1;

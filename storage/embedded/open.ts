@@ -62,14 +62,13 @@ const describeDamage = (folder: string, description: string): string =>
 
 const open = async (folder: string, options: LedgerStoreOptions): Promise<EmbeddedSql> => {
   try {
-    const embedded = await openEmbeddedSql({
+    return await openEmbeddedSql({
       directory: folder,
       thread: options.sqlThread,
       onCrash: (error) => (options.onLost ?? options.onWarning)('the embedded database ended', error),
       onWarning: options.onWarning,
       onDiskFull: options.onDiskFull,
     });
-    return embedded;
   } catch (cause) {
     const why = toMessage(cause);
     if (isRoomShort(options.dataDirectory))

@@ -11,12 +11,12 @@ import { packPrepared } from './prepared.ts';
 
 const [directory = '', prepared] = process.argv.slice(2);
 
-/** Small files: a new one is filled with zeros while statements wait. */
+/** Small files of the log: a new one is filled with zeros while statements wait. */
 const initDbStartParams = ['--wal-segsize=4'];
 
 const parent = process.ppid;
 process.once('exit', () => {
-  // Its parent has ended: the next start creates another, and may have removed half of this one.
+  // The parent has ended: the next start creates another one, and may have removed half of this one.
   if (process.ppid !== parent) rmSync(directory, { recursive: true, force: true });
 });
 rmSync(directory, { recursive: true, force: true });

@@ -2,8 +2,8 @@
  * The worker thread that runs PGlite behind its socket server.
  *
  * PGlite is one backend with one session: it runs one statement at a time, and its wasm module blocks its
- * thread, so it needs a thread of its own. It loads and compiles the module before it is asked to open a
- * folder. A failure inside the module (not an SQL error) makes it unusable and would block the socket
+ * thread, so it needs a thread of its own. It loads and compiles the module before the request to open a
+ * folder comes. A failure inside the module (not an SQL error) makes it unusable and would block the socket
  * server's queue for ever, so the thread ends and clients see the connection close. Messages in:
  * `WorkerRequest`; messages out: `WorkerReply`.
  */
@@ -81,7 +81,7 @@ const startParams = [
   ...['-c', 'max_replication_slots=0'],
 ];
 
-/** One call at a time. */
+/** Lets the main thread sync the files. Rejects with its failure. One call at a time. */
 const syncFiles = (paths: readonly string[]): Promise<void> =>
   new Promise((resolve, reject) => {
     const onMessage = (request: WorkerRequest): void => {
@@ -97,7 +97,7 @@ const syncFiles = (paths: readonly string[]): Promise<void> =>
 /** The types of Node leave it out. */
 declare const WebAssembly: { compile(module: Uint8Array): Promise<object> };
 
-/** Without a module PGlite reads it itself, and says what is wrong with it. */
+/** Compiles the module ahead. If that fails, PGlite loads it by itself, and says what is wrong with it. */
 const compileModule = async (): Promise<PGliteOptions> => {
   try {
     const file = new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'));
@@ -137,7 +137,7 @@ const openDatabase = async (files: SyncedFiles, compiled: PGliteOptions): Promis
     ...compiled,
   });
   await assertSynced(database, files);
-  // Statements need not wait for it: until then the log is kept that a recovery from a crash needs.
+  // Statements need not wait for the opening's checkpoint: until it counts, the log for a recovery stays.
   files
     .awaitCheckpoint()
     .then(files.markOpened)
@@ -151,7 +151,7 @@ const openDatabase = async (files: SyncedFiles, compiled: PGliteOptions): Promis
 const readyForQuery = 'Z'.charCodeAt(0);
 
 /**
- * Writes the answer to a statement at once. The server writes the answer to each message of the protocol,
+ * Sends the answer to a statement in one write. The server writes the answer to each message of the protocol,
  * three to five in a statement, and each write would wake the client's thread.
  */
 const gatherWrites = (socket: Socket): void => {

@@ -75,14 +75,17 @@ const chooseAddress = (directory: string): SocketAddress => {
   return { folder: '', socketPath: '' };
 };
 
-/** The log of SQL waits for room; an opening that would is given up. */
+/** The log of SQL has no room. Statements wait for room; an opening is given up. */
 const createFullError = (): StorageError =>
   createNotAppliedError('open', 'full', 'no room for the log of SQL');
 
 const createUnreachableError = (operation: string, detail: string): StorageError =>
   new StorageError(operation, { outcome: 'unknown', reason: 'unreachable', detail });
 
-/** Resolves with the next reply of `kind`; rejects if `operation` fails, at exit, and after `timeoutMs`. */
+/**
+ * Resolves with the next reply of `kind`. Rejects if `operation` fails, at exit, after `timeoutMs`, and if an
+ * opening finds the disk full.
+ */
 const readReply = <Kind extends WorkerReply['kind']>(
   { worker, describeEnd }: SqlThread,
   { kind, operation, timeoutMs }: { kind: Kind; operation: string; timeoutMs: number },
@@ -208,7 +211,7 @@ const superviseThread = (thread: SqlThread, pool: Pool, options: EmbeddedOptions
   let diskFull = false;
   let closing: Promise<void> | null = null;
   const send = (request: WorkerRequest): void => worker.postMessage(request);
-  /** The close writes one of its own, and ends the connection of this one. */
+  /** Does nothing during a close, which takes its own checkpoint and ends the connection. */
   const takeCheckpoint = (): void => {
     if (closing) return;
     pool.sql`checkpoint`.catch((error: unknown) => {

@@ -75,7 +75,7 @@ export type SyncedFiles = ReturnType<typeof createSyncedFiles>;
 const checkpointBytes = 48 * 1024 * 1024;
 const checkpointEveryMs = 600_000;
 const logPageBytes = 8_192;
-/** Its time is when an opening began that was completed: files not changed since are on disk. */
+/** Its modification time is the beginning of the last completed opening: older files are on disk. */
 const markerName = 'rollcall.opened';
 /** The times of files are coarser than the clock. */
 const slackMs = 1_000;
@@ -101,7 +101,7 @@ interface SyncState extends SyncedFilesOptions {
   cleanBeforeMs: number;
   opened: boolean;
   syncs: number;
-  /** Since the last checkpoint was due, at `checkpointMs` of the process's clock. */
+  /** Bytes of log since the last checkpoint was due, which was at `checkpointMs`, monotonic ms. */
   logBytes: number;
   checkpointMs: number;
   /** Files of the log that were written since their last sync. */

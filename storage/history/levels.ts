@@ -2,8 +2,8 @@
  * The levels of history: fine samples, hours, days; and the columns that all of them have.
  *
  * A time is a whole number of minutes since 1970 in UTC, so that no hour is missing or repeated. A row of any
- * level holds the values at its time, and exists only where they differ from the row before. Pure but for the
- * fragments of SQL.
+ * level has the values at its time, and exists only if they have changed since the row before. Pure but for
+ * the fragments of SQL.
  */
 import { type FieldName, fieldKinds, fields, totalsFields } from '../../engine/entity/fields.ts';
 import type { Queryable } from '../sql/client.ts';
@@ -14,7 +14,7 @@ export type Level = (typeof levels)[number];
 /** Minutes since 1970, UTC. */
 export type Minute = number;
 
-/** Ends of hours and days are whole multiples of these, minutes. */
+/** The length of an hour and a day, minutes; each ends at a whole multiple of its length. */
 export const levelMinutes = { hours: 60, days: 1_440 } as const;
 
 export const levelTables = {
@@ -49,10 +49,10 @@ export const integerMax = '9223372036854775807';
 /** First letters of the statuses, as rows have them. */
 export const statuses = { o: 'online', i: 'idle', d: 'dnd', f: 'offline' } as const;
 
-/** Those columns for `select` and `insert`. */
+/** Builds the list of the columns of a row, for `select` and `insert`. */
 export const buildColumns = (sql: Queryable) => sql.unsafe(columns.join(', '));
 
-/** The values of a listing now, from `totals`: posted values may be larger than a row can hold. */
+/** Builds the columns of a sample from `totals`, where posted values may be larger than a row can have. */
 export const buildSampled = (sql: Queryable) =>
   sql.unsafe(
     metrics
@@ -63,13 +63,13 @@ export const buildSampled = (sql: Queryable) =>
 const isWide = (column: string): boolean =>
   fields.some((field) => field.column === column && fieldKinds[field.kind].column === 'numeric');
 
-/** Whether a sample differs from the head. */
+/** Builds the condition that a sample differs from the head. */
 export const buildDifference = (sql: Queryable) =>
   sql.unsafe(columns.map((name) => `sampled.${name} <> head.${name}`).join(' or '));
 
-/** Replaces the values of a head. */
+/** Builds the assignments that replace the values of a head. */
 export const buildReplacement = (sql: Queryable) =>
   sql.unsafe(columns.map((name) => `${name} = excluded.${name}`).join());
 
-/** The end of the hour or day that this time belongs to: a period ends with, and has, its last minute. */
+/** Computes the end of the period of so many `minutes` that contains `at`; the end belongs to the period. */
 export const computePeriodEnd = (at: Minute, minutes: number): Minute => Math.ceil(at / minutes) * minutes;

@@ -1,6 +1,6 @@
 /**
  * The partitions of the history: created before the first row of their time, and dropped as a whole when all
- * of it has expired. Rows are deleted only with their listing.
+ * of that time has expired. Single rows are deleted only with their listing.
  *
  * What does not get its lock at once is done by a later run.
  */
@@ -17,14 +17,14 @@ const partitionMinutes = { fine: dayMinutes, hours: 7 * dayMinutes, days: 364 * 
 /** Deleted listings whose rows one run deletes. */
 const deletedPerRun = 200;
 
-/** The first minute of the partition that has `at`; the date of that minute is part of its name. */
+/** Computes the first minute of the partition that contains `at`; its date is part of the name. */
 const computeStart = (level: Level, at: Minute): Minute =>
   Math.floor(at / partitionMinutes[level]) * partitionMinutes[level];
 
 const formatName = (level: Level, start: Minute): string =>
   `${levelTables[level]}_${new Date(start * 60_000).toISOString().slice(0, 10).replaceAll('-', '_')}`;
 
-/** Creates the partition for rows of this time, unless it exists. */
+/** Creates the partition for rows of this time, unless it exists. Rejects with a `StorageError`. */
 export const createHistoryPartition = (sql: Sql, level: Level, at: Minute): Promise<void> =>
   asStorage('history.partition', async () => {
     const start = computeStart(level, at);

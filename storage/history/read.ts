@@ -30,8 +30,8 @@ export type HistoryTimes = Readonly<Record<Level, readonly Minute[]>> & {
 };
 
 /**
- * Reads the rows within the range and the last one before it, in ascending order. At most one row per time of
- * the level, so the caller bounds the range.
+ * Reads, in ascending order, the rows within the range, and the last row before it of this and each coarser
+ * level. At most one row per time of the level, so the caller bounds the range.
  */
 const readRows = (sql: Queryable, { incarnation }: EntityRef, { level, from, to }: HistoryRange) => {
   const coarser = levels.slice(levels.indexOf(level));
@@ -60,13 +60,13 @@ export const readHistoryTimes = async (sql: Queryable): Promise<HistoryTimes> =>
   return row ?? { fine: [], hours: [], days: [], newest: 0 };
 };
 
-/** How long the known times are used before they are read again. */
+/** How long the times are cached. */
 const timesAgeMaxMs = 2_000;
 
 export const createHistory = (sql: Sql) => {
   const snapshots = createSnapshots({ entriesMax: 1, ageMaxMs: timesAgeMaxMs });
   return {
-    /** While SQL is unreachable no sample runs either, so the last known times hold. */
+    /** Reads the times, at most 2 s old. While SQL is unreachable the last ones stay true: no sample runs. */
     times: (): Promise<HistoryTimes> =>
       snapshots.get('times', () => asStorage('history.times', () => readHistoryTimes(sql))),
     ...bindStorage('history', sql, { rows: readRows, months: readVoteMonths }),

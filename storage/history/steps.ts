@@ -18,7 +18,7 @@ export interface StepResult {
   /** The position after which the next step continues. */
   readonly position: StepRange['after'];
   readonly isLast: boolean;
-  /** What it wrote or changed. */
+  /** How many rows it wrote or changed. */
   readonly rows?: number;
 }
 

@@ -1,9 +1,9 @@
 /**
  * Archives the votes of each month by listing: how many were cast, by how many voters, and the rank.
  *
- * Counts rows of `votes`, which are never deleted and say when they were cast, so resets do not matter. A
- * month is archived once it has ended, and again a day later for votes that were flushed late; repeating it
- * replaces the numbers.
+ * Counts rows of `votes`, which are never deleted and say when they were cast, so the monthly resets do not
+ * matter. A month is archived once it has ended, and again a day later for votes that were flushed late;
+ * repeating it replaces the numbers.
  */
 import type { EntityRef } from '../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
@@ -51,7 +51,7 @@ export const writeVoteMonths = async (sql: Sql, nowMs: number, options: StepOpti
   }
 };
 
-/** First days of the months that have a partition of `votes`, ascending. */
+/** Lists the first days of the months that have a partition of `votes` and no final numbers, ascending. */
 const listUnarchived = async (sql: Queryable): Promise<readonly Date[]> => {
   const rows = await sql<{ month: string }[]>`
     select month from (
@@ -81,7 +81,7 @@ const archiveMonth = async (sql: Sql, month: Month, options: StepOptions): Promi
   for (const kind of ['bot', 'server', 'team', 'pack']) await rankMonth(sql, { ...month, kind }, options);
 };
 
-/** Counts the votes of some listings. Of deleted listings nothing is stored. */
+/** Counts the votes of some listings and stores the sums, except those of deleted listings. */
 const archiveStep = async (transaction: Transaction, { start, end }: Month, { after, limit }: StepRange) => {
   const [row] = await transaction<{ upto: number | null; listings: number }[]>`
     with operator as (
@@ -112,7 +112,10 @@ const archiveStep = async (transaction: Transaction, { start, end }: Month, { af
   return { position: upto ?? after, isLast: listings < limit };
 };
 
-/** By itself, or by a reset of its listing or of all within the month. Resets spare immutable votes. */
+/**
+ * Builds the condition that the operator voided a vote: by itself, or by a reset of its listing or of all
+ * within the month. Resets spare immutable votes.
+ */
 const isVoided = (sql: Queryable) => sql`
   case when void then void_reason = 'operator' else not immutable and created_at < coalesce(
     greatest(operator.at, (select at from operator where scope = 'all')), '-infinity') end`;
