@@ -47,7 +47,7 @@ export const updateTotals = async (
   await takeNumbers(transaction, counts, new Set(written));
 };
 
-/** Takes the numbers of listings with votes whose totals were not written: they are in SQL already. */
+/** Takes the numbers of listings whose totals this flush did not write: SQL has them, or newer ones. */
 const takeNumbers = async (transaction: Transaction, counts: VoteCounts, written: ReadonlySet<number>) => {
   const others = [...counts].filter(([incarnation]) => !written.has(incarnation));
   if (others.length === 0) return;
@@ -108,7 +108,7 @@ export const insertVotes = async (
   }
 };
 
-/** The votes as they were sent. Fields of a listing are sent once, not once per vote. */
+/** Builds the parts `target` and `sent` from the votes. A listing's fields are sent once, not per vote. */
 const readSent = (sql: Transaction, votes: readonly OutboxVote[]) => {
   const targets = [...new Map(votes.map(({ ref }) => [ref.incarnation, ref])).values()];
   return sql`
@@ -132,7 +132,7 @@ const readSent = (sql: Transaction, votes: readonly OutboxVote[]) => {
     )`;
 };
 
-/** The votes to insert, and `before`: the number of the last vote of each listing before them. */
+/** Builds `fresh`, the votes to insert, and `counted`, with each listing's last number `before` them. */
 const numberFresh = (sql: Transaction, skipsExisting: boolean) => sql`
     fresh as (
       select *, to_timestamp(at_ms / 1000.0) as created_at,
@@ -143,7 +143,7 @@ const numberFresh = (sql: Transaction, skipsExisting: boolean) => sql`
     ), counted as (${skipsExisting ? takeMissing(sql) : readTaken(sql)}
     )`;
 
-/** Inserts them in the order of their itags, so that all flushes lock rows in one order. */
+/** Builds the insertion, in the order of the itags, so that all flushes lock rows in one order. */
 const writeFresh = (sql: Transaction) => sql`
     written as (
       insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
@@ -155,7 +155,7 @@ const writeFresh = (sql: Transaction) => sql`
       returning incarnation, created_at, author, upvote, log_number
     )`;
 
-/** The votes cast before the last reset of their listing, or of all: they are void from the start. */
+/** Builds `late`: votes cast before the last reset of their listing, or of all; void from the start. */
 const findLate = (sql: Transaction) => sql`
     reset as (
       select incarnation, max(at) as at

@@ -4,8 +4,7 @@
  * Owns the statements for counted data; the catalogue owns what people edit. Totals are updated and never
  * inserted, and only where (generation, version) grows: a repeated, late or reordered flush changes nothing,
  * and a deleted listing stays deleted. A flush of an outdated generation is refused. Every rejection is a
- * `StorageError`.
- * The counted columns are those of totals.ts.
+ * `StorageError`. The counted columns are those of totals.ts.
  */
 import {
   createEntityRef,
@@ -75,7 +74,6 @@ const selectEntities = (sql: Queryable, targets: readonly Target[]): Promise<rea
   ) as totals
   join facts on facts.incarnation = totals.incarnation`;
 
-/** Converts a row. */
 const toLedgerEntity = (row: EntityRow): LedgerEntity => ({
   ref: createEntityRef({ kind: row.kind, id: row.entity_id, incarnation: row.incarnation, shard: row.shard }),
   facts: {
@@ -232,7 +230,7 @@ interface FlushContext {
 
 /**
  * Writes any round, step by step. Resolves to what was written of votes, or to `null` for a round without
- * votes. Such a round comes here only if the single statement of `writeRound` could not write it.
+ * votes. Such a round comes here only with facts of an earlier timeline, or if `writeRound` did not write it.
  */
 const writeFlush = async (transaction: Transaction, round: Backlog, { timeline, rules }: FlushContext) => {
   if (round.votes.length > 0) await transaction`select pg_advisory_xact_lock_shared(${locks.votes})`;

@@ -1,6 +1,6 @@
 /**
  * Monthly partitions of the tables of votes and of their origins, created before the first vote of a month is
- * written; those of origins are dropped when all of it has expired.
+ * written; those of origins are dropped when the whole month has expired.
  *
  * Runs outside the flush transaction, because it locks the default partition for a moment. If a partition
  * cannot be created now, rows go to the default partition and none is lost; the next flush tries again and
@@ -53,7 +53,10 @@ export const createPartitions = (sql: Sql) => {
     }
   };
   return {
-    /** Creates the partitions of these votes' months and of the months after. A held lock is no failure. */
+    /**
+     * Creates the partitions of these votes' months and of the months after. Resolves, too, when it could not
+     * get a lock.
+     */
     async prepare(votes: readonly Pick<OutboxVote, 'atMs' | 'origin'>[]): Promise<void> {
       await prepareTable('votes', votes);
       if (hasOrigins(votes)) await prepareTable('vote_origins', votes);

@@ -157,8 +157,8 @@ const findVote = (sql: Queryable, itag: string) =>
     select ${buildFoundColumns(sql)}, void from vote_rows as votes where itag = ${itag}`);
 
 /**
- * Voids one vote. *Ledger* when it resolves; `engine.deliverAdjustments` tells the hot store. Rejects with a
- * `StorageError`.
+ * Voids one vote. *Ledger* when it resolves; `engine.deliverAdjustments` applies it to the hot store. Rejects
+ * with a `StorageError`.
  */
 export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<VoidOutcome> =>
   asStorage('ledger.voidVote', () =>

@@ -2,10 +2,10 @@
  * Finds what looks wrong about votes: marks them with flags, and keeps the figures that say why.
  *
  * Nothing here changes what counts; with `VOTE_PROOF=flagged` suspects must give a proof of a human. Many
- * honest voters may share an address, so the votes of an address in a day are compared with all votes of that
- * day. If an address has most of them, it is a proxy that is not trusted, and nothing is compared. A listing
- * is compared with its own past. Judging again changes nothing. Called by vote-flags.ts and view-marks.ts of
- * ops/jobs.
+ * honest voters may share an address, so its share of a listing's votes in a day is compared with its share
+ * of all votes. An address with more than half of all votes is taken for a proxy that `TRUSTED_PROXIES`
+ * lacks: then this comparison is left out. A listing is compared with its own past. Judging again changes
+ * nothing. Called by vote-flags.ts and view-marks.ts of ops/jobs.
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import { packHash, voteFlags } from '../../engine/rules/vote-origin.ts';
@@ -131,7 +131,7 @@ const listFound = (sql: Queryable) => sql`
     where flags & kind <> 0
   )`;
 
-/** Keeps the newest figures of `found`, one row for each of its days. */
+/** Builds the statement that stores the newest figures of `found`, in one row per unit of time. */
 const keepFound = (sql: Queryable, unitMs: number) => sql`
   insert into vote_suspects (kind, at, incarnation, address_hash, first_at, last_at, figures)
   select kind,
@@ -146,7 +146,7 @@ const keepFound = (sql: Queryable, unitMs: number) => sql`
 export interface AddressFinding {
   /** Its hash. */
   readonly address: string;
-  /** 0: of all its votes. */
+  /** 0 for a finding about all votes of the address. */
   readonly incarnation: number;
   readonly flags: number;
 }
@@ -207,7 +207,7 @@ export const judgeAddresses = (
     return [...pairs, ...wide];
   });
 
-/** A vote of an address with something to find. */
+/** A vote, the hash of its address, and the flags that it gets. */
 export interface MarkedVote extends Pick<OutboxVote, 'itag' | 'atMs'> {
   readonly address: string;
   readonly flags: number;
