@@ -1,8 +1,8 @@
 /**
  * Shows, creates, changes and tests webhook endpoints. webhook-deliveries.ts has what was sent.
  *
- * A secret exactly once leaves the server: in the reply that creates it. It is stored sealed. Every edit is
- * *ledger* when its reply is sent, and takes effect with the next flush and the next page of deliveries.
+ * Only the reply that creates a secret shows it. It is stored sealed. Every edit is *ledger* when its reply
+ * is sent, and takes effect with the next flush and the next page of deliveries.
  */
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { DomainError } from '../../../engine/errors.ts';
@@ -53,12 +53,12 @@ const testMsMax = 10_000;
 const hintLength = 4;
 
 /** Throws `not_found` where the operator has switched webhooks off. */
-export const requireWebhooks = (app: App): void => {
+const requireWebhooks = (app: App): void => {
   if (app.settings.webhooks === 'off')
     throw new DomainError('not_found', 'Webhooks are switched off on this server.');
 };
 
-/** Throws `not_found`. */
+/** Finds an endpoint of this listing. Throws `not_found`. */
 export const findWebhook = async (app: App, { target, webhookId }: WebhookPath): Promise<SealedEndpoint> => {
   requireWebhooks(app);
   return requireFound(await app.catalogue.webhooks.find(target, webhookId), 'webhook');
@@ -262,7 +262,7 @@ interface TestRequest {
   readonly caller: Caller;
 }
 
-/** `POST …/webhooks/{webhook_id}/test`: sends now, and shows why it failed. Changes nothing. */
+/** `POST …/webhooks/{webhook_id}/test`: sends now and shows the outcome. Changes nothing. */
 export const testWebhook = async (app: App, path: WebhookPath, caller: Caller): Promise<Reply> => {
   const endpoint = await findWebhook(app, path);
   if (!endpoint.enabled) throw createDisabledError(endpoint.disabled_reason);

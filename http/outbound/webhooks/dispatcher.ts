@@ -1,5 +1,5 @@
 /**
- * Sends webhook deliveries: leases endpoints, sends what is due to each, records what came of it.
+ * Sends webhook deliveries: leases endpoints, sends what is due to each, records the outcomes.
  *
  * - *Order*: one node at a time serves an endpoint, in the order of its votes, up to eight requests at once.
  * - *Isolation*: a node serves a bounded number of endpoints side by side, so a slow receiver delays no

@@ -31,7 +31,7 @@ import type {
 export const toWebhookBody = (format: WebhookFormat, event: WebhookEvent): string | undefined =>
   format === 'standard' ? renderStandardBody(event) : JSON.stringify(buildBody[format](event));
 
-/** Whether it is one of top.gg, which has only upvotes of bots and servers. */
+/** Whether the format is one of top.gg, which knows only upvotes of bots and servers. */
 export const isTopgg = (format: WebhookFormat): boolean => format === 'topgg' || format === 'topgg_v1';
 
 /** Returns why this format cannot be sent to this URL, `null` when it can. */

@@ -40,11 +40,11 @@ const retryAfterMaxMs = dayMs;
 const jitter = 0.2;
 const slowMs = minuteMs;
 
-/** What came of one request; `WebhookOutcome` with an error of any name. */
+/** The outcome of one request; `WebhookOutcome` with an error of any name. */
 export interface AttemptOutcome extends Omit<AttemptRow, 'at'> {
   readonly retryAfterMs: number | undefined;
 }
-/** One delivery with what came of it; `outcome` is `null` when there was nothing to send. */
+/** One delivery and its outcome, which is `null` when there was nothing to send. */
 export interface Attempted {
   readonly delivery: DueDelivery;
   readonly body: string;

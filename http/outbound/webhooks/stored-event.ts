@@ -109,25 +109,23 @@ const toVoidedEvent = (
   { kind, number: place, votes, createdAt, subject, endpointId }: KnownDelivery,
   { id, reason, upvotes, downvotes, beforeMs, number = place }: VoidedDetails,
   vote: FirstVote | null,
-): VoidedEvent => {
-  return {
-    type: kind === deliveryKinds['vote.restored'] ? 'vote.restored' : 'vote.voided',
-    id: toEventId(id, endpointId),
-    timestamp: createdAt.toISOString(),
-    data: {
-      epoch: subject.epoch,
-      number,
-      reason,
-      upvotes,
-      downvotes,
-      vote: vote === null ? null : toVoidedVote(vote),
-      before: beforeMs === null ? null : new Date(beforeMs).toISOString(),
-      target: toTarget(subject),
-      votes,
-      test: false,
-    },
-  };
-};
+): VoidedEvent => ({
+  type: kind === deliveryKinds['vote.restored'] ? 'vote.restored' : 'vote.voided',
+  id: toEventId(id, endpointId),
+  timestamp: createdAt.toISOString(),
+  data: {
+    epoch: subject.epoch,
+    number,
+    reason,
+    upvotes,
+    downvotes,
+    vote: vote === null ? null : toVoidedVote(vote),
+    before: beforeMs === null ? null : new Date(beforeMs).toISOString(),
+    target: toTarget(subject),
+    votes,
+    test: false,
+  },
+});
 
 const toVoidedVote = ({ itag, upvote, atMs, user }: FirstVote) => ({
   itag,

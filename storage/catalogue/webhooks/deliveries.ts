@@ -1,5 +1,5 @@
 /**
- * The deliveries of an endpoint as its owners see them, and their wish to have some votes sent again.
+ * The deliveries of an endpoint as its owners see them, and their requests to send some votes again.
  *
  * A replay marks deliveries, and writes those that the vote log has and the endpoint never got: it was
  * disabled, or did not exist yet. Each is sent once, whatever the endpoint's health, and its result changes
@@ -12,7 +12,7 @@ import { buildRows, type Queryable, type Sql, type Transaction } from '../../sql
 import { changeInSteps, rowsPerStep } from '../../sql/rows.ts';
 import type { AttemptRow } from './endpoints.ts';
 
-export const deliveryStates = ['pending', 'delivered', 'expired'] as const;
+const deliveryStates = ['pending', 'delivered', 'expired'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 /** Events that one replay may send. */
 export const replayMax = 10_000;
@@ -64,7 +64,7 @@ export const listDeliveries = (
     }
   order by delivery.log_number desc, delivery.kind desc limit ${limit}`;
 
-/** Deletes the deliveries that are not waiting, in bounded steps. */
+/** Deletes the deliveries that are not waiting, in bounded steps. Resolves to their number. */
 export const clearDeliveries = (sql: Queryable, endpointId: string): Promise<number> =>
   changeInSteps(
     () => sql`
@@ -142,7 +142,7 @@ const findReplayed = (
       where ${buildOfVote(transaction, { id, incarnation })} and delivery.state <> 1))
   order by vote.incarnation, log_number limit ${replayMax + 1}`;
 
-/** What the team owns now. */
+/** Builds the part of a union with the listings that the team owns now. */
 const unionOwned = (transaction: Transaction, incarnation: number) => transaction`
   union all
   select owned.incarnation, owned.kind, owned.entity_id
@@ -152,7 +152,7 @@ const unionOwned = (transaction: Transaction, incarnation: number) => transactio
   ) as listed join totals as owned on owned.incarnation = listed.incarnation
   where team.incarnation = ${incarnation}`;
 
-/** Whether `delivery` is that of the new vote `vote` to this endpoint; by an index for each kind of place. */
+/** Builds the condition that `delivery` reports `vote` to this endpoint; each kind of place has an index. */
 const buildOfVote = (
   transaction: Transaction,
   { id, incarnation }: { readonly id: string; readonly incarnation: number },

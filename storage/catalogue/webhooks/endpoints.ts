@@ -174,7 +174,7 @@ export const insertEndpoint = (
 
 /**
  * Changes an endpoint; ledger when it resolves. Enabling it, or another url, ends its failure: what waits is
- * sent now. In another format it is built again. False when the listing has no such endpoint.
+ * sent now. For another format the bodies are built again. False when the listing has no such endpoint.
  */
 export const updateEndpoint = (
   sql: Sql,
@@ -235,7 +235,7 @@ const dropBodies = (
 
 const transferred = 'transferred';
 
-/** Whether what waits is sent: votes from before a transfer are the old owner's. */
+/** Builds the condition that what waits is sent: votes from before a transfer are the old owner's. */
 export const buildSends = (sql: Queryable) => sql`(enabled or disabled_reason = ${transferred})`;
 
 /**
@@ -285,9 +285,9 @@ const replaceSecret = (
       and endpoint.id = ${endpointId} returning endpoint.id`);
 
 /**
- * Disables an endpoint for a reason that its sender found, unless its owner has edited it since; other
- * endpoints of its listing may want to know. Ledger when it resolves: to whose it was, `null` when it was not
- * disabled.
+ * Disables an endpoint for a reason that its sender found, unless its owner has edited it since, and writes
+ * the event for the listing's other endpoints. Ledger when it resolves: to the endpoint's listing, or to
+ * `null` when it was not disabled.
  */
 export const disableEndpoint = (
   sql: Sql,

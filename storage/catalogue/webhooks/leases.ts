@@ -13,11 +13,11 @@ import { buildSends } from './endpoints.ts';
 
 export interface Lease {
   readonly id: string;
-  /** Tells it from other leases of the endpoint. */
+  /** Grows with each lease of the endpoint. */
   readonly number: number;
   /** It never had a success, or its last attempt failed: it may keep its sender waiting. */
   readonly unproven: boolean;
-  /** The sender before did not release it: it may have died of what it sent. */
+  /** The sender before did not release the endpoint: what it sent may have ended its process. */
   readonly lapsed: boolean;
 }
 export interface LeaseRequest {
@@ -39,7 +39,7 @@ export interface BegunAttempt {
 
 const buildSqlNow = (sql: Queryable) => sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
-/** A released lease has the end 0, so nothing waits for it. */
+/** Builds the condition that a lease is over. A released one ends at 0, so it causes no wait. */
 const buildLeaseOver = (sql: Queryable, lapsePausesMs: readonly number[]) => {
   const last = lapsePausesMs.length - 1;
   return sql`lease_until_ms + (${formatNumbers(lapsePausesMs)}::bigint[])[least(failures, ${last}::int) + 1]
@@ -77,8 +77,8 @@ export const takeLeases = (
 };
 
 /**
- * Renews those that are held. A row that a flush is changing is left for the next renewal, because a wait for
- * several rows could be a circle.
+ * Renews the leases that have not ended. A row that a flush is changing is left for the next renewal: two
+ * transactions that wait for several rows could deadlock.
  */
 export const renewLeases = (
   sql: Queryable,
@@ -92,11 +92,11 @@ export const renewLeases = (
     join webhook_endpoints as endpoint on endpoint.id = lease.id and lease_number = number
     where lease_until_ms > 0 for update of endpoint skip locked)`;
 
-/** Endpoint rows for as long as this lease is held. */
+/** Builds the condition that an endpoint is still under this lease. */
 export const buildHeld = (sql: Queryable, { id, number }: Lease) =>
   sql`id = ${id} and lease_number = ${number} and lease_until_ms > 0`;
 
-/** Records an attempt before it is made, and its next time; `triesMax` of them expire it. */
+/** Records an attempt before it is made, and when the next is due; after `triesMax` the delivery expires. */
 export const beginAttempt = (
   sql: Queryable,
   lease: Lease,
@@ -114,8 +114,8 @@ export const beginAttempt = (
   where id = ${lease.id}`;
 
 /**
- * Ends a lease after a page without deliveries. False when there is new work: read again.
- * The next due time is that of the first waiting delivery, but not before the endpoint may be tried again.
+ * Ends a lease after a page without deliveries. False when there is new work: read again. The next due time
+ * is that of the first waiting delivery, but not before the endpoint may be tried again.
  */
 export const releaseLease = (sql: Queryable, lease: Lease, signal: number): Promise<boolean> =>
   hasRow(sql`
@@ -124,12 +124,12 @@ export const releaseLease = (sql: Queryable, lease: Lease, signal: number): Prom
       where endpoint_id = ${lease.id} and state = 0 having count(*) > 0) end
     where ${buildHeld(sql, lease)} and signal = ${signal} returning id`);
 
-/** Ends a lease while deliveries are due: from then on. */
+/** Ends a lease although deliveries are due; the endpoint may be leased again from `dueMs` on. */
 export const endLease = (sql: Queryable, lease: Lease, dueMs: number): Promise<unknown> => sql`
   update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${dueMs}
   where ${buildHeld(sql, lease)}`;
 
-/** At the start of the only node: the leases of the process before end now, as after a death. */
+/** For the start of the only node: ends the leases of the process before, as if they had run out. */
 export const endAllLeases = (sql: Queryable): Promise<void> =>
   asStorage('webhooks.leases', async () => {
     await sql`

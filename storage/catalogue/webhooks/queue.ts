@@ -27,7 +27,7 @@ import {
 export type { VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 export type { Lease } from './leases.ts';
 
-/** Newest attempts kept with each delivery. */
+/** The newest attempts that are stored with each delivery. */
 const attemptsKept = 16;
 
 /** How well deliveries to an endpoint go. */
@@ -228,12 +228,12 @@ const toVote = ({ itags, upvote, atMs }: PageRow, user: EventPerson | null): Del
 
 const states = { pending: 0, delivered: 1, expired: 2 } as const;
 
-/** Keeps the newest attempts. */
+/** Builds the list of attempts with the new one; the oldest beyond `attemptsKept` is dropped. */
 const appendAttempt = (sql: Queryable) => sql`
   case when jsonb_array_length(attempts) < ${attemptsKept} then attempts else attempts - 0 end
     || result.attempt::jsonb`;
 
-/** The results as rows. */
+/** Builds the part `result`: the results as rows. */
 const readResults = (sql: Queryable, results: PageResult['results']) => sql`
     result as (
       select * from unnest(
@@ -248,7 +248,7 @@ const readResults = (sql: Queryable, results: PageResult['results']) => sql`
       ) as result (log_number, kind, state, next_at_ms, body, attempt, is_replay, tries)
     )`;
 
-/** Writes results of pending deliveries. A replay changes their state only if it was delivered. */
+/** Builds the update of pending deliveries. A replay changes their state only if it was delivered. */
 const recordPending = (sql: Queryable, { id }: Lease) => sql`
     recorded as (
       update webhook_deliveries as delivery set
@@ -266,7 +266,7 @@ const recordPending = (sql: Queryable, { id }: Lease) => sql`
       select (select count(*) from recorded where state <> 0) as finished
     )`;
 
-/** Writes results of replays of finished deliveries. */
+/** Builds the update of finished deliveries that were replayed. */
 const recordReplays = (sql: Queryable, { id }: Lease) => sql`
     replayed as (
       update webhook_deliveries as delivery set
@@ -277,7 +277,7 @@ const recordReplays = (sql: Queryable, { id }: Lease) => sql`
         and delivery.kind = result.kind and delivery.state <> 0
     )`;
 
-/** The health of an endpoint. What an edit has reset meanwhile stays as the edit left it. */
+/** Builds the assignments of the endpoint's health. What an edit has reset meanwhile stays reset. */
 const setHealth = (sql: Queryable, { endpoint, health }: PageResult) => sql`
       failures = case when revision = ${endpoint.revision} then ${health.failures} else failures end,
       failing_since_ms = case when revision = ${endpoint.revision} then ${health.failingSinceMs}
@@ -286,7 +286,7 @@ const setHealth = (sql: Queryable, { endpoint, health }: PageResult) => sql`
         else wait_until_ms end,
       slow_until_ms = ${health.slowUntilMs}`;
 
-/** The lease ends with the last page, if it is still ours and no work has come since it began. */
+/** Builds the end of the lease: after the last page, if it is still ours and no work has come since. */
 const endDoneLease = (sql: Queryable, lease: Lease, { endpoint, isLast }: PageResult) => {
   const isDone = sql`lease_number = ${lease.number} and ${isLast} and pending = finished
         and signal = ${endpoint.signal}`;
@@ -295,7 +295,7 @@ const endDoneLease = (sql: Queryable, lease: Lease, { endpoint, isLast }: PageRe
       due_at_ms = case when ${isDone} then null else due_at_ms end`;
 };
 
-/** Records results. True when nothing is left, which ends the lease. */
+/** Records results; ledger when it resolves: to true when nothing is left, which ends the lease. */
 const record = async (sql: Queryable, lease: Lease, page: PageResult): Promise<boolean> => {
   const { results, nowMs } = page;
   const delivered = results.some(({ state }) => state === 'delivered');

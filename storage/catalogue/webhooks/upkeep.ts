@@ -59,7 +59,7 @@ const purgeOld = (sql: Queryable, days: number): Promise<number> =>
     )
     select count(*) as deleted from deleted`);
 
-/** Endpoints that have deliveries and do not exist. One index look-up per endpoint, not per delivery. */
+/** Lists deleted endpoints that still have deliveries. One index look-up per endpoint, not per delivery. */
 const listOrphans = (sql: Queryable): Promise<readonly string[]> =>
   readColumn<string>(sql`
     with recursive known as (
