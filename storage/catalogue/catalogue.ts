@@ -2,8 +2,8 @@
  * The catalogue: everything that people edit. SQL is its source of truth; each resource has a file of its
  * own.
  *
- * This file only combines their functions into the object that handlers use, puts the two caches in front of
- * frequent reads, and turns every failure into a `StorageError`.
+ * This file only combines their functions into the object that handlers use, puts the caches of
+ * shared/cache.ts in front of frequent reads, and turns every failure into a `StorageError`.
  */
 import { getHeapStatistics } from 'node:v8';
 import type { EntityKind } from '../../engine/ids.ts';

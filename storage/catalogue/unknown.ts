@@ -12,7 +12,7 @@ import type { Sql } from '../sql/client.ts';
 
 /** How long a name counts as unknown, ms. Names that other nodes create must appear within 1 s (I9). */
 export const unknownMs = 500;
-/** Names per generation of the cache; it holds at most two generations. */
+/** Names per generation of the cache, which has at most two generations. */
 const namesMax = 10_000;
 /** No id, code or url is longer; longer names are not stored. */
 const nameLengthMax = 128;
@@ -25,7 +25,7 @@ export const createUnknownNames = (monotonicMs: () => number = () => performance
   return {
     /** Whether SQL recently found nothing with this name. */
     has: (name: string) => (untilMs.get(name) ?? Number.NEGATIVE_INFINITY) > monotonicMs(),
-    /** Call it before the statement that looks for the name, and what it returns when that finds nothing. */
+    /** Call before the statement that looks for the name; call the result if that finds nothing. */
     beginLookUp: (name: string) => {
       const [startedMs, epochAtStart] = [monotonicMs(), epoch];
       return () => {
@@ -52,7 +52,7 @@ export const createNamesOfKind = (unknown: UnknownNames, kind: string): UnknownN
 });
 
 /** Finds in SQL what has the name: an id, a vanity code or a URL. */
-export type LookUp<Result> = (name: string) => Promise<Result>;
+type LookUp<Result> = (name: string) => Promise<Result>;
 
 /**
  * Creates a lookup that runs `load` once for simultaneous requests of one name, and not at all for a name

@@ -106,14 +106,12 @@ const readRows = async (
   return { bots: [], servers: servers.filter(isListed).map(toPlaced) };
 };
 
-const emptyPage: BoardPage = { edition: null, bots: [], servers: [] };
-
 const readPage = async (
   { sql, snapshots }: BoardsState,
   edition: Edition | null,
   { kind, board, page }: { kind: RankedKind; board: BoardName; page: number },
 ): Promise<BoardPage> => {
-  if (edition === null) return emptyPage;
+  if (edition === null) return { edition: null, bots: [], servers: [] };
   // All pages past the end are one.
   const offset = Math.min(computeOffset(page, perPage.boards), placesMax);
   const read = async (): Promise<BoardPage> => ({
@@ -147,7 +145,7 @@ const makeVotes = async ({ sql }: BoardsState, atMs: number): Promise<void> => {
   for (const kind of rankedKinds) await makeVotesEdition(sql, kind, atMs);
 };
 
-/** Makes all others, and counts the board `votes`. Rejects when the signal aborts. */
+/** Makes the editions of all other boards, and counts the board `votes`. Rejects when the signal aborts. */
 const makeOthers = async ({ sql, checkRules }: BoardsState, atMs: number, options: StepOptions) => {
   await lookAtListings(sql, atMs, options);
   const isPastComplete = await addPastVotes(sql, atMs, options);
@@ -177,10 +175,10 @@ export const createBoards = (sql: Sql, snapshots: Snapshots, checkRules: CheckRu
     find,
     /** As `find`, but reads the editions first if this node has not yet. */
     load: loadOne,
-    /** Places that are no longer listed are left out. */
+    /** Reads a page; pages count from 1. Places that are no longer listed are left out. */
     page: async (kind: RankedKind, board: BoardName, page: number) =>
       readPage(state, await loadOne(kind, board), { kind, board, page }),
-    /** At most ten seconds old. */
+    /** Reads the present scores of a listing, at most ten seconds old. */
     scores: async (listing: { readonly kind: RankedKind; readonly incarnation: number }) => {
       await load(state);
       return scores.get(String(listing.incarnation), () =>

@@ -61,7 +61,7 @@ interface ScoredRange {
   readonly ratios: readonly (number | null)[];
 }
 
-/** Reads the scores of all listings, as JSON, since Node parses that faster than arrays. */
+/** Collects the scores of all listings. Reads them as JSON, which Node parses faster than SQL arrays. */
 const tallyBoard = async (sql: Sql, scored: ScoredBoard, options: StepOptions): Promise<Tally> => {
   const earlier = await sql<{ incarnation: number }[]>`${buildEarlier(sql, scored)}`;
   const tally = createTally(new Set(earlier.map(({ incarnation }) => incarnation)));
@@ -103,7 +103,7 @@ export const countBoard = async (sql: Sql, scored: ScoredBoard, options: StepOpt
   await sql`${buildCounts(sql, scored, tally.count())}`;
 };
 
-/** Whether a listing is listed; one look-up per row of totals, never a sort of all. */
+/** Builds a join that leaves only listed rows of `totals`: one look-up per row, never a sort of all. */
 const buildIsListed = (sql: Queryable, kind: RankedKind): Fragment => sql`
   cross join lateral (select from ${buildListed(sql, kind)} as one
     where one.incarnation = totals.incarnation offset 0) as listed`;

@@ -50,7 +50,7 @@ const buildNewVotes = (sql: Queryable, column: 'upvotes' | 'downvotes'): Fragmen
     case when ${now} >= ${before} then ${now} - ${before} else ${now} end)`;
 };
 
-/** Two to the power of a difference that is at most 0; without the guard SQL refuses results near 0. */
+/** Builds two to the power of a number that is at most 0; without the guard SQL refuses results near 0. */
 const buildPower = (sql: Queryable, exponent: Fragment): Fragment =>
   sql`power(2::float8, greatest(${exponent}, -1000::float8))`;
 
@@ -65,7 +65,7 @@ const buildHeat = (sql: Queryable, atMs: number): Fragment => {
       + weight * ${buildPower(sql, sql`${now} - ${larger}`)}) / ln(2::float8) end`;
 };
 
-/** The values by day with the present one in front; days without a look had the newest value. */
+/** Builds the values by day, the present one first. Days without a look get the newest value before them. */
 const buildDays = (sql: Queryable, value: Fragment, days: Fragment): Fragment => sql`
   case when passed = 0 then ${days}
     else (${value} || array_fill((${days})[1], array[least(passed, 8) - 1]) || ${days})[1:8] end`;

@@ -1,11 +1,11 @@
 /**
- * Goes through the bots and servers of the whole directory by incarnation, in short steps, so that no other
- * statement waits long: the embedded SQL runs one at a time.
+ * Goes through all listings of the directory by incarnation, in short steps, so that no other statement waits
+ * long: the embedded SQL runs one at a time.
  */
 import { runInSteps, type StepOptions } from '../../history/steps.ts';
 import type { Sql } from '../../sql/client.ts';
 
-/** A range of incarnations. */
+/** A range of incarnations: above `after`, up to and including `upto`. */
 export interface IncarnationRange {
   readonly after: number | string;
   readonly upto: number | string;

@@ -43,7 +43,7 @@ interface Expressions {
   readonly ratio?: Fragment;
 }
 
-/** The newest value at the start of the day seven days before `atMs`; null when it is not remembered. */
+/** Builds the value of the day seven days before `atMs`; null when it is not remembered. */
 const buildWeekAgo = (sql: Queryable, column: 'clicks_days' | 'servers_days', atMs: number): Fragment =>
   sql`board_listings.${sql(column)}[greatest(8 - (${Math.floor(atMs / dayMs)}::integer - days_at), 1)]`;
 

@@ -49,8 +49,8 @@ const compare = (left: ScoredListing, right: ScoredListing): number =>
   right.score - left.score || left.incarnation - right.incarnation;
 
 /**
- * Creates an empty one. `placed` have a place in the edition before: of listings with equal scores they come
- * first, so they stay candidates.
+ * Creates an empty tally. `placed` have a place in the edition before: of listings with equal scores they
+ * come first, so they stay candidates.
  */
 export const createTally = (placed: ReadonlySet<number>) => {
   const runs: Float64Array[] = [];
@@ -79,7 +79,7 @@ export const createTally = (placed: ReadonlySet<number>) => {
       candidates.push(...part.filter(({ score, incarnation }) => score > least || placed.has(incarnation)));
       if (candidates.length > 4 * placesMax) shorten();
     },
-    /** At most twice `placesMax` in any order; those that get a place are among them. */
+    /** Lists at most twice `placesMax` listings, in any order; those that get a place are among them. */
     listCandidates: (): readonly ScoredListing[] => {
       shorten();
       return candidates;

@@ -138,7 +138,7 @@ const claim = (sql: Queryable, botId: string, userId: string) =>
     update bots set claimed_by = ${userId}, last_claimed = case when ${userId} <> '' then now() end
     where bot_id = ${botId} returning 1`);
 
-/** Each change resolves to whether the listing exists; ledger when it resolves. */
+/** Each change but `putServer` resolves to whether the listing exists; all are ledger when they resolve. */
 export const createListingEdits = (sql: Sql) => ({
   ...bindTransactions('listings', sql, { review: reviewListing, putServer, remove: removeReviewed }),
   ...bindStorage('listings', sql, { readStaffNote, setPremium, setVoteBan, claim }),

@@ -40,7 +40,7 @@ interface ListOrdersState extends Required<OrderOptions> {
   serial: number;
 }
 
-/** Creates the reader of orders; it holds the current order of each list. */
+/** Creates the reader of orders, which stores the current order of each list. */
 export const createListOrders = (sql: Sql, options: OrderOptions) => {
   const state: ListOrdersState = {
     sql,
@@ -116,8 +116,8 @@ const createListOrder = (state: ListOrdersState, list: ListName, layout: Layout)
     return ids;
   };
   /**
-   * Reads the ids of random rows, all equally likely: at most `rowsMax`, in random order. Each by a short
-   * walk from the low end of its segment.
+   * Reads the ids of random rows, all equally likely: at most `rowsMax`, in random order. Finds each by a
+   * short walk from the low end of its segment.
    */
   const readRandomIds = async (rowsMax: number): Promise<readonly string[]> => {
     const steps = sampleNumbers(count, rowsMax).map((position) => {

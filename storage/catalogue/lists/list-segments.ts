@@ -3,7 +3,7 @@
  *
  * Triggers record changes as rows of their own. Only `recount` consumes them, one at a time, in a transaction
  * with one snapshot of the database: so the counts of the segments are exactly those of the rows it sees.
- * Nothing is held in memory here.
+ * This file stores nothing in memory.
  */
 import {
   buildRows,
@@ -35,7 +35,7 @@ const sources: Readonly<Record<ListName, ListSource>> = {
 
 /** Entries of a new segment; a segment with twice as many is cut. */
 export const segmentEntriesUsual = 500;
-/** Vacuums after a recount of more changes than this, and after each so many recounts that changed a list. */
+/** A vacuum follows a recount of more changes than this, and every so many versions of a list. */
 const vacuumChanges = 500;
 /** Statement timeout of a recount: after a bulk import it takes seconds. */
 const recountMsMax = 120_000;

@@ -35,7 +35,7 @@ export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ag
     }
   };
   const readListPage = <Rows>(request: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> =>
-    // What is kept for times without SQL has no room for pages past the end.
+    // The copies for times without SQL are few: pages past the end must not take their place.
     page > (pagesPastEnd.get(request.list) ?? page)
       ? readFromOrder(request, page)
       : snapshots.show(`${request.list} ${page}`, () => readFromOrder(request, page));

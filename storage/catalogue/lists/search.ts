@@ -4,8 +4,9 @@
  * Its work is bounded by rows, because the embedded SQL cannot be timed out. A page is sought in two ways.
  * First along the order, through `walkedPerPage` listings for each page before it: words that many listings
  * have fill a page there, in the exact order. Otherwise few have them, so all that the index of words finds
- * are sorted, `foundMax` at most. Only words that more have, and none of the first, may miss some; then the
- * count says "at least", as it does where there is another page. Two searches run at a time.
+ * are sorted, `foundMax` at most. A search may miss some only if its words match more than that but too few
+ * of those walked, or if the index cannot look for them; then the count says "at least", as it does where
+ * there is another page. Two searches run at a time.
  */
 import { type EntityKind, entityKinds, type Target } from '../../../engine/ids.ts';
 import { type Edition, type RankedKind, rankedKinds } from '../../../engine/rules/boards.ts';
@@ -53,7 +54,7 @@ const walkedPagesMax = 10;
 /** A walk finds as many pages as the next of these numbers, so that there are few statements to plan. */
 const walkedPageSteps = [1, 4, walkedPagesMax] as const;
 const foundMax = 2_000;
-/** How long it is known whether there is an index. */
+/** How long the absence of the index is remembered, ms. */
 const indexKnownMs = 10_000;
 
 type Editions = (kind: RankedKind, board: 'growth-week') => Edition | null;
@@ -275,7 +276,7 @@ const readIndex = async (sql: Sql): Promise<WordIndex> => {
   return { exists, unicode };
 };
 
-/** The sources of the search; its pages are as old as those of lists. */
+/** Creates the search; its pages are as old as those of lists. */
 export const createSearch = (sql: Sql, snapshots: Snapshots, findEdition: Editions) => {
   const limit = createSemaphore(searchesAtOnce);
   const parts = { sql, findEdition };
@@ -287,7 +288,7 @@ export const createSearch = (sql: Sql, snapshots: Snapshots, findEdition: Editio
     return known.index;
   };
   return {
-    /** `null` while there is no index of words. */
+    /** Finds a page of listings; `null` while there is no index of words. */
     find: async (request: SearchRequest) => {
       const index = await asStorage('search.index', getIndex);
       if (!index.exists) return null;

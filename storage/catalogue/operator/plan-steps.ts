@@ -18,7 +18,7 @@ import type { PlanQuery, VoidPlan } from './void-plans.ts';
 import { buildVoteFilter } from './vote-list.ts';
 
 /** Votes of one transaction. */
-export const votesPerPage = 500;
+const votesPerPage = 500;
 const listingsShownMax = 50;
 const samplesMax = 20;
 /** The query of a plan reads all votes of its time. The pool's own timeout is meant for requests. */
@@ -141,13 +141,13 @@ export interface VoteWaits {
 }
 
 export interface PageOutcome {
-  /** Not after the last page, nor while another node works on the plan. */
+  /** False after the last page, and while another node works on the plan. */
   readonly isMore: boolean;
-  /** A listing whose votes the page changed. */
+  /** One of the listings of the page; `null` if none exists. */
   readonly listing: Target | null;
 }
 
-/** Deals with the next page of a plan; ledger when it resolves. */
+/** Makes the votes of a plan's next page void, or restores them; ledger when it resolves. */
 export const takePage = (sql: Sql, id: string, waits: VoteWaits): Promise<PageOutcome> =>
   runTransaction(sql, 'plans.advance', async (transaction) => {
     const [plan] = await transaction<StartedPlan[]>`
@@ -193,13 +193,14 @@ const findVoidable = (transaction: Transaction, plan: StartedPlan): Promise<read
       where vote_rows.itag = planned.itag and vote_rows.created_at = planned.created_at offset 0) as votes
     where ${buildPageCondition(transaction, plan)}`;
 
-/** Clocks of nodes and of the hot store differ by less. */
+/** The clocks of nodes and of the hot store differ by less than this. */
 const clockMsMax = 60_000;
 
 /**
  * Finds the votes of the page that the plan made void. A vote of a released voter does not come back while
- * its wait lasts, or if the voter voted again within it: two votes of one wait would count (I5). Votes of
- * the same plan were cast before. They follow in the order of their times, so none of them counts yet.
+ * its wait lasts, or if the voter voted again within it: two votes of one wait would count (I5). A newer vote
+ * of the same plan is no obstacle, because both counted before; votes are restored in the order of their
+ * times, so it still names the plan.
  */
 const findRestorable = (
   transaction: Transaction,

@@ -1,8 +1,8 @@
 /**
  * The operator's list of votes, void ones too: those of a listing, of a user, or of a time.
  *
- * The view `vote_rows` decides which votes are void; it is asked only for the votes of the page. Pending
- * votes are not here until they are flushed. Read only.
+ * The view `vote_rows` decides which votes are void; it is evaluated only for the votes of the page. Votes
+ * are missing until they are flushed. Read only.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';

@@ -2,8 +2,8 @@
  * People as the operator sees and edits them. An edit of an unknown user, but not the end of a ban,
  * creates the user, with the id as name.
  *
- * Bans are read with every session: after an edit the caller drops the cached sessions (`around` of the
- * mirror, `forget` of a node's cache).
+ * Bans are read with every session. In a fleet the mirrored sessions end with the edit
+ * (storage/nodes/shared-catalogue.ts); the caller drops the node's cached ones (`forget`).
  */
 import { bindTransactions, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
@@ -25,11 +25,10 @@ export interface UserChange {
 }
 export type BanKind = 'banned' | 'vote_banned';
 
-const buildUserColumns = (sql: Queryable) =>
-  sql`id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at`;
-
 const findUser = (sql: Queryable, id: string): Promise<UserRow | null> =>
-  readFirst(sql<UserRow[]>`select ${buildUserColumns(sql)} from users where id = ${id}`);
+  readFirst(sql<UserRow[]>`
+    select id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at
+    from users where id = ${id}`);
 
 /** Creates or changes a user. */
 const putUser = async (transaction: Transaction, id: string, change: UserChange): Promise<void> => {

@@ -231,7 +231,7 @@ export interface SessionCreatedOnce {
   readonly tokenHash: string;
 }
 
-/** The same, once per idempotency key: a repeat gets id and hash of the session that there is. */
+/** As `insertSession`, once per idempotency key: a repeat gets the id and hash of the first session. */
 const insertSessionOnce = (
   sql: Sql,
   session: NewSession,

@@ -1,7 +1,7 @@
 /**
  * The two caches of the catalogue: snapshots of lists, and rows of single entities.
  *
- * Both are bounded and hold only what SQL returned, never an edit that is not committed. A snapshot is at
+ * Both are bounded and store only what SQL returned, never an edit that is not committed. A snapshot is at
  * most `ageMaxMs` old, counted from before its query. While SQL is unreachable, the last snapshot is served
  * for up to `staleMaxMs`: hardly any edit can happen then.
  *
@@ -89,7 +89,7 @@ export type RowCache<Row extends Cacheable> = ReturnType<typeof createRowCache<R
 
 export interface RowCacheOptions<Row> {
   readonly bytesMax: number;
-  /** A row is read again at the latest after this time, or four fifths of it. */
+  /** The maximum age of a row; it varies from four fifths of this up, so that rows expire apart. */
   readonly ageMaxMs: number;
   /** Without them, rows are used until `ageMaxMs`. */
   readonly notices?: Notices;
@@ -105,9 +105,9 @@ export interface RowCacheOptions<Row> {
 const unnoticedMs = 10_000;
 const namesCachedMax = 100_000;
 const expiryShareMin = 0.8;
-/** A row that is requested after this share of its maximum age is refreshed, and with it older ones than… */
+/** A request for a row that is older than this share of `ageMaxMs` starts a refresh. */
 const refreshAgeShare = 0.7;
-/** …this share, requested or not. */
+/** A refresh reads all rows that are older than this share, requested or not. */
 const refreshedAgeShare = 0.5;
 /** Rows that are refreshed by one statement. */
 const refreshedMax = 250;
@@ -154,7 +154,7 @@ const createRows = <Row extends Cacheable>({ bytesMax, ageMaxMs }: RowBounds<Row
       return stored;
     },
     delete: (id: string): void => void rows.delete(id),
-    /** Takes those to refresh now: the oldest, which are not requested again until they are stored. */
+    /** Takes the rows to refresh now, the oldest; they are not taken again until they are stored. */
     takeOldest: (nowMs: number): readonly string[] => {
       const taken: string[] = [];
       for (const id of ids) {

@@ -1,6 +1,6 @@
 /**
- * What operators decide about a listing, and the first steps of creating one of any kind: its incarnation,
- * its totals row, and the owner's cap.
+ * What operators decide about a listing, the first steps of creating one of any kind (its incarnation, its
+ * totals row, the owner's cap), and its deletion.
  *
  * The totals row is created in the same transaction as the catalogue row; the flusher updates it later.
  */

@@ -7,7 +7,7 @@
  * reading when the last is older than `readEveryMs`, and waits for it when that is older than `currentMs`.
  * So an idle node reads nothing, and no user of a cache is more than a second behind.
  *
- * What a cache holds is covered by the notices if its statement began after the first reading had ended. When
+ * A cached entry is covered by the notices if its statement began after the first reading had ended. When
  * SQL was restarted or replaced by a copy that lost transactions, when notices may have been purged unread or
  * are too many, cover begins again: whatever was cached before is read again. While SQL does not answer, the
  * caches trust their entries only as long as they would without notices.
@@ -152,7 +152,7 @@ export const createNotices = (sql: Queryable, monotonicMs = () => performance.no
 };
 export type Notices = ReturnType<typeof createNotices>;
 
-/** Deletes old notices, at most what one statement can. */
+/** Deletes the notices that are older than an hour, in one statement. */
 export const purgeNotices = (sql: Queryable): Promise<unknown> =>
   asStorage(
     'notices.purge',

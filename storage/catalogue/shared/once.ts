@@ -3,7 +3,7 @@
  *
  * The key and what the work led to are written in the transaction of the work: a crash leaves both or
  * neither, so no key stays "in progress" for ever. A concurrent repeat waits for the lock on the
- * key, and then finds the result. What failed is not kept: a repeat does the work.
+ * key, and then finds the result. A failure is not stored: a repeat does the work.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../../engine/limits.ts';
@@ -68,8 +68,8 @@ const toJson = (result: object): string =>
   JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? String(value) : value));
 
 /**
- * Does `work` in the transaction unless a request with this key has done it; `isDone` says whether its result
- * is to be kept. Without a key it is always done. Integers beyond 2^53 of a kept result come back as text.
+ * Does `work` in the transaction unless a request with this key has done it; `isDone` says whether to store
+ * its result. Without a key it is always done. A `bigint` of a stored result comes back as text.
  */
 export const runOnce = async <Result extends object>(
   transaction: Transaction,

@@ -45,8 +45,8 @@ export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
 
 /**
  * Builds the condition that a row has one of these names, as its id or as its vanity code: a name may find
- * two rows. Why the array comes from a subquery: `formatNumbers`. To plan costs several times what it costs
- * to run.
+ * two rows. Why the array comes from a subquery: `formatNumbers`. Planning costs several times as much as
+ * running.
  */
 export const buildNameCondition = (sql: Queryable, kind: ProfileKind | 'team', names: readonly string[]) =>
   sql`${sql(`${kind}s`)}.${sql(listingKeys[kind])} = any(${names as string[]}::text[] || array(

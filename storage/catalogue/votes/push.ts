@@ -50,7 +50,7 @@ export interface PushMessage extends PushTarget {
   readonly targetId: string;
   readonly name: string;
   readonly avatar: string;
-  /** Attempts including this one; none was recorded of those whose node died. */
+  /** Attempts including this one, also those whose node died before it recorded an outcome. */
   readonly attempts: number;
 }
 export interface TakeRequest {
@@ -169,8 +169,8 @@ const abandon = (sql: Queryable, message: PushMessage): Promise<unknown> =>
   sql`delete from push_messages where id = ${message.id}`;
 
 /**
- * Delays this message until then, and other messages to the same browser at least as long: their leases are
- * not cut short, because a node may be sending them.
+ * Delays this message until `untilMs`, and other messages to the same browser at least until then: their
+ * leases are not cut short, because a node may be sending them.
  */
 const postpone = (sql: Queryable, message: PushMessage, untilMs: number): Promise<unknown> => sql`
   update push_messages set next_at_ms = case when id = ${message.id} then ${untilMs}::bigint

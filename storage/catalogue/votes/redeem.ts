@@ -56,16 +56,9 @@ const redeem = async (transaction: Transaction, request: RedeemRequest): Promise
   const number = await voidOldest(transaction, { ref, votes, id, since: redeemable.since });
   const { incarnation } = ref;
   await writeAdjustments(transaction, [{ incarnation, upvotes: -votes }]);
-  const counts = { upvotes: votes, downvotes: 0 };
-  const decision = {
-    incarnation,
-    number,
-    reason: 'redeemed',
-    ...counts,
-    beforeMs: null,
-    single: false,
-  } as const;
-  await writeVoidDeliveries(transaction, 'vote.voided', [decision]);
+  await writeVoidDeliveries(transaction, 'vote.voided', [
+    { incarnation, number, reason: 'redeemed', upvotes: votes, downvotes: 0, beforeMs: null, single: false },
+  ]);
   return { kind: 'redeemed', id, credits };
 };
 
@@ -101,9 +94,8 @@ const readRedeemable = async (transaction: Transaction, ref: EntityRef): Promise
 
 const writeRedeem = async (
   transaction: Transaction,
-  redeemed: { ref: EntityRef; votes: number; credits: bigint; cycle: string },
+  { ref, votes, credits, cycle }: { ref: EntityRef; votes: number; credits: bigint; cycle: string },
 ): Promise<string> => {
-  const { ref, votes, credits, cycle } = redeemed;
   const id = await readValue<string>(transaction`
     insert into vote_redeems (id, incarnation, target_type, target_id, cycle, votes, credits)
     values (gen_random_uuid(), ${ref.incarnation}, ${ref.kind}, ${ref.id}, ${cycle}::text::timestamptz,
@@ -119,9 +111,8 @@ const writeRedeem = async (
  */
 const voidOldest = async (
   transaction: Transaction,
-  redeem: { ref: EntityRef; votes: number; id: string; since: string },
+  { ref, votes, id, since }: { ref: EntityRef; votes: number; id: string; since: string },
 ): Promise<number | null> => {
-  const { ref, votes, id, since } = redeem;
   const [row] = await transaction<{ count: number; number: number | null }[]>`
     with redeemed as (
       update votes set void = true, void_reason = 'redeemed', voided_at = now(), credit_redeem = ${id}

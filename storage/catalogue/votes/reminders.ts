@@ -55,6 +55,7 @@ export type ReminderUpdate =
   | { readonly kind: 'over'; readonly nowMs: number }
   | { readonly kind: 'idle' };
 
+/** Every change is ledger when it resolves. */
 export const createReminders = (sql: Sql) =>
   bindStorage('reminders', sql, {
     list: listReminders,
@@ -141,7 +142,7 @@ const updateReminder = async (sql: Sql, due: DueReminder, verdict: ReminderUpdat
     where ${buildUnchangedCondition(sql, due)} returning user_id`);
 };
 
-/** Ends the wait, queues a message to each browser and tells webhooks, in one transaction: once per wait. */
+/** Ends the wait, queues a message to each browser and an event for webhooks: once per wait. */
 const enqueueMessages = (sql: Sql, due: DueReminder, nowMs: number): Promise<boolean> =>
   sql.begin(async (transaction) => {
     const rows = await transaction`

@@ -25,7 +25,7 @@ export interface LogHead {
   readonly number: number;
 }
 
-/** What the epochs of all logs of a directory begin with; `origin` is `''` in directories from before it. */
+/** What the epochs of all logs of a directory begin with; `origin` is `''` in a directory that is older. */
 export interface LogTimeline {
   readonly origin: string;
   readonly timeline: number;
