@@ -7,7 +7,7 @@ import { computeLongestWaitMs } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
 import { limits } from '../../engine/limits.ts';
 
-/** Runs `prepare`. After a failure here the batches had no effect, and their sequence numbers are free. */
+/** Checks the rules and runs `prepare`. After a failure the batches had no effect: their numbers are free. */
 export const prepareCommit = <Result>(rules: CommitRules, prepare: () => Result): Result => {
   try {
     assert(

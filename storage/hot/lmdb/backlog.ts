@@ -5,7 +5,7 @@
  * A flush is acknowledged in memory only: after a crash the journal shows the entities as dirty again, and a
  * repeated flush is harmless. So what is flushed before the next checkpoint never gets into LMDB's index and
  * outbox. `publish` and `clear` run inside the write queue, after a checkpoint of their own, so no older
- * record of the journal can undo them. All steps are bounded and safe to repeat.
+ * record of the journal can undo them. All but `clear` work in bounded steps, and all may be repeated.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ShardPosition } from '../../../engine/entity/items.ts';
@@ -42,7 +42,7 @@ const producerIdleMs = 7 * 86_400_000;
 /** The estimated memory of a flushed entry. Until the next checkpoint it counts as pending. */
 const flushedBytes = 200;
 
-/** The first `limit` keys of the two, in order; `stored` is sorted already. */
+/** Merges two lists of keys: returns the first `limit`, in order. `stored` is sorted already. */
 const mergeKeys = (stored: Iterable<string>, pending: readonly string[], limit: number): string[] => {
   const keys = [...pending];
   let left = limit;
@@ -96,14 +96,11 @@ const peekVotes = (writer: Writer, shard: Shard, limit: number): OutboxVote[] =>
   return peeked;
 };
 
-/** How many entries may still be returned, over all shards. */
-type BacklogLimit = BacklogSize;
-
-/** Reads one entry of each kind beyond the room: if it exists, the shard has more. */
+/** Reads one entry of each kind beyond `room`, the rest of `limit`: if it exists, the shard has more. */
 const peekShard = (
   writer: Writer,
   shard: Shard,
-  { room, limit }: { readonly room: BacklogLimit; readonly limit: BacklogLimit },
+  { room, limit }: { readonly room: BacklogSize; readonly limit: BacklogSize },
 ): Backlog => {
   const entities = limit.entities > 0 ? peekEntities(writer, shard, room.entities + 1) : [];
   const votes = limit.votes > 0 ? peekVotes(writer, shard, room.votes + 1) : [];

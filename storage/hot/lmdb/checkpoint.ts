@@ -236,7 +236,7 @@ const noteFailure = (writer: Writer, error: unknown): void => {
   startCheckpointLater(writer);
 };
 
-/** The same, from outside the write queue: commits go on meanwhile. */
+/** Writes all that is pending to the tables, from outside the write queue: commits go on meanwhile. */
 export const runCheckpoint = async (writer: Writer): Promise<void> => {
   // `written` comes inside an object, because the write queue would wait for a bare promise.
   const { written } = await runQueued(writer, () => beginCheckpoint(writer));
@@ -252,7 +252,7 @@ const runScheduled = async (writer: Writer): Promise<void> => {
   if (countPendingBytes(writer) > 0) startCheckpointLater(writer);
 };
 
-/** Begins a checkpoint soon, at once when much is pending. */
+/** Begins a checkpoint within a minute, or at once when much is pending; after a failure in 5 s. */
 export const startCheckpointLater = (writer: Writer): void => {
   if (writer.closed || writer.scheduled === 'running') return;
   const isFailing = writer.failure !== null;

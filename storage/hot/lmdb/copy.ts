@@ -9,10 +9,7 @@ import type { Writer } from './writer.ts';
 
 /** Copies into an empty folder. Rejects while the tables are whole only together with the journal. */
 export const writeCopy = async ({ tables, partial }: Writer, folder: string): Promise<void> => {
-  if (partial) {
-    const detail = 'the last checkpoint did not end';
-    throw createNotAppliedError('copy', 'busy', detail);
-  }
+  if (partial) throw createNotAppliedError('copy', 'busy', 'the last checkpoint did not end');
   await tables.root.backup(folder, false);
   const copy = open<unknown, string>({ path: folder, maxDbs: 16, overlappingSync: false });
   // A store that names no journal begins one when it is opened.

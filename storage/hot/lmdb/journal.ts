@@ -37,8 +37,6 @@ export interface Journal extends ZeroedFile {
   /** Makes the content of a file durable. */
   readonly sync: (file: number) => Promise<void>;
   file: number;
-  /** The number of the first record in the file. */
-  first: number;
   /** The number of the last synced record. */
   sequence: number;
   /** More than the synced records may be in the file. */
@@ -167,7 +165,7 @@ export const openJournal = (options: JournalOptions, each: (content: Buffer) => 
   if (zerosEnd === 0) ftruncateSync(file, bytes);
   fdatasyncSync(file);
   syncFolder(folder);
-  const journal = { folder, seed, sync, file, first, sequence: next - 1, torn: false, lost: false };
+  const journal = { folder, seed, sync, file, sequence: next - 1, torn: false, lost: false };
   return { ...journal, path, bytes, zerosEnd, filling: null, failed: false };
 };
 
@@ -250,7 +248,6 @@ export const beginFile = (journal: Journal): void => {
     closeSync(journal.file);
     Object.assign(journal, {
       file,
-      first,
       path: toPath(journal.folder, first),
       bytes: 0,
       zerosEnd: 0,
@@ -265,7 +262,7 @@ export const beginFile = (journal: Journal): void => {
 export const removeFiles = (journal: Journal, applied: number): void =>
   removeApplied(journal.folder, applied);
 
-/** The zeros stay: the next start uses them. */
+/** Closes the file. The zeros stay: the next start uses them. */
 export const endJournal = async (journal: Journal): Promise<void> => {
   await journal.filling;
   closeSync(journal.file);

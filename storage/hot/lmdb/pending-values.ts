@@ -7,7 +7,7 @@ import { type EntityAddress, oldShardCount } from '../../../engine/ids.ts';
 import type { OutboxArray, PartArray, StoredSlot } from './codec.ts';
 import type { ProducerArray, VotesArray } from './tables.ts';
 
-/** What LMDB's indexes hold for a slot. All pending values of an address share one. */
+/** What LMDB's indexes have for a slot. All pending values of an address share one. */
 export interface IndexedSlot {
   since: number;
   dueMs: number | undefined;

@@ -44,7 +44,7 @@ export const toIndexed = (stored: StoredSlot | 'damaged' | null): IndexedSlot =>
     ? { since: 0, dueMs: undefined }
     : { since: stored.since, dueMs: stored.slot.state?.parts?.dueMs };
 
-/** Replaces a slot. */
+/** Replaces a slot, and counts the backlog. */
 export const putPendingSlot = (
   writer: Writer,
   { shard, address }: { readonly shard: Shard; readonly address: EntityAddress },

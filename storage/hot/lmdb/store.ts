@@ -245,7 +245,7 @@ const openWriter = async (tables: Tables, options: LmdbOptions): Promise<Writer>
   const { path, sync = promisify(fdatasync) } = options;
   const applied = readApplied(tables, path);
   const seed = applied?.seed ?? randomBytes(4).readUInt32LE();
-  // The journal is complete once it has been read.
+  // Incomplete until the journal is open: that adopts records, which needs the writer.
   const writer = createWriter(tables, {
     folder: path,
     sizeMaxBytes: options.sizeMaxBytes ?? 2 ** 40,
@@ -274,7 +274,7 @@ const withoutWritten = ({ outbox }: Tables, changes: Changes): Changes => ({
  * or is damaged.
  */
 export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> => {
-  const damage = createDamageLog(options.path, (words) => options.onWarning?.(words, null));
+  const damage = createDamageLog(options.path, (description) => options.onWarning?.(description, null));
   const tables = await openTables(options.path, damage.record);
   const writer = await openWriter(tables, options).catch(async (error: unknown) => {
     await tables.root.close();

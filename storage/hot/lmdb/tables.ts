@@ -199,7 +199,7 @@ export const putMeta = (tables: Tables, shard: Shard, state: ShardVersion): void
 export const countStored = (table: { getStats(): object }): number =>
   (table.getStats() as { entryCount: number }).entryCount;
 
-/** Counts the index of dirty slots, and the outbox. */
+/** Counts the dirty slots, and the votes in the outbox, that the tables have. */
 export const countStoredBacklog = ({ dirty, outbox }: Tables): { entities: number; votes: number } => ({
   entities: countStored(dirty),
   votes: countStored(outbox),

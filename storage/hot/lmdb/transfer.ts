@@ -97,11 +97,10 @@ function* listRecords(tables: Tables): Generator<HotRecord> {
 }
 
 const readVotes = (key: string, array: readonly number[]): HotRecord => {
-  const listed = parseListing(key.slice(key.indexOf(' ') + 1));
+  const { address, incarnation, rest } = parseListing(key.slice(key.indexOf(' ') + 1));
   const votes = [];
   for (let index = 0; index < array.length; index += 2)
     votes.push({ atMs: array[index] ?? 0, flag: lastVoteFlags[array[index + 1] ?? 0] ?? 'cast' });
-  const { address, incarnation, rest } = listed;
   return { kind: 'votes', address, incarnation, user: parseVoterKey(rest), votes };
 };
 

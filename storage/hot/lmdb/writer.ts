@@ -96,9 +96,9 @@ const createRunner =
     writer[end] = result.catch(() => undefined);
     return result;
   };
-/** In the write queue. */
+/** Runs a task in the write queue. */
 export const runQueued = createRunner('tail');
-/** In the table queue. */
+/** Runs a task in the table queue. */
 export const runInTables = createRunner('tablesTail');
 
 /** Bytes of records, and of acknowledged flushes, that the tables lack. */
@@ -137,8 +137,7 @@ export const describeFullDisk = (writer: Writer, bytesMin = diskBytesForCommits)
 
 const assertDiskRoom = (writer: Writer, operation: string, bytesMin: number): void => {
   const detail = describeFullDisk(writer, bytesMin);
-  if (detail === null) return;
-  throw createNotAppliedError(operation, 'full', detail);
+  if (detail !== null) throw createNotAppliedError(operation, 'full', detail);
 };
 
 const isRoomy = (writer: Writer): boolean =>
@@ -169,7 +168,7 @@ export const assertRoom = async (
 export const writeInTables = (writer: Writer, operation: string, puts: () => void): Promise<void> =>
   runInTables(writer, () => write(writer, operation, puts));
 
-/** The same. Call only inside the table queue. */
+/** Runs `puts` as one transaction, synced to disk when it resolves. Call only inside the table queue. */
 export const write = async (writer: Writer, operation: string, puts: () => void): Promise<void> => {
   assertDiskRoom(writer, operation, diskBytesForWrites);
   try {

@@ -27,9 +27,6 @@ const stepEntries = 1_000;
 /** Entries that may arrive between the two reads of a shard, and are read with the rest. */
 const lateEntries = 100;
 
-/** How many entities and votes one `peek` returns at most, over all shards; with 0 it returns none. */
-type PeekLimit = BacklogSize;
-
 interface ShardRequest {
   readonly shard: Shard;
   readonly entities: number;
@@ -44,7 +41,7 @@ const addLateEntries = (count = 0): number => count + lateEntries;
  * Divides the limit among the shards in order, until it is used up. Allowance for late entries may exceed the
  * limit a little.
  */
-const divideLimit = (shards: readonly Shard[], heads: readonly ShardHead[], limit: PeekLimit) => {
+const divideLimit = (shards: readonly Shard[], heads: readonly ShardHead[], limit: BacklogSize) => {
   let { entities, votes } = limit;
   const requests: ShardRequest[] = [];
   for (const [index, shard] of shards.entries()) {
@@ -111,7 +108,7 @@ const createVoteReader = (): VoteReader => {
 const readShard = (
   cursor: ByteCursor,
   request: ShardRequest,
-  { limit, readVote }: { limit: PeekLimit; readVote: VoteReader },
+  { limit, readVote }: { limit: BacklogSize; readVote: VoteReader },
 ): Backlog => {
   const entities: DirtyEntity[] = [];
   const votes: OutboxVote[] = [];
@@ -128,7 +125,7 @@ const readShard = (
   return keepConsistent({ entities, votes, moreEntities, moreVotes }, limit);
 };
 
-const readPart = (buffer: Buffer, requests: readonly ShardRequest[], limit: PeekLimit): Backlog => {
+const readPart = (buffer: Buffer, requests: readonly ShardRequest[], limit: BacklogSize): Backlog => {
   const cursor = createCursor(buffer);
   const options = { limit, readVote: createVoteReader() };
   return merge(requests.map((request) => readShard(cursor, request, options)));
@@ -163,10 +160,13 @@ const groupIntoCalls = (link: Link, requests: readonly ShardRequest[]) => {
 
 const addOneMore = (count: number, limit: number): number => (limit === 0 ? 0 : count + 1);
 
-/** Reads the backlog: oldest first within each shard, shards in the order given. */
+/**
+ * Reads the backlog: oldest first within each shard, shards in the order given. Returns about `limit`
+ * entities and votes over all shards, and none of a kind whose limit is 0.
+ */
 export const peek = async (
   { link, heads }: { link: Link; heads: HeadsReader },
-  limit: PeekLimit & { readonly shards: readonly Shard[] },
+  limit: BacklogSize & { readonly shards: readonly Shard[] },
 ): Promise<Backlog> => {
   const requests = divideLimit(limit.shards, await heads.read(limit.shards), limit);
   const parts = await Promise.all(

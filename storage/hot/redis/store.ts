@@ -46,7 +46,10 @@ export interface RedisOptions {
   readonly silenceMaxMs?: number;
   /** Receives connection errors; the adapter reconnects by itself. */
   readonly onError?: (error: Error) => void;
-  /** Receives a message when a primary stops answering, and when all answer again. */
+  /**
+   * Receives a message when a primary stops answering, writes get less durable, or a slot stays half-moved;
+   * and when that is over: then `isUp` is true.
+   */
   readonly onStoreChange?: (message: string, isUp: boolean) => void;
 }
 
