@@ -36,7 +36,7 @@ export const measureVisibleLength = (text: string): number => {
   return start === -1 ? 0 : countCodePoints(text.slice(start, findVisibleEnd(text)));
 };
 
-/** Whether `visibleLength` is at least `min`; counts only if the length and both ends do not decide it. */
+/** Whether the visible length is at least `min`; counts only if the length and both ends do not decide it. */
 export const isVisiblyLong = (text: string, min: number): boolean => {
   const { length } = text;
   // A code point is two UTF-16 units at most.

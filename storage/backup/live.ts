@@ -3,7 +3,7 @@
  *
  * Both stores are copied while no statement can change SQL, so together they are as a killed process would
  * leave them: the hot store has what is not flushed, and nothing that the copied SQL lacks. The stream is one
- * line of JSON (`CopyHeader`, or `error`), then the bytes of the packs. Empty lines before it keep the
+ * line of JSON (`StoreCopy`, or `error`), then the bytes of the packs. Empty lines before it keep the
  * connection alive.
  */
 import { createReadStream, mkdirSync, statSync } from 'node:fs';

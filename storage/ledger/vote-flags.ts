@@ -5,7 +5,7 @@
  * honest voters may share an address, so its share of a listing's votes in a day is compared with its share
  * of all votes. An address with more than half of all votes is taken for a proxy that `TRUSTED_PROXIES`
  * lacks: then this comparison is left out. A listing is compared with its own past. Judging again changes
- * nothing. Called by vote-flags.ts and view-marks.ts of ops/jobs.
+ * nothing. Called by ops/jobs.
  */
 import type { OutboxVote } from '../../engine/ports.ts';
 import { packHash, voteFlags } from '../../engine/rules/vote-origin.ts';
