@@ -107,7 +107,7 @@ const namesCachedMax = 100_000;
 const expiryShareMin = 0.8;
 /** A request for a row that is older than this share of `ageMaxMs` starts a refresh. */
 const refreshAgeShare = 0.7;
-/** A refresh reads all rows that are older than this share, requested or not. */
+/** A refresh reads rows again that are older than this share, requested or not. */
 const refreshedAgeShare = 0.5;
 /** Rows that are refreshed by one statement. */
 const refreshedMax = 250;
