@@ -37,6 +37,7 @@ const jsonNumber = /^(-?[0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 const parseWholeNumber = (source: string): bigint | null => {
   const [, whole = '0', fraction = '', exponent = '0'] = jsonNumber.exec(source) ?? [];
   const digits = whole + fraction;
+  if (/^-?0+$/.test(digits)) return 0n; // Of zero, every exponent is finite.
   const shift = Number(exponent) - fraction.length;
   if (shift >= 0) return BigInt(digits + '0'.repeat(shift));
   return /^0*$/.test(digits.slice(shift)) ? BigInt(digits.slice(0, shift)) : null;

@@ -55,6 +55,13 @@ test('the way an integer is written does not change its digits', () => {
   assert.equal(read('{"shard_list":[9.007199254740993e15]}'), { shardList: ['9007199254740993'] });
 });
 
+test('a zero is 0 with any exponent, and takes no time', () => {
+  for (const written of ['0e999999999', '0.0E-999999999', '-0.0e-3', '-0e999999999']) {
+    const post = read(`{"servers":${written},"users":18446744073709551557}`);
+    assert.equal(post, { servers: '0', users: '18446744073709551557' }, written);
+  }
+});
+
 test('a fraction that parsing loses is refused by name', () => {
   assert.throws(
     () => read('{"servers":9007199254740993.5}'),
