@@ -37,7 +37,7 @@ const version = /^\/api(?:\/v\d)?(?=\/)/;
 /** What to request instead of this path, `null` when no client of another directory requests it. */
 export const findSuccessor = (path: string): string | null => {
   const bare = path.replace(version, '');
-  const known = bare === path ? successors : [...versioned, ...successors];
+  const known = bare === path ? successors : [...successors, ...versioned];
   const found = known.find(([pattern]) => pattern.test(bare));
   return found === undefined ? null : bare.replace(found[0], found[1]);
 };

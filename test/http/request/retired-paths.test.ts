@@ -27,6 +27,7 @@ const expected: readonly (readonly [path: string, successor: string])[] = [
   ['/api/v1/bots/123/upvotes', 'GET /bots/123/votes/log'],
   ['/api/v1/bots/123/commands', 'PATCH /bots/123/settings with the commands in `long`'],
   ['/api/bots', 'GET /bots/@all'],
+  ['/api/v1/bots/all', 'GET /bots/@all'],
   ['/api/bots/123', 'GET /bots/123'],
   ['/api/users/456', 'GET /users/456/bots/{bot}/votes for votes, or read `user` of a bot'],
   ['/api/weekend', 'GET /users/{user}/bots/{bot}/votes and read `vote_info`'],
