@@ -76,7 +76,7 @@ const formatExamples = (url: string, demo: DemoFile, ink: Ink): string[] =>
 export const listDemoCommands = (url: string, demo: DemoFile): [string, string][] => [
   [
     'a bot posts its stats',
-    `curl -X POST ${url}/bots/stats -H 'Bot-Auth: ${demo.bot.token}' ` +
+    `curl -X POST '${url}/bots/stats' -H 'Bot-Auth: ${demo.bot.token}' ` +
       `-H 'Content-Type: application/json' -d '{"servers":1234,"users":56789,"status":"online"}'`,
   ],
   [
@@ -91,7 +91,7 @@ export const listDemoCommands = (url: string, demo: DemoFile): [string, string][
   ],
   [
     'a process of a bot posts the shards it runs, here both of two',
-    `curl -X POST ${url}/bots/stats/shards -H 'Bot-Auth: ${demo.bot.token}' ` +
+    `curl -X POST '${url}/bots/stats/shards' -H 'Bot-Auth: ${demo.bot.token}' ` +
       `-H 'Content-Type: application/json' ` +
       `-d '{"shard_count":2,"shards":[{"id":0,"servers":700,"users":30000},` +
       `{"id":1,"servers":534,"users":26789}]}'`,

@@ -286,6 +286,9 @@ test('the welcome shows addresses and commands, and has no colours outside a ter
   assert.ok(plain.includes('http://127.0.0.1:8080/docs') && plain.includes('./data/demo.json'));
   assertIncludes(plain, `${demo.url}/badges/bots/${demo.bot.id}/card.svg`);
   for (const [, command] of listDemoCommands(demo.url, demo)) assertIncludes(plain, `\n  ${command}\n`);
+  // Some shells take the brackets of http://[::1]:8080 for a pattern.
+  for (const [, command] of listDemoCommands('http://[::1]:8080', demo))
+    assertIncludes(command, " 'http://[::1]");
   assertExcludes(plain, '\x1b');
   assertIncludes(coloured, '\x1b[1m');
   assertExcludes(formatWelcome({ ...options, demo: null, isTerminal: false }), 'curl');
