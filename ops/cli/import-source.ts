@@ -4,8 +4,8 @@
  * An import reads its file twice (for the digest that lets it continue, then for the lines), so both need a
  * file of their own for a while, readable by its owner alone.
  */
-import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { createReadStream, createWriteStream, statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -78,7 +78,6 @@ export const runOnSource = async <Result>(
     await unpack(argument, terminal, path);
     return await task({ path, title, rejectedPath });
   } finally {
-    if (existsSync(`${path}.rejected`)) await copyFile(`${path}.rejected`, rejectedPath);
     await rm(folder, { recursive: true, force: true });
   }
 };

@@ -8,6 +8,7 @@ import { kindNames } from '../../storage/import/kinds.ts';
 import { measureFile, packLines, readFileLines, type SourceLine } from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
 import { type Counts, createZeroCounts } from '../../storage/import/write.ts';
+import type { ImportSource } from './import-source.ts';
 import type { Progress } from './progress.ts';
 import type { RunningNode } from './running-node.ts';
 
@@ -79,13 +80,13 @@ const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise
  */
 export const importThroughNode = async (
   node: RunningNode,
-  source: { readonly path: string; readonly title: string; readonly skipBad: boolean },
+  source: ImportSource & { readonly skipBad: boolean },
   { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<ImportReport> => {
   const startedMs = performance.now();
   const { lines } = await measureFile(source.path);
   const report = createReport(0);
-  const rejects = source.skipBad ? openRejects(`${source.path}.rejected`, 0) : null;
+  const rejects = source.skipBad ? openRejects(source.rejectedPath, 0) : null;
   const id = await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
   try {
     for await (const chunk of packLines(readFileLines(source.path, 0), requestLimits)) {

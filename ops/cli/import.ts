@@ -28,7 +28,8 @@ const importInto = (
 ): Promise<ImportReport> => {
   const { signal } = terminal;
   if ('node' in target) return importThroughNode(target.node, { ...source, skipBad }, { progress, signal });
-  return importFile(target.stores.sql, source.path, { skipBad, signal, onProgress: progress.update });
+  const { path, rejectedPath } = source;
+  return importFile(target.stores.sql, path, { skipBad, rejectedPath, signal, onProgress: progress.update });
 };
 
 /** Resolves to the exit code. Throws `CommandError` with the bad lines when the import stops. */
@@ -40,7 +41,6 @@ export const runImport = (target: Workplace, terminal: Terminal, args: ImportArg
       .catch((error: unknown) => {
         throw error instanceof ImportStopped ? new CommandError(describeStop(error, source.title)) : error;
       });
-    if (report.rejectedFile !== '') report.rejectedFile = source.rejectedPath;
     const isResumable = 'stores' in target;
     terminal.out.write(args.json ? `${JSON.stringify(report)}\n` : describeReport(report, isResumable));
     return report.interrupted ? interruptedExitCode : 0;

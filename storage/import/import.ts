@@ -18,8 +18,10 @@ import { openRejects, type Rejects } from './rejects.ts';
 import { type Counts, createZeroCounts, writeBatch } from './write.ts';
 
 export interface ImportOptions {
-  /** Writes bad lines to `<file>.rejected` (drops them if the lines come from a program) and continues. */
+  /** Writes bad lines to `rejectedPath` (drops them if the lines come from a program) and continues. */
   readonly skipBad?: boolean;
+  /** `<file>.rejected` if absent. */
+  readonly rejectedPath?: string;
   /** ISO time for times that records leave out. Default: now. */
   readonly now?: string;
   readonly batchLines?: number;
@@ -93,7 +95,8 @@ export const importFile = async (
 ): Promise<ImportReport> => {
   const { digest, lines } = await measureFile(path);
   const linesDone = await openProgress(sql, digest, lines);
-  const rejects = options.skipBad ? openRejects(`${path}.rejected`, linesDone) : null;
+  const { skipBad, rejectedPath = `${path}.rejected` } = options;
+  const rejects = skipBad ? openRejects(rejectedPath, linesDone) : null;
   const run = makeRun({ sql, options, digest, rejects, linesTotal: lines }, linesDone);
   return runImport(run, readFileLines(path, linesDone));
 };

@@ -22,7 +22,7 @@ test('bad lines are reported although the node is gone when the import ends', as
     importLines: async () => ({ added: {}, skipped: 0, bad }),
     endImport: gone,
   } as unknown as RunningNode;
-  const source = { path, title: 'bad.jsonl', skipBad: false };
+  const source = { path, title: 'bad.jsonl', rejectedPath: `${path}.rejected`, skipBad: false };
   const control = { progress: { update() {}, stop() {} }, signal: new AbortController().signal };
 
   const failure = await importThroughNode(node, source, control).catch((error: unknown) => error);

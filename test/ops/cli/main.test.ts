@@ -93,6 +93,24 @@ for (const [line, expected] of [
   });
 }
 
+test('an empty operand, as of an unset variable, is refused: exit code 2', async () => {
+  const { code, err } = await runOnStreams((streams) => runCommandLine(['export', '', '--yes'], streams));
+
+  assert.is(code, 2);
+  assert.match(err, /^Usage: rollcall ops export FILE/);
+});
+
+test('an export replaces no folder and no device, also with --yes', async () => {
+  for (const path of [folder, '/dev/null']) {
+    const { code, err, opened } = await run(`export ${path} --yes`);
+
+    assert.equal(
+      [code, err, opened],
+      [1, `${path} is not a file. Name a file, or - for standard output.\n`, false],
+    );
+  }
+});
+
 test('a full disk is reported with the places that a command writes to', async () => {
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
   const { code, err } = await runOnStreams((streams) =>
@@ -151,6 +169,24 @@ test('a bad line is shown with its number and what to do', async () => {
   );
   assert.is(skipped.code, 0);
   assert.match(skipped.out, /added: 1 user\nrejected: 1, see .*bad\.jsonl\.rejected\n$/);
+});
+
+test('a compressed import that was interrupted keeps the lines that it rejected before', async () => {
+  const path = join(folder, 'long.jsonl.gz');
+  const comments = Array.from({ length: 1_999 }, () => '# one of a batch');
+  writeFileSync(path, gzipSync(['nonsense', ...comments, 'nonsense, too'].join('\n')));
+  const stop = new AbortController();
+  const watch = setInterval(() => existsSync(`${path}.rejected`) && stop.abort(), 1);
+  const first = await run(`import ${path} --skip-bad`, stop.signal);
+  clearInterval(watch);
+  const second = await run(`import ${path} --skip-bad`);
+
+  assert.equal([first.code, second.code], [130, 0]);
+  assert.match(second.out, /resumed after line 2 000\n.*\nrejected: 1, see .*long\.jsonl\.gz\.rejected\n$/s);
+  assert.match(
+    readFileSync(`${path}.rejected`, 'utf8'),
+    /^# line 1: .*\nnonsense\n# line 2001: .*\nnonsense, too\n$/,
+  );
 });
 
 test('an interrupted import reports how to continue', async () => {
