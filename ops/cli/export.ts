@@ -4,8 +4,7 @@
  *
  * The file gets its name only when it is complete and synced. Only its owner can read it.
  */
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { formatCounted } from '../../http/operator/page/format.ts';
 import { countLines, exportSnapshot, type Sink } from '../../storage/export/export.ts';
@@ -41,9 +40,13 @@ export interface ExportArgs {
 }
 
 /** Asks before an existing file is replaced. Throws `CommandError` unless the operator confirms it. */
-export const confirmTarget = async (terminal: Terminal, args: ExportArgs): Promise<void> => {
-  if (args.path === '-' || args.isConfirmed || !existsSync(args.path)) return;
-  await confirm(terminal, `${args.path} exists already: the export would replace it.`);
+export const confirmTarget = async (terminal: Terminal, { path, isConfirmed }: ExportArgs): Promise<void> => {
+  const stats = path === '-' ? undefined : statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  // A folder cannot be replaced, and a device must not be.
+  if (!stats.isFile())
+    throw new CommandError(`${path} is not a file. Name a file, or - for standard output.`);
+  if (!isConfirmed) await confirm(terminal, `${path} exists already: the export would replace it.`);
 };
 
 /** Writes to the file at `path`, or to standard output for `-`. Resolves to the exit code. */
@@ -82,9 +85,10 @@ const stopOnSignal =
 
 const createStreamSink =
   (stream: ProgressStream): Sink =>
-  async (text) => {
-    if (!stream.write(text)) await once(stream, 'drain');
-  };
+  (text) =>
+    new Promise((resolve, reject) => {
+      stream.write(text, (error) => (error ? reject(error) : resolve()));
+    });
 
 const writeFile = async (path: string, write: (sink: Sink) => Promise<number>): Promise<number> => {
   const unfinished = `${path}.unfinished`;

@@ -7,6 +7,7 @@
  * interrupted (finished steps stay done, and the command can be repeated).
  */
 
+import { createWriteStream, fstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -99,7 +100,7 @@ const assertArgs = ({ command, operands, options }: ParsedArgs): void => {
   // What a command takes is in its usage: operands in capitals, options in brackets.
   const operandCount = help.usage.replaceAll(/\[[^[\]]*\]/g, '').match(/ [A-Z]+/g)?.length ?? 0;
   const misplaced = [...options].some((option) => !new RegExp(`\\[--${option}[ \\]]`).test(help.usage));
-  if (operands.length !== operandCount || misplaced) {
+  if (operands.length !== operandCount || operands.includes('') || misplaced) {
     throw new CommandError(`Usage: rollcall ops ${help.usage}`, 2);
   }
   if (command === 'inspect') parseKind(operands[0] ?? '');
@@ -262,12 +263,30 @@ const runWithConfiguredStores: RunWithStores = async (terminal, { command }, tas
   return 'node' in done ? task(done) : done.result;
 };
 
+/** Node's own stream does not notice that a full disk takes only a part of what it writes to a file. */
+const openOutput = (): NodeJS.WritableStream =>
+  fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout;
+
+/** Runs the program's command line on its streams, whose readers may leave (`export - | head`). */
+const runProgram = async (signal: AbortSignal): Promise<number> => {
+  const { stdin: input, stderr: err } = process;
+  const out = openOutput();
+  const failures: NodeJS.ErrnoException[] = [];
+  out.on('error', (error) => failures.push(error));
+  err.on('error', () => {});
+  const code = await runCommandLine(process.argv.slice(2), { input, out, err, signal });
+  await new Promise((resolve) => out.write('', resolve));
+  const [failure] = failures;
+  if (code !== 0 || failure === undefined || failure.code === 'EPIPE') return code;
+  err.write(`${failure.message}${adviseOn(failure)}\n`);
+  return 1;
+};
+
 if (import.meta.main) {
   const stop = new AbortController();
   // The first signal lets the current step finish; the second exits at once, which the stores survive.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
   }
-  const { stdin: input, stdout: out, stderr: err } = process;
-  process.exitCode = await runCommandLine(process.argv.slice(2), { input, out, err, signal: stop.signal });
+  process.exitCode = await runProgram(stop.signal);
 }
