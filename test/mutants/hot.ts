@@ -215,7 +215,7 @@ export const hotMutants: readonly Mutant[] = [
     name: 'a checkpoint deletes the journal before the tables have it',
     file: 'storage/hot/lmdb/checkpoint.ts',
     find: `  writer.partial = true;\n`,
-    replace: `  writer.partial = true;\n  removeFiles(writer.journal, sequence);\n`,
+    replace: `  writer.partial = true;\n  removeApplied(writer.journal.folder, sequence);\n`,
     killers: [durabilityTest],
     why: 'a process killed in the middle would lose what was acknowledged (I1)',
   },

@@ -9,8 +9,8 @@
 import type { Database } from 'lmdb';
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import { packSlot, packVisitor } from './codec.ts';
-import { beginFile, removeFiles } from './journal.ts';
-import { cutZeros } from './journal-zeros.ts';
+import { beginFile, cutZeros } from './journal.ts';
+import { removeApplied } from './journal-files.ts';
 import { toDirtyKey, toDuePartsKey, toSlotKey } from './keys.ts';
 import { toIndexed } from './pending.ts';
 import type { PendingSlot, PendingVisitors } from './pending-values.ts';
@@ -198,7 +198,7 @@ const writePending = async (writer: Writer): Promise<void> => {
       await writeAll(writer, writes());
       writer.partial = false;
       writer.writtenBytes = Math.max(writer.writtenBytes, mark);
-      removeFiles(writer.journal, sequence);
+      removeApplied(writer.journal.folder, sequence);
       writer.usedBytes = measureUsedBytes(writer.tables);
     });
     writer.failure = null;

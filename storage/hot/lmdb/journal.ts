@@ -1,172 +1,65 @@
 /**
- * The journal of the embedded hot store: files of numbered records in the folder `journal`, newest last.
+ * The journal of the embedded hot store: appends numbered records to its newest file (journal-files.ts).
  *
  * An append resolves when its record is synced, and only then may anything show or use what is in it. A
  * failed append is cut off before the next one, so that no later record follows half of one. A failed sync
- * ends the journal: the system may have dropped what it could not write, so nothing is certain any more.
- * Behind the records of the newest file are zeros (journal-zeros.ts).
- * A file is named by the number of its first record. It is deleted when the tables hold all its records;
- * the file with the next record always exists, so a missing one is noticed. One append at a time; called by
- * store.ts and checkpoint.ts.
+ * ends the journal: the system may have dropped what it could not write, so nothing is certain any more. One
+ * append at a time; called by store.ts and checkpoint.ts.
+ *
+ * An append that makes a file longer needs two writes at its sync: the record, and the file's new length. So
+ * zeros for some hundred records are written ahead in the background, and records overwrite them. If zeros
+ * cannot be written, nothing fails: the file then grows with its records. Zeros are written through a
+ * descriptor of their own. The system reports a failed write once per descriptor, so the journal's own
+ * descriptor still reports every failure that concerns records.
  */
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fdatasyncSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { StorageError } from '../../../engine/errors.ts';
-import { createFolderError } from './damage.ts';
-import { type RecordBuffer, readRecords, sealRecord } from './journal-records.ts';
-import { awaitZeros, fillAhead, type ZeroedFile } from './journal-zeros.ts';
+import { createFile, type JournalFolder, readJournal, syncFolder, toPath } from './journal-files.ts';
+import { type RecordBuffer, sealRecord } from './journal-records.ts';
 
-export interface Journal extends ZeroedFile {
-  path: string;
+export interface Journal {
   readonly folder: string;
   /** Start of all checksums. */
   readonly seed: number;
   /** Makes the content of a file durable. */
   readonly sync: (file: number) => Promise<void>;
+  path: string;
   file: number;
   /** The number of the last synced record. */
   sequence: number;
+  /** Bytes of records. */
+  bytes: number;
+  /** The end of the zeros that are on disk behind the records. */
+  zerosEnd: number;
+  /** Settles when the running portion of zeros is written; `null` when none runs. */
+  filling: Promise<void> | null;
+  /** A portion failed: this file gets no more zeros. */
+  zerosFailed: boolean;
   /** More than the synced records may be in the file. */
   torn: boolean;
   /** A sync failed. */
   lost: boolean;
 }
 
-export interface JournalOptions {
-  readonly folder: string;
-  readonly seed: number;
-  /** The number of the last record that the tables hold; `null` for a store that never had a journal. */
-  readonly applied: number | null;
+export interface JournalOptions extends JournalFolder {
   readonly sync: (file: number) => Promise<void>;
 }
 
-const syncFolder = (folder: string): void => {
-  // Windows cannot sync folders and need not.
-  if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
-  try {
-    fdatasyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-};
-
-const toPath = (folder: string, first: number): string => join(folder, `${first}.log`);
-
-/** The numbers that name the files, ascending. */
-const listFirsts = (folder: string): number[] =>
-  readdirSync(folder)
-    .filter((name) => /^\d+\.log$/.test(name))
-    .map((name) => Number.parseInt(name, 10))
-    .sort((left, right) => left - right);
-
-/** Creates an empty file, and makes its name durable. Leaves none behind when that fails. */
-const createFile = (folder: string, first: number): number => {
-  const path = toPath(folder, first);
-  const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
-  try {
-    syncFolder(folder);
-    return file;
-  } catch (error) {
-    closeSync(file);
-    rmSync(path);
-    throw error;
-  }
-};
-
-/** Creates the folder with an empty file, and makes both names durable. */
-const createFolder = (folder: string): void => {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  closeSync(createFile(folder, 1));
-  syncFolder(dirname(folder));
-  syncFolder(dirname(dirname(folder)));
-};
-
-/** Deletes files whose records are all in the tables; a crash had come before their deletion. */
-const removeApplied = (folder: string, applied: number): void => {
-  const firsts = listFirsts(folder);
-  for (const [index, first] of firsts.entries()) {
-    const next = firsts[index + 1];
-    if (next !== undefined && next <= applied + 1) rmSync(toPath(folder, first));
-  }
-};
-
-/** Deletes empty files, except the oldest: a crash or a failure came before their first record. */
-const removeEmpty = (folder: string): void => {
-  for (const first of listFirsts(folder).slice(1)) {
-    const path = toPath(folder, first);
-    if (statSync(path).size === 0) rmSync(path);
-  }
-};
-
-interface ReadFile {
-  readonly first: number;
-  readonly bytes: number;
-  readonly next: number;
-  readonly zerosEnd: number;
-}
-
-/** Reads all files. Throws if a record is damaged or missing. */
-const readFiles = ({ folder, seed, applied }: JournalOptions, each: (content: Buffer) => void): ReadFile => {
-  const store = dirname(folder);
-  const from = (applied ?? 0) + 1;
-  const firsts = listFirsts(folder);
-  let last: ReadFile | null = null;
-  for (const [index, first] of firsts.entries()) {
-    if (last === null ? first > from : first !== last.next) break;
-    const path = toPath(folder, first);
-    const content = readFileSync(path);
-    const { bytes, next, end } = readRecords(content, { first, seed }, (sequence, content) => {
-      if (sequence < from) return;
-      try {
-        each(content);
-      } catch (cause) {
-        throw createFolderError(store, `record ${sequence} in journal/${first}.log: ${cause}`);
-      }
-    });
-    const isNewest = index === firsts.length - 1;
-    if (end === 'damaged' || (end === 'torn' && !isNewest))
-      throw createFolderError(store, `record ${next} in journal/${first}.log`);
-    last = { first, bytes, next, zerosEnd: end === 'whole' ? content.length : 0 };
-  }
-  if (last === null || last.first !== firsts.at(-1) || last.next < from)
-    throw createFolderError(store, `record ${last?.next ?? from} in journal/ is missing`);
-  return last;
-};
-
 /**
- * Opens the journal, creates it for a store that never had one, and passes the content of every record that
- * the tables lack to `each`. All records are synced when it returns: none may vanish after it was used.
- * Throws for the operator if a record is damaged or missing.
+ * Opens the journal and passes the content of every record that the tables lack to `each`. All records are
+ * synced when it returns: none may vanish after it was used. Throws as `readJournal` does.
  */
 export const openJournal = (options: JournalOptions, each: (content: Buffer) => void): Journal => {
-  const { folder, applied, seed, sync } = options;
-  const exists = existsSync(folder) && listFirsts(folder).length > 0;
-  if (!exists && applied !== null) throw createFolderError(dirname(folder), 'journal/ is missing');
-  if (!exists) createFolder(folder);
-  removeApplied(folder, applied ?? 0);
-  removeEmpty(folder);
-  const { first, bytes, next, zerosEnd } = readFiles(options, each);
+  const { folder, seed, sync } = options;
+  const { first, bytes, next, zerosEnd } = readJournal(options, each);
   const path = toPath(folder, first);
   const file = openSync(path, 'r+');
   if (zerosEnd === 0) ftruncateSync(file, bytes);
   fdatasyncSync(file);
   syncFolder(folder);
   const journal = { folder, seed, sync, file, sequence: next - 1, torn: false, lost: false };
-  return { ...journal, path, bytes, zerosEnd, filling: null, failed: false };
+  return { ...journal, path, bytes, zerosEnd, filling: null, zerosFailed: false };
 };
 
 const cut = (journal: Journal): void => {
@@ -210,6 +103,50 @@ const write = (journal: Journal, operation: string, record: Buffer): void => {
   }
 };
 
+/** Bytes of zeros written at a time. The next portion begins when half of this is left. */
+const portionBytes = 128 * 1_024;
+/** Linux would cache a larger write as one unit, and count all of it for each record in it. */
+const pageBytes = 4_096;
+const zeros = Buffer.alloc(pageBytes);
+
+/** After a failure the file gets no more zeros. */
+const changeFile = async (journal: Journal, change: (handle: FileHandle) => Promise<void>): Promise<void> => {
+  try {
+    const handle = await open(journal.path, 'r+');
+    try {
+      await change(handle);
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    journal.zerosFailed = true;
+  }
+};
+
+const writeZeros = async (journal: Journal): Promise<void> => {
+  const from = Math.max(journal.bytes, journal.zerosEnd);
+  await changeFile(journal, async (handle) => {
+    let end = from;
+    while (end < from + portionBytes)
+      end += (await handle.write(zeros, 0, pageBytes - (end % pageBytes), end)).bytesWritten;
+    await handle.datasync();
+    journal.zerosEnd = end;
+  });
+  journal.filling = null;
+};
+
+/** Begins the next portion in the background when little is left. */
+const fillAhead = (journal: Journal): void => {
+  const { bytes, zerosEnd, filling, zerosFailed } = journal;
+  if (zerosFailed || filling !== null || zerosEnd - bytes > portionBytes / 2) return;
+  journal.filling = writeZeros(journal);
+};
+
+/** Resolves when so many bytes may follow the records: a running portion must not overwrite them. */
+const awaitZeros = async (journal: Journal, bytes: number): Promise<void> => {
+  if (journal.bytes + bytes > journal.zerosEnd) await journal.filling;
+};
+
 /**
  * Appends one record. Resolves to its bytes when it is *hot*. Rejects with a `StorageError`: `not_applied`
  * when the record is not in the journal, `unknown` when it could not be synced; then the journal is lost.
@@ -238,6 +175,20 @@ export const addRecord = async (
   return length;
 };
 
+/**
+ * Cuts the zeros off before a further file follows, because earlier versions take zeros in an older file for
+ * half a record. Never rejects, because this version reads zeros as the end. Call while no append runs.
+ */
+export const cutZeros = async (journal: Journal): Promise<void> => {
+  await journal.filling;
+  if (journal.zerosEnd <= journal.bytes) return;
+  await changeFile(journal, async (handle) => {
+    await handle.truncate(journal.bytes);
+    await handle.datasync();
+    journal.zerosEnd = 0;
+  });
+};
+
 /** Begins a new file, unless this one is empty. Call while no append runs. Throws a `StorageError`. */
 export const beginFile = (journal: Journal): void => {
   try {
@@ -251,16 +202,12 @@ export const beginFile = (journal: Journal): void => {
       path: toPath(journal.folder, first),
       bytes: 0,
       zerosEnd: 0,
-      failed: false,
+      zerosFailed: false,
     });
   } catch (cause) {
     throw toFileError('checkpoint', cause);
   }
 };
-
-/** Deletes the files before the one that begins after record `applied`. */
-export const removeFiles = (journal: Journal, applied: number): void =>
-  removeApplied(journal.folder, applied);
 
 /** Closes the file. The zeros stay: the next start uses them. */
 export const endJournal = async (journal: Journal): Promise<void> => {

@@ -9,13 +9,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { basename, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import {
-  addRecord,
-  beginFile,
-  endJournal,
-  openJournal,
-  removeFiles,
-} from '../../../storage/hot/lmdb/journal.ts';
+import { addRecord, beginFile, endJournal, openJournal } from '../../../storage/hot/lmdb/journal.ts';
+import { removeApplied } from '../../../storage/hot/lmdb/journal-files.ts';
 import { headerBytes, type RecordBuffer } from '../../../storage/hot/lmdb/journal-records.ts';
 import { makeFolder } from '../../support/folder.ts';
 
@@ -76,7 +71,7 @@ test('a name is synced before the first record behind it, and a record before an
   const added = events.splice(0);
   beginFile(journal);
   await addRecord(journal, 'commit', createRecord());
-  removeFiles(journal, 2);
+  removeApplied(journal.folder, 2);
   const begun = events.splice(0);
   await endJournal(journal);
   const again = openJournal({ folder, seed: 1, applied: 2, sync }, () => events.push('use a record'));

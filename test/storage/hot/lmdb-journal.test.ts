@@ -25,13 +25,13 @@ import type { StorageError } from '../../../engine/errors.ts';
 import {
   addRecord,
   beginFile,
+  cutZeros,
   endJournal,
   type Journal,
   openJournal,
-  removeFiles,
 } from '../../../storage/hot/lmdb/journal.ts';
+import { removeApplied } from '../../../storage/hot/lmdb/journal-files.ts';
 import { headerBytes, type RecordBuffer } from '../../../storage/hot/lmdb/journal-records.ts';
-import { cutZeros } from '../../../storage/hot/lmdb/journal-zeros.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { rejection } from '../../support/redis-load.ts';
 
@@ -371,7 +371,7 @@ test('no file is begun behind half a record, and an empty one is used again', as
   const journal = open(folder, { applied: 0 });
   beginFile(journal);
   beginFile(journal);
-  removeFiles(journal, 5);
+  removeApplied(journal.folder, 5);
   await endJournal(journal);
 
   assert.equal(readdirSync(folder), ['6.log']);
