@@ -13,6 +13,7 @@ import { type CommandCore, createCommands } from './commands.ts';
 import { createOutputGate, type OutputGate } from './commit/output-gate.ts';
 import type { Engine, EngineHealth } from './engine.ts';
 import type { CommitRules, Item, ShardVersion } from './entity/items.ts';
+import { computeLongestWaitMs } from './entity/votes.ts';
 import { deliverAdjustments, deliverEdits } from './flush/delivery.ts';
 import { createFlusher, type Flusher } from './flush/flusher.ts';
 import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
@@ -63,6 +64,8 @@ interface WiredEngine {
 
 /** Builds an engine that is not started. The caller owns the stores and closes them. */
 export const createEngine = (parts: EngineParts): Engine => {
+  const isStored = computeLongestWaitMs(parts.rules.windows) <= limits.voteBucketMs;
+  assert(isStored, 'a vote window is longer than last votes are stored');
   const wired = wireParts(parts);
   return {
     ...createCommands(wired.core),

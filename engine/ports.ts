@@ -158,7 +158,8 @@ export interface HotWriter extends ShardedStore {
   /**
    * Commits batches of one commit queue, at most one per shard. When they are hot, resolves to one reply per
    * batch, in the same order. A batch with sequence number 0 changes nothing; it reads the number of the last
-   * batch that the store has of the producer (a `duplicate` reply with `lastSequence`).
+   * batch that the store has of the producer (a `duplicate` reply with `lastSequence`). No vote window of
+   * `rules` is longer than `limits.voteBucketMs`.
    */
   commit(batches: readonly Batch[], rules: CommitRules): Promise<readonly BatchReply[]>;
 }

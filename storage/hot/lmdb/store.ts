@@ -14,13 +14,12 @@ import { promisify } from 'node:util';
 import type { Batch, BatchReply, CommitRules, ShardVersion } from '../../../engine/entity/items.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
 import { findHoldingSinceMs } from '../../../engine/entity/votes.ts';
-import { createNotAppliedError } from '../../../engine/errors.ts';
+import { createNotAppliedError, StorageError } from '../../../engine/errors.ts';
 import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
-import { prepareCommit } from '../prepare-commit.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
 import { completeCheckpoint, describeFailure, runCheckpoint, startCheckpointLater } from './checkpoint.ts';
 import { DamagedVotes, decide, readVotes, toChanges } from './commit.ts';
@@ -92,13 +91,22 @@ const commitQueued = async (
   // A call before this one may have lost the journal.
   assertOpen(store, 'commit');
   await assertRoom(writer, 'commit', () => completeCheckpoint(writer));
-  const plan = prepareCommit(rules, () => decide(batches, { writer, rules, nowMs: store.clock() }));
+  const plan = decideOrRefuse(store, batches, rules);
   if (plan.batches.length === 0) return plan.replies;
   const changes = toChanges(plan);
   writer.addedBytes += await appendOrEnd(store, packChanges(changes));
   adopt(writer, changes);
   startCheckpointLater(writer);
   return plan.replies;
+};
+
+/** After a failure here the batches had no effect, and their sequence numbers are free. */
+const decideOrRefuse = ({ writer, clock }: LmdbState, batches: readonly Batch[], rules: CommitRules) => {
+  try {
+    return decide(batches, { writer, rules, nowMs: clock() });
+  } catch (cause) {
+    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
+  }
 };
 
 /** Appends a record. Resolves to its bytes when it is synced. */

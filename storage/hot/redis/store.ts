@@ -9,13 +9,12 @@
  */
 import assert from 'node:assert/strict';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
-import { createNotAppliedError } from '../../../engine/errors.ts';
+import { createNotAppliedError, StorageError } from '../../../engine/errors.ts';
 import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
-import { prepareCommit } from '../prepare-commit.ts';
 import { markFlushed, peek } from './backlog.ts';
 import { packCall, packRules, takeReplies } from './codec.ts';
 import { createDurabilityWatch, type DurabilityWatch } from './durability.ts';
@@ -100,19 +99,26 @@ const runOperation = async <Result>(
 
 const formatNow = (store: RedisState): string => (store.clock ? String(store.clock()) : '');
 
+/** After a failure here nothing was sent: the batches had no effect, and their sequence numbers are free. */
+const packOrRefuse = (store: RedisState, batches: readonly Batch[], rules: CommitRules) => {
+  try {
+    if (store.rules !== rules) {
+      store.rulesPacked = packRules(rules);
+      store.rules = rules;
+    }
+    const tags = batches.map(({ shard }) => toTag(shard, store.link.shardCount));
+    return { tags, call: packCall(batches, tags) };
+  } catch (cause) {
+    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
+  }
+};
+
 const commit = async (
   store: RedisState,
   batches: readonly Batch[],
   rules: CommitRules,
 ): Promise<readonly BatchReply[]> => {
-  const tags = batches.map(({ shard }) => toTag(shard, store.link.shardCount));
-  const call = prepareCommit(rules, () => {
-    if (store.rules !== rules) {
-      store.rulesPacked = packRules(rules);
-      store.rules = rules;
-    }
-    return packCall(batches, tags);
-  });
+  const { tags, call } = packOrRefuse(store, batches, rules);
   const args = [formatNow(store), store.rulesPacked, call.packed];
   return takeReplies(await store.link.call('commit', tags, args), call);
 };
