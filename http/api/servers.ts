@@ -23,10 +23,10 @@ import {
   ServerIdOrVanity,
   Timestamp,
 } from './shared/common.ts';
-import { isPremium, parsePage, replyPage, splitList, thenMaybe } from './shared/convert.ts';
+import { isPremium, parsePage, parseTeamTargets, replyPage, splitList, thenMaybe } from './shared/convert.ts';
 import { describe, describeObject } from './shared/example.ts';
 import { IndexServer, indexServerFields, toIndexServer } from './shared/index-entities.ts';
-import { parseTeamTargets, renderTeam, Team } from './teams.ts';
+import { renderTeam, Team } from './teams.ts';
 
 export const ServerParams = Type.Object({ id: ServerIdOrVanity });
 

@@ -33,15 +33,11 @@ import {
   User,
   Uuid,
 } from './shared/common.ts';
-import { splitList, thenMaybe, toUser } from './shared/convert.ts';
+import { parseTeamTargets, type TeamTarget, teamTargets, thenMaybe, toUser } from './shared/convert.ts';
 import { buildObject, describe, describeObject } from './shared/example.ts';
 import { checkLinks } from './shared/fields.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
 
-/** The kinds of entities that a team can include. */
-export const teamTargets = ['team_member', 'bot', 'server'] as const;
-
-export type TeamTarget = (typeof teamTargets)[number];
 export const TeamParams = Type.Object({ id: TeamIdOrVanity });
 
 export const TeamQuery = Type.Object({
@@ -181,22 +177,6 @@ export const teamRoutes = defineRoutes('Teams', [
 const findTeamByName = async ({ catalogue: { teams } }: App, name: string): Promise<TeamProfile | null> => {
   const id = await teams.idByName(name);
   return id === null ? null : teams.find(id);
-};
-
-/** The most values of `team_includes` and `targets`. */
-const targetsMax = 16;
-
-const noTargets: readonly TeamTarget[] = [];
-
-/** The known kinds of a comma-separated list, in fixed order. Throws `validation_failed` for a long list. */
-export const parseTeamTargets = (name: string, list: string | undefined): readonly TeamTarget[] => {
-  const names = splitList(list);
-  if (names.length === 0) return noTargets;
-  if (names.length > targetsMax) {
-    const requirement = `must name at most ${targetsMax} kinds`;
-    throw new DomainError('validation_failed', `${name} ${requirement}.`, { [`/${name}`]: requirement });
-  }
-  return teamTargets.filter((target) => names.includes(target));
 };
 
 /** Throws `validation_failed` if the list is empty, too; the message names all kinds. */

@@ -7,8 +7,8 @@ import type { MaybePromise } from '../../../storage/catalogue/catalogue.ts';
 import type { App } from '../../app.ts';
 import { createNotFoundError } from '../../response/errors.ts';
 import type { Reply } from '../../response/reply.ts';
-import { splitList, thenMaybe } from '../shared/convert.ts';
-import { parseTeamTargets, renderTeam, type TeamTarget } from '../teams.ts';
+import { parseTeamTargets, splitList, type TeamTarget, thenMaybe } from '../shared/convert.ts';
+import { renderTeam } from '../teams.ts';
 import {
   type BotExtras,
   type BotParts,

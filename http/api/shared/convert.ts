@@ -1,6 +1,6 @@
 /**
- * Converts between the wire and the rest: reads the page and the entity of a request; turns SQL rows and
- * counters into values of replies, and snapshots into lists.
+ * Converts between the wire and the rest: reads the page and the entity of a request, and which parts of a
+ * team it wants; turns SQL rows and counters into values of replies, and snapshots into lists.
  *
  * Throws the documented `DomainError`.
  */
@@ -66,6 +66,27 @@ const emptyList: readonly string[] = [];
 /** Splits a comma-separated query value. */
 export const splitList = (list: string | undefined): readonly string[] =>
   list === undefined ? emptyList : list.split(',').map((item) => item.trim());
+
+/** The kinds of entities that a team can include. */
+export const teamTargets = ['team_member', 'bot', 'server'] as const;
+
+export type TeamTarget = (typeof teamTargets)[number];
+
+/** The most values of `team_includes` and `targets`. */
+const targetsMax = 16;
+
+const noTargets: readonly TeamTarget[] = [];
+
+/** The known kinds of a comma-separated list, in fixed order. Throws `validation_failed` for a long list. */
+export const parseTeamTargets = (name: string, list: string | undefined): readonly TeamTarget[] => {
+  const names = splitList(list);
+  if (names.length === 0) return noTargets;
+  if (names.length > targetsMax) {
+    const requirement = `must name at most ${targetsMax} kinds`;
+    throw new DomainError('validation_failed', `${name} ${requirement}.`, { [`/${name}`]: requirement });
+  }
+  return teamTargets.filter((target) => names.includes(target));
+};
 
 /** Parses the page number. Throws `page_invalid`. */
 export const parsePage = (query: { readonly page?: string }): number => {
