@@ -1,5 +1,5 @@
 /**
- * People and platform bots in SQL (`users`), and how other rows embed them.
+ * People and platform bots in SQL (`users`), and how other rows embed people, and listings of any kind.
  *
  * Never queries the platform: a person who is not in SQL is `null` here, and the facade shows a placeholder.
  */
@@ -34,6 +34,19 @@ export const buildPersonColumn = (sql: Queryable, idColumn: string) => sql`(
   select jsonb_build_object('id', users.id, 'username', users.username, 'display_name', users.display_name,
     'avatar', users.avatar, 'bot', users.bot, 'flags', to_jsonb(users.flags),
     'extra_data', users.extra_data, 'status', users.status) from users where users.id = ${sql(idColumn)})`;
+
+/** Builds a join that adds the name and picture of the listing of a `totals` row of any kind. */
+export const buildListingNames = (sql: Queryable) => sql`
+  left join lateral (
+    select coalesce(users.username, totals.entity_id) as name, coalesce(users.avatar, '') as avatar
+      from (select) as one_row left join users on users.id = totals.entity_id where totals.kind = 'bot'
+    union all
+    select name, avatar from servers where totals.kind = 'server' and server_id = totals.entity_id
+    union all
+    select name, '' from teams where totals.kind = 'team' and id = totals.entity_id
+    union all
+    select name, '' from packs where totals.kind = 'pack' and url = totals.entity_id
+  ) as named on true`;
 
 /** Finds people by their ids. Unknown ones are missing. */
 export const findPeople = async (

@@ -12,7 +12,7 @@ import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { hasRow, readNumber } from '../../sql/rows.ts';
 import { lockOwner, type Review } from '../shared/listings.ts';
-import { buildListingNames } from './reminders.ts';
+import { buildListingNames } from '../shared/people.ts';
 
 export interface BrowserInfo {
   readonly browser: string;

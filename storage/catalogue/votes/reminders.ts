@@ -12,6 +12,7 @@ import type { Queryable, Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { hasRow } from '../../sql/rows.ts';
 import { lockOwner } from '../shared/listings.ts';
+import { buildListingNames } from '../shared/people.ts';
 
 export interface ReminderRow {
   readonly user_id: string;
@@ -67,19 +68,6 @@ export const createReminders = (sql: Sql) =>
   });
 
 export type Reminders = ReturnType<typeof createReminders>;
-
-/** Builds a join that adds the name and picture of the listing of a `totals` row of any kind. */
-export const buildListingNames = (sql: Queryable) => sql`
-  left join lateral (
-    select coalesce(users.username, totals.entity_id) as name, coalesce(users.avatar, '') as avatar
-      from (select) as one_row left join users on users.id = totals.entity_id where totals.kind = 'bot'
-    union all
-    select name, avatar from servers where totals.kind = 'server' and server_id = totals.entity_id
-    union all
-    select name, '' from teams where totals.kind = 'team' and id = totals.entity_id
-    union all
-    select name, '' from packs where totals.kind = 'pack' and url = totals.entity_id
-  ) as named on true`;
 
 const listReminders = (sql: Queryable, userId: string) => sql<ReminderRow[]>`
   select reminders.user_id, totals.kind as target_type, totals.entity_id as target_id, reminders.created_at,

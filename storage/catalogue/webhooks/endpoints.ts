@@ -9,8 +9,7 @@ import type { Target } from '../../../engine/ids.ts';
 import { writeListingEvent } from '../../ledger/webhook-deliveries.ts';
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { hasRow, readFirst, readNumber } from '../../sql/rows.ts';
-import { type EventPerson, toEventPerson } from '../shared/people.ts';
-import { buildListingNames } from '../votes/reminders.ts';
+import { buildListingNames, type EventPerson, toEventPerson } from '../shared/people.ts';
 
 /** One attempt, as its owner sees it. */
 export interface AttemptRow {

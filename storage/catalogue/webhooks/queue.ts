@@ -10,8 +10,7 @@ import { failingFrom } from '../../../engine/rules/webhooks.ts';
 import type { EventDetails, VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 import { formatBooleans, formatNumbers, formatTexts, type Queryable, type Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
-import { type EventPerson, toEventPerson } from '../shared/people.ts';
-import { buildListingNames } from '../votes/reminders.ts';
+import { buildListingNames, type EventPerson, toEventPerson } from '../shared/people.ts';
 import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
 import { type AttemptRow, buildSends, disableEndpoint } from './endpoints.ts';
 import {
