@@ -153,4 +153,14 @@ test('a generation that the ledger issues is greater than any before', async () 
   assert.match(String(refusal), /greater than any before/);
 });
 
+test('a vote window is not longer than the stores keep last votes', async () => {
+  const kit = await createKit();
+  const standard = { waitMs: limits.voteBucketMs + 1, perUser: 1 };
+  const windows = { ...kit.rules.windows, standard };
+
+  const create = () => createEngineOn(kit, { rules: { ...kit.rules, windows } });
+
+  assert.throws(create, /a vote window is longer than last votes are stored/);
+});
+
 test.run();
