@@ -15,7 +15,7 @@ interface Address {
   work: Promise<void>;
 }
 
-/** How many targets a charge counts as: four charges use up the burst; where `chargedMax` applies, more. */
+/** Computes how many targets a charge counts as: four use up the burst, unless `chargedMax` is less. */
 const computeCharge = (connectionsPerAddressMax: number): number =>
   Math.min(feedLimits.chargedMax, (feedLimits.targetsPerConnection * connectionsPerAddressMax) / 2);
 

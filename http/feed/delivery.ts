@@ -101,7 +101,7 @@ const sendGap = (state: FeedState, subscription: FeedSubscription, toNumber: num
   sendPosition(state, subscription, buildFrame('gap', gap));
 };
 
-/** The log began again: an older SQL was restored, or the id was listed again. */
+/** Reports that the log began again: an older SQL was restored, or the id was listed again. */
 const sendVoteReset = (state: FeedState, subscription: FeedSubscription): void => {
   const { target } = subscription;
   const { restarts, head } = target.votes ?? { restarts: 0, head: 0 };

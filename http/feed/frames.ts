@@ -36,7 +36,7 @@ export class Frame {
 
 export const buildFrame = (event: FeedEvent, data: object): Frame => new Frame(event, JSON.stringify(data));
 
-/** The numbers of an entity as JSON text. Posted ones are exact, also beyond 2^53. */
+/** Renders the numbers of an entity as JSON text. Posted ones are exact, also beyond 2^53. */
 export const renderTotals = ({ ref, state }: WatchedView, nowMs: number): string => {
   const counted =
     `{"votes":${computeVotes(state)},"clicks":${state.clicks},"unique_clicks":${state.uniqueClicks}` +
@@ -49,11 +49,11 @@ export const renderTotals = ({ ref, state }: WatchedView, nowMs: number): string
   );
 };
 
-/** `target` is JSON text. */
+/** Builds a message with the totals of an entity. `target` and `totals` are JSON text. */
 export const buildTotalsFrame = (target: string, version: string, totals: string): Frame =>
   new Frame('totals', `{"target":${target},"version":"${version}","totals":${totals}}`);
 
-/** `cursor` is the vote's position in the log. */
+/** Builds the message of one vote. `cursor` is its position in the log. */
 export const buildVoteFrame = (target: string, cursor: string, row: LogRow): Frame =>
   buildFrame('vote', {
     target,

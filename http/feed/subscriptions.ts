@@ -157,7 +157,10 @@ const sendGone = (state: State, client: Client, keys: readonly string[]): void =
   });
 };
 
-/** `restarts` -1: the cursor belongs to a log that no longer exists, so the client gets a `reset`. */
+/**
+ * Finds where votes begin. `restarts` is -1 if the log of the cursor no longer exists: the client gets a
+ * `reset`.
+ */
 const findStart = ({ votes }: FeedTarget, cursor: string | null) => {
   if (votes === null) return { number: 0, restarts: 0 };
   const { head, epoch, restarts } = votes;

@@ -47,7 +47,10 @@ export const createTargets = (feed: FeedState, parts: TargetsParts) => {
     isClosed: false,
   };
   return {
-    /** The target with its newest state. Rejects with `not_found`, `feed_full` or the stores' errors. */
+    /**
+     * Finds or creates the target, with its newest state. Rejects with `not_found`, `feed_full` or the
+     * stores' errors.
+     */
     acquire: (kind: EntityKind, id: string) => acquire(state, kind, id),
     /** Whether it is still followed: false when the entity is gone. */
     isCurrent: (target: FeedTarget) => state.targets.get(target.key) === target,
@@ -193,7 +196,7 @@ const take = (state: TargetsState, target: FeedTarget, view: WatchedView): void 
   show(state, target, { view, isRestarted });
 };
 
-/** A bot that posts stats but no status is online for a while. */
+/** Computes when the status changes by age: a bot that posts stats but no status is online for a while. */
 const computeAgingMs = ({ ref, state }: WatchedView, nowMs: number): number => {
   const agesAtMs = state.lastStatsPostMs + presenceFreshMs;
   return ref.kind === 'bot' && state.status === '' && agesAtMs >= nowMs ? agesAtMs : Number.POSITIVE_INFINITY;
@@ -201,7 +204,7 @@ const computeAgingMs = ({ ref, state }: WatchedView, nowMs: number): number => {
 
 const restarted = 2;
 
-/** Below 0: the view is older than what is shown. `restarted`: their versions cannot be compared. */
+/** Compares a view with what is shown: below 0 if it is older, `restarted` if versions are not comparable. */
 const compare = ({ ref, generation, version }: FeedTarget, view: WatchedView): number => {
   if (ref === null) return 0;
   const byListing = view.ref.incarnation - ref.incarnation;

@@ -84,9 +84,9 @@ export const createVoteTail = (feed: FeedState, parts: VoteTailParts) => {
   return {
     /** Reads the head of the target's log. Rejects with a `StorageError`. */
     look,
-    /** A vote of the target was counted: its row comes soon. */
+    /** Call when a vote of the target was counted: its row comes soon. */
     expect: (target: FeedTarget) => expectVotes(state, target),
-    /** Votes of these listings are in SQL. */
+    /** Call when votes of these listings have reached SQL. */
     wake: (incarnations: ReadonlySet<number>) => {
       if (state.followed.size === 0) return;
       for (const incarnation of incarnations) startLook(state, state.followed.get(incarnation));
@@ -101,7 +101,7 @@ export const createVoteTail = (feed: FeedState, parts: VoteTailParts) => {
     },
     /** Reads votes that the subscription lacks, and sends them. */
     catchUp: (subscription: FeedSubscription) => catchUp(state, subscription),
-    /** The target is dropped. */
+    /** Call when the target is dropped. */
     forget: (target: FeedTarget) => {
       state.expected.delete(target);
       const incarnation = target.ref?.incarnation ?? 0;

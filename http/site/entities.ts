@@ -18,7 +18,7 @@ export interface ListedEntity
   readonly sizeLabel: string;
 }
 
-/** `1234567` → `1,234,567`. */
+/** Formats a decimal: `1234567` as `1,234,567`. */
 export const formatNumber = (decimal: string | number): string => {
   const digits = String(decimal);
   let text = digits.slice(-3);
@@ -29,10 +29,10 @@ export const formatNumber = (decimal: string | number): string => {
   return text;
 };
 
-/** The path of the page of a bot, server or team. */
+/** Builds the path of the page of a bot, server or team. */
 export const toListingPath = (codeOrId: string): string => `/@${encodeURIComponent(codeOrId)}`;
 
-/** A pack has a path of its own, because a vanity code may be equal to its url. */
+/** Builds the path of a pack's page: one of its own, because a vanity code may be equal to the pack's url. */
 export const toPackPath = (url: string): string => `/@packs/${encodeURIComponent(url)}`;
 
 export const toListedBot = (row: IndexBotRow): ListedEntity => ({
@@ -88,7 +88,7 @@ const computeTone = (name: string): number => {
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** The picture of an entity, or the first letter of its name. */
+/** Renders the picture of an entity, or the first letter of its name. */
 export const renderPicture = (site: Site, name: string, avatar: string): Html => {
   if (site.mayShow(avatar))
     return render`<img class="picture" src="${avatar}" alt="" loading="lazy" referrerpolicy="no-referrer">`;
@@ -123,7 +123,7 @@ ${entity.sizeLabel}`
 `;
 };
 
-/** A list of entities, one below the other; where they are of several kinds, each says which. */
+/** Renders a list of entities, each with its kind if there are several kinds. */
 export const renderEntities = (site: Site, entities: readonly ListedEntity[]): Html => {
   const showsKind = new Set(entities.map(({ kind }) => kind)).size > 1;
   return render`<ul class="entities">

@@ -19,7 +19,7 @@ const guides = {
 type GuideName = keyof typeof guides;
 const names = Object.keys(guides) as readonly GuideName[];
 
-/** Where a link of a guide leads on this server; `null` for files that it does not serve. */
+/** Finds where a link of a guide leads on this server; `null` for files that it does not serve. */
 const findGuideLink = (link: string): string | null => {
   if (/^(https?:|#)/.test(link)) return link;
   const [file = '', place] = link.split('#');

@@ -98,7 +98,7 @@ const errorTitles: Readonly<Record<number, string>> = {
   503: 'Not available at the moment',
 };
 
-/** A page instead of the JSON of an error. */
+/** Builds the page that replaces the JSON of an error. */
 export const replyErrorPage = (site: Site, error: DomainError): Reply => {
   const status = errorStatuses[error.code];
   const title = errorTitles[status] ?? 'Something went wrong';

@@ -78,14 +78,14 @@ const createResolver = () => {
   };
 };
 
-/** Times as people read them; a script of the page makes them relative. */
+/** Renders a time as people read it; a script of the page makes it relative. */
 const renderTime = (atMs: number): string => {
   if (atMs === 0) return 'never';
   const iso = new Date(atMs).toISOString();
   return `<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
 };
 
-/** Rounded down to a tenth of a percent. */
+/** Formats the share of passed checks, rounded down to a tenth of a percent. */
 const formatUptime = (uptime: number, total: number): string =>
   total === 0 ? 'no data yet' : `${Math.floor((uptime * 1_000) / total) / 10} %`;
 
@@ -224,7 +224,7 @@ export const createListingPages = (site: Site) => {
     headers: { ...site.pageHeaders, 'Cache-Control': 'private, no-cache' },
   };
   return {
-    /** The page at `/@{code}`. Rejects or throws with `not_found`. */
+    /** Shows the page at `/@{code}`. Rejects or throws with `not_found`. */
     show: (app: App, request: ListingRequest) => {
       const count = toCount(request);
       return thenMaybe(findTarget(pages, app, request), (found) => {
@@ -232,7 +232,7 @@ export const createListingPages = (site: Site) => {
         return shows[target.kind](pages, app, { ...target, count });
       });
     },
-    /** The page of the pack with this url. */
+    /** Shows the page of the pack with this url. Rejects with `not_found`. */
     showPack: async (app: App, request: ListingRequest) =>
       showPack(pages, app, { kind: 'pack', id: request.params.code, count: toCount(request) }),
     /** Counts the use of an invite, and leads to it. */

@@ -58,7 +58,7 @@ const listDates = ({ created_at, updated_at }: Pick<ListingProfile, 'created_at'
   ['Changed', renderDate(updated_at)],
 ];
 
-/** What bots and servers have in common. */
+/** Describes what bots and servers have in common. */
 const describeProfile = (profile: ListingProfile, nowMs: number) => ({
   id: profile.id,
   path: toListingPath(profile.vanity || profile.id),
@@ -150,7 +150,7 @@ const plainListing = {
   metrics: [votes],
 } as const;
 
-/** `holdings` is `null` when the lists of the team cannot be read. */
+/** Describes a team. `holdings` is `null` when its lists cannot be read. */
 export const describeTeam = (profile: TeamProfile, holdings: TeamHoldings | null): Listing => ({
   ...plainListing,
   kind: 'team',

@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 const userLink = /^(https?:\/\/|mailto:)/i;
 const headingLevelMax = 6;
 
-/** A parser; headings sink by `sinkBy` levels below those of the page. */
+/** Creates a parser that lowers all headings by `sinkBy` levels, below those of the page. */
 const createParser = (options: {
   readonly breaks: boolean;
   readonly linkify: boolean;

@@ -20,10 +20,10 @@ import { buildSitemapRoutes } from './sitemap.ts';
 type Handle = AnyRoute['handle'];
 type AnyRequest = Parameters<Handle>[1];
 
-/** The reply differs by `Accept`. */
+/** Adds the header that tells caches that the reply depends on `Accept`. */
 const addVary = (reply: Reply): Reply => ({ ...reply, headers: { ...reply.headers, Vary: 'Accept' } });
 
-/** A route that serves a page to clients that strictly prefer HTML, and its own reply to all others. */
+/** Makes a route serve a page to clients that strictly prefer HTML, and its own reply to all others. */
 const servePage = (site: Site, route: AnyRoute, showPage: Handle): AnyRoute => ({
   ...route,
   handle: (app, request) => {
@@ -65,7 +65,7 @@ const renderLoginPage = (site: Site): Html =>
 <p><a href="/" id="login-back">To the front page</a></p></section>`,
   });
 
-/** The pages that no route of the API has. */
+/** Builds the routes of pages that no route of the API has. */
 const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages>): readonly AnyRoute[] => [
   defineDocument('packPage', 'GET /@packs/{code}', {
     summary: 'The page of a pack.',
@@ -102,7 +102,7 @@ const buildCommonRoutes = (site: Site): readonly AnyRoute[] => [
   ...buildGuideRoutes(site),
 ];
 
-/** The routes of the API with their pages, and those of the site. Without pages the former are unchanged. */
+/** Returns the routes of the API with their pages, and those of the site. `SITE_PAGES=off` adds no pages. */
 export const addSite = (routes: readonly AnyRoute[], site: Site): readonly AnyRoute[] => {
   if (site.settings.sitePages === 'off') return [...routes, ...buildCommonRoutes(site)];
   const pages = createListingPages(site);

@@ -71,7 +71,7 @@ const describeCount = ({ count, countIs }: SearchPage): string => {
   return `${more}${formatNumber(count)} found`;
 };
 
-/** `GET /search` as a page. */
+/** Shows `GET /search` as a page. */
 export const showSearchPage = async (site: Site, app: App, query: ListingSearch): Promise<Reply> => {
   const request = parseSearch(query);
   const found = await findListings(app, request);

@@ -76,13 +76,13 @@ const toMarkup = (value: HtmlValue): string => {
   return escapeHtml(String(value));
 };
 
-/** The tag of a template; `null` inserts nothing. */
+/** Tags a template as HTML; `null` inserts nothing. */
 export const render = (strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html =>
   new Html(strings.map((text, index) => text + toMarkup(values[index] ?? null)).join(''));
 
 const slotMark = '\u0001';
 
-/** The place of a value that is filled in later, once for each reply. */
+/** Renders the place of a value that is filled in later, once for each reply. */
 export const renderSlot = (name: string): Html => new Html(slotMark + name + slotMark);
 
 /** A page with slots: text and names of slots by turns. */

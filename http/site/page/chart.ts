@@ -39,7 +39,7 @@ export const listRuns = (values: Series['values']): readonly (readonly [first: n
   return runs;
 };
 
-/** A range of values that leaves room above and below, also for a number that never changes. */
+/** Finds the range of the chart: it leaves room above and below, also for a number that never changes. */
 const findBounds = (values: readonly number[]): { readonly low: number; readonly high: number } => {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const margin = Math.max((most - least) * 0.1, 1);
@@ -63,7 +63,7 @@ const drawRun = ({ x, y }: Scale, values: Series['values'], [first, last]: reado
   ];
 };
 
-/** The chart with a line of text below that says what is at the cursor; arrow keys move it. */
+/** Renders the chart, and below it a text with the value at the cursor; arrow keys move the cursor. */
 export const renderChart = ({ times, values }: Series, title: string): readonly Element[] => {
   const known = values.filter((value) => value !== null);
   const readout = document.createElement('p');

@@ -28,7 +28,7 @@ const send = async ({ method, path, token, body }: TryRequest): Promise<string> 
   return `${reply.status}\n${text === '' ? '' : JSON.stringify(JSON.parse(text), null, 1)}`;
 };
 
-/** `requests` are sent by turns: the second click is the second request. */
+/** Makes a box with requests to try, sent by turns: the second click sends the second one. */
 const makeRequest = (requests: readonly [TryRequest, ...TryRequest[]]): HTMLElement => {
   const [first] = requests;
   const command = toCommand(first);
@@ -54,7 +54,7 @@ const makeRequest = (requests: readonly [TryRequest, ...TryRequest[]]): HTMLElem
   return part;
 };
 
-/** With the demo; only a browser on the machine of the server gets its tokens. */
+/** Shows the requests of the demo. Only a browser on the server's machine gets the demo's tokens. */
 const showRequests = async (): Promise<void> => {
   const reply = await fetch('/docs/demo.json');
   const demo = await reply.json();

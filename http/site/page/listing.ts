@@ -34,7 +34,7 @@ const units: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 ];
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-/** Times become `2 hours ago`; their exact time stays as a title. */
+/** Shows times as `2 hours ago`; the exact time stays as the title. */
 const showAges = (): void => {
   for (const time of document.querySelectorAll('time')) {
     const seconds = (Date.parse(time.dateTime) - Date.now()) / 1_000;
@@ -55,7 +55,7 @@ interface Wait {
 
 const count = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
 
-/** `5 hours and 59 minutes`. */
+/** Formats a wait: `5 hours and 59 minutes`. */
 const formatWait = ({ hours, minutes, seconds }: Wait): string => {
   const parts = [
     ...(hours > 0 ? [count(hours, 'hour')] : []),
