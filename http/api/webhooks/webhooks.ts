@@ -64,7 +64,7 @@ export const findWebhook = async (app: App, { target, webhookId }: WebhookPath):
   return requireFound(await app.catalogue.webhooks.find(target, webhookId), 'webhook');
 };
 
-/** A former owner's webhook, which the present one may use only at another address. */
+/** Whether it is a former owner's webhook, which the present owner may use only at another address. */
 const isTransferred = ({ disabled_reason: reason }: EndpointRow): boolean => reason === 'transferred';
 
 const toWebhook = (row: EndpointRow) =>
@@ -74,7 +74,7 @@ const toWebhook = (row: EndpointRow) =>
     next_attempt_at: row.pending === 0 ? null : toNextAttempt(row),
   });
 
-/** A due time that is not yet one of a repeat may be that of the vote, or 0. */
+/** Shows a due time. Before the first attempt that may be the time of the vote, or 0. */
 const toNextAttempt = ({ due_at_ms: dueMs, created_at: createdAt }: EndpointRow): string | null =>
   dueMs === null ? null : toTimestamp(new Date(Math.max(dueMs, createdAt.getTime())));
 

@@ -67,7 +67,7 @@ export const webhookLimits = {
   renewMs: 2_500,
   /** No page begins later than this in a lease, so that others get the place. */
   serveMs: 30_000,
-  /** Before an endpoint is served again after a failure of SQL. */
+  /** The pause before an endpoint is served again after a failure of SQL. */
   errorPauseMs: 10_000,
   /** Requests to one endpoint in flight. */
   requestsMax: 8,
@@ -106,7 +106,7 @@ export const createWebhookDispatcher = (parts: WebhookDispatcherParts) => {
     cancelPauses: new Set(),
   };
   return {
-    /** There may be deliveries that are due now. Returns at once. */
+    /** Call when deliveries may be due now. Returns at once. */
     wake: () => void look(state).catch(state.onFailure),
     /** Takes what is due and starts to send it. Resolves when it is taken; rejects when SQL fails. */
     look: () => look(state),

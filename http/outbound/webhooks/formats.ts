@@ -239,7 +239,7 @@ const toKey = (secret: string): Buffer => Buffer.from(secret.slice(prefix.length
 /** The newest first, then the former one while it is still valid. */
 export type SigningSecrets = readonly [string, ...string[]];
 
-/** The secrets that sign at this time; `null` when the newest cannot be read. */
+/** Unseals the secrets that sign at this time; `null` when the newest cannot be read. */
 export const openSecrets = (
   { unseal }: Pick<SecretBox, 'unseal'>,
   endpoint: Pick<LeasedEndpoint, 'id' | 'secret' | 'formerSecret' | 'formerUntilMs'>,

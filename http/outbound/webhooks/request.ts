@@ -134,7 +134,7 @@ interface AnswerStart {
 const isEnd = ({ code = '' }: NodeJS.ErrnoException): boolean =>
   code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
 
-/** Text that SQL can store: well-formed, without NUL. */
+/** Converts an answer's bytes to text that SQL can store: well-formed, without NUL. */
 const toStoredText = (chunks: readonly Buffer[]): string => {
   if (chunks.length === 0) return '';
   const text = Buffer.concat(chunks).subarray(0, responseBytesMax).toString('utf8').replaceAll('\0', '');

@@ -272,7 +272,7 @@ const openSockets = async (pool: SocketPool, url: URL): Promise<JudgedSockets | 
   return { connect: () => createClient(new Client(url.origin, settings), pool, idle), idle, retired: false };
 };
 
-/** A connection that is forgotten with its socket; it opens one for its first request. */
+/** Creates a connection, which opens its socket for its first request and is dropped when that ends. */
 const createClient = (client: Client, { kept }: SocketPool, idle: Set<HostClient>): HostClient => {
   const carrier: HostClient = { client, answers: 0 };
   client.on('disconnect', () => {

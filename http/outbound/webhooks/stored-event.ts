@@ -62,7 +62,7 @@ const toTarget = ({ kind, id, name }: DeliverySubject) => ({ type: kind, id, nam
 
 const eventTypes = new Map(Object.entries(deliveryKinds).map(([type, kind]) => [kind as number, type]));
 
-/** The event that deliveries of this kind are about. */
+/** Returns the type of the event that deliveries of this kind report. */
 export const toEventType = (kind: number): string => eventTypes.get(kind) ?? 'unknown';
 
 const toListingEvent = (
@@ -166,5 +166,5 @@ export const webhookEvents = [
 ] as const;
 export type WebhookEventType = (typeof webhookEvents)[number];
 
-/** The id of the event that reports this to this endpoint: a request's first vote, or a decision. */
+/** Derives the id of the event that reports a request's first vote, or a decision, to this endpoint. */
 export const toEventId = (sourceId: string, endpointId: string): string => toUuidV5(sourceId, endpointId);

@@ -21,7 +21,7 @@ export const createVoteTraces = () => {
       { kind, id, user }: Pick<VoteRequest, 'kind' | 'id' | 'user'>,
       trace: { readonly traceparent: string; readonly atMs: number },
     ) => traces.set(JSON.stringify([kind, id, user]), trace),
-    /** The trace of the vote that the event reports, `''` for none. */
+    /** Finds the trace of the vote that the event reports, `''` for none. */
     find: (event: WebhookEvent) => {
       if (event.type !== 'vote.created') return '';
       const { target, user, created_at } = event.data;

@@ -111,7 +111,7 @@ export const enqueueReplay = (sql: Sql, request: ReplayRequest): Promise<number 
     return queued;
   });
 
-/** The first vote of each request in the range, at most one more than may be sent. */
+/** Finds the first vote of each request in the range, at most one more than may be sent. */
 const findReplayed = (
   transaction: Transaction,
   { id, incarnation, format, scope, upOnly, range }: ReplayRequest,

@@ -129,7 +129,7 @@ export const endLease = (sql: Queryable, lease: Lease, dueMs: number): Promise<u
   update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${dueMs}
   where ${buildHeld(sql, lease)}`;
 
-/** For the start of the only node: ends the leases of the process before, as if they had run out. */
+/** Ends the leases of the process before, as if they had run out. For the start of the only node. */
 export const endAllLeases = (sql: Queryable): Promise<void> =>
   asStorage('webhooks.leases', async () => {
     await sql`

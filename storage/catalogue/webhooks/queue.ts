@@ -112,7 +112,7 @@ export interface PageResult {
   readonly isLast: boolean;
 }
 
-/** The work of a sender: leases of endpoints, their due deliveries, and the results. */
+/** Creates the work of a sender: leases of endpoints, their due deliveries, and the results. */
 export const createWebhookQueue = (sql: Sql) =>
   bindStorage('webhooks', sql, {
     take: takeLeases,

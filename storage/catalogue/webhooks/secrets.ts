@@ -18,7 +18,7 @@ export const createSecretBox = (key: Buffer) => ({
     const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
     return Buffer.concat([iv, cipher.getAuthTag(), text]);
   },
-  /** `null` when it was sealed under another key, or for another endpoint. */
+  /** Unseals a secret; `null` when it was sealed under another key, or for another endpoint. */
   unseal: (sealed: Uint8Array, endpointId: string) => {
     try {
       const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, ivBytes), {
