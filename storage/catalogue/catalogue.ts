@@ -166,7 +166,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     /** For the operator's handlers only. */
     operator: createOperatorCatalogue(sql),
     findPeople: (ids: readonly string[]) => asStorage('people.find', () => findPeople(sql, ids)),
-    /** A user's access to an entity; `null` when there is no such entity. Never cached. */
+    /** Reads a user's access to an entity; `null` when there is no such entity. Never cached. */
     findAccess: (kind: EntityKind, id: string, userId: string) =>
       asStorage('catalogue.permissionsOn', () => findAccess(sql, { kind, id }, userId)),
   };

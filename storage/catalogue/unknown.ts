@@ -44,7 +44,7 @@ export const createUnknownNames = (monotonicMs: () => number = () => performance
 };
 export type UnknownNames = ReturnType<typeof createUnknownNames>;
 
-/** A view of the same set for the names of one kind. */
+/** Creates a view of the same set for the names of one kind. */
 export const createNamesOfKind = (unknown: UnknownNames, kind: string): UnknownNames => ({
   ...unknown,
   has: (name) => unknown.has(`${kind} ${name}`),

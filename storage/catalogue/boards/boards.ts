@@ -83,7 +83,7 @@ const load = (state: BoardsState): Promise<void> => {
 const isListed = ({ type, state = 'public' }: { type: string; state?: string }): boolean =>
   listedTypes.includes(type) && state === 'public';
 
-/** The rows of a page in their order, each with its index in the edition. */
+/** Reads the rows of a page in their order, each with its index in the edition. */
 const readRows = async (
   sql: Queryable,
   kind: RankedKind,

@@ -20,7 +20,7 @@ import { runInRanges } from './ranges.ts';
 import { buildListed, buildScored, type DueBoard, dayMs, type Only, type ScoredBoard } from './scores.ts';
 import { createTally, type Tally } from './tally.ts';
 
-/** The places of the edition before. */
+/** Builds a query of the places of the edition before. */
 const buildEarlier = (sql: Queryable, { board, kind }: DueBoard): Fragment => sql`
   select incarnation, place from board_editions
   cross join lateral unnest(incarnations) with ordinality as places (incarnation, place)

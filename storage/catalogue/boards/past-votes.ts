@@ -17,7 +17,7 @@ const lateVotesMs = 600_000;
 /** A step reads all votes of a month of its listings. */
 const statementMsMax = 120_000;
 
-/** The last monthly reset; before the first one the beginning of the month, for votes that were imported. */
+/** Reads the last monthly reset; before the first one, for imported votes, the beginning of the month. */
 const readPastEnd = async (sql: Sql, atMs: number): Promise<Date> => {
   const reset = await readValue<Date>(sql`
     select max(at) from vote_resets where scope = 'all' and reason = 'monthly_reset'`);

@@ -28,7 +28,7 @@ const growthMin = { servers: 100, ratio: 0.05 } as const;
 const weightMin = 0.01;
 const newcomerDays = 30;
 
-/** The listed entities of a kind: `incarnation`, `since`, bots `listed_since`. Read from an index alone. */
+/** Builds a query of listed entities: `incarnation`, `since`, for bots `listed_since`. An index suffices. */
 export const buildListed = (sql: Queryable, kind: RankedKind): Fragment =>
   kind === 'bot'
     ? sql`(select incarnation, listed_since, coalesce(listed_since, created_at) as since
@@ -128,7 +128,7 @@ const sourcesByBoard: Readonly<Record<BoardName, readonly Source[]>> = {
 /** A condition on a column of incarnations: which listings are wanted. */
 export type Only = (column: Fragment) => Fragment;
 
-/** Each table has the condition, since SQL infers only equality from one table for another. */
+/** Builds the join of a table. Each has the condition: SQL infers only equality from another table. */
 const joinSource = (sql: Queryable, source: Source, { kind, atMs, checkRules, only }: Wanted): Fragment => {
   switch (source) {
     case 'totals':

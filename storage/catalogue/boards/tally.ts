@@ -27,7 +27,7 @@ const merge = (left: Float64Array, right: Float64Array): Float64Array => {
   return merged;
 };
 
-/** Each score, of those in ascending order, at which the share of listings above passes another step. */
+/** Lists each score at which the share of listings above it passes another step. */
 const countScores = (ascending: Float64Array): ScoreCounts => {
   const listings = ascending.length;
   const [scores, above]: [number[], number[]] = [[], []];

@@ -31,7 +31,7 @@ export const buildDowntimes = (sql: Queryable, { checkMs }: CheckRules): Fragmen
         from outages order by from_at desc limit ${limits.downtimesMax})
       union all select ${neverMs}::bigint, ${neverMs}::bigint) as listed) as summed)`;
 
-/** The number of checks from 1970 to `timeMs` outside downtimes. */
+/** Builds the number of checks from 1970 to `timeMs` outside downtimes. */
 const buildChecks = (sql: Queryable, { checkMs }: CheckRules, timeMs: Fragment): Fragment => {
   const next: Fragment = sql`[width_bucket(${timeMs}, down.ends) + 1]`;
   return sql`(${timeMs} / ${checkMs}::bigint - down.checks_before${next}

@@ -26,7 +26,7 @@ export const upsertBotPerson = (sql: Queryable, botId: string, person: BotPerson
     avatar = excluded.avatar, flags = excluded.flags
   where users.bot`;
 
-/** The name for a new bot's vanity code: from this lookup or an earlier one; `''` without any. */
+/** Reads the name for a new bot's vanity code, from this lookup or an earlier one; `''` without any. */
 export const readBotName = async (
   transaction: Transaction,
   botId: string,

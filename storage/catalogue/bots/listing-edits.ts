@@ -40,7 +40,7 @@ export interface ServerFields {
   readonly onlineMembers: number;
 }
 
-/** The note is its `approval_note`, or for `certified` its `cert_reason`. */
+/** Stores the verdict about a bot. The note is its `approval_note`, or for `certified` its `cert_reason`. */
 const reviewBot = (sql: Queryable, id: string, { type, note }: Review) => sql<ReviewedListing[]>`
   update bots set type = ${type}, revision = revision + 1, updated_at = now(),
     approval_note = case when ${type} = 'certified' then approval_note else ${note} end,
@@ -49,7 +49,7 @@ const reviewBot = (sql: Queryable, id: string, { type, note }: Review) => sql<Re
     listed_since = case when ${type} = any(${listedTypes as string[]}) then coalesce(listed_since, now()) end
   where bot_id = ${id} returning incarnation, owner_id, team_id`;
 
-/** Servers have no field for the note. */
+/** Stores the verdict about a server, which has no field for the note. */
 const reviewServer = (sql: Queryable, id: string, { type }: Review) => sql<ReviewedListing[]>`
   update servers set type = ${type}, revision = revision + 1, updated_at = now()
   where server_id = ${id} returning incarnation, null as owner_id, team_id`;
@@ -117,7 +117,7 @@ const removeServer = async (transaction: Transaction, id: string): Promise<boole
 const removeReviewed = (transaction: Transaction, { kind, id }: ReviewedTarget): Promise<boolean> =>
   (kind === 'bot' ? removeBot : removeServer)(transaction, id);
 
-/** What the owner wrote to the reviewers; `''` for nothing. */
+/** Reads what the owner wrote to the reviewers; `''` for nothing. */
 const readStaffNote = async (sql: Queryable, botId: string): Promise<string> =>
   (await readValue<string>(sql`select staff_note from bots where bot_id = ${botId}`)) ?? '';
 

@@ -70,14 +70,14 @@ export type AppOutcome =
   | { readonly kind: 'wait'; readonly waitMs: number };
 
 export const createApplications = (sql: Sql, snapshots: Snapshots) => ({
-  /** All positions, also hidden and closed ones, in the operator's order; from a snapshot like any list. */
+  /** Lists all positions, also hidden and closed ones, in the operator's order; from a snapshot. */
   listPositions: () =>
     snapshots.get('positions', () =>
       asStorage('applications.positions', async () => ({ rows: await listPositions(sql) })),
     ),
-  /** The user's newest applications, at most 200. */
+  /** Lists the user's newest applications, at most 200. */
   listOfUser: (userId: string) => asStorage('applications.ofUser', () => readAppsOf(sql, userId)),
-  /** Ledger when it resolves to `sent`; any other outcome changes nothing. */
+  /** Sends an application. Ledger when it resolves to `sent`; any other outcome changes nothing. */
   send: (request: AppRequest, once?: Once) =>
     runTransaction(sql, 'applications.send', (transaction) =>
       runOnce(transaction, once, {

@@ -30,7 +30,7 @@ export interface PostFields extends Omit<FullPostRow, 'author_id' | 'created_at'
 }
 
 export const createBlog = (sql: Sql, snapshots: Snapshots) => ({
-  /** Published posts, newest first. The same object while the snapshot lasts. */
+  /** Lists published posts, newest first. Returns the same object while the snapshot lasts. */
   listPosts: () =>
     snapshots.get('blog', () => asStorage('blog.posts', async () => ({ rows: await readPosts(sql) }))),
   /** Finds a published post; `null` when there is none. */

@@ -159,7 +159,7 @@ const createDeletion =
       return isDeleted ? done : { kind: 'not_found' };
     });
 
-/** All lists are in the order of creation, and the same object while their snapshot lasts. */
+/** Creates the public lists: in the order of creation, and the same object while their snapshot lasts. */
 export const createShop = (sql: Sql, snapshots: Snapshots) => {
   const share = <Row>(name: string, list: (sql: Queryable) => Promise<readonly Row[]>) => {
     const load = () => asStorage(`shop.${name}`, async () => ({ rows: await list(sql) }));

@@ -76,7 +76,7 @@ const isIndexed = (word: string, unicode: boolean): boolean => {
   return (isShort ? /^[a-z0-9]/ : /[a-z0-9]{3}/).test(word);
 };
 
-/** Two letters are the start of a word: the index finds parts from three letters on. */
+/** Converts a word to a pattern. Two letters are the start of a word: the index finds parts from three on. */
 const toPattern = (word: string): string => {
   const isStart = [...word].length < 3 && isIndexed(word, true);
   return `%${isStart ? ' ' : ''}${escapePattern(word)}%`;
@@ -94,21 +94,21 @@ const buildWord = (sql: Sql, word: string): Fragment => {
   return other === word ? found : sql`(${found} or words like ${toPattern(other)})`;
 };
 
-/** A condition for each word: Postgres uses no index of trigrams for `like all (array)`. */
+/** Builds a condition for each word: Postgres uses no index of trigrams for `like all (array)`. */
 const buildConditions = (sql: Sql, { words, tags }: SearchRequest): Fragment => {
   const tagged: Fragment =
     tags.length === 0 ? sql`true` : sql`search_entries.tags @> ${tags as string[]}::text[]`;
   return words.reduce<Fragment>((all, word) => sql`${all} and ${buildWord(sql, word)}`, tagged);
 };
 
-/** Written out, not as a parameter: a plan made once for all kinds reads whole tables for a rare one. */
+/** Builds the condition without a parameter: one plan for all kinds reads whole tables for a rare kind. */
 const buildKind = (sql: Sql, kind: EntityKind | null): Fragment =>
   kind === null ? sql`true` : sql`${sql.unsafe(`kind = '${kind}'`)}`;
 
-/** Written out as well: for a number that it does not know the planner makes a plan at each execution. */
+/** Builds a limit without a parameter: the planner makes a plan at each execution for an unknown number. */
 const buildLimit = (sql: Sql, rows: number): Fragment => sql`${sql.unsafe(`limit ${rows}`)}`;
 
-/** The incarnations of the boards of growth, in their order. */
+/** Lists the incarnations on the boards of growth, in their order. */
 const listGrown = ({ findEdition }: SearchParts): readonly number[] =>
   rankedKinds
     .flatMap((kind) => findEdition(kind, 'growth-week')?.places ?? [])
@@ -130,13 +130,13 @@ const orders = {
   name: { table: 'search_entries', column: 'name collate "C"', score: '0', label: 'search_entries.name' },
 } as const;
 
-/** What listings are compared by, from rows called as their tables. */
+/** Builds what listings are compared by, from rows that have the names of their tables. */
 const buildRank = (sql: Sql, sort: SearchSort): { readonly score: Fragment; readonly label: Fragment } => {
   const { score, label } = orders[sort];
   return { score: sql`${sql.unsafe(score)}::float8`, label: sql`${sql.unsafe(label)}::text` };
 };
 
-/** The listings of one kind along the order, with what they are ordered by. */
+/** Builds a query of the listings of one kind along the order, with what they are ordered by. */
 const buildWalk = (
   sql: Sql,
   { sort, kind, rows }: Pick<SearchRequest, 'sort'> & { readonly kind: EntityKind; readonly rows: number },

@@ -17,7 +17,7 @@ export interface SitemapEntry {
   readonly updated_at: Date;
 }
 
-/** The numbers of the parts that have listings: one step along the index per part. */
+/** Reads the numbers of the parts that have listings: one step along the index per part. */
 const readParts = (sql: Sql): Promise<readonly number[]> =>
   readColumn<number>(sql`
     with recursive parts as (

@@ -60,7 +60,7 @@ const begin = async (sql: Sql, { operator, operation, target, details }: AuditRe
 const end = (sql: Queryable, id: number, outcome: string): Promise<unknown> =>
   sql`update audit set outcome = ${outcome}, ended_at = now() where id = ${id}`;
 
-/** Newest first; pages count from 1. */
+/** Reads a page of the entries, newest first; pages count from 1. */
 const readEntries = (
   sql: Sql,
   { page, rowsMax, ...filter }: AuditFilter & { page: number; rowsMax: number },

@@ -88,7 +88,7 @@ const readList = (sql: Sql, request: ListRequest, list: DirectoryList): Promise<
 
 const usernames = { table: 'users', key: 'id', column: 'username' };
 
-/** The rows have what the schemas of http/operator/list-schema.ts show. */
+/** Creates the lists; their rows have what the schemas of http/operator/list-schema.ts show. */
 export const createDirectoryLists = (sql: Sql) => ({
   users: ({ ban, ...request }: ListRequest & { readonly ban: BanKind | null }) =>
     readList(sql, request, {
@@ -98,7 +98,7 @@ export const createDirectoryLists = (sql: Sql) => ({
       columns: sql`users.id, username, display_name, avatar, bot, flags, banned, vote_banned, created_at`,
       where: ban === null ? undefined : sql`where users.${sql(ban)}`,
     }),
-  /** Without a search the oldest come first, so the longest wait for a review comes first. */
+  /** Lists bots, without a search the oldest first, so the longest wait for a review comes first. */
   bots: ({ type, ...request }: ListRequest & { readonly type: ListingType | null }) =>
     readList(sql, request, {
       ...{ table: 'bots', key: 'bot_id', names: usernames, order: sql`bots.created_at, bots.bot_id` },

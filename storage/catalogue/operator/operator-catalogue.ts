@@ -27,7 +27,7 @@ import { findByUuid } from './uuids.ts';
 import { planFunctions } from './void-plans.ts';
 import { listVotesOf } from './vote-list.ts';
 
-/** The caller flushes before, and delivers the adjustment afterwards. */
+/** Voids one vote. The caller flushes before, and delivers the adjustment afterwards. */
 const voidOne = (sql: Sql, itag: string) => voidVote(sql, itag, 'operator');
 
 /** Every change is ledger when it resolves. */

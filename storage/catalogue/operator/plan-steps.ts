@@ -51,7 +51,7 @@ export const fillPlan = async (
   }
 };
 
-/** The condition of a plan. The origins lead to votes by their whole key. */
+/** Builds the condition of a plan. The origins lead to votes by their whole key. */
 const buildCondition = (sql: Queryable, query: PlanQuery): StatementPart => {
   const { target_type: kind, target_id: id, user, since, before } = query;
   const { address_hash: address, network_hash: network, flags } = query;
@@ -65,11 +65,11 @@ const buildCondition = (sql: Queryable, query: PlanQuery): StatementPart => {
       ${flags === undefined ? sql`` : sql`and flags & ${flags}::int <> 0`})`;
 };
 
-/** Why a vote is not made void, as a column of `vote_rows`; null if it is. */
+/** Builds the column that says why a vote of `vote_rows` is not made void; null if it is. */
 const buildSkipped = (sql: Queryable) =>
   sql`case when void then void_reason when immutable then 'immutable' end as skipped`;
 
-/** Votes of one listing are neighbours, and so are those of one request: a page touches few listings. */
+/** Stores the votes. Those of one listing, and of one request, are neighbours: a page has few listings. */
 const storeVotes = async (transaction: Transaction, id: string, query: PlanQuery): Promise<number> => {
   const where = buildCondition(transaction, query);
   return readNumber(transaction`
@@ -177,14 +177,14 @@ const buildPageCondition = (sql: Queryable, { id, position }: StartedPlan) => sq
   planned.plan = ${id} and planned.position > ${position}::bigint
   and planned.position <= ${position}::bigint + ${votesPerPage}`;
 
-/** The existing listings of the page. */
+/** Lists the existing listings of the page. */
 const listPageListings = (transaction: Transaction, plan: StartedPlan) => transaction<
   { incarnation: number; kind: EntityKind; id: string }[]
 >`
   select incarnation, kind, entity_id as id from totals where incarnation in (
     select incarnation from void_plan_votes as planned where ${buildPageCondition(transaction, plan)})`;
 
-/** `offset 0` makes SQL look up each vote by its key, here and below. */
+/** Finds the votes of the page. `offset 0` makes SQL look up each vote by its key, here and below. */
 const findVoidable = (transaction: Transaction, plan: StartedPlan): Promise<readonly PageVote[]> =>
   transaction<PageVote[]>`
     select planned.position, ${buildFoundColumns(transaction)}, ${buildSkipped(transaction)}, true as "isOwn"

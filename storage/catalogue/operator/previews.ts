@@ -46,7 +46,7 @@ const findVote = (sql: Queryable, itag: string) =>
   readFirst(sql<VoteSummary[]>`
     select target_type, target_id, author, upvote, void, created_at from votes where itag = ${itag}`);
 
-/** The listings that have votes, and their votes. */
+/** Counts the listings that have votes, and their votes. */
 const countAllVotes = async (sql: Queryable) => {
   const [row] = await sql<{ listings: number; votes: number }[]>`
     select count(*) as listings, coalesce(sum(upvotes + downvotes), 0)::bigint as votes from totals

@@ -25,7 +25,7 @@ export interface Suspect {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** Newest first; pages count from 1. */
+/** Lists the findings, newest first; pages count from 1. */
 export const listSuspects = (
   sql: Sql,
   { kind, id }: SuspectFilter,
@@ -53,7 +53,7 @@ export interface VoteHour {
   readonly surge_above: number | null;
 }
 
-/** Votes with an origin of each of the last hours; hours without are left out. */
+/** Counts the votes with an origin in each of the last hours; hours without votes are left out. */
 export const listVoteHours = (sql: Sql, hours: number): Promise<readonly VoteHour[]> =>
   sql<VoteHour[]>`
     select hour, votes, young, null as surge_above from vote_counts

@@ -101,11 +101,11 @@ export const createPlan = async (sql: Queryable, plan: NewPlan): Promise<string 
   return rows.length === 1 ? id : null;
 };
 
-/** `null` when there is none. */
+/** Finds a plan; `null` when there is none. */
 export const findPlan = (sql: Queryable, id: string): Promise<VoidPlan | null> =>
   readFirst(sql<VoidPlan[]>`select ${buildPlanColumns(sql)} from void_plans where id = ${id}`);
 
-/** Newest first; pages count from 1. */
+/** Lists the plans, newest first; pages count from 1. */
 const listPlans = (sql: Sql, page: number): Promise<ListPage<VoidPlan>> => {
   const select = sql`select ${buildPlanColumns(sql)} from void_plans order by created_at desc`;
   return readPage<VoidPlan>(sql, { select, table: 'void_plans' }, page);
@@ -113,12 +113,12 @@ const listPlans = (sql: Sql, page: number): Promise<ListPage<VoidPlan>> => {
 
 export type OpenPlan = Pick<VoidPlan, 'id' | 'state'>;
 
-/** The plans that have work to do, oldest first. */
+/** Lists the plans that have work to do, oldest first. */
 const listOpenPlans = (sql: Queryable): Promise<readonly OpenPlan[]> =>
   sql<OpenPlan[]>`
     select id, state from void_plans where state in ('planning', 'voiding', 'undoing') order by created_at`;
 
-/** The votes that the newest step left as they were, in the order of the plan; pages count from 1. */
+/** Lists the votes that the newest step left as they were, in the plan's order; pages count from 1. */
 const listSkipped = (sql: Sql, id: string, page: number): Promise<ListPage<SkippedVote>> => {
   const where = sql`where plan = ${id} and skipped is not null`;
   const rows = sql<SkippedVote[]>`

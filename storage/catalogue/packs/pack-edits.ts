@@ -48,7 +48,7 @@ const findUnknown = async (
   return { kind: 'unknown', bots: listIds(true), servers: listIds(false) };
 };
 
-/** The user must own fewer than `ownedMax` packs. */
+/** Creates a pack; the user must own fewer than `ownedMax` packs. */
 const createPack = async (
   transaction: Transaction,
   { url, userId, ownedMax }: PackRequest & { readonly ownedMax: number },

@@ -194,7 +194,7 @@ const canStillMint = async (transaction: Transaction, session: NewSession): Prom
       and (minter.id = '' or ${buildMinterEntitled(transaction, session)})`);
 };
 
-/** The session that mints, if one does, still exists; that of a team still owns the entity. */
+/** Builds the condition that the minting session, if any, exists; a team must still own the entity. */
 const buildParentValid = (sql: Queryable, { mintedWith }: NewSession) => sql`
     (${mintedWith}::uuid is null or parent.id is not null)
       and (parent.target_type is distinct from 'team' or parent.target_id = owned.team_id)`;

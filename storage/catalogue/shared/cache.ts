@@ -123,7 +123,7 @@ interface CachedRow<Row> {
 
 type RowBounds<Row> = Pick<RowCacheOptions<Row>, 'bytesMax' | 'ageMaxMs'>;
 
-/** The cached rows by id and by vanity code. */
+/** Creates the store of cached rows, by id and by vanity code. */
 const createRows = <Row extends Cacheable>({ bytesMax, ageMaxMs }: RowBounds<Row>) => {
   /** Ids in the order in which the rows were read. */
   const ids = new Set<string>();
@@ -218,7 +218,7 @@ const createFinder = <Row extends Cacheable>(
   { notices, ageMaxMs, monotonicMs = () => performance.now() }: RowCacheOptions<Row>,
   refresh: (nowMs: number) => void,
 ) => ({
-  /** The row, if all changes until `behindMs` ago are known. */
+  /** Finds the row, if all changes until `behindMs` ago are known. */
   find: (name: string, behindMs: number): Row | undefined => {
     const cached = rows.find(name);
     const nowMs = monotonicMs();

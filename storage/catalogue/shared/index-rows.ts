@@ -48,7 +48,7 @@ export interface IndexServerRow extends IndexRow {
   readonly total_members: number;
 }
 
-/** End of the premium period of the row called `alias`; null without a start. */
+/** Builds the end of the premium period of the row called `alias`; null without a start. */
 export const buildPremiumUntil = (sql: Queryable, alias: string) => sql`
   ${sql(alias)}.start_premium_period + make_interval(hours => ${sql(alias)}.premium_period_hours)`;
 

@@ -75,7 +75,7 @@ const readRows = (sql: Queryable, since: string): Promise<readonly NoticeRow[]> 
 /** For the first reading, which returns no notices: every transaction is visible in it. */
 const lastSnapshot = '9223372036854775807:9223372036854775807:';
 
-/** The first transaction that a snapshot cannot see. */
+/** Reads from a snapshot the first transaction that it cannot see. */
 const parseXmax = (snapshot: string | null): bigint => BigInt(snapshot?.split(':')[1] ?? '0');
 
 /** Whether transactions that the last reading could see may be missing now, or notices were purged unread. */

@@ -21,7 +21,7 @@ export interface PersonRow {
 export type EventPerson = Pick<PersonRow, 'id' | 'username' | 'display_name' | 'avatar'>;
 type EventNames = Partial<Record<'username' | 'display_name' | 'avatar', string | null>>;
 
-/** An unknown user is shown by their id. */
+/** Converts a user; an unknown one is shown by their id. */
 export const toEventPerson = (id: string, { username, display_name, avatar }: EventNames): EventPerson => ({
   id,
   username: username ?? id,

@@ -22,7 +22,7 @@ interface AccessRow {
   readonly permissions: readonly string[] | null;
 }
 
-/** Who owns the entity: a user or a team. A team owns itself, and a user has no owner. */
+/** Builds a query of who owns the entity: a user or a team. A team owns itself, and a user has no owner. */
 export const selectOwner = (sql: Queryable, { kind, id }: OwnedTarget) => {
   switch (kind) {
     case 'user':

@@ -53,7 +53,7 @@ const findByItag = (sql: Queryable, itag: string): Promise<VanityRow | null> =>
   readFirst(sql<VanityRow[]>`
     select code, created_at, itag, target_id, target_type from vanity where itag = ${itag}`);
 
-/** An entity keeps a code that was reserved after the entity got it. */
+/** Changes the code. An entity keeps one that was reserved after the entity got it. */
 const changeVanity = async (sql: Queryable, target: VanityTarget, code: string): Promise<VanityOutcome> => {
   const folded = foldVanityCode(code);
   try {

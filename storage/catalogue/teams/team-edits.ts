@@ -72,7 +72,7 @@ const createTeamOnce = (transaction: Transaction, creator: TeamCreator, fields: 
     isDone: ({ kind }) => kind === 'created',
   });
 
-/** The user becomes owner, data holder and mentionable. */
+/** Creates a team, with the user as its owner and data holder, and mentionable. */
 const createTeam = async (
   transaction: Transaction,
   { userId, ownedMax }: TeamCreator,

@@ -74,7 +74,7 @@ const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow
   where team_members.team_id = ${teamId}
   order by team_members.created_at, team_members.user_id limit ${teamRowsMax}`;
 
-/** What a team owns of one kind, of any type and state, newest first. */
+/** Builds the list of what a team owns of one kind, of any type and state, newest first. */
 const buildOwned = (sql: Queryable, kind: 'bot' | 'server', teamId: string): Fragment => {
   const id = sql(listingKeys[kind]);
   return sql`select id, row_number() over () as place from (

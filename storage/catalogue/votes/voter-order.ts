@@ -156,6 +156,6 @@ export const purgeVoterOrders = async (sql: Sql): Promise<void> => {
   await sql`vacuum (skip_locked) voters, voter_segments, voter_changes`;
 };
 
-/** Checked again by each statement: an order may be created at any time, and its rows must stay. */
+/** Builds a condition that each statement checks again, since an order may be created at any time. */
 const buildUnorderedCondition = (sql: Sql, table: string) => sql`
   not exists (select from voter_orders where voter_orders.incarnation = ${sql(table)}.incarnation)`;

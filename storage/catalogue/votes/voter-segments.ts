@@ -115,7 +115,7 @@ const rebuildOrder = async (transaction: Transaction, ref: EntityRef, { size }: 
     values (${incarnation}, '-infinity', ${itagMin}, ${2 * size})`;
 };
 
-/** The recorded voters, whose records it deletes. A reset recorded since is left to the next recount. */
+/** Takes the recorded voters and deletes the records. A reset recorded since is left to the next recount. */
 const takeChanged = (sql: Queryable, { incarnation }: EntityRef) => sql`
     recorded as (
       delete from voter_changes where incarnation = ${incarnation} and author <> '' returning author),
@@ -137,7 +137,7 @@ const findNewest = (sql: Queryable, ref: EntityRef) => sql`
           and ${buildLastReset(sql, ref)} < 'infinity'
         order by created_at desc, itag desc limit 1) as vote on true)`;
 
-/** Where the changed voters stood; all parts of the statement see the rows as they were before it. */
+/** Finds where the changed voters stood; all parts of the statement see the rows from before it. */
 const findFormer = (sql: Queryable, { incarnation }: EntityRef) => sql`
     former as materialized (
       select voters.at, voters.itag from changed
