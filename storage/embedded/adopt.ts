@@ -33,7 +33,7 @@ const toOldFolder = (dataDirectory: string): OldFolder => ({
   state: join(dataDirectory, 'sql.state.json'),
 });
 
-/** Names of finished snapshots, newest first. */
+/** Lists the names of finished snapshots, newest first. */
 const listSnapshots = ({ snapshots }: OldFolder): readonly string[] =>
   existsSync(snapshots)
     ? readdirSync(snapshots)
@@ -65,11 +65,11 @@ const readLastEnd = ({ state }: OldFolder): LastEnd => {
   }
 };
 
-/** If this process dies before the end, the next one must know that the database is older. */
+/** Records that the database is older: if this process dies before the end, the next one must know it. */
 const noteOlder = ({ state }: OldFolder): void =>
   writeFileSync(state, JSON.stringify({ open: true, older: true, boot: readBootId() }), { flush: true });
 
-/** More generations than a hot store can know that the database has lost. */
+/** More than the generations that a hot store may have and the database has lost. */
 const generationsSkipped = 1_000;
 
 /**

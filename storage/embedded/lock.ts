@@ -15,7 +15,7 @@ export class DataLocked extends Error {
 
 const toLockPath = (directory: string): string => join(directory, 'lock');
 
-/** The content of the lock file of a folder, `''` if there is none. */
+/** Reads the content of the lock file of a folder, `''` if there is none. */
 export const readLockOwner = (directory: string): string => readText(toLockPath(directory));
 
 const createLockedError = (directory: string): DataLocked => {

@@ -34,7 +34,7 @@ export interface LedgerStoreOptions {
 const upkeepEveryMs = 15_000;
 const manual = 'docs/operating.md, "When an embedded store fails"';
 
-/** The folder of the database within a data folder. */
+/** Builds the path of the database within a data folder. */
 export const toDatabaseFolder = (dataDirectory: string): string => join(dataDirectory, 'postgres');
 
 /** Tells the operator what is lost with the database, what is not, and what to do. */
@@ -79,7 +79,7 @@ const open = async (folder: string, options: LedgerStoreOptions): Promise<Embedd
   }
 };
 
-/** A transaction occupies the only connection, so no other statement runs until it ends. */
+/** Packs in a transaction: it occupies the only connection, so no other statement runs until it ends. */
 const packQuiesced = async ({ sql, packInto }: EmbeddedSql, file: string, meanwhile: () => Promise<void>) => {
   await sql`checkpoint`;
   return sql.begin('read only', async () => {
@@ -130,7 +130,7 @@ export const openLedgerStore = async (options: LedgerStoreOptions) => {
       embedded.isDiskFull() ? `disk full: the embedded SQL in ${folder} waits for room` : null,
     /** Describes the damage of the database for the operator; `null` for none. */
     getLastError: () => (damage.met() === '' ? null : describeDamage(folder, damage.met())),
-    /** Idempotent. */
+    /** Stops the upkeep and closes the database. Idempotent. */
     close: () => {
       stopUpkeep();
       return embedded.close();

@@ -52,7 +52,7 @@ const sendReply = (message: WorkerReply): void => port.postMessage(message);
 // V8's threads have optimized all functions that are due: 200 ms of a start.
 port.on('message', () => {});
 
-/** The wasm runtime also throws plain objects with a message. */
+/** Reads the message of an error; the wasm runtime also throws plain objects with one. */
 const toMessage = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
 

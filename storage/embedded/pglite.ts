@@ -52,7 +52,9 @@ interface SocketAddress {
   readonly socketPath: string;
 }
 
-/** The name depends on the database folder, so the next start reuses what a killed process left behind. */
+/**
+ * Makes the socket's folder. Its name depends on the database, so a start reuses what a killed process left.
+ */
 const makeSocketFolder = (directory: string): string => {
   const name = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 16);
   const folder = join(tmpdir(), `rollcall-sql-${name}`);
@@ -75,7 +77,7 @@ const chooseAddress = (directory: string): SocketAddress => {
   return { folder: '', socketPath: '' };
 };
 
-/** The log of SQL has no room. Statements wait for room; an opening is given up. */
+/** Creates the error of a log without room. Statements wait for room; an opening is given up. */
 const createFullError = (): StorageError =>
   createNotAppliedError('open', 'full', 'no room for the log of SQL');
 

@@ -39,7 +39,7 @@ export const startSqlThread = () => {
     /** Resolves once it knows its folder. */
     opening: opening.promise,
     hasEnded: () => ended,
-    /** Why it has ended: its last failure. */
+    /** Says why the thread has ended: its last failure. */
     describeEnd: () => failure || 'the database thread ended',
   };
 };

@@ -310,7 +310,7 @@ const wrapNames = (state: SyncState, { FS }: Module): void => {
   } satisfies Nodefs['node_ops']);
 };
 
-/** The files of the database in `directory`, which exists. */
+/** Creates the synced files of the database in `directory`, which exists. */
 export const createSyncedFiles = (directory: string, options: SyncedFilesOptions) => {
   const marker = join(directory, markerName);
   const markedMs = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
@@ -349,7 +349,7 @@ export const createSyncedFiles = (directory: string, options: SyncedFilesOptions
   return {
     /** For `PGlite.create`. */
     fileSystem,
-    /** How many syncs of the log have reached the disk. */
+    /** Returns how many syncs of the log have reached the disk. */
     countSyncs: () => state.syncs,
     /** Resolves when no checkpoint waits to become durable. */
     awaitCheckpoint: async () => {

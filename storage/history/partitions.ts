@@ -32,7 +32,7 @@ export const createHistoryPartition = (sql: Sql, level: Level, at: Minute): Prom
       await sql.begin((transaction) => attachPartition(transaction, level, start));
   });
 
-/** Attaching a table, unlike creating it as a partition, does not stop readers. */
+/** Creates a table and attaches it, which unlike creating it as a partition does not stop readers. */
 const attachPartition = async (transaction: Transaction, level: Level, start: Minute): Promise<void> => {
   const name = formatName(level, start);
   await transaction`select pg_advisory_xact_lock(${locks.partitions})`;

@@ -46,12 +46,12 @@ const readRows = (sql: Queryable, { incarnation }: EntityRef, { level, from, to 
     ${before} order by at`;
 };
 
-/** `until` is a column of `history_state`. */
+/** Builds the list of the times of a level up to `until`, a column of `history_state`. */
 const selectTimes = (sql: Queryable, level: Level, until: 'whole_at' | 'hour' | 'day') => sql`
   array(select times.at from history_times as times
     where level = ${level} and times.at <= state.${sql(until)} order by times.at)`;
 
-/** Times whose values may still change are left out: an hour has values once it is rolled up. */
+/** Reads the times. Those whose values may still change are left out: an hour has values once rolled up. */
 export const readHistoryTimes = async (sql: Queryable): Promise<HistoryTimes> => {
   const [row] = await sql<HistoryTimes[]>`
     select ${selectTimes(sql, 'fine', 'whole_at')} as fine, ${selectTimes(sql, 'hours', 'hour')} as hours,

@@ -126,7 +126,7 @@ const sampleStep = async (sql: Queryable, { at, writesFine }: Sample, range: Ste
   return { position: row.position, rows: row.changed, isLast: row.listings < range.limit };
 };
 
-/** The job's signal says so, too, but later. */
+/** Creates the error of a sample that another node took over. The job's signal says so, too, but later. */
 const createReplacedError = (at: Minute): Error =>
   new Error(`another node continues the sample of ${new Date(at * 60_000).toISOString()}`);
 

@@ -22,7 +22,7 @@ export interface VoteMonth {
   readonly rank: number | null;
 }
 
-/** The newest months of a listing that have votes, the newest first. */
+/** Reads the newest months of a listing that have votes, the newest first. */
 export const readVoteMonths = (
   sql: Queryable,
   { incarnation }: EntityRef,

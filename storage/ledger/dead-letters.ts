@@ -23,7 +23,7 @@ const formatBody = (row: DirtyEntity | OutboxVote): string =>
 
 type RefusedRow = Parameters<FlushSink['writeDeadLetter']>[0];
 
-/** The key of a letter: a listing's incarnation (a reused id has another one), or one vote. */
+/** Formats the key of a letter: a listing's incarnation (a reused id has another one), or one vote. */
 const formatSubject = ({ entity, vote }: RefusedRow): string => {
   const subject = entity ? `entity ${entity.ref.incarnation}` : `vote ${vote?.itag}`;
   return replaceInvalidCharacters(subject).slice(0, subjectCharactersMax);

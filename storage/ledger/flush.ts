@@ -223,7 +223,7 @@ export const buildOriginColumns = (sql: Transaction, votes: readonly OutboxVote[
     (select ${formatNumbers(origins.map(({ accountAge }) => accountAge))}::integer[])`;
 };
 
-/** A further step of the statement, after `fresh`. */
+/** Builds a further step of the statement, after `fresh`. */
 export const writeOrigins = (sql: Transaction) => sql`, origin as (
   insert into vote_origins (itag, at, incarnation, author, address_hash, network_hash, agent_hash,
     account_age)

@@ -33,7 +33,7 @@ const isPlausible = (month: Month): boolean => month >= years.first * 12 && mont
 const timeColumns = { votes: 'created_at', vote_origins: 'at' } as const;
 type MonthlyTable = keyof typeof timeColumns;
 
-/** Names of one table sort as their months; the default partition is the last. */
+/** Formats a name. Those of one table sort as their months; the default partition is the last. */
 const formatPartitionName = (table: MonthlyTable, month: Month): string =>
   `${table}_${Math.floor(month / 12)}_${String((month % 12) + 1).padStart(2, '0')}`;
 const computeMonthStart = (month: Month): string =>

@@ -58,7 +58,7 @@ export const buildTotalsUpdate = (first: number, votesAdded: boolean): string =>
   where totals.incarnation = new.incarnation
     and (totals.generation, totals.version) < (new.generation, new.version)`;
 
-/** The arrays for that statement, without `votesAdded`. */
+/** Formats the arrays for `buildTotalsUpdate`, without `votesAdded`. */
 export const formatTotals = (rows: readonly DirtyEntity[]): string[] =>
   columns.map(({ type, read }) =>
     type === 'text'

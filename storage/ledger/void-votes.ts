@@ -32,7 +32,7 @@ export interface FoundVote {
   readonly log_number: number | null;
 }
 
-/** The columns of `FoundVote`. */
+/** Builds the columns of `FoundVote`. */
 export const buildFoundColumns = (sql: Queryable) => sql`
   votes.itag, votes.created_at::text as created_at,
   (extract(epoch from votes.created_at) * 1000)::bigint as at_ms,
@@ -97,7 +97,7 @@ export const restoreVotes = async (transaction: Transaction, votes: readonly Fou
 const buildChosen = (transaction: Transaction, votes: readonly FoundVote[]) => transaction`
   ${buildRows(transaction, votes, { itag: 'uuid', created_at: 'timestamptz' })} as chosen (itag, created_at)`;
 
-/** The key that all votes of one request share. */
+/** Formats the key that all votes of one request share. */
 const toRequest = ({
   incarnation,
   author,
@@ -136,7 +136,7 @@ const groupByListing = (votes: readonly FoundVote[]): readonly ListingVotes[] =>
     return { incarnation, upvotes, downvotes: own.length - upvotes, own };
   });
 
-/** Each request once. */
+/** Lists the cast votes: each request once. */
 const listCastVotes = (votes: readonly FoundVote[]): readonly CastVote[] =>
   [...new Map(votes.map((vote) => [toRequest(vote), vote])).values()].map(({ author, at_ms }) => ({
     user: author,

@@ -69,7 +69,7 @@ const canBeFlagged = (sql: Queryable) => ({
   rhythm: sql`votes >= ${flagRules.rhythmVotesMin} and deviation < ${flagRules.rhythmVariationMax} * gap`,
 });
 
-/** The votes of the addresses, and what they have in common on each listing with many of their accounts. */
+/** Builds the votes of the addresses, and the figures of each listing with many accounts of one address. */
 const measurePairs = (sql: Queryable, addresses: readonly string[], since: Date) => sql`
   cast_vote as materialized (
     select address_hash, incarnation, author, at, account_age from vote_origins

@@ -64,7 +64,7 @@ export const countUnnumbered = (sql: Sql): Promise<number> =>
       select from votes join totals using (incarnation) where log_number is null limit ${unnumberedMax}
     ) as unnumbered`);
 
-/** Listings with unnumbered rows, of those that still exist; at most `limit`. */
+/** Lists existing listings with unnumbered rows; at most `limit`. */
 export const listUnnumbered = (sql: Sql, limit: number): Promise<readonly number[]> =>
   readColumn<number>(sql`
     select distinct incarnation from votes join totals using (incarnation)

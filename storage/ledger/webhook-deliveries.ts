@@ -51,7 +51,7 @@ export const buildDeliveries = (transaction: Transaction, { isBacklogFull, isLat
 const buildVotedMs = (transaction: Transaction) =>
   transaction`(select extract(epoch from min(created_at)) * 1000 from event)`;
 
-/** The columns that `buildPlace` selects. */
+/** Builds the list of the columns that `buildPlace` selects. */
 export const buildPlaceColumns = (transaction: Transaction) =>
   transaction`endpoint_id, log_number, subject, subject_number`;
 /** Builds the place of a delivery in the queue, and what it is about: see migration 028. */
@@ -90,7 +90,7 @@ export interface VoidedDetails {
   /** The highest number of these votes, if it is not that of the delivery. */
   readonly number?: number;
 }
-/** What `details` of a delivery of the other kinds has. */
+/** The `details` of a delivery of any other kind. */
 export interface EventDetails extends Readonly<Record<string, unknown>> {
   /** The event, a UUID: the same for all endpoints. */
   readonly id: string;
